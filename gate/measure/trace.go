@@ -1,0 +1,125 @@
+package measure
+
+import "time"
+
+// Trace is what one process did on its GPUs: a run before its reduction to samples. Times are nanoseconds on the
+// profiler's clock.
+type Trace struct {
+	// Source is the file that the trace came from, for messages only.
+	Source string
+	// Process is the pid, for messages only.
+	Process int
+	Environment
+	Kernels  []KernelInfo
+	Launches []Launch // sorted by Start
+	Copies   []Copy   // sorted by Start
+	// RangeNames are the names that Ranges refer to.
+	RangeNames []string
+	Ranges     []Range // sorted by Start
+	// Captures are the intervals between cudaProfilerStart and cudaProfilerStop, sorted; End is the end of the trace
+	// where no stop was called.
+	Captures []Interval
+	// MemoryPeak is the high-water mark of device memory in bytes, -1 where memory use was not traced.
+	MemoryPeak int64
+	// Warnings are doubts that do not forbid a judgement.
+	Warnings []string
+}
+
+// Interval is a span of the profiler's clock in ns.
+type Interval struct{ Start, End int64 }
+
+// KernelInfo is what all launches of one kernel share.
+type KernelInfo struct {
+	Subject Subject
+	// Raw is the demangled name as the profiler wrote it, before normalisation.
+	Raw string
+	// Registers per thread, static and dynamic shared memory in bytes, local memory in bytes per thread.
+	Registers, StaticShared, DynamicShared, LocalMemory int64
+}
+
+// Launch is one execution of a kernel on the GPU.
+type Launch struct {
+	Start, End int64
+	// API is the start of the CUDA call that launched it, Start where the trace does not say.
+	API    int64
+	Kernel int32 // index into Trace.Kernels
+	Range  int32 // innermost range around the call, index into Trace.Ranges, -1 for none
+	Device int32
+	Stream int32
+	// Node is true for launches that came from a node of a CUDA graph.
+	Node bool
+}
+
+// Copy is one memory copy or memset on the GPU.
+type Copy struct {
+	Start, End int64
+	API        int64
+	Bytes      int64
+	Range      int32
+	Kind       CopyKind
+	// Source and Target are the kinds of memory; Source is MemoryUnknown for a memset.
+	Source, Target MemoryKind
+}
+
+// Range is one occurrence of an NVTX range.
+type Range struct {
+	Start, End int64
+	Name       int32 // index into Trace.RangeNames
+	Parent     int32 // innermost enclosing range of the same thread, -1 for none
+}
+
+// CopyKind is the direction of a copy, numbered as CUPTI numbers it; Memset is added.
+type CopyKind int8
+
+// Memset is the kind of a memset among the copies.
+const Memset CopyKind = 100
+
+var copyKinds = map[CopyKind]string{
+	1: "memcpy HtoD", 2: "memcpy DtoH", 3: "memcpy HtoA", 4: "memcpy AtoH", 5: "memcpy AtoA", 6: "memcpy AtoD",
+	7: "memcpy DtoA", 8: "memcpy DtoD", 9: "memcpy HtoH", 10: "memcpy PtoP",
+	11: "unified memcpy HtoD", 12: "unified memcpy DtoH", 13: "unified memcpy DtoD", Memset: "memset",
+}
+
+// String names the kind as nsys does, without its "CUDA" prefix: "memcpy HtoD".
+func (k CopyKind) String() string {
+	if s, ok := copyKinds[k]; ok {
+		return s
+	}
+	return "memcpy of unknown kind"
+}
+
+// MemoryKind is the kind of memory at one end of a copy, numbered as CUPTI numbers it from 0 (pageable); MemoryUnknown
+// where the trace does not say.
+type MemoryKind int8
+
+// MemoryUnknown stands for a missing memory kind.
+const MemoryUnknown MemoryKind = 7
+
+// String names the kind of memory.
+func (k MemoryKind) String() string {
+	names := [...]string{"pageable", "pinned", "device", "array", "managed", "device-static", "managed-static"}
+	if k >= 0 && int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
+}
+
+// End is the end of the last launch or copy, 0 for an empty trace.
+func (t *Trace) End() int64 {
+	var end int64
+	for i := range t.Launches {
+		end = max(end, t.Launches[i].End)
+	}
+	for i := range t.Copies {
+		end = max(end, t.Copies[i].End)
+	}
+	return end
+}
+
+// StartTime is the UTC time of the trace's first launch where the environment knows the time of the profiler's zero.
+func (t *Trace) StartTime(zero time.Time) time.Time {
+	if zero.IsZero() || len(t.Launches) == 0 {
+		return zero
+	}
+	return zero.Add(time.Duration(t.Launches[0].Start))
+}

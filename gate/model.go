@@ -1,0 +1,160 @@
+// Package gate decides: Evaluate compares two sets of sessions under a policy and says what changed, how surely, and
+// what follows for a merge. It is pure: no files, no clock, no environment, no printing.
+package gate
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Schema is the version of the JSON form of a Report. Fields are only ever added to it.
+const Schema = "nsgate.report/1"
+
+// Verdict is the answer of a gate.
+type Verdict string
+
+// The three answers. NoVerdict is never a pass: it means that the data cannot carry a decision.
+const (
+	Pass      Verdict = "pass"
+	Fail      Verdict = "fail"
+	NoVerdict Verdict = "no-verdict"
+)
+
+// Outcome is the answer of one comparison.
+type Outcome string
+
+// The six outcomes of a comparison.
+const (
+	Regressed    Outcome = "regressed"
+	Improved     Outcome = "improved"
+	Unchanged    Outcome = "unchanged"
+	Inconclusive Outcome = "inconclusive"
+	Added        Outcome = "added"
+	Removed      Outcome = "removed"
+)
+
+// Number is a float64 whose NaN (unknown) and infinities are null in JSON.
+type Number float64
+
+// MarshalJSON writes null for numbers that JSON cannot hold.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// Known reports whether the number is finite.
+func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// Finding is the result of comparing one metric of one subject.
+type Finding struct {
+	Kernel string        `json:"kernel"` // short name
+	Name   string        `json:"name"`   // full name
+	Scope  measure.Scope `json:"scope"`
+	Grid   string        `json:"grid,omitempty"`  // of the head where it has the kernel, else of the base
+	Block  string        `json:"block,omitempty"` // likewise
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit"`
+
+	Outcome Outcome `json:"outcome"`
+	// Gates is true where a regression of this finding fails the gate.
+	Gates bool `json:"gates"`
+	// Severity is what the policy says of a regression here: "fail", "warn" or "ignore".
+	Severity string `json:"severity"`
+
+	Base   Number `json:"base"`   // typical value of the base, in Unit
+	Head   Number `json:"head"`   // typical value of the head, in Unit
+	Change Number `json:"change"` // relative: 0.05 is +5 %
+	Low    Number `json:"low"`    // 95 % interval of Change
+	High   Number `json:"high"`
+	P      Number `json:"p"`      // two-sided, corrected for every comparison judged in this gate (Holm)
+	MDE    Number `json:"mde"`    // smallest relative change that this data would show in 80 % of cases
+	Share  Number `json:"share"`  // of the workload's GPU time, the larger of base and head
+	Limit  Number `json:"limit"`  // largest relative regression allowed
+	Floor  Number `json:"floor"`  // absolute change, in Unit, up to which nothing is a finding
+	Rule   string `json:"rule"`   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
+	Reason string `json:"reason"` // one sentence: why this outcome, and what would settle it
+
+	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
+	// "name" (same short name), "role" (same place in the same range), or "" for added and removed.
+	Match string `json:"match"`
+	// BaseNames are the full names of what the base had in this place, where that differs from Name.
+	BaseNames []string `json:"base_names,omitempty"`
+	// Role is the path of NVTX ranges around most launches of the kernel.
+	Role string `json:"role,omitempty"`
+	// BaseRuns and HeadRuns are the samples, one per run, sessions one after the other; null where a run had none.
+	BaseRuns []Number `json:"base_runs"`
+	HeadRuns []Number `json:"head_runs"`
+	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
+	Evidence []string `json:"evidence,omitempty"`
+}
+
+// Side describes one side of a comparison.
+type Side struct {
+	Sessions    int                 `json:"sessions"`
+	Runs        int                 `json:"runs"`
+	Environment measure.Environment `json:"environment"` // of the newest session
+	Commit      string              `json:"commit,omitempty"`
+	Step        string              `json:"step,omitempty"`
+	Warmup      string              `json:"warmup,omitempty"`
+	// Skipped says what was taken for warm-up, in words: "3 of 60 steps in every run".
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// Counts is how many findings had each outcome; Regressed counts those that fail the gate.
+type Counts struct {
+	Regressed    int `json:"regressed"`
+	Improved     int `json:"improved"`
+	Unchanged    int `json:"unchanged"`
+	Inconclusive int `json:"inconclusive"`
+	Added        int `json:"added"`
+	Removed      int `json:"removed"`
+	// Warned are regressions that do not fail the gate: by severity or below the impact floor.
+	Warned int `json:"warned"`
+}
+
+// Report is everything that a gate found. It is complete: every renderer works from it alone.
+type Report struct {
+	Schema  string  `json:"schema"`
+	Verdict Verdict `json:"verdict"`
+	// Reason is the verdict in one sentence.
+	Reason string `json:"reason"`
+	// Next says what to do about it, one step a line.
+	Next []string `json:"next,omitempty"`
+	// Undecided is true where the data could not exclude a regression that would fail the gate.
+	Undecided bool `json:"undecided"`
+
+	Workload string `json:"workload,omitempty"`
+	Base     Side   `json:"base"`
+	Head     Side   `json:"head"`
+	// Paired is true where base and head were measured in one session, so that no session term applies.
+	Paired bool `json:"paired"`
+	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
+	Alpha  Number `json:"alpha"`
+	Family int    `json:"family"`
+
+	Counts   Counts    `json:"counts"`
+	Findings []Finding `json:"findings"` // worst first
+	Warnings []string  `json:"warnings,omitempty"`
+
+	// Baseline is where the base is kept, relative to the repository, "" where there is none.
+	Baseline string `json:"baseline,omitempty"`
+	// Reproduce and Accept are the commands that repeat this judgement and that take the change as the new baseline.
+	Reproduce string `json:"reproduce,omitempty"`
+	Accept    string `json:"accept,omitempty"`
+
+	// HeadSessions carries what was measured, so that accept can store it.
+	HeadSessions []measure.Session `json:"head_sessions,omitempty"`
+}
