@@ -101,6 +101,18 @@ type Finding struct {
 	Evidence []string `json:"evidence,omitempty"`
 }
 
+// Subject is what the finding is about.
+func (f *Finding) Subject() measure.Subject {
+	s := measure.Subject{Scope: f.Scope, Name: f.Name}
+	if grid, err := measure.ParseDim3(f.Grid); err == nil {
+		s.Grid = grid
+	}
+	if block, err := measure.ParseDim3(f.Block); err == nil {
+		s.Block = block
+	}
+	return s
+}
+
 // Side describes one side of a comparison.
 type Side struct {
 	Sessions    int                 `json:"sessions"`

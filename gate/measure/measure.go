@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -173,11 +174,41 @@ type Series struct {
 	Metric  Metric
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
 	// kernel was never launched); it is never read as zero.
-	Values []float64
+	Values Values
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
 	Note string
+}
+
+// Values is one sample per run; a NaN is null in JSON.
+type Values []float64
+
+// MarshalJSON writes NaN, a run without the subject, as null.
+func (v Values) MarshalJSON() ([]byte, error) {
+	out := make([]*float64, len(v))
+	for i := range v {
+		if !math.IsNaN(v[i]) {
+			out[i] = &v[i]
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads null as NaN.
+func (v *Values) UnmarshalJSON(b []byte) error {
+	var in []*float64
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*v = make(Values, len(in))
+	for i, x := range in {
+		(*v)[i] = math.NaN()
+		if x != nil {
+			(*v)[i] = *x
+		}
+	}
+	return nil
 }
 
 // Environment is where and how a session was measured. It names no host, user, path or environment variable.

@@ -1,2 +1,140 @@
 // Package sample reduces traces to samples: it finds the steps, skips the warm-up and leaves one value per run.
 package sample
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// trim is the share of a kernel's launches cut off at either end before they are averaged. On 240 H200 processes a
+// 10 % trimmed mean moves less between runs than a median (0.16 % against 0.44 % for a reduction kernel).
+const trim = 0.1
+
+// minSteps is the fewest occurrences that make a range a step.
+const minSteps = 5
+
+// Warmup is the rule by which the start of a run is left out.
+type Warmup struct {
+	mode string // "auto", "skip", "capture"
+	n    int
+}
+
+// The rules without a number: find the steady state, or take what lies between cudaProfilerStart and cudaProfilerStop.
+var (
+	Auto    = Warmup{mode: "auto"}
+	Capture = Warmup{mode: "capture"}
+)
+
+// Skip leaves out the first n steps, or the first n launches of every kernel where there are no steps.
+func Skip(n int) Warmup { return Warmup{mode: "skip", n: n} }
+
+// ParseWarmup reads "auto" (also ""), "capture" or a number.
+func ParseWarmup(s string) (Warmup, error) {
+	switch s {
+	case "", "auto":
+		return Auto, nil
+	case "capture":
+		return Capture, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return Warmup{}, fmt.Errorf("warm-up %q is none of auto, capture and a number of steps", s)
+	}
+	return Skip(n), nil
+}
+
+// String is what ParseWarmup reads.
+func (w Warmup) String() string {
+	if w.mode == "skip" {
+		return strconv.Itoa(w.n)
+	}
+	return w.mode
+}
+
+// Options say how to cut a trace.
+type Options struct {
+	Warmup Warmup
+	// Step names the NVTX range that the workload repeats. "" looks for one; NoStep treats the run as one piece.
+	Step string
+}
+
+// NoStep as Options.Step means: do not look for steps.
+const NoStep = "none"
+
+// Sessions reduces traces, one per run, to sessions: traces of the same GPU that started within an hour belong
+// together, oldest session first. The warm-up that is left out is the same for all of them. The error is a
+// *measure.Refusal where the traces cannot be cut as asked.
+func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
+	if len(traces) == 0 {
+		return nil, measure.Refuse("there is no run to judge", "check that the workload launches kernels and was profiled")
+	}
+	if o.Warmup.mode == "" {
+		o.Warmup = Auto
+	}
+	var cuts []*cut
+	for i := range traces {
+		c, err := newCut(&traces[i], o.Warmup)
+		if err != nil {
+			return nil, err
+		}
+		cuts = append(cuts, c)
+	}
+	slices.SortStableFunc(cuts, func(a, b *cut) int {
+		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Trace.Start.Compare(b.Trace.Start),
+			cmp.Compare(a.Source, b.Source))
+	})
+	step, err := chooseStep(cuts, o.Step)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cuts {
+		c.divide(step)
+	}
+	if err := skipWarmup(cuts, o.Warmup); err != nil {
+		return nil, err
+	}
+	var out []measure.Session
+	for len(cuts) > 0 {
+		n := 1
+		for n < len(cuts) && sameSession(cuts[0].Trace, cuts[n].Trace) {
+			n++
+		}
+		s, err := reduce(cuts[:n], step, o.Warmup)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+		cuts = cuts[n:]
+	}
+	slices.SortStableFunc(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
+	return out, nil
+}
+
+// Step finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
+// must be cut by the same step: find it over the traces of both, then give it to Sessions.
+func Step(traces []measure.Trace, o Options) (string, error) {
+	var cuts []*cut
+	for i := range traces {
+		c, err := newCut(&traces[i], o.Warmup)
+		if err != nil {
+			return "", err
+		}
+		cuts = append(cuts, c)
+	}
+	step, err := chooseStep(cuts, o.Step)
+	if step == "" {
+		step = NoStep
+	}
+	return step, err
+}
+
+// sameSession reports whether two traces of one side belong to one session. Unlike measure.SameSession, which must
+// not assume what it does not know, it puts traces of an unknown GPU or time together: they were handed in together.
+func sameSession(a, b *measure.Trace) bool {
+	return a.GPU == b.GPU && a.GPUHash == b.GPUHash && b.Start.Sub(a.Start).Abs() <= time.Hour
+}

@@ -1,0 +1,227 @@
+// Package cli is the nsgate command: subcommands, flags over environment over file over default, verdict to exit code.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/collect"
+)
+
+// The exit codes. They never depend on the output format. A signal n ends nsgate with 128+n.
+const (
+	ExitPass      = 0 // pass
+	ExitFail      = 1 // a regression
+	ExitUsage     = 2 // wrong usage, policy or baseline file
+	ExitNoVerdict = 3 // the data cannot carry a verdict
+)
+
+// Streams are what a command reads and writes. Reports go to Out, everything else to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// command is one subcommand.
+type command struct {
+	name    string
+	usage   string // after the name
+	summary string // one line
+	long    string // shown by --help, ends in examples
+	// bind declares the flags and returns what runs once they are parsed.
+	bind func(fs *pflag.FlagSet) func(ctx context.Context, e *env, args arguments) error
+	// workload is true where a workload may follow "--".
+	workload bool
+}
+
+// arguments are the words of a command line that are no flags.
+type arguments struct {
+	own      []string
+	workload []string // what follows "--", nil without it
+}
+
+// env is the world of one command.
+type env struct {
+	Streams
+	getenv func(string) string
+	// line is the command line, for the report's "how to reproduce".
+	line []string
+}
+
+// exit is an error that carries an exit code. Where quiet, its message has been shown already.
+type exit struct {
+	code  int
+	err   error
+	quiet bool
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+func (e *exit) Unwrap() error { return e.err }
+
+// usageError is a mistake on the command line.
+func usageError(format string, args ...any) error {
+	return &exit{code: ExitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// interrupted is the cause of a context that a signal ended.
+type interrupted struct{ signal syscall.Signal }
+
+func (i interrupted) Error() string { return "interrupted (" + i.signal.String() + ")" }
+
+func commands() []*command {
+	return []*command{
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), reportCommand(),
+		initCommand(), doctorCommand(), versionCommand(),
+	}
+}
+
+// Main runs nsgate with the arguments after the program's name and returns its exit code.
+func Main(args []string, s Streams) int {
+	if len(args) > 0 && args[0] == collect.RunnerArg {
+		return collect.RunnerMain(args[1:])
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	go func() {
+		if s, ok := (<-signals).(syscall.Signal); ok {
+			cancel(interrupted{s})
+		}
+	}()
+	err := run(ctx, args, &env{Streams: s, getenv: os.Getenv, line: args})
+
+	var stop interrupted
+	if errors.As(context.Cause(ctx), &stop) {
+		fmt.Fprintln(s.Err, "nsgate:", stop)
+		return 128 + int(stop.signal)
+	}
+	var e *exit
+	switch {
+	case err == nil:
+		return ExitPass
+	case errors.As(err, &e):
+		if !e.quiet && e.err != nil {
+			fmt.Fprintln(s.Err, "nsgate:", e.err)
+		}
+		return e.code
+	}
+	fmt.Fprintln(s.Err, "nsgate:", err)
+	return ExitUsage
+}
+
+// run finds the subcommand, parses its flags and calls it.
+func run(ctx context.Context, args []string, e *env) error {
+	if len(args) == 0 {
+		usage(e.Err)
+		return &exit{code: ExitUsage, quiet: true}
+	}
+	name := args[0]
+	switch name {
+	case "-h", "--help", "help":
+		if len(args) > 1 {
+			return run(ctx, []string{args[1], "--help"}, e)
+		}
+		usage(e.Out)
+		return nil
+	case "--version":
+		name = "version"
+	}
+	all := commands()
+	i := slices.IndexFunc(all, func(c *command) bool { return c.name == name })
+	if i < 0 {
+		return usageError("unknown command %q; nsgate --help lists the commands", name)
+	}
+	c := all[i]
+	fs := pflag.NewFlagSet("nsgate "+c.name, pflag.ContinueOnError)
+	fs.SortFlags = false
+	fs.SetOutput(io.Discard)
+	call := c.bind(fs)
+	help := fs.BoolP("help", "h", false, "show this help")
+	if err := fs.Parse(args[1:]); err != nil {
+		return usageError("%v; nsgate %s --help lists the flags", err, c.name)
+	}
+	if *help {
+		c.help(e.Out, fs)
+		return nil
+	}
+	if err := fromEnvironment(fs, e.getenv); err != nil {
+		return err
+	}
+	a := arguments{own: fs.Args()}
+	if at := fs.ArgsLenAtDash(); at >= 0 {
+		a.own, a.workload = fs.Args()[:at], fs.Args()[at:]
+		if !c.workload {
+			return usageError("nsgate %s takes no workload after --", c.name)
+		}
+		if len(a.workload) == 0 {
+			return usageError("no workload after --; example: nsgate %s -- ./app --steps 60", c.name)
+		}
+	}
+	return call(ctx, e, a)
+}
+
+// fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
+// NSGATE_KEEP_PROFILES. An empty variable counts as unset.
+func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) error {
+	var wrong error
+	fs.VisitAll(func(f *pflag.Flag) {
+		name := variable(f.Name)
+		value := getenv(name)
+		if f.Changed || value == "" || f.Name == "help" || wrong != nil {
+			return
+		}
+		values := []string{value}
+		if f.Value.Type() == "stringArray" {
+			values = strings.Split(strings.TrimSpace(value), "\n")
+		}
+		for _, v := range values {
+			if err := fs.Set(f.Name, strings.TrimSpace(v)); err != nil {
+				wrong = usageError("%s: %v", name, err)
+			}
+		}
+	})
+	return wrong
+}
+
+func variable(flag string) string {
+	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, `nsgate is a performance gate for GPU code: it measures a workload under NVIDIA Nsight Systems, compares
+what every kernel cost with a baseline, and answers pass, regression or no verdict.
+
+Usage:
+
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  nsgate %-8s %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(w, `
+nsgate COMMAND --help explains a command and shows examples.
+
+Exit codes: 0 pass, 1 regression, 2 wrong usage, policy or baseline file, 3 no verdict, 128+n on a signal.
+Every flag can be set by a variable: --keep-profiles by NSGATE_KEEP_PROFILES. Flags win over variables, variables over
+nsgate.toml, nsgate.toml over defaults.
+`)
+}
+
+func (c *command) help(w io.Writer, fs *pflag.FlagSet) {
+	fmt.Fprintf(w, "nsgate %s: %s\n\nUsage:\n\n  nsgate %s %s\n\n%s\n\nFlags:\n\n%s",
+		c.name, c.summary, c.name, c.usage, strings.TrimSpace(c.long), fs.FlagUsagesWrapped(100))
+}

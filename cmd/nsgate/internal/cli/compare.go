@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func compareCommand() *command {
+	return &command{
+		name:    "compare",
+		usage:   "[flags] BASE HEAD",
+		summary: "judge from profiles or saved sessions, no GPU needed",
+		long: `
+BASE and HEAD are each an nsys SQLite export, an nsys report (.nsys-rep, which needs nsys), a directory of them, a
+baseline directory, or a saved JSON report. Every process in them that launched kernels is a run of that side.
+
+Examples:
+
+  nsgate compare before/ after/
+  nsgate compare --threshold 1% before.sqlite after.sqlite
+  nsgate compare --format json before/ after/ > report.json`,
+		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+			var policy policyFlags
+			var cut sampleFlags
+			var out outputFlags
+			policy.bind(fs)
+			cut.bind(fs)
+			out.bind(fs)
+			return func(ctx context.Context, e *env, args arguments) error {
+				if len(args.own) != 2 {
+					return usageError("compare wants two sides, BASE and HEAD, and got %d", len(args.own))
+				}
+				if err := out.check(); err != nil {
+					return err
+				}
+				p, err := policy.load()
+				if err != nil {
+					return err
+				}
+				r, err := compare(ctx, &cut, args.own[0], args.own[1], func(base, head []measure.Session) *gate.Report {
+					return gate.Evaluate(base, head, p)
+				})
+				if err != nil {
+					return err
+				}
+				r.Reproduce = e.reproduce(nil)
+				return out.publish(e, r, nil)
+			}
+		},
+	}
+}
+
+// compare loads both sides and judges them. What cannot be judged is a report without a verdict; the error is for
+// wrong usage.
+func compare(ctx context.Context, cut *sampleFlags, basePath, headPath string,
+	judge func(base, head []measure.Session) *gate.Report) (*gate.Report, error) {
+	base, err := cut.load(ctx, basePath)
+	if err != nil {
+		return refused(err)
+	}
+	head, err := cut.load(ctx, headPath)
+	if err != nil {
+		return refused(err)
+	}
+	if err := cut.sessions(base, head); err != nil {
+		return refused(err)
+	}
+	return judge(base.sessions, head.sessions), nil
+}
+
+// refused turns a refusal into a report without a verdict and lets every other error through.
+func refused(err error) (*gate.Report, error) {
+	var refusal *measure.Refusal
+	if errors.As(err, &refusal) {
+		return gate.Refused(refusal), nil
+	}
+	return nil, err
+}
+
+// reproduce is the command line that repeats this command. The workload's own command line is shown only where the
+// user asked for it: it may hold secrets.
+func (e *env) reproduce(workload []string) string {
+	words := []string{"nsgate"}
+	for _, w := range e.line {
+		if w == "--" && workload != nil {
+			return strings.Join(append(words, "-- WORKLOAD…"), " ")
+		}
+		words = append(words, quote(w))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote writes a word as a POSIX shell reads it back.
+func quote(s string) string {
+	plain := s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") == ""
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/report"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+func recordCommand() *command {
+	return &command{
+		name:     "record",
+		usage:    "[flags] [-- WORKLOAD…]",
+		summary:  "measure the workload and write, or extend, its baseline",
+		workload: true,
+		long: `
+Runs the workload as nsgate check does and stores the session below --baseline, as CSV made for review. Commit it.
+A baseline holds several sessions: recorded on several hosts it tells differences between hosts from regressions. A
+session taken on the same GPU within the hour replaces the one before. --replace starts the baseline anew.
+
+Examples:
+
+  nsgate record -- ./app --steps 60
+  nsgate record --workload training --reason "second host"
+  nsgate record --from profiles/`,
+		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+			var m measureFlags
+			var policy policyFlags
+			var quiet, replace bool
+			var reason string
+			m.bind(fs)
+			fs.StringVar(&reason, "reason", "", "why it is recorded, for those who review the baseline")
+			fs.BoolVar(&replace, "replace", false, "drop the sessions that the baseline holds so far")
+			fs.StringVar(&policy.file, "policy", "", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
+			fs.BoolVarP(&quiet, "quiet", "q", false, "no progress")
+			return func(ctx context.Context, e *env, args arguments) error {
+				p, err := policy.load()
+				if err != nil {
+					return err
+				}
+				j, err := m.resolve(p, args)
+				if err != nil {
+					return err
+				}
+				if m.dryRun {
+					return m.printPlan(e, j)
+				}
+				bases, err := m.baselines(j.name)
+				if err != nil {
+					return err
+				}
+				var like []measure.Session
+				if !replace {
+					for _, dir := range sortedKeys(bases) {
+						like = bases[dir]
+					}
+				}
+				head, warnings, err := m.measure(ctx, e, j, like, quiet)
+				if err != nil {
+					return noVerdict(e, err)
+				}
+				for _, w := range warnings {
+					fmt.Fprintln(e.Err, "nsgate: warning:", report.Clean(w))
+				}
+				for i := range head {
+					head[i].Reason = strings.Join(strings.Fields(measure.NormalizeControl(reason)), " ")
+				}
+				return store(e, m.baseline, j.name, head, replace, p.For(j.name))
+			}
+		},
+	}
+}
+
+// noVerdict says that a measurement cannot be used and ends with exit code 3; other errors pass.
+func noVerdict(e *env, err error) error {
+	r, err := refused(err)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(e.Err, "nsgate: not recorded:", report.Clean(r.Reason))
+	for _, next := range r.Next {
+		fmt.Fprintln(e.Err, "nsgate:", report.Clean(next))
+	}
+	return &exit{code: ExitNoVerdict, quiet: true}
+}
+
+// store adds sessions to the baseline of their GPU and says what was written.
+func store(e *env, root, workload string, head []measure.Session, replace bool, p *thresholds.Policy) error {
+	gpu := head[len(head)-1].GPU
+	dir := baseline.Dir(root, workload, gpu)
+	if r := gate.Evaluate(head, head, p); r.Verdict == gate.NoVerdict {
+		return noVerdict(e, measure.Refuse(r.Reason, strings.Join(r.Next, "; ")))
+	}
+	var total int
+	err := baseline.Update(dir, func(old []measure.Session) ([]measure.Session, error) {
+		if replace {
+			old = nil
+		}
+		if len(old) > 0 {
+			r := gate.Evaluate(old, head, p)
+			switch r.Verdict {
+			case gate.NoVerdict:
+				return nil, measure.Refuse("this session does not fit the baseline: "+r.Reason, "start anew with --replace")
+			case gate.Fail:
+				fmt.Fprintln(e.Err, "nsgate: warning: this session differs from the baseline:", report.Clean(r.Reason))
+				fmt.Fprintln(e.Err, "nsgate: if the code has changed, start anew with --replace")
+			}
+		}
+		for _, s := range head {
+			old = baseline.Extend(old, s, 0)
+		}
+		total = len(old)
+		return old, nil
+	})
+	if err != nil {
+		return noVerdict(e, err)
+	}
+	runs, kernels := 0, map[measure.Subject]bool{}
+	for _, s := range head {
+		runs += len(s.Runs)
+		for _, x := range s.Series {
+			if x.Subject.Scope == measure.ScopeKernel {
+				kernels[x.Subject] = true
+			}
+		}
+	}
+	last := head[len(head)-1]
+	unit := "per run"
+	if last.Step != "" {
+		unit = fmt.Sprintf("per step of %q", report.Clean(last.Step))
+	}
+	fmt.Fprintf(e.Out, "recorded %s of %d runs on %s: %d kernels, %s\n", plural(len(head), "session"), runs, report.Clean(gpu), len(kernels), unit)
+	fmt.Fprintf(e.Out, "%s now holds %s; commit it\n", dir, plural(total, "session"))
+	return nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func list(words []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nsgate/nsgate/gate/collect/faketools"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+// TestMain registers nsgate itself and the fake profiler tools, so that scripts and nsgate find them on the PATH.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"nsgate":     main,
+		"nsys":       func() { os.Exit(faketools.Nsys()) },
+		"nvidia-smi": func() { os.Exit(faketools.NvidiaSMI()) },
+	})
+}
+
+// TestScripts runs the command as users do: testdata/script has one file a topic.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params(t, "testdata/script"))
+}
+
+func params(t *testing.T, dir string) testscript.Params {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testscript.Params{
+		Dir:           dir,
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			recordings := filepath.Join(root, "testdata", "h200")
+			e.Setenv("H200", recordings)
+			e.Setenv("KERNELS", filepath.Join(recordings, "kernels"))
+			e.Setenv("ROOT", root)
+			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
+			e.Setenv("COLUMNS", "100")
+			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty},
+	}
+}
+
+// exits runs a command and wants one exact exit code: exits 3 nsgate compare a b. Its output is there for stdout and stderr.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	if err != nil {
+		ts.Fatalf("exit code: %v", err)
+	}
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+	if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, "goroutine ") || strings.Contains(out, "panic:") {
+		ts.Fatalf("a stack trace was printed")
+	}
+}
+
+// empty wants directories without any entry.
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	for _, dir := range args {
+		entries, err := os.ReadDir(ts.MkAbs(dir))
+		ts.Check(err)
+		if (len(entries) == 0) == neg {
+			ts.Fatalf("%s has %d entries", dir, len(entries))
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package baseline
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// cells parses the cells of one row. The first error stays, with its place; later calls give zero values.
+type cells struct {
+	file string
+	line int
+	err  error
+}
+
+func (c *cells) fail(column, format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("%s:%d: %s: %w", c.file, c.line, column, fmt.Errorf(format, args...))
+	}
+}
+
+// parse is one cell through any parser.
+func parse[T any](c *cells, column, cell string, parser func(string) (T, error)) (v T) {
+	if c.err != nil {
+		return v
+	}
+	v, err := parser(cell)
+	if err != nil {
+		c.fail(column, "%w", err)
+	}
+	return v
+}
+
+// list is a cell with n values.
+func list[T any](c *cells, column, cell string, n int, parser func(string) (T, error)) []T {
+	if c.err != nil {
+		return nil
+	}
+	words, err := expand(cell, n)
+	if err != nil {
+		c.fail(column, "%w", err)
+		return nil
+	}
+	values := make([]T, len(words))
+	for i, w := range words {
+		values[i] = parse(c, column, w, parser)
+	}
+	return values
+}
+
+// expand undoes [join]. It gives exactly n words or an error, whatever the repetitions claim.
+func expand(cell string, n int) ([]string, error) {
+	if cell == "" {
+		return nil, errors.New("the cell is empty; write one value a run, - for a run without")
+	}
+	var words []string
+	total := 0
+	for word := range strings.SplitSeq(cell, " ") {
+		value, times, repeated := strings.Cut(word, "*")
+		k := 1
+		if repeated {
+			var err error
+			if k, err = parseCount(times); err != nil || k == 0 {
+				return nil, fmt.Errorf("%q does not repeat a value; write it like 32*5", word)
+			}
+		}
+		if k > n-total { // asked before the words are made: 1*999999999 must not fill the memory
+			return nil, fmt.Errorf("more values than the session has runs (%d)", n)
+		}
+		total += k
+		for range k {
+			words = append(words, value)
+		}
+	}
+	if total < n {
+		return nil, fmt.Errorf("%d values for %d runs", total, n)
+	}
+	return words, nil
+}
+
+// join writes one word for each of the values, equal neighbours once with their number.
+func join[T any](values []T, word func(T) string) string {
+	var b strings.Builder
+	for i := 0; i < len(values); {
+		w, k := word(values[i]), 1
+		for i+k < len(values) && word(values[i+k]) == w {
+			k++
+		}
+		if i += k; b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+		if k > 1 {
+			b.WriteString("*" + strconv.Itoa(k))
+		}
+	}
+	return b.String()
+}
+
+// parseCount reads a whole number as strconv.Itoa writes it.
+func parseCount(s string) (int, error) {
+	n, err := strconv.ParseInt(s, 10, 0)
+	if err != nil || n < 0 || strconv.FormatInt(n, 10) != s {
+		return 0, fmt.Errorf("%q is not a whole number of 0 or more", s)
+	}
+	return int(n), nil
+}
+
+// parseNumber reads a decimal number that a measurement can have: finite, not negative.
+func parseNumber(s string) (float64, error) {
+	digits := strings.Trim(s, "0123456789.eE+-") == "" && s != "" && s[0] != '+'
+	f, err := strconv.ParseFloat(s, 64)
+	if !digits || err != nil || math.Signbit(f) {
+		return 0, fmt.Errorf("%q is not a number of 0 or more", s)
+	}
+	return f, nil
+}
+
+// formatNumber is the shortest decimal form that reads back as the same float64.
+func formatNumber(f float64) string {
+	if f == 0 {
+		return "0" // the negative zero too
+	}
+	if f < 1e-6 || f >= 1e21 {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+const missing = "-"
+
+func parseSample(s string) (float64, error) {
+	if s == missing {
+		return math.NaN(), nil
+	}
+	return parseNumber(s)
+}
+
+func formatSample(f float64) string {
+	if math.IsNaN(f) {
+		return missing
+	}
+	return formatNumber(f)
+}
+
+func parseSteady(s string) (bool, error) {
+	if s != "yes" && s != "no" {
+		return false, fmt.Errorf("%q is neither yes nor no", s)
+	}
+	return s == "yes", nil
+}
+
+func formatSteady(steady bool) string {
+	if steady {
+		return "yes"
+	}
+	return "no"
+}
+
+func parseStart(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil || t.IsZero() {
+		return time.Time{}, fmt.Errorf("%q is not a time; write it like 2026-11-21T01:51:00Z", s)
+	}
+	return t.UTC(), nil
+}
+
+func formatStart(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// formatExtent leaves the cell of subjects without geometry empty.
+func formatExtent(d measure.Dim3) string {
+	if d == (measure.Dim3{}) {
+		return ""
+	}
+	return d.String()
+}
+
+// escape makes a cell of any text, on one line and visible to the last character; see the package comment.
+func escape(s string) string {
+	var b strings.Builder
+	if s != "" && strings.IndexByte("=+-@'", s[0]) >= 0 {
+		b.WriteByte('\'')
+	}
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		if r == '\\' || r == utf8.RuneError && size == 1 || !strconv.IsPrint(r) {
+			quoted := strconv.Quote(s[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// unescape undoes [escape].
+func unescape(cell string) (string, error) {
+	s := strings.TrimPrefix(cell, "'")
+	var b []byte
+	for len(s) > 0 {
+		r, multibyte, rest, err := strconv.UnquoteChar(s, 0)
+		if err != nil {
+			return "", fmt.Errorf(`%q holds a backslash that starts no escape; write \\ for a backslash`, cell)
+		}
+		switch {
+		case s[0] != '\\':
+			b = append(b, s[:len(s)-len(rest)]...) // as it stands, even where it is not valid UTF-8
+		case multibyte:
+			b = utf8.AppendRune(b, r)
+		default:
+			b = append(b, byte(r))
+		}
+		s = rest
+	}
+	return string(b), nil
+}

@@ -1,0 +1,580 @@
+// Package collect runs workloads under the profilers and hands back what was recorded.
+//
+// A session is one nsys process around N fresh processes of the workload. nsys starts the nsgate binary itself in a
+// hidden mode, the runner, which runs the workload N times, one after the other, and keeps a journal. Whatever
+// happens, nothing of it remains: every process is ended, and the private directory with the raw report, which holds
+// the workload's environment variables, is removed.
+package collect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/nsys"
+)
+
+// Plan says what to run and how.
+type Plan struct {
+	Command []string      // the workload and its arguments
+	Dir     string        // the workload's working directory, "" for the current one
+	Runs    int           // fresh processes of the workload, at least 1
+	Timeout time.Duration // of one run, 0 for none
+	Nsys    string        // the nsys executable, "" for "nsys" on the PATH
+	Self    string        // the executable that nsys starts as the runner, "" for this one
+	// TraceArgs are further arguments of nsys profile, such as --nvtx-domain-exclude=TSL.
+	TraceArgs []string
+	// MemoryUsage traces allocations of device memory as well.
+	MemoryUsage bool
+	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
+	// holds the environment variables of the workload.
+	KeepProfiles string
+	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
+	AllowBusy bool
+	// Patience is how long nsys may take to start the first run, and to finish after the last; 0 means ten minutes.
+	Patience time.Duration
+}
+
+// Run is what became of one fresh process of the workload.
+type Run struct {
+	Pid      int           `json:"pid"`
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration"`
+	ExitCode int           `json:"exit_code"` // -1 where a signal ended it
+	Signal   string        `json:"signal"`    // that ended it, such as "segmentation fault"; "" for none
+	TimedOut bool          `json:"timed_out"`
+	// Left is the number of processes that it left behind and that were ended.
+	Left int `json:"left"`
+	// Output is standard output and standard error as they came, valid UTF-8, without its middle where it was long.
+	Output string `json:"output"`
+	// Error says why the run could not be started, "" where it was.
+	Error string `json:"error"`
+}
+
+func (r Run) failed() bool { return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut }
+
+// Result is a finished session.
+type Result struct {
+	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank.
+	Traces   [][]measure.Trace
+	Runs     []Run
+	GPU      Watch
+	Warnings []string
+	Elapsed  time.Duration
+}
+
+// Stage is a point in the course of a session.
+type Stage string
+
+// The stages of a session, in order.
+const (
+	Starting    Stage = "starting"     // nsys is being started
+	RunStarted  Stage = "run started"  // Event.Run says which
+	RunFinished Stage = "run finished" // Event.Run says which
+	Finishing   Stage = "finishing"    // nsys writes its report
+	Exporting   Stage = "exporting"    // nsys turns the report into SQLite
+	Reading     Stage = "reading"
+)
+
+// Event is a step of progress.
+type Event struct {
+	Stage     Stage
+	Run, Runs int           // run i of N, counted from 1
+	Elapsed   time.Duration // since the session began
+	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
+}
+
+// WorkloadError is a session that ended because a run failed. It wraps a *measure.Refusal and carries what the
+// workload printed, which is untrusted.
+type WorkloadError struct {
+	Run     Run
+	Index   int // of the run, counted from 1
+	Runs    int
+	refusal error
+}
+
+func (e *WorkloadError) Error() string { return e.refusal.Error() }
+
+// Unwrap returns the *measure.Refusal.
+func (e *WorkloadError) Unwrap() error { return e.refusal }
+
+// CommandLines are the command lines that Collect executes: nsys profile and nsys export. XXXXXX stands for what
+// makes the private directory unique.
+func (p Plan) CommandLines() [][]string {
+	p = p.withDefaults()
+	dir := filepath.Join(os.TempDir(), "nsgate-XXXXXX")
+	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
+	return [][]string{p.profileCommand(dir), export}
+}
+
+func (p Plan) withDefaults() Plan {
+	if p.Nsys == "" {
+		p.Nsys = "nsys"
+	}
+	if p.Self == "" {
+		p.Self, _ = os.Executable()
+	}
+	if p.Patience == 0 {
+		p.Patience = 10 * time.Minute
+	}
+	return p
+}
+
+func (p Plan) profileCommand(dir string) []string {
+	args := []string{p.Nsys, "profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node",
+		"--force-overwrite=true"}
+	if p.MemoryUsage {
+		args = append(args, "--cuda-memory-usage=true")
+	}
+	args = append(args, p.TraceArgs...)
+	output := strings.TrimSuffix(reportIn(dir), reportExt)
+	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
+}
+
+const reportExt = ".nsys-rep"
+
+func reportIn(dir string) string  { return filepath.Join(dir, "session"+reportExt) }
+func specIn(dir string) string    { return filepath.Join(dir, "spec.json") }
+func journalIn(dir string) string { return filepath.Join(dir, "journal") }
+func tmpIn(dir string) string     { return filepath.Join(dir, "tmp") }
+
+// Collect runs the workload p.Runs times in one nsys session and reads what was recorded. progress, where not nil, is
+// called from the calling goroutine. Only one Collect may run at a time in a process.
+//
+// A measurement that must not be judged is a *measure.Refusal, a failing workload a *[WorkloadError] around one; a
+// cancelled ctx is its cause. In each case no process and no file is left.
+func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err error) {
+	if !supported {
+		return nil, errors.New("workloads can be measured on Linux only; record there and use compare here")
+	}
+	if len(p.Command) == 0 || p.Runs < 1 {
+		return nil, errors.New("no workload to run: give its command after --, and at least one run")
+	}
+	p = p.withDefaults()
+	sp, err := p.spec()
+	if err != nil {
+		return nil, err
+	}
+	if p.Nsys, err = exec.LookPath(p.Nsys); err != nil {
+		return nil, measure.Refuse("nsys was not found",
+			"install Nsight Systems (it comes with the CUDA toolkit), or name it with --nsys")
+	}
+
+	start := time.Now()
+	note := func(e Event) {
+		e.Elapsed, e.Runs = time.Since(start), p.Runs
+		if progress != nil {
+			progress(e)
+		}
+	}
+	note(Event{Stage: Starting})
+	watch := newWatcher()
+	if err := watch.before(ctx, p.AllowBusy); err != nil {
+		return nil, err
+	}
+
+	dir, err := os.MkdirTemp("", "nsgate-") // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("the private directory: %w; set TMPDIR to a directory that can be written", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := sp.write(dir); err != nil {
+		return nil, fmt.Errorf("the private directory: %w", err)
+	}
+
+	before, restore := adopt()
+	defer restore()
+	watch.start(ctx)
+	runs, err := p.record(ctx, dir, before, note)
+	watch.stop()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if keepErr := p.keep(dir); err == nil {
+		err = keepErr
+	}
+	if err != nil {
+		return nil, err
+	}
+	busy := make(chan error, 1)
+	go func() { busy <- watch.after(ctx, p.AllowBusy) }()
+	traces, err := p.read(ctx, dir, note)
+	if err := <-busy; err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{Runs: runs}
+	if res.Traces, err = assign(traces, runs); err != nil {
+		return nil, err
+	}
+	res.GPU, res.Warnings = watch.result(res.Traces, runs)
+	for i := range res.Traces {
+		for j := range res.Traces[i] {
+			t := &res.Traces[i][j]
+			t.ClockMHz = res.GPU.ClockMHz
+			if t.Driver == "" && len(res.GPU.GPUs) > 0 {
+				t.Driver = res.GPU.GPUs[0].Driver
+			}
+		}
+	}
+	for i, r := range runs {
+		if r.Left > 0 {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("processes that run %d of %d left behind were ended: %d",
+				i+1, len(runs), r.Left))
+		}
+	}
+	res.Elapsed = time.Since(start)
+	return res, nil
+}
+
+// causeOr returns the reason for which ctx ended, or else err.
+func causeOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// read exports and reads the report in dir.
+func (p Plan) read(ctx context.Context, dir string, note func(Event)) ([]measure.Trace, error) {
+	note(Event{Stage: Exporting})
+	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir)
+	if err != nil {
+		return nil, causeOr(ctx, err)
+	}
+	note(Event{Stage: Reading})
+	traces, err := nsys.Read(ctx, export)
+	if r := (*measure.Refusal)(nil); errors.As(err, &r) {
+		err = measure.Refuse(strings.ReplaceAll(r.Reason, filepath.Base(export), "the profile"), r.Next)
+	}
+	for i := range traces {
+		traces[i].Source = "" // a file that is about to be deleted
+	}
+	return traces, causeOr(ctx, err)
+}
+
+// How long nsys may take to end after SIGINT, which lets it end the workload and finalise, and after SIGTERM.
+var (
+	interruptGrace = 5 * time.Second
+	terminateGrace = 2 * time.Second
+)
+
+// record runs one nsys session in dir and returns the runs, all of which succeeded. When it returns, no descendant
+// lives that is not in the set before.
+func (p Plan) record(ctx context.Context, dir string, before processes, note func(Event)) ([]Run, error) {
+	runtime.LockOSThread() // the session dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	lifeline, err := hold(dir)
+	if err != nil {
+		return nil, fmt.Errorf("the private directory: %w", err)
+	}
+	defer lifeline.Close()
+
+	tmp := tmpIn(dir)
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return nil, fmt.Errorf("the private directory: %w", err)
+	}
+	var log excerpt
+	argv := p.profileCommand(dir)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	// The runner gives the workload its own values back.
+	cmd.Env = setenv(os.Environ(), "LC_ALL", ptr("C"))
+	cmd.Env = setenv(cmd.Env, "TMPDIR", &tmp)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.WaitDelay = terminateGrace // a process that outlives nsys may hold its output open
+	isolate(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, measure.Refuse("nsys could not be started: "+clean(err.Error(), dir), "check the nsys installation")
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	defer end(before)
+	defer stop(cmd, done, lifeline)
+
+	journal := journal{path: journalIn(dir)}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	begun, quiet := time.Now(), time.Now() // quiet: since when nsys is on its own
+	hung := false
+wait:
+	for {
+		select {
+		case <-done:
+			break wait
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
+		if lines := journal.next(); len(lines) > 0 {
+			quiet = time.Now()
+			report(lines, &journal, p.Runs, time.Since(begun), note)
+		}
+		// The runner ends a run that takes too long; without a timeout a run may take for ever.
+		limit := p.Patience
+		if journal.running {
+			limit += p.Timeout
+		}
+		if (!journal.running || p.Timeout > 0) && time.Since(quiet) > limit {
+			hung = true
+			break wait
+		}
+	}
+	report(journal.next(), &journal, p.Runs, time.Since(begun), note)
+	return p.judge(ctx, &journal, cmd, hung, clean(log.String(), dir), reportIn(dir))
+}
+
+// report turns journal lines into progress.
+func report(lines []line, j *journal, runs int, elapsed time.Duration, note func(Event)) {
+	for _, l := range lines {
+		e := Event{Stage: RunStarted, Run: l.Index}
+		if l.Done {
+			e.Stage = RunFinished
+		}
+		if n := len(j.runs); n > 0 {
+			e.Expected = time.Duration(float64(elapsed) / float64(n) * float64(runs))
+		}
+		note(e)
+		if l.Done && l.Index == runs {
+			note(Event{Stage: Finishing, Run: runs})
+		}
+	}
+}
+
+// judge says whether the session that has ended can be read.
+func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, log, report string) ([]Run, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if n := len(j.runs); n > 0 && j.runs[n-1].failed() {
+		return nil, p.workloadError(n, j.runs[n-1])
+	}
+	done := fmt.Sprintf("after %d of %d runs", len(j.runs), p.Runs)
+	said := ""
+	if s := lastLine(log); s != "" {
+		said = ": " + s
+	}
+	const next = "check the nsys installation with nsgate doctor"
+	switch {
+	case hung:
+		return nil, measure.Refuse(fmt.Sprintf("nsys did not finish within %v, %s%s", p.Patience, done, said), next)
+	case len(j.runs) < p.Runs:
+		return nil, measure.Refuse(fmt.Sprintf("nsys ended %s (%s)%s", done, cmd.ProcessState, said), next)
+	case !cmd.ProcessState.Success():
+		return nil, measure.Refuse(fmt.Sprintf("nsys failed %s (%s)%s", done, cmd.ProcessState, said), next)
+	}
+	if info, err := os.Stat(report); err != nil || info.Size() == 0 {
+		return nil, measure.Refuse("nsys wrote no report"+said, next)
+	}
+	return j.runs, nil
+}
+
+func (p Plan) workloadError(index int, r Run) error {
+	where := fmt.Sprintf("in run %d of %d", index, p.Runs)
+	reason, next := "", "run the workload by itself first, and make it exit with 0"
+	switch {
+	case r.Error != "":
+		reason, next = fmt.Sprintf("the workload could not be started %s: %s", where, r.Error), "check its command"
+	case r.TimedOut:
+		reason = fmt.Sprintf("the workload did not end within %v %s", p.Timeout, where)
+		next = "raise --timeout, or make the workload shorter"
+	case r.Signal != "":
+		reason = fmt.Sprintf("the workload was ended by a signal (%s) %s", r.Signal, where)
+	default:
+		reason = fmt.Sprintf("the workload exited with %d %s", r.ExitCode, where)
+	}
+	return &WorkloadError{Run: r, Index: index, Runs: p.Runs, refusal: measure.Refuse(reason, next)}
+}
+
+// stop ends nsys, politely at first: it then ends the workload and cleans up after itself.
+func stop(cmd *exec.Cmd, done <-chan struct{}, lifeline io.Closer) {
+	lifeline.Close()
+	for _, s := range []struct {
+		signal syscall.Signal
+		grace  time.Duration
+	}{{syscall.SIGINT, interruptGrace}, {syscall.SIGTERM, terminateGrace}} {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		cmd.Process.Signal(s.signal)
+		select {
+		case <-done:
+			return
+		case <-time.After(s.grace):
+		}
+	}
+	killGroup(cmd)
+	<-done
+}
+
+// keep moves the raw report where the user wants it.
+func (p Plan) keep(dir string) error {
+	if p.KeepProfiles == "" {
+		return nil
+	}
+	from, err := os.Open(reportIn(dir))
+	if err != nil {
+		return nil // nsys wrote none
+	}
+	defer from.Close()
+	if err := os.MkdirAll(p.KeepProfiles, 0o700); err != nil {
+		return fmt.Errorf("--keep-profiles: %w", err)
+	}
+	for i := 1; ; i++ {
+		name := filepath.Join(p.KeepProfiles, fmt.Sprintf("session-%03d%s", i, reportExt))
+		to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("--keep-profiles: %w", err)
+		}
+		_, err = io.Copy(to, from)
+		if err = errors.Join(err, to.Close()); err != nil {
+			os.Remove(name)
+			return fmt.Errorf("--keep-profiles: %w", err)
+		}
+		return nil
+	}
+}
+
+// assign hands each trace to its run: by pid, and the processes that a run started itself by time.
+func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
+	out := make([][]measure.Trace, len(runs))
+	for _, t := range traces {
+		i := slices.IndexFunc(runs, func(r Run) bool { return r.Pid == t.Process })
+		if i < 0 && !t.Start.IsZero() {
+			for k, r := range runs { // the last run that had begun
+				if !t.Start.Before(r.Start) {
+					i = k
+				}
+			}
+		}
+		if i < 0 {
+			return nil, measure.Refuse(fmt.Sprintf("process %d launched kernels and belongs to no run", t.Process),
+				"let the workload start its processes itself, not through a service")
+		}
+		out[i] = append(out[i], t)
+	}
+	for i, ts := range out {
+		where := fmt.Sprintf("run %d of %d", i+1, len(runs))
+		switch {
+		case len(ts) == 0:
+			return nil, measure.Refuse(where+" has no kernels in the profile, although other runs have",
+				"make sure that every run uses the GPU and ends by itself, not by a signal or _exit, then measure again")
+		case len(ts) != len(out[0]):
+			return nil, measure.Refuse(fmt.Sprintf("%s has %d processes with kernels, run 1 has %d", where, len(ts), len(out[0])),
+				"run the workload once before, so that nothing is compiled or tuned while it is measured")
+		}
+		slices.SortStableFunc(ts, func(a, b measure.Trace) int { return firstDevice(a) - firstDevice(b) })
+	}
+	return out, nil
+}
+
+func firstDevice(t measure.Trace) int {
+	if len(t.Launches) == 0 {
+		return 0
+	}
+	return int(t.Launches[0].Device)
+}
+
+// line is one line of the journal: a run that began or ended.
+type line struct {
+	Index int  `json:"index"` // counted from 1
+	Done  bool `json:"done"`
+	Run   Run  `json:"run"`
+}
+
+// journal follows the file in which the runner writes down what it does.
+type journal struct {
+	path    string
+	offset  int64
+	rest    []byte // of a line that is not complete yet
+	running bool   // a run has begun and not ended
+	runs    []Run  // those that ended
+}
+
+// next returns the lines that were added since the last call.
+func (j *journal) next() []line {
+	f, err := os.Open(j.path)
+	if err != nil {
+		return nil // not begun yet
+	}
+	defer f.Close()
+	added, _ := io.ReadAll(io.NewSectionReader(f, j.offset, 1<<40))
+	j.offset += int64(len(added))
+	j.rest = append(j.rest, added...)
+	var lines []line
+	for {
+		text, rest, complete := bytes.Cut(j.rest, []byte("\n"))
+		if !complete {
+			return lines
+		}
+		j.rest = rest
+		var l line
+		if json.Unmarshal(text, &l) != nil {
+			continue
+		}
+		if j.running = !l.Done; l.Done {
+			j.runs = append(j.runs, l.Run)
+		}
+		lines = append(lines, l)
+	}
+}
+
+var directories = regexp.MustCompile(`(?:/[^\s/'":;,()]+)+/`)
+
+// clean takes the private directory, other directories and control characters out of what nsys said.
+func clean(text, dir string) string {
+	text = strings.ReplaceAll(text, dir, "")
+	return directories.ReplaceAllString(measure.NormalizeControl(text), "")
+}
+
+// lastLine is the last line with a word in it, shortened.
+func lastLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for _, l := range slices.Backward(lines) {
+		if l = strings.Trim(l, " \t*"); l != "" {
+			return strings.ToValidUTF8(l[:min(len(l), 300)], "")
+		}
+	}
+	return ""
+}
+
+// NsysVersion asks an nsys executable for its version, such as "2025.3.2".
+func NsysVersion(ctx context.Context, exe string) (string, error) {
+	path, err := exec.LookPath(exe)
+	if err != nil {
+		return "", fmt.Errorf("%s was not found; install Nsight Systems, or name it with --nsys", filepath.Base(exe))
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err, lastLine(clean(string(out), path)))
+	}
+	if m := version.FindSubmatch(out); m != nil {
+		return string(m[1]), nil
+	}
+	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe), lastLine(string(out)))
+}
+
+var version = regexp.MustCompile(`version (\d+\.\d+(?:\.\d+)?)`)
+
+func ptr[T any](v T) *T { return &v }

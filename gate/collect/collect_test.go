@@ -1,0 +1,543 @@
+//go:build linux
+
+package collect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/nsgate/nsgate/gate/collect/faketools"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// recordings are three runs of one program, each in an export of its own, 362 launches a run.
+const recordings = "testdata/kernels"
+
+// TestMain makes the test binary the fake tools and the runner too, by the name under which it is called.
+func TestMain(m *testing.M) {
+	tools := map[string]func() int{
+		"nsys":       faketools.Nsys,
+		"nvidia-smi": faketools.NvidiaSMI,
+		"nsgate":     func() int { return RunnerMain(os.Args[2:]) },
+		"victim":     victim,
+	}
+	if main := tools[filepath.Base(os.Args[0])]; main != nil {
+		os.Exit(main())
+	}
+	os.Exit(testMain(m, slices.Collect(maps.Keys(tools))))
+}
+
+func testMain(m *testing.M, tools []string) int {
+	busyInterval, sampleEvery = time.Millisecond, 50*time.Millisecond
+	interruptGrace, terminateGrace = 300*time.Millisecond, 300*time.Millisecond
+	dir, err := os.MkdirTemp("", "tools")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	self, err := os.Executable()
+	for _, name := range tools {
+		err = errors.Join(err, os.Symlink(self, filepath.Join(dir, name)))
+	}
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return m.Run()
+}
+
+// session prepares a machine with fake tools and a plan for it. What it starts carries a marker, and when the test
+// ends no process with it may live and nothing may lie in the temporary directory.
+func session(t *testing.T, runs int, command ...string) Plan {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(recordings, "base.*.sqlite"))
+	if len(files) == 0 {
+		t.Fatal("the recordings are missing: " + recordings)
+	}
+	self, err := exec.LookPath("nsgate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp := t.TempDir()
+	marker := fmt.Sprintf("NSGATE_TEST_MARKER=%d-%d", os.Getpid(), time.Now().UnixNano())
+	name, value, _ := strings.Cut(marker, "=")
+	t.Setenv(name, value)
+	t.Setenv("TMPDIR", tmp)
+	t.Setenv("NSGATE_FAKE_PROFILES", strings.Join(files, string(os.PathListSeparator)))
+	os.Unsetenv("CUDA_VISIBLE_DEVICES")
+	t.Cleanup(func() {
+		if left := marked(marker); len(left) > 0 {
+			t.Errorf("processes are left: %q", left)
+		}
+		if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
+			t.Errorf("files are left: %q", left)
+		}
+	})
+	return Plan{Command: command, Runs: runs, Self: self}
+}
+
+// marked returns the command lines of the processes that have the marker in their environment.
+func marked(marker string) (out []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, f := range files {
+		if env, _ := os.ReadFile(f); bytes.Contains(env, []byte(marker+"\x00")) && !strings.Contains(f, strconv.Itoa(os.Getpid())) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
+			out = append(out, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return out
+}
+
+// sampled is shell code that returns once nvidia-smi has been asked for the GPU and has answered meanwhile.
+const sampled = `calls() { wc -l <"$NSGATE_FAKE_GPU_CALLS"; }; n=$(calls)
+	until [ $(calls) -gt $((n + 4)) ]; do sleep 0.02; done`
+
+func TestCollect(t *testing.T) {
+	p := session(t, 3, "sh", "-c", `echo "$LC_ALL|$0|$TMPDIR" >&2; `+sampled, "a word")
+	t.Setenv("NSGATE_FAKE_GPU_CALLS", filepath.Join(t.TempDir(), "calls"))
+	t.Setenv("LC_ALL", "C.UTF-8")
+	var events []Event
+	res, err := Collect(t.Context(), p, func(e Event) { events = append(events, e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Traces) != 3 || len(res.Runs) != 3 {
+		t.Fatalf("%d traces of %d runs, want 3 of 3", len(res.Traces), len(res.Runs))
+	}
+	for i, r := range res.Runs {
+		if len(res.Traces[i]) != 1 {
+			t.Fatalf("run %d has %d traces", i+1, len(res.Traces[i]))
+		}
+		tr := res.Traces[i][0]
+		if tr.Process != r.Pid || len(tr.Launches) != 362 || tr.ClockMHz != 1980 || tr.Driver == "" || tr.Source != "" {
+			t.Errorf("run %d, pid %d: trace of %d with %d launches, clock %d, driver %q, source %q", i+1, r.Pid,
+				tr.Process, len(tr.Launches), tr.ClockMHz, tr.Driver, tr.Source)
+		}
+		if want := "C.UTF-8|a word|" + os.Getenv("TMPDIR") + "\n"; r.Output != want {
+			t.Errorf("run %d printed %q, want %q", i+1, r.Output, want)
+		}
+		if r.Duration <= 0 || r.Start.IsZero() {
+			t.Errorf("run %d took %v from %v", i+1, r.Duration, r.Start)
+		}
+	}
+	if len(res.Warnings) > 0 {
+		t.Errorf("warnings: %q", res.Warnings)
+	}
+	if res.GPU.Samples == 0 || len(res.GPU.GPUs) != 1 || res.GPU.GPUs[0].Name != "NVIDIA H200" {
+		t.Errorf("GPU: %+v", res.GPU)
+	}
+	want := []Event{
+		{Stage: Starting}, {Stage: RunStarted, Run: 1}, {Stage: RunFinished, Run: 1}, {Stage: RunStarted, Run: 2},
+		{Stage: RunFinished, Run: 2}, {Stage: RunStarted, Run: 3}, {Stage: RunFinished, Run: 3},
+		{Stage: Finishing, Run: 3}, {Stage: Exporting}, {Stage: Reading},
+	}
+	if d := cmp.Diff(want, events, cmpopts.IgnoreFields(Event{}, "Elapsed", "Expected", "Runs")); d != "" {
+		t.Errorf("progress (-want +got):\n%s", d)
+	}
+	if e := events[len(events)-4]; e.Expected == 0 || e.Runs != 3 {
+		t.Errorf("no expected time in %+v", e)
+	}
+}
+
+// What must end without a result: the refusal says so, and session checks that nothing is left.
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		name    string
+		command string // of sh
+		env     string
+		change  func(*Plan)
+		want    string // in the message
+	}{
+		{name: "exit code", command: `echo oops; exit 3`, want: "the workload exited with 3 in run 1 of 3"},
+		{name: "second run", command: `echo oops; mkdir d 2>/dev/null || { rmdir d; exit 7; }`,
+			want: "the workload exited with 7 in run 2 of 3"},
+		{name: "signal", command: `echo oops; kill -9 $$`, want: "ended by a signal (killed) in run 1 of 3"},
+		{name: "timeout", command: `echo oops; sleep 60`, change: func(p *Plan) { p.Timeout = 300 * time.Millisecond },
+			want: "did not end within 300ms in run 1 of 3"},
+		{name: "stubborn", command: `trap '' TERM INT; echo oops; while :; do setsid sleep 60; done`,
+			change: func(p *Plan) { p.Timeout = 300 * time.Millisecond }, want: "did not end within 300ms in run 1 of 3"},
+		{name: "no workload", change: func(p *Plan) { p.Command = []string{"./nothing-here"} },
+			want: `the workload "./nothing-here" cannot be run: no such file or directory`},
+		{name: "not executable", change: func(p *Plan) { p.Command = []string{"./file"}; os.WriteFile(p.Dir+"/file", nil, 0o644) },
+			want: `the workload "./file" cannot be run: permission denied`},
+		{name: "exec format", change: func(p *Plan) {
+			p.Command = []string{"./file"}
+			os.WriteFile(p.Dir+"/file", []byte("\x7fELF"), 0o755)
+		}, want: "the workload could not be started in run 1 of 3: exec format error"},
+		{name: "no nsys", change: func(p *Plan) { p.Nsys = "nsys-that-is-not-there" }, want: "nsys was not found"},
+		{name: "crash", env: "NSGATE_FAKE_NSYS_FAULT=crash", command: `sleep 60`,
+			want: "nsys ended after 0 of 3 runs (signal: killed"},
+		{name: "no report", env: "NSGATE_FAKE_NSYS_FAULT=no-report", command: `:`,
+			want: "nsys wrote no report: No reports were generated"},
+		{name: "hang", env: "NSGATE_FAKE_NSYS_FAULT=hang", command: `:`,
+			change: func(p *Plan) { p.Patience = 700 * time.Millisecond },
+			want:   "nsys did not finish within 700ms, after 3 of 3 runs"},
+		{name: "stuck", env: "NSGATE_FAKE_NSYS_FAULT=stuck", command: `:`,
+			change: func(p *Plan) { p.Patience = 300 * time.Millisecond },
+			want:   "nsys did not finish within 300ms, after 0 of 3 runs"},
+		{name: "no kernels", env: "NSGATE_FAKE_NSYS_FAULT=no-kernels", command: `:`, want: "kernel"},
+		{name: "importer", env: "NSGATE_FAKE_NSYS_FAULT=importer", command: `:`, want: "nsys"},
+		{name: "truncated", env: "NSGATE_FAKE_NSYS_FAULT=truncated", command: `:`, want: "Section Table Reference"},
+		{name: "lost run", env: "NSGATE_FAKE_NSYS_FAULT=lost-run", command: `:`,
+			want: "run 3 of 3 has no kernels in the profile"},
+		{name: "busy", env: "NSGATE_FAKE_GPU=busy", command: `:`,
+			want: "GPU 0 is busy: utilisation is 87 % before the workload starts"},
+		{name: "other process", env: "NSGATE_FAKE_GPU=process", command: `:`,
+			want: "GPU 0 is busy: another process uses it (train, really, pid 999999)"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := session(t, 3, "sh", "-c", tt.command)
+			p.Dir = t.TempDir()
+			if name, value, ok := strings.Cut(tt.env, "="); ok {
+				t.Setenv(name, value)
+			}
+			if tt.change != nil {
+				tt.change(&p)
+			}
+			_, err := Collect(t.Context(), p, nil)
+			var refusal *measure.Refusal
+			if !errors.As(err, &refusal) {
+				t.Fatalf("%v is no refusal", err)
+			}
+			if !strings.Contains(refusal.Reason, tt.want) {
+				t.Errorf("reason %q, want %q", refusal.Reason, tt.want)
+			}
+			if refusal.Next == "" {
+				t.Error("the refusal knows no way out")
+			}
+			if strings.Contains(err.Error(), os.Getenv("TMPDIR")) {
+				t.Errorf("%q names a directory of this machine", err)
+			}
+			if strings.Contains(tt.command, "oops") {
+				var failure *WorkloadError
+				if !errors.As(err, &failure) || failure.Run.Output != "oops\n" {
+					t.Errorf("the workload's output is missing: %+v", failure)
+				}
+			}
+		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, p := range []Plan{{Runs: 1}, {Command: []string{"true"}}, {Command: []string{"true"}, Runs: 1, Dir: "no/such"}} {
+		_, err := Collect(t.Context(), p, nil)
+		if refusal := (*measure.Refusal)(nil); err == nil || errors.As(err, &refusal) {
+			t.Errorf("%+v: %v is no usage error", p, err)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	p := session(t, 3, "sh", "-c", `setsid sleep 60 & sleep 60`)
+	p.KeepProfiles = filepath.Join(t.TempDir(), "kept")
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := Collect(ctx, p, func(e Event) {
+		if e.Stage == RunStarted {
+			cancel(stopped)
+		}
+	})
+	if !errors.Is(err, stopped) {
+		t.Errorf("error %v, want the cause of the cancellation", err)
+	}
+	if kept, _ := os.ReadDir(p.KeepProfiles); len(kept) > 0 {
+		t.Errorf("a report of an interrupted session was kept: %v", kept)
+	}
+}
+
+// victim is a program that measures and is killed meanwhile.
+func victim() int {
+	p := Plan{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}, Runs: 1, Self: os.Args[1]}
+	Collect(context.Background(), p, func(e Event) {
+		if e.Stage == RunStarted {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	})
+	return 0
+}
+
+// A SIGKILL gives nsgate no chance to clean up: the processes around it must see to it.
+func TestKilled(t *testing.T) {
+	p := session(t, 1, "true")
+	_, restore := adopt() // so that what is left can be seen from here
+	defer restore()
+	if err := exec.Command("victim", p.Self).Run(); err == nil || err.Error() != "signal: killed" {
+		t.Fatalf("the victim ended with %v", err)
+	}
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
+		left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*"))
+		if len(left) == 0 && len(descendants(nil)) == 0 {
+			return
+		}
+	}
+	end(nil)
+	t.Error("processes or files outlive nsgate") // session says which files
+}
+
+func TestDaemon(t *testing.T) {
+	p := session(t, 2, "sh", "-c", `setsid sleep 60 >/dev/null 2>&1 & setsid sh -c 'sleep 60; :' & exit 0`)
+	res, err := Collect(t.Context(), p, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"processes that run 1 of 2 left behind were ended: 3", "processes that run 2 of 2 left behind were ended: 3",
+	}
+	if d := cmp.Diff(want, res.Warnings); d != "" {
+		t.Errorf("warnings (-want +got):\n%s", d)
+	}
+}
+
+func TestKeepProfiles(t *testing.T) {
+	p := session(t, 1, "true")
+	p.KeepProfiles = filepath.Join(t.TempDir(), "a", "kept")
+	for range 2 {
+		if _, err := Collect(t.Context(), p, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(p.KeepProfiles); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has mode %v, want 0700 (%v)", info.Mode(), err)
+	}
+	files, _ := os.ReadDir(p.KeepProfiles)
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
+			t.Errorf("%s: %v, %d bytes (%v)", f.Name(), info.Mode(), info.Size(), err)
+		}
+	}
+	if d := cmp.Diff([]string{"session-001.nsys-rep", "session-002.nsys-rep"}, names); d != "" {
+		t.Errorf("kept (-want +got):\n%s", d)
+	}
+}
+
+func TestBoundedOutput(t *testing.T) {
+	p := session(t, 1, "sh", "-c", `echo first; head -c 20000000 /dev/zero; echo; echo last; exit 1`)
+	_, err := Collect(t.Context(), p, nil)
+	var failure *WorkloadError
+	if !errors.As(err, &failure) {
+		t.Fatal(err)
+	}
+	out := failure.Run.Output
+	if len(out) > 1<<20 || !strings.HasPrefix(out, "first\n") || !strings.HasSuffix(out, "\nlast\n") ||
+		!strings.Contains(out, "bytes left out]") {
+		t.Errorf("%d bytes were kept: %.20q … %.20q", len(out), out, out[max(0, len(out)-20):])
+	}
+}
+
+func TestAllowBusy(t *testing.T) {
+	for mode, want := range map[string]string{
+		"busy":      "GPU 0 is busy: utilisation is 87 % before the workload starts",
+		"process":   "another process uses it",
+		"throttled": "held back by its temperature (hardware)",
+		"absent":    "were not watched: nvidia-smi: exit status 9: NVIDIA-SMI has failed",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			p := session(t, 1, "true")
+			p.AllowBusy = true
+			t.Setenv("NSGATE_FAKE_GPU", mode)
+			if mode == "throttled" {
+				p.Command = []string{"sh", "-c", sampled}
+				t.Setenv("NSGATE_FAKE_GPU_CALLS", filepath.Join(t.TempDir(), "calls"))
+			}
+			res, err := Collect(t.Context(), p, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(strings.Join(res.Warnings, "\n"), want) {
+				t.Errorf("warnings %q, want %q", res.Warnings, want)
+			}
+			if wantClock := map[string]int{"absent": 0, "throttled": 1200}[mode]; wantClock != 0 && res.GPU.ClockMHz != wantClock {
+				t.Errorf("clock %d, want %d", res.GPU.ClockMHz, wantClock)
+			}
+		})
+	}
+}
+
+func TestProbe(t *testing.T) {
+	t.Setenv("NSGATE_FAKE_GPU", "old")
+	gpus, err := Probe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []GPU{{UUID: "GPU-host-a", Name: "NVIDIA H200", Driver: "580.159.03", ClockMHz: 1980, MaxClockMHz: 1980,
+		PowerW: 118.43, TemperatureC: 31, MemoryMiB: 4, Throttle: 1, PState: "P0"}}
+	if d := cmp.Diff(want, gpus); d != "" {
+		t.Errorf("old field names (-want +got):\n%s", d)
+	}
+	t.Setenv("NSGATE_FAKE_GPU", "unknown")
+	if gpus, err = Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want[0].ClockMHz, want[0].PowerW, want[0].Utilization = math.NaN(), math.NaN(), math.NaN()
+	want[0].Throttle, want[0].PState = 0, ""
+	if d := cmp.Diff(want, gpus, cmpopts.EquateNaNs()); d != "" {
+		t.Errorf("unknown cells (-want +got):\n%s", d)
+	}
+}
+
+func TestParseGPUsRefuses(t *testing.T) {
+	for _, text := range []string{"0, GPU-a", "x, a, b, c, 1, 2, 3, 4, 5, 6, Enabled, P0, 0x0", "No devices were found"} {
+		if gpus, err := parseGPUs([]byte(text)); err == nil {
+			t.Errorf("%q gives %+v", text, gpus)
+		}
+	}
+}
+
+func TestVisible(t *testing.T) {
+	same := []GPU{{Index: 0, UUID: "GPU-aa", Name: "H200"}, {Index: 1, UUID: "GPU-ab", Name: "H200"}, {Index: 2, UUID: "GPU-bc", Name: "H200"}}
+	mixed := slices.Clone(same)
+	mixed[0].Name = "T4"
+	tests := []struct {
+		gpus    []GPU
+		devices string
+		set     bool
+		order   string
+		want    []int
+	}{
+		{same, "", false, "", []int{0, 1, 2}},
+		{same, "1", true, "", []int{1}},
+		{same, "2, 0", true, "", []int{2, 0}},
+		{same, "GPU-b", true, "", []int{2}},
+		{same, "MIG-1", true, "", []int{0, 1, 2}},
+		{same, "", true, "", []int{0, 1, 2}},
+		{mixed, "1", true, "", []int{0, 1, 2}},
+		{mixed, "1", true, "PCI_BUS_ID", []int{1}},
+	}
+	for _, tt := range tests {
+		var got []int
+		for _, g := range visible(tt.gpus, tt.devices, tt.set, tt.order) {
+			got = append(got, g.Index)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("CUDA_VISIBLE_DEVICES=%q %s: %v, want %v", tt.devices, tt.order, got, tt.want)
+		}
+	}
+}
+
+func TestForeign(t *testing.T) {
+	w := newWatcher()
+	w.there[7] = true
+	self := baseName(commandName(os.Getpid()))
+	tests := []struct {
+		app  app
+		ours map[int]bool
+		want bool
+	}{
+		{app{pid: 7}, nil, true},                       // there before
+		{app{pid: os.Getpid(), name: self}, nil, true}, // seen here, and none of ours
+		{app{pid: os.Getpid(), name: self}, map[int]bool{os.Getpid(): true}, false},
+		{app{pid: os.Getpid(), name: "python3"}, nil, false}, // another namespace's pid
+		{app{pid: os.Getpid()}, nil, false},                  // nvidia-smi cannot name it
+		{app{pid: 1 << 22, name: self}, nil, false},          // not here
+	}
+	for _, tt := range tests {
+		if got := w.foreign(tt.app, tt.ours); got != tt.want {
+			t.Errorf("%+v of ours %v: foreign is %v", tt.app, tt.ours, got)
+		}
+	}
+}
+
+func TestAssign(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(1_700_000_000+int64(s), 0) }
+	trace := func(pid, start int, device int32) measure.Trace {
+		tr := measure.Trace{Process: pid, Launches: []measure.Launch{{Device: device}}}
+		if start >= 0 {
+			tr.Start = at(start)
+		}
+		return tr
+	}
+	runs := []Run{{Pid: 10, Start: at(0), Duration: 9 * time.Second}, {Pid: 20, Start: at(10), Duration: 9 * time.Second}}
+	tests := []struct {
+		name   string
+		traces []measure.Trace
+		want   string // pids by run, or an error
+	}{
+		{"by pid", []measure.Trace{trace(10, -1, 0), trace(20, -1, 0)}, "[10] [20]"},
+		{"pid before time", []measure.Trace{trace(20, 1, 0), trace(10, 12, 0)}, "[10] [20]"},
+		{"ranks by time, in order of devices",
+			[]measure.Trace{trace(12, 2, 1), trace(11, 3, 0), trace(21, 12, 0), trace(22, 13, 1)}, "[11 12] [21 22]"},
+		{"lost run", []measure.Trace{trace(20, 12, 0)}, "run 1 of 2 has no kernels"},
+		{"lost rank", []measure.Trace{trace(11, 2, 0), trace(12, 3, 0), trace(22, 13, 1)}, "run 2 of 2 has 1 processes with kernels, run 1 has 2"},
+		{"stranger", []measure.Trace{trace(10, 2, 0), trace(20, 12, 0), trace(5, -1, 0)}, "process 5 launched kernels and belongs to no run"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := assign(tt.traces, runs)
+			got := ""
+			for _, ts := range out {
+				var pids []int
+				for _, tr := range ts {
+					pids = append(pids, tr.Process)
+				}
+				got += fmt.Sprint(pids) + " "
+			}
+			if err != nil {
+				got = err.Error()
+			}
+			if !strings.HasPrefix(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestClean(t *testing.T) {
+	got := clean("cannot write /tmp/nsgate-1/session.qdstrm, see /home/user name\x1b[31m/usr/lib/x.so", "/tmp/nsgate-1")
+	if strings.ContainsAny(got, "\x1b") || strings.Contains(got, "/home/") || strings.Contains(got, "/usr") || strings.Contains(got, "nsgate-1") {
+		t.Errorf("%q says too much", got)
+	}
+}
+
+func TestNsysVersion(t *testing.T) {
+	if v, err := NsysVersion(t.Context(), "nsys"); err != nil || v != "2025.3.1" {
+		t.Errorf("version %q, %v", v, err)
+	}
+	if v, err := NsysVersion(t.Context(), "true"); err == nil {
+		t.Errorf("true has version %q", v)
+	}
+}
+
+func TestCommandLines(t *testing.T) {
+	t.Setenv("TMPDIR", "/tmp")
+	p := Plan{Command: []string{"./app"}, Runs: 2, Self: "nsgate", TraceArgs: []string{"--nvtx-domain-exclude=TSL"}, MemoryUsage: true}
+	got := strings.Join(p.CommandLines()[0], " ")
+	want := "nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node --force-overwrite=true " +
+		"--cuda-memory-usage=true --nvtx-domain-exclude=TSL --output=/tmp/nsgate-XXXXXX/session -- nsgate __run /tmp/nsgate-XXXXXX/spec.json"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func FuzzParseCSV(f *testing.F) {
+	f.Add("0, GPU-a, NVIDIA H200, 580, 1980, 1980, 1.5, 30, 0, 4, [N/A], P0, 0x1\n")
+	f.Add("1, \"x\n, 3, a,b,c")
+	f.Fuzz(func(t *testing.T, text string) {
+		if gpus, err := parseGPUs([]byte(text)); err == nil {
+			for _, g := range gpus {
+				if strings.ContainsAny(g.Name+g.UUID+g.Driver+g.PState, "\x00\x1b") {
+					t.Errorf("control characters in %+v", g)
+				}
+			}
+		}
+		parseApps([]byte(text))
+	})
+}

@@ -1,0 +1,13 @@
+// Package faketools holds a fake nsys and a fake nvidia-smi that replay recordings, for tests.
+//
+// Tests register [Nsys] and [NvidiaSMI] as commands with testscript.Main, so that they are found on the PATH.
+//
+// The fake nsys really runs the command that it is given. Its export stands the recordings of $NSGATE_FAKE_PROFILES,
+// a list of single-run SQLite exports and directories of them, in for the runs: the first for the first run and so on,
+// starting over where there are more runs. It moves them to the runs' pids and times, as one session would hold them.
+//
+// $NSGATE_FAKE_NSYS_FAULT makes it fail: "hang" (does not end, whatever signal comes), "stuck" (never starts the command),
+// "crash" (dies by SIGKILL 100 ms after the command's start), "no-report" (ends without writing one),
+// "no-kernels" (an export without kernel table), "importer" (loses every kernel and says so in the diagnostics),
+// "lost-run" (the last run's kernels are missing), "truncated" (the report cannot be exported).
+package faketools

@@ -1,0 +1,358 @@
+//go:build unix
+
+package faketools
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// report is the content of the fake .nsys-rep.
+type report struct {
+	Start time.Time
+	Fault string
+	Runs  []run
+}
+
+type run struct {
+	Pid   int
+	Start time.Time
+	File  string
+}
+
+// Nsys is the main function of the fake nsys; it returns the exit code.
+func Nsys() int {
+	args := os.Args[1:]
+	switch {
+	case len(args) > 0 && args[0] == "profile":
+		return profile(args[1:])
+	case len(args) > 0 && args[0] == "export":
+		return export(args[1:])
+	case len(args) == 1 && args[0] == "--version":
+		fmt.Println("NVIDIA Nsight Systems version 2025.3.1.90-253135822126v0")
+		return 0
+	case len(args) == 1 && args[0] == "--start-agent":
+		time.Sleep(time.Hour)
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "usage: nsys profile|export|--version")
+	return 2
+}
+
+// options splits arguments into those of nsys, by long name, and the rest.
+func options(args []string) (opts map[string]string, rest []string) {
+	long := map[string]string{"-o": "output", "-t": "type", "-f": "force-overwrite", "-q": "quiet"}
+	opts = make(map[string]string)
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		switch {
+		case args[i] == "--":
+			return opts, args[i+1:]
+		case !strings.HasPrefix(name, "-"):
+			return opts, args[i:]
+		case joined:
+		case i+1 < len(args):
+			i++
+			value = args[i]
+		}
+		if l, ok := long[name]; ok {
+			name = l
+		}
+		opts[strings.TrimPrefix(name, "--")] = value
+	}
+	return opts, nil
+}
+
+func profile(args []string) int {
+	fault := os.Getenv("NSGATE_FAKE_NSYS_FAULT")
+	opts, command := options(args)
+	if opts["output"] == "" || len(command) == 0 {
+		fmt.Fprintln(os.Stderr, "the fake nsys profile needs --output and a command")
+		return 2
+	}
+	if fault == "hang" || fault == "stuck" {
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+	}
+	if fault == "stuck" {
+		time.Sleep(time.Hour)
+	}
+	// nsys starts a daemon that nothing but nsys itself ends.
+	agent := exec.Command(os.Args[0], "--start-agent")
+	agent.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := agent.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	rep := report{Start: time.Now(), Fault: fault}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	// nsys gives its target a process group of its own.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintf(os.Stderr, "Executable '%s' not found\n", command[0])
+		return 2
+	}
+	if fault == "crash" {
+		time.Sleep(100 * time.Millisecond)
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	interrupt := make(chan os.Signal, 1)
+	if fault != "hang" {
+		signal.Notify(interrupt, syscall.SIGINT, syscall.SIGTERM)
+	}
+	go func() {
+		for range interrupt {
+			cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}()
+	cmd.Wait()
+	if fault == "hang" {
+		time.Sleep(time.Hour)
+	}
+	agent.Process.Kill()
+	code := cmd.ProcessState.ExitCode()
+	if code < 0 {
+		code = 128 + int(cmd.ProcessState.Sys().(syscall.WaitStatus).Signal())
+	}
+	if fault == "no-report" {
+		fmt.Println("No reports were generated")
+		return code
+	}
+	if fault == "importer" {
+		fmt.Fprintln(os.Stderr, "**** Errors occurred while processing the raw events. ****")
+	}
+	rep.Runs = []run{{Pid: cmd.Process.Pid, Start: rep.Start}}
+	// The journal of nsgate's runner lies beside its specification, the last argument.
+	if runs := journal(filepath.Join(filepath.Dir(command[len(command)-1]), "journal")); runs != nil {
+		rep.Runs = runs
+	}
+	files, err := recordings()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for i := range rep.Runs {
+		rep.Runs[i].File = files[i%len(files)]
+	}
+	text, err := json.Marshal(rep)
+	if err == nil {
+		err = os.WriteFile(strings.TrimSuffix(opts["output"], ".nsys-rep")+".nsys-rep", text, 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("Generated:\n\t" + opts["output"] + ".nsys-rep")
+	return code
+}
+
+// journal returns the finished runs that a runner wrote down, nil where there is no journal.
+func journal(file string) []run {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	runs := []run{}
+	for lines := bufio.NewReader(f); ; {
+		text, err := lines.ReadBytes('\n')
+		var l struct {
+			Done bool
+			Run  run
+		}
+		if json.Unmarshal(text, &l) == nil && l.Done {
+			runs = append(runs, l.Run)
+		}
+		if err != nil {
+			return runs
+		}
+	}
+}
+
+func recordings() ([]string, error) {
+	var files []string
+	for _, name := range filepath.SplitList(os.Getenv("NSGATE_FAKE_PROFILES")) {
+		found := []string{name}
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			found, _ = filepath.Glob(filepath.Join(name, "*.sqlite"))
+		}
+		for _, f := range found {
+			abs, err := filepath.Abs(f)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, abs)
+		}
+	}
+	if len(files) == 0 {
+		return nil, errors.New("the fake nsys has nothing to replay: NSGATE_FAKE_PROFILES names no recording")
+	}
+	return files, nil
+}
+
+func export(args []string) int {
+	opts, rest := options(args)
+	if opts["output"] == "" || len(rest) != 1 {
+		fmt.Fprintln(os.Stderr, "the fake nsys export needs --output and a report")
+		return 2
+	}
+	var rep report
+	text, err := os.ReadFile(rest[0])
+	if err == nil {
+		err = json.Unmarshal(text, &rep)
+	}
+	if err != nil || rep.Fault == "truncated" || len(rep.Runs) == 0 {
+		fmt.Fprintln(os.Stderr, "Section Table Reference magic number mismatch")
+		return 1
+	}
+	if err := merge(opts["output"], rep); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// merge writes one export that holds all runs of a report.
+func merge(file string, rep report) (err error) {
+	if err := copyFile(file, rep.Runs[0].File); err != nil {
+		return err
+	}
+	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	exec := func(query string, args ...any) {
+		if err == nil {
+			err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{Args: args})
+		}
+	}
+	exec(`PRAGMA synchronous = OFF`)
+	exec(`CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)`)
+	exec(`DELETE FROM TARGET_INFO_SESSION_START_TIME`)
+	exec(`INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs) VALUES (?)`, rep.Start.UnixNano())
+	for i, r := range rep.Runs {
+		if err != nil {
+			return err
+		}
+		from := "main"
+		if i > 0 {
+			from = "run"
+			exec(`ATTACH ? AS run`, r.File)
+		}
+		var tables []string
+		if err == nil {
+			tables, err = column(db, `SELECT name FROM `+from+`.sqlite_master WHERE type = 'table'`)
+		}
+		// The recorded process, and where its string ids and its clock go.
+		var pid, shift int64
+		if err == nil {
+			pid, err = number(db, `SELECT (globalPid >> 24) & 0xFFFFFF FROM `+from+`.CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1`)
+		}
+		if err == nil {
+			shift, err = number(db, `SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)
+		}
+		clock := r.Start.Sub(rep.Start).Nanoseconds()
+		for _, table := range tables {
+			if err != nil {
+				return err
+			}
+			var columns []string
+			columns, err = column(db, fmt.Sprintf(`SELECT name FROM pragma_table_info('%s', '%s')`, table, from))
+			shared := i > 0 // what describes the machine and the export is there already
+			var values, sets []string
+			for _, c := range columns {
+				v := `"` + c + `"`
+				switch {
+				case c == "id" && table == "StringIds", stringColumns[c]:
+					if i > 0 {
+						v = fmt.Sprintf(`%s + %d`, v, shift)
+						shared = false
+					}
+				case c == "start", c == "end", c == "timestamp" && table == "DIAGNOSTIC_EVENT":
+					v = fmt.Sprintf(`%s + %d`, v, clock)
+					shared = false
+				case c == "globalPid", c == "globalTid", c == "endGlobalTid":
+					v = fmt.Sprintf(`CASE WHEN (%[1]s >> 24) & 0xFFFFFF = %[2]d THEN (%[1]s & ~(0xFFFFFF << 24)) | (%[3]d << 24) ELSE %[1]s END`,
+						v, pid, r.Pid)
+					shared = false
+				case c == "pid":
+					v = fmt.Sprintf(`CASE %s WHEN %d THEN %d ELSE %[1]s END`, v, pid, r.Pid)
+					shared = false
+				}
+				values = append(values, v)
+				sets = append(sets, fmt.Sprintf(`"%s" = %s`, c, v))
+			}
+			switch {
+			case i == 0 && table != "StringIds" && table != "TARGET_INFO_SESSION_START_TIME":
+				exec(`UPDATE main."` + table + `" SET ` + strings.Join(sets, ", "))
+			case i > 0 && !shared:
+				exec(fmt.Sprintf(`INSERT INTO main."%s" ("%s") SELECT %s FROM run."%[1]s"`,
+					table, strings.Join(columns, `", "`), strings.Join(values, ", ")))
+			}
+		}
+		if i > 0 {
+			exec(`DETACH run`)
+		}
+	}
+	last := rep.Runs[len(rep.Runs)-1]
+	switch rep.Fault {
+	case "no-kernels":
+		exec(`DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL`)
+	case "importer":
+		exec(`DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL`)
+		exec(`INSERT INTO DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid)
+			VALUES (0, 2, 3, 2, 'Error when processing events: Cannot find string for an exterior index', ?)`, int64(last.Pid)<<24)
+	case "lost-run":
+		exec(`DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE (globalPid >> 24) & 0xFFFFFF = ?`, last.Pid)
+	}
+	return err
+}
+
+// stringColumns hold numbers of StringIds.
+var stringColumns = map[string]bool{
+	"demangledName": true, "shortName": true, "mangledName": true, "nameId": true, "textId": true, "jsonTextId": true,
+}
+
+func column(db *sqlite.Conn, query string) (out []string, err error) {
+	err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		out = append(out, s.ColumnText(0))
+		return nil
+	}})
+	return out, err
+}
+
+func number(db *sqlite.Conn, query string) (n int64, err error) {
+	err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		n = s.ColumnInt64(0)
+		return nil
+	}})
+	return n, err
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

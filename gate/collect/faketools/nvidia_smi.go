@@ -1,0 +1,84 @@
+package faketools
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// NvidiaSMI is the main function of the fake nvidia-smi; it returns the exit code. It shows one idle H200 unless
+// $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen), "process" (another process computes on it),
+// "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
+// "absent" (no driver). Each call adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set.
+func NvidiaSMI() int {
+	mode := os.Getenv("NSGATE_FAKE_GPU")
+	if calls := os.Getenv("NSGATE_FAKE_GPU_CALLS"); calls != "" {
+		f, err := os.OpenFile(calls, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Fprintln(f, "call")
+		f.Close()
+	}
+	if mode == "absent" {
+		fmt.Println("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
+		return 9
+	}
+	for _, arg := range os.Args[1:] {
+		if fields, ok := strings.CutPrefix(arg, "--query-gpu="); ok {
+			return show(fields, gpu(mode))
+		}
+		if fields, ok := strings.CutPrefix(arg, "--query-compute-apps="); ok {
+			if mode != "process" {
+				return 0
+			}
+			return show(fields, map[string]string{
+				"pid": "999999", "gpu_uuid": uuid, "used_memory": "1024", "process_name": "/opt/secret dir/train, really",
+			})
+		}
+	}
+	fmt.Println("Invalid combination of input arguments.")
+	return 6
+}
+
+const uuid = "GPU-host-a"
+
+func gpu(mode string) map[string]string {
+	g := map[string]string{
+		"index": "0", "uuid": uuid, "name": "NVIDIA H200", "driver_version": "580.159.03", "clocks.sm": "1980",
+		"clocks.max.sm": "1980", "power.draw": "118.43", "temperature.gpu": "31", "utilization.gpu": "0",
+		"memory.used": "4", "mig.mode.current": "Disabled", "pstate": "P0",
+		"clocks_event_reasons.active": "0x0000000000000001",
+	}
+	switch mode {
+	case "busy":
+		g["utilization.gpu"] = "87"
+	case "throttled":
+		g["clocks.sm"] = "1200"
+		g["clocks_event_reasons.active"] = "0x0000000000000044"
+	case "old":
+		g["clocks_throttle_reasons.active"] = g["clocks_event_reasons.active"]
+		delete(g, "clocks_event_reasons.active")
+	case "unknown":
+		for _, f := range []string{"clocks.sm", "power.draw", "utilization.gpu", "mig.mode.current", "pstate"} {
+			g[f] = "[N/A]"
+		}
+		g["clocks_event_reasons.active"] = "[Not Supported]"
+	}
+	return g
+}
+
+func show(fields string, row map[string]string) int {
+	var cells []string
+	for f := range strings.SplitSeq(fields, ",") {
+		cell, ok := row[f]
+		if !ok {
+			fmt.Printf("Field %q is not a valid field to query.\n", f)
+			return 2
+		}
+		cells = append(cells, cell)
+	}
+	fmt.Println(strings.Join(cells, ", "))
+	return 0
+}

@@ -1,0 +1,170 @@
+package collect
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const supported = true
+
+// isolate gives a command a session of its own, so that neither Ctrl-C nor terminal output stops reach it and its
+// group can be signalled, and lets it die with the thread that starts it.
+func isolate(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func terminateGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+func killGroup(cmd *exec.Cmd)      { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// status is a run's exit code, or -1 and the signal that ended it.
+func status(s *os.ProcessState) (code int, sig string) {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return -1, w.Signal().String()
+	}
+	return s.ExitCode(), ""
+}
+
+// processes is a set of processes; the start time tells a process from a later one with its pid.
+type processes map[process]bool
+
+type process struct {
+	pid   int
+	start uint64 // clock ticks since boot
+}
+
+// adopt makes this process the one that orphaned descendants fall to, so that a daemon cannot get away. It returns
+// the descendants that were there before, which are none of our business, and what undoes it and buries the dead.
+func adopt() (before processes, restore func()) {
+	before = descendants(nil)
+	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
+		return before, func() {}
+	}
+	return before, func() {
+		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+		for _, s := range stats() {
+			if s.dead && s.parent == os.Getpid() && !before[s.process] {
+				syscall.Wait4(s.pid, nil, syscall.WNOHANG, nil) // the init of a container may not do it
+			}
+		}
+	}
+}
+
+// stat is a line of /proc/PID/stat.
+type stat struct {
+	process
+	parent int
+	dead   bool // a zombie
+}
+
+func stats() (out []stat) {
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // gone
+		}
+		// pid (name) state ppid … starttime; the name may hold anything.
+		fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+		if len(fields) < 20 {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		parent, _ := strconv.Atoi(string(fields[1]))
+		start, _ := strconv.ParseUint(string(fields[19]), 10, 64)
+		out = append(out, stat{process{pid, start}, parent, bytes.ContainsAny(fields[0], "ZX")})
+	}
+	return out
+}
+
+// descendants are the living processes below this one, without those of the set and what they started.
+func descendants(without processes) processes {
+	children := make(map[int][]process)
+	for _, s := range stats() {
+		if !s.dead && !without[s.process] {
+			children[s.parent] = append(children[s.parent], s.process)
+		}
+	}
+	found := make(processes)
+	for queue := []int{os.Getpid()}; len(queue) > 0; queue = queue[1:] {
+		for _, p := range children[queue[0]] {
+			found[p] = true
+			queue = append(queue, p.pid)
+		}
+	}
+	return found
+}
+
+// end kills every descendant that is not in the set, and those that they start meanwhile.
+func end(before processes) { endAll(func() processes { return descendants(before) }) }
+
+// endSession kills what nsys has started for the session in dir, its daemons too, except this process. They are told
+// by the temporary directory that they were given.
+func endSession(dir string) {
+	mark := []byte("TMPDIR=" + tmpIn(dir))
+	endAll(func() processes {
+		found := make(processes)
+		for _, s := range stats() {
+			env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
+			for v := range bytes.SplitSeq(env, []byte{0}) {
+				if s.pid != os.Getpid() && !s.dead && bytes.Equal(v, mark) {
+					found[s.process] = true
+				}
+			}
+		}
+		return found
+	})
+}
+
+func endAll(find func() processes) {
+	for range 500 {
+		left := find()
+		if len(left) == 0 {
+			return
+		}
+		for p := range left {
+			syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// hold makes the lifeline: a named pipe in dir that this process holds open for writing. The runner reads its end
+// when this process closes it, or is gone in whatever way.
+func hold(dir string) (io.Closer, error) {
+	name := filepath.Join(dir, "lifeline")
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		return nil, fmt.Errorf("lifeline: %w", err)
+	}
+	return os.OpenFile(name, os.O_RDWR, 0) // opening for writing only would wait for the reader
+}
+
+// watchLifeline returns a channel that is closed when the lifeline ends.
+func watchLifeline(dir string) <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		f, err := os.OpenFile(filepath.Join(dir, "lifeline"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return
+		}
+		defer f.Close()
+		io.Copy(io.Discard, f)
+	}()
+	return gone
+}
+
+// commandName is the first argument of a running process, "" where it is not to be seen.
+func commandName(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	name, _, _ := bytes.Cut(text, []byte{0})
+	return string(name)
+}

@@ -1,0 +1,222 @@
+package collect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// RunnerArg is the first argument that makes the nsgate binary call [RunnerMain].
+const RunnerArg = "__run"
+
+// spec is what the runner is told, through a file in the private directory: neither arguments nor environment carry
+// anything that a process list could show.
+type spec struct {
+	Path    string             `json:"path"` // the resolved executable
+	Command []string           `json:"command"`
+	Dir     string             `json:"dir"`
+	Runs    int                `json:"runs"`
+	Timeout time.Duration      `json:"timeout"`
+	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
+}
+
+// spec resolves the workload's executable as the shell would in the workload's directory.
+func (p Plan) spec() (spec, error) {
+	dir, err := filepath.Abs(p.Dir)
+	if err != nil {
+		return spec{}, fmt.Errorf("the workload's directory: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return spec{}, fmt.Errorf("the workload's directory %q does not exist", p.Dir)
+	}
+	path := p.Command[0]
+	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if path, err = exec.LookPath(path); err != nil {
+		why := err
+		if e := (*exec.Error)(nil); errors.As(err, &e) {
+			why = e.Err
+		}
+		if e := (*os.PathError)(nil); errors.As(why, &e) {
+			why = e.Err
+		}
+		return spec{}, measure.Refuse(fmt.Sprintf("the workload %q cannot be run: %v", p.Command[0], why),
+			"check the command after --, and build the workload first")
+	}
+	env := make(map[string]*string)
+	for _, name := range []string{"LC_ALL", "TMPDIR"} {
+		env[name] = nil
+		if v, ok := os.LookupEnv(name); ok {
+			env[name] = &v
+		}
+	}
+	return spec{Path: path, Command: p.Command, Dir: dir, Runs: p.Runs, Timeout: p.Timeout, Env: env}, nil
+}
+
+func (s spec) write(dir string) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(specIn(dir), text, 0o600)
+}
+
+// setenv sets a variable in a list of NAME=VALUE, or removes it where value is nil.
+func setenv(env []string, name string, value *string) []string {
+	out := make([]string, 0, len(env)+1)
+	for _, e := range env {
+		if !strings.HasPrefix(e, name+"=") {
+			out = append(out, e)
+		}
+	}
+	if value != nil {
+		out = append(out, name+"="+*value)
+	}
+	return out
+}
+
+// How long a run may take to end after SIGTERM, and processes that it left behind to end by themselves.
+const (
+	runGrace  = 2 * time.Second
+	leftGrace = 500 * time.Millisecond
+)
+
+// RunnerMain is the hidden mode in which nsys starts this binary: it runs the workload as often as the spec file
+// args[0] says and writes the journal beside it. It stops at the first run that fails, at a signal, and when the
+// process that started the session is gone. The exit status is 0 where every run succeeded.
+func RunnerMain(args []string) int {
+	if len(args) != 1 {
+		fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
+		return 2
+	}
+	dir := filepath.Dir(args[0])
+	var s spec
+	text, err := os.ReadFile(args[0])
+	if err == nil {
+		err = json.Unmarshal(text, &s)
+	}
+	if err == nil && (s.Path == "" || len(s.Command) == 0) {
+		err = errors.New("no command")
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.OpenFile(journalIn(dir), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "nsgate runner:", err)
+		return 2
+	}
+	defer file.Close()
+
+	runtime.LockOSThread() // a run dies with the thread that started it
+	before, _ := adopt()
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer cancel()
+	orphaned := watchLifeline(dir)
+	go func() { <-orphaned; cancel() }()
+
+	journal := json.NewEncoder(file)
+	ok := true
+	for i := 1; ok && i <= s.Runs && ctx.Err() == nil; i++ {
+		r := s.run(ctx, before, func(r Run) { journal.Encode(line{Index: i, Run: r}) })
+		if ctx.Err() != nil {
+			break // not the workload's fault
+		}
+		journal.Encode(line{Index: i, Done: true, Run: r})
+		ok = !r.failed()
+	}
+	select {
+	case <-orphaned: // nobody else will clean up
+		endSession(dir)
+		os.RemoveAll(dir)
+	default:
+	}
+	if !ok || ctx.Err() != nil {
+		return 1
+	}
+	return 0
+}
+
+// run runs the workload once and leaves none of its processes behind.
+func (s spec) run(ctx context.Context, before processes, started func(Run)) Run {
+	var out excerpt
+	cmd := exec.Command(s.Path, s.Command[1:]...)
+	cmd.Args[0] = s.Command[0]
+	cmd.Dir = s.Dir
+	cmd.Env = os.Environ() // with what nsys has added
+	for name, value := range s.Env {
+		cmd.Env = setenv(cmd.Env, name, value)
+	}
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
+	isolate(cmd)
+
+	r := Run{Start: time.Now()}
+	if err := cmd.Start(); err != nil {
+		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
+			err = e // without the path
+		}
+		r.Error = err.Error()
+		return r
+	}
+	r.Pid = cmd.Process.Pid
+	started(r)
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+
+	var timeout <-chan time.Time
+	if s.Timeout > 0 {
+		timeout = time.After(s.Timeout)
+	}
+	select {
+	case <-done:
+	case <-timeout:
+		r.TimedOut = true
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+		r.TimedOut = false
+		r.Duration = time.Since(r.Start)
+		r.Left = endLeft(before)
+	default:
+		r.Duration = time.Since(r.Start)
+		terminateGroup(cmd)
+		select {
+		case <-done:
+		case <-time.After(runGrace):
+			killGroup(cmd)
+		}
+		end(before)
+		<-done
+	}
+	r.ExitCode, r.Signal = status(cmd.ProcessState)
+	r.Output = out.String()
+	return r
+}
+
+// endLeft ends the processes that a finished run has left behind and returns how many did not end by themselves.
+func endLeft(before processes) int {
+	for until := time.Now().Add(leftGrace); ; time.Sleep(10 * time.Millisecond) {
+		n := len(descendants(before))
+		if n == 0 {
+			return 0
+		}
+		if time.Now().After(until) {
+			end(before)
+			return n
+		}
+	}
+}

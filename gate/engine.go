@@ -1,0 +1,349 @@
+package gate
+
+import (
+	"math"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// The constants of the decision that no policy changes.
+const (
+	// confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
+	// one-sided tests at 5 % (Schuirmann 1987).
+	confidence = 0.9
+	// power at which the MDE is stated.
+	power = 0.8
+	// sessionDF is how firmly the prior of the variance between sessions holds, in degrees of freedom.
+	sessionDF = 8
+	// poolLeast is the fewest variances from which a prior is learnt; with fewer the default one holds.
+	poolLeast = 8
+	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
+	priorMost = 10
+	// maxRuns is as many runs as a hint ever asks for.
+	maxRuns = 40
+)
+
+// runPrior is the variance between runs that is expected of a metric before seeing it: on H200 GPUs kernels move by
+// 0.05 to 0.3 % between runs of one host.
+var runPrior = stats.Variance{S2: 0.002 * 0.002, DF: 3}
+
+// comparison is one metric of one subject on its way to a finding.
+type comparison struct {
+	subject    measure.Subject
+	metric     measure.Metric
+	match      string
+	base, head [][]float64 // samples by session and run
+	limit      thresholds.Limit
+	relative   bool // on the log scale; else relative to the base's mean, because a value is zero
+	contrast   stats.Contrast
+	variance   stats.Variance // of contrast.Estimate
+	run        stats.Variance // moderated variance between runs
+	session    stats.Variance // moderated variance between sessions
+	p          float64        // uncorrected
+	finding    Finding
+	listed     bool // added or removed: nothing to compute
+}
+
+type engine struct {
+	policy      *thresholds.Policy
+	base, head  *side
+	shared      [][2]int // pairs of a base and a head session that are one session
+	tick        float64
+	comparisons []*comparison
+	family      int
+}
+
+func newEngine(base, head []measure.Session, policy *thresholds.Policy) *engine {
+	e := &engine{policy: policy, base: newSide(base), head: newSide(head)}
+	for i := range base {
+		for j := range head {
+			if measure.SameSession(base[i].Environment, head[j].Environment) {
+				e.shared = append(e.shared, [2]int{i, j})
+			}
+			e.tick = math.Max(e.tick, math.Max(base[i].Tick, head[j].Tick))
+		}
+	}
+	return e
+}
+
+// add takes in a comparison unless the policy ignores it.
+func (e *engine) add(c *comparison) {
+	c.limit = e.policy.Limit(c.subject, c.metric)
+	if c.limit.Severity == thresholds.Ignore {
+		return
+	}
+	e.comparisons = append(e.comparisons, c)
+}
+
+// list takes in kernels that only one side has. A "%s" in the reason stands for the kernel's role.
+func (e *engine) list(subjects []measure.Subject, outcome Outcome, reason string) {
+	for _, s := range subjects {
+		metric := measure.Total
+		switch {
+		case s.Scope == measure.ScopeRange:
+			metric = measure.GPUTime
+		case s.Scope == measure.ScopeWorkload:
+			metric = measure.CopyTime
+		}
+		c := &comparison{subject: s, metric: metric, listed: true}
+		c.limit = e.policy.Limit(s, metric)
+		if c.limit.Severity == thresholds.Ignore {
+			continue
+		}
+		side := e.base
+		if outcome == Added {
+			side = e.head
+			c.head = side.values(s, metric.Name)
+		} else {
+			c.base = side.values(s, metric.Name)
+		}
+		role := side.role(s)
+		c.finding.Outcome = outcome
+		c.finding.Reason = strings.ReplaceAll(reason, "%s", "range "+role)
+		e.comparisons = append(e.comparisons, c)
+	}
+}
+
+// decide computes every comparison and gives each its outcome.
+func (e *engine) decide() {
+	pools := map[string][]stats.Variance{}
+	for _, c := range e.comparisons {
+		if c.listed {
+			continue
+		}
+		e.estimate(c)
+		pools[c.pool()] = append(pools[c.pool()], c.contrast.Run)
+	}
+	priors := map[string]stats.Variance{}
+	for name, v := range pools {
+		priors[name] = prior(v)
+	}
+	var gating, other []*comparison
+	for _, c := range e.comparisons {
+		e.describe(c)
+		if c.listed {
+			continue
+		}
+		e.moderate(c, priors[c.pool()])
+		c.p = stats.TwoSided(c.contrast.Estimate, c.variance)
+		if c.finding.Gates {
+			gating = append(gating, c)
+		} else {
+			other = append(other, c)
+		}
+	}
+	e.family = len(gating)
+	for _, family := range [][]*comparison{gating, other} {
+		p := make([]float64, len(family))
+		for i, c := range family {
+			p[i] = c.p
+		}
+		for i, corrected := range stats.Holm(p) {
+			family[i].finding.P = Number(corrected)
+		}
+		for _, c := range family {
+			e.conclude(c, len(family))
+		}
+	}
+}
+
+// pool names the comparisons whose variances are expected to be alike.
+func (c *comparison) pool() string { return string(c.subject.Scope) + " " + c.metric.Name }
+
+// prior is what variances of one pool have in common.
+func prior(v []stats.Variance) stats.Variance {
+	known := 0
+	for _, x := range v {
+		if x.DF > 0 && x.S2 > 0 {
+			known++
+		}
+	}
+	if known < poolLeast {
+		return runPrior
+	}
+	p := stats.FitPrior(v)
+	p.DF = math.Min(p.DF, priorMost)
+	return p
+}
+
+// estimate contrasts the two sides on the log scale, or relative to the base's mean where a value is zero.
+func (e *engine) estimate(c *comparison) {
+	c.relative = true
+	scale := func(v float64) float64 { return math.Log(v) }
+	if hasZero(c.base) || hasZero(c.head) {
+		c.relative = false
+		mean := average(c.base)
+		scale = func(v float64) float64 { return v / mean }
+	}
+	c.contrast = stats.NewContrast(transform(c.base, scale), transform(c.head, scale), e.shared)
+	if c.metric.Name == measure.Time.Name && c.contrast.Run.DF > 0 {
+		// Rounding to the timer's tick is noise of its own: uniform over one tick.
+		tick := e.tick / average(c.base)
+		c.contrast.Run.S2 = math.Max(c.contrast.Run.S2, tick*tick/12)
+	}
+}
+
+// moderate turns the raw variances into the variance of the estimate.
+func (e *engine) moderate(c *comparison, prior stats.Variance) {
+	if c.metric.Exact {
+		c.run = c.contrast.Run
+		c.variance = stats.Variance{S2: c.contrast.RunWeight * c.run.S2, DF: c.run.DF}
+		return
+	}
+	c.run = stats.Moderate(c.contrast.Run, prior)
+	if c.contrast.Run.DF == 0 {
+		c.run = stats.Variance{} // the prior alone decides nothing
+	}
+	sd := e.policy.SessionSD
+	c.session = stats.Pool(c.contrast.Session, stats.Variance{S2: sd * sd, DF: sessionDF})
+	weights := []float64{c.contrast.RunWeight}
+	parts := []stats.Variance{c.run}
+	if c.contrast.SessionWeight > 0 {
+		weights = append(weights, c.contrast.SessionWeight)
+		parts = append(parts, c.session)
+	}
+	c.variance = stats.Satterthwaite(weights, parts)
+}
+
+// describe fills in what a finding says apart from the decision.
+func (e *engine) describe(c *comparison) {
+	f := &c.finding
+	f.Kernel, f.Name, f.Scope = c.subject.Short(), c.subject.Name, c.subject.Scope
+	if c.subject.Scope == measure.ScopeKernel {
+		f.Grid, f.Block = c.subject.Grid.String(), c.subject.Block.String()
+		f.Role = e.head.role(c.subject)
+		if f.Role == "" {
+			f.Role = e.base.role(c.subject)
+		}
+	}
+	f.Metric, f.Unit, f.Match = c.metric.Name, c.metric.Unit, c.match
+	f.Base, f.Head = Number(typical(c.base)), Number(typical(c.head))
+	f.BaseRuns, f.HeadRuns = flatten(c.base), flatten(c.head)
+	f.Change, f.Low, f.High = unknown, unknown, unknown
+	f.P, f.MDE = unknown, unknown
+	f.Limit, f.Floor, f.Rule = Number(c.limit.Max), Number(e.floor(c)), c.limit.Rule
+	f.Severity = string(c.limit.Severity)
+	share := math.Max(e.base.share(c.subject), e.head.share(c.subject))
+	if c.match != "" && c.match != "exact" {
+		share = math.Max(typical(c.base)/e.base.typical(measure.Workload, measure.GPUTime.Name),
+			typical(c.head)/e.head.typical(measure.Workload, measure.GPUTime.Name))
+	}
+	f.Share = Number(share)
+	f.Gates = !c.listed && c.limit.Severity == thresholds.Fail && (c.subject == measure.Workload || share >= e.policy.Impact)
+	if c.match == "exact" {
+		f.Evidence = append(f.Evidence, e.attributes(c.subject, c.subject)...)
+		if b, h := e.base.note(c.subject, c.metric.Name), e.head.note(c.subject, c.metric.Name); b != h && b != "" && h != "" {
+			f.Evidence = append(f.Evidence, "memory "+b+" → "+h)
+		}
+	}
+}
+
+var unknown = Number(math.NaN())
+
+// floor is the absolute change up to which nothing is a finding: what the policy says, at least one tick of the timer
+// a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
+func (e *engine) floor(c *comparison) float64 {
+	floor := c.limit.Floor
+	switch c.metric.Name {
+	case measure.Time.Name:
+		floor = math.Max(floor, e.tick)
+	case measure.Total.Name:
+		if launches := average(e.base.values(c.subject, measure.Launches.Name)); c.match == "exact" && launches > 0 {
+			floor = math.Max(floor, e.tick*launches)
+		}
+	case measure.Launches.Name, measure.Copies.Name:
+		for _, side := range []*side{e.base, e.head} {
+			for i := range side.sessions {
+				if s := &side.sessions[i]; s.Step != "" {
+					for _, run := range s.Runs {
+						floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
+					}
+				}
+			}
+		}
+	}
+	return floor
+}
+
+// attributes lists what of a kernel's launch attributes changed.
+func (e *engine) attributes(old, new measure.Subject) []string {
+	var out []string
+	if old.Scope != measure.ScopeKernel {
+		return nil
+	}
+	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared, measure.LocalMemory} {
+		b, h := e.base.typical(old, m.Name), e.head.typical(new, m.Name)
+		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
+			unit := ""
+			if strings.HasPrefix(m.Unit, "B") {
+				unit = " " + m.Unit
+			}
+			out = append(out, label(m.Name)+" "+number(b)+" → "+number(h)+unit)
+		}
+	}
+	return out
+}
+
+// natural turns an estimate on the working scale into a relative change.
+func (c *comparison) natural(x float64) float64 {
+	if c.relative {
+		return math.Expm1(x)
+	}
+	return x
+}
+
+// working is the inverse of natural.
+func (c *comparison) working(x float64) float64 {
+	if c.relative {
+		return math.Log1p(x)
+	}
+	return x
+}
+
+func hasZero(sessions [][]float64) bool {
+	for _, s := range sessions {
+		for _, v := range s {
+			if v == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func average(sessions [][]float64) float64 {
+	sum, n := 0.0, 0.0
+	for _, s := range sessions {
+		for _, v := range s {
+			if !math.IsNaN(v) {
+				sum += v
+				n++
+			}
+		}
+	}
+	return sum / n
+}
+
+func transform(sessions [][]float64, f func(float64) float64) [][]float64 {
+	out := make([][]float64, len(sessions))
+	for i, s := range sessions {
+		out[i] = make([]float64, len(s))
+		for j, v := range s {
+			out[i][j] = f(v)
+		}
+	}
+	return out
+}
+
+func flatten(sessions [][]float64) []Number {
+	out := []Number{}
+	for _, s := range sessions {
+		for _, v := range s {
+			out = append(out, Number(v))
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package gate
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
+// with another geometry, the same short name, the same place in the same NVTX range. What is matched below the first
+// level is judged by its total time, because one launch of the one need not do the work of one launch of the other.
+func (e *engine) match() {
+	base, head := e.base.subjects(), e.head.subjects()
+	var gone, fresh []measure.Subject
+	for _, s := range base {
+		if e.head.has(s) {
+			e.compareSame(s)
+		} else {
+			gone = append(gone, s)
+		}
+	}
+	for _, s := range head {
+		if !e.base.has(s) {
+			fresh = append(fresh, s)
+		}
+	}
+	levels := []struct {
+		name   string
+		key    func(*side, measure.Subject) string
+		listed bool // the kernels come and go by name: list them as removed and added as well
+	}{
+		{"geometry", func(_ *side, s measure.Subject) string { return s.Name }, false},
+		{"name", func(_ *side, s measure.Subject) string { return s.Short() }, false},
+		{"role", (*side).role, true},
+	}
+	for _, level := range levels {
+		for _, key := range keys(e.base, gone, level.key) {
+			old := pick(e.base, gone, level.key, key)
+			new := pick(e.head, fresh, level.key, key)
+			if len(new) == 0 {
+				continue
+			}
+			e.compareTotals(old, new, level.name)
+			if level.listed {
+				e.list(old, Removed, "its place in %s is taken by "+names(new))
+				e.list(new, Added, "it takes the place of "+names(old)+" in %s")
+			}
+			gone = without(gone, old)
+			fresh = without(fresh, new)
+		}
+	}
+	e.list(gone, Removed, "nothing in the head takes its place")
+	e.list(fresh, Added, "nothing in the base has its place")
+}
+
+// keys lists the distinct non-empty keys of kernels, in order.
+func keys(side *side, subjects []measure.Subject, key func(*side, measure.Subject) string) []string {
+	var out []string
+	for _, s := range subjects {
+		if s.Scope != measure.ScopeKernel {
+			continue
+		}
+		if k := key(side, s); k != "" && !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func pick(side *side, subjects []measure.Subject, key func(*side, measure.Subject) string, want string) []measure.Subject {
+	return slices.DeleteFunc(slices.Clone(subjects), func(s measure.Subject) bool {
+		return s.Scope != measure.ScopeKernel || key(side, s) != want
+	})
+}
+
+func without(all, some []measure.Subject) []measure.Subject {
+	return slices.DeleteFunc(slices.Clone(all), func(s measure.Subject) bool { return slices.Contains(some, s) })
+}
+
+func names(subjects []measure.Subject) string {
+	var out []string
+	for _, s := range subjects {
+		if n := s.Short(); !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	if len(out) > 3 {
+		out = append(out[:3], "others")
+	}
+	return strings.Join(out, ", ")
+}
+
+// compareSame compares every metric of a subject that both sides have.
+func (e *engine) compareSame(s measure.Subject) {
+	for _, m := range e.base.metrics(s) {
+		if e.head.hasMetric(s, m.Name) {
+			e.add(&comparison{subject: s, metric: m, match: "exact",
+				base: e.base.values(s, m.Name), head: e.head.values(s, m.Name)})
+		}
+	}
+}
+
+// compareTotals compares the summed total time of kernels that took one another's place.
+func (e *engine) compareTotals(old, new []measure.Subject, match string) {
+	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
+		return compareNumbers(e.head.typical(a, measure.Total.Name), e.head.typical(b, measure.Total.Name))
+	})
+	c := &comparison{subject: heaviest, metric: measure.Total, match: match,
+		base: e.base.sum(old, measure.Total.Name), head: e.head.sum(new, measure.Total.Name)}
+	for _, s := range old {
+		c.finding.BaseNames = append(c.finding.BaseNames, s.Name)
+	}
+	slices.Sort(c.finding.BaseNames)
+	c.finding.BaseNames = slices.Compact(c.finding.BaseNames)
+	if match == "geometry" && len(old) == 1 && len(new) == 1 {
+		c.finding.Evidence = append(c.finding.Evidence, "geometry "+old[0].Geometry()+" → "+new[0].Geometry())
+	} else {
+		c.finding.Evidence = append(c.finding.Evidence, names(old)+" → "+names(new))
+	}
+	if len(old) == 1 && len(new) == 1 {
+		c.finding.Evidence = append(c.finding.Evidence, e.attributes(old[0], new[0])...)
+	}
+	e.add(c)
+}
+
+func compareNumbers(a, b float64) int {
+	switch {
+	case math.IsNaN(a) && math.IsNaN(b), a == b:
+		return 0
+	case math.IsNaN(a) || a < b:
+		return -1
+	}
+	return 1
+}

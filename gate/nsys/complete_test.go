@@ -1,0 +1,73 @@
+package nsys
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestComplete(t *testing.T) {
+	collected := func(n int, process int64) string {
+		return diagnosticRow(1, fmt.Sprintf("Number of CUDA events collected: \t%d.", n), process)
+	}
+	produced := func(n int, process int64) string {
+		return diagnosticRow(1, fmt.Sprintf("Number of CUPTI events produced: \t%d, CUPTI buffers: 50.", n), process)
+	}
+	const failure = "Error when processing events: Type=ErrorInformation (18)\n ProcessEventsError (4005)\n"
+	for _, c := range []struct {
+		name    string
+		rows    []string
+		refused string // part of the message, "" for a usable recording
+		warning string // part of the only warning
+	}{
+		{"healthy", []string{collected(1225, pidA), produced(1255, pidA), collected(11538, pidB), produced(13219, pidB)}, "", ""},
+		{"few events", []string{collected(12, pidA), produced(43, pidA)}, "", ""},
+		{"capture range", []string{diagnosticRow(2, "Not all CUDA events might have been collected.", pidA),
+			collected(802, pidA), produced(812, pidA)}, "", ""},
+		{"several captures", []string{collected(400, pidA), produced(500, pidA), collected(400, pidA), produced(1000, pidA)}, "", ""},
+		{"a shell among the processes", []string{diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", 5<<24),
+			diagnosticRow(2, "CUDA profiling might have not been started correctly.", 5<<24)}, "", ""},
+		{"lossy", []string{collected(457, pidA), produced(22505, pidA)}, "only 457 of the 22505 CUDA events", ""},
+		{"lossy among others", []string{collected(22000, pidB), produced(22505, pidB), collected(0, pidA), produced(300, pidA)},
+			"only 0 of the 300", ""},
+		{"importer", []string{diagnosticRow(2, failure, pidA)}, "the importer of nsys failed on some events", ""},
+		{"importer, JAX", []string{diagnosticRow(2, failure, pidA),
+			diagnosticRow(2, failure+"ErrorText=Cannot find string for an exterior index", pidA)},
+			"--nvtx-domain-exclude=TSL", ""},
+		{"driver", []string{diagnosticRow(3, failure+"Unknown driver API function index: 700", pidA)}, "update nsys", ""},
+		{"order", []string{diagnosticRow(2, "Wrong event order has been detected when adding events", pidA)}, "wrong order", ""},
+		{"the same words as information", []string{diagnosticRow(1, "Import failed is what this is not", pidA)}, "", ""},
+		{"annotations", []string{
+			diagnosticRow(2, "28 NVTX annotations were discarded because they contained an invalid string handle.", pidA),
+			diagnosticRow(2, "3 NVTX annotations were discarded because they contained an invalid string handle.", pidB)},
+			"", "some ranges are missing"},
+		{"an error", []string{diagnosticRow(3, "GPU metrics: /home/someone cannot be read", pidA)}, "", "nsys reported 1 errors"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, rows := range [][]string{c.rows, reversed(c.rows)} {
+				file := build(t, with(rows...)...)
+				if c.refused != "" {
+					refused(t, file, c.refused)
+					continue
+				}
+				traces, err := Read(t.Context(), file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range traces {
+					if all := strings.Join(x.Warnings, "\n"); (c.warning == "") != (all == "") || !strings.Contains(all, c.warning) ||
+						len(x.Warnings) > 1 || strings.Contains(all, "someone") {
+						t.Errorf("warnings %q, want one that says %q", x.Warnings, c.warning)
+					}
+				}
+			}
+		})
+	}
+}
+
+func reversed(rows []string) []string {
+	rows = slices.Clone(rows)
+	slices.Reverse(rows)
+	return rows
+}

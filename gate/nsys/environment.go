@@ -1,0 +1,253 @@
+package nsys
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"zombiezen.com/go/sqlite"
+)
+
+// facts is what an export says of the machine and the tools, as far as it may be written down.
+type facts struct {
+	gpus    []gpu
+	ordinal map[device]int64 // → gpu.id: CUDA_VISIBLE_DEVICES renumbers the devices of a process
+	tool    string
+	schema  string
+	driver  string
+	cuda    string
+	zero    time.Time // of the profiler's clock
+	utc     bool      // the profiler's clock is UTC already
+	export  time.Time
+}
+
+type gpu struct {
+	id, ordinal, pid int64
+	name, uuid       string
+}
+
+// device is a CUDA device as a process numbers it.
+type device struct{ pid, number int64 }
+
+var (
+	version = regexp.MustCompile(`^\d+(\.\d+){1,4}$`)
+	bare    = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+)
+
+func (db *database) readFacts() (*facts, error) {
+	f := &facts{ordinal: make(map[device]int64), tool: "nsys"}
+	for _, step := range []func(*database) error{f.readGPUs, f.readMeta, f.readDriver, f.readZero} {
+		if err := step(db); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (f *facts) readGPUs(db *database) error {
+	err := db.scan("TARGET_INFO_GPU", "", []string{"id", "deviceId", "cuDevice", "name", "uuid"}, func(row *row) {
+		f.gpus = append(f.gpus, gpu{
+			id: row.intOr(0, row.intOr(1, -1)), ordinal: row.intOr(2, -1), pid: -1,
+			name: clean(row.text(3)), uuid: identity(row.text(4)),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if len(f.gpus) == 0 { // before 2021.5
+		err = db.scan("TARGET_INFO_CUDA_GPU", "", []string{"deviceId", "name", "pid"}, func(row *row) {
+			n := row.intOr(0, -1)
+			f.gpus = append(f.gpus, gpu{id: n, ordinal: n, pid: row.intOr(2, -1), name: clean(row.text(1))})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return db.scan("TARGET_INFO_CUDA_DEVICE", "", []string{"gpuId", "cudaId", "pid"}, func(row *row) {
+		if !row.null(0) {
+			f.ordinal[device{row.intOr(2, 0) & 0xFFFFFF, row.intOr(1, 0)}] = row.intOr(0, 0)
+		}
+	})
+}
+
+// identity writes a UUID as nvidia-smi does; all zeros, which some devices report, is none.
+func identity(uuid string) string {
+	uuid = strings.TrimSpace(uuid)
+	if lower := strings.ToLower(uuid); bare.MatchString(lower) {
+		uuid = "GPU-" + lower
+	}
+	if strings.Trim(strings.TrimPrefix(uuid, "GPU-"), "0-") == "" {
+		return ""
+	}
+	return uuid
+}
+
+func clean(s string) string {
+	return strings.Join(strings.Fields(measure.NormalizeControl(s)), " ")
+}
+
+// readMeta reads versions and times of the export. These tables also name its user and host: nothing else is read.
+func (f *facts) readMeta(db *database) error {
+	for _, table := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA"} {
+		err := db.scan(table, "name IN ('EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION', 'EXPORT_TIME_UTC', "+
+			"'EXPORT_PARAM_TIME_NORMALIZE')", []string{"name", "value"}, func(row *row) {
+			value := strings.TrimSpace(row.text(1))
+			switch row.text(0) {
+			case "EXPORT_PRODUCT_VERSION":
+				if version.MatchString(value) {
+					parts := strings.Split(value, ".")
+					f.tool = "nsys " + strings.Join(parts[:min(3, len(parts))], ".")
+				}
+			case "EXPORT_SCHEMA_VERSION":
+				if version.MatchString(value) {
+					f.schema = value
+				}
+			case "EXPORT_TIME_UTC":
+				if t, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(value, "Z")); err == nil {
+					f.export = t
+				}
+			case "EXPORT_PARAM_TIME_NORMALIZE":
+				f.utc = value == "true"
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readDriver reads the driver's versions, where the export was made with the table that holds them. The same table
+// holds host name and environment variables: nothing else is read.
+func (f *facts) readDriver(db *database) error {
+	const table = "TARGET_INFO_SYSTEM_ENV"
+	if !db.has(table, "name") {
+		return nil
+	}
+	return db.scan(table, "name LIKE '%DriverVersion'", []string{"name", "value"}, func(row *row) {
+		name, value := row.text(0), strings.TrimSpace(row.text(1))
+		if name == "CudaDriverVersion" {
+			if n, err := strconv.Atoi(value); err == nil && n >= 1000 { // 13000 is 13.0
+				value = strconv.Itoa(n/1000) + "." + strconv.Itoa(n%1000/10)
+			}
+			if version.MatchString(value) {
+				f.cuda = value
+			}
+		} else if version.MatchString(value) {
+			f.driver = value
+		}
+	})
+}
+
+func (f *facts) readZero(db *database) error {
+	const table = "TARGET_INFO_SESSION_START_TIME"
+	if !db.has(table, "utcEpochNs") {
+		return nil
+	}
+	return db.query("SELECT utcEpochNs FROM "+table+" LIMIT 1", func(s *sqlite.Stmt) {
+		if ns := s.ColumnInt64(0); ns > 0 {
+			f.zero = time.Unix(0, ns).UTC()
+		}
+	})
+}
+
+// find gives the GPU behind a device number of a process.
+func (f *facts) find(d device) (gpu, bool) {
+	if id, ok := f.ordinal[d]; ok {
+		if i := slices.IndexFunc(f.gpus, func(g gpu) bool { return g.id == id }); i >= 0 {
+			return f.gpus[i], true
+		}
+	}
+	// Releases without TARGET_INFO_CUDA_DEVICE: by CUDA's ordinal where that is unambiguous, else by nsys's.
+	for _, number := range []func(gpu) int64{
+		func(g gpu) int64 { return g.ordinal }, func(g gpu) int64 { return g.id },
+	} {
+		var found []gpu
+		for _, g := range f.gpus {
+			if number(g) == d.number && (g.pid < 0 || g.pid&0xFFFFFF == d.pid) {
+				found = append(found, g)
+			}
+		}
+		if len(found) == 1 {
+			return found[0], true
+		}
+	}
+	return gpu{}, false
+}
+
+// environment is where and how a process was measured.
+func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
+	e := measure.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.tool, Schema: f.schema, Tick: tick(t.Launches)}
+	var used []int32
+	nodes := false
+	for i := range t.Launches {
+		nodes = nodes || t.Launches[i].Node
+		if d := t.Launches[i].Device; !slices.Contains(used, d) {
+			used = append(used, d)
+		}
+	}
+	var names, uuids []string
+	for _, d := range used {
+		if g, ok := f.find(device{int64(t.Process), int64(d)}); ok {
+			names, uuids = append(names, g.name), append(uuids, g.uuid)
+		}
+	}
+	slices.Sort(names)
+	e.GPU = strings.Join(slices.DeleteFunc(slices.Compact(names), func(s string) bool { return s == "" }), " + ")
+	e.GPUs = len(used)
+	e.GPUHash = measure.HashUUID(uuids...)
+	switch {
+	case graphs:
+		e.GraphTrace = "graph"
+	case nodes:
+		e.GraphTrace = "node"
+	}
+	switch {
+	case f.utc:
+		e.Start = time.Unix(0, t.Launches[0].Start).UTC()
+	case !f.zero.IsZero():
+		e.Start = t.StartTime(f.zero)
+	default:
+		e.Start = f.export
+	}
+	return e
+}
+
+// The steps in which GPU timers have been seen to tick, the longest first: 32 ns on an H200, around 1 µs on older ones.
+var ticks = []int64{1024, 1000, 512, 256, 128, 64}
+
+const shortestTick = 32
+
+// tick finds the resolution of the GPU's timer: the longest step of which at least nine in ten durations are a multiple
+// to within 1 ns. By chance three in T would be. Each duration counts once, so that a program of many launches that
+// all last 1024 ns says nothing; with fewer than 20 durations the answer is 32 ns, what was measured on an H200.
+func tick(launches []measure.Launch) float64 {
+	const enough, most = 20, 10000
+	stride := max(1, len(launches)/most)
+	var durations []int64
+	for i := 0; i < len(launches); i += stride {
+		if d := launches[i].End - launches[i].Start; d > 1 {
+			durations = append(durations, d)
+		}
+	}
+	slices.Sort(durations)
+	durations = slices.Compact(durations)
+	if len(durations) < enough {
+		return shortestTick
+	}
+	for _, t := range ticks {
+		on := 0
+		for _, d := range durations {
+			if r := d % t; r <= 1 || r == t-1 {
+				on++
+			}
+		}
+		if 10*on >= 9*len(durations) {
+			return float64(t)
+		}
+	}
+	return shortestTick
+}

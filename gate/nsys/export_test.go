@@ -1,0 +1,129 @@
+//go:build unix
+
+package nsys
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// fakeNsys writes a shell script in the place of nsys. The path of the output is in $out.
+func fakeNsys(t *testing.T, script string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nsys")
+	head := "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.args\"\n" +
+		"while [ $# -gt 1 ]; do [ \"$1\" = -o ] && out=$2; shift; done\n"
+	if err := os.WriteFile(path, []byte(head+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func report(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.nsys-rep")
+	if err := os.WriteFile(path, []byte("NVIDIA Tegra Profiler Report"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestExport(t *testing.T) {
+	dir, nsys, rep := t.TempDir(), fakeNsys(t, "echo database > \"$out\"\n"), report(t)
+	seen := make(map[string]bool)
+	for range 2 { // two reports of one name do not overwrite each other
+		out, err := Export(t.Context(), nsys, rep, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Dir(out) != dir || filepath.Ext(out) != ".sqlite" || seen[out] {
+			t.Errorf("export %s", out)
+		}
+		seen[out] = true
+	}
+	args, err := os.ReadFile(nsys + ".args")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"export\n", "\n--type\nsqlite\n", "--tables=StringIds,", "CUPTI_ACTIVITY_KIND_KERNEL,", rep} {
+		if !strings.Contains(string(args), want) {
+			t.Errorf("arguments\n%s lack %q", args, want)
+		}
+	}
+	// What holds environment variables, output or host names stays out of every export.
+	for _, table := range []string{"META_DATA_CAPTURE", "ProcessStreams", "SYSTEM_ENV", "PROCESSES", "*"} {
+		if strings.Contains(string(args), table) {
+			t.Errorf("arguments\n%s name %s", args, table)
+		}
+	}
+}
+
+func TestExportFailures(t *testing.T) {
+	for _, c := range []struct{ name, script, want, next string }{
+		{"truncated", "echo 'starting' >&2; echo 'Section Table Reference magic number mismatch.' >&2; echo >&2; exit 1\n",
+			"could not export run.nsys-rep: Section Table Reference magic number mismatch", "truncated"},
+		{"old", "echo \"unrecognised option '--tables=x'\"; exit 1\n", "unrecognised option", "update it"},
+		{"paths", "echo 'cannot read /home/someone/secret/dir/file.nsys-rep' >&2; exit 2\n", "cannot read file.nsys-rep", "newer nsys"},
+		{"silent", "exit 7\n", "exit status 7", "record it again"},
+		{"nothing written", "exit 0\n", "it wrote no export", "record it again"},
+		{"half written", "echo half > \"$out\"; exit 1\n", "exit status 1", "record it again"},
+		{"control characters", "printf 'bad \\033[31mred\\007\\n' >&2; exit 1\n", "bad \uFFFD[31mred\uFFFD", "record it again"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			_, err := Export(t.Context(), fakeNsys(t, c.script), report(t), dir)
+			var refusal *measure.Refusal
+			if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, c.want) || !strings.Contains(refusal.Next, c.next) {
+				t.Errorf("error %v, want %q and %q", err, c.want, c.next)
+			}
+			if strings.Contains(err.Error(), "someone") {
+				t.Errorf("%q names a directory", err)
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+	var refusal *measure.Refusal
+	if _, err := Export(t.Context(), filepath.Join(t.TempDir(), "nsys"), report(t), t.TempDir()); !errors.As(err, &refusal) ||
+		!strings.Contains(err.Error(), "nsys was not found") {
+		t.Errorf("without nsys: %v", err)
+	}
+	if _, err := Export(t.Context(), fakeNsys(t, ""), "absent.nsys-rep", t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a report: %v", err)
+	}
+}
+
+// The end of the context kills nsys and what it started.
+func TestExportInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	alive := filepath.Join(t.TempDir(), "alive")
+	nsys := fakeNsys(t, "(sleep 1; touch '"+alive+"') &\ntouch \"$0.started\"\nsleep 60\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(nsys + ".started"); err == nil {
+				cancel()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, err := Export(ctx, nsys, report(t), dir)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if _, err := os.Stat(alive); err == nil {
+		t.Error("a child of nsys lived on")
+	}
+}

@@ -1,0 +1,291 @@
+package nsys
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const (
+	kernelTable  = "CUPTI_ACTIVITY_KIND_KERNEL"
+	runtimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME"
+	copyTable    = "CUPTI_ACTIVITY_KIND_MEMCPY"
+	setTable     = "CUPTI_ACTIVITY_KIND_MEMSET"
+	graphTable   = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+	memoryTable  = "CUDA_GPU_MEMORY_USAGE_EVENTS"
+)
+
+// variantKey is all that a row of the kernel table says of the kernel itself; names are StringIds.
+type variantKey struct {
+	demangled, mangled, short                              int64
+	grid, block                                            measure.Dim3
+	registers, staticShared, dynamicShared, localPerThread int64
+}
+
+// variant is a kernel in one geometry with one set of attributes, and how often it was launched.
+type variant struct {
+	variantKey
+	launches int
+}
+
+const noName = math.MinInt64 // in place of a StringIds number
+
+func (r *reader) readKernels() error {
+	err := r.db.require(kernelTable, "start", "end", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
+	if err != nil {
+		return err
+	}
+	if !r.db.has(kernelTable, "demangledName") && !r.db.has(kernelTable, "mangledName") {
+		if err := r.db.require(kernelTable, "shortName"); err != nil {
+			return err
+		}
+	}
+	parts, err := r.db.parts(kernelTable)
+	if err != nil {
+		return err
+	}
+	expected, err := r.db.count(kernelTable)
+	if err != nil {
+		return err
+	}
+	found := make([]map[int64]*process, len(parts))
+	err = r.db.parallel(parts, func(db *database, part int) (err error) {
+		found[part], err = db.readKernelsOf(parts[part], expected/(part+1))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.processes = found[0]
+	for _, more := range found[1:] {
+		for id, p := range more {
+			if r.processes[id] == nil {
+				r.processes[id] = p
+			} else {
+				r.processes[id].append(p)
+			}
+		}
+	}
+	busy := false
+	for _, p := range r.processes {
+		r.launches += len(p.launches)
+		busy = busy || slices.ContainsFunc(p.launches, func(l measure.Launch) bool { return l.End > l.Start })
+	}
+	if r.launches > 0 && !busy {
+		return measure.Refuse(fmt.Sprintf("%s: all %d launches took no time: the GPU's clock was not recorded",
+			r.db.name, r.launches), recordAgain)
+	}
+	_, anonymous := r.processes[0]
+	r.oneProcess = anonymous && len(r.processes) == 1
+	return nil
+}
+
+// readKernelsOf reads one part of the kernel table: the launches of each process. It makes room for as many launches
+// as are expected, which is of the first part all, so that the others can be appended to it.
+func (db *database) readKernelsOf(where string, expected int) (map[int64]*process, error) {
+	columns := []string{
+		"start", "end", "correlationId", "globalPid", "deviceId", "streamId", "graphNodeId",
+		"demangledName", "mangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+		"registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread",
+	}
+	processes := make(map[int64]*process)
+	var p *process
+	err := db.scan(kernelTable, where, columns, func(row *row) {
+		start, end := row.span(0, 1)
+		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
+			if p = processes[id]; p == nil {
+				p = &process{id: id, variant: make(map[variantKey]int32), memory: -1}
+				if len(processes) == 0 {
+					p.launches, p.ids = make([]measure.Launch, 0, expected), make([]int64, 0, expected)
+				}
+				processes[id] = p
+			}
+		}
+		key := variantKey{
+			demangled: row.intOr(7, noName), mangled: row.intOr(8, noName), short: row.intOr(9, noName),
+			grid:      measure.Dim3{X: row.extent(10), Y: row.extent(11), Z: row.extent(12)},
+			block:     measure.Dim3{X: row.extent(13), Y: row.extent(14), Z: row.extent(15)},
+			registers: row.intOr(16, -1), staticShared: row.intOr(17, -1), dynamicShared: row.intOr(18, -1),
+			localPerThread: row.intOr(19, -1),
+		}
+		p.launches = append(p.launches, measure.Launch{
+			Start: start, End: end, API: start, Kernel: p.intern(key, 1), Range: -1,
+			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: !row.null(6),
+		})
+		p.ids = append(p.ids, row.intOr(2, 0))
+	})
+	return processes, err
+}
+
+// append adds the launches that another part of the table has of the same process.
+func (p *process) append(o *process) {
+	to := make([]int32, len(o.variants))
+	for i, v := range o.variants {
+		to[i] = p.intern(v.variantKey, v.launches)
+	}
+	for i := range o.launches {
+		o.launches[i].Kernel = to[o.launches[i].Kernel]
+	}
+	p.launches = append(p.launches, o.launches...)
+	p.ids = append(p.ids, o.ids...)
+}
+
+// extent reads one dimension of a grid or block.
+func (r *row) extent(column int) uint32 {
+	v := r.int(column)
+	if v < 0 || v > math.MaxUint32 {
+		r.wrong("column %s holds %d, no extent of a grid or block", r.columns[column], v)
+	}
+	return uint32(v)
+}
+
+// intern numbers the variants of a process and counts their launches.
+func (p *process) intern(key variantKey, launches int) int32 {
+	i, ok := p.variant[key]
+	if !ok {
+		i = int32(len(p.variants))
+		p.variant[key] = i
+		p.variants = append(p.variants, variant{variantKey: key})
+	}
+	p.variants[i].launches += launches
+	return i
+}
+
+// kernels names the variants and merges those of one subject; the attributes are those of the most launches. It
+// renumbers the launches of the process.
+func (r *reader) kernels(p *process) []measure.KernelInfo {
+	var kernels []measure.KernelInfo
+	var most []int
+	index := make(map[measure.Subject]int32)
+	to := make([]int32, len(p.variants))
+	for i, v := range p.variants {
+		raw := cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short])
+		info := measure.KernelInfo{
+			Subject: measure.Subject{Scope: measure.ScopeKernel, Name: kernelName(raw), Grid: v.grid, Block: v.block},
+			Raw:     raw, Registers: v.registers, StaticShared: v.staticShared, DynamicShared: v.dynamicShared,
+			LocalMemory: v.localPerThread,
+		}
+		k, ok := index[info.Subject]
+		switch {
+		case !ok:
+			k = int32(len(kernels))
+			index[info.Subject] = k
+			kernels = append(kernels, info)
+			most = append(most, v.launches)
+		case v.launches > most[k]:
+			kernels[k], most[k] = info, v.launches
+		}
+		to[i] = k
+	}
+	for i := range p.launches {
+		p.launches[i].Kernel = to[p.launches[i].Kernel]
+	}
+	return kernels
+}
+
+// kernelName is the normalised name; a kernel that the export does not name keeps its geometry as identity.
+func kernelName(raw string) string {
+	return cmp.Or(measure.NormalizeName(raw), "(unnamed kernel)")
+}
+
+func (r *reader) readCopies() error {
+	if err := r.db.require(copyTable, "start", "end", "bytes", "copyKind"); err != nil {
+		return err
+	}
+	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind"}
+	return r.db.scan(copyTable, "", columns, func(row *row) {
+		kind := row.int(5)
+		if kind < 0 || kind >= int64(measure.Memset) {
+			kind = 0
+		}
+		r.addCopy(row, measure.CopyKind(kind), memoryKind(row.intOr(6, -1)), memoryKind(row.intOr(7, -1)))
+	})
+}
+
+func (r *reader) readMemsets() error {
+	if err := r.db.require(setTable, "start", "end", "bytes"); err != nil {
+		return err
+	}
+	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "memKind"}
+	return r.db.scan(setTable, "", columns, func(row *row) {
+		r.addCopy(row, measure.Memset, measure.MemoryUnknown, memoryKind(row.intOr(5, -1)))
+	})
+}
+
+func (r *reader) addCopy(row *row, kind measure.CopyKind, source, target measure.MemoryKind) {
+	start, end := row.span(0, 1)
+	bytes := row.int(4)
+	if bytes < 0 {
+		row.wrong("%d bytes", bytes)
+	}
+	p := r.of(row.intOr(3, 0))
+	if p == nil {
+		return
+	}
+	p.copies = append(p.copies, measure.Copy{
+		Start: start, End: end, API: start, Bytes: bytes, Range: -1, Kind: kind, Source: source, Target: target,
+	})
+	p.copyIDs = append(p.copyIDs, row.intOr(2, 0))
+}
+
+func memoryKind(v int64) measure.MemoryKind {
+	if v < 0 || v > int64(measure.MemoryUnknown) {
+		return measure.MemoryUnknown
+	}
+	return measure.MemoryKind(v)
+}
+
+// readGraphs counts the launches of graphs that were traced as a whole.
+func (r *reader) readGraphs() error {
+	return r.db.scan(graphTable, "", []string{"globalPid"}, func(row *row) {
+		if p := r.of(row.intOr(0, 0)); p != nil {
+			p.graphs++
+		}
+	})
+}
+
+// readMemory finds the high-water mark of what each process had allocated on its devices. Frees of what was allocated
+// before the recording began are left out; an address allocated again, as a pool reports it, counts once.
+func (r *reader) readMemory() error {
+	if r.db.columns[memoryTable] == nil {
+		return nil
+	}
+	if err := r.db.require(memoryTable, "start", "address", "bytes", "memKind", "memoryOperationType"); err != nil {
+		return err
+	}
+	type event struct {
+		start, address, bytes int64
+		free                  bool
+	}
+	events := make(map[*process][]event)
+	const device = 2 // of CUpti_ActivityMemoryKind
+	columns := []string{"start", "address", "bytes", "memKind", "memoryOperationType", "globalPid"}
+	err := r.db.scan(memoryTable, "", columns, func(row *row) {
+		if p := r.of(row.intOr(5, 0)); p != nil && row.intOr(3, 0) == device {
+			e := event{row.int(0), row.int(1), row.int(2), row.int(4) == 1}
+			if e.bytes < 0 {
+				row.wrong("%d bytes", e.bytes)
+			}
+			events[p] = append(events[p], e)
+		}
+	})
+	for _, p := range r.processes {
+		p.memory = 0
+		slices.SortStableFunc(events[p], func(a, b event) int { return cmp.Compare(a.start, b.start) })
+		var now int64
+		live := make(map[int64]int64)
+		for _, e := range events[p] {
+			now -= live[e.address]
+			delete(live, e.address)
+			if !e.free {
+				live[e.address] = e.bytes
+				now += e.bytes
+				p.memory = max(p.memory, now)
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+// Package nsys reads what NVIDIA Nsight Systems recorded: SQLite exports of 2020 to 2026, and reports through
+// `nsys export`.
+//
+// The tables and their columns are those of NVIDIA's "SQLite Schema Reference"; releases add and drop both, so a
+// column is looked for before it is read and an absent table counts as an empty one.
+package nsys
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A globalPid is hardware, virtual machine and pid in 8, 8 and 24 bits above 24 zero bits; a globalTid has the thread
+// in these.
+const processMask = ^int64(0xFFFFFF)
+
+func pid(global int64) int64 { return global >> 24 & 0xFFFFFF }
+
+// Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches.
+//
+// The file is opened read-only and immutable: nothing is written beside it. A file that is not an nsys export, is
+// damaged, holds no kernels or is known to have lost events gives a *measure.Refusal; a file that cannot be opened an
+// ordinary error. Reading stops when ctx ends.
+func Read(ctx context.Context, file string) ([]measure.Trace, error) {
+	db, err := open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer db.close()
+	r := reader{db: db, threads: make(map[thread]*timeline)}
+	return r.read(file)
+}
+
+// reader collects what one export says of each process.
+type reader struct {
+	db        *database
+	processes map[int64]*process // by globalPid
+	// oneProcess is true where no launch says which process it belongs to: the export is taken for one process.
+	oneProcess bool
+	launches   int
+	rangeNames []rangeName
+	threads    map[thread]*timeline
+	domains    map[domain]rangeName
+	strings    map[int64]string // the StringIds that are needed
+}
+
+// process is a trace in the making.
+type process struct {
+	id       int64 // globalPid
+	launches []measure.Launch
+	copies   []measure.Copy
+	ids      []int64 // correlation id of every launch
+	copyIDs  []int64 // correlation id of every copy
+	variants []variant
+	variant  map[variantKey]int32
+	ranges   []threadRange
+	calls    []*calls // one for each part of the table that is read by itself
+	marks    []mark   // calls of cudaProfilerStart and cudaProfilerStop
+	names    []string
+	memory   int64
+	graphs   int64 // launches of whole graphs
+	warnings []string
+}
+
+// of finds the process that a globalPid or globalTid belongs to; nil for processes without launches.
+func (r *reader) of(global int64) *process {
+	if r.oneProcess {
+		global = 0
+	}
+	return r.processes[global&processMask]
+}
+
+func (r *reader) read(file string) ([]measure.Trace, error) {
+	diagnosis, err := r.db.diagnose()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.readKernels(); err != nil {
+		return nil, err
+	}
+	if r.launches == 0 {
+		return nil, r.db.refuseNoKernels(diagnosis)
+	}
+	for _, step := range []func() error{
+		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readStrings, r.nameRanges, r.readCalls,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	facts, err := r.db.readFacts()
+	if err != nil {
+		return nil, err
+	}
+	var traces []measure.Trace
+	for _, p := range r.processes {
+		t := r.finish(p)
+		t.Source = file
+		t.Environment = facts.environment(&t, p.graphs > 0)
+		t.Warnings = append(slices.Clone(diagnosis.warnings), t.Warnings...)
+		traces = append(traces, t)
+	}
+	slices.SortFunc(traces, func(a, b measure.Trace) int {
+		return cmp.Or(cmp.Compare(a.Launches[0].Start, b.Launches[0].Start), cmp.Compare(a.Process, b.Process))
+	})
+	return traces, nil
+}
+
+// finish turns what was collected of a process into its trace.
+func (r *reader) finish(p *process) measure.Trace {
+	t := measure.Trace{
+		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,
+	}
+	t.Kernels = r.kernels(p)
+	slices.SortFunc(t.Launches, func(a, b measure.Launch) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	slices.SortFunc(t.Copies, func(a, b measure.Copy) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
+	end := t.End()
+	t.Ranges = make([]measure.Range, len(p.ranges))
+	for i, x := range p.ranges {
+		if x.End == unended {
+			x.End = max(x.Start, end)
+		}
+		t.Ranges[i] = x.Range
+	}
+	t.Captures = captures(p.marks, end)
+	if p.graphs > 0 {
+		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs are in no kernel's time; "+
+			"record with --cuda-graph-trace=node to see their kernels", p.graphs))
+	}
+	t.Warnings = p.warnings
+	return t
+}

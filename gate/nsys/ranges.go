@@ -1,0 +1,216 @@
+package nsys
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const rangeTable = "NVTX_EVENTS"
+
+// The event types that nsys gives to whole ranges: push/pop and start/end, recorded by nsys or imported from NvtxT;
+// and to the creation of a domain.
+const (
+	domainCreated = 75
+	rangeFilter   = "eventType IN (59, 60, 70, 71, 75)"
+)
+
+// unended is the end of a range that was still open when the recording ended.
+const unended = math.MaxInt64
+
+type threadRange struct {
+	measure.Range
+	tid int64
+}
+
+// rangeName is the name of a range before its strings are looked up.
+type rangeName struct {
+	process *process
+	domain  int64
+	id      int64  // of StringIds, where text is ""
+	text    string // given in the row itself
+}
+
+type domain struct {
+	process *process
+	number  int64
+}
+
+// readRanges collects the NVTX ranges of the processes that launched kernels. Ranges that end on another thread than
+// they began on enclose no calls and are left out, as in NVIDIA's own reports.
+func (r *reader) readRanges() error {
+	if err := r.db.require(rangeTable, "start", "end", "eventType", "globalTid"); err != nil {
+		return err
+	}
+	r.domains = make(map[domain]rangeName)
+	number := make(map[rangeName]int32)
+	buffer := make([]byte, 0, 4<<10) // longer names are cut
+	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text"}
+	return r.db.scan(rangeTable, rangeFilter, columns, func(row *row) {
+		tid := row.intOr(3, 0)
+		p := r.of(tid)
+		if p == nil || row.intOr(4, tid) != tid {
+			return
+		}
+		n := rangeName{process: p, domain: row.intOr(5, 0)}
+		buffer = buffer[:row.stmt.ColumnBytes(7, buffer[:cap(buffer)])]
+		if len(buffer) == 0 {
+			n.id = row.intOr(6, noName)
+		}
+		if row.int(2) == domainCreated {
+			n.text = string(buffer)
+			r.domains[domain{p, n.domain}] = n
+			return
+		}
+		start, end := row.int(0), row.intOr(1, unended)
+		if end < start || len(buffer) == 0 && n.id == noName {
+			return
+		}
+		i, ok := number[rangeName{p, n.domain, n.id, string(buffer)}]
+		if !ok {
+			n.text = string(buffer)
+			i = int32(len(r.rangeNames))
+			number[n] = i
+			r.rangeNames = append(r.rangeNames, n)
+		}
+		p.ranges = append(p.ranges, threadRange{measure.Range{Start: start, End: end, Name: i, Parent: -1}, tid})
+	})
+}
+
+// nameRanges resolves the names, drops ranges without one, and sorts and nests the others.
+func (r *reader) nameRanges() error {
+	index := make([]int32, len(r.rangeNames)) // into the names of the process
+	type name struct {
+		process *process
+		text    string
+	}
+	known := make(map[name]int32)
+	for i, n := range r.rangeNames {
+		text := measure.NormalizeRange(cmp.Or(n.text, r.strings[n.id]))
+		if text == "" {
+			index[i] = -1
+			continue
+		}
+		if d, ok := r.domains[domain{n.process, n.domain}]; ok && n.domain != 0 {
+			if prefix := measure.NormalizeRange(cmp.Or(d.text, r.strings[d.id])); prefix != "" {
+				text = prefix + ":" + text
+			}
+		}
+		k, ok := known[name{n.process, text}]
+		if !ok {
+			k = int32(len(n.process.names))
+			known[name{n.process, text}] = k
+			n.process.names = append(n.process.names, text)
+		}
+		index[i] = k
+	}
+	for _, p := range r.processes {
+		p.ranges = slices.DeleteFunc(p.ranges, func(x threadRange) bool { return index[x.Name] < 0 })
+		for i := range p.ranges {
+			p.ranges[i].Name = index[p.ranges[i].Name]
+		}
+		p.sortRanges()
+		p.timelines(r.threads)
+	}
+	r.rangeNames = nil
+	return nil
+}
+
+// sortRanges puts the ranges in the order of their starts, of equals the outer one first.
+func (p *process) sortRanges() {
+	slices.SortStableFunc(p.ranges, func(a, b threadRange) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
+	})
+}
+
+// thread is a thread of a process.
+type thread struct {
+	process *process
+	tid     int64
+}
+
+// timeline says which range is the innermost of a thread at any time: from each change to the next.
+type timeline struct {
+	changes []change
+	open    []int32 // ranges that have begun and may still hold, each ending no later than those before it
+}
+
+type change struct {
+	from int64
+	rng  int32 // -1: none
+}
+
+// timelines finds the parent of each range and the innermost range of each thread over time.
+//
+// Push/pop ranges nest. Start/end ranges need not: where two overlap, the later one to begin is the inner one for as
+// long as it lasts. A range that ends before a later-begun one can be neither parent nor innermost from then on, so
+// the open ranges are a stack whose ends never grow, and each is pushed and popped once.
+func (p *process) timelines(threads map[thread]*timeline) {
+	var line *timeline
+	var last int64
+	for i := range p.ranges {
+		x := &p.ranges[i]
+		if line == nil || last != x.tid {
+			last = x.tid
+			if line = threads[thread{p, last}]; line == nil {
+				line = new(timeline)
+				threads[thread{p, last}] = line
+			}
+		}
+		line.close(p, x.Start)
+		for n := len(line.open); n > 0 && p.ranges[line.open[n-1]].End < x.End; n-- {
+			line.open = line.open[:n-1]
+		}
+		if n := len(line.open); n > 0 {
+			x.Parent = line.open[n-1]
+		}
+		line.open = append(line.open, int32(i))
+		line.changes = append(line.changes, change{x.Start, int32(i)})
+	}
+	for t, line := range threads {
+		if t.process == p {
+			line.close(p, unended)
+		}
+	}
+}
+
+// close ends the ranges that end before a time. A range still holds at its very end.
+func (t *timeline) close(p *process, before int64) {
+	for n := len(t.open); n > 0 && p.ranges[t.open[n-1]].End < before; n-- {
+		end := p.ranges[t.open[n-1]].End
+		t.open = t.open[:n-1]
+		inner := int32(-1)
+		if n > 1 {
+			inner = t.open[n-2]
+		}
+		t.changes = append(t.changes, change{end + 1, inner})
+	}
+}
+
+// cursor searches a timeline for times that come nearly in order.
+type cursor struct {
+	*timeline // nil for a thread without ranges
+	last      int
+}
+
+// at is the innermost range at a time, -1 for none.
+func (c *cursor) at(time int64) int32 {
+	if c.timeline == nil {
+		return -1
+	}
+	for i := c.last; i < c.last+3 && i < len(c.changes) && c.changes[i].from <= time; i++ {
+		if i+1 == len(c.changes) || time < c.changes[i+1].from {
+			c.last = i
+			return c.changes[i].rng
+		}
+	}
+	i := sort.Search(len(c.changes), func(i int) bool { return c.changes[i].from > time }) - 1
+	if i < 0 {
+		return -1
+	}
+	c.last = i
+	return c.changes[i].rng
+}

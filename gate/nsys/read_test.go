@@ -1,0 +1,580 @@
+package nsys
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/measure"
+	"zombiezen.com/go/sqlite"
+)
+
+// Two processes, as a globalPid and the globalTid of a thread write them.
+const (
+	pidA, tidA, tidA2 = genProcess, genProcess | 1, genProcess | 2
+	pidB, tidB        = int64(1)<<48 | 4811<<24, pidB | 1
+)
+
+// Short rows: what the statements leave out is null or fixed.
+func kernelRow(start, end, correlation, process, name any) string {
+	return fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%v, %v, 0, 1, 0, 7, %v, %v, %v, 2, NULL, 1, 1, 32,
+		4, 1, 1, 256, 1, 1, 16, 1024, 0, 0, 1, 32768, NULL, 0)`, start, end, correlation, process, name)
+}
+
+func callRow(start, end, thread, correlation, name any) string {
+	return fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%v, %v, 0, %v, %v, %v, 0, NULL)",
+		start, end, thread, correlation, name)
+}
+
+func copyRow(start, end, correlation, process, bytes, kind, source, target any) string {
+	return fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (%v, %v, 0, 1, 7, %v, %v, %v, %v, %v, %v, NULL)",
+		start, end, correlation, process, bytes, kind, source, target)
+}
+
+func rangeRow(kind, start, end, thread, endThread, text, textID, domain any) string {
+	return fmt.Sprintf(`INSERT INTO NVTX_EVENTS (eventType, start, end, globalTid, endGlobalTid, text, textId, domainId)
+		VALUES (%v, %v, %v, %v, %v, %v, %v, %v)`, kind, start, end, thread, endThread, text, textID, domain)
+}
+
+func diagnosticRow(severity int, text string, process int64) string {
+	return fmt.Sprintf("INSERT INTO DIAGNOSTIC_EVENT VALUES (0, 1, 1, %d, '%s', %d)", severity, text, process)
+}
+
+func stringRow(id int, value string) string {
+	return fmt.Sprintf("INSERT INTO StringIds VALUES (%d, '%s')", id, value)
+}
+
+// base is an export with one launch of each of two processes and every table that the rows above need.
+var base = []string{
+	stringTable, kernelColumns, runtimeColumns, copyColumns, rangeColumns, diagnosticColumns,
+	stringRow(1, "void ns::scale<float>(float *, int)"), stringRow(2, "scale"),
+	stringRow(3, "cudaLaunchKernel_v7000"), stringRow(4, "cudaProfilerStart_v4000"), stringRow(5, "cudaProfilerStop_v4000"),
+	stringRow(6, "cuProfilerStart"), stringRow(7, "from the table"), stringRow(8, "_Z5scalePfi"), stringRow(9, ""),
+	kernelRow(1000, 1640, 11, pidA, 1), kernelRow(900, 1700, 11, pidB, 1),
+}
+
+func with(more ...string) []string { return append(base[:len(base):len(base)], more...) }
+
+func read1(t *testing.T, statements ...string) []measure.Trace {
+	t.Helper()
+	traces, err := Read(t.Context(), build(t, statements...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return traces
+}
+
+func TestProcesses(t *testing.T) {
+	traces := read1(t, with(
+		kernelRow(500, 600, 12, pidA, 1), kernelRow(400, 402, 0, "NULL", 1),
+		callRow(100, 110, tidA, 11, 3), callRow(101, 102, tidA, 11, 3), callRow(99, 120, tidB, 11, 3),
+		rangeRow(59, 50, 200, tidA, "NULL", "'outer'", "NULL", 0), rangeRow(59, 90, 95, tidB, "NULL", "'done'", "NULL", 0),
+		copyRow(300, 310, 11, pidB, 64, 2, 2, "NULL"), copyRow(300, 310, 11, 77<<24, 64, 2, 2, 0),
+	)...)
+	if len(traces) != 3 {
+		t.Fatalf("%d traces, want 3: a process without launches has none", len(traces))
+	}
+	if traces[0].Process != 0 || traces[1].Process != 4711 || traces[2].Process != 4811 {
+		t.Errorf("processes %d, %d, %d: want the order of their first launches",
+			traces[0].Process, traces[1].Process, traces[2].Process)
+	}
+	a, b := traces[1], traces[2]
+	want := []measure.Launch{
+		{Start: 500, End: 600, API: 500, Range: -1, Stream: 7},
+		{Start: 1000, End: 1640, API: 100, Range: 0, Stream: 7},
+	}
+	if diff := cmp.Diff(want, a.Launches); diff != "" {
+		t.Errorf("launches (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"1 of 2 launches have no CUDA call in the recording: they belong to no NVTX range"},
+		a.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if b.Launches[0].API != 99 || b.Launches[0].Range != -1 {
+		t.Errorf("launch %+v: want the call of its own process, in no range", b.Launches[0])
+	}
+	wantCopy := []measure.Copy{{Start: 300, End: 310, API: 99, Bytes: 64, Range: -1, Kind: 2, Source: 2, Target: 7}}
+	if diff := cmp.Diff(wantCopy, b.Copies); diff != "" {
+		t.Errorf("copies (-want +got):\n%s", diff)
+	}
+}
+
+func TestKernels(t *testing.T) {
+	other := strings.Replace(kernelRow(2000, 2100, 12, pidA, 1), "1, 1, 32,", "1, 1, 40,", 1)
+	traces := read1(t, with(
+		other, strings.Replace(other, "2000, 2100", "2200, 2300", 1), // the same kernel twice with 40 registers
+		strings.Replace(kernelRow(2400, 2500, 13, pidA, 9), "9, 2, NULL", "9, 9, 8", 1),          // only the mangled name
+		strings.Replace(kernelRow(2600, 2700, 13, pidA, 12345), "12345, 2,", "12345, 67890,", 1), // no name at all
+		strings.Replace(kernelRow(2800, 2900, 13, pidA, 1), "4, 1, 1, 256", "8, 1, 1, 256", 1),   // another grid
+	)...)
+	a := traces[1]
+	if a.Process != 4711 {
+		t.Fatal("processes out of order")
+	}
+	grid, block := measure.Dim3{X: 4, Y: 1, Z: 1}, measure.Dim3{X: 256, Y: 1, Z: 1}
+	kernel := func(name string, grid measure.Dim3, raw string, registers int64) measure.KernelInfo {
+		return measure.KernelInfo{
+			Subject:   measure.Subject{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block},
+			Raw:       raw,
+			Registers: registers, StaticShared: 16, DynamicShared: 1024,
+		}
+	}
+	const scale = "void ns::scale<float>(float *, int)"
+	want := []measure.KernelInfo{
+		kernel(scale, grid, scale, 40),
+		kernel("scale(float*, int)", grid, "_Z5scalePfi", 32),
+		kernel("(unnamed kernel)", grid, "", 32),
+		kernel(scale, measure.Dim3{X: 8, Y: 1, Z: 1}, scale, 32),
+	}
+	if diff := cmp.Diff(want, a.Kernels); diff != "" {
+		t.Errorf("kernels (-want +got):\n%s", diff)
+	}
+	var of []int32
+	for _, l := range a.Launches {
+		of = append(of, l.Kernel)
+	}
+	if diff := cmp.Diff([]int32{0, 0, 0, 1, 2, 3}, of); diff != "" {
+		t.Errorf("kernels of the launches (-want +got):\n%s", diff)
+	}
+}
+
+func TestRanges(t *testing.T) {
+	traces := read1(t, with(
+		callRow(100, 110, tidA, 11, 3),
+		rangeRow(75, 0, "NULL", tidA, "NULL", "NULL", 7, 3), rangeRow(75, 0, "NULL", tidB, "NULL", "'other'", "NULL", 3),
+		rangeRow(59, 100, 300, tidA, "NULL", "'step 7'", 7, 0), // begins with the call; its text wins
+		rangeRow(60, 40, "NULL", tidA, "NULL", "NULL", 7, 3),
+		rangeRow(60, 90, 400, tidA, tidA2, "'crosses threads'", "NULL", 0),
+		rangeRow(59, 95, 400, tidA2, "NULL", "'another thread'", "NULL", 0),
+		rangeRow(59, 99, 400, tidA, "NULL", "' '", "NULL", 0),    // no name
+		rangeRow(34, 99, 400, tidA, "NULL", "'mark'", "NULL", 0), // no range
+		rangeRow(59, 98, 20, tidA, "NULL", "'backwards'", "NULL", 0),
+	)...)
+	a := traces[1]
+	if diff := cmp.Diff([]string{"step #", "from the table:from the table", "another thread"}, a.RangeNames); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	want := []measure.Range{
+		{Start: 40, End: 1640, Name: 1, Parent: -1}, {Start: 95, End: 400, Name: 2, Parent: -1},
+		{Start: 100, End: 300, Name: 0, Parent: 0},
+	}
+	if diff := cmp.Diff(want, a.Ranges); diff != "" {
+		t.Errorf("ranges (-want +got):\n%s", diff)
+	}
+	if a.Launches[0].Range != 2 {
+		t.Errorf("launch in range %d, want 2", a.Launches[0].Range)
+	}
+}
+
+func TestCaptures(t *testing.T) {
+	a := read1(t, with(
+		callRow(10, 30, tidA, 1, 4), callRow(12, 20, tidA, 2, 6), // the driver's call inside the runtime's
+		callRow(40, 41, tidA, 3, 5), callRow(42, 43, tidA, 4, 5), callRow(50, 60, tidA, 5, 6),
+		callRow(70, 71, tidB, 6, 5),
+	)...)[1]
+	want := []measure.Interval{{Start: 10, End: 40}, {Start: 50, End: 1640}}
+	if diff := cmp.Diff(want, a.Captures); diff != "" {
+		t.Errorf("captures (-want +got):\n%s", diff)
+	}
+}
+
+func TestMemoryPeak(t *testing.T) {
+	if traces := read1(t, base...); traces[0].MemoryPeak != -1 {
+		t.Errorf("peak %d without a table, want -1", traces[0].MemoryPeak)
+	}
+	event := func(start, process, address, bytes, kind, operation int64) string {
+		return fmt.Sprintf("INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (%d, %d, 0, 1, %d, 0, %d, %d, %d)",
+			start, process, address, bytes, kind, operation)
+	}
+	a := read1(t, with(
+		`CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER, contextId INTEGER,
+			address INTEGER, pc INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER)`,
+		event(1, pidA, 100, 1000, 2, 0), event(4, pidA, 200, 500, 2, 0), event(3, pidA, 100, 1000, 2, 1), // out of order
+		event(5, pidA, 300, 600, 2, 0), event(6, pidA, 300, 600, 2, 0), // reported twice
+		event(7, pidA, 999, 5000, 2, 1),                                // allocated before the recording
+		event(8, pidA, 400, 1e6, 1, 0), event(9, pidB, 500, 1e6, 2, 0), // host memory; another process
+	)...)[1]
+	if a.MemoryPeak != 1100 {
+		t.Errorf("peak %d, want 1100", a.MemoryPeak)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	const uuid = "554a6988-03dd-6206-3dd1-f43fb60a3ed0"
+	node := strings.Replace(kernelRow(2000, 2100, 12, pidA, 1), "32768, NULL", "32768, 5", 1)
+	traces := read1(t, with(
+		strings.Replace(node, "VALUES (2000, 2100, 0,", "VALUES (2000, 2100, 1,", 1),
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, globalPid INTEGER)",
+		fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1, %d)", pidB),
+		"CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, cuDevice INTEGER)",
+		"INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200', 'GPU-x', 1), (1, 'NVIDIA  H200', '"+uuid+"', 0), "+
+			"(2, 'Another', '00000000-0000-0000-0000-000000000000', 2)",
+		"CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER)",
+		"INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (2, 0, 4711), (0, 1, 4711), (NULL, 0, 4811)",
+		"CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)",
+		"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '2025.3.2.474-26113717666v0'), "+
+			"('EXPORT_SCHEMA_VERSION', '3.20.3'), ('EXPORT_TIME_UTC', '2026-01-22T16:57:41'), ('EXPORT_USER', 'secret')",
+		"INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PRODUCT_VERSION', '2025.3.2.474')",
+		"CREATE TABLE TARGET_INFO_SYSTEM_ENV (name TEXT, value TEXT)",
+		"INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES ('CudaDriverVersion', '13000'), ('NvDriverVersion', '580.159'), "+
+			"('DeviceEnvironment', 'TOKEN=secret'), ('HostDriverVersion', 'secret')",
+		"CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER)",
+		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1776781226557295056)",
+	)...)
+	zero := time.Unix(0, 1776781226557295056).UTC()
+	e := measure.Environment{
+		Driver: "580.159", CUDA: "13.0", Tool: "nsys 2025.3.2", Schema: "3.20.3", Tick: 32, GPUs: 1, GraphTrace: "graph",
+		GPU: "NVIDIA H200", GPUHash: measure.HashUUID("GPU-" + uuid), Start: zero.Add(900),
+	}
+	if diff := cmp.Diff(e, traces[0].Environment); diff != "" {
+		t.Errorf("one GPU, by CUDA's ordinal (-want +got):\n%s", diff)
+	}
+	if len(traces[0].Warnings) != 1 || !strings.Contains(traces[0].Warnings[0], "--cuda-graph-trace=node") {
+		t.Errorf("warnings %q, want one on whole graphs", traces[0].Warnings)
+	}
+	e.GPU, e.GPUs, e.GPUHash, e.GraphTrace = "Another + NVIDIA H200", 2, measure.HashUUID("GPU-x"), "node"
+	e.Start = zero.Add(1000)
+	if diff := cmp.Diff(e, traces[1].Environment); diff != "" {
+		t.Errorf("two GPUs, as the process numbers them (-want +got):\n%s", diff)
+	}
+}
+
+func TestStart(t *testing.T) {
+	const meta = "CREATE TABLE META_DATA_EXPORT (name TEXT, value TEXT)"
+	exported := "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_TIME_UTC', '2026-01-22T16:57:41')"
+	if got, want := read1(t, with(meta, exported)...)[0].Start, time.Date(2026, 1, 22, 16, 57, 41, 0, time.UTC); got != want {
+		t.Errorf("start %v, want the time of the export %v", got, want)
+	}
+	normalized := "INSERT INTO META_DATA_EXPORT VALUES ('EXPORT_PARAM_TIME_NORMALIZE', 'true')"
+	if got := read1(t, with(meta, exported, normalized)...)[0].Start; got != time.Unix(0, 900).UTC() {
+		t.Errorf("start %v, want that of the first launch", got)
+	}
+	if got := read1(t, base...)[0].Start; !got.IsZero() {
+		t.Errorf("start %v, want none", got)
+	}
+}
+
+func TestTick(t *testing.T) {
+	series := func(n int, duration func(i int64) int64) (launches []measure.Launch) {
+		for i := range int64(n) {
+			launches = append(launches, measure.Launch{Start: 10 * i, End: 10*i + duration(i)})
+		}
+		return launches
+	}
+	for _, c := range []struct {
+		name     string
+		launches []measure.Launch
+		want     float64
+	}{
+		{"too few", series(19, func(i int64) int64 { return 1024 * (i + 1) }), 32},
+		{"1024 ns", series(25, func(i int64) int64 { return 1024*(i+1) + i%2 }), 1024},
+		{"1 µs", series(25, func(i int64) int64 { return 1000 * (i + 1) }), 1000},
+		{"64 ns", series(40, func(i int64) int64 { return 64*(i+1) - i%2 }), 64},
+		{"32 ns", series(2000, func(i int64) int64 { return 32 * (i + 20) }), 32},
+		{"every ns", series(2000, func(i int64) int64 { return 777 + i }), 32},
+		{"one duration", series(5000, func(int64) int64 { return 1024 }), 32},
+	} {
+		if got := tick(c.launches); got != c.want {
+			t.Errorf("%s: tick %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Exports of old releases and of other programs miss tables, columns and cells.
+func TestSparse(t *testing.T) {
+	const minimal = `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, shortName, gridX, gridY, gridZ, blockX, blockY, blockZ)`
+	row := "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 1, 1, 1, 1, 32, 1, 1)"
+	traces := read1(t, stringTable, stringRow(1, "k"), stringRow(2, "r"), minimal, row, runtimeColumns, rangeColumns,
+		rangeRow(59, 0, 5, tidA, "NULL", "NULL", 2, "NULL"))
+	if len(traces) != 1 || traces[0].Process != 0 || traces[0].Kernels[0].Subject.Name != "k" {
+		t.Fatalf("traces %+v", traces)
+	}
+	if k := traces[0].Kernels[0]; k.Registers != -1 || k.DynamicShared != -1 {
+		t.Errorf("attributes that the export lacks are %d and %d, want -1", k.Registers, k.DynamicShared)
+	}
+	if e := traces[0].Environment; e.Tool != "nsys" || e.GPU != "" || e.GPUs != 1 {
+		t.Errorf("environment %+v", e)
+	}
+	// Without process ids the calls of the only process are found by correlation id alone.
+	traces = read1(t, stringTable, stringRow(1, "k"), stringRow(2, "r"), kernelColumns, runtimeColumns, rangeColumns,
+		kernelRow(100, 200, 5, "NULL", 1), callRow(50, 60, tidB, 5, 2),
+		rangeRow(59, 40, 70, tidB, "NULL", "NULL", 2, "NULL"))
+	if l := traces[0].Launches[0]; l.API != 50 || l.Range != 0 {
+		t.Errorf("launch %+v, want the call at 50 in range 0", l)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	nvprof := []string{"CREATE TABLE Version (version)", "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value)",
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_)"}
+	for _, c := range []struct {
+		name       string
+		statements []string
+		want       string // part of the message
+	}{
+		{"nvprof", nvprof, "a database of nvprof"},
+		{"another program", []string{"CREATE TABLE bookmarks (url)"}, "no export of nsys: it has no table StringIds"},
+		{"no kernel table", []string{stringTable}, "holds no kernels: no CUDA activity was recorded"},
+		{"empty kernel table", []string{stringTable, kernelColumns}, "holds no kernels"},
+		{"no CUDA", []string{stringTable, diagnosticColumns,
+			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", pidA)}, "made no CUDA calls"},
+		{"calls only", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1)}, "launched nothing"},
+		{"lost kernels", []string{stringTable, runtimeColumns, stringRow(1, "cudaLaunchKernel_v7000"),
+			callRow(1, 2, tidA, 1, 1)}, "see that the workload ends by itself"},
+		{"whole graphs", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start)",
+			"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1)"}, "record with --cuda-graph-trace=node"},
+		{"a view", []string{stringTable, "CREATE TABLE k (start)", "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k"},
+			"CUPTI_ACTIVITY_KIND_KERNEL is not a table of its own"},
+		{"other columns", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_ INTEGER, start, end)"},
+			"table CUPTI_ACTIVITY_KIND_KERNEL has no column gridX"},
+		{"text for a time", with(kernelRow("'soon'", 5, 1, pidA, 1)),
+			"table CUPTI_ACTIVITY_KIND_KERNEL, row 3: column start holds text, not an integer"},
+		{"text for an id", with(kernelRow(1, 5, "'first'", pidA, 1)), "row 3: column correlationId holds text"},
+		{"no bytes", []string{stringTable, stringRow(1, "k"), kernelColumns, kernelRow(1, 2, 1, pidA, 1),
+			"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, bytes)",
+			"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (1, 2, NULL)"},
+			"table CUPTI_ACTIVITY_KIND_MEMSET, row 1: column bytes holds nothing"},
+		{"end before start", with(kernelRow(10, 5, 1, pidA, 1)), "the end 5 is before the start 10"},
+		{"negative start", with(kernelRow(-10, 5, 1, pidA, 1)), "the start -10 is negative"},
+		{"endless", with(kernelRow(0, "9223372036854775807", 1, pidA, 1)), "longer than any launch"},
+		{"negative grid", with(strings.Replace(kernelRow(0, 5, 1, pidA, 1), "4, 1, 1, 256", "-4, 1, 1, 256", 1)),
+			"column gridX holds -4"},
+		{"no durations", []string{stringTable, kernelColumns, kernelRow(1, 1, 1, pidA, 1)}, "all 1 launches took no time"},
+	} {
+		t.Run(c.name, func(t *testing.T) { refused(t, build(t, c.statements...), c.want) })
+	}
+}
+
+// refused checks that reading the file ends in a refusal that says so.
+func refused(t *testing.T, file, want string) {
+	t.Helper()
+	traces, err := Read(t.Context(), file)
+	var refusal *measure.Refusal
+	if !errors.As(err, &refusal) {
+		t.Fatalf("%d traces and error %v, want a refusal", len(traces), err)
+	}
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("%q does not say %q", err, want)
+	}
+	if refusal.Next == "" {
+		t.Errorf("%q names no way out", err)
+	}
+	if strings.Contains(err.Error(), filepath.Dir(file)) {
+		t.Errorf("%q names a directory of this machine", err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	whole, err := os.ReadFile(build(t, base...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := bytes.Clone(whole)
+	for i := 200; i < len(torn); i++ {
+		torn[i] ^= 0x5a
+	}
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"empty", nil, "is empty"},
+		{"only the magic", whole[:16], "cut off inside the header"},
+		{"part of the magic", whole[:9], "cut off inside the header"},
+		{"half", whole[:len(whole)/2], "is truncated"},
+		{"torn", torn, "is damaged"},
+		{"report", []byte("NVIDIA Tegra Profiler Report 1.0\x00\x01"), "is an nsys report, not its SQLite export"},
+		{"ncu", []byte("NVR\x00\x10\x00"), "Nsight Compute"},
+		{"csv", []byte("\"Time (%)\",\"Total Time (ns)\"\n1,2\n"), "seems to be text"},
+		{"json", []byte("\n {\"traceEvents\": []}"), "seems to be JSON"},
+		{"gzip", []byte("\x1f\x8b\x08\x00"), "compressed with gzip"},
+		{"zeros", make([]byte, 4096), "zeros only"},
+		{"pointer", []byte("version https://git-lfs.github.com/spec/v1\n"), "Git LFS"},
+		{"bytes", []byte{1, 2, 3, 4}, "is not a SQLite export"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "x.sqlite")
+			if err := os.WriteFile(file, c.content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			refused(t, file, c.want)
+		})
+	}
+	var refusal *measure.Refusal
+	if _, err := Read(t.Context(), filepath.Join(t.TempDir(), "absent.sqlite")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an absent file: %v", err)
+	}
+	if _, err := Read(t.Context(), t.TempDir()); err == nil || errors.As(err, &refusal) {
+		t.Errorf("a directory: %v, want an ordinary error", err)
+	}
+}
+
+// Reading leaves the directory as it was, also for a file that was last written with a write-ahead log.
+func TestImmutable(t *testing.T) {
+	for _, mode := range []string{"DELETE", "WAL"} {
+		file := build(t, append(base[:len(base):len(base)], "PRAGMA journal_mode = "+mode)...)
+		strange := filepath.Join(filepath.Dir(file), "a?b#c%41 d.sqlite")
+		if err := os.Rename(file, strange); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.ReadFile(strange)
+		if _, err := Read(t.Context(), strange); err != nil {
+			t.Fatal(err)
+		}
+		after, _ := os.ReadFile(strange)
+		if !bytes.Equal(before, after) {
+			t.Error("the file was changed")
+		}
+		if entries, _ := os.ReadDir(filepath.Dir(strange)); len(entries) != 1 {
+			t.Errorf("files left behind: %v", entries)
+		}
+		if err := os.WriteFile(strange+"-wal", []byte("unfinished"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, strange, "unfinished changes")
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Read(ctx, build(t, base...))
+	var refusal *measure.Refusal
+	if !errors.Is(err, context.Canceled) || errors.As(err, &refusal) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+}
+
+// A table that is cut in two parts gives what it gives in one.
+func TestParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes an export of 120,000 launches")
+	}
+	const n = 120_000
+	file := filepath.Join(t.TempDir(), "large.sqlite")
+	generate(t, file, n)
+	traces, err := Read(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := traces[0]
+	if len(traces) != 1 || len(x.Launches) != n || len(x.Kernels) != 12 || len(x.Warnings) != 0 || len(x.Copies) != n/50 {
+		t.Fatalf("%d traces, %d launches, %d kernels, %d copies, warnings %q",
+			len(traces), len(x.Launches), len(x.Kernels), len(x.Copies), x.Warnings)
+	}
+	for i, l := range x.Launches {
+		layer := x.Ranges[l.Range]
+		if l.API != l.Start-2000 || x.RangeNames[layer.Name] != "layer" || l.API-layer.Start > 5*5000 ||
+			x.RangeNames[x.Ranges[layer.Parent].Name] != "step" {
+			t.Fatalf("launch %d: %+v in %+v", i, l, layer)
+		}
+		if want := fmt.Sprintf("void kernel<%d>(float *, int)", i%12); x.Kernels[l.Kernel].Raw != want {
+			t.Fatalf("launch %d is of %q, want %q", i, x.Kernels[l.Kernel].Raw, want)
+		}
+	}
+}
+
+// The public exports beside the repository: every trace must agree with SQL on the same file.
+func TestSamples(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "samples", "*.sqlite"))
+	if len(files) == 0 {
+		t.Skip("no sample exports beside the repository")
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			db, err := open(t.Context(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.close()
+			type sum struct{ launches, time, copies, bytes int64 }
+			want, got := make(map[int]sum), make(map[int]sum)
+			if db.columns[kernelTable] != nil {
+				err := db.query("SELECT globalPid, count(*), sum(end - start) FROM "+kernelTable+" GROUP BY 1",
+					func(s *sqlite.Stmt) {
+						want[int(pid(s.ColumnInt64(0)))] = sum{launches: s.ColumnInt64(1), time: s.ColumnInt64(2)}
+					})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, table := range []string{copyTable, setTable} {
+				if db.columns[table] == nil {
+					continue
+				}
+				err := db.query("SELECT globalPid, count(*), sum(bytes) FROM "+table+" GROUP BY 1", func(s *sqlite.Stmt) {
+					if x, ok := want[int(pid(s.ColumnInt64(0)))]; ok {
+						x.copies += s.ColumnInt64(1)
+						x.bytes += s.ColumnInt64(2)
+						want[int(pid(s.ColumnInt64(0)))] = x
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(want) == 0 {
+				refused(t, file, "holds no kernels")
+				return
+			}
+			traces, err := Read(t.Context(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range traces {
+				s := sum{launches: int64(len(x.Launches)), copies: int64(len(x.Copies))}
+				for _, l := range x.Launches {
+					s.time += l.End - l.Start
+				}
+				for _, c := range x.Copies {
+					s.bytes += c.Bytes
+				}
+				got[x.Process] = s
+			}
+			if diff := cmp.Diff(want, got, cmp.AllowUnexported(sum{})); diff != "" {
+				t.Errorf("by process (-SQL +Read):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, statements := range [][]string{base, {stringTable}, with(
+		callRow(100, 110, tidA, 11, 3), rangeRow(60, 40, "NULL", tidA, "NULL", "NULL", 7, 3),
+		rangeRow(60, 50, 60, tidA, "NULL", "'x'", "NULL", 0), copyRow(300, 310, 11, pidB, 64, 2, 2, "NULL"))} {
+		content, err := os.ReadFile(build(f, statements...))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(content)
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		file := filepath.Join(t.TempDir(), "fuzz.sqlite")
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		traces, err := Read(t.Context(), file)
+		if (err == nil) != (len(traces) > 0) {
+			t.Fatalf("%d traces and error %v", len(traces), err)
+		}
+		for _, x := range traces {
+			for _, l := range x.Launches {
+				if l.Start < 0 || l.End < l.Start || int(l.Kernel) >= len(x.Kernels) || int(l.Range) >= len(x.Ranges) {
+					t.Fatalf("launch %+v", l)
+				}
+			}
+			for i, r := range x.Ranges {
+				if r.End < r.Start || int(r.Name) >= len(x.RangeNames) || int(r.Parent) >= i {
+					t.Fatalf("range %d: %+v", i, r)
+				}
+			}
+		}
+	})
+}

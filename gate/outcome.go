@@ -1,0 +1,160 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+)
+
+// conclude gives a comparison its outcome and says why. family is the number of comparisons that the error is spent on.
+func (e *engine) conclude(c *comparison, family int) {
+	f := &c.finding
+	estimate, base := c.contrast.Estimate, float64(f.Base)
+	if base == 0 {
+		e.concludeFromZero(c)
+		return
+	}
+	if math.IsNaN(estimate) || !(c.variance.DF > 0) {
+		f.Outcome = Inconclusive
+		f.Change = Number(c.natural(estimate))
+		f.Reason = "too few runs have this " + string(c.subject.Scope) + " to know its spread"
+		return
+	}
+	margin := stats.Margin(c.variance, confidence)
+	change := c.natural(estimate)
+	f.Change = Number(change)
+	f.Low, f.High = Number(c.natural(estimate-margin)), Number(c.natural(estimate+margin))
+
+	limit := c.limit.Max
+	if base > 0 {
+		limit = math.Max(limit, float64(f.Floor)/base)
+	}
+	f.MDE = Number(c.natural(stats.Detectable(c.variance, c.working(limit), e.policy.Alpha/float64(max(family, 1)), power)))
+
+	// lower is better for every metric that is judged, unless it says otherwise
+	sign := 1.0
+	if c.metric.Better == measure.Higher {
+		sign = -1
+	}
+	certain := float64(f.P) < e.policy.Alpha
+	beyond := math.Abs(change) > limit && math.Abs(change)*base > float64(f.Floor)*(1+1e-9)
+	if c.subject.Scope == measure.ScopeRange {
+		// A range is the sum of kernels that are judged one by one: it is a finding of its own only where its whole
+		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
+		beyond = beyond && math.Min(math.Abs(float64(f.Low)), math.Abs(float64(f.High))) > limit
+	}
+	inside := math.Max(math.Abs(float64(f.Low)), math.Abs(float64(f.High))) <= limit
+	switch {
+	case beyond && certain && sign*change > 0:
+		f.Outcome = Regressed
+	case beyond && certain:
+		f.Outcome = Improved
+	case inside:
+		f.Outcome = Unchanged
+	default:
+		f.Outcome = Inconclusive
+	}
+	f.Reason = e.reason(c, limit)
+}
+
+// concludeFromZero judges a metric whose base is zero, of which no change is a relative one.
+func (e *engine) concludeFromZero(c *comparison) {
+	f := &c.finding
+	switch {
+	case float64(f.Head) == 0:
+		f.Outcome, f.Change, f.Low, f.High, f.P = Unchanged, 0, 0, 0, 1
+		f.Reason = "zero on both sides"
+	case c.metric.Exact && float64(f.Head) > float64(f.Floor):
+		f.Outcome, f.Reason = Regressed, "was zero"
+	default:
+		f.Outcome, f.Reason = Inconclusive, "was zero: no relative change can be given"
+	}
+}
+
+// reason explains an outcome in one sentence.
+func (e *engine) reason(c *comparison, limit float64) string {
+	f := &c.finding
+	// What binds: the rule's limit, or the floor where that is more and the change is not far beyond both.
+	binding := "the limit of " + plain(c.limit.Max)
+	if limit > c.limit.Max && math.Abs(float64(f.Change)) < 2*limit {
+		binding = "the floor of " + number(float64(f.Floor)) + " " + f.Unit
+		switch {
+		case float64(f.Floor) == c.limit.Floor:
+		case c.metric.Unit == "ns":
+			binding = "the timer's resolution of " + number(e.tick) + " ns"
+		default:
+			binding = "what one more in a whole run comes to"
+		}
+	}
+	switch f.Outcome {
+	case Regressed:
+		s := "beyond " + binding
+		switch {
+		case c.match == "role":
+			s += "; judged by its place in range " + f.Role
+		case c.match == "name":
+			s += "; judged with all kernels of this short name"
+		case c.match == "geometry":
+			s += "; launched with another geometry, so judged by its total time"
+		}
+		if !f.Gates {
+			switch {
+			case f.Severity != "fail":
+				s += "; the policy only warns of it (" + f.Rule + ")"
+			default:
+				s += fmt.Sprintf("; %s of GPU time is under the impact floor of %s, so it does not fail the gate",
+					plain(float64(f.Share)), plain(e.policy.Impact))
+			}
+		}
+		return s
+	case Improved:
+		return "faster by more than " + plain(limit)
+	case Unchanged:
+		return "within " + binding
+	}
+	return e.wouldSettle(c, limit, binding)
+}
+
+// wouldSettle says what an undecided comparison lacks.
+func (e *engine) wouldSettle(c *comparison, limit float64, binding string) string {
+	f := &c.finding
+	s := fmt.Sprintf("between %s and %s: %s lies inside", percent(float64(f.Low)), percent(float64(f.High)), binding)
+	target := c.working(limit)
+	session := c.contrast.SessionWeight * c.session.S2
+	if n := stats.RunsFor(c.contrast.Estimate, target, c.run, session, confidence, maxRuns); n > 0 {
+		if have := runs(c.base, c.head); n > have {
+			return s + fmt.Sprintf("; %d runs a side would settle it", n)
+		}
+	}
+	if session > 0 {
+		hosts := fmt.Sprintf("; the sides come from different hosts, which differ by about %s", plain(math.Sqrt(2*c.session.S2)))
+		return s + hosts + ": record the baseline on a second host, or measure the base build beside the head"
+	}
+	if float64(f.MDE) > limit {
+		return s + fmt.Sprintf("; the limit is under what this data can show (MDE %s)", plain(float64(f.MDE)))
+	}
+	return s + fmt.Sprintf("; more than %d runs a side would be needed", maxRuns)
+}
+
+// runs is the smaller number of runs of the two sides.
+func runs(base, head [][]float64) int {
+	n := func(sessions [][]float64) int {
+		total := 0
+		for _, s := range sessions {
+			total += len(s)
+		}
+		return total
+	}
+	return min(n(base), n(head))
+}
+
+// plain prints a share or limit without a sign: 3 %.
+func plain(x float64) string {
+	return strconv.FormatFloat(100*x, 'g', 3, 64) + " %"
+}
+
+// number prints a value as short as it is exact enough to read.
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }

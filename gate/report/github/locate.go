@@ -1,0 +1,136 @@
+package github
+
+import (
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Limits of the search for kernels.
+const (
+	maxFiles    = 20_000  // source files; a larger repository is not searched to its end, so nothing is found in it
+	maxFileSize = 2 << 20 // bytes; larger files are generated
+	maxHead     = 4096    // bytes from __global__ to the end of the parameters
+)
+
+// Locate finds the definition of a finding's kernel in a repository: a __global__ function of C++ or a function under
+// a Triton or Numba decorator, whose name is the kernel's short name. It answers only where exactly one is found; a
+// definition counts before declarations. file is relative to root.
+func Locate(root fs.FS, f gate.Finding) (file string, line int, ok bool) {
+	if root == nil || f.Scope != measure.ScopeKernel {
+		return "", 0, false
+	}
+	return find(root).locate(f)
+}
+
+// place is where a kernel is written down.
+type place struct {
+	file    string
+	line    int
+	defined bool // with its body, not only declared
+}
+
+// definitions are the places of every kernel of a repository by name.
+type definitions map[string][]place
+
+// variant is what Triton ("_0d1d2de") and Numba ("$12") append to the name of a function for each compiled variant.
+var variant = regexp.MustCompile(`(_0\d*[cde][\dcde]*|\$\d+)$`)
+
+func (d definitions) locate(f gate.Finding) (file string, line int, ok bool) {
+	if f.Scope != measure.ScopeKernel {
+		return "", 0, false
+	}
+	places, known := d[f.Kernel]
+	if !known {
+		places = d[variant.ReplaceAllString(f.Kernel, "")]
+	}
+	var bodies []place
+	for _, p := range places {
+		if p.defined {
+			bodies = append(bodies, p)
+		}
+	}
+	if len(bodies) > 0 {
+		places = bodies
+	}
+	if len(places) != 1 {
+		return "", 0, false
+	}
+	return places[0].file, places[0].line, true
+}
+
+// languages tells how to search a file by its suffix.
+var languages = map[string]func([]byte, func(name string, line int, defined bool)){
+	".cu": cuda, ".cuh": cuda, ".h": cuda, ".hh": cuda, ".hpp": cuda, ".hxx": cuda, ".cpp": cuda, ".cc": cuda,
+	".cxx": cuda, ".inl": cuda, ".inc": cuda, ".ipp": cuda, ".tpp": cuda, ".hip": cuda, ".py": python,
+}
+
+// elsewhere are directories whose code is not the repository's own.
+var elsewhere = map[string]bool{
+	"node_modules": true, "vendor": true, "third_party": true, "3rdparty": true, "external": true, "build": true, "dist": true,
+	"out": true, "target": true, "venv": true, "__pycache__": true, "site-packages": true,
+}
+
+// find searches a repository once for all kernels. What cannot be read is left out.
+func find(root fs.FS) definitions {
+	found, files := make(definitions), 0
+	err := fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil && entry != nil && entry.IsDir():
+			return fs.SkipDir
+		case err != nil:
+			return nil
+		case entry.IsDir():
+			name := entry.Name()
+			hidden := strings.HasPrefix(name, ".") && name != "."
+			if hidden || elsewhere[name] || strings.HasPrefix(name, "cmake-build") || strings.HasPrefix(name, "bazel-") {
+				return fs.SkipDir
+			}
+			return nil
+		case !entry.Type().IsRegular(): // symbolic links above all
+			return nil
+		}
+		search := languages[strings.ToLower(path.Ext(file))]
+		if search == nil {
+			return nil
+		}
+		if files++; files > maxFiles {
+			clear(found)
+			return fs.SkipAll
+		}
+		if info, err := entry.Info(); err != nil || info.Size() > maxFileSize {
+			return nil
+		}
+		source, err := fs.ReadFile(root, file)
+		if err != nil || len(source) > maxFileSize {
+			return nil
+		}
+		search(source, func(name string, line int, defined bool) {
+			found[name] = append(found[name], place{file, line, defined})
+		})
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// lines numbers offsets of a text, asked for in ascending order.
+type lines struct {
+	source   []byte
+	at, line int
+}
+
+func (l *lines) number(offset int) int {
+	for ; l.at < offset; l.at++ {
+		if l.source[l.at] == '\n' {
+			l.line++
+		}
+	}
+	return l.line + 1
+}

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate"
+)
+
+func TestQuantity(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		unit string
+		want string
+	}{
+		{0, "ns", "0.000 ns"}, {896, "ns", "896.0 ns"}, {999.96, "ns", "1.000 µs"}, {21234, "ns", "21.23 µs"},
+		{1.5e6, "ns", "1.500 ms"}, {2.5e9, "ns", "2.500 s"}, {5e13, "ns", "50000 s"}, {0.25, "ns", "0.25 ns"},
+		{512, "B", "512 B"}, {4194304, "B", "4.194 MB"}, {1e15, "B", "1000 TB"},
+		{1234567, "count", "1234567"}, {2.5, "count", "2.500"}, {255, "per thread", "255 per thread"},
+		{math.NaN(), "ns", "–"}, {math.Inf(1), "B", "–"}, {-1500, "ns", "-1.500 µs"}, {1, "x\ny", "1 x y"},
+	} {
+		if got := unbind(quantity(gate.Number(c.v), c.unit)); got != c.want {
+			t.Errorf("quantity(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for v, want := range map[float64]string{
+		0.0487: "+4.87 %", -0.0987: "-9.87 %", 0.099951: "+10.0 %", 0.613: "+61.3 %", 11.3: "×12.30", 0.0045: "+0.45 %", 2.12: "+212 %", 0: "0 %", 1e-9: "<0.01 %", -1e-9: ">-0.01 %",
+		math.NaN(): "–", math.Inf(1): "–", 1e300: "×1e+300",
+	} {
+		if got := unbind(percentChange(gate.Number(v))); got != want {
+			t.Errorf("percentChange(%v) = %q, want %q", v, got, want)
+		}
+	}
+	if got := unbind(interval(0.0487, 0.0461, 0.0513)); got != "+4.61 … +5.13 %" {
+		t.Errorf("interval: %q", got)
+	}
+	if got := unbind(interval(2.12, 2.117, 2.1209)); got != "+211.7 … +212.1 %" {
+		t.Errorf("interval of a large change: %q", got)
+	}
+	if got := unbind(interval(24.2, 24.08, 24.31)); got != "×25.08 … ×25.31" {
+		t.Errorf("interval of a factor: %q", got)
+	}
+	for v, want := range map[float64]string{0.421: "42.1 %", 1: "100.0 %", 0.00484: "0.48 %", 5e-5: "<0.01 %", 0: "0.00 %", math.NaN(): "–"} {
+		if got := unbind(part(gate.Number(v))); got != want {
+			t.Errorf("part(%v) = %q, want %q", v, got, want)
+		}
+	}
+	if got := interval(3, 3, 3); got != "" {
+		t.Errorf("interval of an exact change: %q", got)
+	}
+}
+
+func TestSpark(t *testing.T) {
+	nan := gate.Number(math.NaN())
+	for _, c := range []struct {
+		base, head []gate.Number
+		want       string
+	}{
+		{[]gate.Number{100, 101}, []gate.Number{109, 110}, "▁▁ → ▇█"},
+		{[]gate.Number{100, 100.1}, []gate.Number{100.2, nan, 100}, "▁▁ → ▁·▁"}, // flat: far inside the limit
+		{[]gate.Number{5, 5}, []gate.Number{5, 5}, "▁▁ → ▁▁"},
+		{[]gate.Number{5}, []gate.Number{5, 5}, ""},
+		{nil, nil, ""},
+	} {
+		if got := unbind(spark(c.base, c.head, 0.03)); got != c.want {
+			t.Errorf("spark(%v, %v) = %q, want %q", c.base, c.head, got, c.want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	f := gate.Finding{
+		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: gate.Regressed,
+		Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052, Limit: 0.03, Rule: "default",
+	}
+	if got, want := Describe(f), "21.20 µs → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := Title(f), "saxpy: time +5.00 %"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	f.Rule, f.Unit, f.Base, f.Head, f.Low, f.High = "nsgate.toml:12", "B", 4194304, 4194308, 1e-6, 1e-6
+	if got, want := Describe(f), "4194304 B → 4194308 B (+5.00 %), limit 3 % (nsgate.toml:12)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestElide(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"saxpy", 5, "saxpy"}, {"abcdefghij", 6, "abc…ij"}, {"ééééé", 3, "é…é"}, {"abc", 1, "…"}, {"abc", 0, "…"}, {"", 0, ""},
+	} {
+		if got := Elide(c.s, c.n); got != c.want {
+			t.Errorf("Elide(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}

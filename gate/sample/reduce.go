@@ -1,0 +1,353 @@
+package sample
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+)
+
+// Ranges that are worth a row: those with at least this share of the kernel time, and not more than this many.
+const (
+	rangeShare = 0.001
+	rangeCount = 200
+)
+
+// reduce makes one session of the runs that belong to it.
+func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
+	first := cuts[0]
+	s := measure.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
+	t := table{runs: len(cuts), rows: map[key]*measure.Series{}}
+	for run, c := range cuts {
+		if c.GraphTrace != first.GraphTrace {
+			return s, measure.Refuse(c.Source+" traces CUDA graphs otherwise than "+first.Source,
+				"record every run with --cuda-graph-trace=node")
+		}
+		s.GPUs = max(s.GPUs, c.GPUs)
+		s.Tick = max(s.Tick, c.Tick)
+		s.Runs = append(s.Runs, c.reduce(run, &t))
+	}
+	for _, x := range t.rows {
+		s.Series = append(s.Series, *x)
+	}
+	s.Series = dropSmallRanges(s.Series, step)
+	s.SortSeries()
+	return s, s.Check()
+}
+
+type key struct {
+	subject measure.Subject
+	metric  string
+}
+
+// table collects series run by run; what a run does not set stays NaN.
+type table struct {
+	runs int
+	rows map[key]*measure.Series
+}
+
+func (t *table) set(run int, subject measure.Subject, metric measure.Metric, value float64) *measure.Series {
+	k := key{subject, metric.Name}
+	row := t.rows[k]
+	if row == nil {
+		row = &measure.Series{Subject: subject, Metric: metric, Values: make(measure.Values, t.runs)}
+		for i := range row.Values {
+			row.Values[i] = math.NaN()
+		}
+		t.rows[k] = row
+	}
+	if metric.Unit == "ns" {
+		value = math.Round(value*1000) / 1000 // finer than any timer, and readable in a baseline
+	}
+	row.Values[run] = value
+	return row
+}
+
+// reduce writes the samples of one run into the table.
+func (c *cut) reduce(run int, t *table) measure.Run {
+	info := measure.Run{Skipped: c.skip, Total: len(c.steps), Steady: c.steady}
+	per := 1.0 // steps that the sums are divided by
+	if len(c.steps) > 0 {
+		per = float64(len(c.steps) - c.skip)
+	}
+	kernels := make([]kernelSum, len(c.Kernels))
+	roles := c.newRoles()
+	inRange := make([]float64, len(c.RangeNames))
+	firsts := make([]int64, len(c.steps)) // start on the GPU of the first launch of each step
+	for _, l := range c.launches {
+		at := c.stepOf(l.API)
+		if len(c.steps) > 0 {
+			if at < c.skip { // -1: outside the steps
+				continue
+			}
+			if firsts[at] == 0 || l.Start < firsts[at] {
+				firsts[at] = l.Start
+			}
+		}
+		ns := float64(l.End - l.Start)
+		k := &kernels[l.Kernel]
+		k.times = append(k.times, ns)
+		r := roles.rangeOf(l, at)
+		k.addRole(roles.path(r), ns)
+		for r, seen := r, []int32(nil); r >= 0; r = c.Ranges[r].Parent {
+			if name := c.Ranges[r].Name; !slices.Contains(seen, name) {
+				inRange[name] += ns
+				seen = append(seen, name)
+			}
+		}
+	}
+
+	var all, unsteady float64
+	var count int
+	for i := range kernels {
+		k, kernel := &kernels[i], &c.Kernels[i]
+		if len(k.times) == 0 {
+			continue
+		}
+		steady, settled := k.times, true
+		if len(c.steps) == 0 {
+			steady, settled = c.steadyLaunches(k.times)
+			info.Total += len(k.times)
+			info.Skipped += len(k.times) - len(steady)
+		}
+		// Without steps the launches that are left out still count: the total is what all would have cost steadily.
+		total := sum(steady) / float64(len(steady)) * float64(len(k.times))
+		all += total
+		if !settled {
+			unsteady += total
+		}
+		count += len(k.times)
+		info.Launches += len(steady)
+
+		subject, role := kernel.Subject, roles.name(k.role())
+		for _, x := range []struct {
+			metric measure.Metric
+			value  float64
+		}{
+			{measure.Time, stats.TrimmedMean(steady, trim)},
+			{measure.Launches, float64(len(k.times)) / per},
+			{measure.Total, total / per},
+			{measure.Registers, float64(kernel.Registers)},
+			{measure.StaticShared, float64(kernel.StaticShared)},
+			{measure.DynamicShared, float64(kernel.DynamicShared)},
+			{measure.LocalMemory, float64(kernel.LocalMemory)},
+		} {
+			t.set(run, subject, x.metric, x.value).Role = role
+		}
+	}
+	if unsteady > all/2 {
+		info.Steady = false
+	}
+	t.set(run, measure.Workload, measure.GPUTime, all/per)
+	t.set(run, measure.Workload, measure.Launches, float64(count)/per)
+	if d := differences(firsts[min(c.skip, len(firsts)):]); len(d) > 0 {
+		t.set(run, measure.Workload, measure.StepTime, stats.Median(d))
+	}
+	if c.MemoryPeak >= 0 {
+		t.set(run, measure.Workload, measure.MemoryPeak, float64(c.MemoryPeak))
+	}
+	for name, ns := range inRange {
+		if ns > 0 {
+			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}
+			t.set(run, subject, measure.GPUTime, ns/per)
+		}
+	}
+	c.reduceCopies(run, per, t)
+	return info
+}
+
+// reduceCopies writes the samples of copies and memsets, kind by kind.
+func (c *cut) reduceCopies(run int, per float64, t *table) {
+	type sums struct {
+		ns, bytes, count float64
+		between          map[string]float64 // bytes by the kinds of memory at both ends
+	}
+	kinds := map[measure.CopyKind]*sums{}
+	for _, x := range c.copies {
+		if len(c.steps) > 0 && c.stepOf(x.API) < c.skip {
+			continue
+		}
+		k := kinds[x.Kind]
+		if k == nil {
+			k = &sums{between: map[string]float64{}}
+			kinds[x.Kind] = k
+		}
+		k.ns += float64(x.End - x.Start)
+		k.bytes += float64(x.Bytes)
+		k.count++
+		between := x.Target.String()
+		if x.Kind != measure.Memset {
+			between = x.Source.String() + " to " + between
+		}
+		k.between[between] += float64(x.Bytes)
+	}
+	for kind, k := range kinds {
+		subject := measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
+		note := heaviest(k.between)
+		t.set(run, subject, measure.CopyTime, k.ns/per).Note = note
+		t.set(run, subject, measure.CopyBytes, k.bytes/per).Note = note
+		t.set(run, subject, measure.Copies, k.count/per).Note = note
+	}
+}
+
+// steadyLaunches cuts the warm-up off the launches of one kernel of a run without steps.
+func (c *cut) steadyLaunches(times []float64) (steady []float64, settled bool) {
+	if !c.auto {
+		if c.skip >= len(times) {
+			return times, true // launched only during the warm-up: all there is
+		}
+		return times[c.skip:], true
+	}
+	skip, settled := stats.Steady(times)
+	if !settled {
+		return times, false
+	}
+	return times[skip:], true
+}
+
+// kernelSum is what one run adds up for one kernel.
+type kernelSum struct {
+	times []float64
+	roles map[int32]float64 // kernel time by path of ranges
+}
+
+func (k *kernelSum) addRole(path int32, ns float64) {
+	if k.roles == nil {
+		k.roles = map[int32]float64{}
+	}
+	k.roles[path] += ns
+}
+
+// role is the path in which the kernel spent most of its time.
+func (k *kernelSum) role() int32 { return heaviest(k.roles) }
+
+func heaviest[K cmp.Ordered](weights map[K]float64) K {
+	var best K
+	most := math.Inf(-1)
+	for k, w := range weights {
+		if w > most || w == most && k < best {
+			best, most = k, w
+		}
+	}
+	return best
+}
+
+// roles finds the ranges around launches and numbers the paths of their names.
+type roles struct {
+	c     *cut
+	ids   []int32 // path by range, 0 while unknown
+	names []string
+	known map[string]int32
+	// inside lists the ranges below each step, by start, for launches of threads without ranges of their own.
+	inside [][]int32
+}
+
+func (c *cut) newRoles() *roles {
+	r := &roles{c: c, ids: make([]int32, len(c.Ranges)), names: []string{""}, known: map[string]int32{"": 0}}
+	if len(c.steps) == 0 {
+		return r
+	}
+	r.inside = make([][]int32, len(c.steps))
+	for i, x := range c.Ranges {
+		if at := c.stepOf(x.Start); at >= 0 && x.End <= c.steps[at].End+1 {
+			r.inside[at] = append(r.inside[at], int32(i))
+		}
+	}
+	return r
+}
+
+// rangeOf is the innermost range of a launch. A thread that has no range of its own (PyTorch's backward pass runs on
+// one) launches for the range that the step is in at that moment.
+func (r *roles) rangeOf(l measure.Launch, step int) int32 {
+	if l.Range >= 0 || step < 0 {
+		return l.Range
+	}
+	inside := r.inside[step]
+	for i := len(inside) - 1; i >= 0; i-- {
+		x := r.c.Ranges[inside[i]]
+		if x.Start <= l.API && l.API <= x.End {
+			return inside[i]
+		}
+	}
+	return -1
+}
+
+// path numbers the names from the outermost range to this one; 0 is no range.
+func (r *roles) path(x int32) int32 {
+	if x < 0 {
+		return 0
+	}
+	if r.ids[x] != 0 {
+		return r.ids[x]
+	}
+	var names []string
+	for at := x; at >= 0 && len(names) < 16; at = r.c.Ranges[at].Parent {
+		names = append(names, r.c.RangeNames[r.c.Ranges[at].Name])
+	}
+	slices.Reverse(names)
+	full := strings.Join(names, "/")
+	id, ok := r.known[full]
+	if !ok {
+		id = int32(len(r.names))
+		r.known[full] = id
+		r.names = append(r.names, full)
+	}
+	r.ids[x] = id
+	return id
+}
+
+func (r *roles) name(id int32) string { return r.names[id] }
+
+// dropSmallRanges keeps the ranges that matter. The step itself is left out: it is the whole workload.
+func dropSmallRanges(series []measure.Series, step string) []measure.Series {
+	var whole float64
+	var sizes []float64
+	for _, x := range series {
+		switch {
+		case x.Subject == measure.Workload && x.Metric.Name == measure.GPUTime.Name:
+			whole = largest(x.Values)
+		case x.Subject.Scope == measure.ScopeRange:
+			sizes = append(sizes, largest(x.Values))
+		}
+	}
+	least := rangeShare * whole
+	if len(sizes) > rangeCount {
+		slices.Sort(sizes)
+		least = max(least, sizes[len(sizes)-rangeCount])
+	}
+	return slices.DeleteFunc(series, func(x measure.Series) bool {
+		return x.Subject.Scope == measure.ScopeRange && (x.Subject.Name == step || largest(x.Values) < least)
+	})
+}
+
+func largest(values []float64) float64 {
+	most := 0.0
+	for _, v := range values {
+		if v > most {
+			most = v
+		}
+	}
+	return most
+}
+
+func sum(x []float64) float64 {
+	total := 0.0
+	for _, v := range x {
+		total += v
+	}
+	return total
+}
+
+// differences are the gaps between neighbours, leaving out steps without a launch (0).
+func differences(x []int64) []float64 {
+	var out []float64
+	for i := 1; i < len(x); i++ {
+		if x[i] != 0 && x[i-1] != 0 {
+			out = append(out, float64(x[i]-x[i-1]))
+		}
+	}
+	return out
+}

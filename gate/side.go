@@ -1,0 +1,163 @@
+package gate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+)
+
+// side is the sessions of base or head with an index over their series.
+type side struct {
+	sessions []measure.Session
+	series   []map[key]*measure.Series // by session
+}
+
+type key struct {
+	subject measure.Subject
+	metric  string
+}
+
+func newSide(sessions []measure.Session) *side {
+	s := &side{sessions: sessions}
+	for i := range sessions {
+		index := make(map[key]*measure.Series, len(sessions[i].Series))
+		for j := range sessions[i].Series {
+			x := &sessions[i].Series[j]
+			index[key{x.Subject, x.Metric.Name}] = x
+		}
+		s.series = append(s.series, index)
+	}
+	return s
+}
+
+// subjects lists what the side has, in stable order.
+func (s *side) subjects() []measure.Subject {
+	seen := map[measure.Subject]bool{}
+	var out []measure.Subject
+	for i := range s.sessions {
+		for j := range s.sessions[i].Series {
+			if x := s.sessions[i].Series[j].Subject; !seen[x] {
+				seen[x] = true
+				out = append(out, x)
+			}
+		}
+	}
+	slices.SortFunc(out, measure.Subject.Compare)
+	return out
+}
+
+// metrics lists the metrics of a subject, in the order of measure.Metrics.
+func (s *side) metrics(subject measure.Subject) []measure.Metric {
+	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return !s.hasMetric(subject, m.Name) })
+}
+
+func (s *side) hasMetric(subject measure.Subject, metric string) bool {
+	return slices.ContainsFunc(s.series, func(x map[key]*measure.Series) bool { return x[key{subject, metric}] != nil })
+}
+
+func (s *side) has(subject measure.Subject) bool {
+	return slices.ContainsFunc(measure.Metrics, func(m measure.Metric) bool { return s.hasMetric(subject, m.Name) })
+}
+
+// values are the samples of a metric, one list a session, all NaN where a session has none.
+func (s *side) values(subject measure.Subject, metric string) [][]float64 {
+	out := make([][]float64, len(s.sessions))
+	for i := range s.sessions {
+		if x := s.series[i][key{subject, metric}]; x != nil {
+			out[i] = x.Values
+			continue
+		}
+		out[i] = make([]float64, len(s.sessions[i].Runs))
+		for j := range out[i] {
+			out[i][j] = math.NaN()
+		}
+	}
+	return out
+}
+
+// sum adds a metric of several subjects run by run. A run that has none of them stays NaN.
+func (s *side) sum(subjects []measure.Subject, metric string) [][]float64 {
+	out := s.values(subjects[0], metric)
+	for i := range out {
+		out[i] = slices.Clone(out[i])
+	}
+	for _, subject := range subjects[1:] {
+		for i, session := range s.values(subject, metric) {
+			for j, v := range session {
+				switch {
+				case math.IsNaN(v):
+				case math.IsNaN(out[i][j]):
+					out[i][j] = v
+				default:
+					out[i][j] += v
+				}
+			}
+		}
+	}
+	return out
+}
+
+// typical is the median over all runs, NaN where there is none.
+func (s *side) typical(subject measure.Subject, metric string) float64 {
+	return typical(s.values(subject, metric))
+}
+
+func typical(sessions [][]float64) float64 {
+	var all []float64
+	for _, x := range sessions {
+		for _, v := range x {
+			if !math.IsNaN(v) {
+				all = append(all, v)
+			}
+		}
+	}
+	return stats.Median(all)
+}
+
+// find is the series of the newest session that has it.
+func (s *side) find(subject measure.Subject, metric string) *measure.Series {
+	for i := len(s.series) - 1; i >= 0; i-- {
+		if x := s.series[i][key{subject, metric}]; x != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// role is the path of ranges around a kernel, "" outside all.
+func (s *side) role(subject measure.Subject) string {
+	if x := s.find(subject, measure.Total.Name); x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (s *side) note(subject measure.Subject, metric string) string {
+	if x := s.find(subject, metric); x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// share is the subject's part of the workload's kernel time; of copies, of kernel and copy time together.
+func (s *side) share(subject measure.Subject) float64 {
+	whole := s.typical(measure.Workload, measure.GPUTime.Name)
+	part, of := math.NaN(), whole
+	switch {
+	case subject == measure.Workload:
+		return 1
+	case subject.Scope == measure.ScopeKernel:
+		part = s.typical(subject, measure.Total.Name)
+	case subject.Scope == measure.ScopeRange:
+		part = s.typical(subject, measure.GPUTime.Name)
+	default:
+		part = s.typical(subject, measure.CopyTime.Name)
+		of = whole + part
+	}
+	if math.IsNaN(part) || !(of > 0) {
+		return 0
+	}
+	return part / of
+}

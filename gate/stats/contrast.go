@@ -1,0 +1,105 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Contrast is the difference head minus base between two sets of sessions, and what its variance is made of:
+// RunWeight times the variance between runs plus SessionWeight times the variance between sessions. Both variances
+// are as estimated from this one contrast; moderate them before use.
+type Contrast struct {
+	Estimate      float64
+	Run           Variance
+	RunWeight     float64
+	Session       Variance
+	SessionWeight float64
+}
+
+// NewContrast compares sessions, each a list of run values (NaN where a run has none; sessions without any value
+// take no part). shared lists pairs of a base and a head session, by index, that were measured as one session: where
+// there are such pairs only they are compared, difference by difference, and the session variance cancels. Else each
+// side is the unweighted mean of its sessions' means, because sessions differ by more than runs do. The estimate is
+// NaN where a side has no value.
+func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
+	b, h := summarise(base), summarise(head)
+	var c Contrast
+	var runs []Variance
+	for _, s := range append(append([]summary(nil), b...), h...) {
+		runs = append(runs, s.v)
+	}
+	c.Run = Pool(runs...)
+
+	var weight, sum float64
+	for _, p := range shared {
+		x, y := b[p[0]], h[p[1]]
+		if x.n == 0 || y.n == 0 {
+			continue
+		}
+		w := 1 / (1/x.n + 1/y.n)
+		sum += w * (y.mean - x.mean)
+		weight += w
+	}
+	if weight > 0 {
+		c.Estimate = sum / weight
+		c.RunWeight = 1 / weight
+		return c
+	}
+	bm, bw, bn := unweighted(b)
+	hm, hw, hn := unweighted(h)
+	c.Estimate = hm - bm
+	c.RunWeight = bw + hw
+	c.SessionWeight = 1/bn + 1/hn
+	c.Session = Pool(between(b, c.Run.S2), between(h, c.Run.S2))
+	return c
+}
+
+type summary struct {
+	n, mean float64
+	v       Variance
+}
+
+func summarise(sessions [][]float64) []summary {
+	out := make([]summary, len(sessions))
+	for i, runs := range sessions {
+		var x []float64
+		for _, v := range runs {
+			if !math.IsNaN(v) {
+				x = append(x, v)
+			}
+		}
+		out[i] = summary{n: float64(len(x)), mean: stat.Mean(x, nil), v: SampleVariance(x)}
+	}
+	return out
+}
+
+// unweighted is the mean of the session means, the weight of the run variance in it, and the number of sessions.
+func unweighted(s []summary) (mean, runWeight, sessions float64) {
+	for _, x := range s {
+		if x.n > 0 {
+			sessions++
+			mean += x.mean
+			runWeight += 1 / x.n
+		}
+	}
+	return mean / sessions, runWeight / (sessions * sessions), sessions
+}
+
+// between is the variance between session means beyond what the variance between runs explains (method of moments
+// for a one-way random-effects layout; Searle, Casella and McCulloch 1992, section 3.6).
+func between(s []summary, run float64) Variance {
+	var means []float64
+	var inverse float64
+	for _, x := range s {
+		if x.n > 0 {
+			means = append(means, x.mean)
+			inverse += 1 / x.n
+		}
+	}
+	v := SampleVariance(means)
+	if v.DF > 0 {
+		v.S2 = math.Max(0, v.S2-run*inverse/float64(len(means)))
+	}
+	return v
+}

@@ -1,0 +1,124 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Variance is an estimated variance and the degrees of freedom behind it.
+type Variance struct{ S2, DF float64 }
+
+// Pool joins variance estimates, each weighted by its degrees of freedom. Without any the result has DF 0.
+func Pool(v ...Variance) Variance {
+	var out Variance
+	for _, x := range v {
+		if x.DF > 0 {
+			out.S2 += x.S2 * x.DF
+			out.DF += x.DF
+		}
+	}
+	if out.DF > 0 {
+		out.S2 /= out.DF
+	}
+	return out
+}
+
+// SampleVariance is the variance of a sample with its n-1 degrees of freedom; DF 0 for fewer than two values.
+func SampleVariance(x []float64) Variance {
+	if len(x) < 2 {
+		return Variance{}
+	}
+	return Variance{S2: stat.Variance(x, nil), DF: float64(len(x) - 1)}
+}
+
+// FitPrior estimates the common scaled inverse chi-square prior of many variances by the method of moments on their
+// logarithms: limma's fitFDist (Smyth 2004, section 6.2). Estimates with DF 0 or S2 0 are left out; with fewer than
+// two the result is the zero Variance. DF is +Inf where the estimates spread no more than chance explains.
+func FitPrior(v []Variance) Variance {
+	var e, tri []float64
+	for _, x := range v {
+		if x.DF <= 0 || x.S2 <= 0 {
+			continue
+		}
+		half := x.DF / 2
+		e = append(e, math.Log(x.S2)-mathext.Digamma(half)+math.Log(half))
+		tri = append(tri, trigamma(half))
+	}
+	if len(e) < 2 {
+		return Variance{}
+	}
+	mean, spread := stat.MeanVariance(e, nil)
+	excess := spread - stat.Mean(tri, nil)
+	if excess <= 0 {
+		return Variance{S2: math.Exp(mean), DF: math.Inf(1)}
+	}
+	half := trigammaInverse(excess)
+	return Variance{S2: math.Exp(mean + mathext.Digamma(half) - math.Log(half)), DF: 2 * half}
+}
+
+// Moderate shrinks an estimate toward a prior (the moderated variance of limma; Smyth 2004, section 3): the weighted
+// mean of both by their degrees of freedom, which add up. An estimate that the prior cannot have produced (it is
+// beyond the 99 % point of their F distribution) keeps its own value and degrees of freedom, so that one noisy
+// kernel does not pass for a quiet one (after Phipson et al. 2016, section 3).
+func Moderate(v, prior Variance) Variance {
+	if prior.DF <= 0 {
+		return v
+	}
+	if v.DF > 0 && v.S2 > prior.S2 {
+		f := distuv.F{D1: v.DF, D2: math.Min(prior.DF, 1e6)}
+		if f.Survival(v.S2/prior.S2) < 0.01 {
+			return v
+		}
+	}
+	return Pool(v, prior)
+}
+
+// Satterthwaite is the variance of a weighted sum of independent variance estimates, with the degrees of freedom that
+// make its distribution close to a chi-square (Satterthwaite 1946, equation 17). Weight i belongs to v[i].
+func Satterthwaite(weights []float64, v []Variance) Variance {
+	var sum, denominator float64
+	for i, w := range weights {
+		term := w * v[i].S2
+		sum += term
+		if term > 0 {
+			denominator += term * term / v[i].DF
+		}
+	}
+	if denominator == 0 {
+		df := math.Inf(1)
+		for _, x := range v {
+			df = math.Min(df, x.DF)
+		}
+		return Variance{S2: sum, DF: df}
+	}
+	return Variance{S2: sum, DF: sum * sum / denominator}
+}
+
+// trigamma is the second derivative of log gamma: the Hurwitz zeta function at 2.
+func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
+
+// trigammaInverse solves trigamma(y) = x by Newton's method on 1/trigamma (Smyth 2004, appendix).
+func trigammaInverse(x float64) float64 {
+	switch {
+	case x > 1e7:
+		return 1 / math.Sqrt(x)
+	case x < 1e-6:
+		return 1 / x
+	}
+	y := 0.5 + 1/x
+	for range 50 {
+		tri := trigamma(y)
+		step := tri * (1 - tri/x) / tetragamma(y)
+		y += step
+		if -step/y < 1e-10 {
+			break
+		}
+	}
+	return y
+}
+
+// tetragamma is the derivative of trigamma: -2 times the Hurwitz zeta function at 3.
+func tetragamma(x float64) float64 { return -2 * mathext.Zeta(3, x) }

@@ -1,0 +1,95 @@
+// Package stats holds the numbers behind a verdict: centres, moderated variances, intervals, corrections, detectable
+// effects and plans. It knows neither kernels nor units.
+package stats
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Median is the middle of the values, the mean of the two middle ones for an even number. NaN for none.
+// (gonum's Quantile(0.5) is not: it is biased low for every even number.)
+func Median(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	s := slices.Sorted(slices.Values(x))
+	m := len(s) / 2
+	if len(s)%2 == 1 {
+		return s[m]
+	}
+	return (s[m-1] + s[m]) / 2
+}
+
+// MAD is the median absolute deviation from the median, scaled by 1.4826 so that it estimates the standard deviation
+// of normal data (Rousseeuw and Croux 1993, section 1). NaN for no values.
+func MAD(x []float64) float64 {
+	m := Median(x)
+	d := make([]float64, len(x))
+	for i, v := range x {
+		d[i] = math.Abs(v - m)
+	}
+	return 1.4826 * Median(d)
+}
+
+// TrimmedMean is the mean of what remains when the given fraction (0 to 0.5) of the values, rounded down, is cut off
+// at each end (Tukey and McLaughlin 1963). It is as deaf to outliers as it needs to be and, unlike a median, resolves
+// changes that are smaller than a timer's tick. NaN for no values.
+func TrimmedMean(x []float64, fraction float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	s := slices.Sorted(slices.Values(x))
+	cut := min(int(fraction*float64(len(s))), (len(s)-1)/2)
+	return stat.Mean(s[cut:len(s)-cut], nil)
+}
+
+// Steady finds where a series settles: it returns how many leading values are warm-up, and whether what follows is
+// steady. Too short a series (under five values) is taken as it is.
+//
+// The second half of the series tells what "settled" means: its median, give or take four robust standard deviations
+// or 2 %, whichever is more. The series has settled at the first value from which four of five values lie in that
+// band. It never settles when that is after its middle, or when it drifts: when the medians of its third and fourth
+// quarters differ by more than 5 % and by more than four standard deviations, taken from the differences of
+// neighbours (von Neumann et al. 1941), which a drift does not inflate.
+func Steady(x []float64) (skip int, steady bool) {
+	const window, inside, spreads, slack, drift = 5, 4, 4, 0.02, 0.05
+	n := len(x)
+	if n < window {
+		return 0, true
+	}
+	tail := x[n/2:]
+	centre := Median(tail)
+	if len(tail) >= 8 {
+		differences := make([]float64, len(tail)-1)
+		for i := range differences {
+			differences[i] = tail[i+1] - tail[i]
+		}
+		noise := MAD(differences) / math.Sqrt2
+		moved := math.Abs(Median(x[n/2:n-n/4]) - Median(x[n-n/4:]))
+		if moved > math.Max(spreads*noise, drift*math.Abs(centre)) {
+			return n / 2, false
+		}
+	}
+	band := math.Max(spreads*MAD(tail), slack*math.Abs(centre))
+	for at := 0; at <= n/2 && at+window <= n; at++ {
+		if math.Abs(x[at]-centre) > band {
+			continue
+		}
+		in := 0
+		for _, v := range x[at : at+window] {
+			if math.Abs(v-centre) <= band {
+				in++
+			}
+		}
+		if in >= inside {
+			return at, true
+		}
+	}
+	if n < 2*window {
+		return 0, true
+	}
+	return n / 2, false
+}

@@ -1,0 +1,237 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.IsNaN(want) && math.IsNaN(got) {
+		return
+	}
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
+func TestCentres(t *testing.T) {
+	near(t, "Median of none", Median(nil), math.NaN(), 0)
+	near(t, "Median, odd", Median([]float64{3, 1, 2}), 2, 0)
+	near(t, "Median, even", Median([]float64{4, 1, 3, 2}), 2.5, 0)
+	// R: mad(c(1, 2, 3, 4, 100)) = 1.4826
+	near(t, "MAD", MAD([]float64{1, 2, 3, 4, 100}), 1.4826, 1e-12)
+	// R: mean(c(0, 1, 2, 3, 4, 5, 6, 7, 8, 1000), trim = 0.1) = 4.5
+	near(t, "TrimmedMean", TrimmedMean([]float64{1000, 0, 1, 2, 3, 4, 5, 6, 7, 8}, 0.1), 4.5, 1e-12)
+	near(t, "TrimmedMean of few", TrimmedMean([]float64{1, 2, 9}, 0.1), 4, 1e-12)
+	near(t, "TrimmedMean, half", TrimmedMean([]float64{1, 2, 9}, 0.5), 2, 1e-12)
+	near(t, "TrimmedMean of none", TrimmedMean(nil, 0.1), math.NaN(), 0)
+}
+
+func TestSteady(t *testing.T) {
+	noisy := func(n int, f func(i int) float64) []float64 {
+		r := rand.New(rand.NewPCG(1, 2))
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = f(i) * (1 + 0.002*r.NormFloat64())
+		}
+		return x
+	}
+	outlier := noisy(60, func(int) float64 { return 100 })
+	outlier[20], outlier[40] = 300, 300
+	for _, c := range []struct {
+		name   string
+		x      []float64
+		skip   int
+		steady bool
+	}{
+		{"constant", noisy(60, func(int) float64 { return 100 }), 0, true},
+		{"slow start", noisy(60, func(i int) float64 {
+			if i < 7 {
+				return 140
+			}
+			return 100
+		}), 7, true},
+		{"fast start", noisy(30, func(i int) float64 {
+			if i < 3 {
+				return 50
+			}
+			return 100
+		}), 3, true},
+		{"outliers later on", outlier, 0, true},
+		{"steps up for ever", noisy(60, func(i int) float64 { return 100 + 5*float64(i) }), 30, false},
+		{"too short to tell", []float64{9, 1, 1}, 0, true},
+		{"none", nil, 0, true},
+	} {
+		if skip, steady := Steady(c.x); skip != c.skip || steady != c.steady {
+			t.Errorf("%s: Steady = %d, %v, want %d, %v", c.name, skip, steady, c.skip, c.steady)
+		}
+	}
+}
+
+// The trigamma function has closed forms at 1/2 and 1 (Abramowitz and Stegun 6.4.2, 6.4.4).
+func TestTrigamma(t *testing.T) {
+	near(t, "trigamma(1)", trigamma(1), math.Pi*math.Pi/6, 1e-12)
+	near(t, "trigamma(1/2)", trigamma(0.5), math.Pi*math.Pi/2, 1e-12)
+	for _, x := range []float64{1e-3, 0.1, 1, 4, 50, 1e4} {
+		near(t, "trigammaInverse", trigammaInverse(trigamma(x))/x, 1, 1e-6)
+	}
+}
+
+// Variances drawn from a known prior give that prior back (Smyth 2004, section 6.2).
+func TestFitPriorRecovers(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	chi := func(df int) float64 {
+		s := 0.0
+		for range df {
+			z := r.NormFloat64()
+			s += z * z
+		}
+		return s
+	}
+	const d0, s0, d = 6, 0.04, 4
+	v := make([]Variance, 20000)
+	for i := range v {
+		sigma2 := d0 * s0 / chi(d0)
+		v[i] = Variance{S2: sigma2 * chi(d) / d, DF: d}
+	}
+	p := FitPrior(v)
+	near(t, "prior variance", p.S2, s0, 0.002)
+	near(t, "prior degrees of freedom", p.DF, d0, 0.5)
+
+	for i := range v {
+		v[i] = Variance{S2: s0 * chi(d) / d, DF: d}
+	}
+	if p := FitPrior(v); p.DF < 100 {
+		t.Errorf("with one common variance the prior has %v degrees of freedom, want many", p.DF)
+	}
+	if p := FitPrior(v[:1]); p != (Variance{}) {
+		t.Errorf("prior of one variance = %v, want none", p)
+	}
+}
+
+func TestModerate(t *testing.T) {
+	prior := Variance{S2: 1, DF: 4}
+	got := Moderate(Variance{S2: 4, DF: 4}, prior)
+	near(t, "moderated variance", got.S2, 2.5, 1e-12)
+	near(t, "its degrees of freedom", got.DF, 8, 0)
+	if got := Moderate(Variance{S2: 100, DF: 8}, prior); got != (Variance{S2: 100, DF: 8}) {
+		t.Errorf("a variance beyond the prior = %v, want it unchanged", got)
+	}
+	if got := Moderate(Variance{S2: 2, DF: 3}, Variance{}); got != (Variance{S2: 2, DF: 3}) {
+		t.Errorf("without a prior = %v, want it unchanged", got)
+	}
+}
+
+// Welch's test on the sleep data of Student (1908): R's t.test(extra ~ group, data = sleep) prints t = -1.8608,
+// df = 17.776, p-value = 0.07939, 95 percent interval -3.3654832 0.2054832.
+func TestWelchOnSleep(t *testing.T) {
+	a := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
+	b := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
+	v := Satterthwaite([]float64{0.1, 0.1}, []Variance{SampleVariance(a), SampleVariance(b)})
+	near(t, "df", v.DF, 17.776, 0.001)
+	near(t, "p", TwoSided(-1.58, v), 0.07939, 0.00001)
+	near(t, "half the interval", Margin(v, 0.95), (0.2054832+3.3654832)/2, 1e-5)
+}
+
+func TestTwoSidedWithoutSpread(t *testing.T) {
+	near(t, "no difference", TwoSided(0, Variance{S2: 0, DF: 4}), 1, 0)
+	near(t, "a difference", TwoSided(1e-9, Variance{S2: 0, DF: 4}), 0, 0)
+	near(t, "no degrees of freedom", TwoSided(1, Variance{S2: 1}), math.NaN(), 0)
+	near(t, "no estimate", TwoSided(math.NaN(), Variance{S2: 1, DF: 3}), math.NaN(), 0)
+}
+
+// R: p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm") is 0.05 0.08 0.09 0.09 0.09.
+func TestHolm(t *testing.T) {
+	got := Holm([]float64{0.03, math.NaN(), 0.01, 0.05, 0.02, 0.04})
+	want := []float64{0.09, math.NaN(), 0.05, 0.09, 0.08, 0.09}
+	for i := range want {
+		near(t, "Holm", got[i], want[i], 1e-12)
+	}
+}
+
+func TestHolmProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "p")
+		for i, q := range Holm(p) {
+			if q < p[i] || q > 1 || q > p[i]*float64(len(p)) && q > maximum(p) && q < 1 && len(p) == 1 {
+				t.Fatalf("corrected %v to %v", p[i], q)
+			}
+			for j, r := range Holm(p) {
+				if p[i] < p[j] && q > r {
+					t.Fatalf("order lost: %v < %v but %v > %v", p[i], p[j], q, r)
+				}
+			}
+		}
+	})
+}
+
+func maximum(x []float64) float64 {
+	m := math.Inf(-1)
+	for _, v := range x {
+		m = math.Max(m, v)
+	}
+	return m
+}
+
+func TestContrast(t *testing.T) {
+	nan := math.NaN()
+	base := [][]float64{{1, 3, nan}, {nan, nan, nan}, {6, 8}}
+	head := [][]float64{{5, 7}}
+	c := NewContrast(base, head, nil)
+	near(t, "estimate of unpaired sessions", c.Estimate, 6-(2+7)/2.0, 1e-12)
+	near(t, "run variance", c.Run.S2, 2, 1e-12)
+	near(t, "its degrees of freedom", c.Run.DF, 3, 0)
+	near(t, "weight of runs", c.RunWeight, 0.5+(0.5+0.5)/4, 1e-12)
+	near(t, "weight of sessions", c.SessionWeight, 1+0.5, 1e-12)
+	near(t, "session variance", c.Session.S2, 12.5-2*0.5, 1e-12)
+	near(t, "its degrees of freedom", c.Session.DF, 1, 0)
+
+	c = NewContrast(base, head, [][2]int{{2, 0}, {1, 0}})
+	near(t, "estimate within a session", c.Estimate, 6-7, 1e-12)
+	near(t, "weight of runs", c.RunWeight, 1, 1e-12)
+	near(t, "weight of sessions", c.SessionWeight, 0, 0)
+
+	c = NewContrast([][]float64{{nan}}, head, nil)
+	near(t, "estimate without a base", c.Estimate, nan, 0)
+}
+
+// The stated effect is found in the stated share of simulated gates.
+func TestDetectableIsFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const runs, sigma, limit, alpha, n = 5, 0.004, 0.002, 0.001, 20000
+	weight := 2.0 / runs
+	df := float64(2*runs - 2)
+	effect := Detectable(Variance{S2: sigma * sigma * weight, DF: df}, limit, alpha, 0.8)
+	found := 0
+	for range n {
+		s := 0.0
+		for range int(df) {
+			z := r.NormFloat64()
+			s += z * z
+		}
+		v := Variance{S2: sigma * sigma * s / df * weight, DF: df}
+		estimate := effect + r.NormFloat64()*sigma*math.Sqrt(weight)
+		if estimate > limit && TwoSided(estimate, v) < alpha {
+			found++
+		}
+	}
+	near(t, "share found", float64(found)/n, 0.8, 0.06)
+}
+
+func TestRunsFor(t *testing.T) {
+	run := Variance{S2: 0.01 * 0.01, DF: 8}
+	n := RunsFor(0.01, 0.03, run, 0, 0.9, 100)
+	if n < 3 || n > 8 {
+		t.Errorf("RunsFor = %d, want a handful", n)
+	}
+	if more := RunsFor(0.02, 0.03, run, 0, 0.9, 100); more <= n {
+		t.Errorf("RunsFor = %d nearer to the limit, want more than %d", more, n)
+	}
+	if none := RunsFor(0.01, 0.03, run, 0.05*0.05, 0.9, 100); none != 0 {
+		t.Errorf("RunsFor = %d although the session variance alone is too large, want 0", none)
+	}
+}

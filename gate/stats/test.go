@@ -1,0 +1,86 @@
+package stats
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// student is Student's t distribution, the normal one from a million degrees of freedom on.
+func student(df float64) distuv.StudentsT {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: math.Min(df, 1e6)}
+}
+
+// TwoSided is the probability of an estimate at least this far from zero when the truth is zero: a t test of estimate
+// against its variance. NaN without degrees of freedom. A variance of exactly zero (exact metrics) gives 0 or 1.
+func TwoSided(estimate float64, v Variance) float64 {
+	switch {
+	case math.IsNaN(estimate) || !(v.DF > 0):
+		return math.NaN()
+	case v.S2 == 0 && estimate == 0:
+		return 1
+	case v.S2 == 0:
+		return 0
+	}
+	return math.Min(1, 2*student(v.DF).Survival(math.Abs(estimate)/math.Sqrt(v.S2)))
+}
+
+// Margin is the half width of a two-sided interval of the given confidence (0.9 for 90 %).
+func Margin(v Variance, confidence float64) float64 {
+	if !(v.DF > 0) {
+		return math.NaN()
+	}
+	if v.S2 == 0 {
+		return 0
+	}
+	return student(v.DF).Quantile((1+confidence)/2) * math.Sqrt(v.S2)
+}
+
+// Holm corrects p-values so that the chance of one or more false rejections among them all stays below any level they
+// are compared with (Holm 1979). NaN stays NaN and takes no part. The input is not changed.
+func Holm(p []float64) []float64 {
+	out := slices.Clone(p)
+	var order []int
+	for i := range p {
+		if !math.IsNaN(p[i]) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	highest := 0.0
+	for rank, i := range order {
+		highest = math.Max(highest, math.Min(1, p[i]*float64(len(order)-rank)))
+		out[i] = highest
+	}
+	return out
+}
+
+// Detectable is the effect that would be found in the given share of cases (power, 0.8 for 80 %) by a rule that wants
+// an estimate beyond limit and a two-sided p-value below alpha. Effect, limit and result are on the scale of v.
+func Detectable(v Variance, limit, alpha, power float64) float64 {
+	if !(v.DF > 0) {
+		return math.NaN()
+	}
+	if v.S2 == 0 {
+		return limit
+	}
+	se := math.Sqrt(v.S2)
+	t := student(v.DF)
+	return math.Max(limit, t.Quantile(1-alpha/2)*se) + t.Quantile(power)*se
+}
+
+// RunsFor is the number of runs a side (at most most) with which an interval of the given confidence around estimate
+// lies wholly on one side of limit, when run to run the variance is run.S2 and a further variance fixed does not
+// shrink with runs. 0 when even that many do not help.
+func RunsFor(estimate, limit float64, run Variance, fixed, confidence float64, most int) int {
+	gap := math.Abs(limit - math.Abs(estimate))
+	for n := 2; n <= most; n++ {
+		v := Variance{S2: 2*run.S2/float64(n) + fixed, DF: math.Max(float64(2*n-2), 1)}
+		if Margin(v, confidence) < gap {
+			return n
+		}
+	}
+	return 0
+}

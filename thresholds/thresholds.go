@@ -1,0 +1,213 @@
+// Package thresholds is the policy: which limit applies to which metric of what, and what the workloads are.
+package thresholds
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Severity says what a regression does to a gate.
+type Severity string
+
+// Fail fails the gate, Warn shows the regression and lets the gate pass, Ignore takes the metric out of judgement.
+const (
+	Fail   Severity = "fail"
+	Warn   Severity = "warn"
+	Ignore Severity = "ignore"
+)
+
+// Limit is what one metric of one subject may do.
+type Limit struct {
+	Max      float64  // largest relative regression allowed: 0.03 is 3 %
+	Floor    float64  // absolute change, in the metric's unit, up to which nothing is a finding
+	Severity Severity // of a regression beyond both
+	Rule     string   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
+}
+
+// Policy is a whole policy file, defaults filled in. Shares and errors are fractions: 0.01 is 1 %.
+type Policy struct {
+	// File is the name that Parse was given, "" for [Default].
+	File string
+	// Alpha is the family-wise error of a gate.
+	Alpha float64
+	// Impact is the share of GPU time under which a kernel does not fail a gate by itself.
+	Impact float64
+	// SessionSD is the prior standard deviation between sessions on different hosts, relative.
+	SessionSD float64
+	// Undecided says what a gate does that could not decide: "warn" (pass with a warning) or "fail" (no verdict).
+	Undecided string
+	// Threshold is the relative limit of times; TimeRule says where it was set: "default", "--threshold", "nsgate.toml:1".
+	Threshold float64
+	TimeRule  string
+	// Rules are in the order of the file: the first that matches applies.
+	Rules []Rule
+	// Workloads are in the order of the file, each name once.
+	Workloads []Workload
+}
+
+// Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range
+// and Copy is set.
+type Rule struct {
+	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
+	Range  Glob // name of an NVTX range
+	Copy   Glob // kind of a copy: "memcpy HtoD", "memset"
+	Metric Glob // name of a metric
+
+	// What the rule sets. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule.
+	Max      *float64
+	Floor    *Amount
+	Severity Severity
+
+	Where string // "nsgate.toml:12", without directory: it is printed in reports
+}
+
+// Workload is a program to measure.
+type Workload struct {
+	Name string // letters, digits, ".", "_" and "-"
+	// Command is the program with its arguments, nil where only finished profiles are judged.
+	Command []string
+	// Launcher is what the profiler itself is started by ("srun -n 1"), nil for none.
+	Launcher []string
+	Dir      string        // working directory as written in the file, "" for the current one
+	Timeout  time.Duration // of one run, 0 for the default
+	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
+	Step     string        // NVTX range that the workload repeats, "" for none
+	Runs     int           // fresh processes a session, 0 for the default
+	// Throughput is a regular expression with one group, which finds a number in the workload's output.
+	Throughput string
+	// Threshold replaces the policy's limit of times for this workload; nil leaves it.
+	Threshold *float64
+	Where     string // "nsgate.toml:4"
+}
+
+// countLimit is the default limit of counts and bytes. Theirs is no noise that a time threshold would stand for, so
+// a stricter or looser limit of times leaves it alone.
+const countLimit = 0.03
+
+// copyLimit is the default limit of the time of copies, and the least: a stricter limit of times leaves it alone. How
+// fast the host's memory is depends on where a process got it: of 40 unchanged runs on one H200 host, three copied 4
+// to 9 % slower than the others from beginning to end. A rule can set any limit.
+const copyLimit = 0.10
+
+// Default is the policy that applies where no file says otherwise.
+func Default() *Policy {
+	return &Policy{
+		Alpha:     0.01,
+		Impact:    0.005,
+		SessionSD: 0.005,
+		Undecided: "warn",
+		Threshold: 0.03,
+		TimeRule:  "default",
+	}
+}
+
+// Limit finds what applies to a metric of a subject: the first rule that matches, with the defaults for what it
+// leaves out. Metrics without a direction ([measure.Neither]) are ignored unless a rule names them in full; such a
+// rule makes them judged, and lower is then better.
+func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
+	l := Limit{Max: countLimit, Severity: Fail, Rule: "default"}
+	switch {
+	case m.Name == measure.CopyTime.Name && p.Threshold < copyLimit:
+		l.Max = copyLimit
+	case m.Unit == "ns":
+		l.Max, l.Rule = p.Threshold, p.TimeRule
+	}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if !r.matches(s, m) {
+			continue
+		}
+		l.Rule = r.Where
+		if r.Max != nil {
+			l.Max = *r.Max
+		}
+		if r.Floor != nil && r.Floor.fits(m) {
+			l.Floor = r.Floor.Value
+		}
+		if r.Severity != "" {
+			l.Severity = r.Severity
+		}
+		return l
+	}
+	if m.Better == measure.Neither {
+		l.Severity = Ignore
+	}
+	return l
+}
+
+// matches reports whether the rule applies to the metric of the subject.
+func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
+	if m.Better == measure.Neither && string(r.Metric) != m.Name || r.Metric != "" && !r.Metric.Match(m.Name) {
+		return false
+	}
+	switch {
+	case r.Kernel != "":
+		if s.Scope != measure.ScopeKernel {
+			return false
+		}
+		short := s.Short()
+		return r.Kernel.Match(s.Name) || r.Kernel.Match(short) || r.Kernel.Match(short+"#"+s.Geometry())
+	case r.Range != "":
+		return s.Scope == measure.ScopeRange && r.Range.Match(s.Name)
+	case r.Copy != "":
+		return s.Scope == measure.ScopeWorkload && s.Name != "" && r.Copy.Match(s.Name)
+	}
+	return true
+}
+
+// Workload finds a workload by name.
+func (p *Policy) Workload(name string) (*Workload, bool) {
+	for i := range p.Workloads {
+		if p.Workloads[i].Name == name {
+			return &p.Workloads[i], true
+		}
+	}
+	return nil, false
+}
+
+// For is the policy for one workload: a copy in which the workload's own threshold, if it has one, is the limit of
+// times. An unknown name changes nothing.
+func (p *Policy) For(workload string) *Policy {
+	c := *p
+	if w, ok := p.Workload(workload); ok && w.Threshold != nil {
+		c.Threshold, c.TimeRule = *w.Threshold, w.Where
+	}
+	return &c
+}
+
+// Glob is a pattern in which * stands for any text and ? for one character. Everything else stands for itself,
+// brackets and backslashes included, so that every kernel name is a pattern of itself.
+type Glob string
+
+// Match reports whether the pattern covers the whole of name.
+func (g Glob) Match(name string) bool {
+	pattern, text := []rune(string(g)), []rune(name)
+	// Greedy with one point to return to: behind the last star, one character further each time.
+	p, t, star, from := 0, 0, -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, from = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
+			p++
+			t++
+		case star >= 0:
+			from++
+			p, t = star+1, from
+		default:
+			return false
+		}
+	}
+	return strings.Trim(string(pattern[p:]), "*") == ""
+}
+
+// literal reports whether the pattern matches nothing but itself.
+func (g Glob) literal() bool { return g != "" && !strings.ContainsAny(string(g), "*?") }
+
+// where names a place in the policy file as reports may print it.
+func where(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }

@@ -1,0 +1,386 @@
+package thresholds
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func TestParse(t *testing.T) {
+	data, err := os.ReadFile("testdata/full.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Policy{
+		File: "ci/nsgate.toml", Alpha: 0.05, Impact: 0.001, SessionSD: 0.011, Undecided: "fail",
+		Threshold: 0.015, TimeRule: "nsgate.toml:2",
+		Workloads: []Workload{{
+			Name: "kernels", Command: []string{"./kernels", "--steps", "60"}, Launcher: []string{"srun", "-n", "1"},
+			Dir: "bench", Timeout: 2 * time.Minute, Warmup: "auto", Step: "step", Runs: 7,
+			Throughput: "tokens/s: ([0-9.]+)", Threshold: ptr(0.01), Where: "nsgate.toml:8",
+		}, {
+			Name: "train", Command: []string{"python3", "train.py", "--name", "two words"}, Warmup: "3", Where: "nsgate.toml:20",
+		}},
+		Rules: []Rule{
+			{Kernel: "sgemm*", Metric: "time", Max: ptr(0.05), Floor: &Amount{1000, "ns"}, Severity: Fail, Where: "nsgate.toml:25"},
+			{Range: "load", Severity: Warn, Where: "nsgate.toml:32"},
+			{Copy: "memcpy HtoD", Metric: "copy_bytes", Max: ptr(0.0), Floor: &Amount{65536, "B"}, Where: "nsgate.toml:36"},
+			{Metric: "registers", Max: ptr(0.0), Where: "nsgate.toml:42"},
+		},
+	}
+	for name, data := range map[string]string{
+		"as is": string(data),
+		"CRLF":  strings.ReplaceAll(string(data), "\n", "\r\n"),
+		"BOM":   "\uFEFF" + string(data),
+	} {
+		got, err := Parse("ci/nsgate.toml", []byte(data))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestParseNothing(t *testing.T) {
+	got, err := Parse("nsgate.toml", []byte("# only a comment\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.File = "nsgate.toml"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"syntax", "threshold = \n", `x.toml:1: `},
+		{"duplicate key", "alpha = \"1%\"\nalpha = \"2%\"\n", `x.toml:2: `},
+		{"unknown key", "\ntreshold = \"3%\"\n", `x.toml:2: unknown key "treshold"; did you mean "threshold"?`},
+		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, impact, session_sd, threshold, undecided`},
+		{"unknown table", "[[rules]]\n", `x.toml:1: unknown table "rules"; did you mean "rule"?`},
+		{"single table", "\n[rule]\nmax = \"3%\"\n", `x.toml:2: [rule] must be written [[rule]], since there may be several`},
+		{"inline", "rule = [{max = \"3%\"}]\n", `x.toml:1: rule: every element of the list must be a string in quotes`},
+		{"inline table", "workload = {}\n", `x.toml:1: workload must be written as a table [[workload]]`},
+		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, session_sd, threshold, undecided`},
+		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload`},
+		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
+			`x.toml:3: unknown key "step"; known are copy, floor, kernel, max, metric, range, severity`},
+		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
+		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
+		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},
+		{"bare fraction", "threshold = \"0.03\"\n", `x.toml:1: threshold: "0.03" has no unit; write "3%", or "0.03%" if that was meant`},
+		{"bare number", "threshold = \"3\"\n", `x.toml:1: threshold: "3" has no unit; write "3%"`},
+		{"negative", "threshold = \"-3%\"\n", `x.toml:1: threshold: "-3%" is not a percentage; write it like "3%" or "0.5%"`},
+		{"alpha", "alpha = \"0%\"\n", `x.toml:1: alpha: "0%" must lie between 0% and 50%; the default is "1%"`},
+		{"impact", "impact = \"101%\"\n", `x.toml:1: impact: "101%" is more than all of the GPU time; the default is "0.5%"`},
+		{"undecided", "undecided = \"pass\"\n", `x.toml:1: undecided: "pass" is unknown; write "warn" or "fail"`},
+		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
+		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor or severity`},
+		{"two selectors", "[[rule]]\nkernel = \"*\"\nrange = \"*\"\nmax = \"1%\"\n",
+			`x.toml:1: a rule is for a kernel, a range or a copy; write one [[rule]] for each`},
+		{"shadowed", "[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n[[rule]]\nkernel = \"a\"\nmax = \"2%\"\n",
+			`x.toml:4: the rule never applies: the one at x.toml:1 comes first and matches the same; remove one`},
+		{"metric", "[[rule]]\nmetric = \"tme\"\nmax = \"1%\"\n", `x.toml:2: metric: no metric matches "tme"; did you mean "time"?`},
+		{"pattern", "[[rule]]\nkernel = \"a \"\nmax = \"1%\"\n",
+			`x.toml:2: kernel: pattern "a " begins or ends with space and matches no name; remove it`},
+		{"control", "[[rule]]\nkernel = \"a\\u001b[2J\"\nmax = \"1%\"\n", `x.toml:2: kernel: must not hold control characters`},
+		{"floor", "[[rule]]\nmetric = \"time\"\nfloor = \"64KiB\"\n", `x.toml:3: floor: time is measured in ns; write a floor such as "1us"`},
+		{"floor of counts", "[[rule]]\nmetric = \"launches\"\nfloor = \"1us\"\n", `x.toml:3: floor: launches is measured in count; write a floor such as "3"`},
+		{"floor unit", "[[rule]]\nfloor = \"1 h\"\n",
+			`x.toml:2: floor: "1 h" is not an amount; write a time ("1us", "500ns"), a size ("64KiB") or a count ("3")`},
+		{"no name", "\n[[workload]]\nruns = 3\n", `x.toml:2: [[workload]] has no name; add name = "…"`},
+		{"name", "[[workload]]\nname = \"../x\"\n", `x.toml:2: name: "../x" is not a name; use up to 64 letters, digits, ".", "_" and "-"`},
+		{"name twice", "[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n",
+			`x.toml:4: name: "a" is already the workload at x.toml:1; give one of them another name`},
+		{"runs", "[[workload]]\nname = \"a\"\nruns = 0\n", `x.toml:3: runs: a whole number from 1 to 1000 is expected, without quotes`},
+		{"runs as text", "[[workload]]\nname = \"a\"\nruns = \"5\"\n", `x.toml:3: runs: a whole number from 1 to 1000 is expected, without quotes`},
+		{"timeout", "[[workload]]\nname = \"a\"\ntimeout = \"90\"\n",
+			`x.toml:3: timeout: "90" is not a positive duration; write it like "90s" or "2m30s"`},
+		{"warmup", "[[workload]]\nname = \"a\"\nwarmup = -1\n",
+			`x.toml:3: warmup: warm-up "-1" is not a rule; write "auto", "capture" or the number of steps to skip`},
+		{"throughput", "[[workload]]\nname = \"a\"\nthroughput = \"[0-9]+\"\n",
+			`x.toml:3: throughput: "[0-9]+" has 0 groups; put exactly one ( ) around the number`},
+		{"regexp", "[[workload]]\nname = \"a\"\nthroughput = \"(\"\n", `x.toml:3: throughput: "(" is not a regular expression (RE2 syntax): `},
+		{"pipe", "[[workload]]\nname = \"a\"\ncommand = \"a | b\"\n",
+			`x.toml:3: command: command holds '|', which only a shell understands; quote it, or run a shell: ["sh", "-c", "…"]`},
+		{"empty command", "[[workload]]\nname = \"a\"\ncommand = []\n", `x.toml:3: command: command is empty; write the program and its arguments`},
+		{"command kind", "[[workload]]\nname = \"a\"\ncommand = 3\n", `x.toml:3: command: a string or a list of strings is expected, not a number`},
+		{"too large", strings.Repeat("#", maxFile+1), `x.toml: larger than 1048576 bytes; this is not a policy file`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("x.toml", []byte(c.in))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			// A want that ends in a space is followed by another library's words.
+			if got := err.Error(); got != c.want && !(strings.HasSuffix(c.want, " ") && strings.HasPrefix(got, c.want)) {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestLimit(t *testing.T) {
+	p, err := Parse("dir/nsgate.toml", []byte(`threshold = "2%"
+[[rule]]
+kernel = "sgemm#16x16x1/*"
+metric = "time"
+max = "5%"
+floor = "1us"
+[[rule]]
+kernel = "sgemm*"
+max = "7%"
+severity = "warn"
+[[rule]]
+kernel = "ns::softmax<float*>(float*)"
+severity = "ignore"
+[[rule]]
+range = "load"
+max = "9%"
+floor = "2us"
+[[rule]]
+copy = "memcpy ????"
+metric = "copy_*"
+floor = "64KiB"
+[[rule]]
+metric = "registers"
+max = "0%"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel := func(name string, grid, block uint32) measure.Subject {
+		return measure.Subject{Scope: measure.ScopeKernel, Name: name, Grid: measure.Dim3{X: grid, Y: grid, Z: 1}, Block: measure.Dim3{X: block, Y: 1, Z: 1}}
+	}
+	sgemm := kernel("void ns::sgemm<64>(float const*)", 16, 256)
+	saxpy := kernel("saxpy(float*)", 1, 32)
+	load := measure.Subject{Scope: measure.ScopeRange, Name: "load"}
+	htod := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}
+	memset := measure.Subject{Scope: measure.ScopeWorkload, Name: "memset"}
+	for _, c := range []struct {
+		name    string
+		subject measure.Subject
+		metric  measure.Metric
+		want    Limit
+	}{
+		{"time by default", saxpy, measure.Time, Limit{0.02, 0, Fail, "nsgate.toml:1"}},
+		{"counts have their own default", saxpy, measure.Launches, Limit{0.03, 0, Fail, "default"}},
+		{"explanations are not judged", saxpy, measure.StaticShared, Limit{0.03, 0, Ignore, "default"}},
+		{"nor is the step time", measure.Workload, measure.StepTime, Limit{0.02, 0, Ignore, "nsgate.toml:1"}},
+		{"unless named", saxpy, measure.Registers, Limit{0, 0, Fail, "nsgate.toml:22"}},
+		{"even where a rule matches the kernel first", sgemm, measure.Registers, Limit{0, 0, Fail, "nsgate.toml:22"}},
+		{"short name and geometry", sgemm, measure.Time, Limit{0.05, 1000, Fail, "nsgate.toml:2"}},
+		{"another geometry", kernel(sgemm.Name, 8, 256), measure.Time, Limit{0.07, 0, Warn, "nsgate.toml:7"}},
+		{"another metric", sgemm, measure.Total, Limit{0.07, 0, Warn, "nsgate.toml:7"}},
+		{"a full name is its own pattern", kernel("ns::softmax<float*>(float*)", 1, 1), measure.Time, Limit{0.02, 0, Ignore, "nsgate.toml:11"}},
+		{"range", load, measure.GPUTime, Limit{0.09, 2000, Fail, "nsgate.toml:14"}},
+		{"a floor in ns is none for counts", load, measure.Launches, Limit{0.09, 0, Fail, "nsgate.toml:14"}},
+		{"a kernel is no range", kernel("load", 1, 1), measure.Time, Limit{0.02, 0, Fail, "nsgate.toml:1"}},
+		{"copy", htod, measure.CopyBytes, Limit{0.03, 65536, Fail, "nsgate.toml:18"}},
+		{"copies vary more: a stricter limit of times is not theirs", htod, measure.CopyTime, Limit{0.1, 0, Fail, "nsgate.toml:18"}},
+		{"the whole workload is no copy", measure.Workload, measure.GPUTime, Limit{0.02, 0, Fail, "nsgate.toml:1"}},
+	} {
+		if got := p.Limit(c.subject, c.metric); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	if got, want := Default().Limit(saxpy, measure.Time), (Limit{0.03, 0, Fail, "default"}); got != want {
+		t.Errorf("Default: got %+v, want %+v", got, want)
+	}
+	loose := Default()
+	loose.Threshold, loose.TimeRule = 0.2, "--threshold"
+	if got, want := loose.Limit(memset, measure.CopyTime), (Limit{0.2, 0, Fail, "--threshold"}); got != want {
+		t.Errorf("a looser limit of times is one of copies: got %+v, want %+v", got, want)
+	}
+}
+
+func TestFor(t *testing.T) {
+	p, err := Parse("nsgate.toml", []byte("[[workload]]\nname = \"a\"\nthreshold = \"1%\"\n[[workload]]\nname = \"b\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Limit{
+		"a": {0.01, 0, Fail, "nsgate.toml:1"},
+		"b": {0.03, 0, Fail, "default"},
+		"c": {0.03, 0, Fail, "default"},
+	} {
+		if got := p.For(name).Limit(measure.Workload, measure.GPUTime); got != want {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
+		}
+	}
+	if p.Threshold != 0.03 {
+		t.Error("For changed the policy itself")
+	}
+}
+
+func TestGlob(t *testing.T) {
+	for _, c := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"**", "abc", true}, {"?", "µ", true}, {"?", "", false},
+		{"a*", "abc", true}, {"*c", "abc", true}, {"a*c", "abbbc", true}, {"a*c", "abbbd", false}, {"*a*b*", "xxaxxbxx", true},
+		{"*ab", "aab", true}, {"a?c", "abc", true}, {"a?c", "ac", false}, {"abc", "abcd", false}, {"a[b]", "a[b]", true},
+		{`a\*`, "a*", false}, {"ns::*", "ns::a/b", true},
+	} {
+		if got := Glob(c.pattern).Match(c.name); got != c.want {
+			t.Errorf("Glob(%q).Match(%q) = %v", c.pattern, c.name, got)
+		}
+	}
+}
+
+// A pattern made of a name by replacing pieces with wildcards matches that name, and without wildcards nothing else.
+func TestGlobProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name, pattern := "", ""
+		for range rapid.IntRange(0, 8).Draw(t, "pieces") {
+			piece := rapid.StringMatching(`[ab:<>µ]{1,3}`).Draw(t, "piece")
+			name += piece
+			switch rapid.IntRange(0, 2).Draw(t, "kind") {
+			case 0:
+				pattern += piece
+			case 1:
+				pattern += "*"
+			case 2:
+				pattern += strings.Repeat("?", len([]rune(piece)))
+			}
+		}
+		if !Glob(pattern).Match(name) {
+			t.Fatalf("%q does not match %q", pattern, name)
+		}
+		if g := Glob(name); g.Match(name+"x") || g.Match("x"+name) {
+			t.Fatalf("%q matches more than itself", name)
+		}
+	})
+}
+
+func TestParsePercent(t *testing.T) {
+	for in, want := range map[string]float64{
+		"1%": 0.01, "1 %": 0.01, " 0.5% ": 0.005, "1.1%": 0.011, ".3%": 0.003, "0%": 0, "100%": 1, "999%": 9.99,
+	} {
+		if got, err := ParsePercent(in); err != nil || got != want {
+			t.Errorf("ParsePercent(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "%", "1", "0.01", "-1%", "+1%", "NaN%", "inf%", "1000%", "1e400%", "1e1%", "0x1p4%", "1_0%", "1,5%", "1%%"} {
+		if got, err := ParsePercent(in); err == nil {
+			t.Errorf("ParsePercent(%q) = %v; want an error", in, got)
+		}
+	}
+	long := strings.Repeat("9", 400) + "%"
+	if got, err := ParsePercent(long); err == nil {
+		t.Errorf("ParsePercent of 400 digits = %v; want an error", got)
+	}
+}
+
+func TestParseAmount(t *testing.T) {
+	for in, want := range map[string]Amount{
+		"1us": {1000, "ns"}, "500ns": {500, "ns"}, "0.5 ms": {5e5, "ns"}, "2s": {2e9, "ns"}, "1µs": {1000, "ns"},
+		"64 KiB": {65536, "B"}, "1MB": {1e6, "B"}, "3": {3, ""}, "0": {0, ""},
+	} {
+		if got, err := ParseAmount(in); err != nil || got != want {
+			t.Errorf("ParseAmount(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "us", "-1us", "1 h", "1%", "NaN", "1e3", "1.2.3us", strings.Repeat("9", 400) + "s"} {
+		if got, err := ParseAmount(in); err == nil {
+			t.Errorf("ParseAmount(%q) = %v; want an error", in, got)
+		}
+	}
+}
+
+func TestParseWarmup(t *testing.T) {
+	for in, want := range map[string]string{"auto": "auto", "capture": "capture", "0": "0", " 007": "7"} {
+		if got, err := ParseWarmup(in); err != nil || got != want {
+			t.Errorf("ParseWarmup(%q) = %q, %v; want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "-1", "1.5", "Auto", "99999999999"} {
+		if got, err := ParseWarmup(in); err == nil {
+			t.Errorf("ParseWarmup(%q) = %q; want an error", in, got)
+		}
+	}
+}
+
+func TestSplitCommand(t *testing.T) {
+	for in, want := range map[string][]string{
+		"a":                       {"a"},
+		"  a\tb  c ":              {"a", "b", "c"},
+		`a "b c" 'd "e'`:          {"a", "b c", `d "e`},
+		`a b\ c "\"$"`:            nil,
+		`a b\ c "\"\$" '$(x)|*' `: {"a", "b c", `"$`, "$(x)|*"},
+		`a "" ''`:                 {"a", "", ""},
+		`a"b"'c'd`:                {"abcd"},
+		`a "b\c"`:                 {"a", `b\c`},
+		"":                        nil,
+		`""`:                      nil,
+		`a "b`:                    nil,
+		`a 'b`:                    nil,
+		`a \`:                     nil,
+		"a > b":                   nil,
+		"a *.bin":                 nil,
+		"a\x00":                   nil,
+	} {
+		got, err := SplitCommand(in)
+		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want != nil) {
+			t.Errorf("SplitCommand(%q) = %q, %v; want %q", in, got, err, want)
+		}
+	}
+}
+
+// Whatever is quoted with single quotes comes back unchanged.
+func TestSplitCommandProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.StringMatching(`[ -~µ]{1,8}`), 1, 5).Draw(t, "words")
+		quoted := make([]string, len(want))
+		for i, w := range want {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+		got, err := SplitCommand(strings.Join(quoted, " "))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("%v\n%s", err, diff)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	data, err := os.ReadFile("testdata/full.toml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte("[['']]\n''.\"\" = [{}]"))
+	f.Add([]byte("[[rule]]\nkernel = \"*\"\nfloor = \"1us\"\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Parse("x.toml", data)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "x.toml:") {
+				t.Fatalf("error without place: %v", err)
+			}
+			return
+		}
+		for _, m := range measure.Metrics {
+			l := p.Limit(measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy(float*)"}, m)
+			if !(l.Max >= 0 && l.Max < 10 && l.Floor >= 0) || l.Severity != Fail && l.Severity != Warn && l.Severity != Ignore || l.Rule == "" {
+				t.Fatalf("%s: %+v", m.Name, l)
+			}
+		}
+		for _, w := range p.Workloads {
+			if w.Name == "" || w.Command != nil && w.Command[0] == "" {
+				t.Fatalf("%+v", w)
+			}
+		}
+	})
+}
