@@ -29,6 +29,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	e.decide()
 	r.Paired = len(e.shared) > 0
 	r.Family = e.family
+	if e.family == 0 {
+		return r.refuse(measure.Refuse("the policy leaves nothing to judge", "check its rules: not every metric may be ignored"))
+	}
 	for _, c := range e.comparisons {
 		r.Findings = append(r.Findings, c.finding)
 	}

@@ -7,9 +7,7 @@
 package collect
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -293,7 +291,7 @@ func (p Plan) record(ctx context.Context, dir string, before processes, note fun
 	argv := p.profileCommand(dir)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	// The runner gives the workload its own values back.
-	cmd.Env = setenv(os.Environ(), "LC_ALL", ptr("C"))
+	cmd.Env = setenv(os.Environ(), "LC_ALL", new("C"))
 	cmd.Env = setenv(cmd.Env, "TMPDIR", &tmp)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.WaitDelay = terminateGrace // a process that outlives nsys may hold its output open
@@ -494,55 +492,11 @@ func firstDevice(t measure.Trace) int {
 	return int(t.Launches[0].Device)
 }
 
-// line is one line of the journal: a run that began or ended.
-type line struct {
-	Index int  `json:"index"` // counted from 1
-	Done  bool `json:"done"`
-	Run   Run  `json:"run"`
-}
-
-// journal follows the file in which the runner writes down what it does.
-type journal struct {
-	path    string
-	offset  int64
-	rest    []byte // of a line that is not complete yet
-	running bool   // a run has begun and not ended
-	runs    []Run  // those that ended
-}
-
-// next returns the lines that were added since the last call.
-func (j *journal) next() []line {
-	f, err := os.Open(j.path)
-	if err != nil {
-		return nil // not begun yet
-	}
-	defer f.Close()
-	added, _ := io.ReadAll(io.NewSectionReader(f, j.offset, 1<<40))
-	j.offset += int64(len(added))
-	j.rest = append(j.rest, added...)
-	var lines []line
-	for {
-		text, rest, complete := bytes.Cut(j.rest, []byte("\n"))
-		if !complete {
-			return lines
-		}
-		j.rest = rest
-		var l line
-		if json.Unmarshal(text, &l) != nil {
-			continue
-		}
-		if j.running = !l.Done; l.Done {
-			j.runs = append(j.runs, l.Run)
-		}
-		lines = append(lines, l)
-	}
-}
-
 var directories = regexp.MustCompile(`(?:/[^\s/'":;,()]+)+/`)
 
 // clean takes the private directory, other directories and control characters out of what nsys said.
 func clean(text, dir string) string {
-	text = strings.ReplaceAll(text, dir, "")
+	text = strings.NewReplacer(dir+"/", "", dir, "").Replace(text)
 	return directories.ReplaceAllString(measure.NormalizeControl(text), "")
 }
 
@@ -576,5 +530,3 @@ func NsysVersion(ctx context.Context, exe string) (string, error) {
 }
 
 var version = regexp.MustCompile(`version (\d+\.\d+(?:\.\d+)?)`)
-
-func ptr[T any](v T) *T { return &v }

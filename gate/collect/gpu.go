@@ -73,7 +73,8 @@ func Probe(ctx context.Context) ([]GPU, error) { return newWatcher().gpus(ctx) }
 
 // Field names of nvidia-smi --query-gpu in the order of parseGPUs; the throttle reasons were renamed in 2023.
 const (
-	gpuFields   = "index,uuid,name,driver_version,clocks.sm,clocks.max.sm,power.draw,temperature.gpu,utilization.gpu,memory.used,mig.mode.current,pstate,"
+	gpuFields = "index,uuid,name,driver_version,clocks.sm,clocks.max.sm,power.draw,temperature.gpu," +
+		"utilization.gpu,memory.used,mig.mode.current,pstate,"
 	newThrottle = "clocks_event_reasons.active"
 	oldThrottle = "clocks_throttle_reasons.active"
 )
@@ -210,7 +211,7 @@ func (w *watcher) query(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.exe, append(args, "--format=csv,noheader,nounits")...)
-	cmd.Env = setenv(os.Environ(), "LC_ALL", ptr("C"))
+	cmd.Env = setenv(os.Environ(), "LC_ALL", new("C"))
 	cmd.WaitDelay = time.Second
 	var failure excerpt
 	cmd.Stderr = &failure

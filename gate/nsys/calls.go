@@ -126,7 +126,9 @@ func (r *reader) readCalls() error {
 			p.calls = append(p.calls, newCalls(ids))
 		}
 	}
-	err = r.db.parallel(parts, func(db *database, part int) error { return r.readCallsOf(db, part, parts[part], profiler) })
+	err = r.db.parallel(parts, func(db *database, part int) error {
+		return r.readCallsOf(db, part, parts[part], profiler)
+	})
 	if err != nil {
 		return err
 	}

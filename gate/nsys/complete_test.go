@@ -21,12 +21,15 @@ func TestComplete(t *testing.T) {
 		refused string // part of the message, "" for a usable recording
 		warning string // part of the only warning
 	}{
-		{"healthy", []string{collected(1225, pidA), produced(1255, pidA), collected(11538, pidB), produced(13219, pidB)}, "", ""},
+		{"healthy", []string{collected(1225, pidA), produced(1255, pidA), collected(11538, pidB), produced(13219, pidB)},
+			"", ""},
 		{"few events", []string{collected(12, pidA), produced(43, pidA)}, "", ""},
 		{"capture range", []string{diagnosticRow(2, "Not all CUDA events might have been collected.", pidA),
 			collected(802, pidA), produced(812, pidA)}, "", ""},
-		{"several captures", []string{collected(400, pidA), produced(500, pidA), collected(400, pidA), produced(1000, pidA)}, "", ""},
-		{"a shell among the processes", []string{diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", 5<<24),
+		{"several captures", []string{collected(400, pidA), produced(500, pidA), collected(400, pidA),
+			produced(1000, pidA)}, "", ""},
+		{"a shell among the processes", []string{
+			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", 5<<24),
 			diagnosticRow(2, "CUDA profiling might have not been started correctly.", 5<<24)}, "", ""},
 		{"lossy", []string{collected(457, pidA), produced(22505, pidA)}, "only 457 of the 22505 CUDA events", ""},
 		{"lossy among others", []string{collected(22000, pidB), produced(22505, pidB), collected(0, pidA), produced(300, pidA)},
@@ -42,7 +45,8 @@ func TestComplete(t *testing.T) {
 			diagnosticRow(2, "28 NVTX annotations were discarded because they contained an invalid string handle.", pidA),
 			diagnosticRow(2, "3 NVTX annotations were discarded because they contained an invalid string handle.", pidB)},
 			"", "some ranges are missing"},
-		{"an error", []string{diagnosticRow(3, "GPU metrics: /home/someone cannot be read", pidA)}, "", "nsys reported 1 errors"},
+		{"an error", []string{diagnosticRow(3, "GPU metrics: /home/someone cannot be read", pidA)},
+			"", "nsys reported 1 errors"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, rows := range [][]string{c.rows, reversed(c.rows)} {

@@ -147,7 +147,8 @@ func refuseFormat(name string, head []byte) error {
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")),
 		bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("BZh")):
 		return measure.Refuse(name+" is a compressed archive", "decompress it first")
-	case bytes.HasPrefix(head, []byte("\x89HDF")), bytes.HasPrefix(head, []byte("PAR1")), bytes.HasPrefix(head, []byte("ARROW1")):
+	case bytes.HasPrefix(head, []byte("\x89HDF")), bytes.HasPrefix(head, []byte("PAR1")),
+		bytes.HasPrefix(head, []byte("ARROW1")):
 		return measure.Refuse(name+" is an export in another format than SQLite", exportAgain)
 	case bytes.HasPrefix(head, []byte("version https://git-lfs")):
 		return measure.Refuse(name+" is a Git LFS pointer, not the file itself", "fetch it with `git lfs pull`")
@@ -166,7 +167,8 @@ func (db *database) readSchema() error {
 	var tables []string
 	var view string
 	// Virtual tables have no root page. They and views can run any code that the file's author likes.
-	err := db.query("SELECT name, type, rootpage FROM sqlite_schema WHERE type IN ('table', 'view')", func(s *sqlite.Stmt) {
+	const schema = "SELECT name, type, rootpage FROM sqlite_schema WHERE type IN ('table', 'view')"
+	err := db.query(schema, func(s *sqlite.Stmt) {
 		name := s.ColumnText(0)
 		if s.ColumnText(1) == "table" && s.ColumnInt64(2) > 0 {
 			tables = append(tables, name)

@@ -216,14 +216,14 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 	return e
 }
 
-// The steps in which GPU timers have been seen to tick, the longest first: 32 ns on an H200, around 1 µs on older ones.
+// ticks are steps in ns in which a GPU's timer may tick, the longest first.
 var ticks = []int64{1024, 1000, 512, 256, 128, 64}
 
 const shortestTick = 32
 
-// tick finds the resolution of the GPU's timer: the longest step of which at least nine in ten durations are a multiple
-// to within 1 ns. By chance three in T would be. Each duration counts once, so that a program of many launches that
-// all last 1024 ns says nothing; with fewer than 20 durations the answer is 32 ns, what was measured on an H200.
+// tick finds the resolution of the GPU's timer: the longest step of which at least nine in ten durations are a
+// multiple to within 1 ns. By chance three in T would be. Each duration counts once, so that a program of many
+// launches that all last 1024 ns says nothing; with fewer than 20 durations the answer is the 32 ns of an H200.
 func tick(launches []measure.Launch) float64 {
 	const enough, most = 20, 10000
 	stride := max(1, len(launches)/most)

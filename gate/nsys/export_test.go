@@ -52,7 +52,8 @@ func TestExport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"export\n", "\n--type\nsqlite\n", "--tables=StringIds,", "CUPTI_ACTIVITY_KIND_KERNEL,", rep} {
+	for _, want := range []string{"export\n", "\n--type\nsqlite\n", "--tables=StringIds,",
+		"CUPTI_ACTIVITY_KIND_KERNEL,", rep} {
 		if !strings.Contains(string(args), want) {
 			t.Errorf("arguments\n%s lack %q", args, want)
 		}
@@ -70,7 +71,8 @@ func TestExportFailures(t *testing.T) {
 		{"truncated", "echo 'starting' >&2; echo 'Section Table Reference magic number mismatch.' >&2; echo >&2; exit 1\n",
 			"could not export run.nsys-rep: Section Table Reference magic number mismatch", "truncated"},
 		{"old", "echo \"unrecognised option '--tables=x'\"; exit 1\n", "unrecognised option", "update it"},
-		{"paths", "echo 'cannot read /home/someone/secret/dir/file.nsys-rep' >&2; exit 2\n", "cannot read file.nsys-rep", "newer nsys"},
+		{"paths", "echo 'cannot read /home/someone/secret/dir/file.nsys-rep' >&2; exit 2\n",
+			"cannot read file.nsys-rep", "newer nsys"},
 		{"silent", "exit 7\n", "exit status 7", "record it again"},
 		{"nothing written", "exit 0\n", "it wrote no export", "record it again"},
 		{"half written", "echo half > \"$out\"; exit 1\n", "exit status 1", "record it again"},

@@ -24,7 +24,7 @@ func pid(global int64) int64 { return global >> 24 & 0xFFFFFF }
 //
 // The file is opened read-only and immutable: nothing is written beside it. A file that is not an nsys export, is
 // damaged, holds no kernels or is known to have lost events gives a *measure.Refusal; a file that cannot be opened an
-// ordinary error. Reading stops when ctx ends.
+// ordinary error. Reading stops when ctx ends. Attributes of kernels that the export does not have are -1.
 func Read(ctx context.Context, file string) ([]measure.Trace, error) {
 	db, err := open(ctx, file)
 	if err != nil {

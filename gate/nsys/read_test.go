@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nsgate/nsgate/gate/measure"
+	"pgregory.net/rapid"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -289,7 +290,8 @@ func TestTick(t *testing.T) {
 
 // Exports of old releases and of other programs miss tables, columns and cells.
 func TestSparse(t *testing.T) {
-	const minimal = `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, shortName, gridX, gridY, gridZ, blockX, blockY, blockZ)`
+	const minimal = `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, shortName,
+		gridX, gridY, gridZ, blockX, blockY, blockZ)`
 	row := "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 1, 1, 1, 1, 32, 1, 1)"
 	traces := read1(t, stringTable, stringRow(1, "k"), stringRow(2, "r"), minimal, row, runtimeColumns, rangeColumns,
 		rangeRow(59, 0, 5, tidA, "NULL", "NULL", 2, "NULL"))
@@ -545,10 +547,32 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// small is an export of a few pages of 512 bytes with a row of everything.
+var small = append([]string{"PRAGMA page_size = 512"}, with(
+	callRow(100, 110, tidA, 11, 3), rangeRow(60, 40, "NULL", tidA, "NULL", "NULL", 7, 3),
+	rangeRow(60, 50, 60, tidA, "NULL", "'x'", "NULL", 0), copyRow(300, 310, 11, pidB, 64, 2, 2, "NULL"))...)
+
+// Whatever bytes of an export are changed, reading ends with traces or with a refusal.
+func TestDamaged(t *testing.T) {
+	whole, err := os.ReadFile(build(t, small...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "damaged.sqlite")
+	rapid.Check(t, func(t *rapid.T) {
+		content := bytes.Clone(whole)
+		for range rapid.IntRange(1, 10).Draw(t, "bytes") {
+			content[rapid.IntRange(len(magic), len(content)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "to")
+		}
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		checkRead(t, file)
+	})
+}
+
 func FuzzRead(f *testing.F) {
-	for _, statements := range [][]string{base, {stringTable}, with(
-		callRow(100, 110, tidA, 11, 3), rangeRow(60, 40, "NULL", tidA, "NULL", "NULL", 7, 3),
-		rangeRow(60, 50, 60, tidA, "NULL", "'x'", "NULL", 0), copyRow(300, 310, 11, pidB, 64, 2, 2, "NULL"))} {
+	for _, statements := range [][]string{small, {stringTable}} {
 		content, err := os.ReadFile(build(f, statements...))
 		if err != nil {
 			f.Fatal(err)
@@ -560,21 +584,27 @@ func FuzzRead(f *testing.F) {
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		traces, err := Read(t.Context(), file)
-		if (err == nil) != (len(traces) > 0) {
-			t.Fatalf("%d traces and error %v", len(traces), err)
-		}
-		for _, x := range traces {
-			for _, l := range x.Launches {
-				if l.Start < 0 || l.End < l.Start || int(l.Kernel) >= len(x.Kernels) || int(l.Range) >= len(x.Ranges) {
-					t.Fatalf("launch %+v", l)
-				}
-			}
-			for i, r := range x.Ranges {
-				if r.End < r.Start || int(r.Name) >= len(x.RangeNames) || int(r.Parent) >= i {
-					t.Fatalf("range %d: %+v", i, r)
-				}
-			}
-		}
+		checkRead(t, file)
 	})
+}
+
+// checkRead checks that reading gives well-formed traces or a refusal.
+func checkRead(t rapid.TB, file string) {
+	traces, err := Read(context.Background(), file)
+	var refusal *measure.Refusal
+	if errors.As(err, &refusal) == (len(traces) > 0) {
+		t.Fatalf("%d traces and error %v", len(traces), err)
+	}
+	for _, x := range traces {
+		for _, l := range x.Launches {
+			if l.Start < 0 || l.End < l.Start || int(l.Kernel) >= len(x.Kernels) || int(l.Range) >= len(x.Ranges) {
+				t.Fatalf("launch %+v", l)
+			}
+		}
+		for i, r := range x.Ranges {
+			if r.End < r.Start || int(r.Name) >= len(x.RangeNames) || int(r.Parent) >= i {
+				t.Fatalf("range %d: %+v", i, r)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package sample
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -28,7 +29,12 @@ func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
 		}
 		s.GPUs = max(s.GPUs, c.GPUs)
 		s.Tick = max(s.Tick, c.Tick)
-		s.Runs = append(s.Runs, c.reduce(run, &t))
+		info := c.reduce(run, &t)
+		if info.Launches == 0 {
+			return s, measure.Refuse(fmt.Sprintf("%s: no kernel was launched in the %d steps of range %q that are judged",
+				c.Source, len(c.steps)-c.skip, step), "name the range that launches them with --step, or --step none")
+		}
+		s.Runs = append(s.Runs, info)
 	}
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)

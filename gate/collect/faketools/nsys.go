@@ -286,8 +286,8 @@ func merge(file string, rep report) (err error) {
 					v = fmt.Sprintf(`%s + %d`, v, clock)
 					shared = false
 				case c == "globalPid", c == "globalTid", c == "endGlobalTid":
-					v = fmt.Sprintf(`CASE WHEN (%[1]s >> 24) & 0xFFFFFF = %[2]d THEN (%[1]s & ~(0xFFFFFF << 24)) | (%[3]d << 24) ELSE %[1]s END`,
-						v, pid, r.Pid)
+					v = fmt.Sprintf(`CASE (%[1]s >> 24) & 0xFFFFFF WHEN %[2]d
+						THEN (%[1]s & ~(0xFFFFFF << 24)) | (%[3]d << 24) ELSE %[1]s END`, v, pid, r.Pid)
 					shared = false
 				case c == "pid":
 					v = fmt.Sprintf(`CASE %s WHEN %d THEN %d ELSE %[1]s END`, v, pid, r.Pid)

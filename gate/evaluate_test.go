@@ -1,0 +1,354 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// program describes a made-up workload: what its kernels cost and how much they move between runs.
+type program struct {
+	kernels []madeUp
+	sd      float64 // between runs, relative
+	runs    int
+	host    string
+	start   time.Time
+	step    string
+	seed    uint64
+}
+
+type madeUp struct {
+	name     string
+	time     float64 // ns a launch
+	launches float64 // a step
+	role     string
+	grid     uint32
+}
+
+func (p program) session() measure.Session {
+	r := rand.New(rand.NewPCG(p.seed, 7))
+	s := measure.Session{Step: p.step, Warmup: "auto", Environment: measure.Environment{
+		GPU: "NVIDIA H200", GPUs: 1, GPUHash: measure.HashUUID(p.host), Start: p.start, Tick: 32, Tool: "nsys 2025.3.2",
+	}}
+	for range p.runs {
+		s.Runs = append(s.Runs, measure.Run{Skipped: 6, Total: 60, Steady: true, Launches: 54})
+	}
+	add := func(subject measure.Subject, m measure.Metric, role string, v measure.Values) {
+		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Role: role, Values: v})
+	}
+	whole, count := make(measure.Values, p.runs), make(measure.Values, p.runs)
+	for _, k := range p.kernels {
+		subject := measure.Subject{Scope: measure.ScopeKernel, Name: k.name + "(float*)",
+			Grid: measure.Dim3{X: max(k.grid, 1), Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
+		times, launches, total := make(measure.Values, p.runs), make(measure.Values, p.runs), make(measure.Values, p.runs)
+		for i := range times {
+			times[i] = k.time * math.Exp(p.sd*r.NormFloat64())
+			launches[i] = k.launches
+			total[i] = times[i] * launches[i]
+			whole[i] += total[i]
+			count[i] += launches[i]
+		}
+		add(subject, measure.Time, k.role, times)
+		add(subject, measure.Launches, k.role, launches)
+		add(subject, measure.Total, k.role, total)
+		add(subject, measure.Registers, k.role, slices.Repeat(measure.Values{32}, p.runs))
+	}
+	add(measure.Workload, measure.GPUTime, "", whole)
+	add(measure.Workload, measure.Launches, "", count)
+	s.SortSeries()
+	return s
+}
+
+func quiet() program {
+	return program{
+		kernels: []madeUp{
+			{"gemm", 150000, 1, "step/compute", 1}, {"softmax", 70000, 1, "step/compute", 1},
+			{"reduce", 50000, 2, "step/memory", 1}, {"tiny", 900, 1, "step/compute", 1},
+		},
+		sd: 0.002, runs: 5, host: "GPU-a", start: noon, step: "step", seed: 1,
+	}
+}
+
+func (p program) with(change func(*program)) program {
+	p.kernels = slices.Clone(p.kernels)
+	p.seed++
+	change(&p)
+	return p
+}
+
+func judge(base, head program) *Report {
+	return Evaluate([]measure.Session{base.session()}, []measure.Session{head.session()}, thresholds.Default())
+}
+
+func find(r *Report, kernel, metric string) *Finding {
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
+		return f.Kernel == kernel && f.Metric == metric && f.Outcome != Added && f.Outcome != Removed
+	})
+	if i < 0 {
+		return nil
+	}
+	return &r.Findings[i]
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		change         func(*program)
+		verdict        Verdict
+		kernel, metric string
+		outcome        Outcome
+	}{
+		{"nothing changed", func(*program) {}, Pass, "gemm", "time", Unchanged},
+		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, Fail, "softmax", "time", Regressed},
+		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, Pass, "softmax", "time", Unchanged},
+		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, Pass, "softmax", "time", Improved},
+		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, Fail, "reduce", "launches", Regressed},
+		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, Pass, "tiny", "time", Inconclusive},
+		{"a tiny kernel, below the impact floor", func(p *program) { p.kernels[3].time *= 1.5 }, Pass, "tiny", "time", Regressed},
+		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, Pass, "gemm", "total", Unchanged},
+		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, Fail, "gemm", "total", Regressed},
+		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, Fail, "gemm", "total", Regressed},
+		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, Fail, "sum", "total", Regressed},
+		{"everything 4 % slower", func(p *program) {
+			for i := range p.kernels {
+				p.kernels[i].time *= 1.04
+			}
+		}, Fail, "workload", "gpu_time", Regressed},
+		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, Pass, "gemm", "time", Inconclusive},
+	} {
+		r := judge(quiet(), quiet().with(c.change))
+		if r.Verdict != c.verdict {
+			t.Errorf("%s: verdict %s (%s), want %s", c.name, r.Verdict, r.Reason, c.verdict)
+		}
+		f := find(r, c.kernel, c.metric)
+		if f == nil {
+			t.Errorf("%s: no finding for %s %s", c.name, c.kernel, c.metric)
+			continue
+		}
+		if f.Outcome != c.outcome {
+			t.Errorf("%s: %s %s is %s (%v, %s), want %s", c.name, c.kernel, c.metric, f.Outcome, f.Change, f.Reason, c.outcome)
+		}
+		if f.Reason == "" {
+			t.Errorf("%s: no reason", c.name)
+		}
+	}
+}
+
+// What is matched by its role is listed by name as well.
+func TestReplacedKernelIsListed(t *testing.T) {
+	r := judge(quiet(), quiet().with(func(p *program) { p.kernels[2].name = "sum" }))
+	var got []string
+	for _, f := range r.Findings {
+		if f.Outcome == Added || f.Outcome == Removed {
+			got = append(got, string(f.Outcome)+" "+f.Kernel)
+		}
+	}
+	if want := []string{"added sum", "removed reduce"}; !slices.Equal(got, want) {
+		t.Errorf("listed %v, want %v", got, want)
+	}
+	if f := find(r, "sum", "total"); f.Match != "role" || !slices.Equal(f.BaseNames, []string{"reduce(float*)"}) {
+		t.Errorf("match %q of %v, want the role of reduce", f.Match, f.BaseNames)
+	}
+}
+
+// Every reason not to compare leads to no verdict, with something to do about it.
+func TestRefusals(t *testing.T) {
+	one := func(change func(*measure.Session)) []measure.Session {
+		s := quiet().session()
+		change(&s)
+		return []measure.Session{s}
+	}
+	same := one(func(*measure.Session) {})
+	for _, c := range []struct {
+		name       string
+		base, head []measure.Session
+		want       string
+	}{
+		{"no base", nil, same, "the base holds no session"},
+		{"no head", same, nil, "the head holds no session"},
+		{"no runs", same, one(func(s *measure.Session) { s.Runs = nil }), "holds no run"},
+		{"one run", []measure.Session{quiet().with(func(p *program) { p.runs = 1 }).session()}, same, "has 1 run"},
+		{"other GPU", same, one(func(s *measure.Session) { s.GPU = "NVIDIA A100" }), "different GPUs: NVIDIA H200, NVIDIA A100"},
+		{"more GPUs", same, one(func(s *measure.Session) { s.GPUs = 2 }), "1 GPU, the head 2 GPUs"},
+		{"graphs", one(func(s *measure.Session) { s.GraphTrace = "node" }), one(func(s *measure.Session) { s.GraphTrace = "graph" }), "traced differently"},
+		{"whole graphs", one(func(s *measure.Session) { s.GraphTrace = "graph" }), one(func(s *measure.Session) { s.GraphTrace = "graph" }), "as a whole"},
+		{"capture", same, one(func(s *measure.Session) { s.Warmup = "capture" }), "only one side is restricted"},
+		{"steps", same, one(func(s *measure.Session) { s.Step = "" }), "different steps"},
+		{"fewer steps", same, one(func(s *measure.Session) {
+			for i := range s.Runs {
+				s.Runs[i].Total = 20
+			}
+		}), "different amount of work"},
+		{"never steady", same, one(func(s *measure.Session) {
+			for i := range s.Runs {
+				s.Runs[i].Steady = false
+			}
+		}), "no steady state in 5 of the 5 runs of the head"},
+		{"infinite", same, one(func(s *measure.Session) { s.Series[0].Values[0] = math.Inf(1) }), "not a measurement"},
+		{"negative", same, one(func(s *measure.Session) { s.Series[0].Values[0] = -1 }), "not a measurement"},
+		{"all missing", same, one(func(s *measure.Session) {
+			for i := range s.Series[0].Values {
+				s.Series[0].Values[i] = math.NaN()
+			}
+		}), "no run has a value"},
+	} {
+		r := Evaluate(c.base, c.head, thresholds.Default())
+		if r.Verdict != NoVerdict || !strings.Contains(r.Reason, c.want) {
+			t.Errorf("%s: %s (%s), want no verdict because %q", c.name, r.Verdict, r.Reason, c.want)
+		}
+		if len(r.Next) == 0 {
+			t.Errorf("%s: nothing to do about it", c.name)
+		}
+	}
+}
+
+// Sides from different hosts: a shift that hosts alone explain is not a regression, and the report says so.
+func TestHosts(t *testing.T) {
+	shifted := quiet().with(func(p *program) {
+		p.host = "GPU-b"
+		for i := range p.kernels {
+			p.kernels[i].time *= 1.015
+		}
+	})
+	p := thresholds.Default()
+	p.Threshold = 0.01
+	r := Evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p)
+	if r.Verdict != Pass || !r.Undecided || r.Paired {
+		t.Errorf("verdict %s, undecided %v, paired %v, want an undecided pass", r.Verdict, r.Undecided, r.Paired)
+	}
+	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "second host") {
+		t.Errorf("reason %q, want the way out", f.Reason)
+	}
+	p.Undecided = "fail"
+	if r := Evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p); r.Verdict != NoVerdict {
+		t.Errorf("undecided under --undecided=fail is %s, want no verdict", r.Verdict)
+	}
+	slow := shifted.with(func(p *program) { p.kernels[0].time *= 1.10 })
+	if r := judge(quiet(), slow); r.Verdict != Fail {
+		t.Errorf("12 %% slower on another host: %s, want fail", r.Verdict)
+	}
+}
+
+// A report of an undecided gate never counts as certain, whatever else changes.
+func TestProperties(t *testing.T) {
+	draw := func(t *rapid.T) program {
+		p := quiet()
+		p.seed = rapid.Uint64().Draw(t, "seed")
+		p.sd = rapid.Float64Range(0, 0.02).Draw(t, "sd")
+		p.runs = rapid.IntRange(2, 8).Draw(t, "runs")
+		p.kernels = nil
+		for i := range rapid.IntRange(1, 12).Draw(t, "kernels") {
+			p.kernels = append(p.kernels, madeUp{
+				name: fmt.Sprint("k", i), role: rapid.SampledFrom([]string{"", "step/a", "step/b"}).Draw(t, "role"),
+				time:     rapid.Float64Range(500, 1e6).Draw(t, "time"),
+				launches: float64(rapid.IntRange(1, 5).Draw(t, "launches")),
+			})
+		}
+		return p
+	}
+	ignore := cmp.Options{cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-9, 1e-12)}
+
+	t.Run("a session against itself is unchanged", rapid.MakeCheck(func(t *rapid.T) {
+		p := draw(t)
+		r := judge(p, p)
+		for _, f := range r.Findings {
+			if f.Outcome == Regressed || f.Outcome == Improved {
+				t.Fatalf("%s %s against itself is %s", f.Kernel, f.Metric, f.Outcome)
+			}
+		}
+	}))
+	t.Run("the order of runs does not matter", rapid.MakeCheck(func(t *rapid.T) {
+		base, head := draw(t), draw(t)
+		a := judge(base, head)
+		s := head.session()
+		for i := range s.Series {
+			slices.Reverse(s.Series[i].Values)
+		}
+		b := Evaluate([]measure.Session{base.session()}, []measure.Session{s}, thresholds.Default())
+		if a.Verdict != b.Verdict || !cmp.Equal(outcomes(a), outcomes(b), ignore) {
+			t.Fatalf("%s", cmp.Diff(outcomes(a), outcomes(b), ignore))
+		}
+	}))
+	t.Run("swapping the sides swaps regressed and improved", rapid.MakeCheck(func(t *rapid.T) {
+		base := draw(t)
+		head := base
+		head.seed++
+		head.kernels = slices.Clone(base.kernels)
+		i := rapid.IntRange(0, len(head.kernels)-1).Draw(t, "which")
+		head.kernels[i].time *= rapid.Float64Range(1, 1.5).Draw(t, "factor")
+		there, back := judge(base, head), judge(head, base)
+		for _, f := range there.Findings {
+			if f.Outcome != Regressed && f.Outcome != Improved {
+				continue
+			}
+			g := find(back, f.Kernel, f.Metric)
+			// The limit is relative to the base, so a change just beyond it on the way there may be within it on the way back.
+			if g == nil || (g.Change > 0) == (f.Change > 0) || g.Outcome == f.Outcome {
+				t.Fatalf("%s %s is %s there and %+v back", f.Kernel, f.Metric, f.Outcome, g)
+			}
+		}
+	}))
+	t.Run("a gate that fails names what regressed", rapid.MakeCheck(func(t *rapid.T) {
+		base := draw(t)
+		head := base.with(func(p *program) {
+			for i := range p.kernels {
+				p.kernels[i].time *= rapid.Float64Range(0.8, 1.3).Draw(t, "factor")
+			}
+		})
+		r := judge(base, head)
+		gating := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Outcome == Regressed && f.Gates })
+		if (r.Verdict == Fail) != gating {
+			t.Fatalf("verdict %s, gating regression %v", r.Verdict, gating)
+		}
+		for _, f := range r.Findings {
+			if f.Outcome == Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
+				t.Fatalf("%s %s regressed by %v at a limit of %v with p = %v", f.Kernel, f.Metric, f.Change, f.Limit, f.P)
+			}
+			if f.Outcome == Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
+				t.Fatalf("%s %s unchanged with an interval up to %v at a limit of %v", f.Kernel, f.Metric, f.High, f.Limit)
+			}
+		}
+	}))
+	t.Run("a missing sample never passes for a number", rapid.MakeCheck(func(t *rapid.T) {
+		base, head := draw(t).session(), draw(t).session()
+		for i := range head.Series {
+			if head.Series[i].Subject.Scope == measure.ScopeKernel && rapid.Bool().Draw(t, "missing") {
+				head.Series[i].Values[rapid.IntRange(0, len(head.Runs)-1).Draw(t, "run")] = math.NaN()
+			}
+		}
+		r := Evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		for _, f := range r.Findings {
+			decided := f.Outcome == Regressed || f.Outcome == Improved || f.Outcome == Unchanged
+			if decided && !(f.Change.Known() && f.Low.Known() && f.High.Known() && f.P.Known()) {
+				t.Fatalf("%s %s is %s with change %v, p %v", f.Kernel, f.Metric, f.Outcome, f.Change, f.P)
+			}
+		}
+	}))
+}
+
+type line struct {
+	Kernel, Metric string
+	Outcome        Outcome
+	Change, P      float64
+}
+
+func outcomes(r *Report) []line {
+	var out []line
+	for _, f := range r.Findings {
+		out = append(out, line{f.Kernel, f.Metric, f.Outcome, float64(f.Change), float64(f.P)})
+	}
+	return out
+}

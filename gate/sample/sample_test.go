@@ -1,0 +1,299 @@
+package sample
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A made-up run: a fill before the loop, then steps of two kernels and a copy inside ranges step / compute, a last kernel
+// behind the loop. Durations are in ns; warm steps take longer.
+type madeUp struct {
+	steps, warm int
+	noRanges    bool
+	capture     [2]int // steps between which the profiler is on, {0, 0} for never
+	gemm        func(step int) int64
+	start       time.Time
+	gpu         string
+}
+
+const (
+	fill = iota
+	gemm
+	relu
+	check
+)
+
+func (m madeUp) trace() measure.Trace {
+	if m.gemm == nil {
+		m.gemm = func(int) int64 { return 100_000 }
+	}
+	if m.gpu == "" {
+		m.gpu = "GPU-a"
+	}
+	t := measure.Trace{Source: "run.sqlite", MemoryPeak: -1, RangeNames: []string{"step", "compute"}}
+	t.Environment = measure.Environment{GPU: "NVIDIA H200", GPUs: 1, GPUHash: measure.HashUUID(m.gpu), Start: m.start, Tick: 32}
+	for _, name := range []string{"fill", "gemm", "relu", "check"} {
+		t.Kernels = append(t.Kernels, measure.KernelInfo{Registers: 32, Subject: measure.Subject{
+			Scope: measure.ScopeKernel, Name: name, Grid: measure.Dim3{X: 1, Y: 1, Z: 1}, Block: measure.Dim3{X: 32, Y: 1, Z: 1}}})
+	}
+	// The CPU runs ahead of the GPU: calls come every microsecond, kernels queue up.
+	api, gpu := int64(1000), int64(1_000_000)
+	launch := func(kernel int32, ns int64, r int32) {
+		if m.noRanges {
+			r = -1
+		}
+		t.Launches = append(t.Launches, measure.Launch{API: api, Start: gpu, End: gpu + ns, Kernel: kernel, Range: r})
+		api, gpu = api+1000, gpu+ns+500
+	}
+	launch(fill, 50_000, -1)
+	for i := range m.steps {
+		if m.capture != [2]int{} && i == m.capture[0] {
+			t.Captures = append(t.Captures, measure.Interval{Start: api})
+			api += 10
+		}
+		step := int32(len(t.Ranges))
+		begin := api
+		api += 100
+		t.Ranges = append(t.Ranges, measure.Range{Start: begin, Name: 0, Parent: -1},
+			measure.Range{Start: api, Name: 1, Parent: step})
+		api += 100
+		ns := m.gemm(i)
+		if i < m.warm {
+			ns *= 3
+		}
+		launch(gemm, ns, step+1)
+		launch(gemm, ns, step+1)
+		t.Ranges[step+1].End = api
+		api += 100
+		// relu is launched by a thread without ranges, while the step is open.
+		launch(relu, 10_000, -1)
+		t.Copies = append(t.Copies, measure.Copy{API: api, Start: gpu, End: gpu + 2000, Bytes: 4096, Kind: 1, Source: 0, Target: 2})
+		api += 1000
+		t.Ranges[step].End = api
+		api += 1000
+		if m.capture != [2]int{} && i == m.capture[1]-1 {
+			t.Captures[0].End = api
+			api += 10
+		}
+	}
+	launch(check, 70_000, -1)
+	if m.noRanges {
+		t.Ranges, t.RangeNames = nil, nil
+	}
+	return t
+}
+
+func one(t *testing.T, o Options, traces ...measure.Trace) measure.Session {
+	t.Helper()
+	sessions, err := Sessions(traces, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sessions) != 1 {
+		t.Fatalf("%d sessions, want 1", len(sessions))
+	}
+	return sessions[0]
+}
+
+func kernel(i int) measure.Subject { return madeUp{}.trace().Kernels[i].Subject }
+
+func value(t *testing.T, s measure.Session, subject measure.Subject, metric measure.Metric, want float64) {
+	t.Helper()
+	x, ok := s.Find(subject, metric.Name)
+	if !ok {
+		t.Errorf("no %s of %s", metric.Name, subject.ID())
+		return
+	}
+	for _, v := range x.Values {
+		if math.Abs(v-want) > 1e-6*want {
+			t.Errorf("%s of %s = %v, want %v in every run", metric.Name, subject.ID(), x.Values, want)
+			return
+		}
+	}
+}
+
+func TestSteps(t *testing.T) {
+	m := madeUp{steps: 40, warm: 5}
+	s := one(t, Options{}, m.trace(), m.trace(), m.trace())
+	if s.Step != "step" || s.Warmup != "auto" || len(s.Runs) != 3 {
+		t.Fatalf("step %q, warm-up %q, %d runs", s.Step, s.Warmup, len(s.Runs))
+	}
+	for _, r := range s.Runs {
+		if r != (measure.Run{Skipped: 5, Total: 40, Steady: true, Launches: 35 * 3}) {
+			t.Errorf("run %+v", r)
+		}
+	}
+	value(t, s, kernel(gemm), measure.Time, 100_000)
+	value(t, s, kernel(gemm), measure.Launches, 2)
+	value(t, s, kernel(gemm), measure.Total, 200_000)
+	value(t, s, kernel(gemm), measure.Registers, 32)
+	value(t, s, measure.Workload, measure.GPUTime, 210_000)
+	value(t, s, measure.Workload, measure.Launches, 3)
+	value(t, s, measure.Workload, measure.StepTime, 211_500)
+	value(t, s, measure.Subject{Scope: measure.ScopeRange, Name: "compute"}, measure.GPUTime, 200_000)
+	copies := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}
+	value(t, s, copies, measure.CopyTime, 2000)
+	value(t, s, copies, measure.CopyBytes, 4096)
+	value(t, s, copies, measure.Copies, 1)
+	if x, _ := s.Find(copies, measure.CopyTime.Name); x.Note != "pageable to device" {
+		t.Errorf("memory kinds %q", x.Note)
+	}
+	// Before the first step and behind the last is neither.
+	for _, k := range []int{fill, check} {
+		if _, ok := s.Find(kernel(k), measure.Time.Name); ok {
+			t.Errorf("%s is outside the steps and was sampled", kernel(k).Name)
+		}
+	}
+	for k, want := range map[int]string{gemm: "step/compute", relu: "step"} {
+		if x, _ := s.Find(kernel(k), measure.Total.Name); x.Role != want {
+			t.Errorf("role of %s is %q, want %q", kernel(k).Name, x.Role, want)
+		}
+	}
+}
+
+func TestWarmup(t *testing.T) {
+	m := madeUp{steps: 40, warm: 5, capture: [2]int{10, 30}}
+	skipped := func(o Options) string {
+		sessions, err := Sessions([]measure.Trace{m.trace()}, o)
+		if err != nil {
+			var refusal *measure.Refusal
+			if !errors.As(err, &refusal) || refusal.Next == "" {
+				t.Errorf("%v is no refusal with a way out", err)
+			}
+			return err.Error()
+		}
+		r := sessions[0].Runs[0]
+		return fmt.Sprintf("%s: %d of %d, %d launches", sessions[0].Warmup, r.Skipped, r.Total, r.Launches)
+	}
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, "auto: 5 of 40, 105 launches"},
+		{Options{Warmup: Skip(0)}, "0: 0 of 40, 120 launches"},
+		{Options{Warmup: Skip(12)}, "12: 12 of 40, 84 launches"},
+		{Options{Warmup: Skip(40)}, "leaves none of the 40"},
+		{Options{Warmup: Capture}, "capture: 0 of 20, 60 launches"},
+		{Options{Step: "nothing"}, `not every run has the step range "nothing"`},
+		{Options{Step: "compute"}, "auto: 5 of 40"},
+	} {
+		if got := skipped(c.o); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s, want %s", c.o, got, c.want)
+		}
+	}
+	m.capture = [2]int{}
+	if got := skipped(Options{Warmup: Capture}); !strings.Contains(got, "never called cudaProfilerStart") {
+		t.Errorf("capture without a call: %s", got)
+	}
+	m.gemm = func(i int) int64 { return 100_000 + 5000*int64(i) }
+	s := one(t, Options{}, m.trace())
+	if s.Runs[0].Steady {
+		t.Error("a program that slows down with every step counts as steady")
+	}
+}
+
+// Every run is cut alike, however much warm-up it has.
+func TestWarmupIsCommon(t *testing.T) {
+	s := one(t, Options{}, madeUp{steps: 40, warm: 2}.trace(), madeUp{steps: 40, warm: 9}.trace())
+	for _, r := range s.Runs {
+		if r.Skipped != 9 {
+			t.Errorf("skipped %d, want the 9 of the slowest to settle", r.Skipped)
+		}
+	}
+}
+
+func TestWithoutSteps(t *testing.T) {
+	for _, o := range []Options{{}, {Step: NoStep}} {
+		m := madeUp{steps: 40, warm: 5, noRanges: o.Step == ""}
+		s := one(t, o, m.trace(), m.trace())
+		if s.Step != "" {
+			t.Fatalf("step %q where there is none", s.Step)
+		}
+		value(t, s, kernel(gemm), measure.Time, 100_000)
+		value(t, s, kernel(gemm), measure.Launches, 80)
+		value(t, s, kernel(gemm), measure.Total, 8_000_000)
+		value(t, s, kernel(fill), measure.Time, 50_000)
+		if r := s.Runs[0]; r.Skipped != 10 || r.Total != 122 {
+			t.Errorf("skipped %d of %d launches, want the 10 slow ones of 122", r.Skipped, r.Total)
+		}
+	}
+}
+
+// Traces of one GPU within an hour are one session; another GPU or another day is another.
+func TestGrouping(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int, gpu string) measure.Trace {
+		return madeUp{steps: 10, start: noon.Add(time.Duration(minutes) * time.Minute), gpu: gpu}.trace()
+	}
+	sessions, err := Sessions([]measure.Trace{at(90, "a"), at(0, "a"), at(30, "b"), at(59, "a"), at(60, "a")}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range sessions {
+		got = append(got, fmt.Sprint(s.Start.Format("15:04"), " ", len(s.Runs)))
+	}
+	if fmt.Sprint(got) != "[12:00 3 12:30 1 13:30 1]" {
+		t.Errorf("sessions %v", got)
+	}
+}
+
+func TestMixedGraphTracing(t *testing.T) {
+	a, b := madeUp{steps: 10}.trace(), madeUp{steps: 10}.trace()
+	b.GraphTrace = "node"
+	if _, err := Sessions([]measure.Trace{a, b}, Options{}); err == nil {
+		t.Error("runs with different graph tracing became one session")
+	}
+	if _, err := Sessions(nil, Options{}); err == nil {
+		t.Error("no run became a session")
+	}
+}
+
+func TestParseWarmup(t *testing.T) {
+	for _, s := range []string{"auto", "capture", "0", "17"} {
+		w, err := ParseWarmup(s)
+		if err != nil || w.String() != s {
+			t.Errorf("ParseWarmup(%q) = %v, %v", s, w, err)
+		}
+	}
+	for _, s := range []string{"-1", "1.5", "soon", "3 steps"} {
+		if w, err := ParseWarmup(s); err == nil {
+			t.Errorf("ParseWarmup(%q) = %v, want an error", s, w)
+		}
+	}
+}
+
+// Whatever the trace, every session passes its own check, and sums agree with each other.
+func TestSumsAgree(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := madeUp{steps: rapid.IntRange(0, 30).Draw(t, "steps"), noRanges: rapid.Bool().Draw(t, "no ranges")}
+		noise := rapid.SliceOfN(rapid.Int64Range(1, 200_000), 30, 30).Draw(t, "gemm")
+		m.gemm = func(i int) int64 { return noise[i] }
+		sessions, err := Sessions([]measure.Trace{m.trace(), m.trace()}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := sessions[0]
+		if err := s.Check(); err != nil {
+			t.Fatal(err)
+		}
+		var total float64
+		for _, x := range s.Series {
+			if x.Subject.Scope == measure.ScopeKernel && x.Metric.Name == measure.Total.Name {
+				total += x.Values[0]
+			}
+		}
+		whole, _ := s.Find(measure.Workload, measure.GPUTime.Name)
+		if math.Abs(total-whole.Values[0]) > 0.01 {
+			t.Fatalf("kernels sum to %v, the workload to %v", total, whole.Values[0])
+		}
+	})
+}
