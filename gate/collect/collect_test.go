@@ -27,7 +27,7 @@ import (
 )
 
 // recordings are three runs of one program, each in an export of its own, 362 launches a run.
-const recordings = "testdata/kernels"
+const recordings = "../../testdata/h200/kernels/base"
 
 // TestMain makes the test binary the fake tools and the runner too, by the name under which it is called.
 func TestMain(m *testing.M) {

@@ -141,7 +141,9 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 			{measure.DynamicShared, float64(kernel.DynamicShared)},
 			{measure.LocalMemory, float64(kernel.LocalMemory)},
 		} {
-			t.set(run, subject, x.metric, x.value).Role = role
+			if x.value >= 0 { // -1 is an attribute that the profile does not give
+				t.set(run, subject, x.metric, x.value).Role = role
+			}
 		}
 	}
 	if unsteady > all/2 {
