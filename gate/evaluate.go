@@ -143,6 +143,9 @@ func rank(f Finding) float64 {
 		if change := math.Abs(float64(f.Change)); f.Change.Known() && f.Outcome != Unchanged {
 			weight *= change / (1 + change)
 		}
+		if f.Unit != measure.Time.Unit {
+			weight /= 2 // a count is the reason for a time, not the other way round
+		}
 	}
 	return group*10 - weight
 }

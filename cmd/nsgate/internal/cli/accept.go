@@ -71,18 +71,22 @@ Example:
 	}
 }
 
-// acceptLine is the command that takes a failing report's measurement as the baseline.
-func acceptLine(out outputFlags, r *gate.Report) string {
+// offerAccept puts the command that takes a failing report's measurement as the baseline into the report.
+func offerAccept(r *gate.Report, out *outputFlags) {
 	if r.Verdict != gate.Fail {
-		return ""
+		return
 	}
-	file := "report.json"
+	file := ""
 	for _, f := range out.files {
 		if name, ok := strings.CutPrefix(f, "json="); ok {
 			file = name
 		}
 	}
-	return "nsgate accept " + quote(file) + " --reason 'WHY'"
+	if file == "" {
+		file = "report.json"
+		r.Next = append(r.Next, "to accept the change, check again with --report json="+file)
+	}
+	r.Accept = "nsgate accept " + quote(file) + " --reason 'WHY'"
 }
 
 func readReport(file string) (*gate.Report, error) {

@@ -74,7 +74,7 @@ Examples:
 				}
 				r.Workload, r.Baseline = j.name, dir
 				r.Reproduce = e.reproduce(args.workload)
-				r.Accept = acceptLine(out, r)
+				offerAccept(r, &out)
 				return out.publish(e, r, func(f gate.Finding) (string, int, bool) {
 					return baseline.Locate(dir, f.Subject(), f.Metric)
 				})
