@@ -16,9 +16,18 @@ const (
 	confidence = 0.9
 	// power at which the MDE is stated.
 	power = 0.8
-	// sessionDF is how firmly the prior of the variance between sessions holds, in degrees of freedom.
-	sessionDF = 8
-	// poolLeast is the fewest variances from which a prior is learnt; with fewer the default one holds.
+	// sessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
+	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
+	// kernels, so it counts as known.
+	sessionWeight, sessionDF = 8, 1000
+	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
+	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
+	// three by more than 2.5 %, all of them small).
+	sessionImpact = 0.0015
+	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
+	// workload's: the same launches summed up in another way.
+	secondary = 0.2
+	// poolLeast is the fewest kernels from which a prior is learnt; with fewer the default one holds.
 	poolLeast = 8
 	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
 	priorMost = 10
@@ -52,6 +61,7 @@ type engine struct {
 	base, head  *side
 	shared      [][2]int // pairs of a base and a head session that are one session
 	tick        float64
+	session     stats.Variance // between sessions, before what a kernel's own sessions show
 	comparisons []*comparison
 	family      int
 }
@@ -121,6 +131,7 @@ func (e *engine) decide() {
 	for name, v := range pools {
 		priors[name] = prior(v)
 	}
+	e.betweenSessions()
 	var gating, other []*comparison
 	for _, c := range e.comparisons {
 		e.describe(c)
@@ -137,17 +148,28 @@ func (e *engine) decide() {
 	}
 	e.family = len(gating)
 	for _, family := range [][]*comparison{gating, other} {
-		p := make([]float64, len(family))
+		p, weights, total := make([]float64, len(family)), make([]float64, len(family)), 0.0
 		for i, c := range family {
-			p[i] = c.p
+			p[i], weights[i] = c.p, c.weight()
+			total += weights[i]
 		}
-		for i, corrected := range stats.Holm(p) {
+		for i, corrected := range stats.Holm(p, weights) {
 			family[i].finding.P = Number(corrected)
-		}
-		for _, c := range family {
-			e.conclude(c, len(family))
+			e.conclude(family[i], e.policy.Alpha*weights[i]/total)
 		}
 	}
+}
+
+// weight is the comparison's part in the family-wise correction. A count that is the same in every run of a side cannot
+// raise a false alarm, and costs nothing.
+func (c *comparison) weight() float64 {
+	switch {
+	case c.metric.Exact && c.run.S2 == 0:
+		return 0
+	case c.metric.Name == measure.Time.Name || c.subject == measure.Workload || c.match != "exact":
+		return 1
+	}
+	return secondary
 }
 
 // pool names the comparisons whose variances are expected to be alike.
@@ -168,6 +190,31 @@ func prior(v []stats.Variance) stats.Variance {
 	p.DF = math.Min(p.DF, priorMost)
 	return p
 }
+
+// betweenSessions estimates how much sessions differ from what this gate sees of all kernels together: most of them
+// did not change, so their typical change between the sides is what the hosts make of it. The estimate is robust
+// against the few that did change, and joined with the policy's prior.
+func (e *engine) betweenSessions() {
+	sd := e.policy.SessionSD
+	e.session = stats.Variance{S2: sd * sd, DF: sessionWeight}
+	var scaled []float64
+	for _, c := range e.comparisons {
+		if w := c.contrast.SessionWeight; !c.listed && w > 0 && c.metric.Name == measure.Time.Name && e.shareOf(c) >= e.policy.Impact {
+			scaled = append(scaled, math.Abs(c.contrast.Estimate)/math.Sqrt(w))
+		}
+	}
+	if n := float64(len(scaled)); n >= poolLeast {
+		seen := stats.Median(scaled) / normalQuartile
+		e.session = stats.Pool(e.session, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
+	}
+}
+
+// The median absolute value of standard normal numbers, and the efficiency of a standard deviation that is estimated
+// from it (Rousseeuw and Croux 1993, section 1).
+const (
+	normalQuartile   = 0.6745
+	medianEfficiency = 0.37
+)
 
 // estimate contrasts the two sides on the log scale, or relative to the base's mean where a value is zero.
 func (e *engine) estimate(c *comparison) {
@@ -197,8 +244,10 @@ func (e *engine) moderate(c *comparison, prior stats.Variance) {
 	if c.contrast.Run.DF == 0 {
 		c.run = stats.Variance{} // the prior alone decides nothing
 	}
-	sd := e.policy.SessionSD
-	c.session = stats.Pool(c.contrast.Session, stats.Variance{S2: sd * sd, DF: sessionDF})
+	// What this kernel's own sessions show can widen the term, not narrow it: two or three hosts may well be of one
+	// kind, and the next of another.
+	c.session = stats.Pool(c.contrast.Session, e.session)
+	c.session = stats.Variance{S2: math.Max(c.session.S2, e.session.S2), DF: sessionDF}
 	weights := []float64{c.contrast.RunWeight}
 	parts := []stats.Variance{c.run}
 	if c.contrast.SessionWeight > 0 {
@@ -226,11 +275,7 @@ func (e *engine) describe(c *comparison) {
 	f.P, f.MDE = unknown, unknown
 	f.Limit, f.Floor, f.Rule = Number(c.limit.Max), Number(e.floor(c)), c.limit.Rule
 	f.Severity = string(c.limit.Severity)
-	share := math.Max(e.base.share(c.subject), e.head.share(c.subject))
-	if c.match != "" && c.match != "exact" {
-		share = math.Max(typical(c.base)/e.base.typical(measure.Workload, measure.GPUTime.Name),
-			typical(c.head)/e.head.typical(measure.Workload, measure.GPUTime.Name))
-	}
+	share := e.shareOf(c)
 	f.Share = Number(share)
 	f.Gates = !c.listed && c.limit.Severity == thresholds.Fail && (c.subject == measure.Workload || share >= e.policy.Impact)
 	if c.match == "exact" {
@@ -239,6 +284,14 @@ func (e *engine) describe(c *comparison) {
 			f.Evidence = append(f.Evidence, "memory "+b+" → "+h)
 		}
 	}
+}
+
+// shareOf is the part of the workload's GPU time that the comparison is about, the larger of base and head.
+func (e *engine) shareOf(c *comparison) float64 {
+	if c.match != "" && c.match != "exact" {
+		return math.Max(typical(c.base)/e.base.whole, typical(c.head)/e.head.whole)
+	}
+	return math.Max(e.base.share(c.subject), e.head.share(c.subject))
 }
 
 var unknown = Number(math.NaN())

@@ -57,12 +57,6 @@ func (r *Report) refuse(err error) *Report {
 	return r
 }
 
-// Undecided reports whether the finding is one that could not be decided and would fail the gate if it turned out to be
-// a regression.
-func (f *Finding) Undecided() bool {
-	return f.Gates && f.Outcome == Inconclusive && !(float64(f.High) <= float64(f.Limit))
-}
-
 // conclude counts the outcomes and draws the verdict from them.
 func (r *Report) conclude(policy *thresholds.Policy) {
 	var failed, open []Finding
@@ -81,7 +75,7 @@ func (r *Report) conclude(policy *thresholds.Policy) {
 			r.Counts.Unchanged++
 		case Inconclusive:
 			r.Counts.Inconclusive++
-			if f.Undecided() {
+			if f.Undecided {
 				open = append(open, f)
 			}
 		case Added:
@@ -134,7 +128,7 @@ func headline(failed []Finding) string {
 // the rest. Within each the largest part of the GPU time that the change adds or takes away comes first.
 func rank(f Finding) float64 {
 	group := map[Outcome]float64{Regressed: 0, Inconclusive: 2, Improved: 4, Added: 5, Removed: 6, Unchanged: 7}[f.Outcome]
-	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided() {
+	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided {
 		group++
 	}
 	weight := 0.0

@@ -350,5 +350,6 @@ func outcomes(r *Report) []line {
 	for _, f := range r.Findings {
 		out = append(out, line{f.Kernel, f.Metric, f.Outcome, float64(f.Change), float64(f.P)})
 	}
+	slices.SortFunc(out, func(a, b line) int { return strings.Compare(a.Kernel+" "+a.Metric, b.Kernel+" "+b.Metric) })
 	return out
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -36,47 +37,40 @@ func (e *engine) match() {
 		{"role", (*side).role, true},
 	}
 	for _, level := range levels {
-		for _, key := range keys(e.base, gone, level.key) {
-			old := pick(e.base, gone, level.key, key)
-			new := pick(e.head, fresh, level.key, key)
-			if len(new) == 0 {
+		old, new := groups(e.base, gone, level.key), groups(e.head, fresh, level.key)
+		matched := map[measure.Subject]bool{}
+		for _, key := range slices.Sorted(maps.Keys(old)) {
+			if len(new[key]) == 0 {
 				continue
 			}
-			e.compareTotals(old, new, level.name)
+			e.compareTotals(old[key], new[key], level.name)
 			if level.listed {
-				e.list(old, Removed, "its place in %s is taken by "+names(new))
-				e.list(new, Added, "it takes the place of "+names(old)+" in %s")
+				e.list(old[key], Removed, "its place in %s is taken by "+names(new[key]))
+				e.list(new[key], Added, "it takes the place of "+names(old[key])+" in %s")
 			}
-			gone = without(gone, old)
-			fresh = without(fresh, new)
+			for _, s := range append(slices.Clone(old[key]), new[key]...) {
+				matched[s] = true
+			}
 		}
+		isMatched := func(s measure.Subject) bool { return matched[s] }
+		gone, fresh = slices.DeleteFunc(gone, isMatched), slices.DeleteFunc(fresh, isMatched)
 	}
 	e.list(gone, Removed, "nothing in the head takes its place")
 	e.list(fresh, Added, "nothing in the base has its place")
 }
 
-// keys lists the distinct non-empty keys of kernels, in order.
-func keys(side *side, subjects []measure.Subject, key func(*side, measure.Subject) string) []string {
-	var out []string
+// groups sorts kernels by a key; those without one are left out.
+func groups(side *side, subjects []measure.Subject, key func(*side, measure.Subject) string) map[string][]measure.Subject {
+	out := map[string][]measure.Subject{}
 	for _, s := range subjects {
 		if s.Scope != measure.ScopeKernel {
 			continue
 		}
-		if k := key(side, s); k != "" && !slices.Contains(out, k) {
-			out = append(out, k)
+		if k := key(side, s); k != "" {
+			out[k] = append(out[k], s)
 		}
 	}
 	return out
-}
-
-func pick(side *side, subjects []measure.Subject, key func(*side, measure.Subject) string, want string) []measure.Subject {
-	return slices.DeleteFunc(slices.Clone(subjects), func(s measure.Subject) bool {
-		return s.Scope != measure.ScopeKernel || key(side, s) != want
-	})
-}
-
-func without(all, some []measure.Subject) []measure.Subject {
-	return slices.DeleteFunc(slices.Clone(all), func(s measure.Subject) bool { return slices.Contains(some, s) })
 }
 
 func names(subjects []measure.Subject) string {

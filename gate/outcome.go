@@ -9,8 +9,8 @@ import (
 	"github.com/nsgate/nsgate/gate/stats"
 )
 
-// conclude gives a comparison its outcome and says why. family is the number of comparisons that the error is spent on.
-func (e *engine) conclude(c *comparison, family int) {
+// conclude gives a comparison its outcome and says why. alpha is the part of the gate's error that it may spend.
+func (e *engine) conclude(c *comparison, alpha float64) {
 	f := &c.finding
 	estimate, base := c.contrast.Estimate, float64(f.Base)
 	if base == 0 {
@@ -19,6 +19,7 @@ func (e *engine) conclude(c *comparison, family int) {
 	}
 	if math.IsNaN(estimate) || !(c.variance.DF > 0) {
 		f.Outcome = Inconclusive
+		f.Undecided = f.Gates
 		f.Change = Number(c.natural(estimate))
 		f.Reason = "too few runs have this " + string(c.subject.Scope) + " to know its spread"
 		return
@@ -32,7 +33,7 @@ func (e *engine) conclude(c *comparison, family int) {
 	if base > 0 {
 		limit = math.Max(limit, float64(f.Floor)/base)
 	}
-	f.MDE = Number(c.natural(stats.Detectable(c.variance, c.working(limit), e.policy.Alpha/float64(max(family, 1)), power)))
+	f.MDE = Number(c.natural(stats.Detectable(c.variance, c.working(limit), alpha, power)))
 
 	// lower is better for every metric that is judged, unless it says otherwise
 	sign := 1.0
@@ -46,6 +47,9 @@ func (e *engine) conclude(c *comparison, family int) {
 		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
 		beyond = beyond && math.Min(math.Abs(float64(f.Low)), math.Abs(float64(f.High))) > limit
 	}
+	if c.contrast.SessionWeight > 0 && !c.metric.Exact && math.Abs(change)*float64(f.Share) < sessionImpact {
+		beyond = false
+	}
 	inside := math.Max(math.Abs(float64(f.Low)), math.Abs(float64(f.High))) <= limit
 	switch {
 	case beyond && certain && sign*change > 0:
@@ -57,6 +61,11 @@ func (e *engine) conclude(c *comparison, family int) {
 	default:
 		f.Outcome = Inconclusive
 	}
+	worst := float64(f.High)
+	if sign < 0 {
+		worst = -float64(f.Low)
+	}
+	f.Undecided = f.Outcome == Inconclusive && f.Gates && worst > limit && worst*float64(f.Share) >= e.policy.Impact
 	f.Reason = e.reason(c, limit)
 }
 
@@ -70,6 +79,7 @@ func (e *engine) concludeFromZero(c *comparison) {
 	case c.metric.Exact && float64(f.Head) > float64(f.Floor):
 		f.Outcome, f.Reason = Regressed, "was zero"
 	default:
+		f.Undecided = f.Gates
 		f.Outcome, f.Reason = Inconclusive, "was zero: no relative change can be given"
 	}
 }

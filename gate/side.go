@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -12,6 +13,8 @@ import (
 type side struct {
 	sessions []measure.Session
 	series   []map[key]*measure.Series // by session
+	known    map[measure.Subject]bool
+	whole    float64 // typical kernel time of the workload
 }
 
 type key struct {
@@ -20,33 +23,26 @@ type key struct {
 }
 
 func newSide(sessions []measure.Session) *side {
-	s := &side{sessions: sessions}
+	s := &side{sessions: sessions, known: map[measure.Subject]bool{}}
 	for i := range sessions {
 		index := make(map[key]*measure.Series, len(sessions[i].Series))
 		for j := range sessions[i].Series {
 			x := &sessions[i].Series[j]
 			index[key{x.Subject, x.Metric.Name}] = x
+			s.known[x.Subject] = true
 		}
 		s.series = append(s.series, index)
 	}
+	s.whole = s.typical(measure.Workload, measure.GPUTime.Name)
 	return s
 }
 
 // subjects lists what the side has, in stable order.
 func (s *side) subjects() []measure.Subject {
-	seen := map[measure.Subject]bool{}
-	var out []measure.Subject
-	for i := range s.sessions {
-		for j := range s.sessions[i].Series {
-			if x := s.sessions[i].Series[j].Subject; !seen[x] {
-				seen[x] = true
-				out = append(out, x)
-			}
-		}
-	}
-	slices.SortFunc(out, measure.Subject.Compare)
-	return out
+	return slices.SortedFunc(maps.Keys(s.known), measure.Subject.Compare)
 }
+
+func (s *side) has(subject measure.Subject) bool { return s.known[subject] }
 
 // metrics lists the metrics of a subject, in the order of measure.Metrics.
 func (s *side) metrics(subject measure.Subject) []measure.Metric {
@@ -55,10 +51,6 @@ func (s *side) metrics(subject measure.Subject) []measure.Metric {
 
 func (s *side) hasMetric(subject measure.Subject, metric string) bool {
 	return slices.ContainsFunc(s.series, func(x map[key]*measure.Series) bool { return x[key{subject, metric}] != nil })
-}
-
-func (s *side) has(subject measure.Subject) bool {
-	return slices.ContainsFunc(measure.Metrics, func(m measure.Metric) bool { return s.hasMetric(subject, m.Name) })
 }
 
 // values are the samples of a metric, one list a session, all NaN where a session has none.
@@ -143,8 +135,7 @@ func (s *side) note(subject measure.Subject, metric string) string {
 
 // share is the subject's part of the workload's kernel time; of copies, of kernel and copy time together.
 func (s *side) share(subject measure.Subject) float64 {
-	whole := s.typical(measure.Workload, measure.GPUTime.Name)
-	part, of := math.NaN(), whole
+	part, of := math.NaN(), s.whole
 	switch {
 	case subject == measure.Workload:
 		return 1
@@ -154,7 +145,7 @@ func (s *side) share(subject measure.Subject) float64 {
 		part = s.typical(subject, measure.GPUTime.Name)
 	default:
 		part = s.typical(subject, measure.CopyTime.Name)
-		of = whole + part
+		of = s.whole + part
 	}
 	if math.IsNaN(part) || !(of > 0) {
 		return 0

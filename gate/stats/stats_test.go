@@ -146,35 +146,40 @@ func TestTwoSidedWithoutSpread(t *testing.T) {
 
 // R: p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm") is 0.05 0.08 0.09 0.09 0.09.
 func TestHolm(t *testing.T) {
-	got := Holm([]float64{0.03, math.NaN(), 0.01, 0.05, 0.02, 0.04})
+	got := Holm([]float64{0.03, math.NaN(), 0.01, 0.05, 0.02, 0.04}, nil)
 	want := []float64{0.09, math.NaN(), 0.05, 0.09, 0.08, 0.09}
 	for i := range want {
 		near(t, "Holm", got[i], want[i], 1e-12)
 	}
 }
 
+// With weights the error is spent in proportion, and what has none is left alone.
+func TestHolmWeights(t *testing.T) {
+	got := Holm([]float64{0.01, 0.004, 0.5}, []float64{1, 0.2, 0})
+	for i, want := range []float64{0.012, 0.012, 0.5} {
+		near(t, "weighted Holm", got[i], want, 1e-12)
+	}
+}
+
 func TestHolmProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SliceOf(rapid.Float64Range(0, 1)).Draw(t, "p")
-		for i, q := range Holm(p) {
-			if q < p[i] || q > 1 || q > p[i]*float64(len(p)) && q > maximum(p) && q < 1 && len(p) == 1 {
-				t.Fatalf("corrected %v to %v", p[i], q)
+		w := make([]float64, len(p))
+		for i := range w {
+			w[i] = rapid.Float64Range(0.1, 1).Draw(t, "w")
+		}
+		q := Holm(p, w)
+		for i := range q {
+			if q[i] < p[i]-1e-12 || q[i] > 1 {
+				t.Fatalf("corrected %v to %v", p[i], q[i])
 			}
-			for j, r := range Holm(p) {
-				if p[i] < p[j] && q > r {
-					t.Fatalf("order lost: %v < %v but %v > %v", p[i], p[j], q, r)
+			for j := range q {
+				if p[i]/w[i] < p[j]/w[j] && q[i] > q[j] {
+					t.Fatalf("order lost: %v < %v but %v > %v", p[i], p[j], q[i], q[j])
 				}
 			}
 		}
 	})
-}
-
-func maximum(x []float64) float64 {
-	m := math.Inf(-1)
-	for _, v := range x {
-		m = math.Max(m, v)
-	}
-	return m
 }
 
 func TestContrast(t *testing.T) {

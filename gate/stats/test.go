@@ -39,20 +39,31 @@ func Margin(v Variance, confidence float64) float64 {
 }
 
 // Holm corrects p-values so that the chance of one or more false rejections among them all stays below any level they
-// are compared with (Holm 1979). NaN stays NaN and takes no part. The input is not changed.
-func Holm(p []float64) []float64 {
+// are compared with (Holm 1979; with weights, section 4 there: a hypothesis of weight w gets w times the share of the
+// error that one of weight 1 gets). NaN stays NaN, and with weights of zero or less takes no part. nil weighs all
+// alike. The input is not changed.
+func Holm(p, weights []float64) []float64 {
 	out := slices.Clone(p)
+	weight := func(i int) float64 {
+		if weights == nil {
+			return 1
+		}
+		return weights[i]
+	}
 	var order []int
+	remaining := 0.0
 	for i := range p {
-		if !math.IsNaN(p[i]) {
+		if !math.IsNaN(p[i]) && weight(i) > 0 {
 			order = append(order, i)
+			remaining += weight(i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a]/weight(a), p[b]/weight(b)) })
 	highest := 0.0
-	for rank, i := range order {
-		highest = math.Max(highest, math.Min(1, p[i]*float64(len(order)-rank)))
+	for _, i := range order {
+		highest = math.Max(highest, math.Min(1, p[i]/weight(i)*math.Max(remaining, weight(i))))
 		out[i] = highest
+		remaining -= weight(i)
 	}
 	return out
 }
