@@ -90,8 +90,8 @@ func (r *Report) conclude(policy *thresholds.Policy) {
 		r.Verdict, r.Reason = Fail, headline(failed)
 	case r.Undecided:
 		r.Verdict = Pass
-		r.Reason = fmt.Sprintf("nothing regressed for certain, but %s could not be decided: %s",
-			count(len(open), "comparison"), open[0].Reason)
+		r.Reason = fmt.Sprintf("nothing regressed for certain, but %s could not be decided, first of all the %s of %s, %s",
+			count(len(open), "comparison"), label(open[0].Metric), open[0].Kernel, open[0].Reason)
 		if policy.Undecided == "fail" {
 			r.Verdict = NoVerdict
 		}

@@ -163,6 +163,9 @@ func runs(base, head [][]float64) int {
 
 // plain prints a share or limit without a sign: 3 %.
 func plain(x float64) string {
+	if x >= 9.995 {
+		return strconv.FormatFloat(100*x, 'f', 0, 64) + " %"
+	}
 	return strconv.FormatFloat(100*x, 'g', 3, 64) + " %"
 }
 
