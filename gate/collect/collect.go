@@ -1,9 +1,9 @@
 // Package collect runs workloads under the profilers and hands back what was recorded.
 //
-// A session is one nsys process around N fresh processes of the workload. nsys starts the nsgate binary itself in a
-// hidden mode, the runner, which runs the workload N times, one after the other, and keeps a journal. Whatever
-// happens, nothing of it remains: every process is ended, and the private directory with the raw report, which holds
-// the workload's environment variables, is removed.
+// A session is one nsys process around N fresh processes of the workload, or of two builds of it by turns. nsys starts
+// the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one after the other, and
+// keeps a journal. Whatever happens, nothing of it remains: every process is ended, and the private directory with the
+// raw report, which holds the workload's environment variables, is removed. So is the worktree of a base build.
 package collect
 
 import (
@@ -25,11 +25,17 @@ import (
 	"github.com/nsgate/nsgate/gate/nsys"
 )
 
+// Build is one build of the workload.
+type Build struct {
+	Command []string // the workload and its arguments
+	Dir     string   // its working directory, "" for the current one
+}
+
 // Plan says what to run and how.
 type Plan struct {
-	Command []string      // the workload and its arguments
-	Dir     string        // the workload's working directory, "" for the current one
-	Runs    int           // fresh processes of the workload, at least 1
+	Head    Build
+	Base    *Build        // measured by turns with the head, in the same session; nil for the head alone
+	Runs    int           // fresh processes of each build, at least 1
 	Timeout time.Duration // of one run, 0 for none
 	Nsys    string        // the nsys executable, "" for "nsys" on the PATH
 	Self    string        // the executable that nsys starts as the runner, "" for this one
@@ -48,6 +54,7 @@ type Plan struct {
 
 // Run is what became of one fresh process of the workload.
 type Run struct {
+	Base     bool          `json:"base"` // of the base build
 	Pid      int           `json:"pid"`
 	Start    time.Time     `json:"start"`
 	Duration time.Duration `json:"duration"`
@@ -72,6 +79,18 @@ type Result struct {
 	GPU      Watch
 	Warnings []string
 	Elapsed  time.Duration
+}
+
+// Split returns the traces of the base's runs and of the head's, each in the order of the runs.
+func (r *Result) Split() (base, head []measure.Trace) {
+	for i, traces := range r.Traces {
+		if r.Runs[i].Base {
+			base = append(base, traces...)
+		} else {
+			head = append(head, traces...)
+		}
+	}
+	return base, head
 }
 
 // Stage is a point in the course of a session.
@@ -142,6 +161,32 @@ func (p Plan) profileCommand(dir string) []string {
 	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
 }
 
+// turns says of each run, in order, whether it is one of the base. Two builds are run as A B B A, over and over (A is
+// the base), so that a drift of the machine adds as much to the one as to the other.
+func (p Plan) turns() []bool {
+	if p.Base == nil {
+		return make([]bool, max(p.Runs, 0))
+	}
+	var out []bool
+	for i := range p.Runs {
+		out = append(out, i%2 == 0, i%2 == 1)
+	}
+	return out
+}
+
+// Order names the build of each run, in order: "base" or "head".
+func (p Plan) Order() []string {
+	var out []string
+	for _, base := range p.turns() {
+		name := "head"
+		if base {
+			name = "base"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
 const reportExt = ".nsys-rep"
 
 func reportIn(dir string) string  { return filepath.Join(dir, "session"+reportExt) }
@@ -149,16 +194,16 @@ func specIn(dir string) string    { return filepath.Join(dir, "spec.json") }
 func journalIn(dir string) string { return filepath.Join(dir, "journal") }
 func tmpIn(dir string) string     { return filepath.Join(dir, "tmp") }
 
-// Collect runs the workload p.Runs times in one nsys session and reads what was recorded. progress, where not nil, is
+// Collect runs each build p.Runs times in one nsys session and reads what was recorded. progress, where not nil, is
 // called from the calling goroutine. Only one Collect may run at a time in a process.
 //
 // A measurement that must not be judged is a *measure.Refusal, a failing workload a *[WorkloadError] around one; a
 // cancelled ctx is its cause. In each case no process and no file is left.
 func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err error) {
 	if !supported {
-		return nil, errors.New("workloads can be measured on Linux only; record there and use compare here")
+		return nil, errUnsupported
 	}
-	if len(p.Command) == 0 || p.Runs < 1 {
+	if len(p.Head.Command) == 0 || p.Base != nil && len(p.Base.Command) == 0 || p.Runs < 1 {
 		return nil, errors.New("no workload to run: give its command after --, and at least one run")
 	}
 	p = p.withDefaults()
@@ -172,8 +217,12 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err 
 	}
 
 	start := time.Now()
+	var lead time.Duration // until nsys is started
 	note := func(e Event) {
-		e.Elapsed, e.Runs = time.Since(start), p.Runs
+		e.Elapsed, e.Runs = time.Since(start), len(p.turns())
+		if e.Expected > 0 {
+			e.Expected += lead
+		}
 		if progress != nil {
 			progress(e)
 		}
@@ -196,6 +245,7 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err 
 	before, restore := adopt()
 	defer restore()
 	watch.start(ctx)
+	lead = time.Since(start)
 	runs, err := p.record(ctx, dir, before, note)
 	watch.stop()
 	if ctx.Err() != nil {
@@ -239,6 +289,8 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err 
 	res.Elapsed = time.Since(start)
 	return res, nil
 }
+
+var errUnsupported = errors.New("workloads can be measured on Linux only; record there and use compare here")
 
 // causeOr returns the reason for which ctx ended, or else err.
 func causeOr(ctx context.Context, err error) error {
@@ -320,7 +372,7 @@ wait:
 		}
 		if lines := journal.next(); len(lines) > 0 {
 			quiet = time.Now()
-			report(lines, &journal, p.Runs, time.Since(begun), note)
+			report(lines, &journal, len(p.turns()), time.Since(begun), note)
 		}
 		// The runner ends a run that takes too long; without a timeout a run may take for ever.
 		limit := p.Patience
@@ -332,7 +384,7 @@ wait:
 			break wait
 		}
 	}
-	report(journal.next(), &journal, p.Runs, time.Since(begun), note)
+	report(journal.next(), &journal, len(p.turns()), time.Since(begun), note)
 	return p.judge(ctx, &journal, cmd, hung, clean(log.String(), dir), reportIn(dir))
 }
 
@@ -361,7 +413,7 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 	if n := len(j.runs); n > 0 && j.runs[n-1].failed() {
 		return nil, p.workloadError(n, j.runs[n-1])
 	}
-	done := fmt.Sprintf("after %d of %d runs", len(j.runs), p.Runs)
+	done := fmt.Sprintf("after %d of %d runs", len(j.runs), len(p.turns()))
 	said := ""
 	if s := lastLine(log); s != "" {
 		said = ": " + s
@@ -370,7 +422,7 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 	switch {
 	case hung:
 		return nil, measure.Refuse(fmt.Sprintf("nsys did not finish within %v, %s%s", p.Patience, done, said), next)
-	case len(j.runs) < p.Runs:
+	case len(j.runs) < len(p.turns()):
 		return nil, measure.Refuse(fmt.Sprintf("nsys ended %s (%s)%s", done, cmd.ProcessState, said), next)
 	case !cmd.ProcessState.Success():
 		return nil, measure.Refuse(fmt.Sprintf("nsys failed %s (%s)%s", done, cmd.ProcessState, said), next)
@@ -382,7 +434,10 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 }
 
 func (p Plan) workloadError(index int, r Run) error {
-	where := fmt.Sprintf("in run %d of %d", index, p.Runs)
+	where := fmt.Sprintf("in run %d of %d", index, len(p.turns()))
+	if r.Base {
+		where += " (base build)"
+	}
 	reason, next := "", "run the workload by itself first, and make it exit with 0"
 	switch {
 	case r.Error != "":
@@ -395,7 +450,7 @@ func (p Plan) workloadError(index int, r Run) error {
 	default:
 		reason = fmt.Sprintf("the workload exited with %d %s", r.ExitCode, where)
 	}
-	return &WorkloadError{Run: r, Index: index, Runs: p.Runs, refusal: measure.Refuse(reason, next)}
+	return &WorkloadError{Run: r, Index: index, Runs: len(p.turns()), refusal: measure.Refuse(reason, next)}
 }
 
 // stop ends nsys, politely at first: it then ends the workload and cleans up after itself.

@@ -89,7 +89,7 @@ func session(t *testing.T, runs int, command ...string) Plan {
 			t.Errorf("files are left: %q", left)
 		}
 	})
-	return Plan{Command: command, Runs: runs, Self: self}
+	return Plan{Head: Build{Command: command}, Runs: runs, Self: self}
 }
 
 // marked returns the command lines of the processes that have the marker in their environment.
@@ -155,6 +155,79 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// Two builds take turns, each in its own directory, and get their traces back.
+func TestCollectPair(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	script := `echo "$0 ${PWD##*/}"; echo "$0" >>` + log
+	p := session(t, 3, "sh", "-c", script, "head")
+	base, head := filepath.Join(t.TempDir(), "b"), filepath.Join(t.TempDir(), "h")
+	for _, dir := range []string{base, head} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Head.Dir = head
+	p.Base = &Build{Command: []string{"sh", "-c", script, "base"}, Dir: base}
+	t.Setenv("NSGATE_FAKE_BASE_PROFILES", "../../testdata/h200/kernels/extra_20")
+	var last Event
+	res, err := Collect(t.Context(), p, func(e Event) { last = e })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Runs != 6 {
+		t.Errorf("progress counts %d runs, want 6", last.Runs)
+	}
+	text, _ := os.ReadFile(log)
+	want := []string{"base", "head", "head", "base", "base", "head"}
+	if d := cmp.Diff(want, strings.Fields(string(text))); d != "" {
+		t.Errorf("order of the runs (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(want, p.Order()); d != "" {
+		t.Errorf("Order (-want +got):\n%s", d)
+	}
+	for i, r := range res.Runs {
+		wantOutput := map[bool]string{true: "base b\n", false: "head h\n"}[want[i] == "base"]
+		if r.Base != (want[i] == "base") || r.Output != wantOutput {
+			t.Errorf("run %d: base %v, output %q", i+1, r.Base, r.Output)
+		}
+	}
+	// The recordings of extra_20 have more launches.
+	b, h := res.Split()
+	if len(b) != 3 || len(h) != 3 {
+		t.Fatalf("%d traces of the base, %d of the head, want 3 of each", len(b), len(h))
+	}
+	for i := range 3 {
+		if len(h[i].Launches) != 362 || len(b[i].Launches) <= 362 {
+			t.Errorf("pair %d: %d launches in the base, %d in the head", i+1, len(b[i].Launches), len(h[i].Launches))
+		}
+	}
+	var pids []int
+	for _, tr := range []measure.Trace{b[0], h[0], h[1], b[1], b[2], h[2]} {
+		pids = append(pids, tr.Process)
+	}
+	for i, r := range res.Runs {
+		if pids[i] != r.Pid {
+			t.Errorf("run %d was process %d and has the trace of %d", i+1, r.Pid, pids[i])
+		}
+	}
+}
+
+// Every other pair is turned around, whatever their number.
+func TestTurns(t *testing.T) {
+	for runs, want := range map[int]string{1: "AB", 2: "ABBA", 3: "ABBAAB", 5: "ABBAABBAAB"} {
+		got := ""
+		for _, base := range (Plan{Runs: runs, Base: &Build{}}).turns() {
+			got += map[bool]string{true: "A", false: "B"}[base]
+		}
+		if got != want {
+			t.Errorf("%d runs of each: %s, want %s", runs, got, want)
+		}
+	}
+	if got := (Plan{Runs: 3}).turns(); !slices.Equal(got, []bool{false, false, false}) {
+		t.Errorf("the head alone: %v", got)
+	}
+}
+
 // What must end without a result: the refusal says so, and session checks that nothing is left.
 func TestRefusals(t *testing.T) {
 	tests := []struct {
@@ -172,13 +245,17 @@ func TestRefusals(t *testing.T) {
 			want: "did not end within 300ms in run 1 of 3"},
 		{name: "stubborn", command: `trap '' TERM INT; echo oops; while :; do setsid sleep 60; done`,
 			change: func(p *Plan) { p.Timeout = 300 * time.Millisecond }, want: "did not end within 300ms in run 1 of 3"},
-		{name: "no workload", change: func(p *Plan) { p.Command = []string{"./nothing-here"} },
+		{name: "no workload", change: func(p *Plan) { p.Head.Command = []string{"./nothing-here"} },
 			want: `the workload "./nothing-here" cannot be run: no such file or directory`},
-		{name: "not executable", change: func(p *Plan) { p.Command = []string{"./file"}; os.WriteFile(p.Dir+"/file", nil, 0o644) },
+		{name: "no base", command: `:`, change: func(p *Plan) { p.Base = &Build{Command: []string{"./nothing-here"}} },
+			want: `the base build's workload "./nothing-here" cannot be run: no such file or directory`},
+		{name: "base fails", command: `:`, change: func(p *Plan) { p.Base = &Build{Command: []string{"false"}} },
+			want: "the workload exited with 1 in run 1 of 6 (base build)"},
+		{name: "not executable", change: func(p *Plan) { p.Head.Command = []string{"./file"}; os.WriteFile(p.Head.Dir+"/file", nil, 0o644) },
 			want: `the workload "./file" cannot be run: permission denied`},
 		{name: "exec format", change: func(p *Plan) {
-			p.Command = []string{"./file"}
-			os.WriteFile(p.Dir+"/file", []byte("\x7fELF"), 0o755)
+			p.Head.Command = []string{"./file"}
+			os.WriteFile(p.Head.Dir+"/file", []byte("\x7fELF"), 0o755)
 		}, want: "the workload could not be started in run 1 of 3: exec format error"},
 		{name: "no nsys", change: func(p *Plan) { p.Nsys = "nsys-that-is-not-there" }, want: "nsys was not found"},
 		{name: "crash", env: "NSGATE_FAKE_NSYS_FAULT=crash", command: `sleep 60`,
@@ -204,7 +281,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := session(t, 3, "sh", "-c", tt.command)
-			p.Dir = t.TempDir()
+			p.Head.Dir = t.TempDir()
 			if name, value, ok := strings.Cut(tt.env, "="); ok {
 				t.Setenv(name, value)
 			}
@@ -236,7 +313,13 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, p := range []Plan{{Runs: 1}, {Command: []string{"true"}}, {Command: []string{"true"}, Runs: 1, Dir: "no/such"}} {
+	for _, p := range []Plan{
+		{Runs: 1},
+		{Head: Build{Command: []string{"true"}}},
+		{Head: Build{Command: []string{"true"}, Dir: "no/such"}, Runs: 1},
+		{Head: Build{Command: []string{"true"}}, Base: &Build{}, Runs: 1},
+		{Head: Build{Command: []string{"true"}}, Base: &Build{Command: []string{"true"}, Dir: "no/such"}, Runs: 1},
+	} {
 		_, err := Collect(t.Context(), p, nil)
 		if refusal := (*measure.Refusal)(nil); err == nil || errors.As(err, &refusal) {
 			t.Errorf("%+v: %v is no usage error", p, err)
@@ -264,7 +347,7 @@ func TestCancel(t *testing.T) {
 
 // victim is a program that measures and is killed meanwhile.
 func victim() int {
-	p := Plan{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}, Runs: 1, Self: os.Args[1]}
+	p := Plan{Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
 	Collect(context.Background(), p, func(e Event) {
 		if e.Stage == RunStarted {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -355,7 +438,7 @@ func TestAllowBusy(t *testing.T) {
 			p.AllowBusy = true
 			t.Setenv("NSGATE_FAKE_GPU", mode)
 			if mode == "throttled" {
-				p.Command = []string{"sh", "-c", sampled}
+				p.Head.Command = []string{"sh", "-c", sampled}
 				t.Setenv("NSGATE_FAKE_GPU_CALLS", filepath.Join(t.TempDir(), "calls"))
 			}
 			res, err := Collect(t.Context(), p, nil)
@@ -523,7 +606,7 @@ func TestNsysVersion(t *testing.T) {
 
 func TestCommandLines(t *testing.T) {
 	t.Setenv("TMPDIR", "/tmp")
-	p := Plan{Command: []string{"./app"}, Runs: 2, Self: "nsgate", MemoryUsage: true,
+	p := Plan{Head: Build{Command: []string{"./app"}}, Runs: 2, Self: "nsgate", MemoryUsage: true,
 		TraceArgs: []string{"--nvtx-domain-exclude=TSL"}}
 	got := strings.Join(p.CommandLines()[0], " ")
 	want := "nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node --force-overwrite=true " +

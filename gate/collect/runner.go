@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -23,24 +24,51 @@ const RunnerArg = "__run"
 // spec is what the runner is told, through a file in the private directory: neither arguments nor environment carry
 // anything that a process list could show.
 type spec struct {
-	Path    string             `json:"path"` // the resolved executable
-	Command []string           `json:"command"`
-	Dir     string             `json:"dir"`
-	Runs    int                `json:"runs"`
+	Head    program            `json:"head"`
+	Base    program            `json:"base"`  // zero without a base build
+	Turns   []bool             `json:"turns"` // of each run: whether it is one of the base
 	Timeout time.Duration      `json:"timeout"`
 	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
 }
 
-// spec resolves the workload's executable as the shell would in the workload's directory.
-func (p Plan) spec() (spec, error) {
-	dir, err := filepath.Abs(p.Dir)
+// program is a build that can be started.
+type program struct {
+	Path    string   `json:"path"` // the resolved executable
+	Command []string `json:"command"`
+	Dir     string   `json:"dir"`
+}
+
+func (p Plan) spec() (s spec, err error) {
+	s = spec{Turns: p.turns(), Timeout: p.Timeout, Env: make(map[string]*string)}
+	if s.Head, err = p.Head.program("the workload", "check the command after --, and build the workload first"); err != nil {
+		return spec{}, err
+	}
+	if p.Base != nil {
+		s.Base, err = p.Base.program("the base build's workload", "check --base-cmd, or build the base with --build")
+		if err != nil {
+			return spec{}, err
+		}
+	}
+	for _, name := range []string{"LC_ALL", "TMPDIR"} {
+		s.Env[name] = nil
+		if v, ok := os.LookupEnv(name); ok {
+			s.Env[name] = &v
+		}
+	}
+	return s, nil
+}
+
+// program resolves the executable of a build as the shell would in the build's directory. what names the build in
+// errors, next says what to do about one.
+func (b Build) program(what, next string) (program, error) {
+	dir, err := filepath.Abs(b.Dir)
 	if err != nil {
-		return spec{}, fmt.Errorf("the workload's directory: %w", err)
+		return program{}, fmt.Errorf("the directory of %s: %w", what, err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return spec{}, fmt.Errorf("the workload's directory %q does not exist", p.Dir)
+		return program{}, fmt.Errorf("the directory of %s, %q, does not exist", what, b.Dir)
 	}
-	path := p.Command[0]
+	path := b.Command[0]
 	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -52,17 +80,9 @@ func (p Plan) spec() (spec, error) {
 		if e := (*os.PathError)(nil); errors.As(why, &e) {
 			why = e.Err
 		}
-		return spec{}, measure.Refuse(fmt.Sprintf("the workload %q cannot be run: %v", p.Command[0], why),
-			"check the command after --, and build the workload first")
+		return program{}, measure.Refuse(fmt.Sprintf("%s %q cannot be run: %v", what, b.Command[0], why), next)
 	}
-	env := make(map[string]*string)
-	for _, name := range []string{"LC_ALL", "TMPDIR"} {
-		env[name] = nil
-		if v, ok := os.LookupEnv(name); ok {
-			env[name] = &v
-		}
-	}
-	return spec{Path: path, Command: p.Command, Dir: dir, Runs: p.Runs, Timeout: p.Timeout, Env: env}, nil
+	return program{Path: path, Command: b.Command, Dir: dir}, nil
 }
 
 func (s spec) write(dir string) error {
@@ -107,7 +127,7 @@ func RunnerMain(args []string) int {
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
-	if err == nil && (s.Path == "" || len(s.Command) == 0) {
+	if err == nil && (len(s.Head.Command) == 0 || len(s.Base.Command) == 0 && slices.Contains(s.Turns, true)) {
 		err = errors.New("no command")
 	}
 	var file *os.File
@@ -129,12 +149,12 @@ func RunnerMain(args []string) int {
 
 	journal := json.NewEncoder(file)
 	ok := true
-	for i := 1; ok && i <= s.Runs && ctx.Err() == nil; i++ {
-		r := s.run(ctx, before, func(r Run) { journal.Encode(line{Index: i, Run: r}) })
+	for i := 0; ok && i < len(s.Turns) && ctx.Err() == nil; i++ {
+		r := s.run(ctx, s.Turns[i], before, func(r Run) { journal.Encode(line{Index: i + 1, Run: r}) })
 		if ctx.Err() != nil {
 			break // not the workload's fault
 		}
-		journal.Encode(line{Index: i, Done: true, Run: r})
+		journal.Encode(line{Index: i + 1, Done: true, Run: r})
 		ok = !r.failed()
 	}
 	select {
@@ -149,12 +169,16 @@ func RunnerMain(args []string) int {
 	return 0
 }
 
-// run runs the workload once and leaves none of its processes behind.
-func (s spec) run(ctx context.Context, before processes, started func(Run)) Run {
+// run runs the head or the base once and leaves none of its processes behind.
+func (s spec) run(ctx context.Context, base bool, before processes, started func(Run)) Run {
+	p := s.Head
+	if base {
+		p = s.Base
+	}
 	var out excerpt
-	cmd := exec.Command(s.Path, s.Command[1:]...)
-	cmd.Args[0] = s.Command[0]
-	cmd.Dir = s.Dir
+	cmd := exec.Command(p.Path, p.Command[1:]...)
+	cmd.Args[0] = p.Command[0]
+	cmd.Dir = p.Dir
 	cmd.Env = os.Environ() // with what nsys has added
 	for name, value := range s.Env {
 		cmd.Env = setenv(cmd.Env, name, value)
@@ -163,7 +187,7 @@ func (s spec) run(ctx context.Context, before processes, started func(Run)) Run 
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	isolate(cmd)
 
-	r := Run{Start: time.Now()}
+	r := Run{Base: base, Start: time.Now()}
 	if err := cmd.Start(); err != nil {
 		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
 			err = e // without the path

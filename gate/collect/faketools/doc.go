@@ -5,6 +5,7 @@
 // The fake nsys really runs the command that it is given. Its export stands the recordings of $NSGATE_FAKE_PROFILES,
 // a list of single-run SQLite exports and directories of them, in for the runs: the first for the first run and so on,
 // starting over where there are more runs. It moves them to the runs' pids and times, as one session would hold them.
+// $NSGATE_FAKE_BASE_PROFILES, where it is set, stands in for the runs of a base build in the same way.
 //
 // $NSGATE_FAKE_NSYS_FAULT makes it fail: "hang" (does not end, whatever signal comes), "stuck" (never starts the command),
 // "crash" (dies by SIGKILL 100 ms after the command's start), "no-report" (ends without writing one),

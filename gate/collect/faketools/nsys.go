@@ -28,6 +28,7 @@ type report struct {
 }
 
 type run struct {
+	Base  bool
 	Pid   int
 	Start time.Time
 	File  string
@@ -139,13 +140,9 @@ func profile(args []string) int {
 	if runs := journal(filepath.Join(filepath.Dir(command[len(command)-1]), "journal")); runs != nil {
 		rep.Runs = runs
 	}
-	files, err := recordings()
-	if err != nil {
+	if err := rep.assign(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
-	}
-	for i := range rep.Runs {
-		rep.Runs[i].File = files[i%len(files)]
 	}
 	text, err := json.Marshal(rep)
 	if err == nil {
@@ -182,9 +179,35 @@ func journal(file string) []run {
 	}
 }
 
-func recordings() ([]string, error) {
+// assign gives every run its recording.
+func (rep *report) assign() error {
+	files, err := recordings("NSGATE_FAKE_PROFILES")
+	if err != nil {
+		return err
+	}
+	var ofBase []string
+	if os.Getenv("NSGATE_FAKE_BASE_PROFILES") != "" {
+		if ofBase, err = recordings("NSGATE_FAKE_BASE_PROFILES"); err != nil {
+			return err
+		}
+	}
+	base, other := 0, 0
+	for i := range rep.Runs {
+		if r := &rep.Runs[i]; r.Base && ofBase != nil {
+			r.File = ofBase[base%len(ofBase)]
+			base++
+		} else {
+			r.File = files[other%len(files)]
+			other++
+		}
+	}
+	return nil
+}
+
+// recordings lists the recordings that a variable names.
+func recordings(variable string) ([]string, error) {
 	var files []string
-	for _, name := range filepath.SplitList(os.Getenv("NSGATE_FAKE_PROFILES")) {
+	for _, name := range filepath.SplitList(os.Getenv(variable)) {
 		found := []string{name}
 		if info, err := os.Stat(name); err == nil && info.IsDir() {
 			found, _ = filepath.Glob(filepath.Join(name, "*.sqlite"))
@@ -198,7 +221,7 @@ func recordings() ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, errors.New("the fake nsys has nothing to replay: NSGATE_FAKE_PROFILES names no recording")
+		return nil, fmt.Errorf("the fake nsys has nothing to replay: %s names no recording", variable)
 	}
 	return files, nil
 }

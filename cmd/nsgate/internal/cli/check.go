@@ -11,28 +11,42 @@ import (
 	"github.com/nsgate/nsgate/gate/baseline"
 	"github.com/nsgate/nsgate/gate/collect"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func checkCommand() *command {
 	return &command{
 		name:     "check",
 		usage:    "[flags] [-- WORKLOAD…]",
-		summary:  "measure the workload and judge it against the committed baseline",
+		summary:  "measure the workload and judge it against the committed baseline or a base build",
 		workload: true,
 		long: `
 Runs the workload several times, each a fresh process, in one nsys session, and compares what its kernels, copies and
 ranges cost with the baseline that nsgate record wrote. Without a command after -- the workload of nsgate.toml is run.
 
+With a base build (--base-ref, --base-cmd or both) a head that the baseline does not let pass for certain is measured
+again, by turns with the base build in one session, and that decides: hosts and clocks are then the same on both
+sides. Without a baseline, or with --paired, only that is done. The worktree of --base-ref, with its submodules, is
+removed afterwards; what a workload finds by absolute paths, installed packages or the environment is not part of it.
+
+--runs 5..12 judges after 5, 8 and 12 runs and stops as soon as nothing is undecided; the chance of a false alarm is
+shared out among the looks, so it stays what --alpha says.
+
 Examples:
 
   nsgate check -- ./app --steps 60
   nsgate check --workload training --threshold 2% --report json=report.json
+  nsgate check --base-ref origin/main --build 'make -C bench' -- bench/app --steps 60
+  nsgate check --base-cmd './app.old --steps 60' --runs 5..12 -- ./app --steps 60
   nsgate check --from profiles/`,
 		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
 			var m measureFlags
+			var base baseFlags
 			var policy policyFlags
 			var out outputFlags
 			m.bind(fs)
+			base.bind(fs)
 			policy.bind(fs)
 			out.bind(fs)
 			return func(ctx context.Context, e *env, args arguments) error {
@@ -43,44 +57,192 @@ Examples:
 				if err != nil {
 					return err
 				}
-				j, err := m.resolve(p, args)
-				if err != nil {
+				c := &check{env: e, flags: &m, quiet: out.quiet}
+				if c.job, err = m.resolve(p, args); err != nil {
 					return err
 				}
+				c.policy = policy.of(p, c.job.name)
+				if c.base, err = base.resolve(ctx, e, &m, c.job); err != nil {
+					return err
+				}
+				if c.bases, err = m.baselines(c.job.name); err != nil {
+					return err
+				}
+				c.screens = len(c.bases) > 0 && !base.paired
 				if m.dryRun {
-					return m.printPlan(e, j)
+					return c.printPlan()
 				}
-				p = policy.of(p, j.name)
-				bases, err := m.baselines(j.name)
+				if !c.screens && c.base == nil {
+					return usageError("no baseline of workload %q in %s; write one with nsgate record, on the code to compare with",
+						c.job.name, m.baseline)
+				}
+				r, err := c.run(ctx)
 				if err != nil {
 					return err
 				}
-				if len(bases) == 0 {
-					return usageError("no baseline of workload %q in %s; write one with nsgate record, on the code to compare with",
-						j.name, m.baseline)
+				r.Workload = c.job.name
+				shown := &env{line: withoutCommands(e.line)}
+				r.Reproduce = shown.reproduce(args.workload)
+				if r.Baseline != "" {
+					offerAccept(r, &out)
 				}
-				dir, base, r := m.choose(ctx, j, bases)
-				if r == nil {
-					head, warnings, err := m.measure(ctx, e, j, base, out.quiet)
-					if err != nil {
-						if r, err = refused(err); err != nil {
-							return err
-						}
-					} else {
-						dir, base = ofModel(bases, dir, base, head[len(head)-1].GPU)
-						r = gate.Evaluate(base, head, p)
-						r.Warnings = append(r.Warnings, warnings...)
-					}
-				}
-				r.Workload, r.Baseline = j.name, dir
-				r.Reproduce = e.reproduce(args.workload)
-				offerAccept(r, &out)
 				return out.publish(e, r, func(f gate.Finding) (string, int, bool) {
-					return baseline.Locate(dir, f.Subject(), f.Metric)
+					if r.Baseline == "" {
+						return "", 0, false
+					}
+					return baseline.Locate(r.Baseline, f.Subject(), f.Metric)
 				})
 			}
 		},
 	}
+}
+
+// check is one check: what to measure and what to hold it against.
+type check struct {
+	*env
+	flags   *measureFlags
+	job     *job
+	policy  *thresholds.Policy
+	base    *baseBuild                   // nil without one
+	bases   map[string][]measure.Session // committed, by directory
+	screens bool                         // the head is held against the committed baseline first
+	quiet   bool
+}
+
+// run measures and judges: the head alone against the committed baseline, then, where that is not a clear pass and
+// there is a base build, both builds by turns.
+func (c *check) run(ctx context.Context) (*gate.Report, error) {
+	var screen *gate.Report
+	if c.screens {
+		var err error
+		if screen, err = c.screen(ctx); err != nil {
+			return refused(err) // to measure the base would not help
+		}
+		if c.base == nil || screen.Verdict == gate.Pass && !screen.Undecided {
+			return screen, nil
+		}
+		if !c.quiet {
+			fmt.Fprintf(c.Err, "nsgate: %s against the committed baseline: measuring the base build beside the head\n", answer(screen))
+		}
+	}
+	r, err := c.pair(ctx)
+	if err != nil {
+		if r, err = refused(err); err != nil {
+			return nil, err
+		}
+	}
+	if screen != nil {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the committed baseline said %s (%s); the base build, measured beside the head, decides",
+			answer(screen), screen.Reason))
+		if screen.Verdict == gate.Fail && r.Verdict == gate.Pass {
+			r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
+		}
+	}
+	return r, nil
+}
+
+// answer is a report's verdict in a sentence.
+func answer(r *gate.Report) string {
+	switch {
+	case r.Undecided:
+		return "undecided"
+	case r.Verdict == gate.NoVerdict:
+		return "no verdict"
+	}
+	return string(r.Verdict)
+}
+
+// screen measures the head alone and judges it against the committed baseline. With a base build it takes one look:
+// what that leaves open the pair settles.
+func (c *check) screen(ctx context.Context) (*gate.Report, error) {
+	dir, base, r := c.flags.choose(ctx, c.job, c.bases)
+	if r == nil {
+		looks := c.job.looks
+		if c.base != nil {
+			looks = looks[:1]
+		}
+		var err error
+		r, err = c.judge(ctx, looks, nil, base, &measured{}, func(_, head []measure.Session) []measure.Session {
+			dir, base = ofModel(c.bases, dir, base, head[len(head)-1].GPU)
+			return base
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.Baseline = dir
+	return r, nil
+}
+
+// pair measures both builds by turns and judges the head against the base build.
+func (c *check) pair(ctx context.Context) (*gate.Report, error) {
+	build, remove, err := c.base.ready(ctx, c.env, c.quiet)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
+	var committed []measure.Session
+	for _, dir := range sortedKeys(c.bases) {
+		committed = c.bases[dir]
+	}
+	all := &measured{baseCommit: c.base.commit(), warnings: slices.Clone(c.base.warnings)}
+	r, err := c.judge(ctx, c.job.looks, &build, committed, all, func(base, _ []measure.Session) []measure.Session { return base })
+	if err != nil {
+		return nil, err
+	}
+	r.Baseline, _ = ofModel(c.bases, "", nil, r.Head.Environment.GPU)
+	return r, nil
+}
+
+// judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
+// and may be wrong in its share of the policy's error only. against chooses the side that the head is held against,
+// from the base and the head that were measured; like is finished sessions to cut them like.
+func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, like []measure.Session, all *measured,
+	against func(base, head []measure.Session) []measure.Session) (*gate.Report, error) {
+	var r *gate.Report
+	taken := 0
+	for i, share := range stats.Spend(c.policy.Alpha, looks) {
+		if i > 0 && !c.quiet {
+			fmt.Fprintf(c.Err, "nsgate: undecided after %d runs: measuring up to %d\n", taken, looks[i])
+		}
+		if err := c.flags.take(ctx, c.env, c.job, looks[i]-taken, base, c.quiet, all); err != nil {
+			return nil, err
+		}
+		taken = looks[i]
+		b, h, err := c.flags.cut(ctx, like, all)
+		if err != nil {
+			return nil, err
+		}
+		p := *c.policy
+		p.Alpha = share
+		r = gate.Evaluate(against(b, h), h, &p)
+		r.Warnings = append(r.Warnings, all.warnings...)
+		if len(looks) > 1 {
+			r.Alpha = gate.Number(c.policy.Alpha)
+			r.Warnings = append(r.Warnings, fmt.Sprintf("judged at look %d of at most %d, after %d of at most %d runs; "+
+				"the chance of a false alarm is shared out among the looks", i+1, len(looks), taken, looks[len(looks)-1]))
+		}
+		if !r.Undecided {
+			break
+		}
+	}
+	return r, nil
+}
+
+// printPlan is --dry-run.
+func (c *check) printPlan() error {
+	if c.screens || c.base == nil {
+		looks := c.job.looks
+		if c.base != nil {
+			looks = looks[:1]
+		}
+		if err := c.flags.printPlan(c.env, c.job, looks, nil); err != nil || c.base == nil {
+			return err
+		}
+		fmt.Fprintln(c.Out, "# unless that passes against the committed baseline:")
+	}
+	c.base.printPlan(c.env)
+	return c.flags.printPlan(c.env, c.job, c.job.looks, &c.base.build)
 }
 
 // choose picks the baseline to hold the head against, before it is measured: the one of this machine's GPU. Where

@@ -30,7 +30,7 @@ type measureFlags struct {
 	sampleFlags
 	workload string
 	baseline string
-	runs     int
+	runs     runPlan
 	timeout  time.Duration
 	from     string
 	keep     string
@@ -43,7 +43,7 @@ type measureFlags struct {
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&m.workload, "workload", "", "name of the workload, as in nsgate.toml and in the baseline")
 	fs.StringVar(&m.baseline, "baseline", defaultBaseline, "directory of the committed baselines")
-	fs.IntVar(&m.runs, "runs", 0, fmt.Sprintf("fresh processes to measure (default %d)", defaultRuns))
+	fs.Var(&m.runs, "runs", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", defaultRuns))
 	fs.DurationVar(&m.timeout, "timeout", 0, "time that one run may take, such as 90s (default none)")
 	fs.StringVar(&m.from, "from", "", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 	m.sampleFlags.bind(fs)
@@ -56,11 +56,13 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 
 // job is a workload that is about to be measured.
 type job struct {
-	name    string
-	command []string // with its launcher; nil with --from
-	dir     string
-	runs    int
-	timeout time.Duration
+	name     string
+	command  []string // with its launcher; nil with --from
+	launcher []string
+	dir      string
+	runs     int   // of the first look
+	looks    []int // the numbers of runs after which to judge
+	timeout  time.Duration
 }
 
 // resolve finds out what to measure: what follows "--", or a workload of the policy file. What the file says of the
@@ -80,7 +82,8 @@ func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, erro
 		}
 		name = p.Workloads[0].Name
 	}
-	j := &job{name: name, command: args.workload, runs: m.runs, timeout: m.timeout}
+	j := &job{name: name, command: args.workload, timeout: m.timeout}
+	runs := m.runs
 	if w, ok := p.Workload(name); ok {
 		if j.command == nil {
 			j.command, j.dir = w.Command, w.Dir
@@ -89,10 +92,11 @@ func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, erro
 			}
 		}
 		if j.command != nil {
+			j.launcher = w.Launcher
 			j.command = append(slices.Clone(w.Launcher), j.command...)
 		}
-		if j.runs == 0 {
-			j.runs = w.Runs
+		if runs == (runPlan{}) {
+			runs = runPlan{w.Runs, w.Runs}
 		}
 		if j.timeout == 0 {
 			j.timeout = w.Timeout
@@ -109,17 +113,15 @@ func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, erro
 	if j.name == "" {
 		j.name = "default"
 	}
-	if j.runs == 0 {
-		j.runs = defaultRuns
+	if runs == (runPlan{}) {
+		runs = runPlan{defaultRuns, defaultRuns}
 	}
-	if j.runs < 1 || j.runs > 1000 {
-		return nil, usageError("--runs: %d is not between 1 and 1000", j.runs)
-	}
+	j.runs, j.looks = runs.first, runs.looks()
 	if m.from != "" {
 		if args.workload != nil {
 			return nil, usageError("--from judges finished profiles: leave out the workload after --")
 		}
-		j.command = nil
+		j.command, j.looks = nil, j.looks[:1]
 		return j, nil
 	}
 	if j.command == nil {
@@ -128,83 +130,96 @@ func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, erro
 	return j, nil
 }
 
-// plan is the session that measures a job.
-func (m *measureFlags) plan(j *job) collect.Plan {
+// plan is the session that measures a job, beside a base build where there is one.
+func (m *measureFlags) plan(j *job, runs int, base *collect.Build) collect.Plan {
 	return collect.Plan{
-		Command: j.command, Dir: j.dir, Runs: j.runs, Timeout: j.timeout, Nsys: m.nsys,
+		Head: collect.Build{Command: j.command, Dir: j.dir}, Base: base, Runs: runs, Timeout: j.timeout, Nsys: m.nsys,
 		TraceArgs: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy, KeepProfiles: m.keep,
 	}
 }
 
-// printPlan is --dry-run.
-func (m *measureFlags) printPlan(e *env, j *job) error {
+// printPlan is --dry-run of one measurement.
+func (m *measureFlags) printPlan(e *env, j *job, looks []int, base *collect.Build) error {
 	if m.from != "" {
 		return usageError("--dry-run has nothing to show with --from")
 	}
-	for _, line := range m.plan(j).CommandLines() {
-		words := make([]string, len(line))
-		for i, w := range line {
-			words[i] = quote(w)
-		}
-		fmt.Fprintln(e.Out, strings.Join(words, " "))
+	plan := m.plan(j, looks[0], base)
+	for _, line := range plan.CommandLines() {
+		fmt.Fprintln(e.Out, quoteAll(line))
 	}
-	var workload []string
-	for _, w := range j.command {
-		workload = append(workload, quote(w))
+	if base == nil {
+		fmt.Fprintf(e.Out, "# the runner starts the workload %d times: %s\n", plan.Runs, quoteAll(j.command))
+	} else {
+		fmt.Fprintf(e.Out, "# the runner starts both builds %d times: %s\n", plan.Runs, strings.Join(plan.Order(), " "))
+		fmt.Fprintf(e.Out, "# base: %s\n# head: %s\n", quoteAll(base.Command), quoteAll(j.command))
 	}
-	fmt.Fprintf(e.Out, "# the runner starts the workload %d times: %s\n", j.runs, strings.Join(workload, " "))
+	for _, n := range looks[1:] {
+		fmt.Fprintf(e.Out, "# while a comparison is undecided: the same again, up to %d times in all\n", n)
+	}
 	return nil
 }
 
-// measure runs the job, or reads the profiles of --from, and cuts what it got like the base, if there is one.
-func (m *measureFlags) measure(ctx context.Context, e *env, j *job, base []measure.Session, quiet bool) ([]measure.Session, []string, error) {
-	in := &input{}
-	var warnings []string
-	var result *collect.Result
-	var err error
-	if m.from != "" {
-		in, err = m.load(ctx, m.from)
-	} else {
-		result, err = m.collect(ctx, e, j, quiet)
+func quoteAll(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(w)
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if result != nil {
-		warnings = result.Warnings
-		for _, run := range result.Traces {
-			in.traces = append(in.traces, run...)
-		}
-	}
-	if err := m.sessions(&input{sessions: base}, in); err != nil {
-		return nil, nil, err
-	}
-	for i := range in.sessions {
-		s := &in.sessions[i]
-		if s.Commit == "" {
-			s.Commit = commit(ctx)
-		}
-		if result == nil {
-			continue
-		}
-		s.ClockMHz = result.GPU.ClockMHz
-		if s.Driver == "" && len(result.GPU.GPUs) > 0 {
-			s.Driver = result.GPU.GPUs[0].Driver
-		}
-	}
-	return in.sessions, warnings, nil
+	return strings.Join(quoted, " ")
 }
 
-// collect runs the job with progress on standard error. The output of a workload that failed is shown there.
-func (m *measureFlags) collect(ctx context.Context, e *env, j *job, quiet bool) (*collect.Result, error) {
+// measured is what was measured so far.
+type measured struct {
+	base, head input // base is empty unless a base build is measured beside the head
+	baseCommit string
+	warnings   []string
+}
+
+// take runs the job a number of times, beside the base build where there is one, or reads the profiles of --from, and
+// adds what it got.
+func (m *measureFlags) take(ctx context.Context, e *env, j *job, runs int, base *collect.Build, quiet bool, to *measured) error {
+	if m.from != "" {
+		in, err := m.load(ctx, m.from)
+		if err == nil {
+			to.head = *in
+		}
+		return err
+	}
 	show := newProgress(e, quiet)
-	result, err := collect.Collect(ctx, m.plan(j), show.event)
+	result, err := collect.Collect(ctx, m.plan(j, runs, base), show.event)
 	show.done()
 	var failed *collect.WorkloadError
 	if errors.As(err, &failed) {
 		e.showOutput(fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), failed.Run.Output)
 	}
-	return result, err
+	if err != nil {
+		return err
+	}
+	b, h := result.Split()
+	to.base.traces = append(to.base.traces, b...)
+	to.head.traces = append(to.head.traces, h...)
+	for _, w := range result.Warnings {
+		if !slices.Contains(to.warnings, w) {
+			to.warnings = append(to.warnings, w)
+		}
+	}
+	return nil
+}
+
+// cut makes sessions of what was measured, all of it cut alike and like the finished sessions, if there are some.
+func (m *measureFlags) cut(ctx context.Context, like []measure.Session, from *measured) (base, head []measure.Session, err error) {
+	b, h := from.base, from.head
+	if err := m.sessions(&input{sessions: like}, &b, &h); err != nil {
+		return nil, nil, err
+	}
+	for i := range b.sessions {
+		b.sessions[i].Commit = from.baseCommit
+	}
+	for i := range h.sessions {
+		if s := &h.sessions[i]; s.Commit == "" {
+			s.Commit = commit(ctx)
+		}
+	}
+	return b.sessions, h.sessions, nil
 }
 
 // commit is the commit that is checked out, "" where git does not say.

@@ -51,8 +51,11 @@ Examples:
 				if err != nil {
 					return err
 				}
+				if len(j.looks) > 1 {
+					return usageError("--runs: a baseline has a fixed number of runs, not %s", m.runs.String())
+				}
 				if m.dryRun {
-					return m.printPlan(e, j)
+					return m.printPlan(e, j, j.looks, nil)
 				}
 				bases, err := m.baselines(j.name)
 				if err != nil {
@@ -64,11 +67,15 @@ Examples:
 						like = bases[dir]
 					}
 				}
-				head, warnings, err := m.measure(ctx, e, j, like, quiet)
+				var all measured
+				if err := m.take(ctx, e, j, j.runs, nil, quiet, &all); err != nil {
+					return noVerdict(e, err)
+				}
+				_, head, err := m.cut(ctx, like, &all)
 				if err != nil {
 					return noVerdict(e, err)
 				}
-				for _, w := range warnings {
+				for _, w := range all.warnings {
 					fmt.Fprintln(e.Err, "nsgate: warning:", report.Clean(w))
 				}
 				for i := range head {

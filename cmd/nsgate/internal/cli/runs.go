@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// runPlan is how many fresh processes of a build to measure: a number, or LO..HI to begin with LO and to go on, up to
+// HI, while a comparison is undecided. Zero where nothing was said. It is the value of --runs.
+type runPlan struct{ first, most int }
+
+// maxRuns bounds what is taken for a meant number of runs.
+const maxRuns = 1000
+
+// Set reads "5" or "5..12".
+func (p *runPlan) Set(s string) error {
+	lo, hi, ranged := strings.Cut(s, "..")
+	if !ranged {
+		hi = lo
+	}
+	first, err := strconv.Atoi(lo)
+	most, err2 := strconv.Atoi(hi)
+	switch {
+	case err != nil || err2 != nil:
+		return fmt.Errorf("%q is neither a number of runs nor a range such as 5..12", s)
+	case first < 1 || most > maxRuns:
+		return fmt.Errorf("%s is not between 1 and %d", s, maxRuns)
+	case most < first:
+		return fmt.Errorf("%s ends before it begins", s)
+	case ranged && first < 2:
+		return errors.New("a range begins with at least 2 runs: one has no spread to judge by")
+	}
+	*p = runPlan{first, most}
+	return nil
+}
+
+func (p *runPlan) String() string {
+	switch {
+	case p.first == 0:
+		return ""
+	case p.first == p.most:
+		return strconv.Itoa(p.first)
+	}
+	return fmt.Sprintf("%d..%d", p.first, p.most)
+}
+
+// Type is how the help names the value.
+func (p *runPlan) Type() string { return "N" }
+
+// looks are the numbers of runs after which the measurement is judged: the first, one half-way, and the last.
+func (p runPlan) looks() []int {
+	return slices.Compact([]int{p.first, (p.first + p.most) / 2, p.most})
+}

@@ -1,0 +1,257 @@
+package collect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Revision is a commit of the git repository that holds the current directory.
+type Revision struct {
+	Ref    string // as the user named it
+	Commit string // its full id
+	top    string // root of the user's checkout, without symbolic links
+	common string // the repository's directory, which all its worktrees share
+}
+
+// FindRevision looks a ref up in the repository of the current directory. It fetches nothing. The errors are the user's
+// to correct: no repository, no such commit, or a ref that git would take for an option.
+func FindRevision(ctx context.Context, ref string) (*Revision, error) {
+	if ref == "" || strings.HasPrefix(ref, "-") {
+		return nil, fmt.Errorf("%q is not a git revision", ref)
+	}
+	r := &Revision{Ref: ref}
+	var err error
+	if r.top, err = git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
+		return nil, fmt.Errorf("a base revision needs a git checkout around the current directory: %w", err)
+	}
+	if r.common, err = git(ctx, r.top, "rev-parse", "--git-common-dir"); err != nil {
+		return nil, err
+	}
+	if !filepath.IsAbs(r.common) {
+		r.common = filepath.Join(r.top, r.common)
+	}
+	if r.Commit, err = git(ctx, r.top, "rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("this repository has no commit %q; fetch it first (a CI checkout is often shallow: "+
+			"fetch-depth: 0 of actions/checkout, GIT_DEPTH: 0 of GitLab)", ref)
+	}
+	return r, nil
+}
+
+// Holds reports whether an absolute path, or the one after the = of an option, leads into the user's checkout, so that
+// it means the same file for every build.
+func (r *Revision) Holds(word string) bool {
+	_, value, _ := strings.Cut(word, "=")
+	return slices.ContainsFunc([]string{word, value}, func(path string) bool {
+		if !filepath.IsAbs(path) {
+			return false
+		}
+		_, err := r.relative(path)
+		return err == nil
+	})
+}
+
+// relative is where in the checkout a path lies; it is an error for one that does not.
+func (r *Revision) relative(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	rel, err := filepath.Rel(r.top, path)
+	if err == nil && !filepath.IsLocal(rel) {
+		err = fmt.Errorf("%s lies outside the git checkout", path)
+	}
+	return rel, err
+}
+
+// Worktree is a revision that is checked out in a private temporary directory. The user's own checkout and index are
+// not touched.
+type Worktree struct {
+	*Revision
+	private string // the private directory, without symbolic links
+}
+
+// CommandLine is the command line that Checkout executes. XXXXXX stands for what makes the directory unique.
+func (r *Revision) CommandLine() []string {
+	w := Worktree{r, filepath.Join(os.TempDir(), "nsgate-XXXXXX")}
+	return append([]string{"git"}, w.addArgs()...)
+}
+
+func (w *Worktree) root() string { return filepath.Join(w.private, "nsgate-base") }
+
+// addArgs leave the user's hooks and file system monitor alone: they are for the user's checkout.
+func (w *Worktree) addArgs() []string {
+	return []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "worktree.useRelativePaths=false",
+		"worktree", "add", "--quiet", "--detach", w.root(), w.Commit}
+}
+
+// Checkout makes a worktree of the revision, with its submodules where it has some; the caller closes it. What git
+// cannot do is a *measure.Refusal, a cancelled ctx is its cause.
+func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
+	if !supported {
+		return nil, errUnsupported
+	}
+	private, err := os.MkdirTemp("", "nsgate-") // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("the base's worktree: %w; set TMPDIR to a directory that can be written", err)
+	}
+	w := &Worktree{r, private}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	if w.private, err = filepath.EvalSymlinks(private); err != nil {
+		return nil, fmt.Errorf("the base's worktree: %w", err)
+	}
+	if _, err := git(ctx, r.top, w.addArgs()...); err != nil {
+		return nil, w.refuse(ctx, "cannot be checked out", err)
+	}
+	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
+		// Without --init, which would write to the configuration that the user's checkout shares.
+		_, err := git(ctx, w.root(), "-c", "core.hooksPath="+os.DevNull, "-c", "submodule.active=.",
+			"submodule", "--quiet", "update", "--recursive")
+		if err != nil {
+			return nil, w.refuse(ctx, "cannot be checked out with its submodules", err)
+		}
+	}
+	return w, nil
+}
+
+func (w *Worktree) refuse(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return measure.Refuse(fmt.Sprintf("the base %s %s: %s", w.Ref, what, clean(err.Error(), w.private)),
+		"see whether git worktree add works by hand, or build the base elsewhere and name it with --base-cmd")
+}
+
+// Counterpart is the directory of the worktree that corresponds to one of the user's checkout ("" is the current one).
+func (w *Worktree) Counterpart(dir string) (string, error) {
+	rel, err := w.relative(dir)
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(w.root(), rel)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", measure.Refuse(fmt.Sprintf("the base %s has no directory %s", w.Ref, rel),
+			"choose a base that has it, or build the base elsewhere and name it with --base-cmd")
+	}
+	return dir, nil
+}
+
+// BuildError is a build command that failed. It wraps a *measure.Refusal and carries what the command printed, which
+// is untrusted.
+type BuildError struct {
+	Output  string
+	refusal error
+}
+
+func (e *BuildError) Error() string { return e.refusal.Error() }
+
+// Unwrap returns the *measure.Refusal.
+func (e *BuildError) Unwrap() error { return e.refusal }
+
+// Build runs a shell command in the counterpart of the current directory and leaves none of its processes behind. A
+// command that fails is a *[BuildError], a cancelled ctx is its cause.
+func (w *Worktree) Build(ctx context.Context, command string) error {
+	dir, err := w.Counterpart("")
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Dir = dir
+	var out excerpt
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := finish(cmd); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return &BuildError{Output: out.String(), refusal: measure.Refuse(
+			fmt.Sprintf("the build of the base %s failed: %v", w.Ref, err), "make --build work in a fresh clone of "+w.Ref)}
+	}
+	return nil
+}
+
+// Close removes the worktree and what the repository knows of it.
+func (w *Worktree) Close() error {
+	err := os.RemoveAll(w.private)
+	if err != nil { // some builds leave directories behind that cannot be written
+		filepath.WalkDir(w.private, func(path string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				os.Chmod(path, 0o700)
+			}
+			return nil
+		})
+		err = os.RemoveAll(w.private)
+	}
+	// git worktree remove wants a whole worktree, which one that was interrupted is not, and git worktree prune would
+	// take others along.
+	all := filepath.Join(w.common, "worktrees")
+	entries, _ := os.ReadDir(all)
+	for _, e := range entries {
+		link, _ := os.ReadFile(filepath.Join(all, e.Name(), "gitdir"))
+		if strings.HasPrefix(string(link), w.private+string(filepath.Separator)) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(all, e.Name())))
+		}
+	}
+	os.Remove(all) // where it is empty, as git does
+	return err
+}
+
+// git runs git in a directory ("" for the current one) and returns what it printed. The error is the last line of what
+// it complained of.
+func git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	var out, complaint excerpt
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := finish(cmd); err != nil {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		if said := lastLine(measure.NormalizeControl(complaint.String())); said != "" {
+			err = errors.New(said)
+		}
+		return "", fmt.Errorf("git: %w", err)
+	}
+	return strings.TrimRight(out.String(), "\n"), nil
+}
+
+// finish runs a command to its end, without the variables by which a git hook ties git to the user's index, and ends
+// what it leaves behind. Its context ends it politely, since git then takes back what it has begun.
+func finish(cmd *exec.Cmd) error {
+	runtime.LockOSThread() // the command dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	before, restore := adopt()
+	defer restore()
+	defer end(before)
+	cmd.Env = os.Environ()
+	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR",
+		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"} {
+		cmd.Env = setenv(cmd.Env, name, nil)
+	}
+	cmd.Env = setenv(cmd.Env, "GIT_TERMINAL_PROMPT", new("0"))
+	isolate(cmd)
+	cmd.Cancel = func() error { terminateGroup(cmd); return nil }
+	cmd.WaitDelay = terminateGrace
+	if err := cmd.Run(); !errors.Is(err, exec.ErrWaitDelay) {
+		return err
+	}
+	return nil // it succeeded, and something that it left behind holds its output open
+}

@@ -1,0 +1,261 @@
+//go:build linux
+
+package collect
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// repository makes a git repository with two commits, in which the file "version" says "base" and "head", and makes
+// its directory sub the current one. When the test ends nothing may be left in the temporary directory, and the
+// repository must be as it was.
+func repository(t *testing.T) (dir string) {
+	t.Helper()
+	session(t, 1, "true")
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+		"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
+	} {
+		t.Setenv(name, value)
+	}
+	dir = t.TempDir()
+	shell(t, dir, `git init -q -b main . && mkdir sub && echo base >sub/version && git add . && git commit -q -m base
+		echo head >sub/version && git commit -q -a -m head
+		echo mine >sub/version && echo staged >staged && git add staged
+		printf '#!/bin/sh\necho hook >>'"$PWD"'/hooked\n' >.git/hooks/post-checkout && chmod +x .git/hooks/post-checkout`)
+	t.Chdir(filepath.Join(dir, "sub"))
+	const state = `git status --porcelain; git worktree list; cat .git/config; ls .git; git hash-object .git/index`
+	before := shell(t, dir, state)
+	t.Cleanup(func() {
+		// The context of the test is done by now.
+		if after := shell(t, dir, state); after != before {
+			t.Errorf("the repository was changed:\n%s\nit was:\n%s", after, before)
+		}
+	})
+	return dir
+}
+
+func shell(t *testing.T, dir, command string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", command)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	return string(out)
+}
+
+func TestCheckout(t *testing.T) {
+	dir := repository(t)
+	// As in a git hook.
+	t.Setenv("GIT_DIR", filepath.Join(dir, ".git"))
+	t.Setenv("GIT_INDEX_FILE", filepath.Join(dir, ".git", "index"))
+	r, err := FindRevision(t.Context(), "main~1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.Checkout(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if info, err := os.Stat(w.private); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the private directory has mode %v, want 0700 (%v)", info.Mode(), err)
+	}
+	err = w.Build(t.Context(), `cat version >built; git add built; mkdir locked; touch locked/x; chmod 500 locked`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []string{"", ".", filepath.Join(dir, "sub")} {
+		at, err := w.Counterpart(where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(at, "built")); string(text) != "base\n" {
+			t.Errorf("counterpart of %q: built from %q, want the base (%v)", where, text, err)
+		}
+	}
+	if _, err := w.Counterpart(t.TempDir()); err == nil {
+		t.Error("a directory outside the checkout has a counterpart")
+	}
+	os.Mkdir(filepath.Join(dir, "new"), 0o755)
+	var refusal *measure.Refusal
+	if _, err := w.Counterpart(filepath.Join(dir, "new")); !errors.As(err, &refusal) {
+		t.Errorf("a directory that the base does not have: %v is no refusal", err)
+	}
+	os.Remove(filepath.Join(dir, "new"))
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "hooked")); err == nil {
+		t.Error("the user's hook ran")
+	}
+}
+
+func TestCheckoutBesideOthers(t *testing.T) {
+	dir := repository(t)
+	other := filepath.Join(t.TempDir(), "other")
+	shell(t, dir, "git -c core.hooksPath=/dev/null worktree add -q "+other+" main~1 2>&1; rm -r "+other)
+	r, err := FindRevision(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.Checkout(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if list := shell(t, dir, "git worktree list"); !strings.Contains(list, other) {
+		t.Errorf("a worktree of somebody else's was pruned: %s", list)
+	}
+	shell(t, dir, "git worktree prune")
+}
+
+func TestCheckoutSubmodules(t *testing.T) {
+	dir := repository(t)
+	t.Setenv("GIT_CONFIG_COUNT", "1")
+	t.Setenv("GIT_CONFIG_KEY_0", "protocol.file.allow")
+	t.Setenv("GIT_CONFIG_VALUE_0", "always")
+	outer := filepath.Join(t.TempDir(), "outer")
+	shell(t, t.TempDir(), "git init -q -b main "+outer+" && cd "+outer+" && git submodule --quiet add "+dir+" lib && git commit -q -m x"+
+		" && git clone -q "+outer+" ../clone")
+	clone := filepath.Join(filepath.Dir(outer), "clone")
+	t.Chdir(clone)
+	config := shell(t, clone, "cat .git/config; ls .git")
+	r, err := FindRevision(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.Checkout(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Build(t.Context(), "grep head lib/sub/version"); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if now := shell(t, clone, "cat .git/config; ls .git"); now != config {
+		t.Errorf("the repository was changed:\n%s\nit was:\n%s", now, config)
+	}
+}
+
+func TestBuildFails(t *testing.T) {
+	repository(t)
+	r, err := FindRevision(t.Context(), "main~1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.Checkout(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	err = w.Build(t.Context(), "echo no rule for that; exit 2")
+	var failure *BuildError
+	var refusal *measure.Refusal
+	if !errors.As(err, &failure) || failure.Output != "no rule for that\n" || !errors.As(err, &refusal) {
+		t.Fatalf("%v (%+v)", err, failure)
+	}
+	if want := "the build of the base main~1 failed: exit status 2"; refusal.Reason != want || refusal.Next == "" {
+		t.Errorf("reason %q, want %q; next %q", refusal.Reason, want, refusal.Next)
+	}
+	// A daemon that holds the output open is ended and is no failure.
+	if err := w.Build(t.Context(), "setsid sleep 60 & exit 0"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBuildCancelled(t *testing.T) {
+	repository(t)
+	stopped := errors.New("stopped")
+	for name, command := range map[string]string{
+		"polite":   "touch built; sleep 60 & sleep 60",
+		"stubborn": "trap '' TERM INT; touch built; setsid sleep 60; sleep 60; :",
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			r, err := FindRevision(ctx, "main~1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := r.Checkout(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			go func() {
+				for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+					if _, err := os.Stat(filepath.Join(w.root(), "sub", "built")); err == nil {
+						break
+					}
+				}
+				cancel(stopped)
+			}()
+			if err := w.Build(ctx, command); !errors.Is(err, stopped) {
+				t.Errorf("error %v, want the cause of the cancellation", err)
+			}
+		})
+	}
+	// Nothing is begun either.
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r, err := FindRevision(ctx, "main~1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel(stopped)
+	if _, err := r.Checkout(ctx); !errors.Is(err, stopped) {
+		t.Errorf("checkout: error %v, want the cause of the cancellation", err)
+	}
+}
+
+func TestFindRevisionRefuses(t *testing.T) {
+	repository(t)
+	for _, ref := range []string{"", "-", "--all", "-h", "nowhere", "main:sub", "main\n"} {
+		if r, err := FindRevision(t.Context(), ref); err == nil {
+			t.Errorf("%q is %+v", ref, r)
+		}
+	}
+	t.Chdir(t.TempDir())
+	if _, err := FindRevision(t.Context(), "HEAD"); err == nil || !strings.Contains(err.Error(), "git checkout") {
+		t.Errorf("outside a repository: %v", err)
+	}
+}
+
+func TestHolds(t *testing.T) {
+	dir := repository(t)
+	link := filepath.Join(t.TempDir(), "link")
+	python := filepath.Join(dir, "python")
+	for name, target := range map[string]string{link: dir, python: "/bin/sh"} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Remove(python)
+	r, err := FindRevision(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := []string{dir, dir + "/sub/version", "--config=" + dir + "/sub", link + "/sub", dir + "/not/yet/built"}
+	other := []string{"version", "../sub/version", dir + "-other", "/bin/sh", "--x=/bin/sh", "", "=", python, filepath.Dir(dir)}
+	for _, word := range slices.Concat(held, other) {
+		if got, want := r.Holds(word), slices.Contains(held, word); got != want {
+			t.Errorf("Holds(%q) = %v", word, got)
+		}
+	}
+}
