@@ -75,7 +75,7 @@ func Warned(r *gate.Report) []gate.Finding {
 
 // Open is described at [Failing].
 func Open(r *gate.Report) []gate.Finding {
-	return pick(r, func(f gate.Finding) bool { return f.Undecided() })
+	return pick(r, func(f gate.Finding) bool { return f.Undecided })
 }
 
 func pick(r *gate.Report, keep func(gate.Finding) bool) []gate.Finding {

@@ -44,7 +44,7 @@ func hostile(s string) *gate.Report {
 	for i, o := range []gate.Outcome{
 		gate.Regressed, gate.Improved, gate.Unchanged, gate.Inconclusive, gate.Added, gate.Removed, gate.Regressed,
 	} {
-		f.Outcome, f.Gates = o, i < 6
+		f.Outcome, f.Gates, f.Undecided = o, i < 6, o == gate.Inconclusive
 		r.Findings = append(r.Findings, f)
 		f.Grid += "x" // the last is a subject of its own
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,33 +32,17 @@ func Markdown(w io.Writer, r *gate.Report, o Options) error {
 
 func markdown(r *gate.Report, limit int) string {
 	word, reason := verdict(r)
-	icon := map[string]string{"PASS": "✅", "FAIL": "❌"}[word]
-	head := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n", cmp.Or(icon, "⚠️"), strings.ToLower(word), prose(reason))
+	head := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n", icon(word), strings.ToLower(word), prose(reason))
 
-	failing, warned, open := Failing(r), Warned(r), Open(r)
-	top := append(append(failing, warned...), open...)
-	tables := []*table{{title: "", findings: top, most: maxRows}}
-	for _, t := range []struct {
-		title    string
-		outcomes []gate.Outcome
-	}{
-		{"Improved", []gate.Outcome{gate.Improved}},
-		{"Added and removed", []gate.Outcome{gate.Added, gate.Removed}},
-		{"Slower and ignored by the policy", []gate.Outcome{gate.Regressed}},
-		{"Undecided that cannot fail the gate", []gate.Outcome{gate.Inconclusive}},
-		{"Unchanged", []gate.Outcome{gate.Unchanged}},
-	} {
-		rest := pick(r, func(f gate.Finding) bool {
-			for _, o := range t.outcomes {
-				if f.Outcome == o {
-					shown := f.Undecided() || o == gate.Regressed && (f.Gates || f.Severity != "ignore")
-					return !shown
-				}
-			}
-			return false
-		})
-		tables = append(tables, &table{title: t.title, findings: rest, most: len(rest)})
+	var tables []*table
+	for i, s := range sections(r) {
+		t := &table{title: s.title, findings: s.findings, most: len(s.findings)}
+		if i == 0 {
+			t.title, t.most = "", maxRows
+		}
+		tables = append(tables, t)
 	}
+	top := tables[0].findings
 
 	notes, tail := notes(top, r.Warnings, limit/3), footer(r)
 	room := limit - len(head) - len(notes) - len(tail)
@@ -77,6 +62,38 @@ func markdown(r *gate.Report, limit int) string {
 	}
 	b.WriteString(tail)
 	return b.String()
+}
+
+// icon marks a verdict's word.
+func icon(word string) string {
+	return cmp.Or(map[string]string{"PASS": "✅", "FAIL": "❌"}[word], "⚠️")
+}
+
+// section is a part of a report's findings.
+type section struct {
+	title    string
+	findings []gate.Finding
+}
+
+// sections splits the findings: first those that a reader has to look at, then the rest by what came of them.
+func sections(r *gate.Report) []section {
+	out := []section{{"Look at", append(append(Failing(r), Warned(r)...), Open(r)...)}}
+	for _, s := range []struct {
+		title    string
+		outcomes []gate.Outcome
+	}{
+		{"Improved", []gate.Outcome{gate.Improved}},
+		{"Added and removed", []gate.Outcome{gate.Added, gate.Removed}},
+		{"Slower and ignored by the policy", []gate.Outcome{gate.Regressed}},
+		{"Undecided that cannot fail the gate", []gate.Outcome{gate.Inconclusive}},
+		{"Unchanged", []gate.Outcome{gate.Unchanged}},
+	} {
+		out = append(out, section{s.title, pick(r, func(f gate.Finding) bool {
+			shown := f.Undecided || f.Outcome == gate.Regressed && (f.Gates || f.Severity != "ignore")
+			return !shown && slices.Contains(s.outcomes, f.Outcome)
+		})})
+	}
+	return out
 }
 
 // table is a list of findings that may have to be cut.
@@ -130,25 +147,29 @@ func (t *table) write(b *strings.Builder) {
 	}
 }
 
-// row is one finding as a line of the table.
-func row(f gate.Finding) string {
-	result := string(f.Outcome)
+// result is a finding's outcome, with a mark where it matters.
+func result(f gate.Finding) string {
 	switch {
 	case f.Outcome == gate.Regressed && f.Gates:
-		result = "❌ regressed"
+		return "❌ regressed"
 	case f.Outcome == gate.Regressed:
-		result = "⚠️ slower"
+		return "⚠️ slower"
 	case f.Outcome == gate.Inconclusive:
-		result = "⚠️ undecided"
+		return "⚠️ undecided"
 	case f.Outcome == gate.Improved:
-		result = "✅ improved"
+		return "✅ improved"
 	}
+	return string(f.Outcome)
+}
+
+// row is one finding as a line of the table.
+func row(f gate.Finding) string {
 	name := code(Elide(subject(f), 80))
 	if g := geometry(f); g != "" {
 		name += "<br><sub>" + prose(Elide(g, 60)) + "</sub>"
 	}
 	cells := []string{
-		result, name, prose(Elide(Metric(f), 30)), number(values(f)), "", number(interval(f.Change, f.Low, f.High)), "", "",
+		result(f), name, prose(Elide(Metric(f), 30)), number(values(f)), "", number(interval(f.Change, f.Low, f.High)), "", "",
 		number(spark(f.BaseRuns, f.HeadRuns, f.Limit)),
 	}
 	if f.Change.Known() {

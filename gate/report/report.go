@@ -21,13 +21,21 @@ type Options struct {
 	Verbose  bool // text: every finding, and full names
 	Quiet    bool // text: the verdict only
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 900 KiB
+	// Locate says where in the repository a finding is written down: the kernel's definition or the baseline's row.
+	// JUnit and code quality point there. Without it they point at the report's baseline.
+	Locate func(gate.Finding) (file string, line int, ok bool)
 }
 
 // renderers holds every format by its name on the command line.
 var renderers = map[string]func(io.Writer, *gate.Report, Options) error{
-	"json":     JSON,
-	"markdown": Markdown,
-	"text":     Text,
+	"codequality": CodeQuality,
+	"dotenv":      Dotenv,
+	"html":        HTML,
+	"json":        JSON,
+	"junit":       JUnit,
+	"markdown":    Markdown,
+	"openmetrics": OpenMetrics,
+	"text":        Text,
 }
 
 // Formats lists the names that [Render] knows, sorted.

@@ -50,6 +50,11 @@ func TestGolden(t *testing.T) {
 		{"wide.txt", "text", Options{Width: 160, Verbose: true}},
 		{"color.txt", "text", Options{Width: 80, Color: true}},
 		{"quiet.txt", "text", Options{Width: 80, Quiet: true}},
+		{"junit.xml", "junit", Options{}},
+		{"codequality", "codequality", Options{}},
+		{"metrics.txt", "openmetrics", Options{}},
+		{"env", "dotenv", Options{}},
+		{"html", "html", Options{}},
 	}
 	for name, r := range reports(t) {
 		for _, form := range forms {
@@ -82,7 +87,7 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestRenderUnknownFormat(t *testing.T) {
 	err := Render("xml", io.Discard, new(gate.Report), Options{})
-	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, markdown, text") {
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, junit, markdown, openmetrics, text") {
 		t.Errorf("got %v", err)
 	}
 }

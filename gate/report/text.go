@@ -224,7 +224,7 @@ func (p *page) rest(r *gate.Report, verbose, hidden bool) {
 		switch {
 		case f.Outcome == gate.Unchanged:
 			unchanged++
-		case f.Outcome == gate.Inconclusive && !f.Undecided():
+		case f.Outcome == gate.Inconclusive && !f.Undecided:
 			open++
 		case f.Outcome == gate.Regressed && !f.Gates && f.Severity == "ignore":
 			ignored++
@@ -341,7 +341,7 @@ func outcomeStyle(f gate.Finding) style {
 	switch {
 	case f.Outcome == gate.Regressed && f.Gates:
 		return red
-	case f.Outcome == gate.Regressed, f.Undecided():
+	case f.Outcome == gate.Regressed, f.Undecided:
 		return yellow
 	case f.Outcome == gate.Improved:
 		return green

@@ -3,6 +3,7 @@
 package github
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,6 @@ import (
 	"github.com/sethvargo/go-githubactions"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/report"
 )
 
@@ -33,11 +33,16 @@ type Options struct {
 	Writer io.Writer
 	// Getenv finds GITHUB_OUTPUT and GITHUB_STEP_SUMMARY; what is not set is not written.
 	Getenv func(string) string
-	// Root is the repository, searched for the definitions of kernels; nil to leave that out.
-	Root fs.FS
-	// BaselineFile finds the row of a finding in the committed baseline, for findings whose kernel is not found; nil
-	// where there is none.
-	BaselineFile func(gate.Finding) (file string, line int, ok bool)
+	// Locate finds where in the repository a finding is written down, for its annotation; nil where that is unknown.
+	Locate func(gate.Finding) (file string, line int, ok bool)
+	// Notices are annotations that say something without warning.
+	Notices []Notice
+}
+
+// Notice is something that a reviewer should know. File is relative to the repository, "" for none.
+type Notice struct {
+	Title, Message, File string
+	Line                 int
 }
 
 // Publish annotates what failed and what is open, worst first; sets the outputs verdict, exit-code, regressed,
@@ -58,6 +63,9 @@ func Publish(r *gate.Report, summary string, exitCode int, o Options) error {
 		errs = append(errs, guard("annotations", func() {
 			for _, a := range annotations(r, o) {
 				a.issue(action)
+			}
+			for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
+				annotation{notice, inert(report.Clean(n.Title)), message([]string{n.Message}), n.File, n.Line}.issue(action)
 			}
 		}))
 	}
@@ -106,9 +114,37 @@ func verdict(v gate.Verdict) string {
 	return string(gate.NoVerdict)
 }
 
-// annotation is one error or warning beside the code.
+// PublishError annotates why a gate was not even tried, wrong usage or a file that cannot be read, and sets the output
+// exit-code. file and line are where the mistake is, "" where that is unknown.
+func PublishError(text, file string, line, exitCode int, o Options) error {
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	action := githubactions.New(githubactions.WithGetenv(getenv), githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
+	errs := []error{guard("annotations", func() {
+		annotation{failure, "nsgate", message([]string{text}), file, line}.issue(action)
+	})}
+	if getenv("GITHUB_OUTPUT") != "" {
+		errs = append(errs, guard("outputs", func() {
+			action.SetOutput("exit-code", strconv.Itoa(exitCode))
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// level is the kind of an annotation.
+type level int
+
+const (
+	failure level = iota
+	warning
+	notice
+)
+
+// annotation is one remark beside the code.
 type annotation struct {
-	isError        bool
+	level          level
 	title, message string
 	file           string // relative to the repository, "" for none
 	line           int
@@ -121,10 +157,13 @@ func (a annotation) issue(action *githubactions.Action) {
 		fields["line"] = strconv.Itoa(max(a.line, 1))
 	}
 	action = action.WithFieldsMap(fields)
-	if a.isError {
+	switch a.level {
+	case failure:
 		action.Errorf("%s", a.message)
-	} else {
+	case warning:
 		action.Warningf("%s", a.message)
+	case notice:
+		action.Noticef("%s", a.message)
 	}
 }
 
@@ -134,7 +173,7 @@ func annotations(r *gate.Report, o Options) []annotation {
 	var out []annotation
 	if verdict(r.Verdict) == string(gate.NoVerdict) {
 		lines := append([]string{r.Reason}, r.Next...)
-		out = append(out, annotation{isError: true, title: "nsgate: no verdict", message: message(lines)})
+		out = append(out, annotation{title: "nsgate: no verdict", message: message(lines)})
 	}
 	failing := report.Group(report.Failing(r))
 	groups := append(failing, report.Group(append(report.Warned(r), report.Open(r)...))...)
@@ -142,39 +181,30 @@ func annotations(r *gate.Report, o Options) []annotation {
 	if room := maxAnnotations - len(out); len(groups) > room {
 		shown = groups[:room-1]
 	}
-	var kernels definitions
-	if o.Root != nil && anyKernel(shown) {
-		kernels = find(o.Root)
+	of := func(failed bool) level {
+		if failed {
+			return failure
+		}
+		return warning
 	}
 	for i, g := range shown {
-		a := annotation{isError: i < len(failing), title: inert(report.Title(g[0])), message: describe(g)}
-		file, line, ok := kernels.locate(g[0])
-		if !ok && o.BaselineFile != nil {
-			file, line, ok = o.BaselineFile(g[0])
-		}
-		if ok {
-			a.file, a.line = file, line
+		a := annotation{level: of(i < len(failing)), title: inert(report.Title(g[0])), message: describe(g)}
+		if o.Locate != nil {
+			if file, line, ok := o.Locate(g[0]); ok {
+				a.file, a.line = file, line
+			}
 		}
 		out = append(out, a)
 	}
 	if more := len(groups) - len(shown); more > 0 {
 		failed := max(len(failing)-len(shown), 0)
 		out = append(out, annotation{
-			isError: failed > 0,
+			level:   of(failed > 0),
 			title:   fmt.Sprintf("nsgate: %d more", more),
 			message: fmt.Sprintf("%d more regressed and %d more with a warning; see the job summary", failed, more-failed),
 		})
 	}
 	return out
-}
-
-func anyKernel(groups [][]gate.Finding) bool {
-	for _, g := range groups {
-		if g[0].Scope == measure.ScopeKernel {
-			return true
-		}
-	}
-	return false
 }
 
 // describe puts the findings on one subject into a message.

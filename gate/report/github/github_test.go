@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate"
@@ -44,13 +43,15 @@ func TestAnnotations(t *testing.T) {
 	ignored := regression("ignored")
 	ignored.Gates, ignored.Severity = false, "ignore"
 	open := regression("open")
-	open.Outcome = gate.Inconclusive
+	open.Outcome, open.Undecided = gate.Inconclusive, true
 	unchanged := regression("same")
 	unchanged.Outcome = gate.Unchanged
 
 	o := Options{
-		Root: fstest.MapFS{"src/k.cu": {Data: []byte("\n__global__ void saxpy(int n) {}\n")}},
-		BaselineFile: func(f gate.Finding) (string, int, bool) {
+		Locate: func(f gate.Finding) (string, int, bool) {
+			if f.Kernel == "saxpy" {
+				return "src/k.cu", 2, true
+			}
 			return "perf/a,b:c.csv", 7, f.Kernel == "gone"
 		},
 	}
@@ -190,6 +191,33 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+func TestPublishError(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{"GITHUB_OUTPUT": filepath.Join(dir, "output")}
+	var b bytes.Buffer
+	err := PublishError("nsgate.toml:3: unknown key\n::error::x", "nsgate.toml", 3, 2, Options{Writer: &b, Getenv: func(k string) string { return env[k] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), "::error file=nsgate.toml,line=3,title=nsgate::nsgate.toml:3: unknown key ::error::x\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := read(t, env["GITHUB_OUTPUT"]); !strings.HasPrefix(got, "exit-code<<") || !strings.Contains(got, "\n2\n") {
+		t.Errorf("outputs %q", got)
+	}
+}
+
+func TestNotices(t *testing.T) {
+	o := Options{}
+	for i := range 12 {
+		o.Notices = append(o.Notices, Notice{Title: "nsgate", Message: fmt.Sprintf("edits %d rows\n::x", i), File: "a.csv", Line: 1})
+	}
+	got := annotate(t, &gate.Report{Verdict: gate.Pass}, o)
+	if len(got) != maxAnnotations || got[0] != "::notice file=a.csv,line=1,title=nsgate::edits 0 rows ::x" {
+		t.Errorf("%q", got)
+	}
 }
 
 type broken struct{}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -17,14 +18,18 @@ const (
 	maxHead     = 4096    // bytes from __global__ to the end of the parameters
 )
 
-// Locate finds the definition of a finding's kernel in a repository: a __global__ function of C++ or a function under
-// a Triton or Numba decorator, whose name is the kernel's short name. It answers only where exactly one is found; a
-// definition counts before declarations. file is relative to root.
-func Locate(root fs.FS, f gate.Finding) (file string, line int, ok bool) {
-	if root == nil || f.Scope != measure.ScopeKernel {
-		return "", 0, false
+// Definitions finds the definition of a finding's kernel in a repository: a __global__ function of C++ or a function
+// under a Triton or Numba decorator, whose name is the kernel's short name. It answers only where exactly one is found;
+// a definition counts before declarations. file is relative to root. The repository is searched once, for the first
+// kernel that is asked for.
+func Definitions(root fs.FS) func(gate.Finding) (file string, line int, ok bool) {
+	search := sync.OnceValue(func() definitions { return find(root) })
+	return func(f gate.Finding) (string, int, bool) {
+		if root == nil || f.Scope != measure.ScopeKernel {
+			return "", 0, false
+		}
+		return search().locate(f)
 	}
-	return find(root).locate(f)
 }
 
 // place is where a kernel is written down.
@@ -41,9 +46,6 @@ type definitions map[string][]place
 var variant = regexp.MustCompile(`(_0\d*[cde][\dcde]*|\$\d+)$`)
 
 func (d definitions) locate(f gate.Finding) (file string, line int, ok bool) {
-	if f.Scope != measure.ScopeKernel {
-		return "", 0, false
-	}
 	places, known := d[f.Kernel]
 	if !known {
 		places = d[variant.ReplaceAllString(f.Kernel, "")]

@@ -62,6 +62,9 @@ def k(x, n):
 		{"triton variant", "k_0d1d2de3c", map[string]string{"a.py": "import triton\n@triton.jit\ndef k(x): pass"}, "a.py:3"},
 		{"numba", "k$12", map[string]string{"a.py": "from numba import cuda\n@cuda.jit(fastmath=True)\ndef k(x): pass"}, "a.py:3"},
 		{"bare jit", "k", map[string]string{"a.py": "from triton import jit\n@jit\ndef k(x): pass"}, "a.py:3"},
+		{"pallas", "k", map[string]string{"a.py": "from jax.experimental import pallas as pl\ndef k(x, o): pass\nf = pl.pallas_call(k, out_shape=s)"}, "a.py:2"},
+		{"pallas, partial", "k", map[string]string{"a.py": "from jax.experimental import pallas as pl\ndef k(x, o):\n  pass\ndef g(x):\n  return pl.pallas_call(\n    functools.partial(k, n=1), grid=4)"}, "a.py:2"},
+		{"pallas, not the kernel", "g", map[string]string{"a.py": "from jax.experimental import pallas as pl\ndef k(x, o): pass\ndef g(x): return pl.pallas_call(k)"}, ""},
 		{"only called k", "k", map[string]string{"a.py": "import triton\n@triton.jit\ndef other(x): pass\ndef k(x): pass"}, ""},
 		{"other decorator", "k", map[string]string{"a.py": "import triton, jax\n@jax.jit\ndef k(x): pass"}, ""},
 		{"method", "k", map[string]string{"a.py": "import triton\nclass A:\n    @triton.jit\n    def k(x): pass"}, "a.py:4"},
@@ -73,7 +76,7 @@ def k(x, n):
 			for name, text := range c.files {
 				root[name] = &fstest.MapFile{Data: []byte(text)}
 			}
-			file, line, ok := Locate(root, gate.Finding{Kernel: c.kernel, Scope: measure.ScopeKernel})
+			file, line, ok := Definitions(root)(gate.Finding{Kernel: c.kernel, Scope: measure.ScopeKernel})
 			got := ""
 			if ok {
 				got = fmt.Sprintf("%s:%d", file, line)
@@ -88,21 +91,21 @@ def k(x, n):
 func TestLocateLeavesAlone(t *testing.T) {
 	kernel := gate.Finding{Kernel: "k", Scope: measure.ScopeKernel}
 	source := &fstest.MapFile{Data: []byte("__global__ void k() {}")}
-	if _, _, ok := Locate(nil, kernel); ok {
+	if _, _, ok := Definitions(nil)(kernel); ok {
 		t.Error("found without a repository")
 	}
-	if _, _, ok := Locate(fstest.MapFS{"a.cu": source}, gate.Finding{Kernel: "k", Scope: measure.ScopeRange}); ok {
+	if _, _, ok := Definitions(fstest.MapFS{"a.cu": source})(gate.Finding{Kernel: "k", Scope: measure.ScopeRange}); ok {
 		t.Error("a range is no kernel")
 	}
 	link := &fstest.MapFile{Data: source.Data, Mode: fs.ModeSymlink}
-	if file, _, ok := Locate(fstest.MapFS{"a.cu": link, "b.cu": source}, kernel); !ok || file != "b.cu" {
+	if file, _, ok := Definitions(fstest.MapFS{"a.cu": link, "b.cu": source})(kernel); !ok || file != "b.cu" {
 		t.Errorf("followed a link: %q", file)
 	}
 	large := fstest.MapFS{"a.cu": source}
 	for i := range maxFiles {
 		large[fmt.Sprintf("f%d.h", i)] = &fstest.MapFile{}
 	}
-	if _, _, ok := Locate(large, kernel); ok {
+	if _, _, ok := Definitions(large)(kernel); ok {
 		t.Error("found exactly one in a part of the repository")
 	}
 }

@@ -8,23 +8,31 @@ import (
 var (
 	jit    = regexp.MustCompile(`^@\s*((triton|tl|gluon|(numba\.)?cuda)\.)?jit\b`)
 	define = regexp.MustCompile(`^def\s+(\w+)\s*\(`)
+	// What Pallas turns into a kernel is named after the function that it is given.
+	pallas = regexp.MustCompile(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)
 )
 
 // python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or the bare @jit of either,
-// whatever other decorators stand between.
+// whatever other decorators stand between, and functions given to pallas_call.
 func python(source []byte, report func(name string, line int, defined bool)) {
 	has := func(word string) bool { return bytes.Contains(source, []byte(word)) }
-	if !has("jit") || !has("triton") && !has("cuda") {
+	jitted := has("jit") && (has("triton") || has("cuda"))
+	if !jitted && !has("pallas_call") {
 		return
 	}
+	code := blankPython(source)
+	called := make(map[string]bool)
+	for _, m := range pallas.FindAllSubmatch(code, -1) {
+		called[string(m[1])] = true
+	}
 	decorated, depth := false, 0
-	for i, line := range bytes.Split(blankPython(source), []byte("\n")) {
+	for i, line := range bytes.Split(code, []byte("\n")) {
 		text := bytes.TrimSpace(line)
 		if depth == 0 && len(text) > 0 {
 			switch m := define.FindSubmatch(text); {
 			case text[0] == '@':
-				decorated = decorated || jit.Match(text)
-			case m != nil && decorated:
+				decorated = decorated || jitted && jit.Match(text)
+			case m != nil && (decorated || called[string(m[1])]):
 				report(string(m[1]), i+1, true)
 				decorated = false
 			default:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -46,18 +47,7 @@ Example:
 				if len(head) == 0 {
 					return noVerdict(e, measure.Refuse(args.own[0]+" holds no measurement", "save a report of a check that measured something"))
 				}
-				workload := r.Workload
-				if workload == "" {
-					workload = "default"
-				}
-				dir := r.Baseline
-				switch {
-				case *root != "":
-					dir = baseline.Dir(*root, workload, head[len(head)-1].GPU)
-				case dir == "" || !filepath.IsLocal(dir):
-					// A report is a file from elsewhere: it does not choose a place outside this directory.
-					dir = baseline.Dir(defaultBaseline, workload, head[len(head)-1].GPU)
-				}
+				dir := acceptDir(*root, r)
 				err = baseline.Update(dir, func(old []measure.Session) ([]measure.Session, error) {
 					return baseline.Accept(old, head, *reason)
 				})
@@ -69,6 +59,15 @@ Example:
 			}
 		},
 	}
+}
+
+// acceptDir is the baseline that takes a report's measurement: below root, else where the report's baseline is.
+func acceptDir(root string, r *gate.Report) string {
+	// A report is a file from elsewhere: it does not choose a place outside this directory.
+	if root == "" && r.Baseline != "" && filepath.IsLocal(r.Baseline) {
+		return r.Baseline
+	}
+	return baseline.Dir(cmp.Or(root, defaultBaseline), cmp.Or(r.Workload, "default"), r.HeadSessions[len(r.HeadSessions)-1].GPU)
 }
 
 // offerAccept puts the command that takes a failing report's measurement as the baseline into the report.
@@ -85,6 +84,9 @@ func offerAccept(r *gate.Report, out *outputFlags) {
 	if file == "" {
 		file = "report.json"
 		r.Next = append(r.Next, "to accept the change, check again with --report json="+file)
+	}
+	if out.patch != "" {
+		r.Next = append(r.Next, "or review and apply the patch "+out.patch+" at the repository's root: git apply "+quote(out.patch))
 	}
 	r.Accept = "nsgate accept " + quote(file) + " --reason 'WHY'"
 }

@@ -55,6 +55,8 @@ type env struct {
 	getenv func(string) string
 	// line is the command line, for the report's "how to reproduce".
 	line []string
+	// sections counts the sections of a GitLab log, whose names must differ.
+	sections int
 }
 
 // exit is an error that carries an exit code. Where quiet, its message has been shown already.
@@ -84,8 +86,8 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), reportCommand(),
-		initCommand(), doctorCommand(), versionCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), reportCommand(), policyCommand(),
+		initCommand(), doctorCommand(), completionCommand(), versionCommand(),
 	}
 }
 
@@ -103,7 +105,8 @@ func Main(args []string, s Streams) int {
 			cancel(interrupted{s})
 		}
 	}()
-	err := run(ctx, args, &env{Streams: s, getenv: os.Getenv, line: args})
+	world := &env{Streams: s, getenv: os.Getenv, line: args}
+	err := run(ctx, args, world)
 
 	var stop interrupted
 	if errors.As(context.Cause(ctx), &stop) {
@@ -116,11 +119,11 @@ func Main(args []string, s Streams) int {
 		return ExitPass
 	case errors.As(err, &e):
 		if !e.quiet && e.err != nil {
-			fmt.Fprintln(s.Err, "nsgate:", e.err)
+			world.complain(e.err, e.code)
 		}
 		return e.code
 	}
-	fmt.Fprintln(s.Err, "nsgate:", err)
+	world.complain(err, ExitUsage)
 	return ExitUsage
 }
 
@@ -159,9 +162,11 @@ func run(ctx context.Context, args []string, e *env) error {
 		c.help(e.Out, fs)
 		return nil
 	}
-	if err := fromEnvironment(fs, e.getenv); err != nil {
+	given, err := fromEnvironment(fs, e.getenv)
+	if err != nil {
 		return err
 	}
+	e.line = slices.Concat(e.line[:1], given, e.line[1:])
 	a := arguments{own: fs.Args()}
 	if at := fs.ArgsLenAtDash(); at >= 0 {
 		a.own, a.workload = fs.Args()[:at], fs.Args()[at:]
@@ -176,9 +181,9 @@ func run(ctx context.Context, args []string, e *env) error {
 }
 
 // fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
-// NSGATE_KEEP_PROFILES. An empty variable counts as unset.
-func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) error {
-	var wrong error
+// NSGATE_KEEP_PROFILES. An empty variable counts as unset. given is what was set, as a command line would say it, for
+// the report's "how to reproduce": without what says only where output goes.
+func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []string, wrong error) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		name := variable(f.Name)
 		value := getenv(name)
@@ -190,13 +195,20 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) error {
 			values = strings.Split(strings.TrimSpace(value), "\n")
 		}
 		for _, v := range values {
-			if err := fs.Set(f.Name, strings.TrimSpace(v)); err != nil {
+			v = strings.TrimSpace(v)
+			if err := fs.Set(f.Name, v); err != nil {
 				wrong = usageError("%s: %v", name, err)
+			}
+			if !slices.Contains(outputOnly, f.Name) {
+				given = append(given, "--"+f.Name+"="+v)
 			}
 		}
 	})
-	return wrong
+	return given, wrong
 }
+
+// outputOnly are flags that change nothing about a verdict.
+var outputOnly = []string{"format", "report", "annotations", "color", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}
 
 func variable(flag string) string {
 	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -210,7 +222,7 @@ Usage:
 
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  nsgate %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  nsgate %-10s %s\n", c.name, c.summary)
 	}
 	fmt.Fprint(w, `
 nsgate COMMAND --help explains a command and shows examples.
@@ -222,6 +234,6 @@ nsgate.toml, nsgate.toml over defaults.
 }
 
 func (c *command) help(w io.Writer, fs *pflag.FlagSet) {
-	fmt.Fprintf(w, "nsgate %s: %s\n\nUsage:\n\n  nsgate %s %s\n\n%s\n\nFlags:\n\n%s",
-		c.name, c.summary, c.name, c.usage, strings.TrimSpace(c.long), fs.FlagUsagesWrapped(100))
+	fmt.Fprintf(w, "nsgate %s: %s\n\nUsage:\n\n  %s\n\n%s\n\nFlags:\n\n%s",
+		c.name, c.summary, strings.TrimSpace("nsgate "+c.name+" "+c.usage), strings.TrimSpace(c.long), fs.FlagUsagesWrapped(100))
 }

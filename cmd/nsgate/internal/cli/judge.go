@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,6 +114,8 @@ type outputFlags struct {
 	files       []string
 	annotations string
 	color       string
+	patch       string
+	patchReason string
 	verbose     bool
 	quiet       bool
 }
@@ -121,6 +123,8 @@ type outputFlags struct {
 func (o *outputFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&o.format, "format", "text", "what is printed: "+strings.Join(report.Formats(), ", "))
 	fs.StringArrayVar(&o.files, "report", nil, "write the report to a file as well: FORMAT=FILE, repeatable")
+	fs.StringVar(&o.patch, "patch", "", "where the gate fails, write a git patch to this file that accepts the change into the baseline")
+	fs.StringVar(&o.patchReason, "patch-reason", "", "the reason that --patch records (default: what changed)")
 	fs.StringVar(&o.annotations, "annotations", "auto", "GitHub annotations, job summary and outputs: auto, always or never")
 	fs.StringVar(&o.color, "color", "auto", "colour in text: auto, always or never")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show every comparison and full names")
@@ -146,19 +150,30 @@ func (o *outputFlags) check() error {
 	return nil
 }
 
-// publish prints and writes the report and turns its verdict into the command's error.
+// publish prints and writes the report and turns its verdict into the command's error. rows finds a finding's row in
+// the baseline, nil where there is none.
 func (o *outputFlags) publish(e *env, r *gate.Report, rows func(gate.Finding) (string, int, bool)) error {
 	code := map[gate.Verdict]int{gate.Pass: ExitPass, gate.Fail: ExitFail, gate.NoVerdict: ExitNoVerdict}[r.Verdict]
+	notices := ownEdits(e, r)
+	for _, n := range notices {
+		r.Warnings = append(r.Warnings, n.Message)
+	}
 	options := report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet}
+	options.Locate = locate(e, rows)
 	if err := report.Render(o.format, e.Out, r, options); err != nil {
 		return err
 	}
 	for _, f := range o.files {
 		format, file, _ := strings.Cut(f, "=")
 		if err := writeFile(file, func(w io.Writer) error {
-			return report.Render(format, w, r, report.Options{Verbose: true})
+			return report.Render(format, w, r, report.Options{Verbose: true, Locate: options.Locate})
 		}); err != nil {
 			return fmt.Errorf("--report: %w", err)
+		}
+	}
+	if o.patch != "" && r.Verdict == gate.Fail {
+		if err := writePatch(o.patch, r, o.patchReason); err != nil {
+			return fmt.Errorf("--patch: %w", err)
 		}
 	}
 	if o.annotations == "always" || o.annotations == "auto" && e.getenv("GITHUB_ACTIONS") == "true" {
@@ -170,11 +185,8 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows func(gate.Finding) (s
 		if o.format != "text" {
 			to = e.Err
 		}
-		var root fs.FS
-		if dir := e.getenv("GITHUB_WORKSPACE"); dir != "" {
-			root = os.DirFS(dir)
-		}
-		err := github.Publish(r, summary.String(), code, github.Options{Writer: to, Getenv: e.getenv, Root: root, BaselineFile: rows})
+		err := github.Publish(r, summary.String(), code,
+			github.Options{Writer: to, Getenv: e.getenv, Locate: options.Locate, Notices: notices})
 		if err != nil {
 			return err
 		}
@@ -183,6 +195,66 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows func(gate.Finding) (s
 		return nil
 	}
 	return &exit{code: code, quiet: true}
+}
+
+// locate finds the place of a finding in the repository: the kernel's definition, else its row in the baseline. Files
+// are relative to the repository's root, which is the CI host's workspace or where .git is.
+func locate(e *env, rows func(gate.Finding) (string, int, bool)) func(gate.Finding) (string, int, bool) {
+	root := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"))
+	if root == "" {
+		root = repository()
+	}
+	definition := func(gate.Finding) (string, int, bool) { return "", 0, false }
+	if root != "" {
+		definition = github.Definitions(os.DirFS(root))
+	}
+	return func(f gate.Finding) (string, int, bool) {
+		file, line, ok := definition(f)
+		if !ok && rows != nil {
+			if file, line, ok = rows(f); ok {
+				file = within(root, file)
+			}
+		}
+		return file, line, ok && file != ""
+	}
+}
+
+// repository is the directory above the working directory that holds .git, "" where none does.
+func repository() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if filepath.Dir(dir) == dir {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// within names a file relative to root, with slashes; as it is where root is unknown, "" where it lies elsewhere.
+func within(root, file string) string {
+	if root == "" {
+		return filepath.ToSlash(file)
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	if relative, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(relative) {
+		return filepath.ToSlash(relative)
+	}
+	// Either may have been reached through a symbolic link.
+	realRoot, err1 := filepath.EvalSymlinks(root)
+	realPath, err2 := filepath.EvalSymlinks(path)
+	if relative, err := filepath.Rel(realRoot, realPath); err1 == nil && err2 == nil && err == nil && filepath.IsLocal(relative) {
+		return filepath.ToSlash(relative)
+	}
+	return ""
 }
 
 // writeFile writes a file so that it is there whole or not at all.

@@ -10,12 +10,14 @@ import (
 	"github.com/nsgate/nsgate/gate/report"
 )
 
-// progress shows how far a session is: one line that changes on a terminal, one line a run elsewhere.
+// progress shows how far a session is: one line that changes on a terminal, one line a run elsewhere, in a section that
+// folds on GitLab.
 type progress struct {
-	e     *env
-	live  bool
-	quiet bool
-	wrote bool
+	e       *env
+	live    bool
+	quiet   bool
+	wrote   bool
+	section string // that is open on GitLab, "" for none
 }
 
 func newProgress(e *env, quiet bool) *progress {
@@ -26,6 +28,11 @@ func newProgress(e *env, quiet bool) *progress {
 func (p *progress) event(ev collect.Event) {
 	if p.quiet {
 		return
+	}
+	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
+		p.e.sections++
+		p.section = fmt.Sprintf("nsgate_runs_%d", p.e.sections)
+		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
 	}
 	text := ""
 	switch ev.Stage {
@@ -57,10 +64,13 @@ func (p *progress) event(ev collect.Event) {
 	fmt.Fprintln(p.e.Err, "nsgate:", text)
 }
 
-// done takes the changing line away.
+// done takes the changing line away and ends the section.
 func (p *progress) done() {
 	if p.wrote {
 		fmt.Fprint(p.e.Err, "\r\x1b[K")
+	}
+	if p.section != "" {
+		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
 	}
 }
 

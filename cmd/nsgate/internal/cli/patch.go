@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/report"
+)
+
+// writePatch writes a patch for git apply, relative to the repository's root, that does to the baseline what accept
+// would do.
+func writePatch(file string, r *gate.Report, reason string) error {
+	if r.Baseline == "" || len(r.HeadSessions) == 0 {
+		return fmt.Errorf("this report has no committed baseline that could be updated; leave --patch out")
+	}
+	dir := acceptDir("", r)
+	name := within(repository(), dir)
+	if name == "" {
+		return fmt.Errorf("the baseline %s lies outside the repository; leave --patch out, or keep it inside", dir)
+	}
+	if reason == "" {
+		reason = "accepted: " + report.Elide(report.Clean(r.Reason), 400)
+	}
+	// The baseline is updated in a copy.
+	tmp, err := os.MkdirTemp("", "nsgate-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	old, err := tables(dir)
+	if err != nil {
+		return err
+	}
+	for name, text := range old {
+		if err := os.WriteFile(filepath.Join(tmp, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	err = baseline.Update(tmp, func(sessions []measure.Session) ([]measure.Session, error) {
+		return baseline.Accept(sessions, r.HeadSessions, reason)
+	})
+	if err != nil {
+		return err
+	}
+	updated, err := tables(tmp)
+	if err != nil {
+		return err
+	}
+	return writeFile(file, func(w io.Writer) error {
+		for _, table := range sortedKeys(updated) {
+			before, existed := old[table]
+			if _, err := io.WriteString(w, patch(path.Join(name, table), before, existed, updated[table])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// tables reads the files of a baseline by name; none where there is no baseline.
+func tables(dir string) (map[string]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.csv"))
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]string)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		out[filepath.Base(f)] = string(text)
+	}
+	return out, nil
+}
+
+// patch is the change of one file in git's format, "" for none: one hunk from the first line that differs to the last,
+// with three lines of context.
+func patch(name, before string, existed bool, after string) string {
+	if existed && before == after {
+		return ""
+	}
+	a, b := lines(before), lines(after)
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	tail := 0
+	for tail < min(len(a), len(b))-same && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	const context = 3
+	from := max(same-context, 0)
+	keep := min(tail, context)
+
+	var s strings.Builder
+	fmt.Fprintf(&s, "diff --git %s %s\n", quoteName("a/"+name), quoteName("b/"+name))
+	if existed {
+		fmt.Fprintf(&s, "--- %s\n+++ %s\n", header("a/"+name), header("b/"+name))
+	} else {
+		fmt.Fprintf(&s, "new file mode 100644\n--- /dev/null\n+++ %s\n", header("b/"+name))
+	}
+	oldLines, newLines := a[from:len(a)-tail+keep], b[from:len(b)-tail+keep]
+	start := func(n int) int { return cmp.Or(from+min(n, 1), 0) } // a side without lines begins before the first
+	fmt.Fprintf(&s, "@@ -%d,%d +%d,%d @@\n", start(len(oldLines)), len(oldLines), start(len(newLines)), len(newLines))
+	for _, part := range []struct {
+		mark  string
+		lines []string
+	}{{" ", a[from:same]}, {"-", a[same : len(a)-tail]}, {"+", b[same : len(b)-tail]}, {" ", a[len(a)-tail : len(a)-tail+keep]}} {
+		for _, l := range part.lines {
+			s.WriteString(part.mark + l)
+			if !strings.HasSuffix(l, "\n") {
+				s.WriteString("\n\\ No newline at end of file\n")
+			}
+		}
+	}
+	return s.String()
+}
+
+// lines splits a text behind every line feed.
+func lines(s string) []string { return slices.Collect(strings.Lines(s)) }
+
+// header is a name as it stands behind --- and +++: a tab ends one that holds spaces.
+func header(name string) string {
+	q := quoteName(name)
+	if q == name && strings.Contains(name, " ") {
+		return name + "\t"
+	}
+	return q
+}
+
+// quoteName writes a file name as git does: as it is, or as a C string where it holds quotes, backslashes, control
+// characters or bytes beyond ASCII.
+func quoteName(name string) string {
+	if !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= 0x7f }) {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			b.WriteString(`\` + string(c))
+		case c < ' ' || c >= 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String() + `"`
+}

@@ -1,0 +1,360 @@
+package report
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate"
+)
+
+// checkJUnit holds the rules of the readers: counters that agree, a class and a name in every case, no name twice, an
+// explanation in the content, and text of XML 1.0 only.
+func checkJUnit(t *testing.T, text string) junitSuites {
+	t.Helper()
+	var all junitSuites
+	if err := xml.Unmarshal([]byte(text), &all); err != nil {
+		t.Fatalf("not XML: %v\n%s", err, text)
+	}
+	// The decoder is lenient where others are not.
+	for d := xml.NewDecoder(strings.NewReader(text)); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := token.(xml.StartElement); ok && !slices.Contains([]string{"testsuites", "testsuite", "testcase", "failure", "error", "skipped"}, e.Name.Local) {
+			t.Errorf("an element of its own: %s", e.Name.Local)
+		}
+	}
+	if len(all.Suites) != 1 {
+		t.Fatalf("%d suites", len(all.Suites))
+	}
+	var n junitCounts
+	names := make(map[string]bool)
+	for _, c := range all.Suites[0].Cases {
+		n.Tests++
+		if c.Class == "" || c.Name == "" || names[c.Name] {
+			t.Errorf("case %q of class %q", c.Name, c.Class)
+		}
+		names[c.Name] = true
+		if v, err := strconv.ParseFloat(c.Time, 64); c.Time != "" && (err != nil || v < 0) {
+			t.Errorf("time %q", c.Time)
+		}
+		for result, count := range map[*junitResult]*int{c.Failure: &n.Failures, c.Error: &n.Errors, c.Skipped: &n.Skipped} {
+			if result == nil {
+				continue
+			}
+			*count++
+			if strings.TrimSpace(result.Text) == "" {
+				t.Errorf("%s has no explanation", c.Name)
+			}
+		}
+	}
+	if n != all.junitCounts || n != all.Suites[0].junitCounts {
+		t.Errorf("counters %+v and %+v, counted %+v", all.junitCounts, all.Suites[0].junitCounts, n)
+	}
+	return all
+}
+
+// checkCodeQuality holds the rules of GitLab's parser, which reads six fields and stops at an issue without one.
+func checkCodeQuality(t *testing.T, text string) []codeIssue {
+	t.Helper()
+	var raw []map[string]any
+	if err := json.Unmarshal([]byte(text), &raw); err != nil || raw == nil {
+		t.Fatalf("not an array: %v\n%s", err, text)
+	}
+	var issues []codeIssue
+	if err := json.Unmarshal([]byte(text), &issues); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	for i, issue := range issues {
+		p := issue.Location.Path
+		if len(raw[i]) != 5 || strings.TrimSpace(issue.Description) == "" || issue.CheckName == "" || issue.Location.Lines.Begin < 1 ||
+			p == "" || p != path.Clean(p) || path.IsAbs(p) || strings.HasPrefix(p+"/", "../") {
+			t.Errorf("issue %+v", issue)
+		}
+		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(issue.Fingerprint) || seen[issue.Fingerprint] {
+			t.Errorf("fingerprint %q", issue.Fingerprint)
+		}
+		seen[issue.Fingerprint] = true
+		if !slices.Contains([]string{"info", "minor", "major", "critical", "blocker"}, issue.Severity) {
+			t.Errorf("severity %q", issue.Severity)
+		}
+	}
+	return issues
+}
+
+var (
+	metricName   = regexp.MustCompile(`^[a-zA-Z_:][a-zA-Z0-9_:]*$`)
+	metricSample = regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\n"])*",?)*\})? (\S+)$`)
+)
+
+// checkOpenMetrics holds the rules of the text format of OpenMetrics 1.0 for gauges, and of GitLab's reader. It returns
+// the values by name and labels.
+func checkOpenMetrics(t *testing.T, text string) map[string]string {
+	t.Helper()
+	body, ok := strings.CutSuffix(text, "# EOF\n")
+	if !ok || !utf8.ValidString(text) {
+		t.Fatalf("no # EOF at the end of %q", text)
+	}
+	values, closed, current, sampled := make(map[string]string), make(map[string]bool), "", false
+	for l := range strings.Lines(body) {
+		l = strings.TrimSuffix(l, "\n")
+		if rest, ok := strings.CutPrefix(l, "# "); ok {
+			words := strings.SplitN(rest, " ", 3)
+			if len(words) < 3 || !metricName.MatchString(words[1]) {
+				t.Fatalf("descriptor %q", l)
+			}
+			if words[1] != current {
+				closed[current] = true
+				current, sampled = words[1], false
+			}
+			switch {
+			case closed[current] || sampled:
+				t.Errorf("family %s is torn apart", current)
+			case words[0] == "TYPE" && words[2] == "gauge", words[0] == "HELP":
+			case words[0] == "UNIT" && strings.HasSuffix(current, "_"+words[2]):
+			default:
+				t.Errorf("descriptor %q", l)
+			}
+			continue
+		}
+		m := metricSample.FindStringSubmatch(l)
+		if m == nil || m[1] != current {
+			t.Fatalf("sample %q in family %q", l, current)
+		}
+		sampled = true
+		if _, err := strconv.ParseFloat(m[3], 64); err != nil {
+			t.Errorf("value %q", m[3])
+		}
+		if _, twice := values[m[1]+m[2]]; twice {
+			t.Errorf("%s%s is there twice", m[1], m[2])
+		}
+		values[m[1]+m[2]] = m[3]
+		// GitLab strips what follows a # and splits the rest as a shell does.
+		if strings.ContainsAny(l, "#'\\`") || strings.Count(l, `"`)%2 != 0 {
+			t.Errorf("GitLab misreads %q", l)
+		}
+	}
+	return values
+}
+
+func checkDotenv(t *testing.T, text string) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(text) > 5000 || len(lines) > 20 {
+		t.Errorf("%d bytes, %d variables", len(text), len(lines))
+	}
+	for _, l := range lines {
+		if !regexp.MustCompile(`^NSGATE_RESULT_[A-Z_]+=[a-z0-9-]+$`).MatchString(l) {
+			t.Errorf("line %q", l)
+		}
+	}
+}
+
+// checkHTML wants the elements of the template and no others, all of them closed, no attribute from outside, nothing
+// that is loaded.
+func checkHTML(t *testing.T, text string) {
+	t.Helper()
+	body := text[strings.Index(text, "</style>"):]
+	var open []string
+	for _, m := range regexp.MustCompile(`<(/?)([a-zA-Z0-9!]*)([^>]*)>`).FindAllStringSubmatch(body, -1) {
+		name := m[2]
+		switch {
+		case name == "" || !strings.Contains(" style head body h1 p strong details summary table thead tbody tr th td code small h2 ul li pre html ", " "+name+" "):
+			t.Fatalf("an element of its own: %q", m[0])
+		case m[1] == "" && m[3] != "" && m[3] != " open" && !regexp.MustCompile(`^ class="[a-z]*"$`).MatchString(m[3]):
+			t.Errorf("attributes of its own: %q", m[0])
+		case m[1] == "":
+			open = append(open, name)
+		case len(open) > 0 && open[len(open)-1] == name:
+			open = open[:len(open)-1]
+		case name != "style" && name != "head" && name != "html":
+			t.Fatalf("%s closes nothing; open are %v", m[0], open)
+		}
+	}
+	if strings.Contains(body, "<!--") {
+		t.Error("a comment")
+	}
+}
+
+// TestFormats holds the reports of testdata against the rules of those who read the formats.
+func TestFormats(t *testing.T) {
+	for name, r := range reports(t) {
+		t.Run(name, func(t *testing.T) {
+			suites := checkJUnit(t, render(t, JUnit, r, Options{}))
+			issues := checkCodeQuality(t, render(t, CodeQuality, r, Options{}))
+			values := checkOpenMetrics(t, render(t, OpenMetrics, r, Options{}))
+			env := render(t, Dotenv, r, Options{})
+			checkDotenv(t, env)
+			checkHTML(t, render(t, HTML, r, Options{}))
+
+			count := func(severity string) (n int) {
+				for _, i := range issues {
+					if i.Severity == severity {
+						n++
+					}
+				}
+				return n
+			}
+			noVerdict := 0
+			if r.Verdict == gate.NoVerdict {
+				noVerdict = 1
+			}
+			if suites.Failures != len(Failing(r)) || suites.Errors != noVerdict || suites.Tests != len(r.Findings)+1 {
+				t.Errorf("JUnit counts %+v of %d failing", suites.junitCounts, len(Failing(r)))
+			}
+			if count("major") != len(Failing(r))+noVerdict || count("minor") != len(Warned(r)) || count("info") != len(Open(r)) {
+				t.Errorf("code quality has %d issues", len(issues))
+			}
+			if !strings.Contains(env, "NSGATE_RESULT_VERDICT="+string(r.Verdict)+"\n") {
+				t.Errorf("dotenv %s", env)
+			}
+			want := "0"
+			if r.Verdict == gate.Pass {
+				want = "1"
+			}
+			if got := values[fmt.Sprintf("nsgate_pass{workload=%q}", workload(r))]; got != want {
+				t.Errorf("nsgate_pass is %q", got)
+			}
+		})
+	}
+}
+
+// Names of cases and fingerprints do not hang on what was measured; what GitLab compares as text does not move with
+// noise.
+func TestStableFromRunToRun(t *testing.T) {
+	a := reports(t)["fail"]
+	b := reports(t)["fail"]
+	for i := range b.Findings {
+		f := &b.Findings[i]
+		for _, n := range []*gate.Number{&f.Base, &f.Head, &f.Change, &f.Low, &f.High, &f.P} {
+			*n *= 1.0001
+		}
+		f.Rule, f.Reason = "nsgate.toml:99", "another"
+	}
+	x, y := checkJUnit(t, render(t, JUnit, a, Options{})), checkJUnit(t, render(t, JUnit, b, Options{}))
+	for i, c := range x.Suites[0].Cases {
+		if d := y.Suites[0].Cases[i]; c.Name != d.Name || c.Class != d.Class {
+			t.Errorf("case %q became %q", c.Name, d.Name)
+		}
+	}
+	p, q := checkCodeQuality(t, render(t, CodeQuality, a, Options{})), checkCodeQuality(t, render(t, CodeQuality, b, Options{}))
+	for i := range p {
+		if p[i].Fingerprint != q[i].Fingerprint || p[i].CheckName != q[i].CheckName {
+			t.Errorf("issue %+v became %+v", p[i], q[i])
+		}
+	}
+	moved, before := 0, checkOpenMetrics(t, render(t, OpenMetrics, a, Options{}))
+	for name, v := range checkOpenMetrics(t, render(t, OpenMetrics, b, Options{})) {
+		if before[name] == "" {
+			t.Errorf("new: %s", name)
+		} else if before[name] != v {
+			moved++
+		}
+	}
+	if moved > 2 { // a value may stand on the edge between two roundings
+		t.Errorf("%d of %d values moved with a change of 0.01 %%", moved, len(before))
+	}
+}
+
+func TestSignal(t *testing.T) {
+	for _, c := range []struct {
+		head, low, high, base float64
+		unit, want            string
+	}{
+		{21234.5, 0.046, 0.052, 21234, "ns", "2.12e-05"}, // half an interval is 64 ns
+		{21234.5, -0.0001, 0.0001, 21234, "ns", "2.123e-05"},
+		{21234.5, -0.9, 0.9, 21234, "ns", "2e-05"},
+		{21234.5, math.NaN(), math.NaN(), 21234, "ns", "2.12e-05"},
+		{4194308, 0, 0, 4194304, "B", "4.194308e+06"},
+		{60, 0, 0, 60, "count", "60"},
+		{0, 0, 0, 1, "ns", "0"},
+	} {
+		f := gate.Finding{Head: gate.Number(c.head), Low: gate.Number(c.low), High: gate.Number(c.high), Base: gate.Number(c.base), Unit: c.unit}
+		scale := 1.0
+		if c.unit == "ns" {
+			scale = 1e9
+		}
+		if got := signal(f, scale); got != c.want {
+			t.Errorf("%v: %s, want %s", c, got, c.want)
+		}
+	}
+}
+
+func TestLocatePointsIntoTheRepository(t *testing.T) {
+	r := reports(t)["fail"]
+	o := Options{Locate: func(f gate.Finding) (string, int, bool) { return "src/k.cu", 7, f.Kernel == "saxpy" }}
+	if text := render(t, JUnit, r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `samples.csv"`) {
+		t.Error(text)
+	}
+	places := make(map[string]int)
+	for _, i := range checkCodeQuality(t, render(t, CodeQuality, r, o)) {
+		places[i.Location.Path] = i.Location.Lines.Begin
+	}
+	if places["src/k.cu"] != 7 || places[r.Baseline+"/samples.csv"] != 1 {
+		t.Errorf("%v", places)
+	}
+	r.Baseline = "../../../etc"
+	checkCodeQuality(t, render(t, CodeQuality, r, Options{}))
+}
+
+// checkFormats renders one hostile text in every field.
+func checkFormats(t *testing.T, s string) {
+	t.Helper()
+	r := hostile(s)
+	texts := map[string]string{}
+	for format, f := range renderers {
+		if format == "json" || format == "text" || format == "markdown" {
+			continue
+		}
+		texts[format] = render(t, f, r, Options{})
+		for _, l := range strings.Split(texts[format], "\n") {
+			if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {
+				t.Errorf("a CI runner would obey %q", l)
+			}
+			if strings.ContainsAny(l, "\x00\x1b\r\u202e") || !utf8.ValidString(l) {
+				t.Errorf("%s: %q", format, l)
+			}
+		}
+	}
+	if suites := checkJUnit(t, texts["junit"]); suites.Tests != len(r.Findings)+1 {
+		t.Errorf("%d cases", suites.Tests)
+	}
+	checkCodeQuality(t, texts["codequality"])
+	checkOpenMetrics(t, texts["openmetrics"])
+	checkDotenv(t, texts["dotenv"])
+	checkHTML(t, texts["html"])
+	// A name is shown as it is, not only harmless.
+	if name := strings.TrimSpace(Clean(s)); name != "" && len(name) < 50 && !strings.Contains(name, "##[") {
+		if !strings.Contains(html.UnescapeString(texts["html"]), name) {
+			t.Errorf("the page lost %q", name)
+		}
+	}
+}
+
+func TestHostileFormats(t *testing.T) {
+	for i, s := range append(nasty, "=cmd()", "+1", strings.Repeat("k", 600), `"`, `"} 1`, "\n# EOF\n", "KEY=x\nNSGATE_RESULT_VERDICT=pass") {
+		t.Run(fmt.Sprint(i), func(t *testing.T) { checkFormats(t, s) })
+	}
+}
+
+func FuzzFormats(f *testing.F) {
+	for _, s := range nasty {
+		f.Add(s)
+	}
+	f.Fuzz(checkFormats)
+}
