@@ -27,6 +27,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	e := newEngine(base, head, policy)
 	e.match()
 	e.decide()
+	if shift := e.commonShift(); shift != "" {
+		r.Warnings = append(r.Warnings, shift)
+	}
 	r.Paired = len(e.shared) > 0
 	r.Family = e.family
 	if e.family == 0 {

@@ -242,6 +242,35 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// Patterns across kernels and runs are named.
+func TestPatterns(t *testing.T) {
+	shifted := quiet().with(func(p *program) {
+		p.host = "GPU-b"
+		p.kernels[0].time *= 1.016
+		p.kernels[2].time *= 1.014
+	})
+	if r := judge(quiet(), shifted); !slices.ContainsFunc(r.Warnings, func(w string) bool {
+		return strings.Contains(w, "2 of 3 kernels moved together by about +1.") && strings.Contains(w, "gemm, reduce")
+	}) {
+		t.Errorf("warnings %q do not name the common shift", r.Warnings)
+	}
+	if r := judge(quiet(), quiet().with(func(p *program) { p.kernels[0].time *= 1.05 })); len(r.Warnings) > 0 {
+		t.Errorf("warnings %q where one kernel changed", r.Warnings)
+	}
+	s := quiet().session()
+	for i, x := range s.Series {
+		if x.Subject.Name == "gemm(float*)" && x.Metric == measure.Time {
+			for j := range x.Values {
+				s.Series[i].Values[j] *= 1 + 0.06*float64(j%2)
+			}
+		}
+	}
+	r := Evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
+	if f := find(r, "gemm", "time"); f.Outcome != Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
+		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
+	}
+}
+
 // A report of an undecided gate never counts as certain, whatever else changes.
 func TestProperties(t *testing.T) {
 	draw := func(t *rapid.T) program {

@@ -132,6 +132,9 @@ func (e *engine) reason(c *comparison, limit float64) string {
 func (e *engine) wouldSettle(c *comparison, limit float64, binding string) string {
 	f := &c.finding
 	s := fmt.Sprintf("between %s and %s: %s lies inside", percent(float64(f.Low)), percent(float64(f.High)), binding)
+	if two := c.levels(); two != "" {
+		s += "; " + two
+	}
 	target := c.working(limit)
 	session := c.contrast.SessionWeight * c.session.S2
 	if n := stats.RunsFor(c.contrast.Estimate, target, c.run, session, confidence, maxRuns); n > 0 {

@@ -482,3 +482,51 @@ func TestRecordedSlowdowns(t *testing.T) {
 		}
 	}
 }
+
+// The effect that a finding states as its MDE is found in about 80 % of gates: clearly less often when it is a fifth
+// smaller, clearly more often when it is a fifth larger.
+func TestStatedMDE(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		hosts     []host
+		runs      int
+		threshold float64
+		across    bool
+	}{
+		{"kernels, 1 %", loadHosts(t, "kernels", "a", "b"), 5, 0.01, false},
+		{"kernels, 3 runs, 0.2 %", loadHosts(t, "kernels", "a", "b"), 3, 0.002, false},
+		{"PyTorch, 1 %", loadHosts(t, "transformer", "b"), 5, 0.01, false},
+	} {
+		policy := thresholds.Default()
+		policy.Threshold = c.threshold
+		r := rand.New(rand.NewPCG(31, 37))
+		const gates = 150
+		found := map[float64]int{}
+		for range gates {
+			h := &c.hosts[r.IntN(len(c.hosts))]
+			order := r.Perm(len(h.session.Runs))
+			base, head := draw{host: h, runs: order[:c.runs]}, draw{host: h, runs: order[c.runs : 2*c.runs]}
+			kernels := heavy(h.session)
+			head.kernel = kernels[r.IntN(len(kernels))]
+			judge := func() gate.Finding {
+				report := gate.Evaluate([]measure.Session{base.session()}, []measure.Session{head.session()}, policy)
+				i := slices.IndexFunc(report.Findings, func(f gate.Finding) bool {
+					return f.Subject() == head.kernel && f.Metric == measure.Time.Name
+				})
+				return report.Findings[i]
+			}
+			mde := float64(judge().MDE)
+			for _, part := range []float64{0.8, 1, 1.2} {
+				head.effect = part * mde
+				if judge().Outcome == gate.Regressed {
+					found[part]++
+				}
+			}
+			head.effect = 0
+		}
+		t.Logf("%s: found %v of %d at 0.8, 1, 1.2 of the stated MDE", c.name, found, gates)
+		if found[0.8] > gates*80/100 || found[1.2] < gates*80/100 {
+			t.Errorf("%s: found %v of %d at 0.8, 1, 1.2 of the stated MDE", c.name, found, gates)
+		}
+	}
+}

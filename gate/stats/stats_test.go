@@ -240,3 +240,23 @@ func TestRunsFor(t *testing.T) {
 		t.Errorf("RunsFor = %d although the session variance alone is too large, want 0", none)
 	}
 }
+
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		x    []float64
+		lows int
+		ok   bool
+	}{
+		{"two levels", []float64{10, 10.1, 12, 12.1, 10.05}, 3, true},
+		{"one outlier is no level", []float64{10, 10.1, 10.05, 13}, 0, false},
+		{"scatter", []float64{10, 10.5, 11, 11.5, 12}, 0, false},
+		{"constant", []float64{10, 10, 10, 10}, 0, false},
+		{"exact levels", []float64{1, 2, 1, 2}, 2, true},
+		{"too few", []float64{1, 2, 1}, 0, false},
+	} {
+		if _, _, lows, ok := Levels(c.x); lows != c.lows || ok != c.ok {
+			t.Errorf("%s: %d low, %v, want %d, %v", c.name, lows, ok, c.lows, c.ok)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+)
+
+// A shift is common when at least this many kernels, and at least this part of all, move by the same amount; and it is
+// worth a word from this size on.
+const (
+	commonLeast = 2
+	commonPart  = 0.3
+	commonSize  = 0.01
+)
+
+// commonShift names a change that several kernels share, which another host, clock or power limit makes rather than
+// code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Sides of one session must
+// move as a whole to be named so, because there a change of code is the likelier cause. "" where there is none.
+func (e *engine) commonShift() string {
+	var moved []*comparison
+	kernels := 0
+	for _, c := range e.comparisons {
+		if c.listed || c.metric.Name != measure.Time.Name || float64(c.finding.Share) < e.policy.Impact {
+			continue
+		}
+		kernels++
+		if math.Abs(float64(c.finding.Change)) >= commonSize {
+			moved = append(moved, c)
+		}
+	}
+	slices.SortFunc(moved, func(a, b *comparison) int {
+		return compareNumbers(float64(a.finding.Change), float64(b.finding.Change))
+	})
+	var best []*comparison
+	for i := range moved {
+		for j := i + 1; j <= len(moved); j++ {
+			group := moved[i:j]
+			first, last := float64(group[0].finding.Change), float64(group[len(group)-1].finding.Change)
+			if last-first <= math.Min(math.Abs(first), math.Abs(last))/2 && len(group) > len(best) {
+				best = group
+			}
+		}
+	}
+	least := max(commonLeast, int(math.Ceil(commonPart*float64(kernels))))
+	if len(e.shared) > 0 {
+		least = max(3, kernels)
+	}
+	if len(best) < least {
+		return ""
+	}
+	best = slices.Clone(best)
+	slices.SortStableFunc(best, func(a, b *comparison) int { return compareNumbers(float64(b.finding.Share), float64(a.finding.Share)) })
+	var names []string
+	var changes []float64
+	for _, c := range best {
+		changes = append(changes, float64(c.finding.Change))
+		if n := c.finding.Kernel; !slices.Contains(names, n) && len(names) < 4 {
+			names = append(names, n)
+		}
+	}
+	why := "the sides come from different hosts, and hosts of one model differ like this, above all in memory-bound kernels"
+	if len(e.shared) > 0 {
+		why = "another clock, power limit or neighbour does that more often than code"
+	}
+	return fmt.Sprintf("%d of %s moved together by about %s (%s): %s",
+		len(best), count(kernels, "kernel"), percent(stats.Median(changes)), strings.Join(names, ", "), why)
+}
+
+// levels names samples that jump between two levels from run to run, which no number of runs turns into one value. ""
+// where they do not.
+func (c *comparison) levels() string {
+	for _, side := range [][][]float64{c.base, c.head} {
+		for _, session := range side {
+			// Each session for itself: two sessions may well be two levels.
+			low, high, n, ok := stats.Levels(known(session))
+			if ok && high > low*(1+commonSize) {
+				return fmt.Sprintf("runs fall on two levels, %d of %d near %s and the others %s above",
+					n, len(known(session)), number(low)+" "+c.metric.Unit, plain(high/low-1))
+			}
+		}
+	}
+	return ""
+}
+
+func known(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+}
