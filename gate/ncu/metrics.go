@@ -1,0 +1,331 @@
+package ncu
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// formula computes a metric from ncu's: (Σ factor × term) × times ÷ over.
+type formula struct {
+	terms       []term
+	times, over string
+}
+
+type term struct {
+	factor float64
+	name   string
+}
+
+// of is the sum of ncu metrics.
+func of(names ...string) formula {
+	var f formula
+	for _, n := range names {
+		f.terms = append(f.terms, term{1, n})
+	}
+	return f
+}
+
+func (f formula) scaled(by float64) formula {
+	f.terms = slices.Clone(f.terms)
+	for i := range f.terms {
+		f.terms[i].factor *= by
+	}
+	return f
+}
+func (f formula) by(name string) formula      { f.times = name; return f }
+func (f formula) divided(name string) formula { f.over = name; return f }
+
+// flop counts the operations of one precision: a fused multiply-add is two, and a half-precision instruction works on
+// two numbers at once (as in ncu's own derived__…_pred_on_x2 and _x4).
+func flop(lanes float64, unit, letter, suffix string) formula {
+	name := func(op string) string { return unit + "__sass_thread_inst_executed_op_" + letter + op + "_pred_on" + suffix }
+	return formula{terms: []term{{lanes, name("add")}, {lanes, name("mul")}, {2 * lanes, name("fma")}}}
+}
+
+// flops are the ways to know the operations of one precision. The sections of ncu give rates a cycle only.
+func flops(lanes float64, letter string) []formula {
+	return []formula{
+		flop(lanes, "smsp", letter, ".sum"),
+		flop(lanes, "sm", letter, ".sum"),
+		flop(lanes, "smsp", letter, ".sum.per_cycle_elapsed").by("smsp__cycles_elapsed.avg"),
+	}
+}
+
+// peak is the rate of one precision if every cycle issued fused multiply-adds on every lane.
+func peak(derived string) []formula { return []formula{of(derived).by("sm__cycles_elapsed.avg.per_second")} }
+
+func stall(reason string) []formula {
+	return []formula{of("smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio")}
+}
+
+// sectors are 32 bytes.
+const sector = 32
+
+// sources says which of ncu's metrics a metric comes from. Of several formulas the first one holds whose metrics
+// are all there: names differ between versions, chips and sets of sections. The first column is what to read; the
+// meaning of the others is in NVIDIA's Kernel Profiling Guide, "Metrics Reference".
+var sources = []struct {
+	metric measure.Metric
+	from   []formula
+}{
+	{measure.NcuTime, []formula{of("gpu__time_duration.sum"), of("gpu__time_duration.avg")}},
+	{measure.Cycles, []formula{of("gpc__cycles_elapsed.max"), of("sm__cycles_elapsed.max")}},
+	{measure.SMClock, []formula{of("gpc__cycles_elapsed.avg.per_second"), of("smsp__cycles_elapsed.avg.per_second"),
+		of("sm__cycles_elapsed.avg.per_second")}},
+
+	{measure.SMThroughput, []formula{of("sm__throughput.avg.pct_of_peak_sustained_elapsed")}},
+	{measure.MemoryThroughput, []formula{of("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")}},
+	{measure.DRAMThroughput, []formula{of("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
+		of("dram__throughput.avg.pct_of_peak_sustained_elapsed")}},
+	{measure.DRAMBytes, []formula{of("dram__bytes.sum"), of("dram__bytes_read.sum", "dram__bytes_write.sum"),
+		of("dram__bytes_op_read.sum", "dram__bytes_op_write.sum"),
+		of("dram__bytes.sum.per_second").scaled(1e-9).by("gpu__time_duration.sum")}},
+	{measure.DRAMBandwidth, []formula{of("dram__bytes.sum.per_second"),
+		of("dram__bytes_read.sum.per_second", "dram__bytes_write.sum.per_second"),
+		of("dram__bytes.sum").scaled(1e9).divided("gpu__time_duration.sum"),
+		of("dram__bytes_read.sum", "dram__bytes_write.sum").scaled(1e9).divided("gpu__time_duration.sum")}},
+	{measure.L2Bytes, []formula{of("lts__t_bytes.sum"), of("lts__t_sectors.sum").scaled(sector)}},
+	{measure.GlobalBytes, []formula{of("memory_l2_theoretical_sectors_global").scaled(sector)}},
+	{measure.L1HitRate, []formula{of("l1tex__t_sector_hit_rate.pct")}},
+	{measure.L2HitRate, []formula{of("lts__t_sector_hit_rate.pct"), of("lts__average_t_sector_hit_rate.pct")}},
+	{measure.LoadSectors, []formula{of("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum").
+		divided("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")}},
+	{measure.StoreSectors, []formula{of("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum").
+		divided("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum")}},
+
+	{measure.AchievedOccupancy, []formula{of("sm__warps_active.avg.pct_of_peak_sustained_active")}},
+	{measure.TheoreticalOccupancy, []formula{of("sm__maximum_warps_per_active_cycle_pct")}},
+	{measure.LimitBlocks, []formula{of("launch__occupancy_limit_blocks")}},
+	{measure.LimitRegisters, []formula{of("launch__occupancy_limit_registers")}},
+	{measure.LimitShared, []formula{of("launch__occupancy_limit_shared_mem")}},
+	{measure.LimitWarps, []formula{of("launch__occupancy_limit_warps")}},
+	{measure.LimitBarriers, []formula{of("launch__occupancy_limit_barriers")}},
+	{measure.Waves, []formula{of("launch__waves_per_multiprocessor")}},
+	{measure.Registers, []formula{of("launch__registers_per_thread")}},
+	{measure.StaticShared, []formula{of("launch__shared_mem_per_block_static")}},
+	{measure.DynamicShared, []formula{of("launch__shared_mem_per_block_dynamic")}},
+
+	{measure.Instructions, []formula{of("smsp__inst_executed.sum"), of("sm__inst_executed.sum")}},
+	{measure.LocalLoads, []formula{of("sass__inst_executed_local_loads"), of("smsp__sass_inst_executed_op_local_ld.sum"),
+		of("smsp__inst_executed_op_local_ld.sum")}},
+	{measure.LocalStores, []formula{of("sass__inst_executed_local_stores"), of("smsp__sass_inst_executed_op_local_st.sum"),
+		of("smsp__inst_executed_op_local_st.sum")}},
+	{measure.Spills, []formula{of("sass__inst_executed_register_spilling")}},
+	{measure.FP64, flops(1, "d")},
+	{measure.FP32, flops(1, "f")},
+	{measure.FP16, flops(2, "h")},
+
+	{measure.PeakDRAM, []formula{of("dram__bytes.sum.peak_sustained").by("dram__cycles_elapsed.avg.per_second")}},
+	{measure.PeakFP64, peak("derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2")},
+	{measure.PeakFP32, peak("derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2")},
+	{measure.PeakFP16, peak("derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x4")},
+
+	{measure.StallLongScoreboard, stall("long_scoreboard")},
+	{measure.StallShortScoreboard, stall("short_scoreboard")},
+	{measure.StallMIO, stall("mio_throttle")},
+	{measure.StallLG, stall("lg_throttle")},
+	{measure.StallBarrier, stall("barrier")},
+	{measure.StallMath, stall("math_pipe_throttle")},
+	{measure.StallWait, stall("wait")},
+}
+
+// tensor is the family of the operations of the tensor cores, one metric for each type of input. Which ones a chip has
+// differs, so that they are added up as they come.
+const tensor = "sm__ops_path_tensor_src_"
+
+// labels are the names on the details page, by section and label: "Memory Throughput" is a percentage in one section and
+// a bandwidth in another.
+var labels = map[string]string{
+	"GPU Speed Of Light Throughput: Duration":                "gpu__time_duration.sum",
+	"GPU Speed Of Light Throughput: Elapsed Cycles":          "gpc__cycles_elapsed.max",
+	"GPU Speed Of Light Throughput: SM Frequency":            "gpc__cycles_elapsed.avg.per_second",
+	"GPU Speed Of Light Throughput: DRAM Frequency":          "dram__cycles_elapsed.avg.per_second",
+	"GPU Speed Of Light Throughput: Compute (SM) Throughput": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	"GPU Speed Of Light Throughput: Memory Throughput":       "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+	"GPU Speed Of Light Throughput: DRAM Throughput":         "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+	"Memory Workload Analysis: Memory Throughput":            "dram__bytes.sum.per_second",
+	"Memory Workload Analysis: L1/TEX Hit Rate":              "l1tex__t_sector_hit_rate.pct",
+	"Memory Workload Analysis: L2 Hit Rate":                  "lts__t_sector_hit_rate.pct",
+	"Instruction Statistics: Executed Instructions":          "smsp__inst_executed.sum",
+	"Launch Statistics: Registers Per Thread":                "launch__registers_per_thread",
+	"Launch Statistics: Static Shared Memory Per Block":      "launch__shared_mem_per_block_static",
+	"Launch Statistics: Dynamic Shared Memory Per Block":     "launch__shared_mem_per_block_dynamic",
+	"Launch Statistics: Waves Per SM":                        "launch__waves_per_multiprocessor",
+	"Occupancy: Theoretical Occupancy":                       "sm__maximum_warps_per_active_cycle_pct",
+	"Occupancy: Achieved Occupancy":                          "sm__warps_active.avg.pct_of_peak_sustained_active",
+	"Occupancy: Block Limit SM":                              "launch__occupancy_limit_blocks",
+	"Occupancy: Block Limit Registers":                       "launch__occupancy_limit_registers",
+	"Occupancy: Block Limit Shared Mem":                      "launch__occupancy_limit_shared_mem",
+	"Occupancy: Block Limit Warps":                           "launch__occupancy_limit_warps",
+	"Occupancy: Block Limit Barriers":                        "launch__occupancy_limit_barriers",
+}
+
+// counter is the name under which a cell of the details page is kept. With --metrics, and with --print-metric-name name,
+// the page has the real names.
+func counter(section, item, label string) string {
+	if strings.Contains(label, "__") {
+		return label
+	}
+	key := section + ": "
+	if item != "" {
+		key += item + ": "
+	}
+	key += label
+	if name, ok := labels[key]; ok {
+		return name
+	}
+	return key
+}
+
+// Counters lists the ncu metrics to collect for a metric, those of its first formula.
+func Counters(m measure.Metric) []string {
+	if m == measure.TensorOps {
+		return []string{"regex:" + tensor + ".*"}
+	}
+	for _, s := range sources {
+		if s.metric != m {
+			continue
+		}
+		var names []string
+		for _, t := range s.from[0].terms {
+			names = append(names, t.name)
+		}
+		for _, n := range []string{s.from[0].times, s.from[0].over} {
+			if n != "" {
+				names = append(names, n)
+			}
+		}
+		return names
+	}
+	return nil
+}
+
+// derive computes the metrics of a record.
+func (b *builder) derive(r *Record) {
+	r.Metrics, r.missing = map[string]float64{}, map[string]string{}
+	for _, s := range sources {
+		b.metric(r, s.metric, s.from)
+	}
+	if ops := tensorOps(r.Raw); len(ops) > 0 {
+		b.metric(r, measure.TensorOps, []formula{of(ops...)})
+	}
+}
+
+// tensorOps lists the metrics that add up to the operations of the tensor cores. Where one is the total of others
+// (src_fp16 of src_fp16_dst_fp32) only the total counts.
+func tensorOps(raw map[string]Value) []string {
+	const sum = ".sum"
+	var stems []string
+	for name := range raw {
+		if stem, ok := strings.CutSuffix(name, sum); ok && strings.HasPrefix(stem, tensor) {
+			stems = append(stems, stem)
+		}
+	}
+	slices.Sort(stems)
+	var out []string
+	for _, s := range stems {
+		part := slices.ContainsFunc(stems, func(total string) bool { return strings.HasPrefix(s, total+"_") })
+		if !part {
+			out = append(out, s+sum)
+		}
+	}
+	return out
+}
+
+// metric derives one metric by the first formula that can be computed, or keeps why none can.
+func (b *builder) metric(r *Record, m measure.Metric, from []formula) {
+	for _, f := range from {
+		v, why, ok := f.compute(r.Raw, m.Exact)
+		if !ok { // not collected
+			continue
+		}
+		if why == "" && (math.IsInf(v, 0) || math.IsNaN(v)) {
+			why = "its parts are out of range"
+		}
+		if why != "" {
+			if r.missing[m.Name] == "" {
+				r.missing[m.Name] = why
+			}
+			continue
+		}
+		if m.Exact {
+			v = math.Round(v*exactness(m)) / exactness(m)
+		}
+		r.Metrics[m.Name] = v
+		delete(r.missing, m.Name)
+		for _, name := range f.names() {
+			b.used[name] = true
+		}
+		return
+	}
+}
+
+// exactness is how much of a unit an exact metric is known to: counts are whole, ncu writes percentages to two decimals.
+func exactness(m measure.Metric) float64 {
+	if m.Unit == "%" {
+		return 100
+	}
+	return 1
+}
+
+func (f formula) names() []string {
+	var names []string
+	for _, t := range f.terms {
+		names = append(names, t.name)
+	}
+	for _, n := range []string{f.times, f.over} {
+		if n != "" {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// compute gives the value; why there is none; ok is false where a metric was not collected.
+func (f formula) compute(raw map[string]Value, exact bool) (value float64, why string, ok bool) {
+	for _, name := range f.names() {
+		v, collected := raw[name]
+		switch {
+		case !collected:
+			return 0, "", false
+		case math.IsNaN(v.Number):
+			why = fmt.Sprintf("line %d, column %q holds %s, no number", v.Line, name, quote(v.Text))
+		case v.Number < 0:
+			why = fmt.Sprintf("line %d, column %q is negative: %s", v.Line, name, quote(v.Text))
+		case exact && v.Step >= 1:
+			why = fmt.Sprintf("line %d, column %q is rounded to %s; print it with --print-units base", v.Line, name, quote(v.Text))
+		}
+		if why != "" {
+			return 0, why, true
+		}
+	}
+	for _, t := range f.terms {
+		value += t.factor * raw[t.name].Number
+	}
+	if f.times != "" {
+		value *= raw[f.times].Number
+	}
+	if f.over != "" {
+		if raw[f.over].Number == 0 {
+			return 0, "", false // a ratio to nothing does not exist
+		}
+		value /= raw[f.over].Number
+	}
+	return value, "", true
+}
+
+// quote shows a cell, which is untrusted.
+func quote(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	const most = 40
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,140 @@
+// Package ncu reads what `ncu --csv` of Nsight Compute prints: the raw page (a row a launch, a column a metric) and the
+// details page (a row a metric), of the versions 2021 to 2026, with whatever stands before, between and after the tables.
+//
+// Every cell is kept under the name that ncu gives the metric. From those the metrics of measure.Throughput are
+// derived, by the table in metrics.go. A cell that holds no number gives no metric, and Record.Metric says why.
+package ncu
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Profile is what one file of ncu output holds.
+type Profile struct {
+	// Source is the name of the file, for messages only.
+	Source string
+	// GPU is the model, "" on a page that does not give it (details, or the raw page of few metrics).
+	GPU string
+	// Devices is the number of GPUs that launched the kernels.
+	Devices int
+	// Records are the profiled launches in the order of the file.
+	Records []Record
+	Count   Count
+}
+
+// Record is one profiled launch.
+type Record struct {
+	Subject measure.Subject
+	// Ordinal numbers the launches of one subject in a profile from 0.
+	Ordinal int
+	// Line is where the launch begins in the file, 0 where it was not read from one.
+	Line int
+	// Metrics are the values by the name of the metric, each in the metric's unit.
+	Metrics map[string]float64
+	// Raw are the cells by the name of the ncu metric. A label of the details page that is not in the table of labels
+	// stands as "section: label", or "section: body item: label".
+	Raw map[string]Value
+	// Rules are the remarks of ncu's own rules on the details page. They are untrusted text.
+	Rules []Rule
+
+	missing map[string]string // metric → why it has no value
+}
+
+// Value is one cell.
+type Value struct {
+	// Number is NaN where the cell is no number.
+	Number float64
+	// Unit is ncu's base unit: "ns", "byte", "hz", "byte/s"; Number is converted to it.
+	Unit string
+	// Step is the smallest difference that the cell can show, in Unit: 8.19 Kbyte has a step of 10 byte.
+	Step float64
+	// Text is the cell as written.
+	Text string
+	Line int
+}
+
+// Rule is a remark of one of ncu's rules.
+type Rule struct{ Section, Name, Type, Description string }
+
+// Count is how much of the file was understood, so that nothing is dropped in silence.
+type Count struct {
+	// Tables and Names are the tables and the different ncu metrics in them.
+	Tables, Names int
+	// Numbers, Texts and Missing are the cells that hold a number, a word such as "PolicySpread", and nothing that was
+	// measured: empty, "n/a", "nan", "no data".
+	Numbers, Texts, Missing int
+	// Used are the ncu metrics from which a metric of nsgate was derived.
+	Used int
+	// Rules are the rows of rules; Repeated the cells that say again what another one said of the same launch.
+	Rules, Repeated int
+	// UnknownUnits are units that have no base unit here: their numbers are as written.
+	UnknownUnits []string
+}
+
+// Metric is the value of one metric of the launch. Where there is none the error is a *measure.Refusal that says
+// which cell is to blame.
+func (r *Record) Metric(m measure.Metric) (float64, error) {
+	if v, ok := r.Metrics[m.Name]; ok {
+		return v, nil
+	}
+	if why := r.missing[m.Name]; why != "" {
+		return math.NaN(), measure.Refuse(m.Name+" is not known: "+why, "collect it again; where the GPU does not have it, take it out of the policy")
+	}
+	return math.NaN(), measure.Refuse(m.Name+" was not collected", "profile with ncu --set full, or name it in --metrics: "+strings.Join(Counters(m), ", "))
+}
+
+// Find gives the launches of a subject. ncu and nsys do not write names alike: where none has the full name, those of
+// the same short name and geometry are meant, and where there are none of these either, those of the same short name.
+func (p *Profile) Find(s measure.Subject) []Record {
+	for _, same := range []func(measure.Subject) bool{
+		func(o measure.Subject) bool { return o == s },
+		func(o measure.Subject) bool { return o.Short() == s.Short() && o.Geometry() == s.Geometry() },
+		func(o measure.Subject) bool { return o.Short() == s.Short() },
+	} {
+		var found []Record
+		for _, r := range p.Records {
+			if same(r.Subject) {
+				found = append(found, r)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+const again = "write it again: ncu --import REPORT --csv --page raw --print-units base"
+
+// Read reads ncu output. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no table, no
+// kernel, no permission, a broken table, numbers in another language) is a *measure.Refusal.
+func Read(r io.Reader, name string) (*Profile, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	text, err := decode(data)
+	if err != nil {
+		return nil, refuse(name, 1, err.Error(), again)
+	}
+	tables, err := split(name, text)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{profile: &Profile{Source: name}}
+	for _, t := range tables {
+		if err := b.table(t); err != nil {
+			return nil, err
+		}
+	}
+	return b.finish()
+}
+
+func refuse(name string, line int, reason, next string) error {
+	return measure.Refuse(fmt.Sprintf("%s:%d: %s", name, line, reason), next)
+}
