@@ -162,7 +162,10 @@ type Report struct {
 
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first
-	Warnings []string  `json:"warnings,omitempty"`
+	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed
+	// baseline said before the base build was measured.
+	Warnings []string `json:"warnings,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 
 	// Baseline is where the base is kept, relative to the repository, "" where there is none.
 	Baseline string `json:"baseline,omitempty"`

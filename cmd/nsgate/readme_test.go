@@ -20,6 +20,7 @@ func TestReadme(t *testing.T) {
 	}
 	var script, files strings.Builder
 	script.WriteString(`env NSGATE_FAKE_PROFILES=$KERNELS/base
+env NSGATE_FAKE_BASE_PROFILES=$KERNELS/base
 symlink testdata -> $ROOT/testdata
 exec chmod 755 app slower-app
 `)

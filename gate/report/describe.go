@@ -304,6 +304,9 @@ func comparison(r *gate.Report) []fact {
 		add("sees", s)
 	}
 	add("baseline", r.Baseline)
+	for _, note := range r.Notes {
+		add("course", note)
+	}
 	return facts
 }
 

@@ -86,7 +86,7 @@ func offerAccept(r *gate.Report, out *outputFlags) {
 		r.Next = append(r.Next, "to accept the change, check again with --report json="+file)
 	}
 	if out.patch != "" {
-		r.Next = append(r.Next, "or review and apply the patch "+out.patch+" at the repository's root: git apply "+quote(out.patch))
+		r.Next = append(r.Next, "to accept it with the patch that is written beside: git apply "+quote(out.patch))
 	}
 	r.Accept = "nsgate accept " + quote(file) + " --reason 'WHY'"
 }

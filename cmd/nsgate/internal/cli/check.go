@@ -132,7 +132,7 @@ func (c *check) run(ctx context.Context) (*gate.Report, error) {
 		}
 	}
 	if screen != nil {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the committed baseline said %s (%s); the base build, measured beside the head, decides",
+		r.Notes = append(r.Notes, fmt.Sprintf("the committed baseline said %s (%s); the base build, measured beside the head, decides",
 			answer(screen), screen.Reason))
 		if screen.Verdict == gate.Fail && r.Verdict == gate.Pass {
 			r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
@@ -219,7 +219,7 @@ func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, lik
 		r.Warnings = append(r.Warnings, all.warnings...)
 		if len(looks) > 1 {
 			r.Alpha = gate.Number(c.policy.Alpha)
-			r.Warnings = append(r.Warnings, fmt.Sprintf("judged at look %d of at most %d, after %d of at most %d runs; "+
+			r.Notes = append(r.Notes, fmt.Sprintf("judged at look %d of at most %d, after %d of at most %d runs; "+
 				"the chance of a false alarm is shared out among the looks", i+1, len(looks), taken, looks[len(looks)-1]))
 		}
 		if !r.Undecided {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -84,11 +85,20 @@ func refused(err error) (*gate.Report, error) {
 }
 
 // reproduce is the command line that repeats this command. The workload's own command line is shown only where the
-// user asked for it: it may hold secrets.
+// user asked for it: it may hold secrets. Flags that say only where output goes are left out.
 func (e *env) reproduce(workload []string) string {
 	words := []string{"nsgate"}
+	value := false
 	for _, w := range e.line {
-		if w == "--" && workload != nil {
+		name, _, joined := strings.Cut(strings.TrimLeft(w, "-"), "=")
+		switch flag := strings.HasPrefix(w, "-"); {
+		case value:
+			value = false
+			continue
+		case w == "-q", w == "-v", flag && slices.Contains(outputOnly, name):
+			value = !joined && !slices.Contains([]string{"q", "v", "quiet", "verbose"}, name)
+			continue
+		case w == "--" && workload != nil:
 			return strings.Join(append(words, "-- WORKLOAD…"), " ")
 		}
 		words = append(words, quote(w))

@@ -117,19 +117,21 @@ func (x *examination) gpus(ctx context.Context) {
 		x.note("processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
 	}
 	x.good("driver", gpus[0].Driver)
+	free := 0
 	for _, g := range gpus {
 		what := fmt.Sprintf("GPU %d", g.Index)
 		detail := g.Name
 		if g.PState != "" {
 			detail += ", " + g.PState
 		}
+		const advice = ": wait for it, or measure on another GPU (CUDA_VISIBLE_DEVICES)"
 		switch names := others[g.UUID]; {
 		case len(names) > 0:
-			x.bad(what, fmt.Sprintf("%s; in use by %s: wait for it, or measure on another GPU (CUDA_VISIBLE_DEVICES)", detail, processes(names)))
+			x.note(what, detail+"; in use by "+processes(names)+advice)
 		case g.Utilization > 10:
-			x.bad(what, fmt.Sprintf("%s; busy (%.0f %%): wait for the other process, or measure on another GPU (CUDA_VISIBLE_DEVICES)",
-				detail, g.Utilization))
+			x.note(what, fmt.Sprintf("%s; busy (%.0f %%)%s", detail, g.Utilization, advice))
 		default:
+			free++
 			x.good(what, detail+", idle")
 		}
 		switch clock := fmt.Sprintf("%.0f of %.0f MHz", g.ClockMHz, g.MaxClockMHz); {
@@ -140,6 +142,9 @@ func (x *examination) gpus(ctx context.Context) {
 		default:
 			x.good(what+" clock", clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")
 		}
+	}
+	if free == 0 {
+		x.bad("GPU", "none is free: what is measured beside other work is no basis for a verdict")
 	}
 }
 

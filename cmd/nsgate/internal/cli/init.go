@@ -183,6 +183,9 @@ func look(root fs.FS) *finds {
 		if files++; files > 20_000 {
 			return fs.SkipAll
 		}
+		if !plainPath.MatchString(file) { // it goes into a file and a shell
+			return nil
+		}
 		dir, base, ext := path.Dir(file), path.Base(file), path.Ext(file)
 		if !slices.Contains([]string{"CMakeLists.txt", "Makefile"}, base) && ext != ".cu" && ext != ".py" {
 			return nil
@@ -247,6 +250,8 @@ func look(root fs.FS) *finds {
 	return found
 }
 
+var plainPath = regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`)
+
 var nameCharacters = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 func newCandidate(program, why string) candidate {
@@ -280,19 +285,14 @@ func (f *finds) policy() string {
 		if i > 0 {
 			mark = "# "
 		}
-		fmt.Fprintf(&b, "\n%[1]s[[workload]]                # %[4]s\n%[1]sname = %[2]s\n%[1]scommand = %[3]s\n",
-			mark, tomlString(c.name), tomlString(c.command), c.why)
+		fmt.Fprintf(&b, "\n%[1]s[[workload]]            # %[4]s\n%[1]sname = %[2]q\n%[1]scommand = %[3]q\n",
+			mark, c.name, c.command, c.why)
 		if i == 0 {
 			b.WriteString(workloadKeys)
 		}
 	}
 	b.WriteString(rules)
 	return b.String()
-}
-
-// tomlString is a TOML literal or basic string; file names may hold anything.
-func tomlString(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
 const policyHead = `# What nsgate measures and what it allows. Every line can be left out: these are the defaults.
