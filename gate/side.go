@@ -135,7 +135,8 @@ func (s *side) note(subject measure.Subject, metric string) string {
 
 // share is the subject's part of the workload's kernel time; of copies, of kernel and copy time together.
 func (s *side) share(subject measure.Subject) float64 {
-	part, of := math.NaN(), s.whole
+	var part float64
+	of := s.whole
 	switch {
 	case subject == measure.Workload:
 		return 1

@@ -206,8 +206,5 @@ func (g Glob) Match(name string) bool {
 	return strings.Trim(string(pattern[p:]), "*") == ""
 }
 
-// literal reports whether the pattern matches nothing but itself.
-func (g Glob) literal() bool { return g != "" && !strings.ContainsAny(string(g), "*?") }
-
 // where names a place in the policy file as reports may print it.
 func where(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }
