@@ -30,6 +30,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if shift := e.commonShift(); shift != "" {
 		r.Warnings = append(r.Warnings, shift)
 	}
+	if waits := e.waiting(); waits != "" {
+		r.Warnings = append(r.Warnings, waits)
+	}
 	r.Paired = len(e.shared) > 0
 	r.Family = e.family
 	if e.family == 0 {

@@ -257,6 +257,19 @@ func TestPatterns(t *testing.T) {
 	if r := judge(quiet(), quiet().with(func(p *program) { p.kernels[0].time *= 1.05 })); len(r.Warnings) > 0 {
 		t.Errorf("warnings %q where one kernel changed", r.Warnings)
 	}
+	waits := func(ns float64) []measure.Session {
+		s := quiet().session()
+		s.Series = append(s.Series, measure.Series{Subject: measure.Workload, Metric: measure.StepTime,
+			Values: measure.Values{ns, 1.01 * ns, ns, 0.99 * ns, ns}})
+		return []measure.Session{s}
+	}
+	if r := Evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != Pass || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "500 → 700 µs (+40.0 %), although the kernels' time changed by +0.00 %") {
+		t.Errorf("%s, warnings %q, want the waiting named", r.Verdict, r.Warnings)
+	}
+	if r := Evaluate(waits(500e3), waits(510e3), thresholds.Default()); len(r.Warnings) > 0 {
+		t.Errorf("warnings %q for 2 %%", r.Warnings)
+	}
 	s := quiet().session()
 	for i, x := range s.Series {
 		if x.Subject.Name == "gemm(float*)" && x.Metric == measure.Time {

@@ -90,3 +90,26 @@ func (c *comparison) levels() string {
 func known(values []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 }
+
+// waiting names a workload whose steps take longer although its kernels do not: the GPU waits. Tracing slows the CPU
+// down, so the step time is no finding unless a rule says so; but it is worth a word. "" where steps take no longer.
+func (e *engine) waiting() string {
+	const least = 0.05 // relative
+	if !e.base.hasMetric(measure.Workload, measure.StepTime.Name) || !e.head.hasMetric(measure.Workload, measure.StepTime.Name) {
+		return ""
+	}
+	c := &comparison{subject: measure.Workload, metric: measure.StepTime, match: "exact",
+		base: e.base.values(measure.Workload, measure.StepTime.Name), head: e.head.values(measure.Workload, measure.StepTime.Name)}
+	e.estimate(c)
+	e.moderate(c, runPrior)
+	change := c.natural(c.contrast.Estimate)
+	if !(change > least && change > e.policy.Threshold && stats.TwoSided(c.contrast.Estimate, c.variance) < e.policy.Alpha/10) {
+		return ""
+	}
+	kernels := typical(e.head.values(measure.Workload, measure.GPUTime.Name))/e.base.whole - 1
+	if change < 2*kernels {
+		return "" // the kernels themselves explain it
+	}
+	return fmt.Sprintf("steps take longer, %s → %s µs (%s), although the kernels' time changed by %s: the GPU waits more; "+
+		"a rule with metric = \"step_time\" judges that", number(typical(c.base)/1000), number(typical(c.head)/1000), percent(change), percent(kernels))
+}
