@@ -24,6 +24,9 @@ const (
 	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
 	// three by more than 2.5 %, all of them small).
 	sessionImpact = 0.0015
+	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
+	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
+	material = 1.0 / 6
 	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
 	// workload's: the same launches summed up in another way.
 	secondary = 0.2

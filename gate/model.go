@@ -72,7 +72,7 @@ type Finding struct {
 	// Gates is true where a regression of this finding fails the gate.
 	Gates bool `json:"gates"`
 	// Undecided is true where the data cannot exclude a regression that would fail the gate and that is large enough
-	// to matter: one that could cost more of the GPU time than the policy's impact floor.
+	// to matter: one that could cost a sixth of its limit in the workload's GPU time.
 	Undecided bool `json:"undecided"`
 	// Severity is what the policy says of a regression here: "fail", "warn" or "ignore".
 	Severity string `json:"severity"`

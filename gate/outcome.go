@@ -65,7 +65,7 @@ func (e *engine) conclude(c *comparison, alpha float64) {
 	if sign < 0 {
 		worst = -float64(f.Low)
 	}
-	f.Undecided = f.Outcome == Inconclusive && f.Gates && worst > limit && worst*float64(f.Share) >= e.policy.Impact
+	f.Undecided = f.Outcome == Inconclusive && f.Gates && worst > limit && worst*float64(f.Share) >= limit*material
 	f.Reason = e.reason(c, limit)
 }
 

@@ -222,11 +222,16 @@ func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, lik
 			r.Notes = append(r.Notes, fmt.Sprintf("judged at look %d of at most %d, after %d of at most %d runs; "+
 				"the chance of a false alarm is shared out among the looks", i+1, len(looks), taken, looks[len(looks)-1]))
 		}
-		if !r.Undecided {
+		if r.Verdict == gate.NoVerdict && !r.Undecided || r.Verdict == gate.Fail || !slices.ContainsFunc(r.Findings, open) {
 			break
 		}
 	}
 	return r, nil
+}
+
+// open reports whether further runs could still turn a finding into a failure.
+func open(f gate.Finding) bool {
+	return f.Gates && f.Outcome == gate.Inconclusive && !(f.High <= f.Limit)
 }
 
 // printPlan is --dry-run.

@@ -145,7 +145,7 @@ func store(e *env, root, workload string, head []measure.Session, replace bool, 
 	if last.Step != "" {
 		unit = fmt.Sprintf("per step of %q", report.Clean(last.Step))
 	}
-	fmt.Fprintf(e.Out, "recorded %s of %d runs on %s: %d kernels, %s\n", plural(len(head), "session"), runs, report.Clean(gpu), len(kernels), unit)
+	fmt.Fprintf(e.Out, "recorded %s of %d runs on %s: %s, %s\n", plural(len(head), "session"), runs, report.Clean(gpu), plural(len(kernels), "kernel"), unit)
 	fmt.Fprintf(e.Out, "%s now holds %s; commit it\n", dir, plural(total, "session"))
 	return nil
 }
