@@ -42,7 +42,9 @@ func (f formula) divided(name string) formula { f.over = name; return f }
 // flop counts the operations of one precision: a fused multiply-add is two, and a half-precision instruction works on
 // two numbers at once (as in ncu's own derived__…_pred_on_x2 and _x4).
 func flop(lanes float64, unit, letter, suffix string) formula {
-	name := func(op string) string { return unit + "__sass_thread_inst_executed_op_" + letter + op + "_pred_on" + suffix }
+	name := func(op string) string {
+		return unit + "__sass_thread_inst_executed_op_" + letter + op + "_pred_on" + suffix
+	}
 	return formula{terms: []term{{lanes, name("add")}, {lanes, name("mul")}, {2 * lanes, name("fma")}}}
 }
 
@@ -56,7 +58,9 @@ func flops(lanes float64, letter string) []formula {
 }
 
 // peak is the rate of one precision if every cycle issued fused multiply-adds on every lane.
-func peak(derived string) []formula { return []formula{of(derived).by("sm__cycles_elapsed.avg.per_second")} }
+func peak(derived string) []formula {
+	return []formula{of(derived).by("sm__cycles_elapsed.avg.per_second")}
+}
 
 func stall(reason string) []formula {
 	return []formula{of("smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio")}
@@ -190,16 +194,7 @@ func Counters(m measure.Metric) []string {
 		if s.metric != m {
 			continue
 		}
-		var names []string
-		for _, t := range s.from[0].terms {
-			names = append(names, t.name)
-		}
-		for _, n := range []string{s.from[0].times, s.from[0].over} {
-			if n != "" {
-				names = append(names, n)
-			}
-		}
-		return names
+		return s.from[0].names()
 	}
 	return nil
 }
@@ -293,11 +288,12 @@ func (f formula) compute(raw map[string]Value, exact bool) (value float64, why s
 		case !collected:
 			return 0, "", false
 		case math.IsNaN(v.Number):
-			why = fmt.Sprintf("line %d, column %q holds %s, no number", v.Line, name, quote(v.Text))
+			why = fmt.Sprintf("line %d, column %s holds %s, no number", v.Line, quote(name), quote(v.Text))
 		case v.Number < 0:
-			why = fmt.Sprintf("line %d, column %q is negative: %s", v.Line, name, quote(v.Text))
+			why = fmt.Sprintf("line %d, column %s is negative: %s", v.Line, quote(name), quote(v.Text))
 		case exact && v.Step >= 1:
-			why = fmt.Sprintf("line %d, column %q is rounded to %s; print it with --print-units base", v.Line, name, quote(v.Text))
+			why = fmt.Sprintf("line %d, column %s is rounded to %s; print it with --print-units base",
+				v.Line, quote(name), quote(v.Text))
 		}
 		if why != "" {
 			return 0, why, true
@@ -323,7 +319,7 @@ func quote(text string) string {
 	if text == "" {
 		return "nothing"
 	}
-	const most = 40
+	const most = 80
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most]) + "…"
 	}

@@ -83,9 +83,11 @@ func (r *Record) Metric(m measure.Metric) (float64, error) {
 		return v, nil
 	}
 	if why := r.missing[m.Name]; why != "" {
-		return math.NaN(), measure.Refuse(m.Name+" is not known: "+why, "collect it again; where the GPU does not have it, take it out of the policy")
+		return math.NaN(), measure.Refuse(m.Name+" is not known: "+why,
+			"collect it again; where the GPU does not have it, take it out of the policy")
 	}
-	return math.NaN(), measure.Refuse(m.Name+" was not collected", "profile with ncu --set full, or name it in --metrics: "+strings.Join(Counters(m), ", "))
+	return math.NaN(), measure.Refuse(m.Name+" was not collected",
+		"profile with ncu --set full, or name it in --metrics: "+strings.Join(Counters(m), ", "))
 }
 
 // Find gives the launches of a subject. ncu and nsys do not write names alike: where none has the full name, those of
@@ -126,13 +128,13 @@ func Read(r io.Reader, name string) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := builder{profile: &Profile{Source: name}}
+	b := newBuilder(name)
 	for _, t := range tables {
 		if err := b.table(t); err != nil {
 			return nil, err
 		}
 	}
-	return b.finish()
+	return b.finish(), nil
 }
 
 func refuse(name string, line int, reason, next string) error {

@@ -21,7 +21,9 @@ var (
 )
 
 // nothing are the cells that stand for no measurement.
-var nothing = map[string]bool{"": true, "n/a": true, "nan": true, "-nan": true, "(nan)": true, "no data": true, "inf": true, "-inf": true}
+var nothing = map[string]bool{
+	"": true, "n/a": true, "no data": true, "nan": true, "-nan": true, "(nan)": true, "inf": true, "-inf": true,
+}
 
 // lists are words that look like numbers: which of the GPU's parts are switched on.
 var lists = map[string]bool{"launch__tpc_enabled": true, "Launch Statistics: Enabled TPC IDs": true}
@@ -150,5 +152,5 @@ type cell struct {
 }
 
 func (c *cell) refuse(reason, next string) error {
-	return refuse(c.file, c.line, fmt.Sprintf("column %q: %q: %s", c.name, c.text, reason), next)
+	return refuse(c.file, c.line, fmt.Sprintf("column %s: %s: %s", quote(c.name), quote(c.text), reason), next)
 }

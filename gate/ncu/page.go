@@ -31,7 +31,12 @@ type launchRow struct {
 
 // detailsRow is a row of the details page: of a metric, or of a rule.
 type detailsRow struct {
-	launchRow
+	ID       string `csv:"ID"`
+	Process  string `csv:"Process ID"`
+	Kernel   string `csv:"Kernel Name"`
+	Block    string `csv:"Block Size"`
+	Grid     string `csv:"Grid Size"`
+	Device   string `csv:"Device"`
 	Section  string `csv:"Section Name"`
 	Item     string `csv:"Body Item Label"` // with some sections only
 	Metric   string `csv:"Metric Name"`
@@ -49,7 +54,8 @@ var optional = []string{"Block Size", "Grid Size", "Device", "Body Item Label", 
 var identity = []string{"Process Name", "Host Name", "Context", "Stream", "CC", "Kernel Time"}
 
 func isIdentity(column string) bool {
-	return slices.Contains(identity, column) || strings.Contains(column, "Push/Pop_Range") || strings.Contains(column, "Start/Stop_Range")
+	return slices.Contains(identity, column) ||
+		strings.Contains(column, "Push/Pop_Range") || strings.Contains(column, "Start/Stop_Range")
 }
 
 // builder puts the rows of all tables together.
@@ -59,6 +65,15 @@ type builder struct {
 	names   map[string]bool
 	used    map[string]bool
 	units   map[string]bool
+	seen    map[measure.Subject]int
+}
+
+func newBuilder(name string) *builder {
+	return &builder{
+		profile: &Profile{Source: name},
+		devices: map[string]bool{}, names: map[string]bool{}, used: map[string]bool{}, units: map[string]bool{},
+		seen: map[measure.Subject]int{},
+	}
 }
 
 // launch is a profiled launch while its cells are collected.
@@ -86,7 +101,8 @@ func (b *builder) table(t table) error {
 		return err
 	}
 	if len(launches) == 0 {
-		return refuse(t.file, t.line, "the table holds no kernel", "compare ncu's kernel filter with the kernels that the workload launches")
+		return refuse(t.file, t.line, "the table holds no kernel",
+			"compare ncu's kernel filter with the kernels that the workload launches")
 	}
 	var l language
 	for _, x := range launches {
@@ -124,7 +140,7 @@ func (t table) shape() (details bool, err error) {
 	sorted := slices.Sorted(slices.Values(header))
 	for i := range sorted {
 		if i > 0 && sorted[i] == sorted[i-1] {
-			return false, refuse(t.file, t.line, fmt.Sprintf("column %q is there twice", sorted[i]), again)
+			return false, refuse(t.file, t.line, fmt.Sprintf("column %s is there twice", quote(sorted[i])), again)
 		}
 	}
 	value := slices.Index(header, "Metric Value")
@@ -229,15 +245,16 @@ func (t table) details() ([]*launch, error) {
 		line, _ := r.FieldPos(0)
 		line += t.line - 1
 		row := x.(detailsRow)
+		what := launchRow{row.ID, row.Process, row.Kernel, row.Block, row.Grid, row.Device}
 		id := [2]string{row.Process, row.ID}
 		l := byID[id]
 		if l == nil {
-			l = &launch{row: row.launchRow, line: line}
+			l = &launch{row: what, line: line}
 			byID[id] = l
 			launches = append(launches, l)
 		}
-		if l.row != row.launchRow {
-			return nil, refuse(t.file, line, fmt.Sprintf("launch %s is another kernel than on line %d", strconv.Quote(row.ID), l.line), again)
+		if l.row != what {
+			return nil, refuse(t.file, line, fmt.Sprintf("launch %s is another kernel than on line %d", quote(row.ID), l.line), again)
 		}
 		switch {
 		case row.Metric != "":
@@ -261,9 +278,6 @@ func (b *builder) add(t table, l *launch) error {
 		return err
 	}
 	r := Record{Subject: subject, Line: l.line, Raw: make(map[string]Value, len(l.cells)), Rules: l.rules}
-	if b.devices == nil {
-		b.devices, b.names, b.used, b.units = map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	}
 	b.devices[l.row.Device] = true
 	count := &b.profile.Count
 	count.Rules += len(l.rules)
@@ -271,7 +285,7 @@ func (b *builder) add(t table, l *launch) error {
 		v, kind := c.value()
 		if old, again := r.Raw[c.name]; again {
 			if !agree(old, v) {
-				return c.refuse(fmt.Sprintf("line %d says %q of the same launch", old.Line, old.Text), "write one page at a time")
+				return c.refuse(fmt.Sprintf("line %d says %s of the same launch", old.Line, quote(old.Text)), "write one page at a time")
 			}
 			count.Repeated++
 			if old.Step <= v.Step || kind != isNumber {
@@ -300,11 +314,8 @@ func (b *builder) add(t table, l *launch) error {
 		}
 		b.profile.GPU = name
 	}
-	for _, o := range b.profile.Records {
-		if o.Subject == r.Subject {
-			r.Ordinal++
-		}
-	}
+	r.Ordinal = b.seen[subject]
+	b.seen[subject]++
 	b.profile.Records = append(b.profile.Records, r)
 	return nil
 }
@@ -317,12 +328,12 @@ func agree(a, b Value) bool {
 	return a.Unit == b.Unit && math.Abs(a.Number-b.Number) <= math.Max(a.Step, b.Step)
 }
 
-func (b *builder) finish() (*Profile, error) {
+func (b *builder) finish() *Profile {
 	p := b.profile
 	p.Devices = len(b.devices)
 	p.Count.Names, p.Count.Used = len(b.names), len(b.used)
 	p.Count.UnknownUnits = slices.Sorted(maps.Keys(b.units))
-	return p, nil
+	return p
 }
 
 var (
@@ -333,7 +344,8 @@ var (
 
 // subject is the kernel with its geometry; ncu before 2023 prints no geometry.
 func (l *launch) subject(file string) (measure.Subject, error) {
-	s := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(unnamed.ReplaceAllString(l.row.Kernel, "$1<unnamed>::"))}
+	s := measure.Subject{Scope: measure.ScopeKernel}
+	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.row.Kernel, "$1<unnamed>::"))
 	if s.Name == "" {
 		return s, refuse(file, l.line, "the launch has no kernel name", again)
 	}

@@ -23,7 +23,8 @@ func Session(runs ...*Profile) (measure.Session, error) {
 		case i == 0:
 			s.GPU = p.GPU
 		case s.GPU != p.GPU:
-			return s, measure.Refuse(fmt.Sprintf("%s was measured on another GPU model than %s, or is another page", p.Source, runs[0].Source),
+			return s, measure.Refuse(
+				fmt.Sprintf("%s was measured on another GPU model than %s, or is another page", p.Source, runs[0].Source),
 				"write the same page of every run on one GPU model")
 		}
 		s.GPUs = max(s.GPUs, p.Devices)
@@ -65,9 +66,10 @@ func Records(s *measure.Session, subject measure.Subject) []Record {
 		records[i] = Record{Subject: subject, Ordinal: i, Metrics: map[string]float64{}}
 	}
 	names := map[string]bool{}
-	for _, m := range slices.Concat(measure.Throughput, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}) {
-		names[m.Name] = true
+	for _, s := range sources {
+		names[s.metric.Name] = true
 	}
+	names[measure.TensorOps.Name] = true
 	for _, x := range s.Series {
 		if x.Subject != subject || !names[x.Metric.Name] {
 			continue

@@ -125,7 +125,8 @@ func (f *failure) refusal(name string, table bool) error {
 		return refuse(name, f.none, "ncu profiled no kernel",
 			"compare the kernel filter (-k, --launch-skip, --launch-count) with the kernels that the workload launches")
 	case f.metric > 0:
-		return refuse(name, f.metric, "ncu does not know a metric that it was asked for", "see which ones this GPU has: ncu --query-metrics")
+		return refuse(name, f.metric, "ncu does not know a metric that it was asked for",
+			"see which ones this GPU has: ncu --query-metrics")
 	case f.program > 0:
 		return refuse(name, f.program, "the program failed under ncu", "run it alone first")
 	case f.other > 0:

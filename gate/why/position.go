@@ -1,0 +1,118 @@
+package why
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Position is what limits a kernel.
+type Position struct {
+	// Bound is "compute", "memory", "balanced" (both alike), "latency" (neither is busy), or "" where unknown.
+	Bound string `json:"bound,omitempty"`
+	// Roofline is nil where operations, bytes or peaks are unknown, or where the kernel does no arithmetic.
+	Roofline *Roofline `json:"roofline,omitempty"`
+}
+
+// Roofline places a kernel under the roofs of its main precision (Williams, Waterman and Patterson 2009; KPG, Roofline
+// Charts). Tensor operations have no place in it.
+type Roofline struct {
+	Precision string  `json:"precision"` // "fp64", "fp32", "fp16"
+	Intensity float64 `json:"intensity"` // FLOP per byte of DRAM traffic
+	Ridge     float64 `json:"ridge"`     // intensity from which on arithmetic is the lower roof
+	Achieved  float64 `json:"achieved"`  // FLOP/s
+	Roof      float64 `json:"roof"`      // FLOP/s at this intensity
+}
+
+// Percent of the roof that was reached.
+func (r *Roofline) Percent() float64 { return 100 * r.Achieved / r.Roof }
+
+// The limits by which ncu's own rule on the bottleneck divides (KPG, GPU Speed Of Light Throughput): from 80 % of a
+// peak on the unit is the limit, with both under 60 % it is latency, and in between the busier one, if by 10 points.
+const (
+	busy  = 80
+	idle  = 60
+	apart = 10
+)
+
+func position(s sample) Position {
+	var p Position
+	switch sm, memory := s.get(measure.SMThroughput), s.get(measure.MemoryThroughput); {
+	case math.IsNaN(sm) || math.IsNaN(memory):
+	case sm < idle && memory < idle:
+		p.Bound = "latency"
+	case math.Max(sm, memory) < busy && math.Abs(sm-memory) < apart:
+		p.Bound = "balanced"
+	case sm > memory:
+		p.Bound = "compute"
+	default:
+		p.Bound = "memory"
+	}
+	p.Roofline = roofline(s)
+	return p
+}
+
+func roofline(s sample) *Roofline {
+	var best *Roofline
+	var load float64
+	bytes, seconds, bandwidth := s.get(measure.DRAMBytes), s.get(measure.NcuTime)/1e9, s.get(measure.PeakDRAM)
+	for _, x := range []struct {
+		name        string
+		flops, peak measure.Metric
+	}{
+		{"fp64", measure.FP64, measure.PeakFP64}, {"fp32", measure.FP32, measure.PeakFP32}, {"fp16", measure.FP16, measure.PeakFP16},
+	} {
+		flops, peak := s.get(x.flops), s.get(x.peak)
+		if !(flops > 0 && peak > 0 && bytes > 0 && seconds > 0 && bandwidth > 0) || flops/peak <= load {
+			continue
+		}
+		load = flops / peak // the precision that needs the most time at its peak
+		intensity := flops / bytes
+		best = &Roofline{Precision: x.name, Intensity: intensity, Ridge: peak / bandwidth,
+			Achieved: flops / seconds, Roof: math.Min(peak, intensity*bandwidth)}
+	}
+	if best == nil {
+		return nil
+	}
+	for _, v := range []float64{best.Intensity, best.Ridge, best.Achieved, best.Roof, best.Percent()} {
+		if !(v > 0) || math.IsInf(v, 0) { // of counters that cannot be true
+			return nil
+		}
+	}
+	return best
+}
+
+// standing says what limits the kernel before and after.
+func standing(base, head Position) string {
+	var s string
+	switch {
+	case base.Bound == "" || head.Bound == "":
+	case base.Bound == head.Bound:
+		s = fmt.Sprintf("%s before and after", bound(head.Bound))
+	default:
+		s = fmt.Sprintf("%s before, %s after", bound(base.Bound), bound(head.Bound))
+	}
+	if b, h := base.Roofline, head.Roofline; b != nil && h != nil {
+		if s != "" {
+			s += "; "
+		}
+		precision := b.Precision
+		if h.Precision != precision {
+			precision += " → " + h.Precision
+		}
+		s += fmt.Sprintf("roofline (%s): %s → %s FLOP/B (ridge %s), %s → %s of the roof", precision,
+			amount(b.Intensity, ""), amount(h.Intensity, ""), amount(h.Ridge, ""), amount(b.Percent(), "%"), amount(h.Percent(), "%"))
+	}
+	if s == "" {
+		return ""
+	}
+	return capital(s) + "."
+}
+
+func bound(s string) string {
+	if s == "balanced" {
+		return "balanced between compute and memory"
+	}
+	return s + "-bound"
+}

@@ -1,0 +1,262 @@
+package why_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/ncu"
+	"github.com/nsgate/nsgate/gate/why"
+)
+
+// launches reads the launches of a kernel from a recording.
+func launches(t *testing.T, file, short string) []ncu.Record {
+	t.Helper()
+	f, err := os.Open(filepath.Join("../../testdata/ncu", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := ncu.Read(f, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := p.Find(measure.Subject{Scope: measure.ScopeKernel, Name: short})
+	if len(found) == 0 {
+		t.Fatalf("%s: no kernel %s", file, short)
+	}
+	return found
+}
+
+func rules(c why.Cause) []string {
+	var names []string
+	for _, r := range c.Reasons {
+		names = append(names, r.Rule)
+	}
+	return names
+}
+
+// What is said of real slowdowns, in full.
+func TestRecordings(t *testing.T) {
+	for _, tt := range []struct {
+		base, head, kernel, slower string
+		rules                      []string
+		summary                    string
+	}{
+		{"base.raw.csv", "spill.raw.csv", "sgemm", "sgemm_spill", []string{"local memory", "work", "traffic", "L2 cache"},
+			"Local loads 0 → 21.0 M and local stores 0 → 21.0 M: an array that is indexed at run time lies in local memory (the compiler " +
+				"marks no spills); instructions 63.6 M → 329 M (×5.18) at the same FLOPs: more instructions for the same arithmetic; DRAM bytes " +
+				"5.25 MB → 58.0 GB (×11.1 k) for the same FLOPs: more traffic; L2 hit rate 92.4 % → 52.5 %: less is reused in L2. " +
+				"Memory-bound before, latency-bound after; roofline (fp32): 256 → 0.02 FLOP/B (ridge 13.9), 12.8 % → 30.0 % of the roof."},
+		{"base.raw.csv", "softmax_1.10.raw.csv", "softmax", "softmax", []string{"work"},
+			"Instructions 52.6 M → 57.8 M (+10.0 %) with FLOPs in proportion: more work. " +
+				"Balanced between compute and memory before and after; roofline (fp32): 2.18 → 2.15 FLOP/B (ridge 13.8), 40.2 % → 41.1 % of the roof."},
+		{"base.details.csv", "spill.details.csv", "sgemm", "sgemm_spill", []string{"work", "traffic", "L2 cache"},
+			"Instructions 63.6 M → 329 M (×5.18): more work; DRAM bytes 5.25 MB → 58.0 GB (×11.0 k), instructions ×5.18: more traffic; " +
+				"L2 hit rate 92.4 % → 52.5 %: less is reused in L2. Memory-bound before, latency-bound after."},
+	} {
+		c := why.Explain(launches(t, tt.base, tt.kernel), launches(t, tt.head, tt.slower))
+		if got := rules(c); !slices.Equal(got, tt.rules) {
+			t.Errorf("%s → %s: rules %q, want %q", tt.base, tt.head, got, tt.rules)
+		}
+		if c.String() != tt.summary {
+			t.Errorf("%s → %s:\n got %s\nwant %s", tt.base, tt.head, c, tt.summary)
+		}
+	}
+}
+
+// Kernels that did not change are not explained: no rule speaks on repeated launches of one kernel.
+func TestUnchanged(t *testing.T) {
+	for _, head := range []string{"base.raw.csv", "scaled.raw.csv", "softmax_1.10.raw.csv", "spill.raw.csv"} {
+		for _, kernel := range []string{"saxpy", "reduce", "transpose", "sgemm", "softmax", "tiny"} {
+			if head == "spill.raw.csv" && kernel == "sgemm" || head == "softmax_1.10.raw.csv" && kernel == "softmax" {
+				continue
+			}
+			b, h := launches(t, "base.raw.csv", kernel), launches(t, head, kernel)
+			for _, pair := range [][2][]ncu.Record{{b, h}, {b[:1], h[:1]}, {b[1:], h[:1]}} {
+				c := why.Explain(pair[0], pair[1])
+				if len(c.Reasons) > 0 {
+					t.Errorf("%s, %s: %s", head, kernel, c)
+				}
+				if !strings.Contains(c.Summary, "No rule explains the change: instructions, DRAM bytes, registers, theoretical occupancy") && kernel != "tiny" {
+					t.Errorf("%s, %s: %s", head, kernel, c)
+				}
+			}
+		}
+	}
+}
+
+// plain is a launch of 100 µs to which each test adds what it is about.
+var plain = map[string]float64{
+	"ncu_time": 100e3, "cycles": 198e3, "sm_clock": 1.98e9, "instructions": 1e8, "dram_bytes": 1e8, "l2_bytes": 1e8, "l1_hit_rate": 50,
+	"l2_hit_rate": 90, "achieved_occupancy": 94, "theoretical_occupancy": 100, "registers": 32, "static_shared": 0, "dynamic_shared": 8192,
+	"limit_blocks": 32, "limit_registers": 8, "limit_shared": 16, "limit_warps": 8, "waves": 4, "local_loads": 0, "local_stores": 0,
+	"load_sectors": 4, "store_sectors": 4, "sm_throughput": 40, "memory_throughput": 85,
+	"flops_fp64": 0, "flops_fp32": 1e9, "flops_fp16": 0, "tensor_ops": 0, "peak_dram": 4e12, "peak_fp32": 6e13,
+	"stall_long_scoreboard": 10, "stall_barrier": 1,
+}
+
+// record is the plain launch with changes; NaN takes a metric away.
+func record(changes map[string]float64) []ncu.Record {
+	r := ncu.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "k()", Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}}, Metrics: map[string]float64{}}
+	for _, from := range []map[string]float64{plain, changes} {
+		for name, v := range from {
+			if name == "grid" {
+				r.Subject.Grid.X = uint32(v)
+				continue
+			}
+			if r.Metrics[name] = v; math.IsNaN(v) {
+				delete(r.Metrics, name)
+			}
+		}
+	}
+	return []ncu.Record{r}
+}
+
+// Each rule, where it speaks and with what words, and where just not.
+func TestRules(t *testing.T) {
+	type changes map[string]float64
+	unknown := math.NaN()
+	for _, tt := range []struct {
+		name       string
+		base, head changes
+		want       string // of the first reason; "" where no rule speaks
+	}{
+		{"registers", nil, changes{"registers": 255, "theoretical_occupancy": 12.5, "achieved_occupancy": 12, "limit_registers": 1},
+			"registers 32 → 255 per thread and theoretical occupancy 100 % → 12.5 % (achieved 94 % → 12 %): register pressure"},
+		{"registers without a price", nil, changes{"registers": 40}, ""},
+		{"registers, but the block size limits", nil, changes{"registers": 40, "theoretical_occupancy": 50, "limit_warps": 4, "achieved_occupancy": 90}, ""},
+		{"shared memory", nil, changes{"static_shared": 100e3, "theoretical_occupancy": 25, "limit_shared": 2},
+			"shared memory 8.19 kB → 108 kB a block and theoretical occupancy 100 % → 25 % (achieved 94 % → 94 %): shared memory limits the blocks of an SM"},
+		{"spills marked", changes{"spills": 0}, changes{"local_loads": 5e6, "spills": 9e6}, "local loads 0 → 5 M: registers spill"},
+		{"spills unmarked", changes{"local_stores": 100}, changes{"local_stores": 200},
+			"local stores 100 → 200 (×2): registers spill, or an array is indexed at run time"},
+		{"fewer spills", changes{"local_stores": 200}, changes{"local_stores": 100}, ""},
+		{"idle warps", nil, changes{"achieved_occupancy": 60}, "achieved occupancy 94 % → 60 % at the same theoretical occupancy: the load is unbalanced, or there are too few blocks"},
+		{"work", nil, changes{"instructions": 1.1e8, "flops_fp32": 1.1e9}, "instructions 100 M → 110 M (+10.0 %) with FLOPs in proportion: more work"},
+		{"other work", nil, changes{"instructions": 1.3e8, "flops_fp32": 1.1e9}, "instructions 100 M → 130 M (+30.0 %), FLOPs +10.0 %: more work"},
+		{"overhead", nil, changes{"instructions": 3e8}, "instructions 100 M → 300 M (×3) at the same FLOPs: more instructions for the same arithmetic"},
+		{"work of unknown kind", changes{"tensor_ops": unknown}, changes{"instructions": 2e8}, "instructions 100 M → 200 M (×2): more work"},
+		{"less work", nil, changes{"instructions": 0.9e8}, ""},
+		{"traffic", nil, changes{"dram_bytes": 1.5e8}, "DRAM bytes 100 MB → 150 MB (+50.0 %) for the same FLOPs: more traffic"},
+		{"traffic of more work", nil, changes{"dram_bytes": 1.1e8, "flops_fp32": 1.1e9}, ""},
+		{"little traffic", changes{"dram_bytes": 3000}, changes{"dram_bytes": 9000}, ""},
+		{"L2", nil, changes{"l2_hit_rate": 51, "dram_bytes": 1.04e8}, "L2 hit rate 90 % → 51 %: less is reused in L2"},
+		{"L2 without traffic", nil, changes{"l2_hit_rate": 51}, ""},
+		{"L1", nil, changes{"l1_hit_rate": 10, "l2_bytes": 2e8}, "L1 hit rate 50 % → 10 %: less is reused in L1"},
+		{"coalescing", nil, changes{"load_sectors": 32}, "sectors per load request 4 → 32: the threads of a warp access addresses farther apart"},
+		{"coalescing of stores", nil, changes{"store_sectors": 17.5}, "sectors per store request 4 → 17.5: the threads of a warp access addresses farther apart"},
+		{"tail", nil, changes{"waves": 4.1}, "waves 4.00 → 4.10: in the last wave 10 % of the GPU has work"},
+		{"small grid", nil, changes{"waves": 0.125, "grid": 132}, "grid 1056 → 132 blocks, waves 4.00 → 0.12: the blocks fill 12 % of the GPU"},
+		{"fuller waves", changes{"waves": 3.2}, changes{"waves": 4}, ""},
+		{"clock", nil, changes{"ncu_time": 140e3, "sm_clock": 1.41e9}, "same instructions, same DRAM bytes, SM clock 1.98 GHz → 1.41 GHz (-28.8 %): not the code"},
+		{"clock without counts of bytes", changes{"dram_bytes": unknown}, changes{"ncu_time": 140e3, "sm_clock": 1.41e9},
+			"same instructions, SM clock 1.98 GHz → 1.41 GHz (-28.8 %): not the code"},
+		{"lower clock and more cycles", nil, changes{"ncu_time": 140e3, "sm_clock": 1.9e9, "cycles": 220e3}, ""},
+		{"lower clock that cost nothing", nil, changes{"sm_clock": 1.41e9}, ""},
+		{"stalls", nil, changes{"ncu_time": 140e3, "stall_long_scoreboard": 30, "stall_barrier": 3},
+			"a warp waits 10 → 30 cycles an instruction for loads from global or local memory (long scoreboard)"},
+		{"stalls of a kernel that is not slower", nil, changes{"stall_long_scoreboard": 30}, ""},
+		{"stalls behind a cause", nil, changes{"ncu_time": 140e3, "stall_long_scoreboard": 30, "instructions": 3e8},
+			"instructions 100 M → 300 M (×3) at the same FLOPs: more instructions for the same arithmetic"},
+		{"nothing", nil, changes{"ncu_time": 140e3}, ""},
+	} {
+		for i := range tt.base {
+			if tt.head == nil {
+				tt.head = changes{}
+			}
+			if math.IsNaN(tt.base[i]) {
+				tt.head[i] = tt.base[i]
+			}
+		}
+		c := why.Explain(record(tt.base), record(tt.head))
+		got := ""
+		if len(c.Reasons) > 0 {
+			got = c.Reasons[0].Text
+		}
+		if got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+		if tt.want != "" && len(c.Reasons) > 1 {
+			t.Errorf("%s: %d reasons: %s", tt.name, len(c.Reasons), c)
+		}
+		if tt.want == "" && !strings.Contains(c.Summary, "No rule explains the change") {
+			t.Errorf("%s: %s", tt.name, c)
+		}
+		if under := strings.HasPrefix(c.Summary, "Under ncu"); under == (tt.head["ncu_time"] > 100e3) {
+			t.Errorf("%s: slower under ncu? %s", tt.name, c)
+		}
+	}
+}
+
+func TestPosition(t *testing.T) {
+	for _, tt := range []struct {
+		sm, memory float64
+		want       string
+	}{
+		{90, 50, "compute"}, {50, 90, "memory"}, {95, 85, "compute"}, {59, 59, "latency"}, {59, 61, "balanced"},
+		{65, 78, "memory"}, {1.65, 39.5, "latency"}, {70.8, 84.4, "memory"}, {math.NaN(), 90, ""},
+	} {
+		c := why.Explain(record(map[string]float64{"sm_throughput": tt.sm, "memory_throughput": tt.memory}), record(nil))
+		if c.Base.Bound != tt.want {
+			t.Errorf("SM %v %%, memory %v %%: %q, want %q", tt.sm, tt.memory, c.Base.Bound, tt.want)
+		}
+	}
+	// 10 FLOP a byte under a ridge of 15: 40 TFLOP/s are possible and 10 reached.
+	r := why.Explain(record(nil), record(nil)).Head.Roofline
+	if r == nil || r.Precision != "fp32" || r.Intensity != 10 || r.Ridge != 15 || r.Roof != 4e13 || math.Abs(r.Percent()-25) > 1e-9 {
+		t.Errorf("roofline %+v", r)
+	}
+	for _, without := range []string{"dram_bytes", "ncu_time", "peak_dram", "peak_fp32", "flops_fp32"} {
+		for _, v := range []float64{0, math.NaN()} {
+			if r := why.Explain(record(map[string]float64{without: v}), record(nil)).Base.Roofline; r != nil {
+				t.Errorf("%s = %v: roofline %+v", without, v, r)
+			}
+		}
+	}
+}
+
+// Any launches give a cause that says nothing of infinities, that JSON can hold, and that is empty for two equal sides.
+func TestAnything(t *testing.T) {
+	side := rapid.Custom(func(t *rapid.T) []ncu.Record {
+		return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ncu.Record {
+			r := ncu.Record{Metrics: map[string]float64{}}
+			for _, m := range append(slices.Clone(measure.Throughput), measure.Registers, measure.StaticShared, measure.DynamicShared) {
+				if rapid.Bool().Draw(t, "known") {
+					r.Metrics[m.Name] = rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 100), rapid.Float64Range(0, 1e300)).Draw(t, m.Name)
+				}
+			}
+			return r
+		}), 0, 3).Draw(t, "launches")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		base, head := side.Draw(t, "base"), side.Draw(t, "head")
+		c := why.Explain(base, head)
+		for _, bad := range []string{"NaN", "Inf", "%!", "  "} {
+			if strings.Contains(c.Summary, bad) {
+				t.Fatalf("%q in %s", bad, c)
+			}
+		}
+		if c.Summary == "" {
+			t.Fatal("nothing is said")
+		}
+		if _, err := json.Marshal(c); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range c.Reasons {
+			if r.Guide == "" || !strings.Contains(r.Text, "→") {
+				t.Fatalf("a reason without numbers or source: %+v", r)
+			}
+		}
+		if same := why.Explain(base, base); len(same.Reasons) > 0 {
+			t.Fatalf("nothing changed, but %s", same)
+		}
+	})
+}
