@@ -153,11 +153,11 @@ var (
 	LocalMemory   = Metric{Name: "local_memory", Unit: "B per thread", Better: Neither, Exact: true}
 )
 
-// Metrics lists every metric that nsgate knows.
-var Metrics = []Metric{
+// Metrics lists every metric that nsgate knows: those of nsys, then those of ncu.
+var Metrics = slices.Concat([]Metric{
 	Time, Launches, Total, GPUTime, CopyTime, CopyBytes, Copies, StepTime, MemoryPeak,
 	Registers, StaticShared, DynamicShared, LocalMemory,
-}
+}, Throughput)
 
 // MetricByName finds a metric of [Metrics].
 func MetricByName(name string) (Metric, bool) {

@@ -44,11 +44,12 @@ func NormalizeName(raw string) string {
 // "ProfilerStep#12" and "aten::mm, seq = 73" each belong to one range.
 func NormalizeRange(raw string) string {
 	name := strings.Join(strings.Fields(NormalizeControl(raw)), " ")
-	name = counters.ReplaceAllString(name, "$1#")
-	return name
+	return counters.ReplaceAllString(numbers.ReplaceAllString(name, "#"), "$1#")
 }
 
-var counters = regexp.MustCompile(`(#|\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
+var numbers = regexp.MustCompile(`#[0-9]+\b`)
+
+var counters = regexp.MustCompile(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
 
 // NormalizeControl replaces control characters and invalid UTF-8, which no name may carry into a report.
 func NormalizeControl(s string) string {

@@ -83,5 +83,3 @@ var Throughput = []Metric{
 	PeakDRAM, PeakFP64, PeakFP32, PeakFP16,
 	StallLongScoreboard, StallShortScoreboard, StallMIO, StallLG, StallBarrier, StallMath, StallWait,
 }
-
-func init() { Metrics = append(Metrics, Throughput...) }
