@@ -102,6 +102,31 @@ type Finding struct {
 	HeadRuns []Number `json:"head_runs"`
 	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
 	Evidence []string `json:"evidence,omitempty"`
+	// Cause says why the kernel got slower, nil where nobody asked.
+	Cause *Cause `json:"cause,omitempty"`
+}
+
+// Cause is why a kernel got slower, from the counters of Nsight Compute in base and head.
+type Cause struct {
+	// Summary is the whole in one to three sentences.
+	Summary string `json:"summary"`
+	// Reasons are what speaks for it, the likeliest first; none where nothing explains the change.
+	Reasons []string `json:"reasons,omitempty"`
+	// Base and Head say what limits the kernel: "memory-bound, 71 % of the fp32 roof". Empty where that is not known.
+	Base string `json:"base,omitempty"`
+	Head string `json:"head,omitempty"`
+	// Metrics are the medians over the profiled launches; Base is unknown where only the head was profiled.
+	Metrics []CauseMetric `json:"metrics,omitempty"`
+	// Note says what the cause does not rest on, such as a missing base.
+	Note string `json:"note,omitempty"`
+}
+
+// CauseMetric is one metric of Nsight Compute in base and head.
+type CauseMetric struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	Base Number `json:"base"`
+	Head Number `json:"head"`
 }
 
 // Subject is what the finding is about.

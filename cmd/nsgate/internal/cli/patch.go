@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -110,7 +109,7 @@ func patch(name, before string, existed bool, after string) string {
 		fmt.Fprintf(&s, "new file mode 100644\n--- /dev/null\n+++ %s\n", header("b/"+name))
 	}
 	oldLines, newLines := a[from:len(a)-tail+keep], b[from:len(b)-tail+keep]
-	start := func(n int) int { return cmp.Or(from+min(n, 1), 0) } // a side without lines begins before the first
+	start := func(n int) int { return from + min(n, 1) } // a side without lines begins before the first
 	fmt.Fprintf(&s, "@@ -%d,%d +%d,%d @@\n", start(len(oldLines)), len(oldLines), start(len(newLines)), len(newLines))
 	for _, part := range []struct {
 		mark  string
