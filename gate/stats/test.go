@@ -87,9 +87,11 @@ func Detectable(v Variance, limit, alpha, power float64) float64 {
 // shrink with runs. 0 when even that many do not help.
 func RunsFor(estimate, limit float64, run Variance, fixed, confidence float64, most int) int {
 	gap := math.Abs(limit - math.Abs(estimate))
+	// What the normal distribution already rules out needs no quantile of Student's.
+	z := distuv.UnitNormal.Quantile((1 + confidence) / 2)
 	for n := 2; n <= most; n++ {
-		v := Variance{S2: 2*run.S2/float64(n) + fixed, DF: math.Max(float64(2*n-2), 1)}
-		if Margin(v, confidence) < gap {
+		se := math.Sqrt(2*run.S2/float64(n) + fixed)
+		if z*se < gap && Margin(Variance{S2: se * se, DF: float64(2*n - 2)}, confidence) < gap {
 			return n
 		}
 	}

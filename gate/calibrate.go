@@ -1,0 +1,434 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// CalibrationSchema is the version of the JSON form of a Calibration. Fields are only ever added to it.
+const CalibrationSchema = "nsgate.calibration/1"
+
+// The constants of a calibration.
+const (
+	// calibrationRuns is the fewest runs from which something can be said: two a side.
+	calibrationRuns = 4
+	// driftP and driftSize are from when on the workload's GPU time drifts.
+	driftP, driftSize = 0.01, 0.005
+	// heavyShare is the part of GPU time from which on a plan has to find a slowdown of the kernel itself.
+	heavyShare = 0.05
+	// planEffect is the slowdown that a plan has to find, in limits: one of exactly the limit is no regression yet.
+	planEffect = 1.5
+	// splits is how many gates are drawn at most, seriesJudged how many series they judge at most in all.
+	splits, seriesJudged = 1000, 200_000
+	// boundConfidence is that of the bounds of the counted rates.
+	boundConfidence = 0.95
+)
+
+// planThresholds are the limits that a plan is made for, beside the policy's.
+var planThresholds = []float64{0.01, 0.02, 0.03, 0.05}
+
+// mdeRuns are the numbers of runs a side for which the MDE is stated.
+var mdeRuns = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20}
+
+// Calibration is what runs of one unchanged program say about the gates that can be had on a machine.
+type Calibration struct {
+	Schema string `json:"schema"`
+	// Sound is false where the measurement says nothing about gates: Reason says why, Next what to do about it.
+	Sound  bool     `json:"sound"`
+	Reason string   `json:"reason,omitempty"`
+	Next   []string `json:"next,omitempty"`
+
+	Workload string `json:"workload,omitempty"`
+	Measured Side   `json:"measured"`
+	// SecondsPerRun is the wall time of a run, its part of the profiler's time included; unknown for finished profiles.
+	SecondsPerRun Number `json:"seconds_per_run"`
+	Threshold     Number `json:"threshold"` // the policy's limit of times
+	Rule          string `json:"rule"`      // where it comes from
+	Alpha         Number `json:"alpha"`     // the policy's chance of a false alarm a gate
+
+	Noise    []Noise        `json:"noise"` // the workload, then kernels from the policy's impact on, noisiest first
+	Gates    UnchangedGates `json:"gates"`
+	MDE      []MDE          `json:"mde"`  // by runs
+	Plan     []Plan         `json:"plan"` // by threshold
+	Warnings []string       `json:"warnings,omitempty"`
+}
+
+// Noise is how one metric of a kernel, or the GPU time of the workload, moves between runs. How it moves within a run
+// is not known here: a session keeps one value a run.
+type Noise struct {
+	Kernel   string        `json:"kernel"` // short name
+	Name     string        `json:"name"`   // full name
+	Scope    measure.Scope `json:"scope"`
+	Grid     string        `json:"grid,omitempty"`
+	Block    string        `json:"block,omitempty"`
+	Role     string        `json:"role,omitempty"`
+	Metric   string        `json:"metric"`
+	Unit     string        `json:"unit"`
+	Share    Number        `json:"share"`    // of the workload's GPU time
+	Launches Number        `json:"launches"` // per step, or per run where there are no steps; the median run's
+	Typical  Number        `json:"typical"`  // the median run, in Unit
+	SD       Number        `json:"sd"`       // between runs, relative
+	MDE      Number        `json:"mde"`      // relative, with as many runs a side as Gates has, whatever the limit
+	Runs     []Number      `json:"runs"`     // in the order in which they ran; null where a run had none
+	Levels   *Levels       `json:"levels,omitempty"`
+}
+
+// Subject is what the noise is of.
+func (n *Noise) Subject() measure.Subject {
+	return (&Finding{Scope: n.Scope, Name: n.Name, Grid: n.Grid, Block: n.Block}).Subject()
+}
+
+// Levels are two values between which runs jump, see [stats.Levels].
+type Levels struct {
+	Low  Number `json:"low"`
+	High Number `json:"high"`
+	Runs int    `json:"runs"` // at Low
+}
+
+// UnchangedGates counts what became of gates whose base and head are random runs of the same session, so that every
+// regression is a false alarm. Gates share runs, so that the bounds hold for gates of these runs; another session may
+// be quieter or louder.
+type UnchangedGates struct {
+	Runs      int `json:"runs"`      // a side
+	Gates     int `json:"gates"`     // different draws
+	Alarms    int `json:"alarms"`    // that failed
+	Undecided int `json:"undecided"` // that passed undecided or had no verdict
+	// AlarmBound and UndecidedBound are the rates that are not exceeded with 95 % confidence (Clopper and Pearson 1934).
+	AlarmBound     Number `json:"alarm_bound"`
+	UndecidedBound Number `json:"undecided_bound"`
+}
+
+// MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side or more, both sides in
+// one session.
+type MDE struct {
+	Runs     int    `json:"runs"`
+	Workload Number `json:"workload"` // of the workload's GPU time, whatever the limit
+	Kernels  Number `json:"kernels"`  // of each kernel from 5 % of GPU time on, whatever the limit; unknown without any
+	Limited  Number `json:"limited"`  // of all these, under the policy's limits
+}
+
+// Plan is what it takes to gate a threshold: the fewest runs a side with which a slowdown of one and a half times the
+// limit is found in 80 % of cases, in the workload's GPU time and in each kernel from 5 % of it on, while base and head
+// are of one session.
+type Plan struct {
+	Threshold Number `json:"threshold"`
+	Runs      int    `json:"runs"`    // a side, 0 where more than 40 would be needed
+	Seconds   Number `json:"seconds"` // to measure one side; unknown for finished profiles
+	// Hardest is what asks for the most runs: a kernel's short name or "workload".
+	Hardest string `json:"hardest"`
+	MDE     Number `json:"mde"` // of Hardest with so many runs, or with 40
+}
+
+// Calibrate judges a session of one unchanged program against itself: how much it moves between runs, how often gates
+// of that many runs a side would have failed, and what can be found with how many. It wants at least four runs; of
+// several sessions it takes the last. perRun is the wall time of a run, 0 where it is not known. The result is complete
+// but for Workload and for warnings about the machine. A measurement that says nothing about gates (too few runs, no
+// steady state, a drift from run to run) gives a calibration that is not sound.
+func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
+	c := newCalibration(policy)
+	if perRun > 0 {
+		c.SecondsPerRun = Number(perRun.Seconds())
+	}
+	if len(sessions) == 0 {
+		return c.refuse(measure.Refuse("there is no session to calibrate with", "measure one"))
+	}
+	last := sessions[len(sessions)-1]
+	c.Measured = describe([]measure.Session{last})
+	if n := len(sessions); n > 1 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("of %d sessions the last alone is used: "+
+			"a calibration is about one GPU at one time", n))
+	}
+	if err := fit(&last); err != nil {
+		return c.refuse(err)
+	}
+	// Two halves, as a gate of this session would see them; every other run, so that a slow drift is in both.
+	var halves [2][]int
+	for i := range last.Runs {
+		halves[i%2] = append(halves[i%2], i)
+	}
+	base, head := []measure.Session{subset(&last, halves[0])}, []measure.Session{subset(&last, halves[1])}
+	if _, err := comparable(base, head); err != nil {
+		return c.refuse(err)
+	}
+	e := newEngine(base, head, policy)
+	e.match()
+	e.decide()
+	if e.family == 0 {
+		return c.refuse(measure.Refuse("the policy leaves nothing to judge", "check its rules: not every metric may be ignored"))
+	}
+	c.Gates.Runs = max(min(runs, len(last.Runs)/2), minRuns)
+	forecasts := e.forecasts()
+	c.measure(&last, forecasts)
+	if err := drift(&last); err != nil {
+		return c.refuse(err)
+	}
+	c.resample(&last, policy)
+	c.foresee(forecasts, policy)
+	c.Sound = true
+	return c
+}
+
+// CalibrationRefused is the calibration of a measurement that failed or must not be used.
+func CalibrationRefused(err error, policy *thresholds.Policy) *Calibration {
+	return newCalibration(policy).refuse(err)
+}
+
+func newCalibration(policy *thresholds.Policy) *Calibration {
+	return &Calibration{
+		Schema: CalibrationSchema, SecondsPerRun: unknown, Threshold: Number(policy.Threshold), Rule: policy.TimeRule,
+		Alpha: Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: unknown, UndecidedBound: unknown},
+		MDE: []MDE{}, Plan: []Plan{},
+	}
+}
+
+func (c *Calibration) refuse(err error) *Calibration {
+	var r Report
+	r.refuse(err)
+	c.Sound, c.Reason, c.Next = false, r.Reason, r.Next
+	return c
+}
+
+// fit says why a session cannot be one of a calibration, for what a gate would not say better.
+func fit(s *measure.Session) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if n := len(s.Runs); n < calibrationRuns {
+		return measure.Refuse(fmt.Sprintf("%s cannot be split into two sides of at least two", count(n, "run")),
+			fmt.Sprintf("measure at least %d runs, better 10", calibrationRuns))
+	}
+	unsteady := 0
+	for _, run := range s.Runs {
+		if !run.Steady && s.Warmup == "auto" {
+			unsteady++
+		}
+	}
+	if 2*unsteady > len(s.Runs) {
+		return measure.Refuse(fmt.Sprintf("no steady state in %d of %d runs", unsteady, len(s.Runs)),
+			"let the workload run longer, or say what is warm-up with --warmup N or --warmup capture")
+	}
+	return nil
+}
+
+// drift refuses a session whose runs are not alike because the machine changed under them.
+func drift(s *measure.Session) error {
+	x, ok := s.Find(measure.Workload, measure.GPUTime.Name)
+	if !ok {
+		return nil
+	}
+	values := known(x.Values)
+	change, p := stats.Trend(values)
+	change /= stats.Median(values)
+	if !(p < driftP && math.Abs(change) > driftSize) {
+		return nil
+	}
+	return measure.Refuse(fmt.Sprintf("the workload's GPU time drifts: %s from the first run to the last (p = %.2g)",
+		percent(change), p),
+		"let the GPU come to its working temperature and clock, see that nothing else runs on the machine, and calibrate again")
+}
+
+// subset is a session of some of the runs. It has an identity even where the profiles name no GPU or time: what is
+// split here was measured as one session.
+func subset(s *measure.Session, runs []int) measure.Session {
+	out := *s
+	out.GPUHash, out.Start = cmp.Or(s.GPUHash, "one"), time.Unix(0, 0)
+	out.Runs, out.Series = make([]measure.Run, len(runs)), make([]measure.Series, 0, len(s.Series))
+	for i, r := range runs {
+		out.Runs[i] = s.Runs[r]
+	}
+	for _, x := range s.Series {
+		values, some := make(measure.Values, len(runs)), false
+		for i, r := range runs {
+			values[i] = x.Values[r]
+			some = some || !math.IsNaN(values[i])
+		}
+		if x.Values = values; some {
+			out.Series = append(out.Series, x)
+		}
+	}
+	return out
+}
+
+// forecast is what is known of one comparison before a gate is measured.
+type forecast struct {
+	c     *comparison
+	prior stats.Variance
+	alpha float64 // the part of the gate's error that it may spend
+	tick  float64 // relative floor
+}
+
+// forecasts are those of the workload's GPU time and of the times of kernels from the policy's impact on, after
+// decide. The alphas are those of the first step of Holm's procedure.
+func (e *engine) forecasts() []forecast {
+	pools, total := map[string][]stats.Variance{}, 0.0
+	for _, c := range e.comparisons {
+		if c.listed {
+			continue
+		}
+		pools[c.pool()] = append(pools[c.pool()], c.contrast.Run)
+		if c.finding.Gates {
+			total += c.weight()
+		}
+	}
+	var out []forecast
+	for _, c := range e.comparisons {
+		kernel := c.subject.Scope == measure.ScopeKernel && c.metric.Name == measure.Time.Name &&
+			float64(c.finding.Share) >= e.policy.Impact
+		workload := c.subject == measure.Workload && c.metric.Name == measure.GPUTime.Name
+		if !c.listed && c.finding.Base > 0 && (kernel || workload) {
+			out = append(out, forecast{c, prior(pools[c.pool()]), e.policy.Alpha * c.weight() / total,
+				float64(c.finding.Floor) / float64(c.finding.Base)})
+		}
+	}
+	return out
+}
+
+// mdes are the smallest relative effects that gates of 0, 1, 2 … runs a side or more would find in 80 % of cases, if the
+// spread between runs is what it is here. A noisy kernel's real spread counts even where few runs would moderate it away.
+func (f *forecast) mdes(limit float64) []float64 {
+	out := make([]float64, maxRuns+1)
+	limit = f.c.working(math.Max(limit, f.tick))
+	most := 0.0
+	if f.c.contrast.Run.DF == 0 {
+		most = math.Inf(1) // in too few runs to know its spread
+	}
+	for n := maxRuns; n >= 0; n-- {
+		if n >= minRuns {
+			raw := stats.Variance{S2: f.c.contrast.Run.S2, DF: float64(2*n - 2)}
+			v := stats.Moderate(raw, f.prior)
+			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
+			most = math.Max(most, f.c.natural(stats.Detectable(v, limit, f.alpha, power)))
+		}
+		out[n] = most
+	}
+	return out
+}
+
+// counts reports whether plans have to find a slowdown of it.
+func (f *forecast) counts() bool {
+	return f.c.finding.Gates && (f.c.subject == measure.Workload || float64(f.c.finding.Share) >= heavyShare)
+}
+
+// measure fills in the noise of each forecast's subject.
+func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
+	for _, f := range forecasts {
+		x, _ := s.Find(f.c.subject, f.c.metric.Name)
+		values := known(x.Values)
+		logs := transform([][]float64{values}, math.Log)[0]
+		finding := &f.c.finding
+		n := Noise{
+			Kernel: finding.Kernel, Name: finding.Name, Scope: finding.Scope, Grid: finding.Grid, Block: finding.Block,
+			Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: unknown,
+			Typical: Number(stats.Median(values)), SD: unknown, MDE: Number(f.mdes(0)[min(c.Gates.Runs, maxRuns)]),
+			Runs: flatten([][]float64{x.Values}),
+		}
+		if v := stats.SampleVariance(logs); v.DF > 0 {
+			n.SD = Number(math.Sqrt(v.S2))
+		}
+		if launches, ok := s.Find(f.c.subject, measure.Launches.Name); ok {
+			n.Launches = Number(stats.Median(known(launches.Values)))
+		}
+		if low, high, lows, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
+			n.Levels = &Levels{Number(low), Number(high), lows}
+		}
+		c.Noise = append(c.Noise, n)
+	}
+	slices.SortStableFunc(c.Noise, func(a, b Noise) int {
+		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -compareNumbers(float64(a.SD), float64(b.SD)))
+	})
+}
+
+// resample judges gates whose sides are random runs of the session, each draw once.
+func (c *Calibration) resample(s *measure.Session, policy *thresholds.Policy) {
+	g := &c.Gates
+	random := rand.New(rand.NewPCG(1, 2)) // the same answer for the same runs
+	drawn := map[string]bool{}
+	for range min(splits, max(seriesJudged/max(len(s.Series), 1), 100)) {
+		order := random.Perm(len(s.Runs))
+		base, head := order[:g.Runs], order[g.Runs:2*g.Runs]
+		slices.Sort(base)
+		slices.Sort(head)
+		if key := fmt.Sprint(base, head); !drawn[key] {
+			drawn[key] = true
+			r := Evaluate([]measure.Session{subset(s, base)}, []measure.Session{subset(s, head)}, policy)
+			switch {
+			case r.Counts.Regressed > 0:
+				g.Alarms++
+			case r.Undecided || r.Verdict == NoVerdict:
+				g.Undecided++
+			}
+		}
+	}
+	g.Gates = len(drawn)
+	g.AlarmBound = Number(stats.RateBound(g.Alarms, g.Gates, boundConfidence))
+	g.UndecidedBound = Number(stats.RateBound(g.Undecided, g.Gates, boundConfidence))
+	if rate := float64(g.Alarms) / float64(g.Gates); rate > policy.Alpha {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d unchanged gates failed, more than the %s that the policy allows: "+
+			"the runs are not alike; do not rely on this limit here", g.Alarms, g.Gates, plain(policy.Alpha)))
+	}
+}
+
+// foresee fills in the MDE by runs and the plan by threshold.
+func (c *Calibration) foresee(forecasts []forecast, policy *thresholds.Policy) {
+	for _, n := range mdeRuns {
+		c.MDE = append(c.MDE, MDE{Runs: n, Workload: unknown, Kernels: unknown, Limited: unknown})
+	}
+	raise := func(to *Number, v float64) {
+		if !(float64(*to) >= v) {
+			*to = Number(v)
+		}
+	}
+	for _, f := range forecasts {
+		if !f.counts() {
+			continue
+		}
+		free, limited := f.mdes(0), f.mdes(f.c.limit.Max)
+		for i := range c.MDE {
+			m := &c.MDE[i]
+			raise(&m.Limited, limited[m.Runs])
+			if f.c.subject == measure.Workload {
+				raise(&m.Workload, free[m.Runs])
+			} else {
+				raise(&m.Kernels, free[m.Runs])
+			}
+		}
+	}
+	limits := append(slices.Clone(planThresholds), policy.Threshold)
+	slices.Sort(limits)
+	for _, threshold := range slices.Compact(limits) {
+		c.Plan = append(c.Plan, c.plan(forecasts, policy, threshold))
+	}
+}
+
+// plan finds the fewest runs for one threshold.
+func (c *Calibration) plan(forecasts []forecast, policy *thresholds.Policy, threshold float64) Plan {
+	at := *policy
+	at.Threshold = threshold
+	p := Plan{Threshold: Number(threshold), Seconds: unknown, MDE: unknown}
+	most := 0
+	for _, f := range forecasts {
+		if !f.counts() {
+			continue
+		}
+		limit := at.Limit(f.c.subject, f.c.metric).Max
+		mdes, n := f.mdes(limit), minRuns
+		for n <= maxRuns && !(mdes[n] <= planEffect*limit) {
+			n++
+		}
+		if mde := mdes[min(n, maxRuns)]; n > most || n == most && mde > float64(p.MDE) {
+			most, p.Hardest, p.MDE = n, f.c.finding.Kernel, Number(mde)
+		}
+	}
+	if most > 0 && most <= maxRuns {
+		p.Runs, p.Seconds = most, Number(float64(most)*float64(c.SecondsPerRun))
+	}
+	return p
+}

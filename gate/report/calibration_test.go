@@ -1,0 +1,89 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate"
+)
+
+// calibrationsIn reads every calibration of testdata/calibration.
+func calibrationsIn(t *testing.T) map[string]*gate.Calibration {
+	t.Helper()
+	files, err := filepath.Glob("testdata/calibration/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no calibrations in testdata: %v", err)
+	}
+	out := make(map[string]*gate.Calibration)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := new(gate.Calibration)
+		if err := json.Unmarshal(data, c); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		out[strings.TrimSuffix(filepath.Base(file), ".json")] = c
+	}
+	return out
+}
+
+// TestCalibrationGolden renders every testdata/calibration/*.json in every form. The JSON form is the file itself:
+// nothing is lost.
+func TestCalibrationGolden(t *testing.T) {
+	for name, c := range calibrationsIn(t) {
+		for _, form := range []struct {
+			ext, format string
+			o           Options
+		}{
+			{"json", "json", Options{}},
+			{"txt", "text", Options{Width: 80}},
+			{"wide.txt", "text", Options{Width: 140, Verbose: true}},
+			{"color.txt", "text", Options{Width: 80, Color: true}},
+			{"quiet.txt", "text", Options{Width: 80, Quiet: true}},
+		} {
+			t.Run(name+"."+form.ext, func(t *testing.T) {
+				var b bytes.Buffer
+				if err := RenderCalibration(form.format, &b, c, form.o); err != nil {
+					t.Fatal(err)
+				}
+				golden(t, filepath.Join("testdata/calibration", name+"."+form.ext), b.Bytes())
+			})
+		}
+	}
+}
+
+func TestCalibrationText(t *testing.T) {
+	for name, c := range calibrationsIn(t) {
+		for _, width := range []int{1, 40, 60, 80, 100, 160} {
+			for _, verbose := range []bool{false, true} {
+				var b strings.Builder
+				if err := RenderCalibration("text", &b, c, Options{Width: width, Verbose: verbose}); err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+					if n := utf8.RuneCountInString(l); n > max(width, 40) {
+						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
+					}
+					if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {
+						t.Errorf("%s: a CI runner would obey %q", name, l)
+					}
+					if i := strings.IndexFunc(l, unicode.IsControl); i >= 0 {
+						t.Errorf("%s: a control character in %q", name, l)
+					}
+				}
+			}
+		}
+	}
+	if err := RenderCalibration("html", io.Discard, new(gate.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "json, text") {
+		t.Errorf("got %v", err)
+	}
+}
