@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"nsgate":     main,
 		"nsys":       func() { os.Exit(faketools.Nsys()) },
+		"ncu":        func() { os.Exit(faketools.Ncu()) },
 		"nvidia-smi": func() { os.Exit(faketools.NvidiaSMI()) },
 	})
 }
@@ -43,6 +44,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			recordings := filepath.Join(root, "testdata", "h200")
 			e.Setenv("H200", recordings)
 			e.Setenv("KERNELS", filepath.Join(recordings, "kernels"))
+			e.Setenv("NCU", filepath.Join(root, "testdata", "ncu"))
 			e.Setenv("ROOT", root)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("COLUMNS", "100")

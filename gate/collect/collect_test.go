@@ -33,6 +33,7 @@ const recordings = "../../testdata/h200/kernels/base"
 func TestMain(m *testing.M) {
 	tools := map[string]func() int{
 		"nsys":       faketools.Nsys,
+		"ncu":        faketools.Ncu,
 		"nvidia-smi": faketools.NvidiaSMI,
 		"nsgate":     func() int { return RunnerMain(os.Args[2:]) },
 		"victim":     victim,

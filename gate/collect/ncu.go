@@ -36,11 +36,6 @@ const (
 // ncuLimit is the size to which the output of ncu is read, in bytes; a launch takes 20 kB.
 const ncuLimit = 128 << 20
 
-// CommandLine is the command that Explain executes. XXXXXX stands for what makes the private directory unique.
-func (p NcuPlan) CommandLine() []string {
-	return p.command(filepath.Join(os.TempDir(), "nsgate-XXXXXX"), p.Build.Command)
-}
-
 // command names what configuration files, versions and the locale might decide otherwise. The sets of sections exist in
 // every version and on every chip, while a single metric that is unknown or that only a section defines ends ncu.
 func (p NcuPlan) command(dir string, workload []string) []string {

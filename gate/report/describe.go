@@ -236,6 +236,25 @@ func evidence(group []gate.Finding) []string {
 	return out
 }
 
+// cause is why the kernel of a group of findings got slower, nil where that is not known.
+func cause(group []gate.Finding) *gate.Cause {
+	for _, f := range group {
+		if f.Cause != nil {
+			return f.Cause
+		}
+	}
+	return nil
+}
+
+// told is a cause in words.
+func told(c *gate.Cause) string {
+	s := strings.TrimSpace(Clean(c.Summary))
+	if note := strings.TrimSpace(Clean(c.Note)); note != "" {
+		s += " (" + note + ")"
+	}
+	return s
+}
+
 // verdict is the verdict's word and its sentence, made from the counts where the report has none.
 func verdict(r *gate.Report) (word, reason string) {
 	switch {

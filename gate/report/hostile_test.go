@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -33,6 +34,8 @@ func hostile(s string) *gate.Report {
 		Severity: "fail", Base: 10, Head: 11, Change: 0.1, Low: 0.09, High: 0.11, MDE: 0.01, Share: 0.5, Limit: 0.03, Rule: s,
 		Reason: s, Match: "role", BaseNames: []string{s, s, s, s}, Role: s, Evidence: []string{s, s + "2"},
 		BaseRuns: []gate.Number{10, 10}, HeadRuns: []gate.Number{11, 11},
+		Cause: &gate.Cause{Summary: s, Reasons: []string{s}, Base: s, Head: s, Note: s,
+			Metrics: []gate.CauseMetric{{Name: s, Unit: s, Base: 1, Head: 2}, {Name: s, Unit: "%", Base: gate.Number(math.NaN()), Head: 2}}},
 	}
 	r := &gate.Report{
 		Schema: gate.Schema, Verdict: gate.Fail, Reason: s, Next: []string{s, s}, Workload: s, Warnings: []string{s},

@@ -87,7 +87,11 @@ func newHTMLRow(f gate.Finding) htmlRow {
 	if f.Share.Known() && f.Scope != measure.ScopeWorkload {
 		row.Share = part(f.Share)
 	}
-	row.Why = cleaned(append([]string{match(f), f.Reason}, f.Evidence...))
+	facts := append([]string{match(f), f.Reason}, f.Evidence...)
+	if f.Cause != nil {
+		facts = append(facts, told(f.Cause))
+	}
+	row.Why = cleaned(facts)
 	return row
 }
 

@@ -134,6 +134,9 @@ func elapsed(f gate.Finding) string {
 func explain(f gate.Finding) string {
 	lines := []string{Metric(f) + ": " + Describe(f), f.Reason, unbind(spark(f.BaseRuns, f.HeadRuns, f.Limit)), unbind(match(f))}
 	lines = append(lines, f.Evidence...)
+	if f.Cause != nil {
+		lines = append(lines, told(f.Cause))
+	}
 	if f.Name != f.Kernel {
 		lines = append(lines, Elide(Clean(f.Name), 600))
 	}

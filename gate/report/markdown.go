@@ -19,6 +19,7 @@ const (
 	maxRows         = 50        // rows of the first table
 	maxNotes        = 20        // reasons, warnings and next steps
 	maxProse        = 500       // runes of a sentence
+	maxCause        = 1500      // runes of a kernel's cause
 	maxCommand      = 4000      // runes of a command
 )
 
@@ -45,6 +46,7 @@ func markdown(r *gate.Report, limit int) string {
 	top := tables[0].findings
 
 	notes, tail := notes(top, r.Warnings, limit/3), footer(r)
+	notes += counters(top, limit/3-len(notes))
 	room := limit - len(head) - len(notes) - len(tail)
 	if room < 0 {
 		// Too small for anything but the verdict.
@@ -213,8 +215,12 @@ func notes(top []gate.Finding, warnings []string, room int) string {
 		for _, e := range evidence(g) {
 			parts = append(parts, prose(e))
 		}
+		parts = parts[:min(len(parts), 8)]
+		if c := cause(g); c != nil {
+			parts = append(parts, "why: "+escape(clipRunes(told(c), maxCause), true))
+		}
 		if len(parts) > 0 {
-			why = append(why, code(Elide(subject(g[0]), 80))+": "+strings.Join(parts[:min(len(parts), 8)], "; "))
+			why = append(why, code(Elide(subject(g[0]), 80))+": "+strings.Join(parts, "; "))
 		}
 	}
 	bullets("Why", why)
@@ -223,6 +229,33 @@ func notes(top []gate.Finding, warnings []string, room int) string {
 		doubts = append(doubts, prose(s))
 	}
 	bullets("Warnings", doubts)
+	return b.String()
+}
+
+// counters gives the metrics behind each cause, folded away, as many tables as fit into room bytes.
+func counters(top []gate.Finding, room int) string {
+	var b strings.Builder
+	for _, g := range Group(top) {
+		c := cause(g)
+		if c == nil || len(c.Metrics) == 0 {
+			continue
+		}
+		var t strings.Builder
+		fmt.Fprintf(&t, "\n<details><summary>Counters of %s</summary>\n", code(Elide(subject(g[0]), 80)))
+		if base, head := prose(c.Base), prose(c.Head); base != "" || head != "" {
+			fmt.Fprintf(&t, "\nBefore: %s. After: %s.\n", cmp.Or(base, unknown), cmp.Or(head, unknown))
+		}
+		t.WriteString("\n| Metric | Before | After |\n| --- | ---: | ---: |\n")
+		for _, m := range c.Metrics {
+			fmt.Fprintf(&t, "| %s | %s | %s |\n", prose(Elide(strings.ReplaceAll(Clean(m.Name), "_", " "), 30)),
+				number(quantity(m.Base, m.Unit)), number(quantity(m.Head, m.Unit)))
+		}
+		t.WriteString("\n</details>\n")
+		if b.Len()+t.Len() > room {
+			break
+		}
+		b.WriteString(t.String())
+	}
 	return b.String()
 }
 

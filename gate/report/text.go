@@ -151,6 +151,9 @@ func (p *page) block(g []gate.Finding, s style, verbose bool) {
 	for _, e := range evidence(g) {
 		p.line(4, 6, span{"• ", none}, span{e, none})
 	}
+	if c := cause(g); c != nil {
+		p.line(4, 9, span{"why" + nb + " ", dim}, span{told(c), none})
+	}
 }
 
 // heading writes a subject's name, its share and its geometry.

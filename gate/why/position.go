@@ -3,6 +3,7 @@ package why
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -27,6 +28,19 @@ type Roofline struct {
 
 // Percent of the roof that was reached.
 func (r *Roofline) Percent() float64 { return 100 * r.Achieved / r.Roof }
+
+// String is the position in words: "memory-bound, 25 % of the fp32 roof at 10 FLOP/B (ridge 15)"; "" where nothing is known.
+func (p Position) String() string {
+	var parts []string
+	if p.Bound != "" {
+		parts = append(parts, bound(p.Bound))
+	}
+	if r := p.Roofline; r != nil {
+		parts = append(parts, fmt.Sprintf("%s of the %s roof at %s FLOP/B (ridge %s)",
+			amount(r.Percent(), "%"), r.Precision, amount(r.Intensity, ""), amount(r.Ridge, "")))
+	}
+	return strings.Join(parts, ", ")
+}
 
 // The limits by which ncu's own rule on the bottleneck divides (KPG, GPU Speed Of Light Throughput): from 80 % of a
 // peak on the unit is the limit, with both under 60 % it is latency, and in between the busier one, if by 10 points.

@@ -239,11 +239,19 @@ func tail(waves float64) float64 {
 	return 1 - waves/math.Ceil(waves)
 }
 
+// limits are the resources that limit the blocks of an SM, warps last: who is limited by these alone has full occupancy.
+var limits = []struct {
+	metric measure.Metric
+	what   string
+}{
+	{measure.LimitRegisters, "registers"}, {measure.LimitShared, "shared memory"}, {measure.LimitBarriers, "barriers"},
+	{measure.LimitBlocks, "the number of blocks"}, {measure.LimitWarps, "warps"},
+}
+
 // limitedBy reports whether no resource allows fewer blocks than this one. Where the limits are unknown it may be.
 func (s sample) limitedBy(limit measure.Metric) bool {
-	for _, m := range []measure.Metric{
-		measure.LimitBlocks, measure.LimitRegisters, measure.LimitShared, measure.LimitWarps, measure.LimitBarriers,
-	} {
+	for _, l := range limits {
+		m := l.metric
 		if s.get(m) < s.get(limit) {
 			return false
 		}

@@ -95,8 +95,7 @@ func (s sample) operations() float64 {
 func Explain(base, head []ncu.Record) Cause {
 	p := pair{typical(base), typical(head)}
 	c := Cause{Reasons: []Reason{}, Changes: []Change{}, Base: position(p.base), Head: position(p.head)}
-	attributes := []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}
-	for _, m := range slices.Concat(measure.Throughput, attributes) {
+	for _, m := range shown {
 		if p.known(m) {
 			c.Changes = append(c.Changes, Change{m.Name, m.Unit, p.base.get(m), p.head.get(m)})
 		}
@@ -118,6 +117,39 @@ func Explain(base, head []ncu.Record) Cause {
 		}
 	}
 	c.Summary = c.summary(p)
+	return c
+}
+
+// shown are the metrics of [Cause.Changes].
+var shown = slices.Concat(measure.Throughput, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared})
+
+// Stand says where the launches of a kernel stand where there is no base to compare them with: what limits it, its
+// place on the roofline, and what limits its occupancy. The bases of the changes are NaN.
+func Stand(head []ncu.Record) Cause {
+	s := typical(head)
+	c := Cause{Reasons: []Reason{}, Changes: []Change{}, Head: position(s)}
+	for _, m := range shown {
+		if v := s.get(m); !math.IsNaN(v) {
+			c.Changes = append(c.Changes, Change{m.Name, m.Unit, math.NaN(), v})
+		}
+	}
+	var parts []string
+	if where := c.Head.String(); where != "" {
+		parts = append(parts, capital(where)+".")
+	}
+	if occupancy := s.get(measure.TheoreticalOccupancy); !math.IsNaN(occupancy) {
+		text := "Theoretical occupancy " + amount(occupancy, "%")
+		for _, l := range limits {
+			if occupancy < 100 && !math.IsNaN(s.get(l.metric)) && s.limitedBy(l.metric) {
+				text += ", limited by " + l.what
+				break
+			}
+		}
+		parts = append(parts, text+".")
+	}
+	if c.Summary = strings.Join(parts, " "); c.Summary == "" {
+		c.Summary = "ncu gives no metric that says what limits the kernel."
+	}
 	return c
 }
 

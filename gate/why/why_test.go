@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -220,6 +221,30 @@ func TestPosition(t *testing.T) {
 				t.Errorf("%s = %v: roofline %+v", without, v, r)
 			}
 		}
+	}
+}
+
+// Without a base the position is all there is to say.
+func TestStand(t *testing.T) {
+	for _, tt := range []struct{ file, kernel, want string }{
+		{"base.raw.csv", "sgemm", "Memory-bound, .* of the fp32 roof at .* FLOP/B .*Theoretical occupancy 100 %.$"},
+		{"spill.raw.csv", "sgemm_spill", "^Latency-bound, .*Theoretical occupancy 100 %.$"},
+	} {
+		c := why.Stand(launches(t, tt.file, tt.kernel))
+		if !regexp.MustCompile(tt.want).MatchString(c.Summary) || len(c.Reasons) > 0 || len(c.Changes) < 20 {
+			t.Errorf("%s: %s (%d metrics)", tt.kernel, c, len(c.Changes))
+		}
+		if !math.IsNaN(c.Changes[0].Base) || c.Changes[0].Head <= 0 {
+			t.Errorf("%s: %+v", tt.kernel, c.Changes[0])
+		}
+	}
+	c := why.Stand([]ncu.Record{{Metrics: map[string]float64{"theoretical_occupancy": 12.5, "limit_registers": 1,
+		"limit_warps": 8, "limit_blocks": 32}}})
+	if want := "Theoretical occupancy 12.5 %, limited by registers."; c.Summary != want {
+		t.Errorf("%s, want %s", c, want)
+	}
+	if c := why.Stand(nil); !strings.Contains(c.Summary, "no metric") || c.Head.String() != "" {
+		t.Errorf("of nothing: %s", c)
 	}
 }
 

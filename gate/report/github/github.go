@@ -218,6 +218,9 @@ func describe(g []gate.Finding) string {
 	}
 	for _, f := range g {
 		lines = append(lines, f.Evidence...)
+		if f.Cause != nil {
+			lines = append(lines, f.Cause.Summary)
+		}
 	}
 	if g[0].Name != g[0].Kernel && g[0].Name != "" {
 		lines = append(lines, report.Elide(report.Clean(g[0].Name), 600))

@@ -30,6 +30,11 @@ again, by turns with the base build in one session, and that decides: hosts and 
 sides. Without a baseline, or with --paired, only that is done. The worktree of --base-ref, with its submodules, is
 removed afterwards; what a workload finds by absolute paths, installed packages or the environment is not part of it.
 
+Where a kernel's time fails the gate and Nsight Compute (ncu) is installed, the base build and the head are run once more
+under ncu, a few launches of these kernels only, and the report says why: spilled registers, lower occupancy, more
+traffic, more work. Without a base build it says what limits the kernel. That changes no verdict; --explain never leaves
+it out.
+
 --runs 5..12 judges after 5, 8 and 12 runs and stops as soon as nothing is undecided; the chance of a false alarm is
 shared out among the looks, so it stays what --alpha says.
 
@@ -45,19 +50,25 @@ Examples:
 			var base baseFlags
 			var policy policyFlags
 			var out outputFlags
+			var explained string
 			m.bind(fs)
 			base.bind(fs)
+			fs.StringVar(&explained, "explain", "auto",
+				"say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
 			policy.bind(fs)
 			out.bind(fs)
 			return func(ctx context.Context, e *env, args arguments) error {
 				if err := out.check(); err != nil {
 					return err
 				}
+				if !slices.Contains([]string{"auto", "always", "never"}, explained) {
+					return usageError("--explain: %q is none of auto, always, never", explained)
+				}
 				p, err := policy.load()
 				if err != nil {
 					return err
 				}
-				c := &check{env: e, flags: &m, quiet: out.quiet}
+				c := &check{env: e, flags: &m, quiet: out.quiet, explained: explained}
 				if c.job, err = m.resolve(p, args); err != nil {
 					return err
 				}
@@ -107,6 +118,8 @@ type check struct {
 	bases   map[string][]measure.Session // committed, by directory
 	screens bool                         // the head is held against the committed baseline first
 	quiet   bool
+	// explained says which regressions to explain: "auto", "always" or "never".
+	explained string
 }
 
 // run measures and judges: the head alone against the committed baseline, then, where that is not a clear pass and
@@ -118,7 +131,10 @@ func (c *check) run(ctx context.Context) (*gate.Report, error) {
 		if screen, err = c.screen(ctx); err != nil {
 			return refused(err) // to measure the base would not help
 		}
-		if c.base == nil || screen.Verdict == gate.Pass && !screen.Undecided {
+		if c.base == nil {
+			return screen, c.explain(ctx, screen, nil)
+		}
+		if screen.Verdict == gate.Pass && !screen.Undecided {
 			return screen, nil
 		}
 		if !c.quiet {
@@ -191,7 +207,7 @@ func (c *check) pair(ctx context.Context) (*gate.Report, error) {
 		return nil, err
 	}
 	r.Baseline, _ = ofModel(c.bases, "", nil, r.Head.Environment.GPU)
-	return r, nil
+	return r, c.explain(ctx, r, &build)
 }
 
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,

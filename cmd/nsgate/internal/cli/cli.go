@@ -86,8 +86,8 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), reportCommand(), policyCommand(),
-		initCommand(), doctorCommand(), completionCommand(), versionCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(),
+		reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
 	}
 }
 

@@ -25,13 +25,16 @@ Examples:
 
   nsgate compare before/ after/
   nsgate compare --threshold 1% before.sqlite after.sqlite
+  nsgate compare --explain before.csv,after.csv before/ after/
   nsgate compare --format json before/ after/ > report.json`,
 		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
 			var policy policyFlags
 			var cut sampleFlags
 			var out outputFlags
+			var explained string
 			policy.bind(fs)
 			cut.bind(fs)
+			fs.StringVar(&explained, "explain", "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
 			out.bind(fs)
 			return func(ctx context.Context, e *env, args arguments) error {
 				if len(args.own) != 2 {
@@ -49,6 +52,11 @@ Examples:
 				})
 				if err != nil {
 					return err
+				}
+				if explained != "" {
+					if err := e.explainFrom(explained, r); err != nil {
+						return err
+					}
 				}
 				r.Reproduce = e.reproduce(nil)
 				return out.publish(e, r, nil)

@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/ncu"
+	"github.com/nsgate/nsgate/gate/why"
+)
+
+// maxExplained bounds the kernels that are profiled to explain a report, the worst ones.
+const maxExplained = 5
+
+// slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
+// Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
+// a launch that got slower is explained by what happens in it. Kernels of NCCL wait for each other, and hang when a
+// profiler runs them one by one.
+func slower(r *gate.Report, all bool) []*gate.Finding {
+	added := map[string]int{} // by role
+	for _, f := range r.Findings {
+		if f.Outcome == gate.Added && f.Scope == measure.ScopeKernel {
+			added[f.Role]++
+		}
+	}
+	var out []*gate.Finding
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
+			(f.Match != "role" || added[f.Role] < 2)
+		switch {
+		case f.Scope != measure.ScopeKernel || f.Outcome != gate.Regressed || f.Metric != measure.Time.Name && !replaced,
+			!f.Gates && (!all || f.Severity == "ignore"),
+			strings.HasPrefix(strings.ToLower(f.Kernel), "nccl"),
+			slices.ContainsFunc(out, func(o *gate.Finding) bool { return o.Subject() == f.Subject() }):
+		case len(out) < maxExplained:
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and notes
+// the cause with each finding. It changes no verdict: what keeps it from explaining is a hint. The error is that of ctx.
+func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build) error {
+	findings := slower(r, c.explained == "always")
+	if c.explained == "never" || c.job.command == nil || len(findings) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath("ncu"); err != nil {
+		c.hint("install Nsight Compute (ncu) to see why a kernel got slower, or say --explain never")
+		return nil
+	}
+	profile := func(side string, build collect.Build, name func(*gate.Finding) string) (*ncu.Profile, error) {
+		if !c.quiet {
+			fmt.Fprintf(c.Err, "nsgate: profiling what regressed with ncu: %s\n", side)
+		}
+		var kernels []string
+		for _, f := range findings {
+			if short := measure.ShortName(name(f)); !slices.Contains(kernels, short) {
+				kernels = append(kernels, short)
+			}
+		}
+		return collect.Explain(ctx, collect.NcuPlan{Build: build, Kernels: kernels})
+	}
+	var before, after *ncu.Profile
+	var err error
+	if base != nil {
+		before, err = profile("base", *base, baseName)
+	}
+	if err == nil {
+		after, err = profile("head", collect.Build{Command: c.job.command, Dir: c.job.dir},
+			func(f *gate.Finding) string { return f.Name })
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		c.hint("no explanation: " + hint(err))
+	default:
+		attach(findings, before, after)
+	}
+	return nil
+}
+
+// hint is what an error says, with the next step.
+func hint(err error) string {
+	var r *measure.Refusal
+	if errors.As(err, &r) && r.Next != "" {
+		return r.Reason + "; " + r.Next
+	}
+	return err.Error()
+}
+
+func (e *env) hint(text string) { fmt.Fprintln(e.Err, "nsgate: hint:", text) }
+
+// baseName is the name that the base has for a finding's kernel.
+func baseName(f *gate.Finding) string {
+	if len(f.BaseNames) > 0 {
+		return f.BaseNames[0]
+	}
+	return f.Name
+}
+
+// attach notes the cause with each finding, from what ncu says of both sides; base is nil where there is none.
+func attach(findings []*gate.Finding, base, head *ncu.Profile) {
+	for _, f := range findings {
+		after, missing := launches(head, f.Subject(), "head")
+		if missing != "" {
+			f.Cause = &gate.Cause{Summary: missing}
+			continue
+		}
+		if base == nil {
+			f.Cause = causeOf(why.Stand(after))
+			f.Cause.Note = "no base build to compare with: add --base-ref"
+			continue
+		}
+		s := f.Subject()
+		if f.Match != "exact" {
+			s = measure.Subject{Scope: f.Scope, Name: baseName(f)}
+		}
+		before, missing := launches(base, s, "base")
+		if missing != "" {
+			f.Cause = causeOf(why.Stand(after))
+			f.Cause.Note = strings.TrimSuffix(missing, ".")
+			continue
+		}
+		f.Cause = causeOf(why.Explain(before, after))
+		if base.GPU != "" && head.GPU != "" && base.GPU != head.GPU {
+			f.Cause.Note = "base and head were profiled on different GPU models"
+		}
+	}
+}
+
+// launches are those of a kernel in its geometry, in any where the subject or the page has none. Names differ between
+// nsys and ncu in their template arguments: where several kernels could be meant, as where there is none, a sentence says so.
+func launches(p *ncu.Profile, s measure.Subject, side string) ([]ncu.Record, string) {
+	found := slices.DeleteFunc(slices.Clone(p.Find(s)), func(r ncu.Record) bool {
+		return s.Geometry() != "" && r.Subject.Geometry() != "" && r.Subject.Geometry() != s.Geometry()
+	})
+	kinds := map[measure.Subject]bool{}
+	for _, r := range found {
+		kinds[r.Subject] = true
+	}
+	switch {
+	case len(found) == 0:
+		return nil, "ncu profiled no launch of this kernel in the " + side + "."
+	case len(kinds) > 1:
+		return nil, fmt.Sprintf("ncu profiled %d kernels of this short name in the %s, which its names do not tell apart.", len(kinds), side)
+	}
+	return found, ""
+}
+
+func causeOf(w why.Cause) *gate.Cause {
+	c := &gate.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String()}
+	for _, r := range w.Reasons {
+		c.Reasons = append(c.Reasons, r.Text)
+	}
+	for _, m := range w.Changes {
+		c.Metrics = append(c.Metrics, gate.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: gate.Number(m.Base), Head: gate.Number(m.Head)})
+	}
+	return c
+}
+
+// explainFrom attaches causes from two files of ncu output, "BASE.csv,HEAD.csv". Output that cannot be judged is a hint.
+func (e *env) explainFrom(files string, r *gate.Report) error {
+	names := strings.Split(files, ",")
+	if len(names) != 2 || names[0] == "" || names[1] == "" {
+		return usageError("--explain: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", files)
+	}
+	var profiles [2]*ncu.Profile
+	for i, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return usageError("--explain: %v", err)
+		}
+		defer f.Close()
+		if profiles[i], err = ncu.Read(f, filepath.Base(name)); err != nil {
+			e.hint("no explanation: " + hint(err))
+			return nil
+		}
+	}
+	attach(slower(r, true), profiles[0], profiles[1])
+	return nil
+}

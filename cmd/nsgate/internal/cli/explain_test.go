@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/ncu"
+)
+
+// What is explained is a launch that got slower, not that there are more of them or that others took its place.
+func TestSlower(t *testing.T) {
+	finding := func(name, metric, match string, change func(*gate.Finding)) gate.Finding {
+		f := gate.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: metric, Unit: "ns", Match: match,
+			Outcome: gate.Regressed, Gates: true, Severity: "fail", Role: "role of " + name}
+		if change != nil {
+			change(&f)
+		}
+		return f
+	}
+	added := func(f *gate.Finding) { f.Outcome = gate.Added }
+	r := &gate.Report{Findings: []gate.Finding{
+		finding("", "gpu_time", "exact", func(f *gate.Finding) { f.Scope = measure.ScopeWorkload }),
+		finding("launched more", "total", "exact", nil),
+		finding("both", "total", "exact", nil),
+		finding("both", "time", "exact", nil),
+		finding("ncclDevKernel", "time", "exact", nil),
+		finding("replaced", "total", "role", func(f *gate.Finding) { f.BaseNames = []string{"old"} }),
+		finding("replaced", "total", "role", added),
+		finding("split", "total", "role", func(f *gate.Finding) { f.BaseNames = []string{"old"} }),
+		finding("split", "total", "role", added),
+		finding("split", "total", "role", added),
+		finding("merged", "total", "role", func(f *gate.Finding) { f.BaseNames = []string{"a", "b"} }),
+		finding("improved", "time", "exact", func(f *gate.Finding) { f.Outcome = gate.Improved }),
+		finding("warned", "time", "exact", func(f *gate.Finding) { f.Gates, f.Severity = false, "warn" }),
+		finding("ignored", "time", "exact", func(f *gate.Finding) { f.Gates, f.Severity = false, "ignore" }),
+	}}
+	for _, tt := range []struct {
+		all  bool
+		want []string
+	}{{false, []string{"both time", "replaced total"}}, {true, []string{"both time", "replaced total", "warned time"}}} {
+		var got []string
+		for _, f := range slower(r, tt.all) {
+			got = append(got, f.Kernel+" "+f.Metric)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("all = %v: %q, want %q", tt.all, got, tt.want)
+		}
+	}
+}
+
+// Kernels that ncu does not tell apart explain nothing.
+func TestAttachAmbiguous(t *testing.T) {
+	record := func(name string) ncu.Record {
+		return ncu.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name}, Metrics: map[string]float64{"registers": 32}}
+	}
+	one := &ncu.Profile{Records: []ncu.Record{record("f<int>(int)"), record("f<int>(int)")}}
+	two := &ncu.Profile{Records: []ncu.Record{record("f<int>(int)"), record("f<float>(int)")}}
+	for _, tt := range []struct {
+		base, head *ncu.Profile
+		want       string
+	}{
+		{one, two, "2 kernels of this short name in the head, which"},
+		{two, one, "2 kernels of this short name in the base, which"},
+		{one, one, "No rule explains the change"},
+		{nil, one, "no base build"},
+		{one, &ncu.Profile{}, "no launch of this kernel in the head"},
+	} {
+		f := &gate.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
+		attach([]*gate.Finding{f}, tt.base, tt.head)
+		if f.Cause == nil || !strings.Contains(f.Cause.Summary+" "+f.Cause.Note, tt.want) {
+			t.Errorf("got %+v, want %q", f.Cause, tt.want)
+		}
+	}
+}

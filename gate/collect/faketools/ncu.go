@@ -1,0 +1,68 @@
+package faketools
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Ncu is the main function of the fake ncu; it returns the exit code. It runs the command that it is given and writes to
+// the log file what the directory $NSGATE_FAKE_NCU holds for that command: old.csv for ./old. Each call adds a line with
+// its arguments to the file $NSGATE_FAKE_NCU_CALLS, where that is set.
+//
+// $NSGATE_FAKE_NCU_FAULT makes it fail: "permission" (the GPU's counters are for administrators), "metric" (an unknown
+// metric), "none" (no kernel matched), "silent" (writes nothing and exits with 1), "hang" (does not end).
+func Ncu() int {
+	args := os.Args[1:]
+	value := func(option string) string {
+		if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
+			return args[i+1]
+		}
+		return ""
+	}
+	// The workload comes after the last option, --launch-count N.
+	command := args[slices.Index(args, "--launch-count")+2:]
+	if calls := os.Getenv("NSGATE_FAKE_NCU_CALLS"); calls != "" {
+		f, err := os.OpenFile(calls, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		fmt.Fprintln(f, strings.Join(args, " "))
+		f.Close()
+	}
+	log, code := "", 0
+	switch os.Getenv("NSGATE_FAKE_NCU_FAULT") {
+	case "permission":
+		log, code = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters\n", 1
+	case "metric":
+		log, code = "==ERROR== Failed to find metric nope\n", 9
+	case "none":
+		log = "==WARNING== No kernels were profiled.\n"
+	case "silent":
+		return 1
+	case "hang":
+		time.Sleep(time.Hour)
+	default:
+		text, err := os.ReadFile(filepath.Join(os.Getenv("NSGATE_FAKE_NCU"), filepath.Base(command[0])+".csv"))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		log = string(text)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		log, code = log+"==ERROR== The application returned an error code (1).\n", 1
+	}
+	if err := os.WriteFile(value("--log-file"), []byte(log), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
