@@ -282,6 +282,16 @@ func TestPatterns(t *testing.T) {
 	if f := find(r, "gemm", "time"); f.Outcome != Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
 		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
 	}
+	s = quiet().session()
+	for i, x := range s.Series {
+		if x.Subject.Name == "gemm(float*)" && x.Metric == measure.Time {
+			s.Series[i].Values[2] *= 1.3
+		}
+	}
+	r = Evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
+	if f := find(r, "gemm", "time"); f.Outcome != Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
+		t.Errorf("kernel with an outlier is %s: %s", f.Outcome, f.Reason)
+	}
 }
 
 // A report of an undecided gate never counts as certain, whatever else changes.

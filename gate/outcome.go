@@ -134,6 +134,8 @@ func (e *engine) wouldSettle(c *comparison, limit float64, binding string) strin
 	s := fmt.Sprintf("between %s and %s: %s lies inside", percent(float64(f.Low)), percent(float64(f.High)), binding)
 	if two := c.levels(); two != "" {
 		s += "; " + two
+	} else if one := c.outlier(); one != "" {
+		s += "; " + one
 	}
 	target := c.working(limit)
 	session := c.contrast.SessionWeight * c.session.S2

@@ -71,6 +71,28 @@ func (e *engine) commonShift() string {
 		len(best), count(kernels, "kernel"), percent(stats.Median(changes)), strings.Join(names, ", "), why)
 }
 
+// outlier names the one run of a session that lies far from all others, which widens the interval by itself. "" where
+// there is none.
+func (c *comparison) outlier() string {
+	const far, least = 8, 4 // robust standard deviations; runs
+	for i, side := range [][][]float64{c.base, c.head} {
+		for _, session := range side {
+			runs := known(session)
+			centre, spread := stats.Median(runs), stats.MAD(runs)
+			var off []float64
+			for _, v := range runs {
+				if d := math.Abs(v - centre); d > far*spread && d > commonSize*centre {
+					off = append(off, v)
+				}
+			}
+			if len(runs) >= least && len(off) == 1 {
+				return fmt.Sprintf("one run of the %s is %s off the others", [...]string{"base", "head"}[i], percent(off[0]/centre-1))
+			}
+		}
+	}
+	return ""
+}
+
 // levels names samples that jump between two levels from run to run, which no number of runs turns into one value. ""
 // where they do not.
 func (c *comparison) levels() string {
