@@ -61,8 +61,7 @@ type Calibration struct {
 	Warnings []string       `json:"warnings,omitempty"`
 }
 
-// Noise is how one metric of a kernel, or the GPU time of the workload, moves between runs. How it moves within a run
-// is not known here: a session keeps one value a run.
+// Noise is how one metric of a kernel, or the GPU time of the workload, moves between runs and within them.
 type Noise struct {
 	Kernel   string        `json:"kernel"` // short name
 	Name     string        `json:"name"`   // full name
@@ -76,9 +75,12 @@ type Noise struct {
 	Launches Number        `json:"launches"` // per step, or per run where there are no steps; the median run's
 	Typical  Number        `json:"typical"`  // the median run, in Unit
 	SD       Number        `json:"sd"`       // between runs, relative
-	MDE      Number        `json:"mde"`      // relative, with as many runs a side as Gates has, whatever the limit
-	Runs     []Number      `json:"runs"`     // in the order in which they ran; null where a run had none
-	Levels   *Levels       `json:"levels,omitempty"`
+	// Within is how much the launches of the median run differ, as a robust relative standard deviation; nil for the
+	// workload, for kernels of few launches, and in sessions that were recorded without it.
+	Within *Number  `json:"within,omitempty"`
+	MDE    Number   `json:"mde"`  // relative, with as many runs a side as Gates has, whatever the limit
+	Runs   []Number `json:"runs"` // in the order in which they ran; null where a run had none
+	Levels *Levels  `json:"levels,omitempty"`
 }
 
 // Subject is what the noise is of.
@@ -332,6 +334,10 @@ func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
 		}
 		if v := stats.SampleVariance(logs); v.DF > 0 {
 			n.SD = Number(math.Sqrt(v.S2))
+		}
+		if spread, ok := s.Find(f.c.subject, measure.Spread.Name); ok {
+			within := Number(stats.Median(known(spread.Values))) / n.Typical
+			n.Within = &within
 		}
 		if launches, ok := s.Find(f.c.subject, measure.Launches.Name); ok {
 			n.Launches = Number(stats.Median(known(launches.Values)))

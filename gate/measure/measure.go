@@ -129,6 +129,9 @@ type Metric struct {
 var (
 	// Time is the GPU time of one launch: the 10 % trimmed mean over the steady launches of a run.
 	Time = Metric{Name: "time", Unit: "ns", Better: Lower}
+	// Spread is how much the steady launches of one run differ: the robust standard deviation (scaled MAD) of their
+	// times. It says how noisy a kernel is within a run and is no error term: launches of a process are not independent.
+	Spread = Metric{Name: "time_spread", Unit: "ns", Better: Neither}
 	// Launches is the number of launches per step, or per run where the workload has no steps.
 	Launches = Metric{Name: "launches", Unit: "count", Better: Lower, Exact: true}
 	// Total is the summed GPU time of all steady launches per step (or per run), outliers included.
@@ -155,7 +158,7 @@ var (
 
 // Metrics lists every metric that nsgate knows: those of nsys, then those of ncu.
 var Metrics = slices.Concat([]Metric{
-	Time, Launches, Total, GPUTime, CopyTime, CopyBytes, Copies, StepTime, MemoryPeak,
+	Time, Spread, Launches, Total, GPUTime, CopyTime, CopyBytes, Copies, StepTime, MemoryPeak,
 	Registers, StaticShared, DynamicShared, LocalMemory,
 }, Throughput)
 

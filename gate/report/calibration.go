@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -35,15 +33,7 @@ func RenderCalibration(format string, w io.Writer, c *gate.Calibration, o Option
 
 // calibrationJSON writes the calibration without loss; unknown numbers are null.
 func calibrationJSON(w io.Writer, c *gate.Calibration, _ Options) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(c); err != nil {
-		return fmt.Errorf("cannot write the calibration as JSON: %w", err)
-	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`\u0023#[`))) // as in [JSON]
-	return err
+	return writeJSON(w, "calibration", c)
 }
 
 // calibrationText writes the calibration for a person at a terminal: what the policy's limit takes, the noise, the
@@ -135,6 +125,14 @@ func (p *page) calibration(c *gate.Calibration, verbose bool) {
 func (p *page) noise(c *gate.Calibration, verbose bool) {
 	const most = 12
 	rows := [][]string{{"", "GPU" + nb + "time", "launches", "typical", "sd", "MDE", "runs"}}
+	right := []bool{false, true, true, true, true, true, false}
+	within := slices.ContainsFunc(c.Noise, func(n gate.Noise) bool { return n.Within != nil })
+	room := 76 // of the other columns
+	if within {
+		room += 8
+		rows[0] = slices.Insert(rows[0], 5, "within")
+		right = slices.Insert(right, 5, true)
+	}
 	var levels []string
 	alike := make(map[string]int)
 	for _, n := range c.Noise {
@@ -154,7 +152,14 @@ func (p *page) noise(c *gate.Calibration, verbose bool) {
 			name = Elide(name, 24) + " " + Clean(n.Grid+"/"+n.Block)
 		}
 		rows = append(rows, []string{name, part(n.Share), quantity(n.Launches, "count"), quantity(n.Typical, n.Unit),
-			fine(n.SD), mde, bars(n.Runs, max(10, min(maxSpark, p.width-76)))})
+			fine(n.SD), mde, bars(n.Runs, max(10, min(maxSpark, p.width-room)))})
+		if within {
+			spread := ""
+			if n.Within != nil {
+				spread = fine(*n.Within)
+			}
+			rows[len(rows)-1] = slices.Insert(rows[len(rows)-1], 5, spread)
+		}
 		if l := n.Levels; l != nil {
 			levels = append(levels, fmt.Sprintf("%s jumps between two levels: %d of %s near %s, the others near %s; "+
 				"no number of runs makes one value of it", named(n), l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit)))
@@ -165,7 +170,7 @@ func (p *page) noise(c *gate.Calibration, verbose bool) {
 		per = "step"
 	}
 	p.title("Noise between runs")
-	p.grid(rows, []bool{false, true, true, true, true, true, false})
+	p.grid(rows, right)
 	if hidden := len(c.Noise) - len(shown); hidden > 0 {
 		p.dim(2, fmt.Sprintf("… and %s that move less; --verbose shows all", count(hidden, "kernel")))
 	}

@@ -26,12 +26,17 @@ func JSON(w io.Writer, r *gate.Report, _ Options) error {
 		f := &out.Findings[i]
 		f.BaseRuns, f.HeadRuns = list(f.BaseRuns), list(f.HeadRuns)
 	}
+	return writeJSON(w, "report", out)
+}
+
+// writeJSON writes a value for people and programs to read; what names it in an error.
+func writeJSON(w io.Writer, what string, value any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // kernel names are full of angle brackets
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(out); err != nil {
-		return fmt.Errorf("cannot write the report as JSON: %w", err)
+	if err := enc.Encode(value); err != nil {
+		return fmt.Errorf("cannot write the %s as JSON: %w", what, err)
 	}
 	// GitHub's runner obeys "##[command]" anywhere in a log line; inside a string the escaped form means the same.
 	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`\u0023#[`)))

@@ -17,6 +17,9 @@ const (
 	rangeCount = 200
 )
 
+// fewest is the fewest launches of a run that have a spread worth a number.
+const fewest = 5
+
 // reduce makes one session of the runs that belong to it.
 func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
 	first := cuts[0]
@@ -129,11 +132,16 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 		info.Launches += len(steady)
 
 		subject, role := kernel.Subject, roles.name(k.role())
+		spread := -1.0
+		if len(steady) >= fewest {
+			spread = stats.MAD(steady)
+		}
 		for _, x := range []struct {
 			metric measure.Metric
 			value  float64
 		}{
 			{measure.Time, stats.TrimmedMean(steady, trim)},
+			{measure.Spread, spread},
 			{measure.Launches, float64(len(k.times)) / per},
 			{measure.Total, total / per},
 			{measure.Registers, float64(kernel.Registers)},
@@ -141,7 +149,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 			{measure.DynamicShared, float64(kernel.DynamicShared)},
 			{measure.LocalMemory, float64(kernel.LocalMemory)},
 		} {
-			if x.value >= 0 { // -1 is an attribute that the profile does not give
+			if x.value >= 0 { // -1 is what the profile does not give
 				t.set(run, subject, x.metric, x.value).Role = role
 			}
 		}

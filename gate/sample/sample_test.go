@@ -132,6 +132,7 @@ func TestSteps(t *testing.T) {
 		}
 	}
 	value(t, s, kernel(gemm), measure.Time, 100_000)
+	value(t, s, kernel(gemm), measure.Spread, 0)
 	value(t, s, kernel(gemm), measure.Launches, 2)
 	value(t, s, kernel(gemm), measure.Total, 200_000)
 	value(t, s, kernel(gemm), measure.Registers, 32)
@@ -268,6 +269,17 @@ func TestParseWarmup(t *testing.T) {
 		if w, err := ParseWarmup(s); err == nil {
 			t.Errorf("ParseWarmup(%q) = %v, want an error", s, w)
 		}
+	}
+}
+
+// The spread is that of the launches within a run; a kernel of few launches has none.
+func TestSpread(t *testing.T) {
+	m := madeUp{steps: 40, gemm: func(i int) int64 { return 100_000 + 1000*int64(i%3) }}
+	s := one(t, Options{Warmup: Skip(1)}, m.trace())
+	value(t, s, kernel(gemm), measure.Spread, 1482.6)
+	s = one(t, Options{Step: NoStep}, m.trace())
+	if x, ok := s.Find(kernel(fill), measure.Spread.Name); ok {
+		t.Errorf("one launch has a spread of %v", x.Values)
 	}
 }
 
