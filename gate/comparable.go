@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,10 @@ func comparable(base, head []measure.Session) ([]measure.Session, error) {
 		return base, measure.Refuse("the sides were measured on different GPUs: "+strings.Join(models, ", "),
 			fmt.Sprintf("record a baseline on %s, or run this check on the baseline's GPU", h.GPU))
 	}
+	fits, err := sameProfiler(fits, head)
+	if err != nil {
+		return fits, err
+	}
 	for _, b := range fits {
 		for i := range head {
 			if err := sameWay(&b, &head[i]); err != nil {
@@ -71,6 +76,31 @@ func comparable(base, head []measure.Session) ([]measure.Session, error) {
 	return fits, nil
 }
 
+// sameProfiler returns the base sessions that come from the profiler of the head: what one profiler says of a kernel is
+// never held against what another one says.
+func sameProfiler(base, head []measure.Session) ([]measure.Session, error) {
+	h := head[len(head)-1].Profiler()
+	for i := range head {
+		if p := head[i].Profiler(); p != h {
+			return base, measure.Refuse(fmt.Sprintf("the head mixes what %s and %s measured", p, h), "judge the profiles of one profiler at a time")
+		}
+	}
+	others := []string{}
+	fits := slices.DeleteFunc(slices.Clone(base), func(s measure.Session) bool {
+		p := s.Profiler()
+		if p != h && p != "" && h != "" {
+			others = append(others, p)
+			return true
+		}
+		return false
+	})
+	if len(fits) == 0 {
+		return base, measure.Refuse(fmt.Sprintf("the base was measured with %s, the head with %s: they time the same kernel differently",
+			others[0], h), "measure both sides with the same profiler")
+	}
+	return fits, nil
+}
+
 // sameWay says why two sessions were not measured in the same way.
 func sameWay(b, h *measure.Session) error {
 	const again = "measure both sides with the same settings"
@@ -82,6 +112,8 @@ func sameWay(b, h *measure.Session) error {
 		}
 		return measure.Refuse(fmt.Sprintf("CUDA graphs were traced differently: %s in the base, %s in the head",
 			graphTrace(b.GraphTrace), graphTrace(h.GraphTrace)), "profile both sides with --cuda-graph-trace=node")
+	case b.Mode != h.Mode:
+		return measure.Refuse(fmt.Sprintf("the profiler was set differently: %s in the base, %s in the head", orNone(b.Mode), orNone(h.Mode)), again)
 	case b.GPUs != h.GPUs:
 		return measure.Refuse(fmt.Sprintf("the base used %s, the head %s", count(b.GPUs, "GPU"), count(h.GPUs, "GPU")), again)
 	case (b.Warmup == "capture") != (h.Warmup == "capture"):
@@ -105,6 +137,8 @@ func graphTrace(mode string) string {
 	}
 	return "not at all"
 }
+
+func orNone(mode string) string { return cmp.Or(mode, "not known") }
 
 func stepName(step string) string {
 	if step == "" {

@@ -19,8 +19,8 @@ const (
 )
 
 // Extend adds a session to those of a baseline and gives it an ID. A session taken on the same GPU within the hour is
-// the same one, recorded again, and is replaced; the very same samples keep their ID. Of each GPU the newest keep sessions stay (0: [DefaultKeep]), and
-// the newest 12 of all; the one added always does. The result is sorted, the oldest first.
+// the same one, recorded again, and is replaced; the very same samples keep their ID. Of each GPU the newest keep
+// sessions of each profiler stay (0: [DefaultKeep]), and the newest 12 of all; the one added always does. The result is sorted, the oldest first.
 func Extend(sessions []measure.Session, s measure.Session, keep int) []measure.Session {
 	if keep <= 0 {
 		keep = DefaultKeep
@@ -30,13 +30,14 @@ func Extend(sessions []measure.Session, s measure.Session, keep int) []measure.S
 	slices.SortStableFunc(old, byAge)
 	kept, same := []measure.Session{s}, 1
 	for _, o := range slices.Backward(old) {
-		if o.ID == s.ID || measure.SameSession(o.Environment, s.Environment) {
+		likewise := o.Profiler() == s.Profiler()
+		if o.ID == s.ID || likewise && measure.SameSession(o.Environment, s.Environment) {
 			continue
 		}
 		if len(kept) == maxSessions {
 			break
 		}
-		if o.GPUHash == s.GPUHash {
+		if likewise && o.GPUHash == s.GPUHash {
 			if same == keep {
 				continue
 			}

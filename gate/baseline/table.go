@@ -37,6 +37,7 @@ type (
 		CUDA       string `csv:"cuda"`
 		Tool       string `csv:"tool"`
 		Schema     string `csv:"schema"`
+		Mode       string `csv:"mode"`
 		GraphTrace string `csv:"graph_trace"`
 		Tick       string `csv:"tick_ns"`
 		Clock      string `csv:"clock_mhz"`
@@ -76,6 +77,9 @@ type placed[Row any] struct {
 	cells cells
 }
 
+// younger are columns that baselines written before them lack: their cells are empty there.
+var younger = []string{"mode"}
+
 // table reads the rows of one file. Columns may stand in any order, but each must be there once, and no other.
 func table[Row any](dir, name string, data files) ([]placed[Row], error) {
 	file, text := filepath.Join(dir, name), bytes.TrimPrefix(data[name], []byte("\uFEFF"))
@@ -99,8 +103,10 @@ func table[Row any](dir, name string, data files) ([]placed[Row], error) {
 			return nil, fmt.Errorf("%s:1: column %q is there twice; remove one", file, sorted[i])
 		}
 	}
-	if len(um.MismatchedStructFields) > 0 {
-		return nil, fmt.Errorf("%s:1: no column %q; restore the first line", file, um.MismatchedStructFields[0])
+	for _, column := range um.MismatchedStructFields {
+		if !slices.Contains(younger, column) {
+			return nil, fmt.Errorf("%s:1: no column %q; restore the first line", file, column)
+		}
 	}
 	if len(um.MismatchedHeaders) > 0 {
 		return nil, fmt.Errorf("%s:1: unknown column %q; remove it, or use the version of nsgate that wrote it", file, um.MismatchedHeaders[0])
@@ -161,6 +167,7 @@ func (r *sessionRow) session(c *cells) measure.Session {
 			CUDA:       parse(c, "cuda", r.CUDA, unescape),
 			Tool:       parse(c, "tool", r.Tool, unescape),
 			Schema:     parse(c, "schema", r.Schema, unescape),
+			Mode:       parse(c, "mode", r.Mode, unescape),
 			GraphTrace: parse(c, "graph_trace", r.GraphTrace, formed(traceForm, `"node", "graph" or empty`)),
 			Tick:       parse(c, "tick_ns", r.Tick, parseNumber),
 			ClockMHz:   parse(c, "clock_mhz", r.Clock, parseCount),
@@ -197,7 +204,7 @@ func newSessionRow(s *measure.Session) sessionRow {
 		ID:  s.ID,
 		GPU: escape(s.GPU), GPUs: strconv.Itoa(s.GPUs), GPUHash: s.GPUHash,
 		Driver: escape(s.Driver), CUDA: escape(s.CUDA), Tool: escape(s.Tool), Schema: escape(s.Schema),
-		GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz), Start: formatStart(s.Start),
+		Mode: escape(s.Mode), GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz), Start: formatStart(s.Start),
 		Step: escape(s.Step), Warmup: escape(s.Warmup),
 		Runs:     strconv.Itoa(len(s.Runs)),
 		Skipped:  counts(func(r measure.Run) int { return r.Skipped }),

@@ -221,8 +221,13 @@ type Environment struct {
 	GPUHash string // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
 	Driver  string
 	CUDA    string
-	Tool    string // "nsys 2025.3.2"
-	Schema  string // version of the export's schema
+	// Tool is what the numbers come from and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
+	// first word is [Environment.Profiler].
+	Tool   string
+	Schema string // version of the export's schema
+	// Mode is how the profiler was set where that changes what it measures ("clock none, cache all, replay kernel"), ""
+	// where there is nothing to choose.
+	Mode string `json:",omitempty"`
 	// GraphTrace is how CUDA graphs were traced: "node", "graph", or "" where the workload used none.
 	GraphTrace string
 	// Tick is the resolution of the GPU timer in ns.
@@ -230,6 +235,13 @@ type Environment struct {
 	// ClockMHz is the median SM clock during the runs, 0 where it was not sampled.
 	ClockMHz int
 	Start    time.Time // UTC start of the first run, zero where unknown
+}
+
+// Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them
+// measure the same kernel differently, so that one is never held against another. "" is unknown.
+func (e *Environment) Profiler() string {
+	name, _, _ := strings.Cut(e.Tool, " ")
+	return name
 }
 
 // HashUUID gives the short form in which a GPU's identity may be written down.

@@ -101,7 +101,7 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	var out []measure.Session
 	for len(cuts) > 0 {
 		n := 1
-		for n < len(cuts) && sameSession(cuts[0].Trace, cuts[n].Trace) {
+		for n < len(cuts) && sameEnvironment(&cuts[0].Trace.Environment, &cuts[n].Trace.Environment) {
 			n++
 		}
 		s, err := reduce(cuts[:n], step, o.Warmup)
@@ -133,8 +133,8 @@ func Step(traces []measure.Trace, o Options) (string, error) {
 	return step, err
 }
 
-// sameSession reports whether two traces of one side belong to one session. Unlike measure.SameSession, which must
-// not assume what it does not know, it puts traces of an unknown GPU or time together: they were handed in together.
-func sameSession(a, b *measure.Trace) bool {
+// sameEnvironment reports whether two runs of one side belong to one session. Unlike measure.SameSession, which must
+// not assume what it does not know, it puts runs of an unknown GPU or time together: they were handed in together.
+func sameEnvironment(a, b *measure.Environment) bool {
 	return a.GPU == b.GPU && a.GPUHash == b.GPUHash && b.Start.Sub(a.Start).Abs() <= time.Hour
 }

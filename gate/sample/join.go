@@ -1,0 +1,72 @@
+package sample
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Join makes sessions of runs that were summed up one by one, each a session of its own: what summaries without single
+// launches give. Runs of one GPU, profiler and mode that started within an hour belong together, as for [Sessions].
+func Join(runs []measure.Session) ([]measure.Session, error) {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b measure.Session) int {
+		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Start.Compare(b.Start))
+	})
+	var out []measure.Session
+	for _, r := range runs {
+		if len(r.Runs) != 1 {
+			return nil, fmt.Errorf("a summary of %d runs where one was expected", len(r.Runs))
+		}
+		if last := len(out) - 1; last >= 0 && sameEnvironment(&out[last].Environment, &r.Environment) {
+			if out[last].Mode != r.Mode || out[last].Profiler() != r.Profiler() {
+				return nil, measure.Refuse(fmt.Sprintf("runs of one side were measured differently: %s %s and %s %s",
+					out[last].Tool, out[last].Mode, r.Tool, r.Mode), "measure every run with the same profiler and settings")
+			}
+			add(&out[last], &r)
+			continue
+		}
+		for i := range r.Series {
+			r.Series[i].Values = slices.Clone(r.Series[i].Values)
+		}
+		r.Series, r.Runs = slices.Clone(r.Series), slices.Clone(r.Runs)
+		out = append(out, r)
+	}
+	for i := range out {
+		out[i].SortSeries()
+		if err := out[i].Check(); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
+	return out, nil
+}
+
+// add appends the one run of r to a session. What either of them lacks is NaN.
+func add(s, r *measure.Session) {
+	at := make(map[key]int, len(s.Series))
+	for i := range s.Series {
+		at[key{s.Series[i].Subject, s.Series[i].Metric.Name}] = i
+		s.Series[i].Values = append(s.Series[i].Values, math.NaN())
+	}
+	n := len(s.Runs)
+	for _, x := range r.Series {
+		i, ok := at[key{x.Subject, x.Metric.Name}]
+		if !ok {
+			i = len(s.Series)
+			values := make(measure.Values, n+1)
+			for j := range values {
+				values[j] = math.NaN()
+			}
+			s.Series = append(s.Series, x)
+			s.Series[i].Values = values
+		}
+		s.Series[i].Values[n] = x.Values[0]
+	}
+	s.GPUs = max(s.GPUs, r.GPUs)
+	s.Tick = max(s.Tick, r.Tick)
+	s.Runs = append(s.Runs, r.Runs[0])
+}
