@@ -12,19 +12,76 @@ import (
 // minRuns is the fewest runs of a side from which a spread between runs can be known.
 const minRuns = 2
 
-// comparable returns the base sessions that head can be held against, or why there are none. It is the one list of
-// reasons to refuse a comparison.
+const again = "measure both sides with the same settings"
+
+// Reasons are all causes for which two sides are not compared. What makes one recording unfit is in the lists of the
+// readers.
+var Reasons = measure.Reasons{
+	{Key: "no-session",
+		Sentence: "the {side} holds no session",
+		Next:     "measure it first"},
+	{Key: "bad-session",
+		Sentence: "{side}: {what}",
+		Next:     "measure again"},
+	{Key: "other-gpu",
+		Sentence: "the sides were measured on different GPUs: {models}",
+		Next:     "record a baseline on {model}, or run this check on the baseline's GPU"},
+	{Key: "mixed-profilers",
+		Sentence: "the head mixes what {one} and {other} measured",
+		Next:     "judge the profiles of one profiler at a time"},
+	{Key: "other-profiler",
+		Sentence: "the base was measured with {base}, the head with {head}: they time the same kernel differently",
+		Next:     "measure both sides with the same profiler"},
+	{Key: "other-mode",
+		Sentence: "the profiler was set differently: {base} in the base, {head} in the head",
+		Next:     again},
+	{Key: "graphs-whole",
+		Sentence: "CUDA graphs were traced as a whole: the kernels inside them cannot be judged",
+		Next:     "profile with --cuda-graph-trace=node"},
+	{Key: "other-graph-trace",
+		Sentence: "CUDA graphs were traced differently: {base} in the base, {head} in the head",
+		Next:     "profile both sides with --cuda-graph-trace=node"},
+	{Key: "other-devices",
+		Sentence: "the base used {base}, the head {head}",
+		Next:     again},
+	{Key: "other-processes",
+		Sentence: "the base ran {base} at a time, the head {head}",
+		Next:     again},
+	{Key: "other-capture",
+		Sentence: "only one side is restricted to what lies between cudaProfilerStart and cudaProfilerStop",
+		Next:     again},
+	{Key: "other-step",
+		Sentence: "the sides count by different steps: {base} in the base, {head} in the head",
+		Next:     "name the range that both repeat with --step"},
+	{Key: "other-work",
+		Sentence: "the workload did a different amount of work: {base} steps in the base, {head} in the head",
+		Next:     again},
+	{Key: "few-runs",
+		Sentence: "the {side} has {runs}: without the spread between runs no change can be told from noise",
+		Next:     "measure at least 2 runs a side, better 5"},
+	{Key: "unsteady",
+		Sentence: "no steady state in {some} of the {all} runs of the {side}",
+		Next:     "let the workload run longer, or say what is warm-up with --warmup N or --warmup capture"},
+	{Key: "nothing-judged",
+		Sentence: "the policy leaves nothing to judge",
+		Next:     "check its rules: not every metric may be ignored"},
+	{Key: "metric-missing",
+		Sentence: "no kernel has {metric}, which {rule} limits",
+		Next:     "profile with ncu --set full; where the GPU does not count it, take the rule out"},
+}
+
+// comparable returns the base sessions that head can be held against, or why there are none.
 func comparable(base, head []measure.Session) ([]measure.Session, error) {
 	for _, side := range []struct {
 		name     string
 		sessions []measure.Session
 	}{{"base", base}, {"head", head}} {
 		if len(side.sessions) == 0 {
-			return base, measure.Refuse("the "+side.name+" holds no session", "measure it first")
+			return base, Reasons.Refuse("no-session", side.name)
 		}
 		for i := range side.sessions {
 			if err := side.sessions[i].Check(); err != nil {
-				return base, measure.Refuse(side.name+": "+err.Error(), "measure again")
+				return base, Reasons.Refuse("bad-session", side.name, err)
 			}
 		}
 	}
@@ -37,8 +94,7 @@ func comparable(base, head []measure.Session) ([]measure.Session, error) {
 	}
 	fits := slices.DeleteFunc(slices.Clone(base), func(s measure.Session) bool { return s.GPU != h.GPU })
 	if len(fits) == 0 || slices.ContainsFunc(head, func(s measure.Session) bool { return s.GPU != h.GPU }) {
-		return base, measure.Refuse("the sides were measured on different GPUs: "+strings.Join(models, ", "),
-			fmt.Sprintf("record a baseline on %s, or run this check on the baseline's GPU", h.GPU))
+		return base, Reasons.Refuse("other-gpu", strings.Join(models, ", "), h.GPU)
 	}
 	fits, err := sameProfiler(fits, head)
 	if err != nil {
@@ -64,13 +120,11 @@ func comparable(base, head []measure.Session) ([]measure.Session, error) {
 				}
 			}
 		}
-		if runs < minRuns {
-			return fits, measure.Refuse(fmt.Sprintf("the %s has %s: without the spread between runs no change can be told from noise",
-				side.name, count(runs, "run")), "measure at least 2 runs a side, better 5")
+		if runs < minRuns && !byLaunch(head) { // a few of ncu's metrics need only one
+			return fits, Reasons.Refuse("few-runs", side.name, count(runs, "run"))
 		}
 		if 2*unsteady > runs {
-			return fits, measure.Refuse(fmt.Sprintf("no steady state in %d of the %d runs of the %s", unsteady, runs, side.name),
-				"let the workload run longer, or say what is warm-up with --warmup N or --warmup capture")
+			return fits, Reasons.Refuse("unsteady", unsteady, runs, side.name)
 		}
 	}
 	return fits, nil
@@ -82,7 +136,7 @@ func sameProfiler(base, head []measure.Session) ([]measure.Session, error) {
 	h := head[len(head)-1].Profiler()
 	for i := range head {
 		if p := head[i].Profiler(); p != h {
-			return base, measure.Refuse(fmt.Sprintf("the head mixes what %s and %s measured", p, h), "judge the profiles of one profiler at a time")
+			return base, Reasons.Refuse("mixed-profilers", p, h)
 		}
 	}
 	others := []string{}
@@ -95,35 +149,31 @@ func sameProfiler(base, head []measure.Session) ([]measure.Session, error) {
 		return false
 	})
 	if len(fits) == 0 {
-		return base, measure.Refuse(fmt.Sprintf("the base was measured with %s, the head with %s: they time the same kernel differently",
-			others[0], h), "measure both sides with the same profiler")
+		return base, Reasons.Refuse("other-profiler", others[0], h)
 	}
 	return fits, nil
 }
 
 // sameWay says why two sessions were not measured in the same way.
 func sameWay(b, h *measure.Session) error {
-	const again = "measure both sides with the same settings"
 	switch {
 	case b.GraphTrace == "graph" || h.GraphTrace == "graph":
 		if b.GraphTrace == h.GraphTrace {
-			return measure.Refuse("CUDA graphs were traced as a whole: the kernels inside them cannot be judged",
-				"profile with --cuda-graph-trace=node")
+			return Reasons.Refuse("graphs-whole")
 		}
-		return measure.Refuse(fmt.Sprintf("CUDA graphs were traced differently: %s in the base, %s in the head",
-			graphTrace(b.GraphTrace), graphTrace(h.GraphTrace)), "profile both sides with --cuda-graph-trace=node")
+		return Reasons.Refuse("other-graph-trace", graphTrace(b.GraphTrace), graphTrace(h.GraphTrace))
 	case b.Mode != h.Mode:
-		return measure.Refuse(fmt.Sprintf("the profiler was set differently: %s in the base, %s in the head", orNone(b.Mode), orNone(h.Mode)), again)
+		return Reasons.Refuse("other-mode", cmp.Or(b.Mode, "not known"), cmp.Or(h.Mode, "not known"))
 	case b.GPUs != h.GPUs:
-		return measure.Refuse(fmt.Sprintf("the base used %s, the head %s", count(b.GPUs, "GPU"), count(h.GPUs, "GPU")), again)
+		return Reasons.Refuse("other-devices", count(b.GPUs, "GPU"), count(h.GPUs, "GPU"))
+	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
+		return Reasons.Refuse("other-processes", processes(b.Processes), processes(h.Processes))
 	case (b.Warmup == "capture") != (h.Warmup == "capture"):
-		return measure.Refuse("only one side is restricted to what lies between cudaProfilerStart and cudaProfilerStop", again)
+		return Reasons.Refuse("other-capture")
 	case b.Step != h.Step:
-		return measure.Refuse(fmt.Sprintf("the sides count by different steps: %s in the base, %s in the head",
-			stepName(b.Step), stepName(h.Step)), "name the range that both repeat with --step")
+		return Reasons.Refuse("other-step", stepName(b.Step), stepName(h.Step))
 	case b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h)):
-		return measure.Refuse(fmt.Sprintf("the workload did a different amount of work: %d steps in the base, %d in the head",
-			steps(b), steps(h)), again)
+		return Reasons.Refuse("other-work", steps(b), steps(h))
 	}
 	return nil
 }
@@ -138,7 +188,12 @@ func graphTrace(mode string) string {
 	return "not at all"
 }
 
-func orNone(mode string) string { return cmp.Or(mode, "not known") }
+func processes(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
+}
 
 func stepName(step string) string {
 	if step == "" {

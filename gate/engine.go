@@ -30,6 +30,8 @@ const (
 	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
 	// workload's: the same launches summed up in another way.
 	secondary = 0.2
+	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
+	countedDF = 1000
 	// poolLeast is the fewest kernels from which a prior is learnt; with fewer the default one holds.
 	poolLeast = 8
 	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
@@ -57,10 +59,14 @@ type comparison struct {
 	p          float64        // uncorrected
 	finding    Finding
 	listed     bool // added or removed: nothing to compute
+	oneSided   bool // one side does not have the metric: only the bounds of its value can be judged
 }
 
 type engine struct {
-	policy      *thresholds.Policy
+	policy *thresholds.Policy
+	// time is how long one launch takes by the profiler of both sides, total what a kernel costs: by Nsight Compute, which
+	// profiles a few launches of each kernel, both are the duration of a launch.
+	time, total measure.Metric
 	base, head  *side
 	shared      [][2]int // pairs of a base and a head session that are one session
 	tick        float64
@@ -70,7 +76,11 @@ type engine struct {
 }
 
 func newEngine(base, head []measure.Session, policy *thresholds.Policy) *engine {
-	e := &engine{policy: policy, base: newSide(base), head: newSide(head)}
+	e := &engine{policy: policy, time: measure.Time, total: measure.Total}
+	if byLaunch(head) {
+		e.time, e.total = measure.NcuTime, measure.NcuTime
+	}
+	e.base, e.head = newSide(base, e.total), newSide(head, e.total)
 	for i := range base {
 		for j := range head {
 			if measure.SameSession(base[i].Environment, head[j].Environment) {
@@ -94,7 +104,7 @@ func (e *engine) add(c *comparison) {
 // list takes in kernels that only one side has. A "%s" in the reason stands for the kernel's role.
 func (e *engine) list(subjects []measure.Subject, outcome Outcome, reason string) {
 	for _, s := range subjects {
-		metric := measure.Total
+		metric := e.total
 		switch {
 		case s.Scope == measure.ScopeRange:
 			metric = measure.GPUTime
@@ -124,7 +134,7 @@ func (e *engine) list(subjects []measure.Subject, outcome Outcome, reason string
 func (e *engine) decide() {
 	pools := map[string][]stats.Variance{}
 	for _, c := range e.comparisons {
-		if c.listed {
+		if c.listed || c.oneSided {
 			continue
 		}
 		e.estimate(c)
@@ -141,6 +151,13 @@ func (e *engine) decide() {
 		if c.listed {
 			continue
 		}
+		if c.oneSided {
+			e.concludeOneSided(c)
+			if c.finding.Gates {
+				e.family++
+			}
+			continue
+		}
 		e.moderate(c, priors[c.pool()])
 		c.p = stats.TwoSided(c.contrast.Estimate, c.variance)
 		if c.finding.Gates {
@@ -149,7 +166,7 @@ func (e *engine) decide() {
 			other = append(other, c)
 		}
 	}
-	e.family = len(gating)
+	e.family += len(gating)
 	for _, family := range [][]*comparison{gating, other} {
 		p, weights, total := make([]float64, len(family)), make([]float64, len(family)), 0.0
 		for i, c := range family {
@@ -169,7 +186,9 @@ func (c *comparison) weight() float64 {
 	switch {
 	case c.metric.Exact && c.run.S2 == 0:
 		return 0
-	case c.metric.Name == measure.Time.Name || c.subject == measure.Workload || c.match != "exact":
+	case math.IsInf(c.limit.Max, 1):
+		return 0
+	case c.metric.Name == measure.Time.Name || c.metric.Name == measure.NcuTime.Name || c.subject == measure.Workload || c.match != "exact":
 		return 1
 	}
 	return secondary
@@ -202,7 +221,7 @@ func (e *engine) betweenSessions() {
 	e.session = stats.Variance{S2: sd * sd, DF: sessionWeight}
 	var scaled []float64
 	for _, c := range e.comparisons {
-		if w := c.contrast.SessionWeight; !c.listed && w > 0 && c.metric.Name == measure.Time.Name && e.shareOf(c) >= e.policy.Impact {
+		if w := c.contrast.SessionWeight; !c.listed && !c.oneSided && w > 0 && c.metric.Name == e.time.Name && e.shareOf(c) >= e.policy.Impact {
 			scaled = append(scaled, math.Abs(c.contrast.Estimate)/math.Sqrt(w))
 		}
 	}
@@ -240,6 +259,9 @@ func (e *engine) estimate(c *comparison) {
 func (e *engine) moderate(c *comparison, prior stats.Variance) {
 	if c.metric.Exact {
 		c.run = c.contrast.Run
+		if c.run.DF == 0 && e.time == measure.NcuTime {
+			c.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
+		}
 		c.variance = stats.Variance{S2: c.contrast.RunWeight * c.run.S2, DF: c.run.DF}
 		return
 	}
@@ -270,6 +292,9 @@ func (e *engine) describe(c *comparison) {
 		if f.Role == "" {
 			f.Role = e.base.role(c.subject)
 		}
+		if x := e.head.find(c.subject, e.total.Name); x != nil {
+			f.Recorded = x.Raw
+		}
 	}
 	f.Metric, f.Unit, f.Match = c.metric.Name, c.metric.Unit, c.match
 	f.Base, f.Head = Number(typical(c.base)), Number(typical(c.head))
@@ -280,7 +305,8 @@ func (e *engine) describe(c *comparison) {
 	f.Severity = string(c.limit.Severity)
 	share := e.shareOf(c)
 	f.Share = Number(share)
-	f.Gates = !c.listed && c.limit.Severity == thresholds.Fail && (c.subject == measure.Workload || share >= e.policy.Impact)
+	f.Gates = !c.listed && c.limit.Severity == thresholds.Fail &&
+		(c.subject == measure.Workload || share >= e.policy.Impact || !c.metric.Judged())
 	if c.match == "exact" {
 		f.Evidence = append(f.Evidence, e.attributes(c.subject, c.subject)...)
 		if b, h := e.base.note(c.subject, c.metric.Name), e.head.note(c.subject, c.metric.Name); b != h && b != "" && h != "" {
@@ -291,7 +317,7 @@ func (e *engine) describe(c *comparison) {
 
 // shareOf is the part of the workload's GPU time that the comparison is about, the larger of base and head.
 func (e *engine) shareOf(c *comparison) float64 {
-	if c.match != "" && c.match != "exact" {
+	if c.match != "" && c.match != "exact" && c.metric.Name == e.total.Name {
 		return math.Max(typical(c.base)/e.base.whole, typical(c.head)/e.head.whole)
 	}
 	return math.Max(e.base.share(c.subject), e.head.share(c.subject))

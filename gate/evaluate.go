@@ -23,6 +23,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 		return r.refuse(err)
 	}
 	r.Warnings = doubts(base, head)
+	if r.Notes, err = unmeasured(head, policy); err != nil {
+		return r.refuse(err)
+	}
 
 	e := newEngine(base, head, policy)
 	e.match()
@@ -35,11 +38,14 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	}
 	r.Paired = len(e.shared) > 0
 	r.Family = e.family
-	if e.family == 0 {
-		return r.refuse(measure.Refuse("the policy leaves nothing to judge", "check its rules: not every metric may be ignored"))
-	}
 	for _, c := range e.comparisons {
 		r.Findings = append(r.Findings, c.finding)
+	}
+	if reason, next := r.unseen(); e.family == 0 && reason != "" {
+		return r.refuse(measure.Refuse(reason, next))
+	}
+	if e.family == 0 {
+		return r.refuse(Reasons.Refuse("nothing-judged"))
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
 	r.conclude(policy)
@@ -91,9 +97,12 @@ func (r *Report) conclude(policy *thresholds.Policy) {
 		}
 	}
 	r.Undecided = len(open) > 0 && len(failed) == 0
+	unseen, next := r.unseen()
 	switch {
 	case len(failed) > 0:
 		r.Verdict, r.Reason = Fail, headline(failed)
+	case unseen != "":
+		r.Verdict, r.Reason, r.Next, r.Undecided = NoVerdict, unseen, []string{next}, false
 	case r.Undecided:
 		r.Verdict = Pass
 		r.Reason = fmt.Sprintf("nothing regressed for certain, but %s could not be decided, first of all the %s of %s, %s",
@@ -116,7 +125,7 @@ func headline(failed []Finding) string {
 			name = "range " + name
 		}
 		if len(names) < 4 && !slices.ContainsFunc(names, func(s string) bool { return strings.HasPrefix(s, name+" ") }) {
-			names = append(names, fmt.Sprintf("%s %s %s", name, label(f.Metric), percent(float64(f.Change))))
+			names = append(names, fmt.Sprintf("%s %s %s", name, label(f.Metric), f.moved()))
 		}
 	}
 	subjects := map[string]bool{}
@@ -128,6 +137,18 @@ func headline(failed []Finding) string {
 		s += fmt.Sprintf(" and %d more", more)
 	}
 	return s + " regressed"
+}
+
+// moved says how a finding got worse: the relative change where there is one, else the values.
+func (f *Finding) moved() string {
+	m := measure.Metric{Unit: f.Unit}
+	switch {
+	case f.Change.Known():
+		return percent(float64(f.Change))
+	case f.Base.Known():
+		return amount(float64(f.Base), m) + " → " + amount(float64(f.Head), m)
+	}
+	return amount(float64(f.Head), m)
 }
 
 // rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,

@@ -164,6 +164,18 @@ func TestReplacedKernelIsListed(t *testing.T) {
 	}
 }
 
+// A code generator counts its kernels anew when other code changes: that is neither a new kernel nor one less.
+func TestRenumberedKernelIsMatched(t *testing.T) {
+	numbered := func(n string) func(*program) {
+		return func(p *program) { p.kernels[2].name = "triton_poi_fused_add_" + n }
+	}
+	r := judge(quiet().with(numbered("3")), quiet().with(numbered("4")))
+	f := find(r, "triton_poi_fused_add_4", "total")
+	if f == nil || f.Match != "stem" || f.Outcome != Unchanged || r.Verdict != Pass || r.Counts.Added+r.Counts.Removed > 0 {
+		t.Errorf("%s (%s): %+v", r.Verdict, r.Reason, f)
+	}
+}
+
 // Every reason not to compare leads to no verdict, with something to do about it.
 func TestRefusals(t *testing.T) {
 	one := func(change func(*measure.Session)) []measure.Session {
@@ -185,6 +197,11 @@ func TestRefusals(t *testing.T) {
 		{"more GPUs", same, one(func(s *measure.Session) { s.GPUs = 2 }), "1 GPU, the head 2 GPUs"},
 		{"graphs", one(func(s *measure.Session) { s.GraphTrace = "node" }), one(func(s *measure.Session) { s.GraphTrace = "graph" }), "traced differently"},
 		{"whole graphs", one(func(s *measure.Session) { s.GraphTrace = "graph" }), one(func(s *measure.Session) { s.GraphTrace = "graph" }), "as a whole"},
+		{"mixed profilers", same, append(one(func(s *measure.Session) { s.Tool = "ncu 2025.3" }), same...), "the head mixes what ncu and nsys measured"},
+		{"another profiler", same, one(func(s *measure.Session) { s.Tool = "torch.profiler" }), "measured with nsys, the head with torch.profiler"},
+		{"another mode", same, one(func(s *measure.Session) { s.Mode = "cache none" }), "not known in the base, cache none in the head"},
+		{"fewer processes", one(func(s *measure.Session) { s.Processes = 2 }), one(func(s *measure.Session) { s.Processes = 1 }),
+			"ran 2 processes at a time, the head 1 process"},
 		{"capture", same, one(func(s *measure.Session) { s.Warmup = "capture" }), "only one side is restricted"},
 		{"steps", same, one(func(s *measure.Session) { s.Step = "" }), "different steps"},
 		{"fewer steps", same, one(func(s *measure.Session) {
@@ -211,6 +228,11 @@ func TestRefusals(t *testing.T) {
 		}
 		if len(r.Next) == 0 {
 			t.Errorf("%s: nothing to do about it", c.name)
+		}
+	}
+	for _, r := range Reasons {
+		if !strings.Contains(r.Sentence, " ") || r.Next == "" {
+			t.Errorf("%s: %q; %q", r.Key, r.Sentence, r.Next)
 		}
 	}
 }

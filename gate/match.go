@@ -10,7 +10,8 @@ import (
 )
 
 // match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
-// with another geometry, the same short name, the same place in the same NVTX range. What is matched below the first
+// with another geometry, the same short name, the same short name but for the numbers of a code generator, the same place
+// in the same NVTX range. What is matched below the first
 // level is judged by its total time, because one launch of the one need not do the work of one launch of the other.
 func (e *engine) match() {
 	base, head := e.base.subjects(), e.head.subjects()
@@ -25,6 +26,7 @@ func (e *engine) match() {
 	for _, s := range head {
 		if !e.base.has(s) {
 			fresh = append(fresh, s)
+			e.boundAlone(s)
 		}
 	}
 	levels := []struct {
@@ -34,6 +36,7 @@ func (e *engine) match() {
 	}{
 		{"geometry", func(_ *side, s measure.Subject) string { return s.Name }, false},
 		{"name", func(_ *side, s measure.Subject) string { return s.Short() }, false},
+		{"stem", func(_ *side, s measure.Subject) string { return measure.StemName(s.Name) }, false},
 		{"role", (*side).role, true},
 	}
 	for _, level := range levels {
@@ -88,10 +91,24 @@ func names(subjects []measure.Subject) string {
 
 // compareSame compares every metric of a subject that both sides have.
 func (e *engine) compareSame(s measure.Subject) {
-	for _, m := range e.base.metrics(s) {
-		if e.head.hasMetric(s, m.Name) {
+	for _, m := range measure.Metrics {
+		old, new := e.base.hasMetric(s, m.Name), e.head.hasMetric(s, m.Name)
+		switch {
+		case old && new:
 			e.add(&comparison{subject: s, metric: m, match: "exact",
 				base: e.base.values(s, m.Name), head: e.head.values(s, m.Name)})
+		case old != new && !m.Judged():
+			e.add(&comparison{subject: s, metric: m, match: "exact", oneSided: true,
+				base: e.base.values(s, m.Name), head: e.head.values(s, m.Name)})
+		}
+	}
+}
+
+// boundAlone judges a kernel that only the head has by the bounds that the policy sets for its values.
+func (e *engine) boundAlone(s measure.Subject) {
+	for _, m := range e.head.metrics(s) {
+		if e.policy.Limit(s, m).Bounded() {
+			e.add(&comparison{subject: s, metric: m, oneSided: true, head: e.head.values(s, m.Name)})
 		}
 	}
 }
@@ -99,10 +116,10 @@ func (e *engine) compareSame(s measure.Subject) {
 // compareTotals compares the summed total time of kernels that took one another's place.
 func (e *engine) compareTotals(old, new []measure.Subject, match string) {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
-		return compareNumbers(e.head.typical(a, measure.Total.Name), e.head.typical(b, measure.Total.Name))
+		return compareNumbers(e.head.typical(a, e.total.Name), e.head.typical(b, e.total.Name))
 	})
-	c := &comparison{subject: heaviest, metric: measure.Total, match: match,
-		base: e.base.sum(old, measure.Total.Name), head: e.head.sum(new, measure.Total.Name)}
+	c := &comparison{subject: heaviest, metric: e.total, match: match,
+		base: e.base.sum(old, e.total.Name), head: e.head.sum(new, e.total.Name)}
 	for _, s := range old {
 		c.finding.BaseNames = append(c.finding.BaseNames, s.Name)
 	}
@@ -115,8 +132,19 @@ func (e *engine) compareTotals(old, new []measure.Subject, match string) {
 	}
 	if len(old) == 1 && len(new) == 1 {
 		c.finding.Evidence = append(c.finding.Evidence, e.attributes(old[0], new[0])...)
+		e.compareNamed(old[0], new[0], match)
 	}
 	e.add(c)
+}
+
+// compareNamed compares what the policy names beyond the times of two kernels of which one took the other's place.
+func (e *engine) compareNamed(old, new measure.Subject, match string) {
+	for _, m := range e.head.metrics(new) {
+		if !m.Judged() && e.base.hasMetric(old, m.Name) && !e.policy.Limit(new, m).Bounded() {
+			e.add(&comparison{subject: new, metric: m, match: match,
+				base: e.base.values(old, m.Name), head: e.head.values(new, m.Name)})
+		}
+	}
 }
 
 func compareNumbers(a, b float64) int {

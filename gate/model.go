@@ -82,19 +82,24 @@ type Finding struct {
 	Change Number `json:"change"` // relative: 0.05 is +5 %
 	Low    Number `json:"low"`    // 95 % interval of Change
 	High   Number `json:"high"`
-	P      Number `json:"p"`      // two-sided, corrected for every comparison judged in this gate (Holm)
-	MDE    Number `json:"mde"`    // smallest relative change that this data would show in 80 % of cases
-	Share  Number `json:"share"`  // of the workload's GPU time, the larger of base and head
-	Limit  Number `json:"limit"`  // largest relative regression allowed
-	Floor  Number `json:"floor"`  // absolute change, in Unit, up to which nothing is a finding
-	Rule   string `json:"rule"`   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
-	Reason string `json:"reason"` // one sentence: why this outcome, and what would settle it
+	P      Number `json:"p"`     // two-sided, corrected for every comparison judged in this gate (Holm)
+	MDE    Number `json:"mde"`   // smallest relative change that this data would show in 80 % of cases
+	Share  Number `json:"share"` // of the workload's GPU time, the larger of base and head
+	Limit  Number `json:"limit"` // largest relative regression allowed
+	Floor  Number `json:"floor"` // absolute change, in Unit, up to which nothing is a finding
+	// AtMost and AtLeast bound the head's value itself, in Unit; nil where the policy does not.
+	AtMost  *Number `json:"at_most,omitempty"`
+	AtLeast *Number `json:"at_least,omitempty"`
+	Rule    string  `json:"rule"`   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
+	Reason  string  `json:"reason"` // one sentence: why this outcome, and what would settle it
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
-	// "name" (same short name), "role" (same place in the same range), or "" for added and removed.
+	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same range), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.
 	BaseNames []string `json:"base_names,omitempty"`
+	// Recorded is the head's name as the profiler wrote it, where that differs from Name.
+	Recorded string `json:"recorded_name,omitempty"`
 	// Role is the path of NVTX ranges around most launches of the kernel.
 	Role string `json:"role,omitempty"`
 	// BaseRuns and HeadRuns are the samples, one per run, sessions one after the other; null where a run had none.

@@ -11,17 +11,27 @@ import (
 
 // conclude gives a comparison its outcome and says why. alpha is the part of the gate's error that it may spend.
 func (e *engine) conclude(c *comparison, alpha float64) {
+	e.concludeChange(c, alpha)
+	e.bound(c)
+}
+
+// concludeChange judges the change from base to head.
+func (e *engine) concludeChange(c *comparison, alpha float64) {
 	f := &c.finding
 	estimate, base := c.contrast.Estimate, float64(f.Base)
 	if base == 0 {
 		e.concludeFromZero(c)
 		return
 	}
-	if math.IsNaN(estimate) || !(c.variance.DF > 0) {
+	single := !c.metric.Exact && runs(c.base, c.head) < minRuns
+	if math.IsNaN(estimate) || !(c.variance.DF > 0) || single {
 		f.Outcome = Inconclusive
 		f.Undecided = f.Gates
 		f.Change = Number(c.natural(estimate))
 		f.Reason = "too few runs have this " + string(c.subject.Scope) + " to know its spread"
+		if single {
+			f.Reason = "a side has one run: without the spread between runs no change can be told from noise"
+		}
 		return
 	}
 	margin := stats.Margin(c.variance, confidence)
@@ -33,7 +43,9 @@ func (e *engine) conclude(c *comparison, alpha float64) {
 	if base > 0 {
 		limit = math.Max(limit, float64(f.Floor)/base)
 	}
-	f.MDE = Number(c.natural(stats.Detectable(c.variance, c.working(limit), alpha, power)))
+	if !math.IsInf(limit, 1) {
+		f.MDE = Number(c.natural(stats.Detectable(c.variance, c.working(limit), alpha, power)))
+	}
 
 	// lower is better for every metric that is judged, unless it says otherwise
 	sign := 1.0
@@ -107,6 +119,8 @@ func (e *engine) reason(c *comparison, limit float64) string {
 			s += "; judged by its place in range " + f.Role
 		case c.match == "name":
 			s += "; judged with all kernels of this short name"
+		case c.match == "stem":
+			s += "; judged with all kernels of this name, whatever number the code generator gave them"
 		case c.match == "geometry":
 			s += "; launched with another geometry, so judged by its total time"
 		}

@@ -25,7 +25,7 @@ func (e *engine) commonShift() string {
 	var moved []*comparison
 	kernels := 0
 	for _, c := range e.comparisons {
-		if c.listed || c.metric.Name != measure.Time.Name || float64(c.finding.Share) < e.policy.Impact {
+		if c.listed || c.metric.Name != e.time.Name || float64(c.finding.Share) < e.policy.Impact {
 			continue
 		}
 		kernels++

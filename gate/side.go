@@ -14,7 +14,8 @@ type side struct {
 	sessions []measure.Session
 	series   []map[key]*measure.Series // by session
 	known    map[measure.Subject]bool
-	whole    float64 // typical kernel time of the workload
+	total    measure.Metric // what a kernel costs
+	whole    float64        // typical kernel time of the workload
 }
 
 type key struct {
@@ -22,8 +23,8 @@ type key struct {
 	metric  string
 }
 
-func newSide(sessions []measure.Session) *side {
-	s := &side{sessions: sessions, known: map[measure.Subject]bool{}}
+func newSide(sessions []measure.Session, total measure.Metric) *side {
+	s := &side{sessions: sessions, known: map[measure.Subject]bool{}, total: total}
 	for i := range sessions {
 		index := make(map[key]*measure.Series, len(sessions[i].Series))
 		for j := range sessions[i].Series {
@@ -33,8 +34,21 @@ func newSide(sessions []measure.Session) *side {
 		}
 		s.series = append(s.series, index)
 	}
-	s.whole = s.typical(measure.Workload, measure.GPUTime.Name)
+	if s.whole = s.typical(measure.Workload, measure.GPUTime.Name); math.IsNaN(s.whole) {
+		// Nsight Compute does not see the whole workload: one launch of each kernel stands for it.
+		s.whole = 0
+		for subject := range s.known {
+			if v := s.typical(subject, total.Name); subject.Scope == measure.ScopeKernel && !math.IsNaN(v) {
+				s.whole += v
+			}
+		}
+	}
 	return s
+}
+
+// byLaunch reports whether sessions come from Nsight Compute, which measures single launches and not the workload.
+func byLaunch(sessions []measure.Session) bool {
+	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler() == "ncu"
 }
 
 // subjects lists what the side has, in stable order.
@@ -120,7 +134,7 @@ func (s *side) find(subject measure.Subject, metric string) *measure.Series {
 
 // role is the path of ranges around a kernel, "" outside all.
 func (s *side) role(subject measure.Subject) string {
-	if x := s.find(subject, measure.Total.Name); x != nil {
+	if x := s.find(subject, s.total.Name); x != nil {
 		return x.Role
 	}
 	return ""
@@ -141,7 +155,7 @@ func (s *side) share(subject measure.Subject) float64 {
 	case subject == measure.Workload:
 		return 1
 	case subject.Scope == measure.ScopeKernel:
-		part = s.typical(subject, measure.Total.Name)
+		part = s.typical(subject, s.total.Name)
 	case subject.Scope == measure.ScopeRange:
 		part = s.typical(subject, measure.GPUTime.Name)
 	default:

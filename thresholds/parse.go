@@ -44,6 +44,7 @@ const maxFile = 1 << 20
 //	metric   = "time"
 //	max      = "5%"
 //	floor    = "1us"
+//	at_most  = "2ms"                      # bounds of the value itself, whatever the base has; also at_least
 //	severity = "fail"                     # or "warn" or "ignore"
 //
 // Errors are of the form "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and
@@ -347,8 +348,11 @@ func glob(s string) (Glob, error) {
 // rule takes one [[rule]].
 func (p *Policy) rule(t table) error {
 	r := Rule{Where: where(p.File, t.line)}
-	floorLine := 0
-	floor := optional(&r.Floor, ParseAmount)
+	lines := map[string]int{} // of the amounts, by key
+	amount := func(to **Amount) func(entry) error {
+		parse := optional(to, ParseAmount)
+		return func(e entry) error { lines[e.key] = e.line; return parse(e) }
+	}
 	err := t.take(fields{
 		"kernel": parsed(&r.Kernel, glob),
 		"range":  parsed(&r.Range, glob),
@@ -364,7 +368,9 @@ func (p *Policy) rule(t table) error {
 			return Glob(s), nil
 		}),
 		"max":      optional(&r.Max, ParsePercent),
-		"floor":    func(e entry) error { floorLine = e.line; return floor(e) },
+		"floor":    amount(&r.Floor),
+		"at_most":  amount(&r.AtMost),
+		"at_least": amount(&r.AtLeast),
 		"severity": parsed(&r.Severity, oneOf(Fail, Warn, Ignore)),
 	})
 	if err != nil {
@@ -379,11 +385,24 @@ func (p *Policy) rule(t table) error {
 	if selectors > 1 {
 		return errorAt(t.line, "a rule is for a kernel, a range or a copy; write one [[rule]] for each")
 	}
-	if r.Max == nil && r.Floor == nil && r.Severity == "" {
-		return errorAt(t.line, "the rule sets nothing; add max, floor or severity")
+	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil {
+		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least or severity")
 	}
-	if m, ok := measure.MetricByName(string(r.Metric)); ok && r.Floor != nil && !r.Floor.fits(m) {
-		return errorAt(floorLine, `floor: %s is measured in %s; write a floor such as %q`, m.Name, m.Unit, example(m))
+	m, full := measure.MetricByName(string(r.Metric))
+	for _, x := range []struct {
+		key    string
+		amount *Amount
+	}{{"floor", r.Floor}, {"at_most", r.AtMost}, {"at_least", r.AtLeast}} {
+		switch {
+		case x.amount == nil:
+		case full && !x.amount.fits(m):
+			return errorAt(lines[x.key], `%s: %s is measured in %s; write it like %q`, x.key, m.Name, m.Unit, example(m))
+		case !full && x.key != "floor":
+			return errorAt(lines[x.key], "%s bounds one metric; name it in full with metric", x.key)
+		}
+	}
+	if r.AtMost != nil && r.AtLeast != nil && r.AtMost.Value < r.AtLeast.Value {
+		return errorAt(lines["at_most"], "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
 	}
 	for _, o := range p.Rules {
 		if o.Kernel == r.Kernel && o.Range == r.Range && o.Copy == r.Copy && o.Metric == r.Metric {
@@ -394,9 +413,9 @@ func (p *Policy) rule(t table) error {
 	return nil
 }
 
-// example is a floor of the kind that the metric needs.
+// example is an amount of the kind that the metric needs.
 func example(m measure.Metric) string {
-	for _, s := range []string{"1us", "64KiB"} {
+	for _, s := range []string{"1us", "64KiB", "70%", "2TB/s", "1.5GHz"} {
 		if a, err := ParseAmount(s); err == nil && a.fits(m) {
 			return s
 		}

@@ -3,6 +3,7 @@ package thresholds
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,6 +27,17 @@ type Limit struct {
 	Floor    float64  // absolute change, in the metric's unit, up to which nothing is a finding
 	Severity Severity // of a regression beyond both
 	Rule     string   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
+	// AtMost and AtLeast bound the value of the head itself, in the metric's unit, whatever the base has; nil: no bound.
+	// With a bound and no max of its own, Max is +Inf: any change within the bounds is allowed.
+	AtMost, AtLeast *float64
+}
+
+// Bounded reports whether the value of the head itself is limited.
+func (l Limit) Bounded() bool { return l.AtMost != nil || l.AtLeast != nil }
+
+// Keeps reports whether a value lies within the bounds; NaN does not.
+func (l Limit) Keeps(v float64) bool {
+	return (l.AtMost == nil || v <= *l.AtMost) && (l.AtLeast == nil || v >= *l.AtLeast)
 }
 
 // Policy is a whole policy file, defaults filled in. Shares and errors are fractions: 0.01 is 1 %.
@@ -57,10 +69,12 @@ type Rule struct {
 	Copy   Glob // kind of a copy: "memcpy HtoD", "memset"
 	Metric Glob // name of a metric
 
-	// What the rule sets. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule.
-	Max      *float64
-	Floor    *Amount
-	Severity Severity
+	// What the rule sets. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
+	// AtMost or AtLeast is no bound.
+	Max             *float64
+	Floor           *Amount
+	AtMost, AtLeast *Amount
+	Severity        Severity
 
 	Where string // "nsgate.toml:12", without directory: it is printed in reports
 }
@@ -106,8 +120,8 @@ func Default() *Policy {
 }
 
 // Limit finds what applies to a metric of a subject: the first rule that matches, with the defaults for what it
-// leaves out. Metrics without a direction ([measure.Neither]) are ignored unless a rule names them in full; such a
-// rule makes them judged, and lower is then better.
+// leaves out. Metrics that are not judged by themselves ([measure.Metric.Judged]) are ignored unless a rule names them, in
+// full where they have no direction; lower is then better.
 func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	l := Limit{Max: countLimit, Severity: Fail, Rule: "default"}
 	switch {
@@ -128,12 +142,21 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 		if r.Floor != nil && r.Floor.fits(m) {
 			l.Floor = r.Floor.Value
 		}
+		if r.AtMost != nil && r.AtMost.fits(m) {
+			l.AtMost = &r.AtMost.Value
+		}
+		if r.AtLeast != nil && r.AtLeast.fits(m) {
+			l.AtLeast = &r.AtLeast.Value
+		}
+		if l.Bounded() && r.Max == nil {
+			l.Max = math.Inf(1)
+		}
 		if r.Severity != "" {
 			l.Severity = r.Severity
 		}
 		return l
 	}
-	if m.Better == measure.Neither {
+	if !m.Judged() {
 		l.Severity = Ignore
 	}
 	return l
@@ -141,7 +164,9 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 
 // matches reports whether the rule applies to the metric of the subject.
 func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
-	if m.Better == measure.Neither && string(r.Metric) != m.Name || r.Metric != "" && !r.Metric.Match(m.Name) {
+	switch {
+	case m.Better == measure.Neither && string(r.Metric) != m.Name, !m.Judged() && r.Metric == "",
+		r.Metric != "" && !r.Metric.Match(m.Name):
 		return false
 	}
 	switch {

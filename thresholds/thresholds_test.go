@@ -1,6 +1,7 @@
 package thresholds
 
 import (
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func TestParseErrors(t *testing.T) {
 		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, session_sd, threshold, undecided`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
-			`x.toml:3: unknown key "step"; known are copy, floor, kernel, max, metric, range, severity`},
+			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, floor, kernel, max, metric, range, severity`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
 		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
 		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},
@@ -87,7 +88,7 @@ func TestParseErrors(t *testing.T) {
 		{"impact", "impact = \"101%\"\n", `x.toml:1: impact: "101%" is more than all of the GPU time; the default is "0.5%"`},
 		{"undecided", "undecided = \"pass\"\n", `x.toml:1: undecided: "pass" is unknown; write "warn" or "fail"`},
 		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
-		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor or severity`},
+		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least or severity`},
 		{"two selectors", "[[rule]]\nkernel = \"*\"\nrange = \"*\"\nmax = \"1%\"\n",
 			`x.toml:1: a rule is for a kernel, a range or a copy; write one [[rule]] for each`},
 		{"shadowed", "[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n[[rule]]\nkernel = \"a\"\nmax = \"2%\"\n",
@@ -96,10 +97,13 @@ func TestParseErrors(t *testing.T) {
 		{"pattern", "[[rule]]\nkernel = \"a \"\nmax = \"1%\"\n",
 			`x.toml:2: kernel: pattern "a " begins or ends with space and matches no name; remove it`},
 		{"control", "[[rule]]\nkernel = \"a\\u001b[2J\"\nmax = \"1%\"\n", `x.toml:2: kernel: must not hold control characters`},
-		{"floor", "[[rule]]\nmetric = \"time\"\nfloor = \"64KiB\"\n", `x.toml:3: floor: time is measured in ns; write a floor such as "1us"`},
-		{"floor of counts", "[[rule]]\nmetric = \"launches\"\nfloor = \"1us\"\n", `x.toml:3: floor: launches is measured in count; write a floor such as "3"`},
+		{"floor", "[[rule]]\nmetric = \"time\"\nfloor = \"64KiB\"\n", `x.toml:3: floor: time is measured in ns; write it like "1us"`},
+		{"floor of counts", "[[rule]]\nmetric = \"launches\"\nfloor = \"1us\"\n", `x.toml:3: floor: launches is measured in count; write it like "3"`},
+		{"bound", "[[rule]]\nmetric = \"dram_throughput\"\nat_least = \"70\"\n", `x.toml:3: at_least: dram_throughput is measured in %; write it like "70%"`},
+		{"bound of what", "[[rule]]\nmetric = \"local_*\"\nat_most = \"0\"\n", `x.toml:3: at_most bounds one metric; name it in full with metric`},
+		{"bounds", "[[rule]]\nmetric = \"registers\"\nat_least = \"9\"\nat_most = \"8\"\n", `x.toml:4: no value is at most 8 and at least 9`},
 		{"floor unit", "[[rule]]\nfloor = \"1 h\"\n",
-			`x.toml:2: floor: "1 h" is not an amount; write a time ("1us", "500ns"), a size ("64KiB") or a count ("3")`},
+			`x.toml:2: floor: "1 h" is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%") or a count ("3")`},
 		{"no name", "\n[[workload]]\nruns = 3\n", `x.toml:2: [[workload]] has no name; add name = "…"`},
 		{"name", "[[workload]]\nname = \"../x\"\n", `x.toml:2: name: "../x" is not a name; use up to 64 letters, digits, ".", "_" and "-"`},
 		{"name twice", "[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n",
@@ -175,34 +179,87 @@ max = "0%"
 		metric  measure.Metric
 		want    Limit
 	}{
-		{"time by default", saxpy, measure.Time, Limit{0.02, 0, Fail, "nsgate.toml:1"}},
-		{"counts have their own default", saxpy, measure.Launches, Limit{0.03, 0, Fail, "default"}},
-		{"explanations are not judged", saxpy, measure.StaticShared, Limit{0.03, 0, Ignore, "default"}},
-		{"nor is the step time", measure.Workload, measure.StepTime, Limit{0.02, 0, Ignore, "nsgate.toml:1"}},
-		{"unless named", saxpy, measure.Registers, Limit{0, 0, Fail, "nsgate.toml:22"}},
-		{"even where a rule matches the kernel first", sgemm, measure.Registers, Limit{0, 0, Fail, "nsgate.toml:22"}},
-		{"short name and geometry", sgemm, measure.Time, Limit{0.05, 1000, Fail, "nsgate.toml:2"}},
-		{"another geometry", kernel(sgemm.Name, 8, 256), measure.Time, Limit{0.07, 0, Warn, "nsgate.toml:7"}},
-		{"another metric", sgemm, measure.Total, Limit{0.07, 0, Warn, "nsgate.toml:7"}},
-		{"a full name is its own pattern", kernel("ns::softmax<float*>(float*)", 1, 1), measure.Time, Limit{0.02, 0, Ignore, "nsgate.toml:11"}},
-		{"range", load, measure.GPUTime, Limit{0.09, 2000, Fail, "nsgate.toml:14"}},
-		{"a floor in ns is none for counts", load, measure.Launches, Limit{0.09, 0, Fail, "nsgate.toml:14"}},
-		{"a kernel is no range", kernel("load", 1, 1), measure.Time, Limit{0.02, 0, Fail, "nsgate.toml:1"}},
-		{"copy", htod, measure.CopyBytes, Limit{0.03, 65536, Fail, "nsgate.toml:18"}},
-		{"copies vary more: a stricter limit of times is not theirs", htod, measure.CopyTime, Limit{0.1, 0, Fail, "nsgate.toml:18"}},
-		{"the whole workload is no copy", measure.Workload, measure.GPUTime, Limit{0.02, 0, Fail, "nsgate.toml:1"}},
+		{"time by default", saxpy, measure.Time, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
+		{"counts have their own default", saxpy, measure.Launches, Limit{Max: 0.03, Severity: Fail, Rule: "default"}},
+		{"explanations are not judged", saxpy, measure.StaticShared, Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
+		{"nor is the step time", measure.Workload, measure.StepTime, Limit{Max: 0.02, Severity: Ignore, Rule: "nsgate.toml:1"}},
+		{"unless named", saxpy, measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
+		{"even where a rule matches the kernel first", sgemm, measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
+		{"short name and geometry", sgemm, measure.Time, Limit{Max: 0.05, Floor: 1000, Severity: Fail, Rule: "nsgate.toml:2"}},
+		{"another geometry", kernel(sgemm.Name, 8, 256), measure.Time, Limit{Max: 0.07, Severity: Warn, Rule: "nsgate.toml:7"}},
+		{"another metric", sgemm, measure.Total, Limit{Max: 0.07, Severity: Warn, Rule: "nsgate.toml:7"}},
+		{"a full name is its own pattern", kernel("ns::softmax<float*>(float*)", 1, 1), measure.Time, Limit{Max: 0.02, Severity: Ignore, Rule: "nsgate.toml:11"}},
+		{"range", load, measure.GPUTime, Limit{Max: 0.09, Floor: 2000, Severity: Fail, Rule: "nsgate.toml:14"}},
+		{"a floor in ns is none for counts", load, measure.Launches, Limit{Max: 0.09, Severity: Fail, Rule: "nsgate.toml:14"}},
+		{"a kernel is no range", kernel("load", 1, 1), measure.Time, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
+		{"copy", htod, measure.CopyBytes, Limit{Max: 0.03, Floor: 65536, Severity: Fail, Rule: "nsgate.toml:18"}},
+		{"copies vary more: a stricter limit of times is not theirs", htod, measure.CopyTime, Limit{Max: 0.1, Severity: Fail, Rule: "nsgate.toml:18"}},
+		{"the whole workload is no copy", measure.Workload, measure.GPUTime, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
 	} {
 		if got := p.Limit(c.subject, c.metric); got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
-	if got, want := Default().Limit(saxpy, measure.Time), (Limit{0.03, 0, Fail, "default"}); got != want {
+	if got, want := Default().Limit(saxpy, measure.Time), (Limit{Max: 0.03, Severity: Fail, Rule: "default"}); got != want {
 		t.Errorf("Default: got %+v, want %+v", got, want)
 	}
 	loose := Default()
 	loose.Threshold, loose.TimeRule = 0.2, "--threshold"
-	if got, want := loose.Limit(memset, measure.CopyTime), (Limit{0.2, 0, Fail, "--threshold"}); got != want {
+	if got, want := loose.Limit(memset, measure.CopyTime), (Limit{Max: 0.2, Severity: Fail, Rule: "--threshold"}); got != want {
 		t.Errorf("a looser limit of times is one of copies: got %+v, want %+v", got, want)
+	}
+}
+
+// What Nsight Compute counts is judged only where a rule names it, and a rule can bound the value itself.
+func TestBounds(t *testing.T) {
+	p, err := Parse("nsgate.toml", []byte(`[[rule]]
+kernel = "sgemm"
+metric = "time"
+max = "9%"
+[[rule]]
+metric = "local_*"
+max = "0%"
+[[rule]]
+metric = "dram_throughput"
+at_least = "70 %"
+[[rule]]
+metric = "registers"
+at_most = "64"
+max = "0%"
+[[rule]]
+metric = "dram_bandwidth"
+at_least = "2.5 TB/s"
+severity = "warn"
+[[rule]]
+kernel = "*"
+max = "50%"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel := measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy"}
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		metric measure.Metric
+		want   Limit
+	}{
+		{measure.NcuTime, Limit{Max: 0.5, Severity: Fail, Rule: "nsgate.toml:19"}},
+		{measure.SMThroughput, Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
+		{measure.LocalLoads, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:5"}},
+		{measure.DRAMThroughput, Limit{Max: inf, Severity: Fail, Rule: "nsgate.toml:8", AtLeast: new(70.0)}},
+		{measure.DRAMBandwidth, Limit{Max: inf, Severity: Warn, Rule: "nsgate.toml:15", AtLeast: new(2.5e12)}},
+		{measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:11", AtMost: new(64.0)}},
+	} {
+		got := p.Limit(kernel, c.metric)
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.metric.Name, diff)
+		}
+	}
+	bound := p.Limit(kernel, measure.DRAMThroughput)
+	for v, want := range map[float64]bool{69.9: false, 70: true, 99: true, math.NaN(): false} {
+		if bound.Keeps(v) != want {
+			t.Errorf("Keeps(%v) is %v", v, !want)
+		}
 	}
 }
 
@@ -212,9 +269,9 @@ func TestFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]Limit{
-		"a": {0.01, 0, Fail, "nsgate.toml:1"},
-		"b": {0.03, 0, Fail, "default"},
-		"c": {0.03, 0, Fail, "default"},
+		"a": {Max: 0.01, Severity: Fail, Rule: "nsgate.toml:1"},
+		"b": {Max: 0.03, Severity: Fail, Rule: "default"},
+		"c": {Max: 0.03, Severity: Fail, Rule: "default"},
 	} {
 		if got := p.For(name).Limit(measure.Workload, measure.GPUTime); got != want {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
@@ -288,13 +345,13 @@ func TestParsePercent(t *testing.T) {
 func TestParseAmount(t *testing.T) {
 	for in, want := range map[string]Amount{
 		"1us": {1000, "ns"}, "500ns": {500, "ns"}, "0.5 ms": {5e5, "ns"}, "2s": {2e9, "ns"}, "1µs": {1000, "ns"},
-		"64 KiB": {65536, "B"}, "1MB": {1e6, "B"}, "3": {3, ""}, "0": {0, ""},
+		"64 KiB": {65536, "B"}, "1MB": {1e6, "B"}, "3": {3, ""}, "0": {0, ""}, "70%": {70, "%"}, "2.5 TB/s": {2.5e12, "B/s"}, "1.5GHz": {1.5e9, "Hz"},
 	} {
 		if got, err := ParseAmount(in); err != nil || got != want {
 			t.Errorf("ParseAmount(%q) = %v, %v; want %v", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", "us", "-1us", "1 h", "1%", "NaN", "1e3", "1.2.3us", strings.Repeat("9", 400) + "s"} {
+	for _, in := range []string{"", "us", "-1us", "1 h", "1 %/s", "NaN", "1e3", "1.2.3us", strings.Repeat("9", 400) + "s"} {
 		if got, err := ParseAmount(in); err == nil {
 			t.Errorf("ParseAmount(%q) = %v; want an error", in, got)
 		}

@@ -35,7 +35,7 @@ func ParsePercent(s string) (float64, error) {
 	return f, nil
 }
 
-// Amount is an absolute change in a base unit: "ns", "B", or "" for counts.
+// Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and what has a unit of its own.
 type Amount struct {
 	Value float64
 	Unit  string
@@ -47,9 +47,13 @@ var units = map[string]Amount{
 	"ns": {1, "ns"}, "us": {1e3, "ns"}, "µs": {1e3, "ns"}, "μs": {1e3, "ns"}, "ms": {1e6, "ns"}, "s": {1e9, "ns"},
 	"B": {1, "B"}, "kB": {1e3, "B"}, "KB": {1e3, "B"}, "MB": {1e6, "B"}, "GB": {1e9, "B"},
 	"KiB": {1 << 10, "B"}, "MiB": {1 << 20, "B"}, "GiB": {1 << 30, "B"},
+	"B/s": {1, "B/s"}, "MB/s": {1e6, "B/s"}, "GB/s": {1e9, "B/s"}, "TB/s": {1e12, "B/s"},
+	"Hz": {1, "Hz"}, "MHz": {1e6, "Hz"}, "GHz": {1e9, "Hz"},
+	"%": {1, "%"},
 }
 
-// ParseAmount reads "1us", "500 ns", "64 KiB" or, for counts, "3" into the base unit.
+// ParseAmount reads "1us", "500 ns", "64 KiB", "70%", "2.5 TB/s" or, for counts, "3" into the base unit. The per cent of an
+// amount are those of a metric that is measured in per cent.
 func ParseAmount(s string) (Amount, error) {
 	text := strings.TrimSpace(s)
 	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -59,7 +63,7 @@ func ParseAmount(s string) (Amount, error) {
 	digits, unit := text[:end], strings.TrimSpace(text[end:])
 	u, known := units[unit]
 	if !number.MatchString(digits) || !known {
-		return Amount{}, fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB") or a count ("3")`, s)
+		return Amount{}, fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%%") or a count ("3")`, s)
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if f *= u.Value; err != nil || math.IsInf(f, 0) {
@@ -71,7 +75,7 @@ func ParseAmount(s string) (Amount, error) {
 // fits reports whether the amount is of the kind that the metric counts.
 func (a Amount) fits(m measure.Metric) bool {
 	switch base, _, _ := strings.Cut(m.Unit, " "); base {
-	case "ns", "B":
+	case "ns", "B", "B/s", "Hz", "%":
 		return a.Unit == base
 	}
 	return a.Unit == ""

@@ -180,6 +180,8 @@ type Series struct {
 	Values Values
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string
+	// Raw is the name of a kernel as the profiler wrote it, where that differs from the subject's; baselines do not keep it.
+	Raw string `json:",omitempty"`
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
 	Note string
 }
@@ -216,11 +218,13 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 
 // Environment is where and how a session was measured. It names no host, user, path or environment variable.
 type Environment struct {
-	GPU     string // model as the driver names it, MIG profile included
-	GPUs    int    // devices that the workload used
-	GPUHash string // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
-	Driver  string
-	CUDA    string
+	GPU  string // model as the driver names it, MIG profile included
+	GPUs int    // devices that the workload used
+	// Processes is how many processes of one run launched kernels at the same time (ranks), 0 where that is not known.
+	Processes int    `json:",omitempty"`
+	GPUHash   string // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
+	Driver    string
+	CUDA      string
 	// Tool is what the numbers come from and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
 	// first word is [Environment.Profiler].
 	Tool   string
@@ -344,9 +348,10 @@ func SameSession(a, b Environment) bool {
 type Refusal struct {
 	Reason string // what is wrong, one sentence without a final full stop
 	Next   string // what to do about it
+	Key    string // of the [Reason] behind it, "" where there is no list
 }
 
-// Refuse makes a *Refusal.
+// Refuse makes a *Refusal that is in no list.
 func Refuse(reason, next string) error { return &Refusal{Reason: reason, Next: next} }
 
 func (r *Refusal) Error() string {

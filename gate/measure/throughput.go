@@ -83,3 +83,17 @@ var Throughput = []Metric{
 	PeakDRAM, PeakFP64, PeakFP32, PeakFP16,
 	StallLongScoreboard, StallShortScoreboard, StallMIO, StallLG, StallBarrier, StallMath, StallWait,
 }
+
+// Judged reports whether the metric is judged where no rule of the policy names it: those with a direction, and of Nsight
+// Compute's only the duration. Its other metrics are causes and rates that go up and down without anyone waiting longer.
+func (m Metric) Judged() bool {
+	return m.Better != Neither && (m.Name == NcuTime.Name || !isThroughput[m.Name])
+}
+
+var isThroughput = func() map[string]bool {
+	names := map[string]bool{}
+	for _, m := range Throughput {
+		names[m.Name] = true
+	}
+	return names
+}()

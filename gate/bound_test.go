@@ -1,0 +1,119 @@
+package gate_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/ncu"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// counted is a session of pages of ncu, one a run.
+func counted(t *testing.T, pages ...string) []measure.Session {
+	t.Helper()
+	var runs []*ncu.Profile
+	for _, page := range pages {
+		f, err := os.Open("../testdata/ncu/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		p, err := ncu.Read(f, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, p)
+	}
+	s, err := ncu.Session(runs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []measure.Session{s}
+}
+
+// without leaves a kernel out.
+func without(sessions []measure.Session, kernel string) []measure.Session {
+	s := sessions[0]
+	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool { return x.Subject.Short() == kernel })
+	return []measure.Session{s}
+}
+
+// What Nsight Compute counts is certain with one launch; what it measures needs runs; and what the policy names and
+// nobody measured is no pass.
+func TestCounters(t *testing.T) {
+	const base, slower, spill = "base.raw.csv", "softmax_1.10.raw.csv", "spill.raw.csv"
+	three := func(page string) []measure.Session { return counted(t, page, page, page) }
+	for _, tt := range []struct {
+		name       string
+		policy     string
+		base, head []measure.Session
+		verdict    gate.Verdict
+		reason     string
+	}{
+		{"the same", "", three(base), three(base), gate.Pass, "6 comparisons, none slower than its limit allows"},
+		{"slower", "", three(base), three(slower), gate.Fail, "softmax ncu time +"},
+		{"one run decides no time", "", counted(t, base), counted(t, base), gate.NoVerdict,
+			"the ncu time of reduce cannot be judged: a side has one run"},
+		{"but what is counted", "[[rule]]\nmetric = \"ncu_time\"\nseverity = \"ignore\"\n[[rule]]\nmetric = \"instructions\"\nmax = \"0%\"\n",
+			counted(t, base), counted(t, slower), gate.Fail, "softmax instructions +"},
+		{"nothing may grow", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), three(slower), gate.Fail, "softmax"},
+		{"bounds kept", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", three(base), three(base), gate.Pass,
+			"12 comparisons, none slower than its limit allows"},
+		{"bounds broken by a kernel that is new", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", counted(t, base), counted(t, spill),
+			gate.Fail, "sgemm_spill local loads 20971520"},
+		{"bounds broken by both sides", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\n", three(base), three(base),
+			gate.Fail, "saxpy dram throughput"},
+		{"only warned of", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\nseverity = \"warn\"\n", three(base), three(base),
+			gate.Pass, "6 comparisons"},
+		{"a kernel that was not profiled", "", three(base), without(three(base), "saxpy"), gate.NoVerdict,
+			"ncu profiled no launch of saxpy in the head"},
+		{"a metric that nobody has", "[[rule]]\nmetric = \"spills\"\nat_most = \"0\"\n", unmetered(three(base), "spills"), unmetered(three(base), "spills"),
+			gate.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
+		{"a metric that only the base has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", three(base), unmetered(three(base), "sm_throughput"),
+			gate.NoVerdict, "no kernel has sm throughput"},
+		{"a metric that only the head has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", unmetered(three(base), "sm_throughput"), three(base),
+			gate.Pass, "nothing regressed for certain, but 6 comparisons could not be decided"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			policy, err := thresholds.Parse("nsgate.toml", []byte(tt.policy))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := gate.Evaluate(tt.base, tt.head, policy)
+			if r.Verdict != tt.verdict || !strings.HasPrefix(r.Reason, tt.reason) {
+				t.Errorf("%s: %s\nwant %s: %s", r.Verdict, r.Reason, tt.verdict, tt.reason)
+			}
+		})
+	}
+}
+
+// unmetered leaves a metric out.
+func unmetered(sessions []measure.Session, metric string) []measure.Session {
+	s := sessions[0]
+	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool { return x.Metric.Name == metric })
+	return []measure.Session{s}
+}
+
+// A rule on counters does not trouble a gate of nsys: it says where that rule is judged.
+func TestCountersUnderNsys(t *testing.T) {
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := counted(t, "base.raw.csv", "base.raw.csv")
+	for i := range s[0].Series {
+		if s[0].Series[i].Metric == measure.NcuTime {
+			s[0].Series[i].Metric = measure.Total
+		}
+	}
+	s[0].Tool = "nsys 2025.3.1"
+	s = unmetered(s, "sm_throughput")
+	r := gate.Evaluate(s, s, policy)
+	if r.Verdict != gate.Pass || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nsgate.toml:1 limits sm throughput, which only Nsight Compute measures") {
+		t.Errorf("%s %q %q", r.Verdict, r.Reason, r.Notes)
+	}
+}
