@@ -1,0 +1,290 @@
+package nsysstats
+
+import (
+	"encoding/csv"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/nsys"
+	"github.com/nsgate/nsgate/gate/sample"
+)
+
+// The tables, made by SQL out of recordings from H200s as the releases print them, must say what gate/nsys and SQL say
+// of the same recording.
+
+// printed is what a query gives, as CSV under that header.
+func printed(t testing.TB, db *sqlite.Conn, header, query string) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(header)
+	w := csv.NewWriter(&b)
+	rows := 0
+	err := sqlitex.ExecuteTransient(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		row := make([]string, s.ColumnCount())
+		for i := range row {
+			row[i] = s.ColumnText(i)
+		}
+		rows++
+		return w.Write(row)
+	}})
+	if w.Flush(); err != nil {
+		t.Fatalf("%v in %s", err, query)
+	}
+	return b.String()
+}
+
+// kernelNames is the kernel table with its names.
+const kernelNames = "CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds n ON n.id = k.demangledName"
+
+// operations are copies and memsets with what is common to them.
+const operations = `(SELECT start, end, correlationId, globalPid, deviceId, streamId, bytes, '[CUDA memcpy ' || o.label || ']' AS name, s.label AS source, d.label AS target
+	FROM CUPTI_ACTIVITY_KIND_MEMCPY LEFT JOIN ENUM_CUDA_MEMCPY_OPER o ON o.id = copyKind LEFT JOIN ENUM_CUDA_MEM_KIND s ON s.id = srcKind
+	LEFT JOIN ENUM_CUDA_MEM_KIND d ON d.id = dstKind
+	UNION ALL SELECT start, end, correlationId, globalPid, deviceId, streamId, bytes, '[CUDA memset]', k.label, ''
+	FROM CUPTI_ACTIVITY_KIND_MEMSET LEFT JOIN ENUM_CUDA_MEM_KIND k ON k.id = memKind)`
+
+func gpuTrace2025(t testing.TB, db *sqlite.Conn) string {
+	const device = "(SELECT name FROM TARGET_INFO_GPU LIMIT 1) || ' (' || deviceId || ')'"
+	return printed(t, db, head2025, `SELECT * FROM (
+		SELECT start, end - start, correlationId, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread,
+			printf('%.3f', staticSharedMemory / 1e6), printf('%.3f', dynamicSharedMemory / 1e6), '', '', '', '', `+device+`, contextId, '', streamId, n.value FROM `+kernelNames+`
+		UNION ALL SELECT start, end - start, correlationId, '', '', '', '', '', '', '', '', '', printf('%.3f', bytes / 1e6),
+			printf('%.3f', bytes * (1000000000 / (end - start)) / 1e6), source, target, `+device+`, 1, '', streamId, name FROM `+operations+`) ORDER BY 1, 2`)
+}
+
+func gpuTrace2021(t testing.TB, db *sqlite.Conn) string {
+	const device = "(SELECT name FROM TARGET_INFO_GPU LIMIT 1) || ' (' || deviceId || ')'"
+	return printed(t, db, head2021, `SELECT * FROM (
+		SELECT printf('%.6f', start / 1e9), end - start, correlationId, gridX, gridY, gridZ, blockX, blockY, blockZ, registersPerThread, staticSharedMemory, dynamicSharedMemory,
+			'', '', '', '', `+device+`, contextId, streamId, n.value FROM `+kernelNames+`
+		UNION ALL SELECT printf('%.6f', start / 1e9), end - start, correlationId, '', '', '', '', '', '', '', '', '', bytes, printf('%.3f', bytes * 1000.0 / (end - start)),
+			source, target, `+device+`, 1, streamId, name FROM `+operations+`) ORDER BY 1, 2`)
+}
+
+func kernSums(t testing.TB, db *sqlite.Conn) (kern, gb string) {
+	const values = `round(100.0 * sum(end - start) / (SELECT sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL), 1), sum(end - start), count(*), round(avg(end - start), 1), 0,
+		min(end - start), max(end - start), 0, `
+	kern = printed(t, db, headSum, "SELECT "+values+"n.value FROM "+kernelNames+" GROUP BY n.value ORDER BY 2 DESC")
+	gb = printed(t, db, strings.Replace(headSum, ",Name", ",GridXYZ,BlockXYZ,Name", 1), "SELECT "+values+
+		"printf('%4d %4d %4d', gridX, gridY, gridZ) AS g, printf('%4d %4d %4d', blockX, blockY, blockZ) AS b, n.value FROM "+kernelNames+" GROUP BY n.value, g, b ORDER BY 2 DESC")
+	return kern, gb
+}
+
+func memSums(t testing.TB, db *sqlite.Conn) (times, sizes string) {
+	times = printed(t, db, "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n",
+		"SELECT round(100.0 * sum(end - start) / (SELECT sum(end - start) FROM "+operations+"), 1), sum(end - start), count(*), round(avg(end - start), 1), 0, min(end - start), max(end - start), 0, name FROM "+
+			operations+" GROUP BY name")
+	sizes = printed(t, db, "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n",
+		"SELECT printf('%.3f', sum(bytes) / 1e6), count(*), printf('%.3f', avg(bytes) / 1e6), 0, 0, 0, 0, name FROM "+operations+" GROUP BY name")
+	return times, sizes
+}
+
+// within joins what the GPU did, the call that asked for it, and the ranges around that.
+const within = `JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = g.correlationId AND r.globalTid & 0xFFFFFFFFFF000000 = g.globalPid
+	JOIN NVTX_EVENTS x ON x.eventType IN (59, 60) AND x.globalTid = r.globalTid AND x.start <= r.start AND x.end >= r.end`
+
+const rangeText = "coalesce(x.text, (SELECT value FROM StringIds WHERE id = x.textId))"
+
+func projections(t testing.TB, db *sqlite.Conn) string {
+	const parent = `(SELECT p.rowid FROM NVTX_EVENTS p WHERE p.eventType IN (59, 60) AND p.globalTid = x.globalTid AND p.start <= x.start AND p.end >= x.end AND p.rowid <> x.rowid
+		ORDER BY p.end - p.start LIMIT 1)`
+	const level = `(SELECT count(*) FROM NVTX_EVENTS p WHERE p.eventType IN (59, 60) AND p.globalTid = x.globalTid AND p.start <= x.start AND p.end >= x.end AND p.rowid <> x.rowid)`
+	return printed(t, db, "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),Style,PID,TID,NumGPUOps,Lvl,NumChild,RangeId,ParentId,RangeStack\n",
+		`SELECT ':' || `+rangeText+`, min(g.start) AS s, max(g.end) - min(g.start) AS d, x.start, x.end - x.start, 'PushPop', (x.globalTid >> 24) & 0xFFFFFF, x.globalTid & 0xFFFFFF,
+			count(DISTINCT g.correlationId), `+level+`, 0, x.rowid, `+parent+`, ':' || x.rowid
+		FROM (SELECT start, end, correlationId, globalPid FROM CUPTI_ACTIVITY_KIND_KERNEL UNION ALL SELECT start, end, correlationId, globalPid FROM `+operations+`) g `+within+`
+		GROUP BY x.rowid ORDER BY s, d DESC`)
+}
+
+func execTraces(t testing.TB, db *sqlite.Conn) string {
+	return printed(t, db, "API Start (ns),API Dur (ns),Queue Start (ns),Queue Dur (ns),Kernel Start (ns),Kernel Dur (ns),Total Dur (ns),PID,TID,DevId,API Function,GridXYZ,BlockXYZ,Kernel Name\n",
+		`SELECT r.start, r.end - r.start, '', '', k.start, k.end - k.start, 0, (r.globalTid >> 24) & 0xFFFFFF, r.globalTid & 0xFFFFFF, deviceId, 'cudaLaunchKernel',
+			printf('%4d %4d %4d', gridX, gridY, gridZ), printf('%4d %4d %4d', blockX, blockY, blockZ), n.value
+		FROM `+kernelNames+` JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId AND r.globalTid & 0xFFFFFFFFFF000000 = k.globalPid ORDER BY 1`)
+}
+
+func rangeKernels(t testing.TB, db *sqlite.Conn) string {
+	return printed(t, db, "NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name\n",
+		`SELECT ':' || `+rangeText+` AS range, 'PushPop', 1, 1, count(DISTINCT x.rowid), count(DISTINCT g.rowid), sum(g.end - g.start), round(avg(g.end - g.start), 1), 0, 0, 0, 0, n.value
+		FROM CUPTI_ACTIVITY_KIND_KERNEL g JOIN StringIds n ON n.id = g.demangledName `+within+` GROUP BY range, n.value ORDER BY 1, 7 DESC`)
+}
+
+func recording(t testing.TB, name string) (*sqlite.Conn, string) {
+	t.Helper()
+	file := filepath.Join("..", "..", "testdata", "h200", filepath.FromSlash(name))
+	db, err := sqlite.OpenConn(file, sqlite.OpenReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db, file
+}
+
+// cut is a trace reduced to its samples, by name.
+func cut(t testing.TB, trace measure.Trace, step string) (map[string]float64, measure.Session) {
+	t.Helper()
+	sessions, err := sample.Sessions([]measure.Trace{trace}, sample.Options{Step: step})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, x := range sessions[0].Series {
+		values[fmt.Sprintf("%s %s %s %s %s %s", x.Subject.Scope, x.Subject.Name, x.Subject.Geometry(), x.Metric.Name, x.Role, x.Note)] = x.Values[0]
+	}
+	return values, sessions[0]
+}
+
+// withoutAttributes leaves out what the table does not print, or rounds.
+func withoutAttributes(values map[string]float64, metrics ...measure.Metric) map[string]float64 {
+	for key := range values {
+		for _, m := range metrics {
+			if strings.Contains(key, " "+m.Name+" ") {
+				delete(values, key)
+			}
+		}
+	}
+	return values
+}
+
+func TestRecordings(t *testing.T) {
+	shared := []measure.Metric{measure.LocalMemory, measure.StaticShared, measure.DynamicShared}
+	for _, name := range []string{"kernels/base/base.000.sqlite", "kernels/copies_4/copies_4.000.sqlite", "kernels/spill/spill.000.sqlite", "graph-node.sqlite"} {
+		t.Run(name, func(t *testing.T) {
+			db, file := recording(t, name)
+			traces, err := nsys.Read(t.Context(), file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, session := cut(t, traces[0], "")
+			kern, gb := kernSums(t, db)
+			times, sizes := memSums(t, db)
+
+			// Everything of one run, as it is printed today: all of it agrees, and all samples are the same.
+			run, err := read(t, gpuTrace2025(t, db), projections(t, db), kern, gb, times, sizes, rangeKernels(t, db))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, now := cut(t, *run.Trace, "")
+			if now.Step != session.Step || now.Runs[0] != session.Runs[0] || now.GPU != session.GPU || now.GPUs != session.GPUs || now.Tick != session.Tick {
+				t.Errorf("%+v %q %+v, want %+v %q %+v", now.Environment, now.Step, now.Runs, session.Environment, session.Step, session.Runs)
+			}
+			if diff := cmp.Diff(withoutAttributes(want, shared...), withoutAttributes(got, shared...)); diff != "" {
+				t.Errorf("cuda_gpu_trace (-SQLite +CSV):\n%s", diff)
+			}
+
+			// Without ranges, as 2021 printed it: to the byte.
+			want, _ = cut(t, traces[0], sample.NoStep)
+			if run, err = read(t, gpuTrace2021(t, db), kern, times); err != nil {
+				t.Fatal(err)
+			}
+			got, _ = cut(t, *run.Trace, sample.NoStep)
+			if diff := cmp.Diff(anywhere(withoutAttributes(want, measure.LocalMemory)), anywhere(withoutAttributes(got, measure.LocalMemory))); diff != "" {
+				t.Errorf("gputrace (-SQLite +CSV):\n%s", diff)
+			}
+
+			// By the calls: ranges as they were on the CPU, without copies.
+			if run, err = read(t, execTraces(t, db), projections(t, db)); err != nil {
+				t.Fatal(err)
+			}
+			if len(run.Trace.Launches) != len(traces[0].Launches) {
+				t.Fatalf("%d launches, want %d", len(run.Trace.Launches), len(traces[0].Launches))
+			}
+			for i, l := range run.Trace.Launches {
+				w := traces[0].Launches[i]
+				if l.Start != w.Start || l.End != w.End || l.API != w.API || pathOf(run.Trace, l.Range) != pathOf(&traces[0], w.Range) {
+					t.Fatalf("launch %d: %+v in %q, want %+v in %q", i, l, pathOf(run.Trace, l.Range), w, pathOf(&traces[0], w.Range))
+				}
+			}
+		})
+	}
+}
+
+// anywhere leaves the ranges out of the names of samples.
+func anywhere(values map[string]float64) map[string]float64 {
+	out := map[string]float64{}
+	for key, v := range values {
+		if strings.HasPrefix(key, "range ") {
+			continue
+		}
+		parts := strings.Split(key, " ")
+		if parts[0] == "kernel" {
+			key = strings.Join(parts[:len(parts)-2], " ")
+		}
+		out[key] = v
+	}
+	return out
+}
+
+// pathOf is the names of the ranges around a range.
+func pathOf(t *measure.Trace, r int32) string {
+	var names []string
+	for ; r >= 0; r = t.Ranges[r].Parent {
+		names = append(names, t.RangeNames[t.Ranges[r].Name])
+	}
+	return strings.Join(names, " in ")
+}
+
+// The summaries, held against SQL: totals, launches and bytes, of kernels, copies, ranges and the whole.
+func TestRecordedSummaries(t *testing.T) {
+	db, _ := recording(t, "kernels/base/base.000.sqlite")
+	kern, gb := kernSums(t, db)
+	times, sizes := memSums(t, db)
+	for name, texts := range map[string][]string{"by name": {kern, times, sizes, rangeKernels(t, db)}, "by geometry": {kern, gb, times, sizes, rangeKernels(t, db)}} {
+		t.Run(name, func(t *testing.T) {
+			run, err := read(t, texts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]float64{}
+			for _, x := range run.Summary.Series {
+				got[fmt.Sprintf("%s/%s/%s/%s", x.Subject.Scope, x.Subject.Name, x.Subject.Geometry(), x.Metric.Name)] = x.Values[0]
+			}
+			want := map[string]float64{}
+			fill := func(query string) {
+				err := sqlitex.ExecuteTransient(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+					want[s.ColumnText(0)] = s.ColumnFloat(1)
+					return nil
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			geometry := "'/'"
+			if name == "by geometry" {
+				geometry = "'/' || gridX || 'x' || gridY || 'x' || gridZ || '/' || blockX || 'x' || blockY || 'x' || blockZ || '/'"
+			} else {
+				geometry = "'//'"
+			}
+			for metric, value := range map[string]string{"launches": "count(*)", "total": "sum(end - start)", "time": "round(avg(end - start), 1)"} {
+				fill("SELECT 'kernel/' || n.value || " + geometry + " || '" + metric + "', " + value + " FROM " + kernelNames + " GROUP BY 1")
+			}
+			fill("SELECT 'workload///gpu_time', sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL")
+			fill("SELECT 'workload///launches', count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")
+			for _, kind := range []struct{ label, name string }{{"[CUDA memcpy Host-to-Device]", "memcpy HtoD"}, {"[CUDA memcpy Device-to-Host]", "memcpy DtoH"}, {"[CUDA memset]", "memset"}} {
+				for metric, value := range map[string]string{"copies": "count(*)", "copy_time": "sum(end - start)", "copy_bytes": "round(sum(bytes) / 1e3) * 1e3"} {
+					if metric == "copy_bytes" && kind.name != "memcpy HtoD" {
+						continue // some bytes only, which a table in MB does not know
+					}
+					fill("SELECT 'workload/" + kind.name + "//" + metric + "', " + value + " FROM " + operations + " WHERE name = '" + kind.label + "' GROUP BY name")
+				}
+			}
+			fill("SELECT 'range/' || " + rangeText + " || '//gpu_time', sum(g.end - g.start) FROM CUPTI_ACTIVITY_KIND_KERNEL g " + within + " GROUP BY 1")
+			for key := range want {
+				if math.IsNaN(want[key]) {
+					t.Errorf("SQL knows no %s", key)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-SQL +CSV):\n%s", diff)
+			}
+		})
+	}
+}

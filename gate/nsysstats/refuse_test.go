@@ -1,0 +1,139 @@
+package nsysstats
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// refused checks that the texts are refused with a sentence that holds want, and a way out.
+func refused(t *testing.T, want, next string, texts ...string) {
+	t.Helper()
+	_, err := read(t, texts...)
+	var refusal *measure.Refusal
+	if !errors.As(err, &refusal) {
+		t.Fatalf("%v is no refusal", err)
+	}
+	if !strings.Contains(refusal.Reason, want) || !strings.Contains(refusal.Next, next) || refusal.Next == "" {
+		t.Errorf("%q; %q, want %q; %q", refusal.Reason, refusal.Next, want, next)
+	}
+	if strings.HasSuffix(refusal.Reason, ".") || strings.Contains(refusal.Reason, "\n") {
+		t.Errorf("not one sentence: %q", refusal.Reason)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	const (
+		memTime = "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n100.0,900,3,300.0,300.0,100,500,1.0,[CUDA memcpy Device-to-Host]\n"
+		nvtx    = "NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name\n"
+		proj    = "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),Style,PID,TID,NumGPUOps,Lvl,NumChild,RangeId,ParentId,RangeStack\n"
+	)
+	replace := strings.Replace
+	for name, c := range map[string]struct {
+		text, want, next string
+	}{
+		"nothing at all":      {"", "a.csv is empty", "did not fail"},
+		"no table":            {"hello\nworld, 1, 2\n", "a.csv: no table of nsys stats", "--report cuda_gpu_trace"},
+		"a summary of calls":  {"Time (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n100.0,5,1,5.0,5.0,5,5,0.0,read\n", "no table of kernels, only cuda_api_sum or osrt_sum", "cuda_gpu_trace"},
+		"announced reports":   {"Processing [x.sqlite] with [/r/osrt_sum.py]... \nTime (%),Total Time (ns),Num Calls,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n100.0,5,1,5.0,5.0,5,5,0.0,read\n\n" + memTime, "only cuda_gpu_mem_time_sum, osrt_sum", "cuda_gpu_trace"},
+		"a header alone":      {headSum, "a.csv:1: cuda_gpu_kern_sum has a header and no rows", "SQLite"},
+		"a trace header":      {"x\n" + head2025, "a.csv:2: cuda_gpu_trace has a header and no rows", "SQLite"},
+		"no kernels":          {"Processing [x.sqlite] with [cuda_gpu_kern_sum.py]... \nSKIPPED: x.sqlite does not contain CUDA kernel data.\n", "a.csv:2: nsys found no CUDA kernels", "did not fail"},
+		"no kernels in 2021":  {"SKIPPED: /home/u/x.sqlite does not contain CUDA kernel data\n", "a.csv:1: nsys found no CUDA kernels", "did not fail"},
+		"an old export":       {"SKIPPED: /home/u/x.sqlite does not contain 'greenContextId' column. Please re-export.\n", "a.csv:1: nsys skipped a report: the recording does not contain 'greenContextId' column. Please re-export", "SQLite"},
+		"kernels and none":    {"SKIPPED: x.sqlite does not contain CUDA kernel data.\n\n" + headSum + rowSum, "a.csv:1: nsys says that there are no CUDA kernels, and another table lists some", "one run"},
+		"an unknown report":   {"Processing [x.sqlite] with [gputrace]... \nERROR: Report 'gputrace' could not be found.\n", "a.csv:2: nsys says", "cuda_gpu_trace"},
+		"written elsewhere":   {"Processing [x.sqlite] with [/r/cuda_gpu_trace.py](base) to [/home/u/x_cuda_gpu_trace_base.csv]... PROCESSED\n", `a.csv:1: the table went to the file "x_cuda_gpu_trace_base.csv"`, "that file"},
+		"columns":             {" Time (%)  Total Time (ns)  Instances  Avg (ns)  Name\n --------  ---------------  ---------  --------  ----\n    100.0            1,500          3     500.0  k\n", "a.csv:1: the table is not printed as CSV", "--format csv"},
+		"semicolons":          {strings.ReplaceAll(headSum+rowSum, ",", ";"), "a.csv:1: the table is not printed as CSV", "--format csv"},
+		"JSON":                {"[\n  {\n    \"Time (%)\": 94.5,\n", "a.csv:3: the table is not printed as CSV", "--format csv"},
+		"asys":                {"Row#,Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name,\n1,100.0,1500,3,500.0,500.0,400,600,100.0,\"k\",\n", "a.csv:1: the column \"Row#\" is not of nsys", "nsys stats"},
+		"asys, its ranges":    {"Row#,HGTX Range,Style,PID,TID,HGTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name,\n", "not of nsys", "nsys stats"},
+		"MPI events":          {replace(headSum, ",Name", ",Source,Name", 1) + "100.0,1500,3,500.0,500.0,400,600,100.0,MPI,MPI_Send\n", "no table of kernels, only another report", "cuda_gpu_trace"},
+		"a column twice":      {replace(headSum, "Med (ns)", "Avg (ns)", 1) + rowSum, `the column "Avg (ns)" is there twice`, "again"},
+		"half a geometry":     {replace(head2025, "BlkZ", "Blk", 1) + row2025, `cuda_gpu_trace has no column "blkz"`, "again"},
+		"no unit":             {replace(head2025, "Duration (ns)", "Duration", 1) + row2025, `a.csv:1: the column "Duration" does not say its unit of time`, "again"},
+		"unknown unit":        {replace(head2025, "Duration (ns)", "Duration (fortnights)", 1) + row2025, `the column "Duration (fortnights)" is in a unit of time that is not known`, "again"},
+		"unknown size":        {replace(head2025, "Bytes (MB)", "Bytes (pages)", 1) + row2025, `the column "Bytes (pages)" is in a unit of size that is not known`, "again"},
+		"units in a row":      {replace(headSum, "Max (ns)", "Max (us)", 1) + rowSum, "different units of time", "again"},
+		"seconds":             {replace(head2025, "Duration (ns)", "Duration (sec)", 1) + replace(row2025, ",500,", ",0.0005,", 1), "the durations are rounded to 100000 ns", "--timeunit nsec"},
+		"a summary in s":      {strings.ReplaceAll(headSum, "(ns)", "(sec)") + "100.0,0.0007,19,0.0000,0.0000,0.0000,0.0003,0.0001,k\n", "the times are rounded to 100000 ns", "--timeunit nsec"},
+		"an empty cell":       {head2025 + replace(row2025, ",500,", ",,", 1), `a.csv:2: column "Duration (ns)": the cell is empty`, "again"},
+		"an empty geometry":   {head2025 + replace(row2025, ",4,1,1,256", ",,1,1,256", 1), `column "GrdX": the cell is empty`, "again"},
+		"empty registers":     {head2025 + replace(row2025, ",40,", ",,", 1), `column "Reg/Trd": the cell is empty`, "again"},
+		"empty bytes":         {head2025 + row2025 + "1,2,3,,,,,,,,,,,1.0,Pinned,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy HtoD]\n", `a.csv:3: column "Bytes (MB)": the cell is empty`, "again"},
+		"no bytes":            {"Start (ns),Duration (ns),CorrId,Name\n1,2,3,[CUDA memcpy HtoD]\n", `cuda_gpu_trace has no column "bytes"`, "again"},
+		"no name":             {head2025 + replace(row2025, "\"void k(int, float)\"", "", 1), "a.csv:2: the row has no name", "SQLite"},
+		"a word":              {head2025 + replace(row2025, ",500,", ",n/a,", 1), `column "Duration (ns)": "n/a" is no number`, "again"},
+		"not a number":        {headSum + replace(rowSum, "500.0,500.0", "nan,500.0", 1), `column "Avg (ns)": "nan" is no number`, "again"},
+		"a unit in the cell":  {headSum + replace(rowSum, "1500", "1.5 us", 1), `"1.5 us" is no number`, "again"},
+		"a percent sign":      {headSum + replace(rowSum, "100.0,1500", "100.0%,1500", 1), `"100.0%" is no number`, "again"},
+		"negative":            {head2025 + replace(row2025, ",500,", ",-500,", 1), `"-500" is negative`, "again"},
+		"absurdly long":       {head2025 + replace(row2025, ",500,", ",99999999999999999,", 1), "is longer than any launch", "again"},
+		"absurdly late":       {head2025 + replace(row2025, "1000,", "9223372036854775807,", 1), "is no number", "again"},
+		"absurdly wide":       {head2025 + replace(row2025, ",256,", ",4294967296,", 1), `column "BlkX": "4294967296" is no whole number of at most 4294967295`, "again"},
+		"half a launch":       {headSum + replace(rowSum, ",3,", ",3.5,", 1), `column "Instances": "3.5" is no whole number`, "again"},
+		"no launches":         {headSum + replace(rowSum, ",3,", ",0,", 1), `"0" is no number of launches`, "again"},
+		"decimal commas":      {headSum + "\"100,0\",1500,3,\"500,0\",\"500,0\",400,600,\"100,0\",k\n", `a.csv:2: column "Avg (ns)": "500,0" is written with a decimal comma`, "LC_ALL=C"},
+		"points and commas":   {headSum + "100.0,\"1.500,0\",3,500.0,500.0,400,600,100.0,k\n", "decimal comma or with points between thousands", "LC_ALL=C"},
+		"points of thousands": {headSum + "100.0,1.234.567,3,500.0,500.0,400,600,100.0,k\n", "points between thousands", "LC_ALL=C"},
+		"an ambiguous comma":  {headSum + "100.0,\"482,333\",3,\"160,778\",\"160,778\",\"160,778\",\"160,778\",0,k\n", `a.csv:2: column "Total Time (ns)": "482,333" is ambiguous`, "LC_ALL=C"},
+		"both at once":        {headSum + replace(rowSum, "500.0,500.0", "\"0,500.0\",500.0", 1), `"0,500.0" is no number`, "again"},
+		"too few cells":       {headSum + replace(rowSum, "600,", "", 1) + rowSum, "a.csv:2: the row has 8 cells, the header 9", "SQLite"},
+		"too many cells":      {headSum + "100.0,1500,3,500.0,500.0,400,600,100.0,void k<1, 2>(int)\n" + rowSum, "a.csv:2: the row has 10 cells, the header 9", "SQLite"},
+		"a cut row":           {headSum + rowSum + "0.0,1500,3,50", "a.csv:3: the last row has 4 cells, the header 9: the file is cut", "again"},
+		"a cut name":          {headSum + rowSum + "0.0,1500,3,500.0,500.0,400,600,100.0,\"void k<1, 2>(in", "a.csv:3: the last row ends inside quotes", "again"},
+		"a quote for ever":    {headSum + rowSum + "0.0,1500,3,500.0,500.0,400,600,100.0,\"void\n" + strings.Repeat("x\n", 200), "a.csv:3: a cell begins with a quote and does not end", "again"},
+		"a line break":        {head2025 + replace(row2025, "\"void k(int, float)\"", "line\nbreak/k", 1), "a.csv:3: the row has 1 cells, the header 21", "SQLite"},
+		"output in between":   {head2025 + row2025 + "loss 0.5\n" + row2025, "a.csv:3: the row has 1 cells", "SQLite"},
+		"a cut row, spaced":   {strings.ReplaceAll(headSum+rowSum, "\n", "\n\n") + "0.0,1500,3,50", "a.csv:5: the last row has 4 cells, the header 9: the file is cut", "again"},
+		"copies, no kernels":  {head2025 + "1,2,3,,,,,,,,,,0.004,1.0,Pinned,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy HtoD]\n\nSKIPPED: x.sqlite does not contain CUDA kernel data.\n", "a.csv:4: nsys found no CUDA kernels", "did not fail"},
+		"no ranges, nothing":  {nvtx, "no table of kernels, only nvtx_kern_sum", "cuda_gpu_trace"},
+		"a row astray":        {head2025 + row2025 + "\nloss 0.5\n" + row2025, "a.csv:5: a row of cuda_gpu_trace outside of the table", "SQLite"},
+		"a long line":         {headSum + "0.0,1500,3,500.0,500.0,400,600,100.0," + strings.Repeat("x", longestLine), "a.csv:2: the line is longer than any row", "again"},
+		"no time":             {head2025 + replace(row2025, ",500,", ",0,", 1), "a.csv:1: all 1 launches took no time", "--timeunit nsec"},
+		"no time in sums":     {headSum + "0.0,0,3,0.0,0.0,0,0,0.0,k\n", "a.csv:1: all 3 launches took no time", "--timeunit nsec"},
+		"copies alone":        {head2025 + "1,2,3,,,,,,,,,,0.004,1.0,Pinned,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy HtoD]\n", "a.csv:1: cuda_gpu_trace lists 1 copies and no kernel", "did not fail"},
+		"sums of copies":      {"Time (%),Total Time (ns),Instances,Avg (ns),Category,Operation\n100.0,100,1,100.0,MEMORY_OPER,[CUDA memset]\n", "cuda_gpu_sum lists copies and no kernel", "did not fail"},
+		"another category":    {"Time (%),Total Time (ns),Instances,Avg (ns),Category,Operation\n100.0,100,1,100.0,KernelDispatch,k\n", `"KernelDispatch" is no category of nsys`, "again"},
+		"no such copy":        {headSum + rowSum + "\n" + replace(memTime, "[CUDA memcpy Device-to-Host]", "k", 1), `"k" is no copy and no memset`, "SQLite"},
+		"rows are missing":    {headSum + "60.0,1500,3,500.0,500.0,400,600,100.0,k\n", "a.csv:1: the rows of cuda_gpu_kern_sum add up to 60.0 % of its total: rows are missing", "cuda_gpu_kern_sum"},
+		"percentages":         {headSum + "60.0,1500,3,500.0,500.0,400,600,100.0,k\n40.0,1500,3,500.0,500.0,400,600,100.0,l\n", "a.csv:2: the row says that it is 60 % of the total, and its time is 50.0 % of it", "again"},
+		"means":               {headSum + replace(rowSum, "500.0,500.0", "501.0,500.0", 1), "a.csv:2: the row says that 3 times 501 are 1500", "again"},
+		"two ranges":          {nvtx + ":a,PushPop,5,5,2,2,1000,500.0,500.0,400,600,1.0,k\n:b,PushPop,5,5,2,2,1000,500.0,500.0,400,600,1.0,k\n", `a.csv:3: kernel "k" stands in the ranges "a" and "b"`, "cuda_gpu_kern_sum"},
+		"counted twice":       {nvtx + ":a,PushPop,5,5,2,2,1500,500.0,500.0,400,600,1.0,k\n", `a.csv:2: kernel "k" is counted twice in range "a"`, "cuda_gpu_kern_sum"},
+		"more in a range":     {headSum + rowSum + "\n" + nvtx + ":a,PushPop,5,5,2,4,2000,500.0,500.0,400,600,1.0,k\n", `range "a" has more kernel time than the whole run`, "one run"},
+		"another summary":     {headSum + rowSum + "\n" + head2025 + row2025, "a.csv:1: cuda_gpu_kern_sum has 3 launches of 1500 ns, cuda_gpu_trace at a.csv:4 1 of 500 ns", "one run"},
+		"other copies":        {head2025 + row2025 + "\n" + memTime, "a.csv:4: cuda_gpu_mem_time_sum and cuda_gpu_trace at a.csv:1 differ in their copies", "one run"},
+		"ranges of another":   {head2025 + row2025 + "\n" + proj + ":step,999,500,900,50,PushPop,5,5,1,0,0,1,,:1\n", `a.csv:5: range "step" begins with no kernel or copy of the table at a.csv:1`, "one run"},
+		"a range twice":       {head2025 + row2025 + "\n" + proj + strings.Repeat(":step,1000,500,900,50,PushPop,5,5,1,0,0,1,,:1\n", 2), "a.csv:6: range 1 is there twice, also on line 5", "again"},
+		"its own parent":      {head2025 + row2025 + "\n" + proj + ":step,1000,500,900,50,PushPop,5,5,1,0,0,1,1,:1\n", "a.csv:5: range 1 begins before range 1, which it lies in", "again"},
+		"an odd grid":         {"API Start (ns),Kernel Start (ns),Kernel Dur (ns),PID,TID,GridXYZ,BlockXYZ,Kernel Name\n1,2,3,4,5,6 7,1 1 1,k\n", `column "GridXYZ": "6 7" is no extent`, "again"},
+		"a range on no clock": {"API Start (ns),Kernel Start (ns),Kernel Dur (ns),PID,TID,GridXYZ,BlockXYZ,Kernel Name\n1,2,3,4,5,6 7 8,1 1 1,k\n\nName,Projected Start (ns),Projected Duration (ns)\n:a,2,3\n", "a.csv:5: the range does not say when it began on the CPU", "again"},
+	} {
+		t.Run(name, func(t *testing.T) { refused(t, c.want, c.next, c.text) })
+	}
+}
+
+func TestRefusalsOfSeveralFiles(t *testing.T) {
+	refused(t, "b.csv:1: cuda_gpu_kern_sum is there twice, and differs from that at a.csv:1", "one run", headSum+rowSum,
+		headSum+strings.Replace(rowSum, "1500,3,500.0", "1800,3,600.0", 1))
+	refused(t, "a.csv, b.csv: no table of kernels, only cuda_gpu_mem_size_sum", "cuda_gpu_trace", "",
+		"Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n1.000,1,1.000,1.000,1.000,1.000,0.000,[CUDA memset]\n")
+	if _, err := read(t, "", headSum+rowSum, headSum+rowSum); err != nil {
+		t.Errorf("an empty file beside a table, and the table twice: %v", err)
+	}
+	if _, err := read(t); err == nil {
+		t.Error("no files are a run")
+	}
+}
+
+// Names are untrusted: a message carries no control characters of them and is short.
+func TestHostileMessages(t *testing.T) {
+	_, err := read(t, head2025+row2025+"1000,"+strings.Repeat("\x1b[31m", 100)+",1,1,1,1,1,1,1,1,1,1,,,,,x (0),1,,7,k\n")
+	if err == nil || strings.ContainsRune(err.Error(), '\x1b') || len(err.Error()) > 600 {
+		t.Errorf("%q", err)
+	}
+}
