@@ -1,0 +1,92 @@
+package torch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"strings"
+)
+
+// Sniff reports whether the beginning of a file, best its first 64 KiB, looks like a Chrome trace of torch.profiler or like
+// a table of key_averages. What is compressed with gzip is looked into. Other JSON, Chrome traces of other programs
+// and other tables are not meant.
+func Sniff(head []byte) bool {
+	if bytes.HasPrefix(head, gzipMagic) {
+		unzip, err := gzip.NewReader(bytes.NewReader(head))
+		if err != nil {
+			return false
+		}
+		// The head ends in the middle of the file: what comes out before the error is what there is to see.
+		head, _ = io.ReadAll(io.LimitReader(unzip, 1<<20))
+	}
+	if isJSON(head) {
+		return sniffTrace(head)
+	}
+	for line := range strings.Lines(string(bytes.TrimPrefix(head, byteOrderMark))) {
+		if _, ok := tableHeader(line); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// marks are top-level keys that Kineto or torch.profiler write and other writers of Chrome traces do not.
+var marks = map[string]bool{
+	"schemaVersion": true, "deviceProperties": true, "baseTimeNanoseconds": true, "distributedInfo": true,
+	"trace_id": true, "cupti_version": true, "record_shapes": true, "with_stack": true, "with_flops": true,
+	"with_modules": true, "profile_memory": true,
+}
+
+// sniffTrace looks at the keys of the object, and at events as far as the head goes.
+func sniffTrace(head []byte) bool {
+	dec := json.NewDecoder(newLenient(bytes.NewReader(head)))
+	if start, _ := dec.Token(); start == json.Delim('[') {
+		return sniffEvents(dec)
+	}
+	found, events := 0, false
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			break
+		}
+		name, _ := key.(string)
+		if marks[name] {
+			found++
+		}
+		if name == "traceEvents" {
+			if found > 0 {
+				return true
+			}
+			events = true
+			if start, _ := dec.Token(); start != json.Delim('[') {
+				return false
+			}
+			if sniffEvents(dec) {
+				return true
+			}
+			if _, err := dec.Token(); err != nil {
+				break
+			}
+			continue
+		}
+		if skip(dec, nil) != nil {
+			break
+		}
+	}
+	return found > 0 && events || found > 1
+}
+
+// sniffEvents looks for an event of a category that only torch.profiler has.
+func sniffEvents(dec *json.Decoder) bool {
+	for dec.More() {
+		var e event
+		if dec.Decode(&e) != nil {
+			return false
+		}
+		if e.kind != other && len(e.Ph) > 0 {
+			return true
+		}
+	}
+	return false
+}

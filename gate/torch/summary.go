@@ -1,0 +1,175 @@
+package torch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// TableMode is the measure.Environment.Mode of a session that comes from a table.
+const TableMode = "key_averages"
+
+// session turns a table into a session of one run.
+func (t *printed) session() (*measure.Session, error) {
+	if !t.closed {
+		return nil, refuseLine(t.name, t.line, "the table that begins here ends in the middle", printAgain)
+	}
+	if !t.total.ok {
+		return nil, refuseLine(t.name, t.line, fmt.Sprintf("the table has no line \"Self %s time total\" at its foot, "+
+			"so that nothing tells whether it is complete", t.device), printAgain+" with its last lines")
+	}
+	work, annotations := t.split()
+	if len(work) == 0 {
+		return nil, refuseLine(t.name, t.line, "the table lists no GPU kernel", activities+", then "+printAgain)
+	}
+	if err := t.checkTotal(work, annotations); err != nil {
+		return nil, err
+	}
+	merged, err := t.merge(work)
+	if err != nil {
+		return nil, err
+	}
+	s := &measure.Session{Environment: measure.Environment{Tool: profiler, Mode: TableMode}, Warmup: "0"}
+	run := measure.Run{Steady: true}
+	var all, count float64
+	for _, r := range merged {
+		add := func(metric measure.Metric, value float64, note string) {
+			s.Series = append(s.Series, measure.Series{Subject: r.subject, Metric: metric, Values: measure.Values{value}, Note: note})
+		}
+		if r.subject.Scope == measure.ScopeWorkload {
+			add(measure.CopyTime, r.total, r.memory)
+			add(measure.Copies, float64(r.calls), r.memory)
+			continue
+		}
+		add(measure.Time, r.average, r.note)
+		add(measure.Total, r.total, "")
+		add(measure.Launches, float64(r.calls), "")
+		all += r.total
+		count += float64(r.calls)
+		run.Launches += int(r.calls)
+	}
+	if run.Launches == 0 {
+		return nil, refuseLine(t.name, t.line, "the table lists copies but no GPU kernel", printAgain)
+	}
+	run.Total = run.Launches
+	s.Runs = []measure.Run{run}
+	s.Series = append(s.Series,
+		measure.Series{Subject: measure.Workload, Metric: measure.GPUTime, Values: measure.Values{all}},
+		measure.Series{Subject: measure.Workload, Metric: measure.Launches, Values: measure.Values{count}})
+	s.SortSeries()
+	if err := s.Check(); err != nil {
+		return nil, fmt.Errorf("%s:%d: %w", t.name, t.line, err)
+	}
+	return s, nil
+}
+
+// split tells what ran on the GPU from annotations: a range of record_function has a second row for the time from its first
+// kernel to its last, which is no work of its own. Such a row has the name of a row of the CPU; so have the kernels of
+// torch.compile, whose launchers are called like them.
+func (t *printed) split() (work, annotations []printedRow) {
+	for _, r := range t.gpu {
+		if r.name == "ProfilerStep*" || t.cpu[r.name] && !strings.HasPrefix(r.name, "triton_") {
+			annotations = append(annotations, r)
+		} else {
+			work = append(work, r)
+		}
+	}
+	return work, annotations
+}
+
+// checkTotal holds the rows against the total at the foot. PyTorch before 2.5 counts annotations in it.
+func (t *printed) checkTotal(work, annotations []printedRow) error {
+	sum, slack := 0.0, t.total.half+1
+	for _, r := range work {
+		sum += float64(r.total.ns)
+		slack += r.total.half
+	}
+	total := float64(t.total.ns)
+	if abs(sum-total) <= slack {
+		return nil
+	}
+	with, more := sum, slack
+	for _, r := range annotations {
+		with += float64(r.total.ns)
+		more += r.total.half
+	}
+	if len(annotations) > 0 && abs(with-total) <= more {
+		return nil
+	}
+	reason := fmt.Sprintf("the rows of what ran on the GPU add up to %.3f ms, the foot of the table says %.3f ms",
+		sum/1e6, total/1e6)
+	if sum < total {
+		return refuseLine(t.name, t.line, reason+": rows are missing", printAgain)
+	}
+	return refuseLine(t.name, t.line, reason+": kernels and annotations cannot be told apart",
+		"use the trace instead: prof.export_chrome_trace")
+}
+
+// work is one kernel, or the copies of one kind.
+type work struct {
+	subject        measure.Subject
+	average, total float64 // ns
+	calls          int64
+	note           string
+	memory         string // kinds of memory of most of the time
+	most           float64
+}
+
+// merge puts rows of one name together, as tables grouped by stack have them, and the copies of one kind. Names that the
+// table cut off and that are then alike may be different kernels.
+func (t *printed) merge(rows []printedRow) ([]*work, error) {
+	found := make(map[measure.Subject]*work)
+	first := make(map[string]int)
+	for _, r := range rows {
+		cut := strings.HasSuffix(r.name, "..")
+		if cut {
+			if line, ok := first[r.name]; ok {
+				return nil, refuseLine(t.name, r.line, fmt.Sprintf("the name %s is cut off and stands in line %d as well: "+
+					"these may be two kernels", quoted(r.name), line), printAgain)
+			}
+			first[r.name] = r.line
+		}
+		w := work{average: float64(r.average.ns), total: float64(r.total.ns), calls: r.calls, most: float64(r.total.ns)}
+		if strings.HasPrefix(r.name, "Memcpy ") || strings.HasPrefix(r.name, "Memset (") {
+			kind, source, target := parseCopy(r.name)
+			w.subject = measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
+			if w.memory = target.String(); kind != measure.Memset {
+				w.memory = source.String() + " to " + w.memory
+			}
+		} else {
+			w.subject = measure.Subject{Scope: measure.ScopeKernel, Name: kernelName(r.name)}
+			var notes []string
+			if r.average.half > 1 {
+				notes = append(notes, fmt.Sprintf("printed to %g ns", 2*r.average.half))
+			}
+			if cut {
+				notes = append(notes, "name cut off by the table")
+			}
+			w.note = strings.Join(notes, "; ")
+		}
+		have, ok := found[w.subject]
+		if !ok {
+			found[w.subject] = &w
+			continue
+		}
+		have.total += w.total
+		have.calls += w.calls
+		have.average = have.total / float64(have.calls)
+		if w.total > have.most {
+			have.most, have.memory = w.total, w.memory
+		}
+	}
+	merged := slices.Collect(maps.Values(found))
+	slices.SortFunc(merged, func(a, b *work) int { return a.subject.Compare(b.subject) })
+	return merged, nil
+}
+
+// sameSeries reports whether two tables say the same.
+func sameSeries(a, b *measure.Session) bool {
+	return slices.EqualFunc(a.Series, b.Series, func(x, y measure.Series) bool {
+		return x.Subject == y.Subject && x.Metric == y.Metric && slices.Equal(x.Values, y.Values)
+	})
+}

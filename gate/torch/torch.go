@@ -1,0 +1,95 @@
+// Package torch reads what torch.profiler of PyTorch writes: Kineto's Chrome traces (JSON, plain or compressed with
+// gzip), event by event, and the tables that key_averages().table() prints.
+//
+// A trace keeps nanoseconds since 2024 and whole microseconds before. Of shared memory it tells the sum of static and
+// dynamic, which goes as dynamic. A table is a summary: it knows no geometry, no steps and no spread, and its numbers are
+// rounded to three decimals of the unit of each cell. No file holds the version of PyTorch by itself; a workload can add
+// it: prof.add_metadata("torch_version", torch.__version__).
+package torch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Run is what one file holds of one run: exactly one of the fields is set.
+type Run struct {
+	// Trace is a run launch by launch, of a Chrome trace.
+	Trace *measure.Trace
+	// Summary is a session of one run, of a printed table.
+	Summary *measure.Session
+}
+
+// profiler is the name under which the numbers go; see measure.Environment.Tool.
+const profiler = "torch.profiler"
+
+const profileAgain = "profile the workload again"
+
+// Read reads one file; name stands for it in messages and in measure.Trace.Source. A trace of any size is streamed: only
+// what ran on the GPU, the CUDA calls that launched it and the ranges of record_function are kept.
+//
+// The error is a *measure.Refusal where the file cannot be judged: no kernels, records that the profiler lost, a file that
+// is damaged, ends in the middle or is something else. It is the error of ctx or of r where these end the reading.
+func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
+	src := &source{ctx: ctx, r: r, name: name}
+	in := bufio.NewReaderSize(src, 64<<10)
+	start, err := in.Peek(len(gzipMagic))
+	if err != nil && err != io.EOF {
+		return Run{}, src.broken(err)
+	}
+	if bytes.Equal(start, gzipMagic) {
+		src.packed = true
+		unzip, err := gzip.NewReader(in)
+		if err != nil {
+			return Run{}, src.broken(err)
+		}
+		defer unzip.Close()
+		in = bufio.NewReaderSize(unzip, 64<<10)
+	}
+	start, err = in.Peek(peekSize)
+	if err != nil && err != io.EOF {
+		return Run{}, src.broken(err)
+	}
+	if len(start) == 0 {
+		return Run{}, measure.Refuse(name+" is empty", "see that the profiler finished and wrote its file")
+	}
+	if isJSON(start) {
+		t, err := readTrace(src, in, usual)
+		if err != nil {
+			return Run{}, err
+		}
+		return Run{Trace: t}, nil
+	}
+	s, err := readTable(src, in)
+	if err != nil {
+		return Run{}, err
+	}
+	return Run{Summary: s}, nil
+}
+
+const peekSize = 4 << 10
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// isJSON tells a trace from a text that a table stands in: a log may begin with a bracket too.
+func isJSON(start []byte) bool {
+	start = bytes.TrimLeft(bytes.TrimPrefix(start, byteOrderMark), " \t\r\n")
+	if len(start) == 0 {
+		return false
+	}
+	inside := bytes.TrimLeft(start[1:], " \t\r\n")
+	switch start[0] {
+	case '{':
+		return len(inside) == 0 || inside[0] == '"' || inside[0] == '}'
+	case '[':
+		return len(inside) == 0 || inside[0] == '{' || inside[0] == ']'
+	}
+	return false
+}
+
+var byteOrderMark = []byte("\uFEFF")
