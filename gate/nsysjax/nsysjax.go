@@ -1,0 +1,199 @@
+// Package nsysjax takes the reports of Nsight Systems out of the archives that nsys-jax and nsys-jax-combine write
+// (NVIDIA's JAX-Toolbox), and out of any other .zip of reports, such as an artifact of a CI job.
+//
+// nsys-jax puts NAME.nsys-rep into NAME.zip, beside tables (.parquet) that were made from it, dumps of XLA and sources.
+// nsys-jax-combine puts several such archives into one, where a table that differs becomes a directory: rank1 of
+// thread-metadata.parquet is thread-metadata.parquet/rank1. How the program ended is in none of them.
+package nsysjax
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Sniff reports whether a file of that name that begins with head is for [Reports]: it begins as every .zip does, or it is
+// an empty file named .zip, which nsys-jax leaves where it failed.
+func Sniff(name string, head []byte) bool {
+	if len(head) == 0 {
+		return strings.EqualFold(filepath.Ext(name), ".zip")
+	}
+	for _, start := range []string{"PK\x03\x04", "PK\x05\x06", "PK\x07\x08"} { // a file, no file, one of several disks
+		if bytes.HasPrefix(head, []byte(start)) {
+			return true
+		}
+	}
+	return false
+}
+
+// limits bounds what an archive can make of memory and disk.
+type limits struct {
+	directory int64  // bytes of the list of files
+	reports   int    // number of reports
+	size      uint64 // bytes of all reports, unpacked
+}
+
+var usual = limits{directory: 32 << 20, reports: 1024, size: 16 << 30}
+
+// Reports unpacks the reports (.nsys-rep, .qdrep) of an archive into dir and returns their paths, sorted by their names
+// in the archive. A report beside which its export lies (.sqlite) is left out for it. Nothing else is unpacked, and what
+// is in an archive within the archive is not looked for. A report holds environment variables of the workload, so dir
+// must be private to the user; the files in it are (0600), under names of our own.
+//
+// An archive that is damaged, holds no report, not all the reports of what it combines, or one twice, gives a
+// *measure.Refusal; an archive that cannot be opened, or a dir that cannot be written, an ordinary error, as does the
+// end of ctx. In each case no file is left.
+func Reports(ctx context.Context, archive, dir string) ([]string, error) {
+	return unpack(ctx, archive, dir, usual)
+}
+
+func unpack(ctx context.Context, archive, dir string, most limits) (files []string, err error) {
+	a := source{name: show(filepath.Base(archive)), most: most}
+	info, err := os.Stat(archive)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, measure.Refuse(a.name+" is no file", "give an archive that nsys-jax wrote")
+	}
+	f, err := os.Open(archive)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	members, err := a.list(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	reports, err := a.choose(members)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			for _, file := range files {
+				os.Remove(file)
+			}
+			files = nil
+		}
+	}()
+	for i, r := range reports {
+		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, plain(r.stem), r.ext))
+		to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return files, err
+		}
+		files = append(files, file)
+		err = a.copy(ctx, to, r)
+		if closed := to.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return files, err
+		}
+	}
+	return files, nil
+}
+
+// source is an archive, as messages call it.
+type source struct {
+	name string
+	most limits
+}
+
+const copyAgain = "copy the archive again, or record the workload again"
+
+// list reads the list of files at the end of the archive.
+func (a source) list(f *os.File, size int64) ([]*zip.File, error) {
+	if size == 0 {
+		return nil, measure.Refuse(a.name+" is an empty file, as nsys-jax leaves it where the program failed or its condition did not hold",
+			"see what nsys-jax said, and record the workload again")
+	}
+	part := &gauge{from: f, left: a.most.directory}
+	r, err := zip.NewReader(part, size)
+	switch {
+	case err == nil, errors.Is(err, zip.ErrInsecurePath): // no path of the archive is ever used
+		part.left = unlimited
+		return r.File, nil
+	case errors.Is(err, errLong):
+		return nil, measure.Refuse(fmt.Sprintf("the list of files in %s is longer than %d MB", a.name, a.most.directory>>20),
+			"unpack it and give the reports (.nsys-rep)")
+	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return nil, measure.Refuse(a.name+" is no whole archive: the list of files at its end is missing or damaged",
+			"let nsys-jax finish, "+copyAgain)
+	}
+	return nil, err
+}
+
+var errLong = errors.New("longer than allowed")
+
+// gauge limits how much is read: package zip keeps the whole list of files in memory.
+type gauge struct {
+	from io.ReaderAt
+	left int64 // bytes, or unlimited
+}
+
+const unlimited = -1
+
+func (g *gauge) ReadAt(p []byte, off int64) (int, error) {
+	if g.left != unlimited {
+		if int64(len(p)) > g.left {
+			return 0, errLong
+		}
+		g.left -= int64(len(p))
+	}
+	return g.from.ReadAt(p, off)
+}
+
+// copy unpacks a report.
+func (a source) copy(ctx context.Context, to io.Writer, r member) error {
+	damaged := func(what string) error {
+		return measure.Refuse(fmt.Sprintf("%s in %s is damaged: %s", r.show(), a.name, what), copyAgain)
+	}
+	from, err := r.Open()
+	if errors.Is(err, zip.ErrAlgorithm) {
+		return measure.Refuse(fmt.Sprintf("%s in %s is compressed by method %d, which is not known", r.show(), a.name, r.Method),
+			"unpack it and give the reports (.nsys-rep)")
+	} else if err != nil {
+		return damaged("it is not where the list of files says")
+	}
+	defer from.Close()
+	// A reader that checks sizes and checksum: what it says at the end decides.
+	reader := &interruptible{ctx: ctx, from: from}
+	n, err := io.Copy(to, reader)
+	var path *os.PathError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: unpacking was interrupted: %w", a.name, ctx.Err())
+	case errors.Is(err, zip.ErrChecksum):
+		return damaged("its checksum is another")
+	case errors.As(err, &path):
+		return err // the disk's error, not the archive's
+	case err != nil:
+		return damaged("it ends early or does not unpack")
+	case uint64(n) != r.UncompressedSize64:
+		return damaged("it is not as long as the list of files says")
+	}
+	return nil
+}
+
+// interruptible reads until ctx ends.
+type interruptible struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.from.Read(p)
+}
