@@ -1,43 +1,146 @@
 package measure
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Parts of names that differ from build to build although the kernel is the same.
-var unstable = []struct {
+// A part of a name is taken out where it changes although the source of the kernel does not: from build to build, from
+// checkout to checkout, with the release of the toolkit, or with the order in which a program makes its kernels. What
+// tells two kernels of one program apart stays, even a number that a later build may give to another kernel, because
+// two kernels under one name are worse than one kernel under two: [StemName] brings the latter together.
+
+// rule takes one such part out.
+type rule struct {
+	has     string // what a name must contain for the pattern to be tried
 	pattern *regexp.Regexp
 	to      string
-}{
-	// nvcc's names for anonymous namespaces: _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d (and _INTERNAL_…).
-	{regexp.MustCompile(`_(GLOBAL__N_|INTERNAL)_+[0-9a-f]{8,}_[0-9]+_\w+`), "(anonymous namespace)"},
-	{regexp.MustCompile(`_GLOBAL__N_[A-Za-z0-9_]*`), "(anonymous namespace)"},
-	{regexp.MustCompile(`<unnamed>|\{anonymous\}`), "(anonymous namespace)"},
-	// numba's ABI tags: f[abi:v1,cw51cXTLSUwv1sCUt9Uw…].
-	{regexp.MustCompile(`\[abi:[^\]]*\]`), ""},
-	{regexp.MustCompile(`\s+`), " "},
 }
 
-// NormalizeName turns a profiler's kernel name into the form that compares equal across builds and tools: demangled,
-// white space collapsed, per-build hashes replaced, control characters and invalid UTF-8 replaced by U+FFFD.
+// suffixes stand behind a name, and keep it from being demangled. PTX knows no "." and writes "__" or "_$_" for it.
+var suffixes = []rule{
+	// LLVM: hashes over a module and over its path.
+	{"llvm", regexp.MustCompile(`(?:\.|_\$_)llvm(?:\.|_\$_)[0-9]+`), ""},
+	{"__uniq", regexp.MustCompile(`(?:\.|_\$_)__uniq(?:\.|_\$_)[0-9]+`), ""},
+	// clang: a hash over the path and the options of a file, behind what is static in it.
+	{"intern", regexp.MustCompile(`(?:\.|__)intern(?:\.|__)[0-9a-f]{8,}$`), ""},
+	{"static", regexp.MustCompile(`(?:\.|__)static(?:\.|__)[0-9a-f]{8,}$`), ""},
+	// Taichi: a module in its cache.
+	{"_kernel_", regexp.MustCompile(`(_c[0-9]+_[0-9]+_kernel_[0-9]+_\w*)T[0-9a-f]{64}_[0-9]+$`), "$1"},
+}
+
+const anonymous = "(anonymous namespace)"
+
+var unstable = []rule{
+	// nvcc's anonymous namespaces hold a hash, and some the compiler's process id: _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d_4711
+	// and _GLOBAL__N__58_tmpxft_00003916_00000000_9_file_cpp1_ii_71482d89. In what is still mangled a digit stands in front.
+	{"_GLOBAL__N_", regexp.MustCompile(`\b_GLOBAL__N_\w*`), anonymous},
+	// The namespace that nvcc puts around what is local to a file: _INTERNAL_e301b184_12_file_cu_1e3911aa. No source has it.
+	{"_INTERNAL_", regexp.MustCompile(`\b_INTERNAL_(?:[0-9a-f]{8}_)?[0-9]+_\w+::`), ""},
+	{"<unnamed>", regexp.MustCompile(`<unnamed>`), anonymous},
+	{"{anonymous}", regexp.MustCompile(`\{anonymous\}`), anonymous},
+	{"_NV_ANON_NAMESPACE", regexp.MustCompile(`\b_NV_ANON_NAMESPACE\b`), anonymous},
+	{"`anonymous", regexp.MustCompile("`anonymous[ -]namespace'"), anonymous},
+	// The release and the architectures of CUB and Thrust: cub::CUB_200802_SM_900::, thrust::THRUST_200700_900_NS::.
+	{"CUB_", regexp.MustCompile(`\bCUB_[0-9]{6}(?:_\w*)?::`), ""},
+	{"THRUST_", regexp.MustCompile(`\bTHRUST_[0-9]{6}(?:_\w*)?::`), ""},
+	// The version of the ABI of libcu++ and libc++: cuda::std::__4::plus.
+	{"::__", regexp.MustCompile(`\b((?:cuda|std)::(?:[a-z]\w*::)*)__[0-9]+::`), "$1"},
+	// Numba tags a kernel with the number of functions made before it, and with its flags: f[abi:v1,cw51cXTLSUwv1sCUt9Uw…].
+	{"[abi:", regexp.MustCompile(`\[abi:[^\]]*\]`), ""},
+	// Before it had tags, the number came after the code of "$": f$241 is the first function.
+	{"$24", regexp.MustCompile(`^(cudapy::[^(]*)\$24[0-9]+(\(|$)`), "$1$2"},
+	// Julia numbers what it compiles, from some hundreds on: julia_kernel_1234. (Others draw Julia sets, and count from 1.)
+	{"julia_", regexp.MustCompile(`^(julia_[^(]*_)[0-9]{3,}(\(|$)`), "$1#$2"},
+	// The device and inode of the source file: __omp_offloading_10303_4e2ec6_main_l21.
+	{"__omp_offloading_", regexp.MustCompile(`^__omp_offloading_[0-9a-f]+_[0-9a-f]+_`), "__omp_offloading_#_#_"},
+	// A hash over a crate with its dependencies.
+	{"::h", regexp.MustCompile(`::h[0-9a-f]{16}$`), ""},
+	{" [clone .", regexp.MustCompile(` \[clone \.(?:llvm|__uniq)\.[0-9]+\]`), ""},
+	// The address of a Python object, out of its repr.
+	{"0x", regexp.MustCompile(`(_at_|\bat )0x[0-9a-fA-F]{6,16}`), "$1#"},
+}
+
+const (
+	// longestMangled is the length to which names are demangled, in bytes; the time goes with its square.
+	longestMangled = 8 << 10
+	// longestDemangled bounds what a short mangled name can unfold to, as a power of two.
+	longestDemangled = 17
+	// passes is how often the rules are applied: twice to see that nothing is left, and some more for names that hold
+	// another name. None that a compiler writes needs them all.
+	passes = 5
+)
+
+// NormalizeName turns a profiler's kernel name into the form that compares equal across builds: demangled, what changes
+// from build to build taken out, white space collapsed, control characters and invalid UTF-8 replaced by U+FFFD. It
+// changes nothing about a normalised name. The names that several profilers give to one kernel differ even so; their
+// [ShortName] is the same.
 func NormalizeName(raw string) string {
-	name := strings.ToValidUTF8(raw, "\uFFFD")
-	if strings.HasPrefix(name, "_Z") {
-		name = demangle.Filter(name)
-	}
-	for _, u := range unstable {
-		name = u.pattern.ReplaceAllString(name, u.to)
-	}
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '\uFFFD'
+	name := printable(raw)
+	for range passes {
+		next := demangled(apply(suffixes, withoutFile(name)))
+		if next = printable(apply(unstable, next)); next == name || next == "" {
+			return name
 		}
-		return r
-	}, name)
-	return strings.TrimSpace(name)
+		name = next
+	}
+	// Only a name made to do so unfolds for ever.
+	sum := sha256.Sum256([]byte(raw))
+	return "(unreadable name " + hex.EncodeToString(sum[:8]) + ")"
+}
+
+func apply(rules []rule, name string) string {
+	for _, r := range rules {
+		if strings.Contains(name, r.has) {
+			name = r.pattern.ReplaceAllString(name, r.to)
+		}
+	}
+	return name
+}
+
+// printable collapses white space and replaces what no name may carry into a report.
+func printable(s string) string {
+	return NormalizeControl(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "))
+}
+
+// demangled is the name in C++ or Rust notation; a name that is not mangled, or is too long, comes back as it is.
+func demangled(name string) (out string) {
+	if len(name) > longestMangled || !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") {
+		return name
+	}
+	defer func() {
+		if recover() != nil { // the library's fault, and no reason to give no verdict
+			out = name
+		}
+	}()
+	// A name cut off at the limit could be the beginning of several kernels' names.
+	if long := demangle.Filter(name, demangle.MaxLength(longestDemangled)); len(long) < 1<<longestDemangled {
+		return long
+	}
+	return name
+}
+
+// withoutFile cuts the prefix that nvcc gives to what is static in a file that is compiled for linking: of
+// __nv_static_21__9_f_cpp1_ii_7126c51d__Z1gv the name is _Z1gv, and 21 the length of what stands between.
+func withoutFile(name string) string {
+	rest, ok := strings.CutPrefix(name, "__nv_static_")
+	if !ok {
+		return name
+	}
+	digits, rest, _ := strings.Cut(rest, "_")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n <= 0 || n+1 >= len(rest) || rest[n] != '_' {
+		return name
+	}
+	return rest[n+1:]
 }
 
 // NormalizeRange is [NormalizeName] for NVTX text: numbers that count occurrences are taken out, so that
@@ -51,70 +154,131 @@ var numbers = regexp.MustCompile(`#[0-9]+\b`)
 
 var counters = regexp.MustCompile(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
 
-// NormalizeControl replaces control characters and invalid UTF-8, which no name may carry into a report.
+// NormalizeControl replaces control characters, those that turn the direction of writing, and invalid UTF-8, which no
+// name may carry into a report. Tab, line feed and carriage return stay.
 func NormalizeControl(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r':
+			return r
+		case unicode.IsControl(r), r >= '\u202A' && r <= '\u202E', r >= '\u2066' && r <= '\u2069':
 			return '\uFFFD'
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
+// NormalizeCall is the name of a CUDA function without the version of its ABI: cudaLaunchKernel_v7000 and cuMemcpyHtoD_v2
+// are cudaLaunchKernel and cuMemcpyHtoD. The default stream that it works on is another function and stays:
+// cuMemcpyHtoD_v2_ptds is cuMemcpyHtoD_ptds. A kernel's _v2 is its author's: [NormalizeName] leaves it alone.
+func NormalizeCall(raw string) string {
+	return callVersion.ReplaceAllString(printable(raw), "$1$2")
+}
+
+var callVersion = regexp.MustCompile(`^(cu[A-Za-z0-9]+(?:_ptsz|_ptds)?)_v[0-9]+(_ptsz|_ptds)?$`)
+
 // ShortName is the base name of a demangled kernel name: without return type, namespaces, template arguments and
-// parameters. Names that are not C++ (Triton, cuBLAS, JAX) come back as they are.
+// parameters. It is what nsys calls the short name and ncu the function, and the same for both. Names that are not C++
+// (Triton, cuBLAS, JAX) come back as they are.
 func ShortName(name string) string {
-	depth, end := 0, len(name)
-	// The parameters start at the first parenthesis outside template arguments that does not open "(anonymous
-	// namespace)" or belong to "operator()".
-scan:
+	var base []byte // of the component that was reached
+	var open []byte // the "<" and "(" around the place that was reached
 	for i := 0; i < len(name); i++ {
-		switch name[i] {
-		case '<':
-			depth++
-		case '>':
-			if depth > 0 {
-				depth--
+		c, rest, outside := name[i], name[i:], len(open) == 0
+		if symbol := operatorSymbol(rest); symbol != "" && (i == 0 || !isWord(name[i-1])) {
+			if outside {
+				base = append(base, strings.ReplaceAll(symbol, " ", "")...)
 			}
+			i += len(symbol) - 1
+			continue
+		}
+		switch c {
 		case '(':
-			if depth > 0 {
-				continue
-			}
-			const anonymous = "(anonymous namespace)"
-			if strings.HasPrefix(name[i:], anonymous) {
+			if outside && strings.HasPrefix(rest, anonymous) {
+				base = base[:0]
 				i += len(anonymous) - 1
 				continue
 			}
-			if strings.HasSuffix(name[:i], "operator") {
-				i++
-				continue
+			if outside && string(base) != "decltype" && !strings.HasSuffix(name[:i], "decltype ") {
+				return orWhole(base, name) // the parameters
 			}
-			end = i
-			break scan
-		}
-	}
-	head := name[:end]
-	// Cut the template arguments of the last component, then everything before it.
-	depth = 0
-	var base strings.Builder
-	for i := 0; i < len(head); i++ {
-		switch c := head[i]; {
-		case c == '<':
-			depth++
-		case c == '>' && depth > 0:
-			depth--
-		case depth > 0:
-		case c == ' ' || c == ':' && i+1 < len(head) && head[i+1] == ':':
-			base.Reset()
-			if c == ':' {
-				i++
-			}
+			open = append(open, c)
+		case '<':
+			open = append(open, c)
 		default:
-			base.WriteByte(c)
+			switch {
+			case !outside && c == ')':
+				open = open[:max(0, bytes.LastIndexByte(open, '('))] // and each "<" in it, a comparison
+			case !outside && c == '>' && open[len(open)-1] == '<' && name[i-1] != '-': // in parentheses it is a comparison, too
+				open = open[:len(open)-1]
+			case !outside:
+			case strings.HasPrefix(rest, " [clone "):
+				return orWhole(base, name)
+			case c == ' ' && !strings.HasPrefix(rest, " <"): // operator<< <int>
+				base = base[:0]
+			case strings.HasPrefix(rest, "::<"): // Rust's template arguments
+				i++
+			case strings.HasPrefix(rest, "::"):
+				base = base[:0]
+				i++
+			case c != ' ':
+				base = append(base, c)
+			}
 		}
 	}
-	if base.Len() == 0 {
-		return name
+	return orWhole(base, name)
+}
+
+// orWhole is the base name, or the whole name where there is none.
+func orWhole(base []byte, name string) string {
+	return cmp.Or(string(base), name)
+}
+
+// operatorSymbol is the operator that s begins with, "operator()" or "operator<<", where its name holds a bracket.
+func operatorSymbol(s string) string {
+	symbol, ok := strings.CutPrefix(s, "operator")
+	if !ok {
+		return ""
 	}
-	return base.String()
+	for _, o := range []string{" ()", "()", "[]", "<=>", "<<=", ">>=", "->*", "->", "<<", ">>", "<=", ">=", "<", ">"} {
+		if strings.HasPrefix(symbol, o) {
+			return s[:len("operator")+len(o)]
+		}
+	}
+	return ""
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// StemName is the short name without what a code generator tells its kernels apart by: counters, hashes, source lines,
+// and Triton's specialisations. These move when other code changes, so that a kernel of one build and that of another
+// with the same stem may be the same kernel; within one build the stem is shared by several.
+func StemName(name string) string {
+	short := ShortName(name)
+	stem := apply(generated, short)
+	if strings.Trim(stem, "_") == "" {
+		return short
+	}
+	return stem
+}
+
+var generated = []rule{
+	// Triton before 3.0 ends a name with the arguments that it specialised for: add_kernel_0d1d2d3de.
+	{"_0", regexp.MustCompile(`_0(?:[0-9]*[cde]+)+[0-9]*$`), ""},
+	// Inductor can be told to end names with a hash: triton_poi_fused_add_1_cemi5yor….
+	{"_c", regexp.MustCompile(`_c[a-z2-7]{51}$`), ""},
+	// Warp puts a hash of the source into them: integrate_1b6d14b0_cuda_kernel_forward.
+	{"_cuda_kernel_", regexp.MustCompile(`_[0-9a-f]{8}(_cuda_kernel_(?:forward|backward))$`), "$1"},
+	// Taichi a counter: update_c78_0_kernel_0_range_for.
+	{"_kernel_", regexp.MustCompile(`_c[0-9]+_[0-9]+(_kernel_[0-9]+_[a-z_]+)$`), "$1"},
+	// The lines of OpenMP and OpenACC regions: nvkernel_main_F1L88_2, main_12_gpu, __omp_offloading_#_#_main_l21.
+	{"nvkernel_", regexp.MustCompile(`^(nvkernel_.*)_F[0-9]+L[0-9]+(?:_[0-9]+)?$`), "$1"},
+	{"_gpu", regexp.MustCompile(`_[0-9]+(_gpu(?:__red)?)$`), "$1"},
+	{"__omp_offloading_", regexp.MustCompile(`_l[0-9]+(?:_[0-9]+)?$`), ""},
+	// nvFuser: nvfuser_pointwise_f0_c1_r0_g0.
+	{"nvfuser_", regexp.MustCompile(`(?:_[fcrg][0-9]+)+$`), ""},
+	// Inductor, XLA, TorchScript and others count: triton_poi_fused_add_0, loop_add_fusion.3, fused_mul_12152488584593855096.
+	{"", regexp.MustCompile(`(?:[._][0-9]+)+$`), ""},
 }
