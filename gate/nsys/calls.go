@@ -2,10 +2,11 @@ package nsys
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -22,10 +23,13 @@ const never = math.MaxInt64
 
 // calls are the CUDA calls of one process that put work on a GPU, and those that switch profiling.
 type calls struct {
-	ids   []int64 // correlation ids, sorted, each once
-	made  []call  // the call of each id
-	marks []mark
-	at    int // where the last search ended: rows come nearly in the order of their ids
+	ids    []int64 // correlation ids, sorted, each once
+	made   []call  // the call of each id
+	marks  []mark  // calls of cudaProfilerStart and cudaProfilerStop
+	graphs []mark  // calls that begin and end the capture of a stream as a graph
+	lost   []int64 // starts of the calls that launched a kernel of which the recording knows nothing
+	seen   bool    // any call of the process was recorded
+	at     int     // where the last search ended: rows come nearly in the order of their ids
 }
 
 // newCalls makes room for the calls of some ids.
@@ -65,6 +69,9 @@ func (c *calls) merge(o *calls) {
 		}
 	}
 	c.marks = append(c.marks, o.marks...)
+	c.graphs = append(c.graphs, o.graphs...)
+	c.lost = append(c.lost, o.lost...)
+	c.seen = c.seen || o.seen
 }
 
 // of gives the call of an id.
@@ -76,16 +83,70 @@ func (c *calls) of(id int64) (call, bool) {
 	return c.made[i], true
 }
 
-// mark is a call of cudaProfilerStart or cudaProfilerStop.
+// mark is a call that begins or ends something.
 type mark struct {
 	time  int64
 	start bool
 }
 
-var profilerCall = regexp.MustCompile(`^cu(?:da)?Profiler(Start|Stop)(?:_v\d+)?$`)
+// role is what a call of some name means here.
+type role uint8
 
-// readCalls finds the CUDA call of each launch and copy with its range, and the calls that switch profiling. The
-// table of calls is read only where there is something to find in it.
+const (
+	launchCall role = 1 + iota
+	profilerStart
+	profilerStop
+	graphBegin
+	graphEnd
+)
+
+// The calls that have a role, without the version that ends the names of the runtime's functions.
+var roles = []struct {
+	pattern *regexp.Regexp
+	role
+}{
+	{regexp.MustCompile(`^cu(?:da)?Launch(?:Cooperative)?Kernel|^cuLaunchGrid|^cudaLaunch(?:_|$)`), launchCall},
+	{regexp.MustCompile(`^cu(?:da)?ProfilerStart(?:_v\d+)?$`), profilerStart},
+	{regexp.MustCompile(`^cu(?:da)?ProfilerStop(?:_v\d+)?$`), profilerStop},
+	{regexp.MustCompile(`^cu(?:da)?StreamBeginCapture`), graphBegin},
+	{regexp.MustCompile(`^cu(?:da)?StreamEndCapture`), graphEnd},
+}
+
+// names are the calls that have a role, by their StringIds.
+type names struct {
+	ids   []int64 // sorted
+	roles []role
+	count map[role]int
+}
+
+func (n *names) role(id int64) role {
+	if i, ok := slices.BinarySearch(n.ids, id); ok {
+		return n.roles[i]
+	}
+	return 0
+}
+
+// readNames finds the names of the calls that have a role.
+func (r *reader) readNames() (*names, error) {
+	found := make(map[int64]role)
+	err := r.db.scan("StringIds", "value GLOB 'cu*'", []string{"id", "value"}, func(row *row) {
+		name := row.text(1)
+		for _, x := range roles {
+			if x.pattern.MatchString(name) {
+				found[row.int(0)] = x.role
+			}
+		}
+	})
+	n := &names{ids: slices.Sorted(maps.Keys(found)), count: make(map[role]int)}
+	for _, id := range n.ids {
+		n.roles = append(n.roles, found[id])
+		n.count[found[id]]++
+	}
+	return n, err
+}
+
+// readCalls finds the CUDA call of each launch and copy with its range, the calls that switch profiling, and those
+// whose kernel is missing. The table of calls is read only where there is something to find in it.
 func (r *reader) readCalls() error {
 	if r.db.columns[runtimeTable] == nil {
 		for _, p := range r.processes {
@@ -95,21 +156,14 @@ func (r *reader) readCalls() error {
 		}
 		return nil
 	}
-	profiler := make(map[int64]bool) // name → is a start
-	err := r.db.query("SELECT id, value FROM StringIds WHERE value GLOB 'cu*ProfilerSt*'", func(s *sqlite.Stmt) {
-		if m := profilerCall.FindStringSubmatch(text(s, 1)); m != nil {
-			profiler[s.ColumnInt64(0)] = m[1] == "Start"
-		}
-	})
+	names, err := r.readNames()
 	if err != nil {
 		return err
 	}
-	ranges := false
-	for _, p := range r.processes {
-		ranges = ranges || len(p.ranges) > 0
-	}
-	if !ranges && len(profiler) == 0 {
-		return nil
+	if names.count[profilerStart]+names.count[profilerStop] == 0 && !r.ranges() {
+		if more, err := r.moreCalls(names); !more || err != nil {
+			return err
+		}
 	}
 	if err := r.db.require(runtimeTable, "start", "globalTid", "correlationId", "nameId"); err != nil {
 		return err
@@ -126,79 +180,164 @@ func (r *reader) readCalls() error {
 			p.calls = append(p.calls, newCalls(ids))
 		}
 	}
+	silent := make([]map[int64]int, len(parts))
 	err = r.db.parallel(parts, func(db *database, part int) error {
-		return r.readCallsOf(db, part, parts[part], profiler)
+		silent[part] = make(map[int64]int)
+		return r.readCallsOf(db, part, parts[part], names, silent[part])
 	})
 	if err != nil {
 		return err
 	}
-	for _, p := range r.processes {
-		for _, c := range p.calls[1:] {
-			p.calls[0].merge(c)
+	r.silent = silent[0]
+	for _, more := range silent[1:] {
+		for pid, n := range more {
+			r.silent[pid] += n
 		}
-		p.attach(p.calls[0])
-		p.calls = nil
 	}
-	return nil
+	lost := len(r.silent)
+	for _, p := range r.processes {
+		p.found = *p.calls[0]
+		for _, c := range p.calls[1:] {
+			p.found.merge(c)
+		}
+		p.attach()
+		p.calls, p.found.ids, p.found.made = nil, nil, nil
+		lost += len(p.found.lost)
+	}
+	if lost == 0 {
+		return nil
+	}
+	return r.dropFailed(names)
 }
 
-// readCallsOf reads one part of the table of calls.
-func (r *reader) readCallsOf(db *database, part int, where string, profiler map[int64]bool) error {
+// ranges reports whether any process has ranges.
+func (r *reader) ranges() bool {
+	for _, p := range r.processes {
+		if len(p.ranges) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// moreCalls reports whether more launches were asked for than there are kernels that a call launched.
+func (r *reader) moreCalls(names *names) (bool, error) {
+	if !r.db.has(runtimeTable, "nameId") {
+		return false, nil
+	}
+	called := int64(0)
+	for _, p := range r.processes {
+		for i := range p.launches {
+			if !p.launches[i].Node {
+				called++
+			}
+		}
+	}
+	var calls int64
+	const sql = "SELECT count(*) FROM " + runtimeTable + " NOT INDEXED WHERE "
+	err := r.db.query(sql+names.launches(), func(s *sqlite.Stmt) { calls = s.ColumnInt64(0) })
+	return calls > called, err
+}
+
+// launches is the SQL condition for a call that launches a kernel.
+func (n *names) launches() string {
+	var ids []string
+	for i, id := range n.ids {
+		if n.roles[i] == launchCall {
+			ids = append(ids, strconv.FormatInt(id, 10))
+		}
+	}
+	return "nameId IN (" + strings.Join(ids, ", ") + ")"
+}
+
+// dropFailed takes the launches that failed from those whose kernel is missing.
+func (r *reader) dropFailed(names *names) error {
+	if !r.db.has(runtimeTable, "returnValue") {
+		return nil
+	}
+	failed := make(map[*process]map[int64]bool)
+	err := r.db.scan(runtimeTable, "returnValue <> 0 AND "+names.launches(), []string{"globalTid", "start"}, func(row *row) {
+		tid := row.intOr(0, 0)
+		switch p := r.of(tid); {
+		case p == nil:
+			if r.silent[pid(tid)]--; r.silent[pid(tid)] <= 0 {
+				delete(r.silent, pid(tid))
+			}
+		case failed[p] == nil:
+			failed[p] = make(map[int64]bool)
+			fallthrough
+		default:
+			failed[p][row.int(1)] = true
+		}
+	})
+	for p, starts := range failed {
+		p.found.lost = slices.DeleteFunc(p.found.lost, func(start int64) bool { return starts[start] })
+	}
+	return err
+}
+
+// readCallsOf reads one part of the table of calls. It counts the launches of processes without kernels in silent.
+func (r *reader) readCallsOf(db *database, part int, where string, names *names, silent map[int64]int) error {
 	var at thread
 	var found *calls
 	var line cursor
 	lines := make(map[thread]cursor)
 	columns := []string{"globalTid", "correlationId", "start", "nameId"}
-	if len(profiler) == 0 {
-		columns = columns[:3]
-	}
 	return db.scan(runtimeTable, where, columns, func(row *row) {
 		tid := row.intOr(0, 0)
 		if at.process == nil || at.tid != tid {
 			lines[at] = line
 			at = thread{r.of(tid), tid}
 			if at.process == nil {
+				if names.role(row.intOr(3, 0)) == launchCall {
+					silent[pid(tid)]++
+				}
 				return
 			}
 			found = at.process.calls[part]
+			found.seen = true
 			var seen bool
 			if line, seen = lines[at]; !seen {
 				line = cursor{timeline: r.threads[at]}
-			}
-		}
-		if len(profiler) > 0 {
-			if start, ok := profiler[row.intOr(3, 0)]; ok {
-				found.marks = append(found.marks, mark{row.int(2), start})
 			}
 		}
 		if i := found.find(row.intOr(1, 0)); i >= 0 {
 			if start := row.int(2); start < found.made[i].start {
 				found.made[i] = call{start, line.at(start)}
 			}
+			return
+		}
+		switch role := names.role(row.intOr(3, 0)); role {
+		case launchCall:
+			found.lost = append(found.lost, row.int(2))
+		case profilerStart, profilerStop:
+			found.marks = append(found.marks, mark{row.int(2), role == profilerStart})
+		case graphBegin, graphEnd:
+			found.graphs = append(found.graphs, mark{row.int(2), role == graphBegin})
 		}
 	})
 }
 
 // attach gives each launch and copy the time and range of its call.
-func (p *process) attach(c *calls) {
-	missing := 0
+func (p *process) attach() {
+	// CUPTI converts the GPU's times to the CPU's clock, to within some µs. In sound recordings no launch begins
+	// sooner than 4 µs after its call.
+	const slack = 10_000
 	for i, id := range p.ids {
-		x, ok := c.of(id)
+		x, ok := p.found.of(id)
 		if !ok {
-			missing++
+			p.unknown++
 			continue
+		}
+		if p.launches[i].Start < x.start-slack {
+			p.early++
 		}
 		p.launches[i].API, p.launches[i].Range = x.start, x.rng
 	}
 	for i, id := range p.copyIDs {
-		if x, ok := c.of(id); ok {
+		if x, ok := p.found.of(id); ok {
 			p.copies[i].API, p.copies[i].Range = x.start, x.rng
 		}
-	}
-	p.marks = c.marks
-	if missing > 0 && len(p.ranges) > 0 {
-		p.warnings = append(p.warnings, fmt.Sprintf(
-			"%d of %d launches have no CUDA call in the recording: they belong to no NVTX range", missing, len(p.ids)))
 	}
 }
 
@@ -242,10 +381,11 @@ func (r *reader) readStrings() error {
 		}
 	}
 	delete(r.strings, noName)
-	return r.db.query("SELECT id, value FROM StringIds", func(s *sqlite.Stmt) {
-		id := s.ColumnInt64(0)
-		if _, needed := r.strings[id]; needed {
-			r.strings[id] = strings.TrimSpace(text(s, 1))
+	return r.db.scan("StringIds", "", []string{"id", "value"}, func(row *row) {
+		if id := row.int(0); id != noName {
+			if _, needed := r.strings[id]; needed {
+				r.strings[id] = strings.TrimSpace(row.text(1))
+			}
 		}
 	})
 }

@@ -1,153 +1,148 @@
 package nsys
 
-import (
-	"fmt"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/nsgate/nsgate/gate/measure"
-	"zombiezen.com/go/sqlite"
-)
-
-// nsys exits with success even where its importer dropped events. What it says of that stands in DIAGNOSTIC_EVENT
-// (2024.2 and later). This file holds the rules by which a recording is refused before anything in it is judged.
+import "github.com/nsgate/nsgate/gate/measure"
 
 const (
-	diagnosticTable = "DIAGNOSTIC_EVENT"
-	recordAgain     = "record the workload again"
-	updateNsys      = "update nsys to a release at least as new as the CUDA driver and record again"
+	exportAgain = "export the report again with `nsys export --type sqlite`"
+	recordAgain = "record the workload again"
+	updateNsys  = "update nsys to a release at least as new as the CUDA driver and record again"
+	traceCUDA   = "record with `nsys profile --trace=cuda,nvtx` and see that the workload uses the GPU"
 )
 
-// lost are the messages of an importer that lost events, the most telling first.
-var lost = []struct{ text, reason, next string }{
-	{
-		"Cannot find string for an exterior index",
-		"the importer of nsys failed on an NVTX string and lost events",
-		"record with --nvtx-domain-exclude=TSL (JAX and TensorFlow), or without NVTX (--trace=cuda)",
-	},
-	{"Wrong event order", "the importer of nsys met events in the wrong order and lost some", updateNsys},
-	{"Unknown driver API function index", "nsys is older than the CUDA driver and lost events", updateNsys},
-	{"TargetProfilingFailed", "nsys could not record the workload", recordAgain},
-	{"Import failed", "the importer of nsys failed", updateNsys},
-	{"Error when processing events", "the importer of nsys failed on some events and lost them", updateNsys},
-	{"ProcessEventsError", "the importer of nsys failed on some events and lost them", updateNsys},
-	{"Errors occurred while processing the raw events", "the importer of nsys failed on some events and lost them",
-		updateNsys},
+// Reasons are all causes for which this package refuses. It makes no refusal that is not in this list.
+var Reasons = measure.Reasons{
+	// The file is no export, or only a part of one.
+	{Key: "empty",
+		Sentence: "{file} is empty",
+		Next:     exportAgain},
+	{Key: "truncated",
+		Sentence: "{file} is truncated: {how}",
+		Next:     exportAgain},
+	{Key: "unwritten",
+		Sentence: "{file} begins with zeros only: it was not written to its end",
+		Next:     exportAgain},
+	{Key: "being-written",
+		Sentence: "{file} is being written: {sign}",
+		Next:     "wait until the export has ended, close the program that has the file open, or export the report again"},
+	{Key: "damaged",
+		Sentence: "{file} is damaged ({why})",
+		Next:     exportAgain},
+	{Key: "compressed",
+		Sentence: "{file} is compressed ({format})",
+		Next:     "decompress it first"},
+	{Key: "git-lfs",
+		Sentence: "{file} is a Git LFS pointer, not the file itself",
+		Next:     "fetch it with `git lfs pull`"},
+	{Key: "web-page",
+		Sentence: "{file} is a web page, not the file itself",
+		Next:     "download the file itself: where a site shows it, by its raw or download link"},
+	{Key: "report",
+		Sentence: "{file} is an nsys report, not its SQLite export",
+		Next:     "name it with the suffix .nsys-rep, or export it with `nsys export --type sqlite`"},
+	{Key: "other-format",
+		Sentence: "{file} is {format}, not a SQLite export of nsys",
+		Next:     exportAgain},
+	{Key: "ncu-report",
+		Sentence: "{file} is a report of Nsight Compute (ncu)",
+		Next:     "record the workload with nsys"},
+	{Key: "nvprof",
+		Sentence: "{file} is a database of nvprof, not of nsys",
+		Next:     "record the workload with nsys"},
+	{Key: "not-nsys",
+		Sentence: "{file} is a SQLite database, but no export of nsys: it has no table {table}",
+		Next:     exportAgain},
+	{Key: "foreign-schema",
+		Sentence: "{file}: {what}: nsys did not write it so",
+		Next:     exportAgain},
+	{Key: "new-schema",
+		Sentence: "{file}: {what}: it was written by an nsys that is newer than this nsgate",
+		Next:     "update nsgate, or export the report with nsys of 2026 or older"},
+	{Key: "bad-row",
+		Sentence: "{file}: table {table}, row {row}: {what}",
+		Next:     exportAgain},
+	{Key: "rows-missing",
+		Sentence: "{file} is incomplete: {what}",
+		Next:     exportAgain},
+
+	// nsys or its importer says that it lost something.
+	{Key: "importer-string",
+		Sentence: "{file}: the importer of nsys failed on an NVTX string and lost events",
+		Next:     "record with --nvtx-domain-exclude=TSL (JAX and TensorFlow), or without NVTX (--trace=cuda)"},
+	{Key: "importer-failed",
+		Sentence: "{file}: the importer of nsys failed on some events and lost them",
+		Next:     updateNsys},
+	{Key: "event-order",
+		Sentence: "{file}: the importer of nsys met events in the wrong order and lost some",
+		Next:     updateNsys},
+	{Key: "old-nsys",
+		Sentence: "{file}: nsys is older than the CUDA driver and lost events",
+		Next:     updateNsys},
+	{Key: "profiling-failed",
+		Sentence: "{file}: nsys could not record the workload to its end",
+		Next:     recordAgain},
+	{Key: "buffers-dropped",
+		Sentence: "{file}: nsys says that records of the GPU were dropped",
+		Next:     "record a shorter part, or let the buffers be emptied more often with --cuda-flush-interval=1000"},
+	{Key: "events-lost",
+		Sentence: "{file}: only {kept} of the {made} CUDA events that the workload produced were kept",
+		Next:     recordAgain + ", without NVTX (--trace=cuda) if it happens again"},
+
+	// There is no kernel in the recording.
+	{Key: "kernels-not-traced",
+		Sentence: "{file} holds no kernels: CUDA was not among what was traced",
+		Next:     traceCUDA},
+	{Key: "whole-graphs",
+		Sentence: "{file} holds no kernels: whole CUDA graphs were traced",
+		Next:     "record with --cuda-graph-trace=node"},
+	{Key: "kernels-lost",
+		Sentence: "{file} holds no kernels: the workload launched some, but what the GPU recorded of them was lost",
+		Next: "see that the workload ends by itself instead of being killed and that nsys is no older than the CUDA driver, " +
+			"and record again"},
+	{Key: "nothing-launched",
+		Sentence: "{file} holds no kernels: the workload called CUDA but launched nothing while it was recorded",
+		Next:     "see that it did not fail, and that the capture range covers its kernels"},
+	{Key: "no-cuda",
+		Sentence: "{file} holds no kernels: the workload made no CUDA calls while it was recorded",
+		Next:     "see that it did not fail and that it uses the GPU"},
+	{Key: "no-kernels",
+		Sentence: "{file} holds no kernels: no CUDA activity was recorded",
+		Next:     traceCUDA},
+
+	// What is in the recording contradicts itself.
+	{Key: "launches-lost",
+		Sentence: "{file}: {missing} of {calls} kernel launches of process {pid} left no trace of their kernel",
+		Next: "let the workload synchronise before it ends, record a shorter part, or let the buffers be emptied more often " +
+			"with --cuda-flush-interval=1000"},
+	{Key: "clock-backwards",
+		Sentence: "{file}: the clock goes backwards: {what}",
+		Next:     recordAgain + "; if it happens again, update the driver and nsys"},
+	{Key: "zero-length",
+		Sentence: "{file}: {zero} of {launches} launches took no time: the GPU's timer is too coarse for them or failed",
+		Next:     "give the kernels more work, or record the workload again"},
+	{Key: "correlation-missing",
+		Sentence: "{file}: {missing} of {launches} launches have no CUDA call in the recording: " +
+			"they cannot be assigned to their NVTX ranges",
+		Next: "record with `nsys profile --trace=cuda,nvtx` from the start"},
+
+	// The report cannot be exported.
+	{Key: "no-nsys",
+		Sentence: "{file} cannot be read: nsys was not found",
+		Next:     "install Nsight Systems or pass --nsys PATH, or export it yourself with `nsys export --type sqlite`"},
+	{Key: "report-truncated",
+		Sentence: "nsys could not export {file}: {why}",
+		Next:     "the report is truncated or no report of nsys: record the workload again"},
+	{Key: "nsys-without-tables",
+		Sentence: "nsys could not export {file}: {why}",
+		Next:     "this nsys cannot export single tables: update it to 2024.2 or later"},
+	{Key: "disk-full",
+		Sentence: "nsys could not export {file}: {why}",
+		Next:     "make room on the disk and try again"},
+	{Key: "export-failed",
+		Sentence: "nsys could not export {file}: {why}",
+		Next:     "the report is damaged or was written by a newer nsys: record it again, or pass --nsys PATH of that release"},
 }
 
-// doubtful are messages that go with a usable recording, as warnings.
-var doubtful = []struct{ text, warning string }{
-	{"annotations were discarded", "nsys discarded NVTX annotations with invalid strings: some ranges are missing"},
-}
-
-// Not all events of CUPTI become rows: with healthy recordings nsys keeps 64 % (a program of 227 events) to 99 %. The
-// one known loss kept 2 %.
-const (
-	fewestKept  = 0.5 // of the events produced
-	leastMissed = 200 // so many must be missing as well
-)
-
-var (
-	collectedEvents = regexp.MustCompile(`^Number of CUDA events collected:\s*(\d+)`)
-	producedEvents  = regexp.MustCompile(`^Number of CUPTI events produced:\s*(\d+)`)
-)
-
-// diagnosis is what the diagnostics of a usable recording say.
-type diagnosis struct {
-	noEvents bool // no process made CUDA calls
-	warnings []string
-}
-
-// diagnose refuses a recording that lost events.
-func (db *database) diagnose() (diagnosis, error) {
-	const info, failure = 1, 3
-	var d diagnosis
-	found := len(lost)
-	failures := 0
-	warn := func(text string) {
-		if !slices.Contains(d.warnings, text) {
-			d.warnings = append(d.warnings, text)
-		}
-	}
-	collected, produced := make(map[int64]int), make(map[int64]int)
-	columns := []string{"severity", "text", "globalPid"}
-	err := db.scan(diagnosticTable, "", columns, func(row *row) {
-		severity, text, process := row.intOr(0, 0), row.text(1), row.intOr(2, 0)
-		if severity != info {
-			for i, x := range lost[:found] {
-				if strings.Contains(text, x.text) {
-					found = i
-					break
-				}
-			}
-			for _, x := range doubtful {
-				if strings.Contains(text, x.text) {
-					warn(x.warning)
-				}
-			}
-		}
-		if severity == failure {
-			failures++
-		}
-		if strings.HasPrefix(text, "No CUDA events collected") {
-			d.noEvents = true
-		}
-		// A process that is profiled several times reports the events collected each time and those produced so far.
-		if m := collectedEvents.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			collected[process] += n
-		}
-		if m := producedEvents.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			produced[process] = max(produced[process], n)
-		}
-	})
-	if err != nil {
-		return d, err
-	}
-	if found < len(lost) {
-		return d, measure.Refuse(db.name+": "+lost[found].reason, lost[found].next)
-	}
-	for process, n := range produced {
-		kept, ok := collected[process]
-		if ok && float64(kept) < fewestKept*float64(n) && n-kept > leastMissed {
-			return d, measure.Refuse(fmt.Sprintf("%s: only %d of the %d CUDA events that the workload produced were kept",
-				db.name, kept, n), recordAgain+", without NVTX (--trace=cuda) if it happens again")
-		}
-	}
-	if failures > 0 {
-		warn(fmt.Sprintf("nsys reported %d errors while recording; `nsys export --type text` shows them", failures))
-	}
-	return d, nil
-}
-
-// refuseNoKernels says as well as the export allows why it holds no kernel.
-func (db *database) refuseNoKernels(d diagnosis) error {
-	some := func(table, where string) bool {
-		yes := false
-		if db.columns[table] != nil {
-			err := db.query("SELECT 1 FROM "+table+" "+where+" LIMIT 1", func(*sqlite.Stmt) { yes = true })
-			yes = yes && err == nil
-		}
-		return yes
-	}
-	const launch = "JOIN StringIds ON nameId = id WHERE value GLOB 'cu*Launch*'"
-	none := db.name + " holds no kernels: "
-	switch {
-	case some(graphTable, ""):
-		return measure.Refuse(none+"whole CUDA graphs were traced", "record with --cuda-graph-trace=node")
-	case db.has(runtimeTable, "nameId") && db.has("StringIds", "value") && some(runtimeTable, launch):
-		return measure.Refuse(none+"the workload launched some, but what the GPU recorded of them was lost",
-			"see that the workload ends by itself instead of being killed, and record again")
-	case some(runtimeTable, ""):
-		return measure.Refuse(none+"the workload called CUDA but launched nothing while it was recorded",
-			"see that it did not fail, and that the capture range covers its kernels")
-	case d.noEvents:
-		return measure.Refuse(none+"the workload made no CUDA calls while it was recorded",
-			"see that it did not fail and that it uses the GPU")
-	}
-	return measure.Refuse(none+"no CUDA activity was recorded",
-		"record with `nsys profile --trace=cuda,nvtx` and see that the workload uses the GPU")
+// refuse makes the refusal of a key of [Reasons] with the details in the order of the sentence, the file's name first.
+func refuse(key, file string, details ...any) error {
+	return Reasons.Refuse(key, append([]any{file}, details...)...)
 }

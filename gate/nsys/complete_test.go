@@ -2,7 +2,13 @@ package nsys
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,8 +24,8 @@ func TestComplete(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rows    []string
-		refused string // part of the message, "" for a usable recording
-		warning string // part of the only warning
+		refused string // the key, "" for a usable recording
+		warning string // part of the only warning; of the refusal
 	}{
 		{"healthy", []string{collected(1225, pidA), produced(1255, pidA), collected(11538, pidB), produced(13219, pidB)},
 			"", ""},
@@ -31,15 +37,21 @@ func TestComplete(t *testing.T) {
 		{"a shell among the processes", []string{
 			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", 5<<24),
 			diagnosticRow(2, "CUDA profiling might have not been started correctly.", 5<<24)}, "", ""},
-		{"lossy", []string{collected(457, pidA), produced(22505, pidA)}, "only 457 of the 22505 CUDA events", ""},
+		{"lossy", []string{collected(457, pidA), produced(22505, pidA)}, "events-lost", "only 457 of the 22505 CUDA events"},
 		{"lossy among others", []string{collected(22000, pidB), produced(22505, pidB), collected(0, pidA), produced(300, pidA)},
-			"only 0 of the 300", ""},
-		{"importer", []string{diagnosticRow(2, failure, pidA)}, "the importer of nsys failed on some events", ""},
+			"events-lost", "only 0 of the 300"},
+		{"importer", []string{diagnosticRow(2, failure, pidA)}, "importer-failed", ""},
 		{"importer, JAX", []string{diagnosticRow(2, failure, pidA),
 			diagnosticRow(2, failure+"ErrorText=Cannot find string for an exterior index", pidA)},
-			"--nvtx-domain-exclude=TSL", ""},
-		{"driver", []string{diagnosticRow(3, failure+"Unknown driver API function index: 700", pidA)}, "update nsys", ""},
-		{"order", []string{diagnosticRow(2, "Wrong event order has been detected when adding events", pidA)}, "wrong order", ""},
+			"importer-string", "--nvtx-domain-exclude=TSL"},
+		{"driver", []string{diagnosticRow(3, failure+"Unknown driver API function index: 700", pidA)}, "old-nsys", "update nsys"},
+		{"order", []string{diagnosticRow(2, "Wrong event order has been detected when adding events", pidA)}, "event-order", "wrong order"},
+		{"stopped", []string{diagnosticRow(2, "Status: TargetProfilingFailed", pidA)}, "profiling-failed", ""},
+		{"full buffers", []string{diagnosticRow(2, "312 CUPTI activity records were dropped.", pidA)}, "buffers-dropped",
+			"--cuda-flush-interval"},
+		{"full buffers of something else", []string{diagnosticRow(2, "312 CPU samples were lost.", pidA)}, "", ""},
+		{"an older driver", []string{diagnosticRow(2, "Installed CUDA driver version (13.2) is not supported by this build of "+
+			"Nsight Systems. CUDA trace will be collected using libraries for driver version 12.8", pidA)}, "", "update nsys"},
 		{"the same words as information", []string{diagnosticRow(1, "Import failed is what this is not", pidA)}, "", ""},
 		{"annotations", []string{
 			diagnosticRow(2, "28 NVTX annotations were discarded because they contained an invalid string handle.", pidA),
@@ -52,7 +64,7 @@ func TestComplete(t *testing.T) {
 			for _, rows := range [][]string{c.rows, reversed(c.rows)} {
 				file := build(t, with(rows...)...)
 				if c.refused != "" {
-					refused(t, file, c.refused)
+					refused(t, file, c.refused, c.warning)
 					continue
 				}
 				traces, err := Read(t.Context(), file)
@@ -67,6 +79,102 @@ func TestComplete(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Every refusal that the package makes is in the list, with as many details as its sentence has, and none is there for
+// nothing.
+func TestReasons(t *testing.T) {
+	details := make(map[string]int)
+	for _, r := range Reasons {
+		if _, twice := details[r.Key]; twice || !regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(r.Key) {
+			t.Errorf("key %q", r.Key)
+		}
+		details[r.Key] = len(regexp.MustCompile(`\{\w+\}`).FindAllString(r.Sentence, -1))
+		if !strings.Contains(r.Sentence, "{file}") || strings.HasSuffix(r.Sentence, ".") {
+			t.Errorf("%s: %q is no sentence about a file without a final full stop", r.Key, r.Sentence)
+		}
+		if r.Next == "" || strings.HasSuffix(r.Next, ".") {
+			t.Errorf("%s: way out %q", r.Key, r.Next)
+		}
+	}
+	used := make(map[string]bool)
+	for _, x := range lost {
+		used[x.key] = true
+		if details[x.key] != 1 {
+			t.Errorf("%s: %d details, want the file alone", x.key, details[x.key])
+		}
+	}
+	for _, x := range exportFailures {
+		used[x.key] = true
+		if details[x.key] != details["export-failed"] {
+			t.Errorf("%s: %d details", x.key, details[x.key])
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			// Keys that are put into a variable first.
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING && name != "complete.go" {
+				if s, err := strconv.Unquote(l.Value); err == nil && strings.Contains(s, "-") && details[s] > 0 {
+					used[s] = true
+				}
+			}
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			text := func(e ast.Expr) string {
+				l, ok := e.(*ast.BasicLit)
+				if !ok {
+					return ""
+				}
+				s, _ := strconv.Unquote(l.Value)
+				return s
+			}
+			key, given := "", 0
+			switch f := call.Fun.(type) {
+			case *ast.Ident:
+				if f.Name != "refuse" {
+					return true
+				}
+				key, given = text(call.Args[0]), len(call.Args)-1
+			case *ast.SelectorExpr:
+				if f.Sel.Name == "Refuse" && name != "complete.go" {
+					t.Errorf("%s makes a refusal past the list", set.Position(call.Pos()))
+				}
+				if f.Sel.Name != "refuse" {
+					return true
+				}
+				key, given = text(call.Args[0]), len(call.Args)
+			default:
+				return true
+			}
+			if key == "" || call.Ellipsis.IsValid() {
+				return true
+			}
+			used[key] = true
+			if want, known := details[key]; !known || want != given {
+				t.Errorf("%s: %q with %d details, want %d", set.Position(call.Pos()), key, given, want)
+			}
+			return true
+		})
+	}
+	for key := range details {
+		if !used[key] {
+			t.Errorf("nothing refuses with %q", key)
+		}
 	}
 }
 

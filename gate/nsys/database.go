@@ -1,14 +1,11 @@
 package nsys
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,16 +21,16 @@ type database struct {
 	uri     string
 	conn    *sqlite.Conn
 	name    string              // of the file, without its directory: for messages
+	state   state               // of the file when it was opened
 	rows    int64               // more rows than this cannot be in a file of this size
 	columns map[string][]string // of every table
+	origin  origin
 }
-
-const magic = "SQLite format 3\x00"
 
 // open checks that the file can be an nsys export before SQLite sees it, then opens it.
 func open(ctx context.Context, file string) (*database, error) {
 	name := filepath.Base(file)
-	size, err := inspect(file, name)
+	state, pages, err := inspect(file, name)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +44,9 @@ func open(ctx context.Context, file string) (*database, error) {
 	}
 	// immutable: no lock, no journal, no write-ahead log, even in a directory that cannot be written.
 	uri := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&immutable=1"}
-	db := &database{ctx: ctx, uri: uri.String(), name: name, columns: make(map[string][]string)}
+	db := &database{ctx: ctx, uri: uri.String(), name: name, state: state, columns: make(map[string][]string)}
 	// The smallest row takes four bytes of a leaf page. Damaged files can loop through the same pages for ever.
-	db.rows = size / 4
+	db.rows = pages / 4
 	if db, err = db.again(); err != nil {
 		return nil, err
 	}
@@ -80,87 +77,7 @@ func (db *database) again() (*database, error) {
 
 func (db *database) close() { db.conn.Close() }
 
-// inspect refuses by its first bytes what is no SQLite database, or only a part of one, and gives the file's size.
-func inspect(file, name string) (int64, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return 0, fmt.Errorf("%s: not a regular file; name the .sqlite file of an nsys export", name)
-	}
-	size := info.Size()
-	if size == 0 {
-		return 0, measure.Refuse(name+" is empty", exportAgain)
-	}
-	head := make([]byte, 512)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, fmt.Errorf("%s: %w", name, err)
-	}
-	head = head[:n]
-	if !bytes.HasPrefix(head, []byte(magic)) {
-		return 0, refuseFormat(name, head)
-	}
-	if n < 100 {
-		return 0, measure.Refuse(name+" is cut off inside the header of the SQLite database", exportAgain)
-	}
-	page := int64(binary.BigEndian.Uint16(head[16:]))
-	if page == 1 {
-		page = 1 << 16
-	}
-	pages := int64(binary.BigEndian.Uint32(head[28:]))
-	// The page count holds only if the program that last wrote the file kept it (SQLite file format, 1.3.7).
-	counted := bytes.Equal(head[24:28], head[92:96])
-	if counted && pages*page > size {
-		return 0, measure.Refuse(fmt.Sprintf("%s is truncated: %d bytes of %d", name, size, pages*page), exportAgain)
-	}
-	for _, suffix := range []string{"-wal", "-journal"} {
-		if side, err := os.Stat(file + suffix); err == nil && side.Size() > 0 {
-			return 0, measure.Refuse(fmt.Sprintf("%s has unfinished changes in %s%s", name, name, suffix),
-				"close the program that has it open, or export the report again")
-		}
-	}
-	return size, nil
-}
-
-const exportAgain = "export the report again with `nsys export --type sqlite`"
-
-// refuseFormat says what a file without the SQLite magic seems to be.
-func refuseFormat(name string, head []byte) error {
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
-	switch {
-	case bytes.HasPrefix([]byte(magic), head):
-		return measure.Refuse(name+" is cut off inside the header of the SQLite database", exportAgain)
-	case bytes.HasPrefix(head, []byte("NVIDIA Tegra Profiler Report")):
-		return measure.Refuse(name+" is an nsys report, not its SQLite export",
-			"name it with the suffix .nsys-rep, or export it with `nsys export --type sqlite`")
-	case bytes.HasPrefix(head, []byte("NVR\x00")):
-		return measure.Refuse(name+" is a report of Nsight Compute (ncu)", "record the workload with nsys")
-	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
-		return measure.Refuse(name+" is compressed with gzip", "decompress it first")
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ")), bytes.HasPrefix(head, []byte("\x28\xb5\x2f\xfd")),
-		bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("BZh")):
-		return measure.Refuse(name+" is a compressed archive", "decompress it first")
-	case bytes.HasPrefix(head, []byte("\x89HDF")), bytes.HasPrefix(head, []byte("PAR1")),
-		bytes.HasPrefix(head, []byte("ARROW1")):
-		return measure.Refuse(name+" is an export in another format than SQLite", exportAgain)
-	case bytes.HasPrefix(head, []byte("version https://git-lfs")):
-		return measure.Refuse(name+" is a Git LFS pointer, not the file itself", "fetch it with `git lfs pull`")
-	case bytes.HasPrefix(text, []byte("{")), bytes.HasPrefix(text, []byte("[")):
-		return measure.Refuse(name+" seems to be JSON, not a SQLite export of nsys", exportAgain)
-	case len(bytes.Trim(head, "\x00")) == 0:
-		return measure.Refuse(name+" begins with zeros only: it was not written to its end", exportAgain)
-	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n\f", r) }):
-		return measure.Refuse(name+" seems to be text, not a SQLite export of nsys", exportAgain)
-	}
-	return measure.Refuse(name+" is not a SQLite export of nsys", exportAgain)
-}
+func (db *database) refuse(key string, details ...any) error { return refuse(key, db.name, details...) }
 
 // readSchema notes the columns of every table and refuses what is not from nsys.
 func (db *database) readSchema() error {
@@ -180,15 +97,14 @@ func (db *database) readSchema() error {
 		return err
 	}
 	if view != "" {
-		return measure.Refuse(fmt.Sprintf("%s: %s is not a table of its own: nsys did not write it so", db.name, view),
-			exportAgain)
+		return db.refuse("foreign-schema", view+" is not a table of its own")
 	}
 	has := func(table string) bool { return slices.Contains(tables, table) }
 	if !has("StringIds") {
 		if has("StringTable") || has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") {
-			return measure.Refuse(db.name+" is a database of nvprof, not of nsys", "record the workload with nsys")
+			return db.refuse("nvprof")
 		}
-		return measure.Refuse(db.name+" is a SQLite database, but no export of nsys: it has no table StringIds", exportAgain)
+		return db.refuse("not-nsys", "StringIds")
 	}
 	for _, table := range tables {
 		if !slices.Contains(readable, table) {
@@ -203,7 +119,10 @@ func (db *database) readSchema() error {
 		}
 		db.columns[table] = columns
 	}
-	return nil
+	if err := db.readOrigin(); err != nil {
+		return err
+	}
+	return db.successors(tables)
 }
 
 // query runs a statement and shows each row to f.
@@ -216,7 +135,7 @@ func (db *database) query(sql string, f func(*sqlite.Stmt)) error {
 	for n := int64(0); ; n++ {
 		more, err := stmt.Step()
 		if err == nil && n > db.rows {
-			err = errors.New("more rows than the file has room for")
+			err = errRepeated
 		}
 		if err != nil {
 			return db.damaged(err)
@@ -236,7 +155,7 @@ func (db *database) damaged(err error) error {
 		return fmt.Errorf("%s: reading was interrupted: %w", db.name, ended)
 	}
 	why := strings.TrimPrefix(err.Error(), "sqlite: step: ")
-	return measure.Refuse(fmt.Sprintf("%s is damaged (%s)", db.name, measure.NormalizeControl(why)), exportAgain)
+	return db.refuse("damaged", measure.NormalizeControl(why))
 }
 
 // has reports whether the table has a column.
@@ -246,21 +165,23 @@ func (db *database) has(table, column string) bool { return slices.Contains(db.c
 func (db *database) require(table string, columns ...string) error {
 	for _, c := range columns {
 		if db.columns[table] != nil && !db.has(table, c) {
-			return measure.Refuse(fmt.Sprintf("%s: table %s has no column %s: nsys did not write it so", db.name, table, c),
-				exportAgain)
+			key := "foreign-schema"
+			if db.origin.newer() {
+				key = "new-schema"
+			}
+			return db.refuse(key, fmt.Sprintf("table %s has no column %s", table, c))
 		}
 	}
 	return nil
 }
 
-// count guesses the number of rows from the last row number: nsys numbers the rows of a table from one.
-func (db *database) count(table string) (int, error) {
+// count gives the number of rows by the last row number: nsys numbers the rows of a table from one.
+func (db *database) count(table string) (n int64, err error) {
 	if db.columns[table] == nil {
 		return 0, nil
 	}
-	var n int64
-	err := db.query("SELECT max(rowid) FROM "+table, func(s *sqlite.Stmt) { n = s.ColumnInt64(0) })
-	return int(min(max(n, 0), db.rows)), err
+	err = db.query("SELECT max(rowid) FROM "+table, func(s *sqlite.Stmt) { n = max(0, s.ColumnInt64(0)) })
+	return n, err
 }
 
 // parts cuts a large table into conditions that [database.parallel] can read side by side, a small one into one.
@@ -304,12 +225,17 @@ type row struct {
 	stmt    *sqlite.Stmt
 	table   string
 	columns []string
-	number  int64
+	read    int64  // rows, this one included
 	reason  string // what is wrong with the row
+	// backwards is true where the reason is a time.
+	backwards bool
 }
 
 // scan shows the rows of a table to f, columns in the given order; an absent column is null in every row, an absent
 // table has no rows. Where filters SQL's WHERE clause, "" for all rows.
+//
+// The table itself is read, in the order of its row numbers: an index may be damaged, and where a damaged table leads
+// back to pages that were read before, the row numbers no longer grow.
 func (db *database) scan(table, where string, columns []string, f func(*row)) error {
 	if db.columns[table] == nil {
 		return nil
@@ -321,7 +247,7 @@ func (db *database) scan(table, where string, columns []string, f func(*row)) er
 			list[i] = `"` + c + `"`
 		}
 	}
-	sql := "SELECT " + strings.Join(list, ", ") + " FROM " + table
+	sql := "SELECT " + strings.Join(append(list, "rowid"), ", ") + " FROM " + table + " NOT INDEXED"
 	if where != "" {
 		sql += " WHERE " + where
 	}
@@ -330,11 +256,17 @@ func (db *database) scan(table, where string, columns []string, f func(*row)) er
 		return db.damaged(err)
 	}
 	defer stmt.Finalize()
+	const stretch = 1 << 12
+	last := int64(math.MinInt64)
 	r := row{stmt: stmt, table: table, columns: columns}
+	number := func() int64 { return stmt.ColumnInt64(len(columns)) }
 	for {
 		more, err := stmt.Step()
-		if err == nil && r.number > db.rows {
-			err = errors.New("more rows than the file has room for")
+		if err == nil && more && r.read%stretch == 0 {
+			if r.read > 0 && number() < last+stretch || r.read > db.rows {
+				err = errRepeated
+			}
+			last = number()
 		}
 		if err != nil {
 			return db.damaged(err)
@@ -342,13 +274,18 @@ func (db *database) scan(table, where string, columns []string, f func(*row)) er
 		if !more {
 			return nil
 		}
-		r.number++
+		r.read++
 		f(&r)
 		if r.reason != "" {
-			return measure.Refuse(fmt.Sprintf("%s: table %s, row %d: %s", db.name, table, r.number, r.reason), exportAgain)
+			if r.backwards {
+				return db.refuse("clock-backwards", fmt.Sprintf("table %s, row %d: %s", table, number(), r.reason))
+			}
+			return db.refuse("bad-row", table, number(), r.reason)
 		}
 	}
 }
+
+var errRepeated = errors.New("rows repeat")
 
 // wrong notes the first thing that is wrong with the row.
 func (r *row) wrong(format string, args ...any) {
@@ -412,10 +349,13 @@ func (r *row) span(start, end int) (int64, int64) {
 	a, b := r.int(start), r.int(end)
 	const longest = 1e15 // ns: eleven days
 	switch {
+	case r.reason != "":
 	case a < 0:
-		r.wrong("the start %d is negative", a)
+		r.wrong("the start %d is before the recording began", a)
+		r.backwards = true
 	case b < a:
 		r.wrong("the end %d is before the start %d", b, a)
+		r.backwards = true
 	case b-a > longest:
 		r.wrong("from %d to %d ns is longer than any launch", a, b)
 	}

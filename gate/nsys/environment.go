@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,13 +16,10 @@ import (
 type facts struct {
 	gpus    []gpu
 	ordinal map[device]int64 // → gpu.id: CUDA_VISIBLE_DEVICES renumbers the devices of a process
-	tool    string
-	schema  string
 	driver  string
 	cuda    string
 	zero    time.Time // of the profiler's clock
-	utc     bool      // the profiler's clock is UTC already
-	export  time.Time
+	origin  origin
 }
 
 type gpu struct {
@@ -32,14 +30,11 @@ type gpu struct {
 // device is a CUDA device as a process numbers it.
 type device struct{ pid, number int64 }
 
-var (
-	version = regexp.MustCompile(`^\d+(\.\d+){1,4}$`)
-	bare    = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-)
+var bare = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 func (db *database) readFacts() (*facts, error) {
-	f := &facts{ordinal: make(map[device]int64), tool: "nsys"}
-	for _, step := range []func(*database) error{f.readGPUs, f.readMeta, f.readDriver, f.readZero} {
+	f := &facts{ordinal: make(map[device]int64), origin: db.origin}
+	for _, step := range []func(*database) error{f.readGPUs, f.readDriver, f.readZero} {
 		if err := step(db); err != nil {
 			return nil, err
 		}
@@ -48,11 +43,18 @@ func (db *database) readFacts() (*facts, error) {
 }
 
 func (f *facts) readGPUs(db *database) error {
-	err := db.scan("TARGET_INFO_GPU", "", []string{"id", "deviceId", "cuDevice", "name", "uuid"}, func(row *row) {
-		f.gpus = append(f.gpus, gpu{
+	var others []gpu // adapters without multiprocessors: those of other makers, and Windows' own
+	columns := []string{"id", "deviceId", "cuDevice", "name", "uuid", "smCount"}
+	err := db.scan("TARGET_INFO_GPU", "", columns, func(row *row) {
+		g := gpu{
 			id: row.intOr(0, row.intOr(1, -1)), ordinal: row.intOr(2, -1), pid: -1,
 			name: clean(row.text(3)), uuid: identity(row.text(4)),
-		})
+		}
+		if row.intOr(5, -1) == 0 {
+			others = append(others, g)
+		} else {
+			f.gpus = append(f.gpus, g)
+		}
 	})
 	if err != nil {
 		return err
@@ -65,6 +67,9 @@ func (f *facts) readGPUs(db *database) error {
 		if err != nil {
 			return err
 		}
+	}
+	if len(f.gpus) == 0 {
+		f.gpus = others
 	}
 	return db.scan("TARGET_INFO_CUDA_DEVICE", "", []string{"gpuId", "cudaId", "pid"}, func(row *row) {
 		if !row.null(0) {
@@ -87,37 +92,6 @@ func identity(uuid string) string {
 
 func clean(s string) string {
 	return strings.Join(strings.Fields(measure.NormalizeControl(s)), " ")
-}
-
-// readMeta reads versions and times of the export. These tables also name its user and host: nothing else is read.
-func (f *facts) readMeta(db *database) error {
-	for _, table := range []string{"META_DATA_EXPORT", "EXPORT_META_DATA"} {
-		err := db.scan(table, "name IN ('EXPORT_PRODUCT_VERSION', 'EXPORT_SCHEMA_VERSION', 'EXPORT_TIME_UTC', "+
-			"'EXPORT_PARAM_TIME_NORMALIZE')", []string{"name", "value"}, func(row *row) {
-			value := strings.TrimSpace(row.text(1))
-			switch row.text(0) {
-			case "EXPORT_PRODUCT_VERSION":
-				if version.MatchString(value) {
-					parts := strings.Split(value, ".")
-					f.tool = "nsys " + strings.Join(parts[:min(3, len(parts))], ".")
-				}
-			case "EXPORT_SCHEMA_VERSION":
-				if version.MatchString(value) {
-					f.schema = value
-				}
-			case "EXPORT_TIME_UTC":
-				if t, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(value, "Z")); err == nil {
-					f.export = t
-				}
-			case "EXPORT_PARAM_TIME_NORMALIZE":
-				f.utc = value == "true"
-			}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readDriver reads the driver's versions, where the export was made with the table that holds them. The same table
@@ -178,9 +152,9 @@ func (f *facts) find(d device) (gpu, bool) {
 	return gpu{}, false
 }
 
-// environment is where and how a process was measured.
+// environment is where and how a process was measured. Devices that the export does not describe become a warning.
 func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
-	e := measure.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.tool, Schema: f.schema, Tick: tick(t.Launches)}
+	e := measure.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema, Tick: tick(t.Launches)}
 	var used []int32
 	nodes := false
 	for i := range t.Launches {
@@ -193,6 +167,9 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 	for _, d := range used {
 		if g, ok := f.find(device{int64(t.Process), int64(d)}); ok {
 			names, uuids = append(names, g.name), append(uuids, g.uuid)
+		} else {
+			t.Warnings = append(t.Warnings,
+				fmt.Sprintf("GPU %d is not described in the recording: its model is not known", d))
 		}
 	}
 	slices.Sort(names)
@@ -206,12 +183,12 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 		e.GraphTrace = "node"
 	}
 	switch {
-	case f.utc:
+	case f.origin.utc:
 		e.Start = time.Unix(0, t.Launches[0].Start).UTC()
 	case !f.zero.IsZero():
 		e.Start = t.StartTime(f.zero)
 	default:
-		e.Start = f.export
+		e.Start = f.origin.time
 	}
 	return e
 }

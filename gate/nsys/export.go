@@ -25,7 +25,7 @@ var exported = []string{
 
 // readable are the tables that Read looks into.
 var readable = slices.Concat(exported,
-	[]string{"EXPORT_META_DATA", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_SYSTEM_ENV"})
+	[]string{"EXPORT_META_DATA", "META_DATA_CAPTURE", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_SYSTEM_ENV"})
 
 // Tables lists the tables that [Export] asks for: what Read needs, and none that holds environment variables.
 func Tables() []string { return slices.Clone(exported) }
@@ -50,8 +50,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	}
 	program, err := exec.LookPath(nsys)
 	if err != nil {
-		return "", measure.Refuse(fmt.Sprintf("%s cannot be read: nsys was not found", name),
-			"install Nsight Systems or pass --nsys PATH, or export it yourself with `nsys export --type sqlite`")
+		return "", refuse("no-nsys", name)
 	}
 	f, err := os.CreateTemp(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.sqlite")
 	if err != nil {
@@ -61,7 +60,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	output := f.Name()
 	var stdout, stderr tail
 	cmd := exec.CommandContext(ctx, program, ExportArgs(report, output)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+dir) // what it writes on the way is as private as the report
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = 5 * time.Second
 	killGroup(cmd)
@@ -83,22 +82,22 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	if said == "" {
 		said = err.Error()
 	}
-	next := "the report is damaged or was written by a newer nsys: record it again, or pass --nsys PATH of that release"
+	key := "export-failed"
 	for _, x := range exportFailures {
 		if strings.Contains(stderr.String()+stdout.String(), x.text) {
-			next = x.next
+			key = x.key
 			break
 		}
 	}
-	return "", measure.Refuse(fmt.Sprintf("nsys could not export %s: %s", name, said), next)
+	return "", refuse(key, name, said)
 }
 
-// exportFailures are the ways out of failures that nsys names.
-var exportFailures = []struct{ text, next string }{
-	{"magic number mismatch", "the report is truncated or no report of nsys: record the workload again"},
-	{"unrecognised option", "this nsys cannot export single tables: update it to 2024.2 or later"},
-	{"unrecognized option", "this nsys cannot export single tables: update it to 2024.2 or later"},
-	{"No space left", "make room on the disk and try again"},
+// exportFailures are the failures that nsys names, and the keys of their refusals.
+var exportFailures = []struct{ text, key string }{
+	{"magic number mismatch", "report-truncated"},
+	{"unrecognised option", "nsys-without-tables"},
+	{"unrecognized option", "nsys-without-tables"},
+	{"No space left", "disk-full"},
 }
 
 // tail keeps the end of what a program writes.

@@ -74,6 +74,9 @@ const (
 		rangeId INTEGER, category INTEGER, color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER,
 		textId INTEGER, domainId INTEGER, uint64Value INTEGER, int64Value INTEGER, doubleValue REAL,
 		uint32Value INTEGER, int32Value INTEGER, floatValue REAL, jsonTextId INTEGER, jsonText TEXT)`
+	gpuTable = `CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, cuDevice INTEGER)`
+	gpuRow   = `INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200', 'GPU-x', 0)`
+
 	diagnosticColumns = `CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER NOT NULL, timestampType INTEGER NOT NULL,
 		source INTEGER NOT NULL, severity INTEGER NOT NULL, text TEXT NOT NULL, globalPid INTEGER)`
 )
@@ -89,7 +92,7 @@ const (
 func generate(t testing.TB, path string, n int) {
 	t.Helper()
 	conn := create(t, path)
-	for _, s := range []string{stringTable, kernelColumns, runtimeColumns, copyColumns, rangeColumns} {
+	for _, s := range []string{stringTable, kernelColumns, runtimeColumns, copyColumns, rangeColumns, gpuTable, gpuRow} {
 		execute(t, conn, s)
 	}
 	execute(t, conn, "BEGIN")

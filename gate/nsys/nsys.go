@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -23,8 +24,9 @@ func pid(global int64) int64 { return global >> 24 & 0xFFFFFF }
 // Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches.
 //
 // The file is opened read-only and immutable: nothing is written beside it. A file that is not an nsys export, is
-// damaged, holds no kernels or is known to have lost events gives a *measure.Refusal; a file that cannot be opened an
-// ordinary error. Reading stops when ctx ends. Attributes of kernels that the export does not have are -1.
+// damaged or being written, holds no kernels or is known to have lost events gives a *measure.Refusal, one of
+// [Reasons]; a file that cannot be opened an ordinary error. Reading stops when ctx ends. Attributes of kernels that
+// the export does not have are -1.
 func Read(ctx context.Context, file string) ([]measure.Trace, error) {
 	db, err := open(ctx, file)
 	if err != nil {
@@ -32,7 +34,11 @@ func Read(ctx context.Context, file string) ([]measure.Trace, error) {
 	}
 	defer db.close()
 	r := reader{db: db, threads: make(map[thread]*timeline)}
-	return r.read(file)
+	traces, err := r.read(file)
+	if ctx.Err() == nil && changed(file, db.state) {
+		return nil, db.refuse("being-written", "it changed while it was read")
+	}
+	return traces, err
 }
 
 // reader collects what one export says of each process.
@@ -46,6 +52,8 @@ type reader struct {
 	threads    map[thread]*timeline
 	domains    map[domain]rangeName
 	strings    map[int64]string // the StringIds that are needed
+	// silent counts the launches of processes without a kernel in the recording, by pid.
+	silent map[int64]int
 }
 
 // process is a trace in the making.
@@ -59,7 +67,10 @@ type process struct {
 	variant  map[variantKey]int32
 	ranges   []threadRange
 	calls    []*calls // one for each part of the table that is read by itself
-	marks    []mark   // calls of cudaProfilerStart and cudaProfilerStop
+	found    calls    // what they say together
+	unknown  int      // launches whose call was not recorded
+	early    int      // launches that began before their call
+	backward int      // ranges that end before they begin
 	names    []string
 	memory   int64
 	graphs   int64 // launches of whole graphs
@@ -85,10 +96,18 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 	if r.launches == 0 {
 		return nil, r.db.refuseNoKernels(diagnosis)
 	}
+	if err := r.db.checkRows(diagnosis); err != nil {
+		return nil, err
+	}
 	for _, step := range []func() error{
 		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readStrings, r.nameRanges, r.readCalls,
 	} {
 		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.processes)) {
+		if err := r.processes[id].check(r.db); err != nil {
 			return nil, err
 		}
 	}
@@ -101,7 +120,7 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 		t := r.finish(p)
 		t.Source = file
 		t.Environment = facts.environment(&t, p.graphs > 0)
-		t.Warnings = append(slices.Clone(diagnosis.warnings), t.Warnings...)
+		t.Warnings = slices.Concat(r.db.origin.warnings(), diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)
 	}
 	slices.SortFunc(traces, func(a, b measure.Trace) int {
@@ -130,7 +149,7 @@ func (r *reader) finish(p *process) measure.Trace {
 		}
 		t.Ranges[i] = x.Range
 	}
-	t.Captures = captures(p.marks, end)
+	t.Captures = captures(p.found.marks, end)
 	if p.graphs > 0 {
 		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs are in no kernel's time; "+
 			"record with --cuda-graph-trace=node to see their kernels", p.graphs))

@@ -52,7 +52,10 @@ func (r *reader) readRanges() error {
 	return r.db.scan(rangeTable, rangeFilter, columns, func(row *row) {
 		tid := row.intOr(3, 0)
 		p := r.of(tid)
-		if p == nil || row.intOr(4, tid) != tid {
+		if p == nil {
+			return
+		}
+		if end := row.intOr(4, 0); end != 0 && end != tid {
 			return
 		}
 		n := rangeName{process: p, domain: row.intOr(5, 0)}
@@ -66,7 +69,11 @@ func (r *reader) readRanges() error {
 			return
 		}
 		start, end := row.int(0), row.intOr(1, unended)
-		if end < start || len(buffer) == 0 && n.id == noName {
+		if end < start {
+			p.backward++
+			return
+		}
+		if len(buffer) == 0 && n.id == noName {
 			return
 		}
 		i, ok := number[rangeName{p, n.domain, n.id, string(buffer)}]

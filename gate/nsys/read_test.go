@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/nsgate/nsgate/gate/measure"
 	"pgregory.net/rapid"
-	"zombiezen.com/go/sqlite"
 )
 
 // Two processes, as a globalPid and the globalTid of a thread write them.
@@ -55,6 +54,7 @@ func stringRow(id int, value string) string {
 // base is an export with one launch of each of two processes and every table that the rows above need.
 var base = []string{
 	stringTable, kernelColumns, runtimeColumns, copyColumns, rangeColumns, diagnosticColumns,
+	gpuTable, gpuRow,
 	stringRow(1, "void ns::scale<float>(float *, int)"), stringRow(2, "scale"),
 	stringRow(3, "cudaLaunchKernel_v7000"), stringRow(4, "cudaProfilerStart_v4000"), stringRow(5, "cudaProfilerStop_v4000"),
 	stringRow(6, "cuProfilerStart"), stringRow(7, "from the table"), stringRow(8, "_Z5scalePfi"), stringRow(9, ""),
@@ -214,7 +214,7 @@ func TestEnvironment(t *testing.T) {
 		strings.Replace(node, "VALUES (2000, 2100, 0,", "VALUES (2000, 2100, 1,", 1),
 		"CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, globalPid INTEGER)",
 		fmt.Sprintf("INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1, %d)", pidB),
-		"CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, cuDevice INTEGER)",
+		"DELETE FROM TARGET_INFO_GPU",
 		"INSERT INTO TARGET_INFO_GPU VALUES (0, 'NVIDIA H200', 'GPU-x', 1), (1, 'NVIDIA  H200', '"+uuid+"', 0), "+
 			"(2, 'Another', '00000000-0000-0000-0000-000000000000', 2)",
 		"CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER)",
@@ -244,6 +244,20 @@ func TestEnvironment(t *testing.T) {
 	e.Start = zero.Add(1000)
 	if diff := cmp.Diff(e, traces[1].Environment); diff != "" {
 		t.Errorf("two GPUs, as the process numbers them (-want +got):\n%s", diff)
+	}
+}
+
+// Adapters that cannot run CUDA are not taken for the GPU, whatever their numbers.
+func TestAdapters(t *testing.T) {
+	const adapters = "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, cuDevice INTEGER, smCount INTEGER)"
+	for _, rows := range []string{
+		"(0, 'Microsoft Basic Render Driver', '', 0, 0), (1, 'NVIDIA H200', 'GPU-x', 0, 132)",
+		"(0, 'NVIDIA H200', 'GPU-x', 0, 0)", // what nsys does not know is not held against it
+	} {
+		x := read1(t, with("DROP TABLE TARGET_INFO_GPU", adapters, "INSERT INTO TARGET_INFO_GPU VALUES "+rows)...)[0]
+		if x.GPU != "NVIDIA H200" || x.GPUHash != measure.HashUUID("GPU-x") || len(x.Warnings) > 0 {
+			t.Errorf("GPU %q, warnings %q", x.GPU, x.Warnings)
+		}
 	}
 }
 
@@ -314,107 +328,86 @@ func TestSparse(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	nvprof := []string{"CREATE TABLE Version (version)", "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value)",
-		"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_)"}
+	graphs := []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start)",
+		"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1)"}
+	capture := func(values string) []string {
+		return []string{stringTable, "CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)",
+			"INSERT INTO META_DATA_CAPTURE VALUES " + values}
+	}
 	for _, c := range []struct {
 		name       string
 		statements []string
+		key        string
 		want       string // part of the message
 	}{
-		{"nvprof", nvprof, "a database of nvprof"},
-		{"another program", []string{"CREATE TABLE bookmarks (url)"}, "no export of nsys: it has no table StringIds"},
-		{"no kernel table", []string{stringTable}, "holds no kernels: no CUDA activity was recorded"},
-		{"empty kernel table", []string{stringTable, kernelColumns}, "holds no kernels"},
+		{"nvprof", []string{"CREATE TABLE Version (version)", "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value)",
+			"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_)"}, "nvprof", ""},
+		{"another program", []string{"CREATE TABLE bookmarks (url)"}, "not-nsys", "it has no table StringIds"},
+		{"no kernel table", []string{stringTable}, "no-kernels", ""},
+		{"empty kernel table", []string{stringTable, kernelColumns}, "no-kernels", ""},
 		{"no CUDA", []string{stringTable, diagnosticColumns,
-			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", pidA)}, "made no CUDA calls"},
-		{"calls only", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1)}, "launched nothing"},
+			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", pidA)}, "no-cuda", ""},
+		{"calls only", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1)}, "nothing-launched", ""},
 		{"lost kernels", []string{stringTable, runtimeColumns, stringRow(1, "cudaLaunchKernel_v7000"),
-			callRow(1, 2, tidA, 1, 1)}, "see that the workload ends by itself"},
-		{"whole graphs", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start)",
-			"INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1)"}, "record with --cuda-graph-trace=node"},
+			callRow(1, 2, tidA, 1, 1)}, "kernels-lost", "ends by itself"},
+		{"whole graphs", graphs, "whole-graphs", "--cuda-graph-trace=node"},
+		{"CUDA not traced", capture("('CAPTURE_EVENT_TYPE', 'NvtxEvents'), ('CAPTURE_EVENT_TYPE', 'OsRuntimeEvents'), " +
+			"('PROCESS_0:ENVIRONMENT_VARIABLE', 'TOKEN=cuda')"), "kernels-not-traced", ""},
+		{"CUDA switched off", capture("('COLLECT_CUDA_TRACE', 'false')"), "kernels-not-traced", "--trace=cuda"},
+		{"CUDA traced", capture("('CAPTURE_EVENT_TYPE', 'Cuda'), ('COLLECT_CUDA_TRACE', 'true')"), "no-kernels", ""},
 		{"a view", []string{stringTable, "CREATE TABLE k (start)", "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k"},
-			"CUPTI_ACTIVITY_KIND_KERNEL is not a table of its own"},
+			"foreign-schema", "CUPTI_ACTIVITY_KIND_KERNEL is not a table of its own"},
 		{"other columns", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_ INTEGER, start, end)"},
-			"table CUPTI_ACTIVITY_KIND_KERNEL has no column gridX"},
+			"foreign-schema", "table CUPTI_ACTIVITY_KIND_KERNEL has no column gridX"},
 		{"text for a time", with(kernelRow("'soon'", 5, 1, pidA, 1)),
-			"table CUPTI_ACTIVITY_KIND_KERNEL, row 3: column start holds text, not an integer"},
-		{"text for an id", with(kernelRow(1, 5, "'first'", pidA, 1)), "row 3: column correlationId holds text"},
+			"bad-row", "table CUPTI_ACTIVITY_KIND_KERNEL, row 3: column start holds text, not an integer"},
+		{"text for an id", with(kernelRow(1, 5, "'first'", pidA, 1)), "bad-row", "row 3: column correlationId holds text"},
 		{"no bytes", []string{stringTable, stringRow(1, "k"), kernelColumns, kernelRow(1, 2, 1, pidA, 1),
 			"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, bytes)",
 			"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (1, 2, NULL)"},
-			"table CUPTI_ACTIVITY_KIND_MEMSET, row 1: column bytes holds nothing"},
-		{"end before start", with(kernelRow(10, 5, 1, pidA, 1)), "the end 5 is before the start 10"},
-		{"negative start", with(kernelRow(-10, 5, 1, pidA, 1)), "the start -10 is negative"},
-		{"endless", with(kernelRow(0, "9223372036854775807", 1, pidA, 1)), "longer than any launch"},
+			"bad-row", "table CUPTI_ACTIVITY_KIND_MEMSET, row 1: column bytes holds nothing"},
+		{"end before start", with(kernelRow(10, 5, 1, pidA, 1)), "clock-backwards", "row 3: the end 5 is before the start 10"},
+		{"a copy's end before its start", with(copyRow(10, 5, 1, pidA, 1, 1, 1, 1)), "clock-backwards",
+			"table CUPTI_ACTIVITY_KIND_MEMCPY, row 1: the end 5 is before the start 10"},
+		{"negative start", with(kernelRow(-10, 5, 1, pidA, 1)), "clock-backwards", "the start -10 is before the recording began"},
+		{"endless", with(kernelRow(0, "9223372036854775807", 1, pidA, 1)), "bad-row", "longer than any launch"},
 		{"negative grid", with(strings.Replace(kernelRow(0, 5, 1, pidA, 1), "4, 1, 1, 256", "-4, 1, 1, 256", 1)),
-			"column gridX holds -4"},
-		{"no durations", []string{stringTable, kernelColumns, kernelRow(1, 1, 1, pidA, 1)}, "all 1 launches took no time"},
+			"bad-row", "column gridX holds -4"},
+		{"no grid", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, shortName, " +
+			"gridX, gridY, gridZ, blockX, blockY, blockZ)",
+			"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 1, 1, 1, 1, NULL, 1, 1)"}, "bad-row", "blockX holds nothing"},
+		{"no durations", []string{stringTable, kernelColumns, kernelRow(1, 1, 1, pidA, 1)}, "zero-length", "1 of 1 launches"},
+		{"a row gone", with(kernelRow(1, 2, 1, pidA, 1), kernelRow(3, 4, 1, pidA, 1),
+			"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 2"), "rows-missing", "has 3 rows, numbered up to 4"},
 	} {
-		t.Run(c.name, func(t *testing.T) { refused(t, build(t, c.statements...), c.want) })
+		t.Run(c.name, func(t *testing.T) { refused(t, build(t, c.statements...), c.key, c.want) })
 	}
 }
 
-// refused checks that reading the file ends in a refusal that says so.
-func refused(t *testing.T, file, want string) {
+// refused checks that reading the file ends in the refusal of that key and says so.
+func refused(t *testing.T, file, key, want string) {
 	t.Helper()
 	traces, err := Read(t.Context(), file)
-	var refusal *measure.Refusal
-	if !errors.As(err, &refusal) {
-		t.Fatalf("%d traces and error %v, want a refusal", len(traces), err)
+	if err == nil {
+		t.Fatalf("%d traces, want the refusal %q", len(traces), key)
 	}
-	if !strings.Contains(err.Error(), want) {
-		t.Errorf("%q does not say %q", err, want)
-	}
-	if refusal.Next == "" {
-		t.Errorf("%q names no way out", err)
-	}
+	checkRefusal(t, err, key, want)
 	if strings.Contains(err.Error(), filepath.Dir(file)) {
 		t.Errorf("%q names a directory of this machine", err)
 	}
 }
 
-func TestFiles(t *testing.T) {
-	whole, err := os.ReadFile(build(t, base...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	torn := bytes.Clone(whole)
-	for i := 200; i < len(torn); i++ {
-		torn[i] ^= 0x5a
-	}
-	for _, c := range []struct {
-		name    string
-		content []byte
-		want    string
-	}{
-		{"empty", nil, "is empty"},
-		{"only the magic", whole[:16], "cut off inside the header"},
-		{"part of the magic", whole[:9], "cut off inside the header"},
-		{"half", whole[:len(whole)/2], "is truncated"},
-		{"torn", torn, "is damaged"},
-		{"report", []byte("NVIDIA Tegra Profiler Report 1.0\x00\x01"), "is an nsys report, not its SQLite export"},
-		{"ncu", []byte("NVR\x00\x10\x00"), "Nsight Compute"},
-		{"csv", []byte("\"Time (%)\",\"Total Time (ns)\"\n1,2\n"), "seems to be text"},
-		{"json", []byte("\n {\"traceEvents\": []}"), "seems to be JSON"},
-		{"gzip", []byte("\x1f\x8b\x08\x00"), "compressed with gzip"},
-		{"zeros", make([]byte, 4096), "zeros only"},
-		{"pointer", []byte("version https://git-lfs.github.com/spec/v1\n"), "Git LFS"},
-		{"bytes", []byte{1, 2, 3, 4}, "is not a SQLite export"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "x.sqlite")
-			if err := os.WriteFile(file, c.content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			refused(t, file, c.want)
-		})
-	}
+func checkRefusal(t *testing.T, err error, key, want string) {
+	t.Helper()
 	var refusal *measure.Refusal
-	if _, err := Read(t.Context(), filepath.Join(t.TempDir(), "absent.sqlite")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an absent file: %v", err)
+	if !errors.As(err, &refusal) {
+		t.Fatalf("error %v, want a refusal", err)
 	}
-	if _, err := Read(t.Context(), t.TempDir()); err == nil || errors.As(err, &refusal) {
-		t.Errorf("a directory: %v, want an ordinary error", err)
+	if got := measure.RefusalKey(err); got != key {
+		t.Errorf("%q has the key %q, want %q", err, got, key)
+	}
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("%q does not say %q", err, want)
 	}
 }
 
@@ -440,7 +433,7 @@ func TestImmutable(t *testing.T) {
 		if err := os.WriteFile(strange+"-wal", []byte("unfinished"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, strange, "unfinished changes")
+		refused(t, strange, "being-written", "unfinished changes lie in a?b#c%41 d.sqlite-wal")
 	}
 }
 
@@ -483,70 +476,6 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The public exports beside the repository: every trace must agree with SQL on the same file.
-func TestSamples(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join("..", "..", "..", "shared", "samples", "*.sqlite"))
-	if len(files) == 0 {
-		t.Skip("no sample exports beside the repository")
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			db, err := open(t.Context(), file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.close()
-			type sum struct{ launches, time, copies, bytes int64 }
-			want, got := make(map[int]sum), make(map[int]sum)
-			if db.columns[kernelTable] != nil {
-				err := db.query("SELECT globalPid, count(*), sum(end - start) FROM "+kernelTable+" GROUP BY 1",
-					func(s *sqlite.Stmt) {
-						want[int(pid(s.ColumnInt64(0)))] = sum{launches: s.ColumnInt64(1), time: s.ColumnInt64(2)}
-					})
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, table := range []string{copyTable, setTable} {
-				if db.columns[table] == nil {
-					continue
-				}
-				err := db.query("SELECT globalPid, count(*), sum(bytes) FROM "+table+" GROUP BY 1", func(s *sqlite.Stmt) {
-					if x, ok := want[int(pid(s.ColumnInt64(0)))]; ok {
-						x.copies += s.ColumnInt64(1)
-						x.bytes += s.ColumnInt64(2)
-						want[int(pid(s.ColumnInt64(0)))] = x
-					}
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			if len(want) == 0 {
-				refused(t, file, "holds no kernels")
-				return
-			}
-			traces, err := Read(t.Context(), file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, x := range traces {
-				s := sum{launches: int64(len(x.Launches)), copies: int64(len(x.Copies))}
-				for _, l := range x.Launches {
-					s.time += l.End - l.Start
-				}
-				for _, c := range x.Copies {
-					s.bytes += c.Bytes
-				}
-				got[x.Process] = s
-			}
-			if diff := cmp.Diff(want, got, cmp.AllowUnexported(sum{})); diff != "" {
-				t.Errorf("by process (-SQL +Read):\n%s", diff)
-			}
-		})
-	}
-}
-
 // small is an export of a few pages of 512 bytes with a row of everything.
 var small = append([]string{"PRAGMA page_size = 512"}, with(
 	callRow(100, 110, tidA, 11, 3), rangeRow(60, 40, "NULL", tidA, "NULL", "NULL", 7, 3),
@@ -572,8 +501,17 @@ func TestDamaged(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, statements := range [][]string{small, {stringTable}} {
-		content, err := os.ReadFile(build(f, statements...))
+	files := []string{
+		build(f, small...), build(f, stringTable), build(f, append(small[:len(small):len(small)], "PRAGMA journal_mode = WAL")...),
+		build(f, "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value)", "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_)"),
+		build(f, with("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO CUPTI_ACTIVITY_KIND_KERNEL_V2")...),
+		put(f, []byte("version https://git-lfs.github.com/spec/v1\n")), put(f, []byte("<!DOCTYPE html>")), put(f, []byte("\x1f\x8b\x08\x00")),
+	}
+	for i := range ages {
+		files = append(files, ages[i].write(f))
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -1,0 +1,133 @@
+package nsys
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// This file holds a recording against itself: what is missing from it shows in what is left.
+
+// The rows of these tables are the CUDA events that nsys says it collected: all of them, in every recording that was
+// seen. The figure was held against exports from schema 3.20 (2025.3) to 3.24 (2026.1).
+var collectedTables = []string{kernelTable, copyTable, setTable, runtimeTable}
+
+const firstCounted = 20 // minor number of schema 3
+
+// checkRows refuses an export with fewer rows than nsys collected events.
+func (db *database) checkRows(d diagnosis) error {
+	o := &db.origin
+	if o.newer() || o.part || number(o.schema, 0) != newestSchema || number(o.schema, 1) < firstCounted {
+		return nil
+	}
+	var rows int64
+	for _, table := range collectedTables {
+		if db.columns[table] == nil && !o.asked(table) {
+			return nil
+		}
+		n, err := db.count(table)
+		if err != nil {
+			return err
+		}
+		rows += n
+	}
+	if rows < int64(d.collected) {
+		return db.refuse("rows-missing", fmt.Sprintf("it holds %d of the %d CUDA events that were collected", rows, d.collected))
+	}
+	return nil
+}
+
+const (
+	// Sound recordings have a kernel for every launch. One that ends while the GPU is busy misses those in flight.
+	mostLost = 0.01 // of the launches
+	fewLost  = 32   // so many may be missing, unless they are most
+	// Some launches are shorter than a tick of the GPU's timer. More than this share is worth a word.
+	mostZero = 0.01
+)
+
+// check refuses a process whose launches cannot be what the GPU did, and notes what is doubtful about them.
+func (p *process) check(db *database) error {
+	all := len(p.launches)
+	zero := 0
+	for i := range p.launches {
+		if p.launches[i].End == p.launches[i].Start {
+			zero++
+		}
+	}
+	lost := len(p.found.lost)
+	if lost > 0 {
+		lost = p.outsideGraphs()
+	}
+	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
+	switch {
+	case 2*zero > all:
+		return db.refuse("zero-length", zero, all)
+	case 2*p.early > all:
+		return db.refuse("clock-backwards", fmt.Sprintf("%d of %d launches begin before the call that made them", p.early, all))
+	case lost > all, lost > fewLost && float64(lost) > mostLost*float64(lost+all):
+		return db.refuse("launches-lost", lost, lost+all, pid(p.id))
+	case len(p.ranges) > 0 && p.found.seen && 2*p.unknown > all:
+		return db.refuse("correlation-missing", p.unknown, all)
+	}
+	if float64(zero) > mostZero*float64(all) {
+		p.warn("%d of %d launches took no time: they are shorter than a tick of the GPU's timer", zero, all)
+	}
+	if p.early > 0 {
+		p.warn("%d of %d launches begin before the call that made them: the clocks of CPU and GPU do not agree", p.early, all)
+	}
+	if lost > 0 {
+		p.warn("%d of %d kernel launches left no trace of their kernel", lost, lost+all)
+	}
+	if p.unknown > 0 && timed {
+		p.warn("%d of %d launches have no CUDA call in the recording: they belong to no NVTX range", p.unknown, all)
+	}
+	if p.backward > 0 {
+		p.warn("%d NVTX ranges end before they begin and were left out", p.backward)
+	}
+	return nil
+}
+
+func (p *process) warn(format string, args ...any) {
+	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+}
+
+// outsideGraphs counts the launches without a kernel that were no part of a graph: while a stream is captured, a
+// launch adds a node to the graph instead of running.
+func (p *process) outsideGraphs() int {
+	slices.SortStableFunc(p.found.graphs, func(a, b mark) int { return cmp.Compare(a.time, b.time) })
+	var graphs []measure.Interval
+	depth := 0
+	for _, m := range p.found.graphs {
+		switch {
+		case m.start && depth == 0:
+			graphs = append(graphs, measure.Interval{Start: m.time, End: unended})
+			depth++
+		case m.start:
+			depth++
+		case depth == 1:
+			graphs[len(graphs)-1].End = m.time
+			depth--
+		case depth > 1:
+			depth--
+		}
+	}
+	outside := 0
+	for _, start := range p.found.lost {
+		i, _ := slices.BinarySearchFunc(graphs, start, func(g measure.Interval, t int64) int { return cmp.Compare(g.End, t) })
+		if i == len(graphs) || graphs[i].Start > start {
+			outside++
+		}
+	}
+	return outside
+}
+
+// silence warns of processes that launched kernels of which there is none in the recording.
+func (r *reader) silence() (warnings []string) {
+	for pid, n := range r.silent {
+		warnings = append(warnings, fmt.Sprintf("process %d launched %d kernels, but none of them is in the recording", pid, n))
+	}
+	slices.Sort(warnings)
+	return warnings
+}
