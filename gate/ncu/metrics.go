@@ -3,6 +3,7 @@ package ncu
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,28 +55,45 @@ func flops(lanes float64, letter string) []formula {
 		flop(lanes, "smsp", letter, ".sum"),
 		flop(lanes, "sm", letter, ".sum"),
 		flop(lanes, "smsp", letter, ".sum.per_cycle_elapsed").by("smsp__cycles_elapsed.avg"),
+		flop(lanes, "sm", letter, ".sum.per_cycle_elapsed").by("sm__cycles_elapsed.avg"),
 	}
 }
 
-// peak is the rate of one precision if every cycle issued fused multiply-adds on every lane.
-func peak(derived string) []formula {
-	return []formula{of(derived).by("sm__cycles_elapsed.avg.per_second")}
+// peak is the rate of one precision if every cycle issued fused multiply-adds on every lane, of which ncu's derived
+// metric has the number.
+func peak(letter string, operations float64) []formula {
+	inst := "sm__sass_thread_inst_executed_op_" + letter + "fma_pred_on"
+	return []formula{
+		of(fmt.Sprintf("derived__%s_x%v", inst, operations)).by("sm__cycles_elapsed.avg.per_second"),
+		of(inst + ".sum.peak_sustained").scaled(operations).by("sm__cycles_elapsed.avg.per_second"),
+	}
 }
 
-func stall(reason string) []formula {
-	return []formula{of("smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio")}
+func stalled(reason string) string {
+	return "smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio"
 }
+
+func stall(reason string) []formula { return []formula{of(stalled(reason))} }
 
 // sectors are 32 bytes.
 const sector = 32
 
+func sectors(op string) []formula {
+	return []formula{
+		of("l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum").divided("l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum"),
+		of("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio"),
+	}
+}
+
+type source struct {
+	metric measure.Metric
+	from   []formula
+}
+
 // sources says which of ncu's metrics a metric comes from. Of several formulas the first one holds whose metrics
 // are all there: names differ between versions, chips and sets of sections. The first column is what to read; the
 // meaning of the others is in NVIDIA's Kernel Profiling Guide, "Metrics Reference".
-var sources = []struct {
-	metric measure.Metric
-	from   []formula
-}{
+var sources = []source{
 	{measure.NcuTime, []formula{of("gpu__time_duration.sum"), of("gpu__time_duration.avg")}},
 	{measure.Cycles, []formula{of("gpc__cycles_elapsed.max"), of("sm__cycles_elapsed.max")}},
 	{measure.SMClock, []formula{of("gpc__cycles_elapsed.avg.per_second"), of("smsp__cycles_elapsed.avg.per_second"),
@@ -87,6 +105,7 @@ var sources = []struct {
 		of("dram__throughput.avg.pct_of_peak_sustained_elapsed")}},
 	{measure.DRAMBytes, []formula{of("dram__bytes.sum"), of("dram__bytes_read.sum", "dram__bytes_write.sum"),
 		of("dram__bytes_op_read.sum", "dram__bytes_op_write.sum"),
+		of("dram__sectors_read.sum", "dram__sectors_write.sum").scaled(sector),
 		of("dram__bytes.sum.per_second").scaled(1e-9).by("gpu__time_duration.sum")}},
 	{measure.DRAMBandwidth, []formula{of("dram__bytes.sum.per_second"),
 		of("dram__bytes_read.sum.per_second", "dram__bytes_write.sum.per_second"),
@@ -96,10 +115,8 @@ var sources = []struct {
 	{measure.GlobalBytes, []formula{of("memory_l2_theoretical_sectors_global").scaled(sector)}},
 	{measure.L1HitRate, []formula{of("l1tex__t_sector_hit_rate.pct")}},
 	{measure.L2HitRate, []formula{of("lts__t_sector_hit_rate.pct"), of("lts__average_t_sector_hit_rate.pct")}},
-	{measure.LoadSectors, []formula{of("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum").
-		divided("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")}},
-	{measure.StoreSectors, []formula{of("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum").
-		divided("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum")}},
+	{measure.LoadSectors, sectors("ld")},
+	{measure.StoreSectors, sectors("st")},
 
 	{measure.AchievedOccupancy, []formula{of("sm__warps_active.avg.pct_of_peak_sustained_active")}},
 	{measure.TheoreticalOccupancy, []formula{of("sm__maximum_warps_per_active_cycle_pct")}},
@@ -115,18 +132,18 @@ var sources = []struct {
 
 	{measure.Instructions, []formula{of("smsp__inst_executed.sum"), of("sm__inst_executed.sum")}},
 	{measure.LocalLoads, []formula{of("sass__inst_executed_local_loads"), of("smsp__sass_inst_executed_op_local_ld.sum"),
-		of("smsp__inst_executed_op_local_ld.sum")}},
+		of("smsp__inst_executed_op_local_ld.sum"), of("l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum")}},
 	{measure.LocalStores, []formula{of("sass__inst_executed_local_stores"), of("smsp__sass_inst_executed_op_local_st.sum"),
-		of("smsp__inst_executed_op_local_st.sum")}},
-	{measure.Spills, []formula{of("sass__inst_executed_register_spilling")}},
+		of("smsp__inst_executed_op_local_st.sum"), of("l1tex__t_requests_pipe_lsu_mem_local_op_st.sum")}},
+	{measure.Spills, []formula{of("sass__inst_executed_register_spilling"), of("derived__local_spilling_requests")}},
 	{measure.FP64, flops(1, "d")},
 	{measure.FP32, flops(1, "f")},
 	{measure.FP16, flops(2, "h")},
 
 	{measure.PeakDRAM, []formula{of("dram__bytes.sum.peak_sustained").by("dram__cycles_elapsed.avg.per_second")}},
-	{measure.PeakFP64, peak("derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2")},
-	{measure.PeakFP32, peak("derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2")},
-	{measure.PeakFP16, peak("derived__sm__sass_thread_inst_executed_op_hfma_pred_on_x4")},
+	{measure.PeakFP64, peak("d", 2)},
+	{measure.PeakFP32, peak("f", 2)},
+	{measure.PeakFP16, peak("h", 4)},
 
 	{measure.StallLongScoreboard, stall("long_scoreboard")},
 	{measure.StallShortScoreboard, stall("short_scoreboard")},
@@ -136,6 +153,62 @@ var sources = []struct {
 	{measure.StallMath, stall("math_pipe_throttle")},
 	{measure.StallWait, stall("wait")},
 }
+
+// What explains a change without being a metric of a session.
+var (
+	// SharedWavefronts is how many times the passes through shared memory exceed those that the accesses need, whatever
+	// their width: 1 where there are no bank conflicts.
+	SharedWavefronts = measure.Metric{Name: "shared_wavefronts", Unit: "times", Better: measure.Lower}
+	// GlobalSectors is how many times the sectors of global memory exceed those of perfectly coalesced accesses.
+	GlobalSectors = measure.Metric{Name: "global_sectors", Unit: "times", Better: measure.Lower}
+	// ActiveThreads are the threads that take part in an instruction of a warp, UnmaskedThreads those of them that are
+	// not masked out by a predicate. Both are 32 at best.
+	ActiveThreads   = measure.Metric{Name: "active_threads", Unit: "threads", Better: measure.Higher}
+	UnmaskedThreads = measure.Metric{Name: "unmasked_threads", Unit: "threads", Better: measure.Higher}
+	// TensorPeak is the rate of tensor operations, of the types that the launch used, at the clocks of the launch.
+	TensorPeak = measure.Metric{Name: "peak_tensor", Unit: "op/s"}
+	// TensorBusy is the share of cycles in which the tensor cores worked.
+	TensorBusy = measure.Metric{Name: "tensor_busy", Unit: "%", Better: measure.Higher}
+)
+
+// Evidence lists what [Record.Evidence] may hold.
+var Evidence = []measure.Metric{SharedWavefronts, GlobalSectors, ActiveThreads, UnmaskedThreads, TensorPeak, TensorBusy}
+
+// evidence says where each of [Evidence] comes from, as sources does for metrics; TensorPeak has its own way.
+var evidence = []source{
+	{SharedWavefronts, []formula{of("memory_l1_wavefronts_shared").divided("memory_l1_wavefronts_shared_ideal")}},
+	{GlobalSectors, []formula{of("memory_l2_theoretical_sectors_global").divided("memory_l2_theoretical_sectors_global_ideal")}},
+	{ActiveThreads, []formula{of("smsp__thread_inst_executed_per_inst_executed.ratio")}},
+	{UnmaskedThreads, []formula{of("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")}},
+	{TensorBusy, []formula{of("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"),
+		of("sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active"),
+		of("sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active")}},
+}
+
+// kept are the cells that stay in a record, but for the tensor families.
+var kept = func() map[string]bool {
+	names := map[string]bool{model: true}
+	for _, s := range slices.Concat(sources, evidence) {
+		for _, f := range s.from {
+			for _, n := range f.names() {
+				names[n] = true
+			}
+		}
+	}
+	return names
+}()
+
+const model = "device__attribute_display_name"
+
+// isKept reports whether a cell stays in a record.
+func isKept(name string) bool {
+	return kept[name] || strings.HasPrefix(name, tensor) && (strings.HasSuffix(name, sum) || strings.HasSuffix(name, sum+peakRate))
+}
+
+const (
+	sum      = ".sum"
+	peakRate = ".peak_sustained_elapsed.per_second"
+)
 
 // tensor is the family of the operations of the tensor cores, one metric for each type of input. Which ones a chip has
 // differs, so that they are added up as they come.
@@ -151,38 +224,96 @@ var labels = map[string]string{
 	"GPU Speed Of Light Throughput: Compute (SM) Throughput": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
 	"GPU Speed Of Light Throughput: Memory Throughput":       "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
 	"GPU Speed Of Light Throughput: DRAM Throughput":         "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
-	"Memory Workload Analysis: Memory Throughput":            "dram__bytes.sum.per_second",
-	"Memory Workload Analysis: L1/TEX Hit Rate":              "l1tex__t_sector_hit_rate.pct",
-	"Memory Workload Analysis: L2 Hit Rate":                  "lts__t_sector_hit_rate.pct",
-	"Instruction Statistics: Executed Instructions":          "smsp__inst_executed.sum",
-	"Launch Statistics: Registers Per Thread":                "launch__registers_per_thread",
-	"Launch Statistics: Static Shared Memory Per Block":      "launch__shared_mem_per_block_static",
-	"Launch Statistics: Dynamic Shared Memory Per Block":     "launch__shared_mem_per_block_dynamic",
-	"Launch Statistics: Waves Per SM":                        "launch__waves_per_multiprocessor",
-	"Occupancy: Theoretical Occupancy":                       "sm__maximum_warps_per_active_cycle_pct",
-	"Occupancy: Achieved Occupancy":                          "sm__warps_active.avg.pct_of_peak_sustained_active",
-	"Occupancy: Block Limit SM":                              "launch__occupancy_limit_blocks",
-	"Occupancy: Block Limit Registers":                       "launch__occupancy_limit_registers",
-	"Occupancy: Block Limit Shared Mem":                      "launch__occupancy_limit_shared_mem",
-	"Occupancy: Block Limit Warps":                           "launch__occupancy_limit_warps",
-	"Occupancy: Block Limit Barriers":                        "launch__occupancy_limit_barriers",
+	// Until 2021.
+	"GPU Speed Of Light Throughput: Compute (SM) [%]": "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	"GPU Speed Of Light Throughput: SM [%]":           "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+	"GPU Speed Of Light Throughput: Memory [%]":       "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+	"GPU Speed Of Light Throughput: SOL DRAM":         "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+
+	"Memory Workload Analysis: Memory Throughput":                     "dram__bytes.sum.per_second",
+	"Memory Workload Analysis: L1/TEX Hit Rate":                       "l1tex__t_sector_hit_rate.pct",
+	"Memory Workload Analysis: L2 Hit Rate":                           "lts__t_sector_hit_rate.pct",
+	"Memory Workload Analysis: Local Memory Spilling Requests":        "derived__local_spilling_requests",
+	"Warp State Statistics: Avg. Active Threads Per Warp":             "smsp__thread_inst_executed_per_inst_executed.ratio",
+	"Warp State Statistics: Avg. Not Predicated Off Threads Per Warp": "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+	"Instruction Statistics: Executed Instructions":                   "smsp__inst_executed.sum",
+	"Launch Statistics: Registers Per Thread":                         "launch__registers_per_thread",
+	"Launch Statistics: Static Shared Memory Per Block":               "launch__shared_mem_per_block_static",
+	"Launch Statistics: Dynamic Shared Memory Per Block":              "launch__shared_mem_per_block_dynamic",
+	"Launch Statistics: Waves Per SM":                                 "launch__waves_per_multiprocessor",
+	"Occupancy: Theoretical Occupancy":                                "sm__maximum_warps_per_active_cycle_pct",
+	"Occupancy: Achieved Occupancy":                                   "sm__warps_active.avg.pct_of_peak_sustained_active",
+	"Occupancy: Block Limit SM":                                       "launch__occupancy_limit_blocks",
+	"Occupancy: Block Limit Registers":                                "launch__occupancy_limit_registers",
+	"Occupancy: Block Limit Shared Mem":                               "launch__occupancy_limit_shared_mem",
+	"Occupancy: Block Limit Warps":                                    "launch__occupancy_limit_warps",
+	"Occupancy: Block Limit Barriers":                                 "launch__occupancy_limit_barriers",
 }
 
-// counter is the name under which a cell of the details page is kept. With --metrics, and with --print-metric-name name,
-// the page has the real names.
+// labelled is what --print-metric-name label-name prints: "Duration (gpu__time_duration.sum)".
+var labelled = regexp.MustCompile(`^.* \((\w+__[\w.:]+)\)$`)
+
+// counter is the name under which a cell of the details page is kept. With --metrics, and with --print-metric-name, the
+// page has the real names.
 func counter(section, item, label string) string {
+	if m := labelled.FindStringSubmatch(label); m != nil {
+		return m[1]
+	}
 	if strings.Contains(label, "__") {
 		return label
 	}
-	key := section + ": "
-	if item != "" {
-		key += item + ": "
+	var parts []string
+	for _, part := range []string{older(section), item, label} {
+		if part != "" {
+			parts = append(parts, part)
+		}
 	}
-	key += label
+	key := strings.Join(parts, ": ")
 	if name, ok := labels[key]; ok {
 		return name
 	}
+	if name, ok := roofs[label]; ok && section == "GPU Speed Of Light Roofline Chart" {
+		return name
+	}
+	if section == stateSection {
+		for _, s := range states {
+			if s.label == label {
+				return stalled(s.reason)
+			}
+		}
+	}
 	return key
+}
+
+// roofs are the names in the section of the roofline chart, which says them once for each precision.
+var roofs = map[string]string{
+	"SM Frequency":                              "sm__cycles_elapsed.avg.per_second",
+	"DRAM Frequency":                            "dram__cycles_elapsed.avg.per_second",
+	"DRAM Bandwidth":                            "dram__bytes.sum.per_second",
+	"Theoretical DRAM Bytes Accessible":         "dram__bytes.sum.peak_sustained",
+	"Theoretical Predicated-On DFMA Operations": "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
+	"Theoretical Predicated-On FFMA Operations": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
+}
+
+const stateSection = "Warp State Statistics"
+
+// states are the reasons for which warps wait, as that section calls them with --print-details all.
+var states = []struct{ reason, label string }{
+	{"long_scoreboard", "Stall Long Scoreboard"},
+	{"short_scoreboard", "Stall Short Scoreboard"},
+	{"mio_throttle", "Stall MIO Throttle"},
+	{"lg_throttle", "Stall LG Throttle"},
+	{"barrier", "Stall Barrier"},
+	{"math_pipe_throttle", "Stall Math Pipe Throttle"},
+	{"wait", "Stall Wait"},
+}
+
+// older gives a section its name of today.
+func older(section string) string {
+	if section == "GPU Speed Of Light" { // before 2021.2
+		return "GPU Speed Of Light Throughput"
+	}
+	return section
 }
 
 // Counters lists the ncu metrics to collect for a metric, those of its first formula.
@@ -205,15 +336,53 @@ func (b *builder) derive(r *Record) {
 	for _, s := range sources {
 		b.metric(r, s.metric, s.from)
 	}
-	if ops := tensorOps(r.Raw); len(ops) > 0 {
+	ops := tensorOps(r.Raw)
+	if len(ops) > 0 {
 		b.metric(r, measure.TensorOps, []formula{of(ops...)})
+	}
+	r.Evidence = map[string]float64{}
+	for _, s := range evidence {
+		for _, f := range s.from {
+			v, why, ok := f.compute(r.Raw, false)
+			if ok && why == "" && !math.IsInf(v, 0) && !math.IsNaN(v) {
+				r.Evidence[s.metric.Name] = v
+				b.use(f)
+				break
+			}
+		}
+	}
+	if peak := tensorPeak(r.Raw, ops); peak > 0 && !math.IsInf(peak, 0) {
+		r.Evidence[TensorPeak.Name] = peak
+	}
+}
+
+// tensorPeak is the rate at which the tensor cores would do the operations of a launch, each type at its own peak; NaN
+// where that of a type is not known.
+func tensorPeak(raw map[string]Value, ops []string) float64 {
+	var all, seconds float64
+	for _, name := range ops {
+		if n := raw[name].Number; n != 0 {
+			all += n
+			peak, ok := raw[name+peakRate]
+			if !ok {
+				return math.NaN()
+			}
+			seconds += n / peak.Number
+		}
+	}
+	return all / seconds
+}
+
+// use notes that the cells of a formula were needed.
+func (b *builder) use(f formula) {
+	for _, name := range f.names() {
+		b.used[name] = true
 	}
 }
 
 // tensorOps lists the metrics that add up to the operations of the tensor cores. Where one is the total of others
 // (src_fp16 of src_fp16_dst_fp32) only the total counts.
 func tensorOps(raw map[string]Value) []string {
-	const sum = ".sum"
 	var stems []string
 	for name := range raw {
 		if stem, ok := strings.CutSuffix(name, sum); ok && strings.HasPrefix(stem, tensor) {
@@ -252,9 +421,7 @@ func (b *builder) metric(r *Record, m measure.Metric, from []formula) {
 		}
 		r.Metrics[m.Name] = v
 		delete(r.missing, m.Name)
-		for _, name := range f.names() {
-			b.used[name] = true
-		}
+		b.use(f)
 		return
 	}
 }

@@ -1,8 +1,8 @@
 // Package ncu reads what `ncu --csv` of Nsight Compute prints: the raw page (a row a launch, a column a metric) and the
 // details page (a row a metric), of the versions 2021 to 2026, with whatever stands before, between and after the tables.
 //
-// Every cell is kept under the name that ncu gives the metric. From those the metrics of measure.Throughput are
-// derived, by the table in metrics.go. A cell that holds no number gives no metric, and Record.Metric says why.
+// Every cell is read under the name that ncu gives the metric, and counted. From those the metrics of measure.Throughput
+// are derived, by the table in metrics.go. A cell that holds no number gives no metric, and Record.Metric says why.
 package ncu
 
 import (
@@ -36,8 +36,10 @@ type Record struct {
 	Line int
 	// Metrics are the values by the name of the metric, each in the metric's unit.
 	Metrics map[string]float64
-	// Raw are the cells by the name of the ncu metric. A label of the details page that is not in the table of labels
-	// stands as "section: label", or "section: body item: label".
+	// Evidence are the values of [Evidence], which explain a change and are in no session.
+	Evidence map[string]float64
+	// Raw are the cells by the name of the ncu metric, of those that metrics and evidence come from. The others, over two
+	// thousand with --set full, are read, checked and counted, and not kept.
 	Raw map[string]Value
 	// Rules are the remarks of ncu's own rules on the details page. They are untrusted text.
 	Rules []Rule
@@ -61,7 +63,8 @@ type Value struct {
 // Rule is a remark of one of ncu's rules.
 type Rule struct{ Section, Name, Type, Description string }
 
-// Count is how much of the file was understood, so that nothing is dropped in silence.
+// Count is how much of the file was understood, so that nothing is dropped in silence: Numbers, Texts, Missing and Repeated
+// together are the cells of metrics in the tables.
 type Count struct {
 	// Tables and Names are the tables and the different ncu metrics in them.
 	Tables, Names int
@@ -113,12 +116,19 @@ func (p *Profile) Find(s measure.Subject) []Record {
 
 const again = "write it again: ncu --import REPORT --csv --page raw --print-units base"
 
-// Read reads ncu output. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no table, no
-// kernel, no permission, a broken table, numbers in another language) is a *measure.Refusal.
+// sizeLimit is how much output [Read] takes, in bytes. A launch of --set full has 30 kB.
+const sizeLimit = 128 << 20
+
+// Read reads ncu output, up to 128 MB. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no
+// table, no kernel, no permission, a broken table, numbers in another language) is a *measure.Refusal.
 func Read(r io.Reader, name string) (*Profile, error) {
-	data, err := io.ReadAll(r)
+	data, err := io.ReadAll(io.LimitReader(r, sizeLimit+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(data) > sizeLimit {
+		return nil, measure.Refuse(fmt.Sprintf("%s is larger than %d MB", name, sizeLimit>>20),
+			"profile fewer launches (--launch-count), or fewer sections (--set basic)")
 	}
 	text, err := decode(data)
 	if err != nil {

@@ -12,8 +12,11 @@ import (
 // 10776576.00 without one. The three forms below are read; the second tells that the file must not be.
 var (
 	english = regexp.MustCompile(`^[+-]?([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	// continental is what no English number is: a comma before other than three digits, or several points.
-	continental = regexp.MustCompile(`^[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+$|^[+-]?[0-9]{1,3}(\.[0-9]{3}){2,}$`)
+	// continental is what no English number is: a comma before other than three digits, several points, or digits in
+	// groups of another kind: "10 776 576" of every kind of space, "1'234.5", "1,07,76,576". U+FFFD stands for a space of
+	// a code page of Windows.
+	continental = regexp.MustCompile(`^[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+$|^[+-]?[0-9]{1,3}(\.[0-9]{3}){2,}$|` +
+		`^[+-]?[0-9]{1,3}([ \x{00A0}\x{2009}\x{202F}\x{FFFD}'’][0-9]{3})+([.,][0-9]+)?$|^[+-]?[0-9]+(,[0-9]{2,3}){2,}(\.[0-9]+)?$`)
 	// either is 117344 in one language and 117.344 in another. ncu writes two decimals or six, never three.
 	either = regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$`)
 	// point is what only an English number is.
@@ -28,6 +31,9 @@ var nothing = map[string]bool{
 // lists are words that look like numbers: which of the GPU's parts are switched on.
 var lists = map[string]bool{"launch__tpc_enabled": true, "Launch Statistics: Enabled TPC IDs": true}
 
+// topology begins the names of cells that may list several numbers ("0,1"), and of which no metric is made.
+var topology = regexp.MustCompile(`^(?:numa|nvlink|c2clink)__`)
+
 // language decides whether a table's numbers are English from all of its cells together.
 type language struct {
 	foreign, unclear *cell
@@ -36,15 +42,32 @@ type language struct {
 
 func (l *language) see(c *cell) {
 	switch {
+	case digits(c.text) || lists[c.name] || topology.MatchString(c.name):
 	case english.MatchString(c.text):
 		if point.MatchString(c.text) {
 			l.english = true
 		} else if l.unclear == nil && either.MatchString(c.text) {
-			l.unclear = c
+			l.unclear = keep(c)
 		}
 	case l.foreign == nil && continental.MatchString(c.text):
-		l.foreign = c
+		l.foreign = keep(c)
 	}
+}
+
+// digits reports whether there is nothing else in the text, as in most cells.
+func digits(text string) bool {
+	for i := range len(text) {
+		if text[i] < '0' || text[i] > '9' {
+			return false
+		}
+	}
+	return text != ""
+}
+
+// keep copies a cell, whose row goes.
+func keep(c *cell) *cell {
+	kept := *c
+	return &kept
 }
 
 // check refuses a table whose numbers may mean something else than they would in English.
@@ -52,7 +75,7 @@ func (l *language) check() error {
 	const next = "run ncu with LC_ALL=C"
 	switch {
 	case l.foreign != nil:
-		return l.foreign.refuse("the number is written with a decimal comma or with points between thousands", next)
+		return l.foreign.refuse("the number is written with a decimal comma, or with other signs than commas between thousands", next)
 	case l.unclear != nil && !l.english:
 		return l.unclear.refuse("the number is ambiguous: its point may separate thousands or decimals", next)
 	}
@@ -65,17 +88,17 @@ func (c *cell) value() (v Value, kind cellKind) {
 	switch {
 	case nothing[strings.ToLower(c.text)]:
 		return v, isMissing
-	case lists[c.name] || !english.MatchString(c.text):
+	case lists[c.name] || !digits(c.text) && !english.MatchString(c.text):
 		return v, isText
 	}
-	digits := strings.ReplaceAll(c.text, ",", "")
-	n, err := strconv.ParseFloat(digits, 64)
+	bare := strings.ReplaceAll(c.text, ",", "")
+	n, err := strconv.ParseFloat(bare, 64)
 	if err != nil { // out of range
 		return v, isText
 	}
 	factor, unit, _ := baseUnit(c.unit)
-	v.Number, v.Unit, v.Step = n*factor, unit, factor*step(digits)
-	if factor == 1 && !strings.Contains(digits, ".") {
+	v.Number, v.Unit, v.Step = n*factor, unit, factor*step(bare)
+	if factor == 1 && !strings.Contains(bare, ".") {
 		v.Step = 0
 	}
 	return v, isNumber

@@ -24,9 +24,13 @@ type launchRow struct {
 	ID      string `csv:"ID"`
 	Process string `csv:"Process ID"`
 	Kernel  string `csv:"Kernel Name"`
+	Stream  string `csv:"Stream"`
 	Block   string `csv:"Block Size"`
 	Grid    string `csv:"Grid Size"`
 	Device  string `csv:"Device"`
+	// The NVTX ranges around the launch, with --nvtx only.
+	Pushed  string `csv:"thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
+	Started string `csv:"Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
 }
 
 // detailsRow is a row of the details page: of a metric, or of a rule.
@@ -34,9 +38,12 @@ type detailsRow struct {
 	ID       string `csv:"ID"`
 	Process  string `csv:"Process ID"`
 	Kernel   string `csv:"Kernel Name"`
+	Stream   string `csv:"Stream"`
 	Block    string `csv:"Block Size"`
 	Grid     string `csv:"Grid Size"`
 	Device   string `csv:"Device"`
+	Pushed   string `csv:"thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
+	Started  string `csv:"Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
 	Section  string `csv:"Section Name"`
 	Item     string `csv:"Body Item Label"` // with some sections only
 	Metric   string `csv:"Metric Name"`
@@ -47,14 +54,15 @@ type detailsRow struct {
 	RuleText string `csv:"Rule Description"`
 }
 
-// optional are the columns that some versions and options leave out.
-var optional = []string{"Block Size", "Grid Size", "Device", "Body Item Label", "Rule Name", "Rule Type", "Rule Description"}
+// needed are the columns that every version writes. The others depend on version and options, and people cut columns
+// away that they do not want to publish.
+var needed = []string{"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}
 
 // identity are the columns of the raw page that are no metrics and are not read.
-var identity = []string{"Process Name", "Host Name", "Context", "Stream", "CC", "Kernel Time"}
+var identity = []string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}
 
 func isIdentity(column string) bool {
-	return slices.Contains(identity, column) ||
+	return slices.Contains(identity, column) || isNumbering(column) ||
 		strings.Contains(column, "Push/Pop_Range") || strings.Contains(column, "Start/Stop_Range")
 }
 
@@ -80,67 +88,62 @@ func newBuilder(name string) *builder {
 type launch struct {
 	row   launchRow
 	line  int
-	cells []*cell
+	cells []cell
 	rules []Rule
 }
 
-// table reads one table.
+// table reads one table: once to see in which language its numbers are, and once to take in its launches.
 func (b *builder) table(t table) error {
 	b.profile.Count.Tables++
-	details, err := t.shape()
+	details, header, err := t.shape()
 	if err != nil {
 		return err
 	}
-	var launches []*launch
+	each := func(take func(*launch) error) error { return t.raw(header, take) }
 	if details {
-		launches, err = t.details()
-	} else {
-		launches, err = t.raw()
-	}
-	if err != nil {
-		return err
-	}
-	if len(launches) == 0 {
-		return refuse(t.file, t.line, "the table holds no kernel",
-			"compare ncu's kernel filter with the kernels that the workload launches")
+		each = t.details
 	}
 	var l language
-	for _, x := range launches {
-		for _, c := range x.cells {
-			if !lists[c.name] {
-				l.see(c)
-			}
+	found := 0
+	err = each(func(x *launch) error {
+		found++
+		for i := range x.cells {
+			l.see(&x.cells[i])
 		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case found == 0:
+		return refuse(t.file, t.line, "the table holds no kernel",
+			"compare ncu's kernel filter with the kernels that the workload launches")
 	}
 	if err := l.check(); err != nil {
 		return err
 	}
-	for _, x := range launches {
-		if err := b.add(t, x); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(func(x *launch) error { return b.add(t, x) })
 }
 
 func (t table) reader() *csv.Reader {
 	r := csv.NewReader(strings.NewReader(t.text))
 	r.FieldsPerRecord = -1
+	r.TrimLeadingSpace = true
 	return r
 }
 
 // shape says which page the table is, after checking what gocsv does not: that no column is there twice, and that rows
-// are as long as the header. Rows of metrics on the details page end after the value, with or without an empty cell.
-func (t table) shape() (details bool, err error) {
+// are as long as the header. Rows of metrics on the details page end after the value, or with some empty cells.
+func (t table) shape() (details bool, header []string, err error) {
 	r := t.reader()
-	header, err := r.Read()
+	header, err = r.Read()
 	if err != nil {
-		return false, t.syntax(err)
+		return false, nil, t.syntax(err)
 	}
 	sorted := slices.Sorted(slices.Values(header))
 	for i := range sorted {
 		if i > 0 && sorted[i] == sorted[i-1] {
-			return false, refuse(t.file, t.line, fmt.Sprintf("column %s is there twice", quote(sorted[i])), again)
+			return false, nil, refuse(t.file, t.line, fmt.Sprintf("column %s is there twice", quote(sorted[i])), again)
 		}
 	}
 	value := slices.Index(header, "Metric Value")
@@ -148,16 +151,20 @@ func (t table) shape() (details bool, err error) {
 	for {
 		row, err := r.Read()
 		if err == io.EOF {
-			return value >= 0, nil
+			return value >= 0, header, nil
 		}
 		if err != nil {
-			return false, t.syntax(err)
+			return false, nil, t.syntax(err)
 		}
-		short := value >= 0 && (len(row) == value+1 || len(row) == value+2 && row[value+1] == "")
+		short := value >= 0 && len(row) > value && len(row) < len(header) &&
+			!slices.ContainsFunc(row[value+1:], func(cell string) bool { return cell != "" })
 		if len(row) != len(header) && !short {
 			line, _ := r.FieldPos(0)
-			return false, refuse(t.file, t.line+line-1, fmt.Sprintf("the row has %d cells, the header %d: the table is cut or broken",
-				len(row), len(header)), again)
+			why := "the table is cut or broken"
+			if len(row) > len(header) && !strings.Contains(t.text, `"`) {
+				why = "the quotes around the cells are lost"
+			}
+			return false, nil, refuse(t.file, t.line+line-1, fmt.Sprintf("the row has %d cells, the header %d: %s", len(row), len(header), why), again)
 		}
 	}
 }
@@ -178,74 +185,75 @@ func (t table) unmarshaller(r *csv.Reader, row any) (*gocsv.Unmarshaller, error)
 		return nil, t.syntax(err)
 	}
 	for _, column := range um.MismatchedStructFields {
-		if !slices.Contains(optional, column) {
+		if slices.Contains(needed, column) {
 			return nil, refuse(t.file, t.line, fmt.Sprintf("no column %q", column), again)
 		}
 	}
 	return um, nil
 }
 
-// raw reads the raw page: a row of units, then a row a launch.
-func (t table) raw() ([]*launch, error) {
+// raw reads the raw page, a row of units and then a row a launch, and gives the launches one by one.
+func (t table) raw(header []string, take func(*launch) error) error {
 	r := t.reader()
 	um, err := t.unmarshaller(r, launchRow{})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var launches []*launch
 	var units map[string]string
 	for {
 		x, metrics, err := um.ReadUnmatched()
 		if err == io.EOF {
-			return launches, nil
+			return nil
 		}
 		if err != nil {
-			return nil, t.syntax(err)
+			return t.syntax(err)
 		}
 		line, _ := r.FieldPos(0)
 		line += t.line - 1
 		row := x.(launchRow)
 		if row.ID == "" {
 			if units != nil {
-				return nil, refuse(t.file, line, "a second row of units", again)
+				return refuse(t.file, line, "a second row of units", again)
 			}
 			units = metrics
 			continue
 		}
 		if units == nil {
-			return nil, refuse(t.file, line, "the row of units is missing", again)
+			return refuse(t.file, line, "the row of units is missing", again)
 		}
-		l := &launch{row: row, line: line}
-		for _, name := range slices.Sorted(maps.Keys(metrics)) {
-			if !isIdentity(name) {
-				l.cells = append(l.cells, t.cell(line, name, units[name], metrics[name]))
+		l := &launch{row: row, line: line, cells: make([]cell, 0, len(metrics))}
+		for _, name := range header {
+			if text, ok := metrics[name]; ok && !isIdentity(name) {
+				l.cells = append(l.cells, t.cell(line, name, units[name], text))
 			}
 		}
-		launches = append(launches, l)
+		if err := take(l); err != nil {
+			return err
+		}
 	}
 }
 
-// details reads the details page: a row a metric or rule, and a launch is the rows of one ID and process.
-func (t table) details() ([]*launch, error) {
+// details reads the details page, a row a metric or rule, and gives the launches: the rows of one ID and process.
+func (t table) details(take func(*launch) error) error {
 	r := t.reader()
 	um, err := t.unmarshaller(r, detailsRow{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var launches []*launch
 	byID := map[[2]string]*launch{}
 	for {
 		x, err := um.Read()
 		if err == io.EOF {
-			return launches, nil
+			break
 		}
 		if err != nil {
-			return nil, t.syntax(err)
+			return t.syntax(err)
 		}
 		line, _ := r.FieldPos(0)
 		line += t.line - 1
 		row := x.(detailsRow)
-		what := launchRow{row.ID, row.Process, row.Kernel, row.Block, row.Grid, row.Device}
+		what := launchRow{row.ID, row.Process, row.Kernel, row.Stream, row.Block, row.Grid, row.Device, row.Pushed, row.Started}
 		id := [2]string{row.Process, row.ID}
 		l := byID[id]
 		if l == nil {
@@ -254,7 +262,7 @@ func (t table) details() ([]*launch, error) {
 			launches = append(launches, l)
 		}
 		if l.row != what {
-			return nil, refuse(t.file, line, fmt.Sprintf("launch %s is another kernel than on line %d", quote(row.ID), l.line), again)
+			return refuse(t.file, line, fmt.Sprintf("launch %s is another kernel than on line %d", quote(row.ID), l.line), again)
 		}
 		switch {
 		case row.Metric != "":
@@ -262,13 +270,19 @@ func (t table) details() ([]*launch, error) {
 		case row.Rule != "":
 			l.rules = append(l.rules, Rule{row.Section, row.Rule, row.RuleType, row.RuleText})
 		default:
-			return nil, refuse(t.file, line, "a row with neither a metric nor a rule", again)
+			return refuse(t.file, line, "a row with neither a metric nor a rule", again)
 		}
 	}
+	for _, l := range launches {
+		if err := take(l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (t table) cell(line int, name, unit, text string) *cell {
-	return &cell{file: t.file, line: line, name: name, unit: strings.TrimSpace(unit), text: strings.TrimSpace(text)}
+func (t table) cell(line int, name, unit, text string) cell {
+	return cell{file: t.file, line: line, name: name, unit: strings.TrimSpace(unit), text: strings.TrimSpace(text)}
 }
 
 // add takes in a launch.
@@ -277,37 +291,34 @@ func (b *builder) add(t table, l *launch) error {
 	if err != nil {
 		return err
 	}
-	r := Record{Subject: subject, Line: l.line, Raw: make(map[string]Value, len(l.cells)), Rules: l.rules}
+	r := Record{Subject: subject, Line: l.line, Raw: map[string]Value{}, Rules: l.rules}
+	all := make(map[string]Value, len(l.cells))
 	b.devices[l.row.Device] = true
 	count := &b.profile.Count
 	count.Rules += len(l.rules)
-	for _, c := range l.cells {
+	for i := range l.cells {
+		c := &l.cells[i]
 		v, kind := c.value()
-		if old, again := r.Raw[c.name]; again {
-			if !agree(old, v) {
-				return c.refuse(fmt.Sprintf("line %d says %s of the same launch", old.Line, quote(old.Text)), "write one page at a time")
-			}
+		old, again := all[c.name]
+		switch {
+		case again && !agree(old, v):
+			return c.refuse(fmt.Sprintf("line %d says %s of the same launch", old.Line, quote(old.Text)), "write one page at a time")
+		case again:
 			count.Repeated++
-			if old.Step <= v.Step || kind != isNumber {
+			if kind != isNumber || old.Step <= v.Step {
 				continue
 			}
+		default:
+			b.count(c, kind)
 		}
-		switch kind {
-		case isNumber:
-			count.Numbers++
-			if _, _, known := baseUnit(c.unit); !known {
-				b.units[measure.NormalizeControl(c.unit)] = true
-			}
-		case isText:
-			count.Texts++
-		case isMissing:
-			count.Missing++
+		all[c.name] = v
+		if isKept(c.name) {
+			v.Text = strings.Clone(v.Text) // or it holds the whole row
+			r.Raw[c.name] = v
 		}
-		r.Raw[c.name] = v
-		b.names[c.name] = true
 	}
 	b.derive(&r)
-	if gpu := r.Raw["device__attribute_display_name"]; gpu.Text != "" {
+	if gpu := r.Raw[model]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {
 			return refuse(t.file, l.line, "the launches ran on GPUs of different models", "profile on one GPU model at a time")
@@ -318,6 +329,23 @@ func (b *builder) add(t table, l *launch) error {
 	b.seen[subject]++
 	b.profile.Records = append(b.profile.Records, r)
 	return nil
+}
+
+// count counts a cell that is the first of its name in a launch.
+func (b *builder) count(c *cell, kind cellKind) {
+	count := &b.profile.Count
+	switch kind {
+	case isNumber:
+		count.Numbers++
+		if _, _, known := baseUnit(c.unit); !known {
+			b.units[measure.NormalizeControl(c.unit)] = true
+		}
+	case isText:
+		count.Texts++
+	case isMissing:
+		count.Missing++
+	}
+	b.names[c.name] = true
 }
 
 // agree reports whether two cells can be roundings of one number, or say the same word.
@@ -339,10 +367,13 @@ func (b *builder) finish() *Profile {
 var (
 	// unnamed is what ncu leaves of an anonymous namespace.
 	unnamed = regexp.MustCompile(`(^|[^<\w])unnamed>::`)
-	extent  = regexp.MustCompile(`^\(([0-9]+), ([0-9]+), ([0-9]+)\)$`)
+	extent  = regexp.MustCompile(`^\( *([0-9]+) *, *([0-9]+) *, *([0-9]+) *\)$`)
+	// around is one NVTX range of those around a launch: domain, name, and six fields of payload, colour and message.
+	around = regexp.MustCompile(`"(?:[0-9]+:)?([^":]*):([^"]*?)(?::[^":]*){6}"`)
 )
 
-// subject is the kernel with its geometry; ncu before 2023 prints no geometry.
+// subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the NVTX
+// range, and only named "range" where there is none.
 func (l *launch) subject(file string) (measure.Subject, error) {
 	s := measure.Subject{Scope: measure.ScopeKernel}
 	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.row.Kernel, "$1<unnamed>::"))
@@ -353,7 +384,7 @@ func (l *launch) subject(file string) (measure.Subject, error) {
 		column, text string
 		to           *measure.Dim3
 	}{{"Grid Size", l.row.Grid, &s.Grid}, {"Block Size", l.row.Block, &s.Block}} {
-		if x.text == "" {
+		if nothing[strings.ToLower(x.text)] {
 			continue
 		}
 		c := cell{file: file, line: l.line, name: x.column, text: x.text}
@@ -367,6 +398,18 @@ func (l *launch) subject(file string) (measure.Subject, error) {
 				return s, c.refuse("larger than any grid", again)
 			}
 			*to = uint32(n)
+		}
+	}
+	if s.Name == "range" && l.row.Stream == "n/a" { // a range has no stream of its own
+		s = measure.Subject{Scope: measure.ScopeRange, Name: "range"}
+		ranges := around.FindAllStringSubmatch(l.row.Pushed+" "+l.row.Started, -1)
+		if len(ranges) > 0 {
+			inner := ranges[len(ranges)-1]
+			name := inner[2]
+			if inner[1] != "" && inner[1] != "<default domain>" {
+				name = inner[1] + ":" + name
+			}
+			s.Name = measure.NormalizeRange(name)
 		}
 	}
 	return s, nil

@@ -12,7 +12,7 @@ import (
 // Session reduces profiles of one workload, one a run, to a session: the median over a run's launches of each subject. The
 // caller fills in what no page says: driver, CUDA, the GPU's identity and the time.
 func Session(runs ...*Profile) (measure.Session, error) {
-	s := measure.Session{Warmup: "0"}
+	s := measure.Session{Environment: measure.Environment{Tool: "ncu"}, Warmup: "0"}
 	type key struct {
 		subject measure.Subject
 		metric  string
@@ -54,6 +54,10 @@ func Session(runs ...*Profile) (measure.Session, error) {
 	}
 	for _, row := range rows {
 		s.Series = append(s.Series, *row)
+	}
+	if len(runs) > 0 && len(rows) == 0 {
+		return s, measure.Refuse(runs[0].Source+" holds none of the counters that a metric is made of",
+			"profile with ncu --set full, or name gpu__time_duration.sum in --metrics")
 	}
 	s.SortSeries()
 	return s, s.Check()

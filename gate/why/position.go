@@ -6,20 +6,22 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // Position is what limits a kernel.
 type Position struct {
 	// Bound is "compute", "memory", "balanced" (both alike), "latency" (neither is busy), or "" where unknown.
 	Bound string `json:"bound,omitempty"`
-	// Roofline is nil where operations, bytes or peaks are unknown, or where the kernel does no arithmetic.
+	// Roofline is nil where operations, bytes or peaks are unknown, or where the kernel does no arithmetic. It is nil, too, where
+	// the tensor cores do most of it and their peak is unknown: the place under another roof would say nothing.
 	Roofline *Roofline `json:"roofline,omitempty"`
 }
 
-// Roofline places a kernel under the roofs of its main precision (Williams, Waterman and Patterson 2009; KPG, Roofline
-// Charts). Tensor operations have no place in it.
+// Roofline places a kernel under the roofs of its main precision (Williams, Waterman and Patterson 2009; Nsight Compute
+// Profiling Guide, Roofline Charts, https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#roofline-charts).
 type Roofline struct {
-	Precision string  `json:"precision"` // "fp64", "fp32", "fp16"
+	Precision string  `json:"precision"` // "fp64", "fp32", "fp16", "tensor"
 	Intensity float64 `json:"intensity"` // FLOP per byte of DRAM traffic
 	Ridge     float64 `json:"ridge"`     // intensity from which on arithmetic is the lower roof
 	Achieved  float64 `json:"achieved"`  // FLOP/s
@@ -42,8 +44,9 @@ func (p Position) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// The limits by which ncu's own rule on the bottleneck divides (KPG, GPU Speed Of Light Throughput): from 80 % of a
-// peak on the unit is the limit, with both under 60 % it is latency, and in between the busier one, if by 10 points.
+// The limits by which ncu's own rule on the bottleneck divides (SOLBottleneck, in the section GPU Speed Of Light Throughput):
+// from 80 % of a peak on the unit is the limit, with both under 60 % it is latency, and in between the busier one, if by
+// 10 points.
 const (
 	busy  = 80
 	idle  = 60
@@ -68,6 +71,13 @@ func position(s sample) Position {
 }
 
 func roofline(s sample) *Roofline {
+	ops := s.get(measure.TensorOps)
+	switch {
+	case math.IsNaN(ops) && s.get(ncu.TensorBusy) > 0: // how much they did is unknown
+		return nil
+	case ops > 0 && math.IsNaN(s.get(ncu.TensorPeak)) && !(ops < s.flops()):
+		return nil
+	}
 	var best *Roofline
 	var load float64
 	bytes, seconds, bandwidth := s.get(measure.DRAMBytes), s.get(measure.NcuTime)/1e9, s.get(measure.PeakDRAM)
@@ -76,6 +86,7 @@ func roofline(s sample) *Roofline {
 		flops, peak measure.Metric
 	}{
 		{"fp64", measure.FP64, measure.PeakFP64}, {"fp32", measure.FP32, measure.PeakFP32}, {"fp16", measure.FP16, measure.PeakFP16},
+		{"tensor", measure.TensorOps, ncu.TensorPeak},
 	} {
 		flops, peak := s.get(x.flops), s.get(x.peak)
 		if !(flops > 0 && peak > 0 && bytes > 0 && seconds > 0 && bandwidth > 0) || flops/peak <= load {
@@ -111,12 +122,13 @@ func standing(base, head Position) string {
 		if s != "" {
 			s += "; "
 		}
-		precision := b.Precision
+		precision, ridge := b.Precision, amount(h.Ridge, "")
 		if h.Precision != precision {
 			precision += " → " + h.Precision
+			ridge = amount(b.Ridge, "") + " → " + ridge
 		}
 		s += fmt.Sprintf("roofline (%s): %s → %s FLOP/B (ridge %s), %s → %s of the roof", precision,
-			amount(b.Intensity, ""), amount(h.Intensity, ""), amount(h.Ridge, ""), amount(b.Percent(), "%"), amount(h.Percent(), "%"))
+			amount(b.Intensity, ""), amount(h.Intensity, ""), ridge, amount(b.Percent(), "%"), amount(h.Percent(), "%"))
 	}
 	if s == "" {
 		return ""

@@ -5,14 +5,13 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // rule is one way in which a kernel gets slower.
 type rule struct {
-	name string
-	// guide is where NVIDIA explains it: CUDA C++ Best Practices Guide (BPG), Kernel Profiling Guide of Nsight Compute
-	// (KPG).
-	guide string
+	name  string
+	guide guide            // where NVIDIA explains it
 	needs []measure.Metric // unless both sides have all of them, the rule is not tried
 	// last rules speak only where no other does: what they see follows from any cause.
 	last bool
@@ -20,50 +19,28 @@ type rule struct {
 	speak func(pair) string
 }
 
-// rules in the order in which a reader should consider them: a resource that the compiler or the launch changed, then
-// the work, then the traffic, then the machine. The limits are well above what repeated launches of one kernel differ by on
-// the recordings in testdata (counts 0, DRAM bytes 0.3 %, hit rates 2 points of kernels that last over 10 µs).
+// rules in the order in which a reader should consider them, so that causes come before what follows from them: a resource
+// that the compiler or the launch changed, then how the work is laid out, then how much there is, then the traffic, then
+// the machine. The limits are well above what repeated launches of one kernel differ by on the recordings in testdata
+// (counts 0, DRAM bytes 0.3 %, hit rates 2 points of kernels that last over 10 µs).
 var rules = []rule{
+	{name: "local memory", guide: localMemory, speak: spilled},
 	{
-		name: "local memory", guide: "BPG, Memory Optimizations, Local Memory",
-		needs: []measure.Metric{measure.LocalLoads, measure.LocalStores},
-		speak: func(p pair) string {
-			loads, stores := p.ratio(measure.LocalLoads) > 1.01, p.ratio(measure.LocalStores) > 1.01
-			if !loads && !stores {
-				return ""
-			}
-			what := "registers spill, or an array is indexed at run time"
-			if p.known(measure.Spills) {
-				if what = "an array that is indexed at run time lies in local memory (the compiler marks no spills)"; p.by(measure.Spills) > 0 {
-					what = "registers spill"
-				}
-			}
-			switch {
-			case !stores:
-				return p.grown(measure.LocalLoads) + ": " + what
-			case !loads:
-				return p.grown(measure.LocalStores) + ": " + what
-			}
-			return p.grown(measure.LocalLoads) + " and " + p.grown(measure.LocalStores) + ": " + what
-		},
-	},
-	{
-		name: "register pressure", guide: "BPG, Execution Configuration Optimizations, Calculating Occupancy; KPG, Occupancy",
+		name: "register pressure", guide: pressure,
 		needs: []measure.Metric{measure.Registers, measure.TheoreticalOccupancy},
 		speak: func(p pair) string {
-			if p.by(measure.Registers) <= 0 || p.by(measure.TheoreticalOccupancy) >= 0 || !p.head.limitedBy(measure.LimitRegisters) {
+			if p.by(measure.Registers) <= 0 || !p.emptier() || !p.head.limitedBy(measure.LimitRegisters) {
 				return ""
 			}
 			return fmt.Sprintf("%s per thread and %s: register pressure", p.told(measure.Registers), p.occupancy())
 		},
 	},
 	{
-		name: "shared memory", guide: "BPG, Execution Configuration Optimizations, Effects of Shared Memory; KPG, Occupancy",
+		name: "shared memory", guide: sharedEffects,
 		needs: []measure.Metric{measure.StaticShared, measure.DynamicShared, measure.TheoreticalOccupancy},
 		speak: func(p pair) string {
-			before := p.base.get(measure.StaticShared) + p.base.get(measure.DynamicShared)
-			after := p.head.get(measure.StaticShared) + p.head.get(measure.DynamicShared)
-			if after <= before || p.by(measure.TheoreticalOccupancy) >= 0 || !p.head.limitedBy(measure.LimitShared) {
+			before, after := p.base.shared(), p.head.shared()
+			if after <= before || !p.emptier() || !p.head.limitedBy(measure.LimitShared) {
 				return ""
 			}
 			return fmt.Sprintf("shared memory %s → %s a block and %s: shared memory limits the blocks of an SM",
@@ -71,19 +48,79 @@ var rules = []rule{
 		},
 	},
 	{
-		name: "idle warps", guide: "KPG, Occupancy: achieved below theoretical means imbalance within or across blocks",
-		needs: []measure.Metric{measure.AchievedOccupancy, measure.TheoreticalOccupancy},
+		name: "occupancy", guide: calculating,
+		needs: []measure.Metric{measure.TheoreticalOccupancy},
 		speak: func(p pair) string {
-			if p.ratio(measure.AchievedOccupancy) > 0.9 || p.by(measure.AchievedOccupancy) > -5 ||
-				p.by(measure.TheoreticalOccupancy) != 0 {
+			registers, shared := p.by(measure.Registers) > 0, p.head.shared() > p.base.shared()
+			if !p.emptier() || registers && p.head.limitedBy(measure.LimitRegisters) ||
+				shared && p.head.limitedBy(measure.LimitShared) { // of which other rules speak
 				return ""
 			}
-			return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
-				p.told(measure.AchievedOccupancy))
+			return p.occupancy() + ": " + p.head.limit()
 		},
 	},
 	{
-		name: "waves", guide: "KPG, Launch Statistics, and its rule on the partial wave; BPG, Thread and Block Heuristics",
+		name: "tensor cores", guide: sectionsAndRules("Compute Workload Analysis"),
+		needs: []measure.Metric{measure.TensorOps},
+		speak: func(p pair) string {
+			grown := p.head.flops() - p.base.flops()
+			switch lost := -p.by(measure.TensorOps); {
+			case lost <= 0:
+			case p.head.get(measure.TensorOps) == 0:
+				return p.told(measure.TensorOps) + ": the tensor cores are no longer used"
+			case grown > 0.5*lost:
+				return p.told(measure.TensorOps) + ": a part of the work has left the tensor cores"
+			}
+			if p.known(ncu.TensorPeak) && p.ratio(ncu.TensorPeak) < 0.8 && p.ratio(measure.SMClock) > 0.9 {
+				return fmt.Sprintf("peak of the tensor operations %s → %s: they are of a slower type",
+					amount(p.base.get(ncu.TensorPeak), "OPS"), amount(p.head.get(ncu.TensorPeak), "OPS"))
+			}
+			return ""
+		},
+	},
+	{
+		name: "precision", guide: arithmetic,
+		needs: []measure.Metric{measure.FP64, measure.FP32, measure.FP16},
+		speak: precision,
+	},
+	{
+		name: "divergence", guide: branching,
+		needs: []measure.Metric{ncu.ActiveThreads},
+		speak: func(p pair) string {
+			if by := p.by(ncu.ActiveThreads); by <= -1 && p.ratio(ncu.ActiveThreads) < 0.95 {
+				return fmt.Sprintf("active threads %s → %s of the 32 of a warp: its threads take different branches, or leave early",
+					amount(p.base.get(ncu.ActiveThreads), ""), amount(p.head.get(ncu.ActiveThreads), ""))
+			}
+			if p.known(ncu.UnmaskedThreads) && p.by(ncu.UnmaskedThreads) <= -2 && p.ratio(ncu.UnmaskedThreads) < 0.9 {
+				return fmt.Sprintf("threads of a warp that are not masked out %s → %s of 32: branches within a warp became predicates",
+					amount(p.base.get(ncu.UnmaskedThreads), ""), amount(p.head.get(ncu.UnmaskedThreads), ""))
+			}
+			return ""
+		},
+	},
+	{
+		name: "bank conflicts", guide: memoryBanks,
+		needs: []measure.Metric{ncu.SharedWavefronts},
+		speak: func(p pair) string {
+			if p.ratio(ncu.SharedWavefronts) < 1.1 || p.by(ncu.SharedWavefronts) < 0.1 {
+				return ""
+			}
+			return fmt.Sprintf("passes through shared memory ×%s → ×%s of what the accesses need: bank conflicts",
+				amount(p.base.get(ncu.SharedWavefronts), ""), amount(p.head.get(ncu.SharedWavefronts), ""))
+		},
+	},
+	{
+		name: "coalescing", guide: coalesced,
+		needs: []measure.Metric{measure.LoadSectors},
+		speak: func(p pair) string { return scattered(p, measure.LoadSectors, "load") },
+	},
+	{
+		name: "coalescing of stores", guide: coalesced,
+		needs: []measure.Metric{measure.StoreSectors},
+		speak: func(p pair) string { return scattered(p, measure.StoreSectors, "store") },
+	},
+	{
+		name: "waves", guide: hardwareModel,
 		needs: []measure.Metric{measure.Waves},
 		speak: func(p pair) string {
 			b, h := p.base.get(measure.Waves), p.head.get(measure.Waves)
@@ -101,7 +138,7 @@ var rules = []rule{
 		},
 	},
 	{
-		name: "work", guide: "KPG, Instruction Statistics",
+		name: "work", guide: sectionsAndRules("Instruction Statistics"),
 		needs: []measure.Metric{measure.Instructions},
 		speak: func(p pair) string {
 			r := p.ratio(measure.Instructions)
@@ -116,12 +153,21 @@ var rules = []rule{
 				return p.grown(measure.Instructions) + " with FLOPs in proportion: more work"
 			case math.Abs(ops-1) < 0.01:
 				return p.grown(measure.Instructions) + " at the same FLOPs: more instructions for the same arithmetic"
+			case ops < 1:
+				return fmt.Sprintf("%s, FLOPs %s: more instructions for less arithmetic", p.grown(measure.Instructions), times(ops))
 			}
 			return fmt.Sprintf("%s, FLOPs %s: more work", p.grown(measure.Instructions), times(ops))
 		},
 	},
+	{name: "L2 cache", guide: l2Table, needs: reuse, speak: func(p pair) string {
+		// The same accesses reach L2: what DRAM has to do more follows.
+		if !p.known(measure.L2Bytes) || !p.same(measure.L2Bytes, 0.02) {
+			return ""
+		}
+		return reused(p)
+	}},
 	{
-		name: "traffic", guide: "KPG, Memory Workload Analysis, Device Memory; BPG, Effective Bandwidth",
+		name: "traffic", guide: deviceTable,
 		needs: []measure.Metric{measure.DRAMBytes},
 		speak: func(p pair) string {
 			r, floor := p.ratio(measure.DRAMBytes), p.by(measure.DRAMBytes) >= 1e6
@@ -142,28 +188,14 @@ var rules = []rule{
 			return fmt.Sprintf("%s, %s %s: more traffic", p.grown(measure.DRAMBytes), what, times(ops))
 		},
 	},
+	{name: "L2 cache", guide: l2Table, needs: reuse, speak: func(p pair) string {
+		if p.known(measure.L2Bytes) && p.same(measure.L2Bytes, 0.02) { // said above
+			return ""
+		}
+		return reused(p)
+	}},
 	{
-		name: "coalescing", guide: "BPG, Memory Optimizations, Coalesced Access to Global Memory",
-		needs: []measure.Metric{measure.LoadSectors},
-		speak: func(p pair) string { return sectors(p, measure.LoadSectors, "load") },
-	},
-	{
-		name: "coalescing of stores", guide: "BPG, Memory Optimizations, Coalesced Access to Global Memory",
-		needs: []measure.Metric{measure.StoreSectors},
-		speak: func(p pair) string { return sectors(p, measure.StoreSectors, "store") },
-	},
-	{
-		name: "L2 cache", guide: "KPG, Memory Workload Analysis, L2 Cache",
-		needs: []measure.Metric{measure.L2HitRate, measure.DRAMBytes},
-		speak: func(p pair) string {
-			if p.by(measure.L2HitRate) > -5 || p.ratio(measure.DRAMBytes) < 1.02 || p.by(measure.DRAMBytes) < 1e6 {
-				return ""
-			}
-			return p.told(measure.L2HitRate) + ": less is reused in L2"
-		},
-	},
-	{
-		name: "L1 cache", guide: "KPG, Memory Workload Analysis, L1/TEX Cache",
+		name: "L1 cache", guide: l1Table,
 		needs: []measure.Metric{measure.L1HitRate, measure.L2Bytes},
 		speak: func(p pair) string {
 			if p.by(measure.L1HitRate) > -5 || p.ratio(measure.L2Bytes) < 1.02 || p.by(measure.L2Bytes) < 1e6 {
@@ -173,7 +205,19 @@ var rules = []rule{
 		},
 	},
 	{
-		name: "clock", guide: "KPG, Reproducibility, Clock Control",
+		name: "idle warps", guide: sectionsAndRules("Occupancy"),
+		needs: []measure.Metric{measure.AchievedOccupancy, measure.TheoreticalOccupancy},
+		speak: func(p pair) string {
+			if p.ratio(measure.AchievedOccupancy) > 0.9 || p.by(measure.AchievedOccupancy) > -5 ||
+				p.by(measure.TheoreticalOccupancy) != 0 {
+				return ""
+			}
+			return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
+				p.told(measure.AchievedOccupancy))
+		},
+	},
+	{
+		name: "clock", guide: clockControl,
 		needs: []measure.Metric{measure.Instructions, measure.Cycles, measure.SMClock, measure.NcuTime},
 		speak: func(p pair) string {
 			if p.ratio(measure.SMClock) > 0.99 || !p.slower() || !p.same(measure.Instructions, 0.005) ||
@@ -191,7 +235,17 @@ var rules = []rule{
 		},
 	},
 	{
-		name: "stalls", guide: "KPG, Warp State Statistics; Warp Stall Reasons", last: true,
+		name: "memory clock", guide: clockControl,
+		needs: []measure.Metric{measure.Instructions, measure.DRAMBytes, measure.PeakDRAM},
+		speak: func(p pair) string {
+			if p.ratio(measure.PeakDRAM) > 0.98 || !p.slower() || !p.same(measure.Instructions, 0.005) || p.ratio(measure.DRAMBytes) > 1.02 {
+				return ""
+			}
+			return fmt.Sprintf("same instructions, same DRAM bytes, %s: the memory clock is lower, not the code", p.grown(measure.PeakDRAM))
+		},
+	},
+	{
+		name: "stalls", guide: stallReasons, last: true,
 		speak: func(p pair) string {
 			if !p.slower() {
 				return ""
@@ -208,7 +262,70 @@ var rules = []rule{
 	},
 }
 
-// stalls are what warps wait for (KPG, Warp Stall Reasons).
+// spilled is the rule of local memory. Spills alone are known from the details page.
+func spilled(p pair) string {
+	loads, stores := p.ratio(measure.LocalLoads) > 1.01, p.ratio(measure.LocalStores) > 1.01
+	spills := p.known(measure.Spills) && p.by(measure.Spills) > 0
+	what := "registers spill, or an array is indexed at run time"
+	switch {
+	case spills:
+		what = "registers spill"
+	case p.known(measure.Spills):
+		what = "an array that is indexed at run time lies in local memory (the compiler marks no spills)"
+	}
+	if p.by(measure.Registers) < 0 {
+		what += " (" + p.told(measure.Registers) + " per thread)"
+	}
+	switch {
+	case loads && stores:
+		return p.grown(measure.LocalLoads) + " and " + p.grown(measure.LocalStores) + ": " + what
+	case loads:
+		return p.grown(measure.LocalLoads) + ": " + what
+	case stores:
+		return p.grown(measure.LocalStores) + ": " + what
+	case spills && p.ratio(measure.Spills) > 1.01 && math.IsNaN(p.ratio(measure.LocalLoads)):
+		return p.grown(measure.Spills) + ": " + what
+	}
+	return ""
+}
+
+// precision is the rule of arithmetic that moved to a slower precision: the amount must matter beside all of it.
+func precision(p pair) string {
+	all := math.Max(p.base.flops(), p.head.flops())
+	for _, x := range []struct {
+		slow measure.Metric
+		fast []measure.Metric
+	}{
+		{measure.FP64, []measure.Metric{measure.FP32, measure.FP16}},
+		{measure.FP32, []measure.Metric{measure.FP16}},
+	} {
+		grown := p.by(x.slow)
+		if grown < 0.01*all || p.ratio(x.slow) < 1.01 {
+			continue
+		}
+		for _, fast := range x.fast {
+			if lost := -p.by(fast); lost > 0.25*grown {
+				return fmt.Sprintf("%s, %s: arithmetic of a slower precision", p.told(x.slow), p.told(fast))
+			}
+		}
+		if x.slow == measure.FP64 && p.base.get(measure.FP64) == 0 {
+			return p.told(x.slow) + ": double precision, which a constant without an f brings"
+		}
+	}
+	return ""
+}
+
+var reuse = []measure.Metric{measure.L2HitRate, measure.DRAMBytes}
+
+// reused is the rule of L2.
+func reused(p pair) string {
+	if p.by(measure.L2HitRate) > -5 || p.ratio(measure.DRAMBytes) < 1.02 || p.by(measure.DRAMBytes) < 1e6 {
+		return ""
+	}
+	return p.told(measure.L2HitRate) + ": less is reused in L2"
+}
+
+// stalls are what warps wait for.
 var stalls = []struct {
 	metric measure.Metric
 	what   string
@@ -222,9 +339,17 @@ var stalls = []struct {
 	{measure.StallWait, "a fixed latency (wait)"},
 }
 
-// sectors is the rule of coalescing for loads or stores.
-func sectors(p pair, m measure.Metric, what string) string {
+// scattered is the rule of coalescing for loads or stores. Wider accesses need more sectors, too, so that the sectors
+// must have grown beyond those of perfectly coalesced accesses, where these are known.
+func scattered(p pair, m measure.Metric, what string) string {
 	if p.ratio(m) < 1.1 || p.by(m) < 0.5 {
+		return ""
+	}
+	if p.known(ncu.GlobalSectors) {
+		if p.ratio(ncu.GlobalSectors) < 1.05 {
+			return ""
+		}
+	} else if precision(p) != "" {
 		return ""
 	}
 	return fmt.Sprintf("sectors per %s request %s → %s: the threads of a warp access addresses farther apart",
@@ -248,6 +373,19 @@ var limits = []struct {
 	{measure.LimitBlocks, "the number of blocks"}, {measure.LimitWarps, "warps"},
 }
 
+// limit says which resource limits the blocks of an SM.
+func (s sample) limit() string {
+	for _, l := range limits {
+		if !math.IsNaN(s.get(l.metric)) && s.limitedBy(l.metric) {
+			return "limited by " + l.what
+		}
+	}
+	return "fewer warps fit on an SM"
+}
+
+// shared is the shared memory of a block.
+func (s sample) shared() float64 { return s.get(measure.StaticShared) + s.get(measure.DynamicShared) }
+
 // limitedBy reports whether no resource allows fewer blocks than this one. Where the limits are unknown it may be.
 func (s sample) limitedBy(limit measure.Metric) bool {
 	for _, l := range limits {
@@ -257,6 +395,11 @@ func (s sample) limitedBy(limit measure.Metric) bool {
 		}
 	}
 	return true
+}
+
+// emptier reports whether fewer warps can be and, where that is known, are on an SM.
+func (p pair) emptier() bool {
+	return p.by(measure.TheoreticalOccupancy) < 0 && !(p.ratio(measure.AchievedOccupancy) > 0.97)
 }
 
 // occupancy is the change of the theoretical occupancy, and the achieved one where it is known.

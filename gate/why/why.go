@@ -23,7 +23,7 @@ type Cause struct {
 	// Base and Head say what limits the kernel.
 	Base Position `json:"base"`
 	Head Position `json:"head"`
-	// Changes are the metrics that both sides have, in the order of measure.Throughput.
+	// Changes are the metrics that both sides have, in the order of measure.Throughput, then those of ncu.Evidence.
 	Changes []Change `json:"changes"`
 	// Unknown are the metrics without which a rule could not be tried.
 	Unknown []string `json:"unknown,omitempty"`
@@ -33,7 +33,8 @@ type Cause struct {
 type Reason struct {
 	Rule  string `json:"rule"`
 	Text  string `json:"text"`
-	Guide string `json:"guide"` // where NVIDIA's documentation says so
+	Guide string `json:"guide"` // the section of NVIDIA's documentation that explains it
+	Link  string `json:"link"`  // and its address
 }
 
 // Change is one metric, the medians over the launches of each side.
@@ -58,8 +59,10 @@ func typical(records []ncu.Record) sample {
 	values := map[string][]float64{}
 	var grids []float64
 	for _, r := range records {
-		for name, v := range r.Metrics {
-			values[name] = append(values[name], v)
+		for _, from := range []map[string]float64{r.Metrics, r.Evidence} {
+			for name, v := range from {
+				values[name] = append(values[name], v)
+			}
 		}
 		g := r.Subject.Grid
 		grids = append(grids, float64(g.X)*float64(g.Y)*float64(g.Z))
@@ -83,12 +86,11 @@ func (s sample) get(m measure.Metric) float64 {
 }
 
 // operations are the floating-point and tensor operations, NaN where not every kind was counted.
-func (s sample) operations() float64 {
-	sum := 0.0
-	for _, m := range []measure.Metric{measure.FP64, measure.FP32, measure.FP16, measure.TensorOps} {
-		sum += s.get(m)
-	}
-	return sum
+func (s sample) operations() float64 { return s.flops() + s.get(measure.TensorOps) }
+
+// flops are the floating-point operations outside the tensor cores, NaN where not every precision was counted.
+func (s sample) flops() float64 {
+	return s.get(measure.FP64) + s.get(measure.FP32) + s.get(measure.FP16)
 }
 
 // Explain compares the launches of a kernel in base and head. Either may be more than one; medians are compared.
@@ -113,7 +115,7 @@ func Explain(base, head []ncu.Record) Cause {
 			continue
 		}
 		if text := r.speak(p); text != "" {
-			c.Reasons = append(c.Reasons, Reason{r.name, text, r.guide})
+			c.Reasons = append(c.Reasons, Reason{r.name, text, r.guide.title, r.guide.address})
 		}
 	}
 	c.Summary = c.summary(p)
@@ -121,7 +123,7 @@ func Explain(base, head []ncu.Record) Cause {
 }
 
 // shown are the metrics of [Cause.Changes].
-var shown = slices.Concat(measure.Throughput, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared})
+var shown = slices.Concat(measure.Throughput, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}, ncu.Evidence)
 
 // Stand says where the launches of a kernel stand where there is no base to compare them with: what limits it, its
 // place on the roofline, and what limits its occupancy. The bases of the changes are NaN.
@@ -139,11 +141,8 @@ func Stand(head []ncu.Record) Cause {
 	}
 	if occupancy := s.get(measure.TheoreticalOccupancy); !math.IsNaN(occupancy) {
 		text := "Theoretical occupancy " + amount(occupancy, "%")
-		for _, l := range limits {
-			if occupancy < 100 && !math.IsNaN(s.get(l.metric)) && s.limitedBy(l.metric) {
-				text += ", limited by " + l.what
-				break
-			}
+		if limit := s.limit(); occupancy < 100 && strings.HasPrefix(limit, "limited") {
+			text += ", " + limit
 		}
 		parts = append(parts, text+".")
 	}
@@ -190,6 +189,9 @@ func (c *Cause) silence(p pair) string {
 	text := "No rule explains the change"
 	if len(same) > 0 {
 		text += ": " + strings.Join(same, ", ") + " did not change"
+	}
+	if p.base.grid != p.head.grid && p.base.grid > 0 && p.head.grid > 0 {
+		text += fmt.Sprintf("; the grid has %s → %s blocks", amount(p.base.grid, "count"), amount(p.head.grid, "count"))
 	}
 	if len(c.Unknown) > 0 {
 		text += fmt.Sprintf(" (not known: %s)", labels(c.Unknown))
@@ -253,7 +255,11 @@ func (p pair) show(m measure.Metric) string {
 
 // told is the metric's name and change, without the ratio.
 func (p pair) told(m measure.Metric) string {
-	return fmt.Sprintf("%s %s → %s", label(m), amount(p.base.get(m), m.Unit), amount(p.head.get(m), m.Unit))
+	unit := m.Unit
+	if unit == "FLOP" { // which the name says
+		unit = "count"
+	}
+	return fmt.Sprintf("%s %s → %s", label(m), amount(p.base.get(m), unit), amount(p.head.get(m), unit))
 }
 
 // grown is [pair.told] with the ratio where there is one.

@@ -1,0 +1,246 @@
+package ncu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// exportLimit is the size in bytes of the largest page that [Export] writes: what [Read] takes.
+const exportLimit = sizeLimit
+
+// ExportArgs are the arguments with which [Export] runs ncu.
+func ExportArgs(report string) []string {
+	return []string{"--import", report, "--csv", "--page", "raw", "--print-units", "base", "--config-file", "off"}
+}
+
+// Export turns a report (.ncu-rep, or the compressed .ncu-repz of newer versions) into its raw page, which [Read] reads,
+// and returns the page's path, a new file in dir. A page names the host and the process of the workload, so dir must be
+// private to the user.
+//
+// The command ncu is a path or a name looked up in PATH. Where ncu is missing or fails, and where the report is damaged,
+// the error is a *measure.Refusal and no file is left; when ctx ends, ncu and its children are killed.
+func Export(ctx context.Context, ncu, report, dir string) (string, error) {
+	name := filepath.Base(report)
+	written, err := inspectFile(report)
+	if err != nil {
+		return "", err
+	}
+	by := ""
+	if written != "" {
+		by = fmt.Sprintf(" (ncu %s wrote it)", written)
+	}
+	program, err := exec.LookPath(ncu)
+	if err != nil {
+		return "", measure.Refuse(fmt.Sprintf("%s%s cannot be read: ncu was not found", name, by),
+			fmt.Sprintf("install Nsight Compute and put its ncu on the PATH, or write the page yourself: ncu %s > PAGE.csv",
+				strings.Join(ExportArgs(name)[:7], " ")))
+	}
+	// ncu keeps a lock in the temporary directory, which that of another user blocks.
+	tmp, err := os.MkdirTemp(dir, "ncu-") // mode 0700
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	f, err := os.CreateTemp(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.csv")
+	if err != nil {
+		return "", err
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	page := &page{file: f, stop: stop}
+	var stderr tail
+	cmd := exec.CommandContext(running, program, ExportArgs(report)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+tmp)
+	cmd.Stdout, cmd.Stderr = page, &stderr
+	cmd.WaitDelay = 5 * time.Second
+	killGroup(cmd)
+	err = errors.Join(cmd.Run(), f.Close())
+	switch {
+	case err == nil && page.size > 0:
+		return f.Name(), nil
+	case err == nil:
+		err = errors.New("it wrote nothing")
+	}
+	os.Remove(f.Name())
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: the export was interrupted: %w", name, ctx.Err())
+	case page.full:
+		return "", measure.Refuse(fmt.Sprintf("the page of %s is larger than %d MB", name, exportLimit>>20),
+			"profile fewer launches (--launch-count), or fewer sections (--set basic)")
+	case page.err != nil:
+		return "", measure.Refuse(fmt.Sprintf("the page of %s could not be written: %v", name, cause(page.err)),
+			"make room on the disk and try again")
+	}
+	said := message(stderr.String(), page.end.String())
+	if said == "" {
+		said = err.Error()
+	}
+	next := "the report is damaged: profile again, or open it in the ncu that wrote it" + by
+	if mine := versionOf(ctx, program); newer(written, mine) {
+		next = fmt.Sprintf("this is ncu %s: read the report with ncu %s or later", mine, release(written))
+	}
+	return "", measure.Refuse(fmt.Sprintf("ncu could not read %s%s: %s", name, by, said), next)
+}
+
+// cause is the error without the path that it happened to.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// page is a file that takes what ncu prints, up to a limit.
+type page struct {
+	file *os.File
+	stop func() // ends ncu
+	size int64
+	full bool
+	err  error
+	end  tail
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	if p.size += int64(len(b)); p.size > exportLimit {
+		p.full = true
+		p.stop()
+		return 0, errors.New("too much output")
+	}
+	p.end.Write(b)
+	n, err := p.file.Write(b)
+	if err != nil {
+		p.err = err
+		p.stop()
+	}
+	return n, err
+}
+
+// tail keeps the end of what a program writes.
+type tail struct{ bytes.Buffer }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const kept = 16 << 10
+	t.Buffer.Write(p)
+	if extra := t.Len() - kept; extra > kept {
+		t.Next(extra)
+	}
+	return len(p), nil
+}
+
+var (
+	// An absolute path up to its last component, which says enough.
+	directories = regexp.MustCompile(`(?:[A-Za-z]:)?[/\\](?:[^/\\\s'":]+[/\\])*`)
+	marker      = regexp.MustCompile(`^==(?:ERROR|WARNING|PROF)==\s*`)
+)
+
+// message is what ncu says went wrong: the last of its errors, or else the last line with words, in one line and without
+// what names the machine.
+func message(outputs ...string) string {
+	const longest = 200
+	for _, error := range []bool{true, false} {
+		for _, output := range outputs {
+			lines := strings.Split(output, "\n")
+			for _, line := range slices.Backward(lines) {
+				if error && !strings.HasPrefix(line, "==ERROR==") {
+					continue
+				}
+				line = marker.ReplaceAllString(measure.NormalizeControl(line), "")
+				line = strings.Join(strings.Fields(directories.ReplaceAllString(line, "")), " ")
+				if !strings.ContainsFunc(line, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }) {
+					continue
+				}
+				if runes := []rune(line); len(runes) > longest {
+					line = string(runes[:longest]) + "…"
+				}
+				return strings.TrimRight(line, ".")
+			}
+		}
+	}
+	return ""
+}
+
+var program = regexp.MustCompile(`Version ([0-9]+\.[0-9]+\.[0-9]+)`)
+
+// versionOf asks an ncu for its version, "" where it does not say.
+func versionOf(ctx context.Context, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var out tail
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.Stdout = &out
+	cmd.WaitDelay = time.Second
+	killGroup(cmd)
+	if cmd.Run() != nil {
+		return ""
+	}
+	if m := program.FindStringSubmatch(out.String()); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// release is year and number of a version: 2025.3 of 2025.3.1.0.
+func release(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
+// newer reports whether a version is of a later release than another one. It is not where either is unknown.
+func newer(version, than string) bool {
+	if version == "" || than == "" {
+		return false
+	}
+	number := func(version string) []int {
+		var n []int
+		for _, part := range strings.SplitN(release(version), ".", 2) {
+			v, _ := strconv.Atoi(part)
+			n = append(n, v)
+		}
+		return n
+	}
+	return slices.Compare(number(version), number(than)) > 0
+}
+
+// inspectFile looks at the outside of a report and gives the version of the ncu that wrote it, "" where it does not say.
+func inspectFile(report string) (version string, err error) {
+	f, err := os.Open(report)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") { // of another make, which only ncu knows
+		return "", nil
+	}
+	name := filepath.Base(report)
+	version, err = inspect(f, info.Size())
+	var cut *cutError
+	switch {
+	case errors.Is(err, errForeign):
+		return "", measure.Refuse(name+" is no report of ncu", "give a file that ncu -o wrote")
+	case errors.As(err, &cut):
+		return "", measure.Refuse(fmt.Sprintf("%s is cut off: it should have at least %d bytes and has %d", name, cut.want, cut.have),
+			"copy it again, or profile again")
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", name, cause(err))
+	}
+	return version, nil
+}

@@ -1,0 +1,43 @@
+package ncu
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// SniffSize is how much of a file [Sniff] and [SniffReport] look at, in bytes.
+const SniffSize = 64 << 10
+
+// Sniff reports whether a file that begins with head looks like output of ncu: a table of launches, with or without the
+// lines of ncu and of the program before it, another page of ncu's, or its words that it profiled nothing. [Read]
+// reads the first and says of the others what to do.
+func Sniff(head []byte) bool {
+	head = head[:min(len(head), SniffSize)]
+	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
+	if wide && len(head)%2 != 0 {
+		head = head[:len(head)-1]
+	}
+	text, err := decode(head)
+	if err != nil || !wide && strings.ContainsRune(text, 0) {
+		return false // no text
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if !utf8.ValidString(line) {
+			line = strings.ToValidUTF8(line, "\uFFFD")
+		}
+		if _, row := heading(line); row != nil {
+			return true
+		}
+		if strings.HasPrefix(line, "==PROF== ") || said.MatchString(line) && strings.HasPrefix(strings.TrimSpace(line), "==") {
+			return true
+		}
+		for _, e := range elsewhere {
+			if e.certain && e.looks.MatchString(line) {
+				return true
+			}
+		}
+	}
+	return false
+}
