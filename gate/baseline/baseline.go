@@ -65,11 +65,23 @@ func slug(s string) string {
 // Read reads the sessions of a baseline, the oldest first. Where there is none the error is [fs.ErrNotExist]; every
 // other error says what is wrong with which line of which file.
 func Read(dir string) ([]measure.Session, error) {
-	unlock, err := lock(dir, false)
+	unlock, _, err := lock(dir, false)
+	if err != nil {
+		return nil, err
+	}
+	sessions, err := read(dir)
+	unlock()
+	if err == nil || len(unfinished(dir)) == 0 {
+		return sessions, err
+	}
+	unlock, locked, err := lock(dir, true)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+	if locked {
+		finish(dir)
+	}
 	return read(dir)
 }
 
@@ -109,17 +121,14 @@ func load(dir string) (files, error) {
 
 // Write replaces the baseline in dir, which it creates. Sessions that could not be read back (without an ID from
 // [Extend] or [Accept], unfit for judgement by their Check, of several GPU models) are refused before anything is
-// touched. Each file is replaced whole or not at all, and one that would not change is left alone. Whoever is
-// stopped between two files leaves the old baseline or one of which Read reports that its files disagree.
+// touched. Each file is replaced whole or not at all, and one that would not change is left alone. A writer that was
+// killed between two files has not done its work in vain: the next Read or Write does the rest.
 func Write(dir string, sessions []measure.Session) error {
 	data, err := encode(sessions)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	unlock, err := lock(dir, true)
+	unlock, err := begin(dir)
 	if err != nil {
 		return err
 	}
@@ -127,18 +136,33 @@ func Write(dir string, sessions []measure.Session) error {
 	return replace(dir, data)
 }
 
+// begin makes the directory of a baseline and locks it for writing.
+func begin(dir string) (unlock func(), err error) {
+	for range 100 { // another writer may have made the directory, written nothing, and removed it
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, unwritten(dir, err)
+		}
+		unlock, locked, err := lock(dir, true)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && locked {
+			finish(dir)
+		}
+		return unlock, err
+	}
+	return nil, fmt.Errorf("%s comes and goes; let nothing else write there", dir)
+}
+
 // Update is Read, change and Write with no other writer in between. Where there is no baseline, change gets no
 // sessions. An error from change leaves everything as it is.
 func Update(dir string, change func([]measure.Session) ([]measure.Session, error)) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	defer os.Remove(dir) // succeeds only where it is still empty
-	unlock, err := lock(dir, true)
+	unlock, err := begin(dir)
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	defer os.Remove(dir) // succeeds only where it is still empty
 	sessions, err := read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -162,6 +186,7 @@ func replace(dir string, data files) (err error) {
 			for _, r := range renames {
 				os.Remove(r.from)
 			}
+			err = unwritten(dir, err)
 		}
 	}()
 	for _, name := range fileNames {

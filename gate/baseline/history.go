@@ -52,8 +52,8 @@ func Extend(sessions []measure.Session, s measure.Session, keep int) []measure.S
 // maxReason is the length of a reason in characters.
 const maxReason = 500
 
-// Accept makes the sessions of a report the baseline. The sessions so far no longer describe the code and are
-// dropped. The reason is for reviewers and must be given; it is brought to one line.
+// Accept makes the sessions of a report the baseline. The sessions so far that the same profiler measured no longer
+// describe the code and are dropped. The reason is for reviewers and must be given; it is brought to one line.
 func Accept(sessions []measure.Session, head []measure.Session, reason string) ([]measure.Session, error) {
 	reason = strings.Join(strings.Fields(measure.NormalizeControl(reason)), " ")
 	switch n := utf8.RuneCountInString(reason); {
@@ -69,6 +69,11 @@ func Accept(sessions []measure.Session, head []measure.Session, reason string) (
 		s.ID = newID(&s, sessions, accepted)
 		s.Reason = reason
 		accepted = append(accepted, s)
+	}
+	for _, o := range sessions {
+		if !slices.ContainsFunc(head, func(s measure.Session) bool { return s.Profiler() == o.Profiler() }) {
+			accepted = append(accepted, o)
+		}
 	}
 	slices.SortStableFunc(accepted, byAge)
 	return accepted, nil

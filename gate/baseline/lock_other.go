@@ -5,7 +5,7 @@ package baseline
 import "os"
 
 // lock only looks whether dir is there: this system has no lock on directories. Files are still replaced whole.
-func lock(dir string, _ bool) (unlock func(), err error) {
+func lock(dir string, _ bool) (unlock func(), locked bool, err error) {
 	_, err = os.Stat(dir)
-	return func() {}, err
+	return func() {}, false, err
 }

@@ -32,6 +32,7 @@ type (
 		ID         string `csv:"id"`
 		GPU        string `csv:"gpu"`
 		GPUs       string `csv:"gpus"`
+		Processes  string `csv:"processes"`
 		GPUHash    string `csv:"gpu_hash"`
 		Driver     string `csv:"driver"`
 		CUDA       string `csv:"cuda"`
@@ -78,7 +79,7 @@ type placed[Row any] struct {
 }
 
 // younger are columns that baselines written before them lack: their cells are empty there.
-var younger = []string{"mode"}
+var younger = []string{"mode", "processes"}
 
 // table reads the rows of one file. Columns may stand in any order, but each must be there once, and no other.
 func table[Row any](dir, name string, data files) ([]placed[Row], error) {
@@ -162,6 +163,7 @@ func (r *sessionRow) session(c *cells) measure.Session {
 		Environment: measure.Environment{
 			GPU:        parse(c, "gpu", r.GPU, unescape),
 			GPUs:       parse(c, "gpus", r.GPUs, parseCount),
+			Processes:  parse(c, "processes", cmp.Or(r.Processes, "0"), parseCount),
 			GPUHash:    parse(c, "gpu_hash", r.GPUHash, formed(hashForm, "eight hexadecimal digits")),
 			Driver:     parse(c, "driver", r.Driver, unescape),
 			CUDA:       parse(c, "cuda", r.CUDA, unescape),
@@ -202,7 +204,7 @@ func newSessionRow(s *measure.Session) sessionRow {
 	}
 	return sessionRow{
 		ID:  s.ID,
-		GPU: escape(s.GPU), GPUs: strconv.Itoa(s.GPUs), GPUHash: s.GPUHash,
+		GPU: escape(s.GPU), GPUs: strconv.Itoa(s.GPUs), Processes: strconv.Itoa(s.Processes), GPUHash: s.GPUHash,
 		Driver: escape(s.Driver), CUDA: escape(s.CUDA), Tool: escape(s.Tool), Schema: escape(s.Schema),
 		Mode: escape(s.Mode), GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz), Start: formatStart(s.Start),
 		Step: escape(s.Step), Warmup: escape(s.Warmup),

@@ -3,7 +3,8 @@
 // A session is one nsys process around N fresh processes of the workload, or of two builds of it by turns. nsys starts
 // the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one after the other, and
 // keeps a journal. Whatever happens, nothing of it remains: every process is ended, and the private directory with the
-// raw report, which holds the workload's environment variables, is removed. So is the worktree of a base build.
+// raw report, which holds the workload's environment variables, is removed. So is the worktree of a base build. Where
+// nsgate itself is killed a guard does that, and where the guard is killed too, the next nsgate.
 package collect
 
 import (
@@ -18,6 +19,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,6 +52,8 @@ type Plan struct {
 	AllowBusy bool
 	// Patience is how long nsys may take to start the first run, and to finish after the last; 0 means ten minutes.
 	Patience time.Duration
+
+	clock clock // of the session
 }
 
 // Run is what became of one fresh process of the workload.
@@ -73,6 +77,10 @@ func (r Run) failed() bool { return r.Error != "" || r.ExitCode != 0 || r.Signal
 
 // Result is a finished session.
 type Result struct {
+	// TraceArgs are Plan.TraceArgs, and what had to be added: further sessions of one comparison are given the same.
+	TraceArgs []string
+	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
+	Repeated string
 	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank.
 	Traces   [][]measure.Trace
 	Runs     []Run
@@ -104,6 +112,7 @@ const (
 	Finishing   Stage = "finishing"    // nsys writes its report
 	Exporting   Stage = "exporting"    // nsys turns the report into SQLite
 	Reading     Stage = "reading"
+	Repeating   Stage = "repeating" // nsys lost events: the whole session once more, without the NVTX domain TSL
 )
 
 // Event is a step of progress.
@@ -151,8 +160,18 @@ func (p Plan) withDefaults() Plan {
 }
 
 func (p Plan) profileCommand(dir string) []string {
-	args := []string{p.Nsys, "profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none", "--cuda-graph-trace=node",
-		"--force-overwrite=true"}
+	args := []string{p.Nsys, "profile"}
+	for _, x := range []struct{ option, short, value string }{
+		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", "none"}, {"--cpuctxsw", "", "none"},
+		{"--cuda-graph-trace", "", "node"}, {"--force-overwrite", "-f", "true"},
+	} {
+		// nsys takes no option twice.
+		if !slices.ContainsFunc(p.TraceArgs, func(arg string) bool {
+			return arg == x.option || strings.HasPrefix(arg, x.option+"=") || x.short != "" && strings.HasPrefix(arg, x.short)
+		}) {
+			args = append(args, x.option+"="+x.value)
+		}
+	}
 	if p.MemoryUsage {
 		args = append(args, "--cuda-memory-usage=true")
 	}
@@ -197,9 +216,12 @@ func tmpIn(dir string) string     { return filepath.Join(dir, "tmp") }
 // Collect runs each build p.Runs times in one nsys session and reads what was recorded. progress, where not nil, is
 // called from the calling goroutine. Only one Collect may run at a time in a process.
 //
+// Where the importer of nsys fails on NVTX strings, as it does with those of JAX, Collect measures once more without
+// them, unless p.TraceArgs choose the domains already.
+//
 // A measurement that must not be judged is a *measure.Refusal, a failing workload a *[WorkloadError] around one; a
 // cancelled ctx is its cause. In each case no process and no file is left.
-func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err error) {
+func Collect(ctx context.Context, p Plan, progress func(Event)) (*Result, error) {
 	if !supported {
 		return nil, errUnsupported
 	}
@@ -207,46 +229,78 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err 
 		return nil, errors.New("no workload to run: give its command after --, and at least one run")
 	}
 	p = p.withDefaults()
-	sp, err := p.spec()
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	if p.Nsys, err = exec.LookPath(p.Nsys); err != nil {
+		// The workload's own mistakes come first: they do not depend on the machine.
+		if _, err := p.spec(); err != nil {
+			return nil, err
+		}
 		return nil, measure.Refuse("nsys was not found",
 			"install Nsight Systems (it comes with the CUDA toolkit), or name it with --nsys")
 	}
-
 	start := time.Now()
-	var lead time.Duration // until nsys is started
 	note := func(e Event) {
 		e.Elapsed, e.Runs = time.Since(start), len(p.turns())
-		if e.Expected > 0 {
-			e.Expected += lead
-		}
 		if progress != nil {
 			progress(e)
 		}
 	}
-	note(Event{Stage: Starting})
+	res, err := p.collect(ctx, note)
+	if err != nil && p.losesStrings(err) {
+		note(Event{Stage: Repeating})
+		res, err = p.repeat(ctx, err, note)
+	}
+	if err != nil {
+		return nil, err
+	}
+	res.Elapsed = time.Since(start)
+	return res, nil
+}
+
+var sessions atomic.Int64 // that this process has measured
+
+// collect is one session, from the look at the GPU to the traces.
+func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err error) {
+	start := time.Now()
 	watch := newWatcher()
+	p.clock = watch.clock
+	sp, err := p.spec()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.keepable(); err != nil {
+		return nil, err
+	}
+	note(Event{Stage: Starting})
 	if err := watch.before(ctx, p.AllowBusy); err != nil {
 		return nil, err
 	}
 
-	dir, err := os.MkdirTemp("", "nsgate-") // mode 0700
+	private, err := newPrivate(p.Self, "")
 	if err != nil {
-		return nil, fmt.Errorf("the private directory: %w; set TMPDIR to a directory that can be written", err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() {
+		if why := private.close(); why != nil {
+			why = fmt.Errorf("the private directory with the raw report was not removed: %w; remove it", why)
+			res, err = nil, errors.Join(err, why)
+		}
+	}()
+	dir := private.path
 	if err := sp.write(dir); err != nil {
-		return nil, fmt.Errorf("the private directory: %w", err)
+		return nil, privateError(err)
 	}
 
 	before, restore := adopt()
 	defer restore()
 	watch.start(ctx)
-	lead = time.Since(start)
-	runs, err := p.record(ctx, dir, before, note)
+	lead := time.Since(start) // until nsys is started
+	runs, err := p.record(ctx, dir, before, func(e Event) {
+		if e.Expected > 0 {
+			e.Expected += lead
+		}
+		note(e)
+	})
 	watch.stop()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -266,14 +320,19 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err 
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Runs: runs}
+	res = &Result{Runs: runs, TraceArgs: p.TraceArgs}
 	if res.Traces, err = assign(traces, runs); err != nil {
 		return nil, err
 	}
 	res.GPU, res.Warnings = watch.result(res.Traces, runs)
+	session := sessions.Add(1)
 	for i := range res.Traces {
 		for j := range res.Traces[i] {
 			t := &res.Traces[i][j]
+			t.Source = fmt.Sprintf("run %d of %d", i+1, len(runs))
+			if session > 1 { // two sessions have nothing to do with each other
+				t.Source += fmt.Sprintf(" in session %d", session)
+			}
 			t.ClockMHz = res.GPU.ClockMHz
 			if t.Driver == "" && len(res.GPU.GPUs) > 0 {
 				t.Driver = res.GPU.GPUs[0].Driver
@@ -286,7 +345,6 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (_ *Result, err 
 				i+1, len(runs), r.Left))
 		}
 	}
-	res.Elapsed = time.Since(start)
 	return res, nil
 }
 
@@ -305,15 +363,13 @@ func (p Plan) read(ctx context.Context, dir string, note func(Event)) ([]measure
 	note(Event{Stage: Exporting})
 	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir)
 	if err != nil {
-		return nil, causeOr(ctx, err)
+		return nil, causeOr(ctx, blameRoom(err, room(dir), ""))
 	}
 	note(Event{Stage: Reading})
 	traces, err := nsys.Read(ctx, export)
 	if r := (*measure.Refusal)(nil); errors.As(err, &r) {
-		err = measure.Refuse(strings.ReplaceAll(r.Reason, filepath.Base(export), "the profile"), r.Next)
-	}
-	for i := range traces {
-		traces[i].Source = "" // a file that is about to be deleted
+		r.Reason = strings.ReplaceAll(r.Reason, filepath.Base(export), "the profile")
+		err = blameRoom(err, room(dir), "")
 	}
 	return traces, causeOr(ctx, err)
 }
@@ -331,20 +387,20 @@ func (p Plan) record(ctx context.Context, dir string, before processes, note fun
 	defer runtime.UnlockOSThread()
 	lifeline, err := hold(dir)
 	if err != nil {
-		return nil, fmt.Errorf("the private directory: %w", err)
+		return nil, privateError(err)
 	}
 	defer lifeline.Close()
 
 	tmp := tmpIn(dir)
 	if err := os.Mkdir(tmp, 0o700); err != nil {
-		return nil, fmt.Errorf("the private directory: %w", err)
+		return nil, privateError(err)
 	}
 	var log excerpt
 	argv := p.profileCommand(dir)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	// The runner gives the workload its own values back.
 	cmd.Env = setenv(os.Environ(), "LC_ALL", new("C"))
-	cmd.Env = setenv(cmd.Env, "TMPDIR", &tmp)
+	cmd.Env = mark(setenv(cmd.Env, "TMPDIR", &tmp), dir)
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.WaitDelay = terminateGrace // a process that outlives nsys may hold its output open
 	isolate(cmd)
@@ -360,6 +416,7 @@ func (p Plan) record(ctx context.Context, dir string, before processes, note fun
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	begun, quiet := time.Now(), time.Now() // quiet: since when nsys is on its own
+	low, looked := room(dir), time.Now()   // the least room; nsys makes room again when it gives up
 	hung := false
 wait:
 	for {
@@ -369,6 +426,9 @@ wait:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-tick.C:
+		}
+		if time.Since(looked) > 100*time.Millisecond {
+			low, looked = min(low, room(dir)), time.Now()
 		}
 		if lines := journal.next(); len(lines) > 0 {
 			quiet = time.Now()
@@ -385,7 +445,11 @@ wait:
 		}
 	}
 	report(journal.next(), &journal, len(p.turns()), time.Since(begun), note)
-	return p.judge(ctx, &journal, cmd, hung, clean(log.String(), dir), reportIn(dir))
+	runs, err := p.judge(ctx, &journal, cmd, hung, clean(log.String(), dir), reportIn(dir))
+	if err != nil {
+		err = blameRoom(err, min(low, room(dir)), log.String())
+	}
+	return runs, err
 }
 
 // report turns journal lines into progress.
@@ -422,6 +486,10 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 	switch {
 	case hung:
 		return nil, measure.Refuse(fmt.Sprintf("nsys did not finish within %v, %s%s", p.Patience, done, said), next)
+	case len(j.runs) == 0 && unknownOption.MatchString(log):
+		name := unknownOption.FindStringSubmatch(log)[1]
+		return nil, &optionError{measure.Refuse("this nsys does not know the option "+name,
+			"update nsys, or leave the option out of --nsys-arg"), name}
 	case len(j.runs) < len(p.turns()):
 		return nil, measure.Refuse(fmt.Sprintf("nsys ended %s (%s)%s", done, cmd.ProcessState, said), next)
 	case !cmd.ProcessState.Success():
@@ -432,6 +500,16 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 	}
 	return j.runs, nil
 }
+
+var unknownOption = regexp.MustCompile(`(?i)unrecogni[sz]ed option '?(--?[a-z][a-z0-9-]*)`)
+
+// optionError is the refusal of an option that nsys does not know.
+type optionError struct {
+	error
+	name string
+}
+
+func (e *optionError) Unwrap() error { return e.error }
 
 func (p Plan) workloadError(index int, r Run) error {
 	where := fmt.Sprintf("in run %d of %d", index, len(p.turns()))
@@ -474,37 +552,6 @@ func stop(cmd *exec.Cmd, done <-chan struct{}, lifeline io.Closer) {
 	}
 	killGroup(cmd)
 	<-done
-}
-
-// keep moves the raw report where the user wants it.
-func (p Plan) keep(dir string) error {
-	if p.KeepProfiles == "" {
-		return nil
-	}
-	from, err := os.Open(reportIn(dir))
-	if err != nil {
-		return nil // nsys wrote none
-	}
-	defer from.Close()
-	if err := os.MkdirAll(p.KeepProfiles, 0o700); err != nil {
-		return fmt.Errorf("--keep-profiles: %w", err)
-	}
-	for i := 1; ; i++ {
-		name := filepath.Join(p.KeepProfiles, fmt.Sprintf("session-%03d%s", i, reportExt))
-		to, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, os.ErrExist) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("--keep-profiles: %w", err)
-		}
-		_, err = io.Copy(to, from)
-		if err = errors.Join(err, to.Close()); err != nil {
-			os.Remove(name)
-			return fmt.Errorf("--keep-profiles: %w", err)
-		}
-		return nil
-	}
 }
 
 // assign hands each trace to its run: by pid, and the processes that a run started itself by time.

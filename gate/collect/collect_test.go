@@ -126,7 +126,8 @@ func TestCollect(t *testing.T) {
 			t.Fatalf("run %d has %d traces", i+1, len(res.Traces[i]))
 		}
 		tr := res.Traces[i][0]
-		if tr.Process != r.Pid || len(tr.Launches) != 362 || tr.ClockMHz != 1980 || tr.Driver == "" || tr.Source != "" {
+		if tr.Process != r.Pid || len(tr.Launches) != 362 || tr.ClockMHz != 1980 || tr.Driver == "" ||
+			!strings.HasPrefix(tr.Source, fmt.Sprintf("run %d of 3", i+1)) {
 			t.Errorf("run %d, pid %d: trace of %d with %d launches, clock %d, driver %q, source %q", i+1, r.Pid,
 				tr.Process, len(tr.Launches), tr.ClockMHz, tr.Driver, tr.Source)
 		}
@@ -271,6 +272,9 @@ func TestRefusals(t *testing.T) {
 			want:   "nsys did not finish within 300ms, after 0 of 3 runs"},
 		{name: "no kernels", env: "NSGATE_FAKE_NSYS_FAULT=no-kernels", command: `:`, want: "kernel"},
 		{name: "importer", env: "NSGATE_FAKE_NSYS_FAULT=importer", command: `:`, want: "nsys"},
+		{name: "option", env: "NSGATE_FAKE_NSYS_FAULT=jax-old", command: `:`,
+			change: func(p *Plan) { p.TraceArgs = []string{"--nvtx-domain-exclude=TSL"} },
+			want:   "this nsys does not know the option --nvtx-domain-exclude"},
 		{name: "truncated", env: "NSGATE_FAKE_NSYS_FAULT=truncated", command: `:`, want: "Section Table Reference"},
 		{name: "lost run", env: "NSGATE_FAKE_NSYS_FAULT=lost-run", command: `:`,
 			want: "run 3 of 3 has no kernels in the profile"},
@@ -308,6 +312,72 @@ func TestRefusals(t *testing.T) {
 				if !errors.As(err, &failure) || failure.Run.Output != "oops\n" {
 					t.Errorf("the workload's output is missing: %+v", failure)
 				}
+			}
+		})
+	}
+}
+
+// The importer of nsys loses what JAX did; without the domain TSL it does not.
+func TestRepeat(t *testing.T) {
+	lossy, err := filepath.Abs("../../testdata/h200/jax-lossy.sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := "the importer of nsys failed on an NVTX string and lost events"
+	tests := []struct {
+		name, fault string
+		args        []string
+		runs        int    // in all
+		want        string // of the refusal, "" for none
+		next        string
+	}{
+		{"once more", "jax", nil, 4, "", ""},
+		{"other arguments", "jax", []string{"--cuda-flush-interval=100"}, 4, "", ""},
+		{"given", "jax", []string{"--nvtx-domain-exclude=TSL"}, 2, "", ""},
+		{"chosen otherwise", "jax", []string{"--nvtx-domain-include", "mine"}, 2, lost, "record with --nvtx-domain-exclude=TSL"},
+		{"old", "jax-old", nil, 2, lost, "update nsys: this one does not know the option --nvtx-domain-exclude"},
+		{"in vain", "jax-always", nil, 4, lost + ", also without the NVTX domain TSL", "--nvtx-domain-exclude=DOMAIN"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() && tt.want != "" {
+				t.Skip("slow")
+			}
+			log := filepath.Join(t.TempDir(), "log")
+			p := session(t, 2, "sh", "-c", "echo run >>"+log)
+			p.TraceArgs = slices.Clip(tt.args)
+			t.Setenv("NSGATE_FAKE_NSYS_FAULT", tt.fault)
+			t.Setenv("NSGATE_FAKE_LOSSY", lossy)
+			repeated := 0
+			res, err := Collect(t.Context(), p, func(e Event) {
+				if e.Stage == Repeating {
+					repeated++
+				}
+			})
+			text, _ := os.ReadFile(log)
+			if n := strings.Count(string(text), "run"); n != tt.runs {
+				t.Errorf("%d runs, want %d", n, tt.runs)
+			}
+			if tt.want != "" {
+				var refusal *measure.Refusal
+				if !errors.As(err, &refusal) || !strings.HasSuffix(refusal.Reason, tt.want) || !strings.Contains(refusal.Next, tt.next) {
+					t.Fatalf("%v, want %q; … %q", err, tt.want, tt.next)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := tt.runs > 2
+			if (res.Repeated != "") != again || (repeated == 1) != again {
+				t.Errorf("repeated %d times, and says %q", repeated, res.Repeated)
+			}
+			want := slices.Clone(tt.args)
+			if again {
+				want = append(want, "--nvtx-domain-exclude=TSL")
+			}
+			if !slices.Equal(res.TraceArgs, want) || len(p.TraceArgs) != len(tt.args) {
+				t.Errorf("arguments %q, want %q; the plan's are %q", res.TraceArgs, want, p.TraceArgs)
 			}
 		})
 	}
@@ -614,6 +684,15 @@ func TestCommandLines(t *testing.T) {
 		"--cuda-memory-usage=true --nvtx-domain-exclude=TSL --output=/tmp/nsgate-XXXXXX/session -- nsgate __run /tmp/nsgate-XXXXXX/spec.json"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	// What the user chooses is not chosen twice: nsys refuses that.
+	for _, args := range [][]string{{"--trace=cuda"}, {"-t", "cuda"}, {"-tcuda", "--sample", "process-tree"}} {
+		p.TraceArgs = args
+		got := strings.Join(p.CommandLines()[0], " ")
+		if strings.Contains(got, "cuda,nvtx") || !strings.Contains(got, strings.Join(args, " ")) ||
+			len(args) == 3 && strings.Contains(got, "--sample=none") {
+			t.Errorf("with %q: %s", args, got)
+		}
 	}
 }
 

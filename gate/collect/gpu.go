@@ -187,6 +187,7 @@ type watcher struct {
 	there    map[int]bool
 	warnings []string
 
+	clock  clock
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 	seen   []sample
@@ -201,7 +202,7 @@ type sample struct {
 
 func newWatcher() *watcher {
 	exe, _ := exec.LookPath("nvidia-smi")
-	return &watcher{exe: exe, throttle: newThrottle, there: make(map[int]bool), others: make(map[string]bool)}
+	return &watcher{exe: exe, throttle: newThrottle, clock: newClock(), there: make(map[int]bool), others: make(map[string]bool)}
 }
 
 func (w *watcher) query(ctx context.Context, args ...string) ([]byte, error) {
@@ -401,7 +402,7 @@ func (w *watcher) start(ctx context.Context) {
 			if err != nil {
 				continue
 			}
-			w.seen = append(w.seen, sample{time.Now(), gpus})
+			w.seen = append(w.seen, sample{w.clock.now(), gpus})
 			apps, _ := w.apps(ctx)
 			ours := make(map[int]bool)
 			for p := range descendants(nil) {

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,17 +23,26 @@ import (
 // NcuPlan says which kernels of a build to profile with Nsight Compute.
 type NcuPlan struct {
 	Build   Build
-	Kernels []string      // short names, see [measure.ShortName]
+	Kernels []string      // short names, see [measure.ShortName]; none for all kernels
 	Ncu     string        // the ncu executable, "" for "ncu" on the PATH
-	Timeout time.Duration // of the whole, 0 for ten minutes
+	Timeout time.Duration // of one run, 0 for ten minutes
+	// Of each launch configuration of a kernel the first Skip launches are let by, because clocks and caches settle, and the
+	// next Count are profiled (0: [NcuCount]).
+	Skip, Count int
+	Range       string // restricts it to launches within this NVTX range, in ncu's own notation ("step/")
+	AllowBusy   bool   // measures although something else uses the GPU
 }
 
-// Of each launch configuration of a kernel the first launches are let by, because clocks and caches settle, and the next
-// ones are profiled.
+// The launches that are skipped and profiled unless somebody says otherwise. One launch is replayed for about two seconds
+// (an H200, all sections), and the run is the unit of replication: more launches of one run would tell little more.
 const (
-	ncuSkip  = 5
-	ncuCount = 3
+	NcuSkip  = 5
+	NcuCount = 1
 )
+
+// ncuMode is how ncu is always run: [measure.Environment.Mode]. Clocks are left as they are, because a gate may not change a
+// machine; caches are flushed, and kernels replayed, so that single launches are alike.
+const ncuMode = "clock none, cache all, replay kernel"
 
 // ncuLimit is the size to which the output of ncu is read, in bytes; a launch takes 20 kB.
 const ncuLimit = 128 << 20
@@ -39,39 +50,45 @@ const ncuLimit = 128 << 20
 // command names what configuration files, versions and the locale might decide otherwise. The sets of sections exist in
 // every version and on every chip, while a single metric that is unknown or that only a section defines ends ncu.
 func (p NcuPlan) command(dir string, workload []string) []string {
-	ncu := p.Ncu
-	if ncu == "" {
-		ncu = "ncu"
-	}
-	return slices.Concat([]string{ncu, "--csv", "--page", "raw", "--print-units", "base", "--log-file", ncuLogIn(dir),
+	argv := []string{cmp.Or(p.Ncu, "ncu"), "--csv", "--page", "raw", "--print-units", "base", "--log-file", ncuLogIn(dir),
 		"--config-file", "off", "--clock-control", "none", "--cache-control", "all", "--replay-mode", "kernel",
-		"--target-processes", "all", "--set", "full", "--kernel-name-base", "function", "-k", pattern(p.Kernels),
-		"--filter-mode", "per-launch-config", "--launch-skip", fmt.Sprint(ncuSkip), "--launch-count", fmt.Sprint(ncuCount)},
-		workload)
+		"--target-processes", "all", "--set", "full"}
+	if len(p.Kernels) > 0 {
+		argv = append(argv, "--kernel-name-base", "function", "-k", pattern(p.Kernels))
+	}
+	if p.Range != "" {
+		argv = append(argv, "--nvtx", "--nvtx-include", p.Range)
+	}
+	return slices.Concat(argv, []string{"--filter-mode", "per-launch-config", "--launch-skip", strconv.Itoa(p.Skip),
+		"--launch-count", strconv.Itoa(cmp.Or(p.Count, NcuCount))}, workload)
 }
+
+// CommandLine is the command that [Profile] runs, with DIR for its private directory.
+func (p NcuPlan) CommandLine() []string { return p.command("DIR", p.Build.Command) }
 
 func ncuLogIn(dir string) string { return filepath.Join(dir, "ncu.csv") }
 
-// pattern matches exactly these names.
+// pattern matches exactly these names, also where ncu writes what [measure.NormalizeName] takes out: the tags of Numba, the
+// hashes of Rust, device and inode of OpenMP.
 func pattern(kernels []string) string {
 	quoted := make([]string, len(kernels))
 	for i, k := range kernels {
-		quoted[i] = regexp.QuoteMeta(k)
+		quoted[i] = strings.Replace(regexp.QuoteMeta(k), "__omp_offloading_#_#_", "__omp_offloading_[0-9a-f]+_[0-9a-f]+_", 1)
 	}
-	return "regex:^(" + strings.Join(quoted, "|") + ")$"
+	return "regex:^(" + strings.Join(quoted, "|") + `)(\[abi:[0-9A-Za-z,:]*\]|\$[0-9]+|::h[0-9a-f]{16})*$`
 }
 
-// Explain runs a build once under ncu, for a few launches of each of the kernels, and reads their counters. Times under
+// Profile runs a build once under ncu, for a few launches of each of the kernels, and reads their counters. Times under
 // ncu, which runs the launches one by one, are not those of [Collect].
 //
 // What ncu cannot do is a *measure.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
 // As with Collect, only one may run at a time in a process.
-func Explain(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
+func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	if !supported {
 		return nil, errUnsupported
 	}
-	if len(p.Build.Command) == 0 || len(p.Kernels) == 0 {
-		return nil, errors.New("nothing to profile: give a workload and its kernels")
+	if len(p.Build.Command) == 0 {
+		return nil, errors.New("nothing to profile: give a workload")
 	}
 	if p.Timeout == 0 {
 		p.Timeout = 10 * time.Minute
@@ -80,15 +97,16 @@ func Explain(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "nsgate-") // mode 0700
+	private, err := newPrivate("", "")
 	if err != nil {
-		return nil, fmt.Errorf("the private directory: %w; set TMPDIR to a directory that can be written", err)
+		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer private.close()
+	dir := private.path
 	// ncu keeps a lock in the temporary directory, which that of another user blocks.
 	tmp := tmpIn(dir)
 	if err := os.Mkdir(tmp, 0o700); err != nil {
-		return nil, fmt.Errorf("the private directory: %w", err)
+		return nil, privateError(err)
 	}
 
 	argv := p.command(dir, append([]string{workload.Path}, p.Build.Command[1:]...))
@@ -99,7 +117,7 @@ func Explain(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	var output excerpt
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Dir = workload.Dir
-	cmd.Env = setenv(setenv(os.Environ(), "LC_ALL", new("C")), "TMPDIR", &tmp)
+	cmd.Env = mark(setenv(setenv(os.Environ(), "LC_ALL", new("C")), "TMPDIR", &tmp), dir)
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := p.wait(ctx, cmd); err != nil {
 		return nil, err
@@ -117,6 +135,60 @@ func Explain(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 		return nil, err
 	}
 	return profile, nil
+}
+
+// Counters is what ncu measured of a build and, by turns with it, of a base build.
+type Counters struct {
+	Base, Head  []*ncu.Profile // one a run
+	Environment measure.Environment
+	Warnings    []string
+}
+
+// Count profiles the head, and the base beside it where there is one, in runs fresh processes each. started is called
+// before each of them. The errors are those of [Profile], and a *measure.Refusal where something else uses the GPU.
+func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(base bool, index, of int)) (*Counters, error) {
+	watch := newWatcher()
+	if err := watch.before(ctx, p.AllowBusy); err != nil {
+		return nil, err
+	}
+	c := &Counters{Environment: measure.Environment{Tool: ncuVersion(ctx, cmp.Or(p.Ncu, "ncu")), Mode: ncuMode, Start: time.Now().UTC()}}
+	var uuids []string
+	for _, g := range watch.first {
+		uuids = append(uuids, g.UUID)
+		c.Environment.Driver = g.Driver
+	}
+	c.Environment.GPUHash = measure.HashUUID(uuids...)
+	turns := Plan{Head: p.Build, Base: base, Runs: runs}.turns()
+	for i, isBase := range turns {
+		started(isBase, i, len(turns))
+		turn := p
+		if isBase {
+			turn.Build = *base
+		}
+		profile, err := Profile(ctx, turn)
+		if err != nil {
+			return nil, err
+		}
+		if isBase {
+			c.Base = append(c.Base, profile)
+		} else {
+			c.Head = append(c.Head, profile)
+		}
+	}
+	c.Warnings = watch.warnings
+	return c, watch.after(ctx, p.AllowBusy)
+}
+
+var ncuNumber = regexp.MustCompile(`\b20\d\d\.\d+\.\d+`)
+
+// ncuVersion is "ncu 2025.3.1", "ncu" where it does not say.
+func ncuVersion(ctx context.Context, exe string) string {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, exe, "--version")
+	cmd.WaitDelay = time.Second
+	out, _ := cmd.Output()
+	return strings.TrimSpace("ncu " + ncuNumber.FindString(string(out)))
 }
 
 // wait runs ncu to its end. When it returns, no process that it started lives.
@@ -140,7 +212,7 @@ func (p NcuPlan) wait(ctx context.Context, cmd *exec.Cmd) error {
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	case <-time.After(p.Timeout):
-		why = measure.Refuse(fmt.Sprintf("ncu did not finish within %v", p.Timeout), "make the workload shorter")
+		why = measure.Refuse(fmt.Sprintf("ncu did not finish within %v", p.Timeout), "make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under ncu")
 	}
 	terminateGroup(cmd)
 	select {

@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -106,22 +110,40 @@ func descendants(without processes) processes {
 // end kills every descendant that is not in the set, and those that they start meanwhile.
 func end(before processes) { endAll(func() processes { return descendants(before) }) }
 
-// endSession kills what nsys has started for the session in dir, its daemons too, except this process. They are told
-// by the temporary directory that they were given.
-func endSession(dir string) {
-	mark := []byte("TMPDIR=" + tmpIn(dir))
-	endAll(func() processes {
+// markName is the variable by which the processes of a session are found when nobody is left who knows them: its value is
+// the private directory. nsys itself gets it, and so do its daemons and the workload.
+const markName = "NSGATE_SESSION"
+
+// mark adds to an environment to which private directory a process belongs.
+func mark(env []string, dir string) []string { return setenv(env, markName, &dir) }
+
+// endGrace is how long what is marked may take to end after SIGTERM: the runner gives the workload [runGrace].
+const endGrace = runGrace + time.Second
+
+// endSession ends what belongs to the private directory dir, except this process: what is marked, and what has its
+// temporary files there.
+func endSession(dir string, grace time.Duration) {
+	signs := [][]byte{[]byte(markName + "=" + dir), []byte("TMPDIR=" + dir), []byte("TMPDIR=" + tmpIn(dir))}
+	find := func() processes {
 		found := make(processes)
 		for _, s := range stats() {
 			env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
 			for v := range bytes.SplitSeq(env, []byte{0}) {
-				if s.pid != os.Getpid() && !s.dead && bytes.Equal(v, mark) {
+				if s.pid != os.Getpid() && !s.dead && slices.ContainsFunc(signs, func(x []byte) bool { return bytes.Equal(x, v) }) {
 					found[s.process] = true
 				}
 			}
 		}
 		return found
-	})
+	}
+	for p := range find() {
+		if grace > 0 {
+			syscall.Kill(p.pid, syscall.SIGTERM)
+		}
+	}
+	for until := time.Now().Add(grace); time.Now().Before(until) && len(find()) > 0; time.Sleep(20 * time.Millisecond) {
+	}
+	endAll(find)
 }
 
 func endAll(find func() processes) {
@@ -135,6 +157,69 @@ func endAll(find func() processes) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+// detach gives a command a session of its own, which nothing that ends this process's group or terminal reaches.
+func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
+// ignoreSignals lets this process outlive the signals by which its owner is ended.
+func ignoreSignals() {
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
+}
+
+// lockDir locks a directory until the result is closed or this process is gone. Where another holds the lock it waits, or
+// fails. Children do not inherit it.
+func lockDir(dir string, wait bool) (io.Closer, error) {
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	how := syscall.LOCK_EX
+	if !wait {
+		how |= syscall.LOCK_NB
+	}
+	for {
+		err = syscall.Flock(int(d.Fd()), how)
+		if err != syscall.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// monotonic is the time since some point, the same for all processes, that nobody can set.
+func monotonic() time.Duration {
+	var t unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
+	return time.Duration(t.Nano())
+}
+
+// room is how much can still be written to the file system of a directory, in bytes.
+func room(dir string) int64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return math.MaxInt64
+	}
+	if s.Files > 0 && s.Ffree == 0 {
+		return 0
+	}
+	return int64(s.Bavail) * s.Bsize
+}
+
+// bootID names the time since this machine was started, "" where that is not known.
+func bootID() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return string(bytes.TrimSpace(text))
+}
+
+// ours reports whether a file belongs to this user.
+func ours(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
 }
 
 // hold makes the lifeline: a named pipe in dir that this process holds open for writing. The runner reads its end

@@ -28,6 +28,7 @@ type spec struct {
 	Base    program            `json:"base"`  // zero without a base build
 	Turns   []bool             `json:"turns"` // of each run: whether it is one of the base
 	Timeout time.Duration      `json:"timeout"`
+	Clock   clock              `json:"clock"`
 	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
 }
 
@@ -39,7 +40,7 @@ type program struct {
 }
 
 func (p Plan) spec() (s spec, err error) {
-	s = spec{Turns: p.turns(), Timeout: p.Timeout, Env: make(map[string]*string)}
+	s = spec{Turns: p.turns(), Timeout: p.Timeout, Clock: p.clock, Env: make(map[string]*string)}
 	if s.Head, err = p.Head.program("the workload", "check the command after --, and build the workload first"); err != nil {
 		return spec{}, err
 	}
@@ -117,6 +118,9 @@ const (
 // args[0] says and writes the journal beside it. It stops at the first run that fails, at a signal, and when the
 // process that started the session is gone. The exit status is 0 where every run succeeded.
 func RunnerMain(args []string) int {
+	if len(args) == 2 && args[0] == guardArg {
+		return guardMain(args[1])
+	}
 	if len(args) != 1 {
 		fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
 		return 2
@@ -149,18 +153,24 @@ func RunnerMain(args []string) int {
 
 	journal := json.NewEncoder(file)
 	ok := true
+	write := func(l line) {
+		if err := journal.Encode(l); err != nil && ok {
+			fmt.Fprintln(os.Stderr, "nsgate runner: the journal cannot be written:", errors.Unwrap(err))
+			ok = false
+		}
+	}
 	for i := 0; ok && i < len(s.Turns) && ctx.Err() == nil; i++ {
-		r := s.run(ctx, s.Turns[i], before, func(r Run) { journal.Encode(line{Index: i + 1, Run: r}) })
+		r := s.run(ctx, s.Turns[i], before, func(r Run) { write(line{Index: i + 1, Run: r}) })
 		if ctx.Err() != nil {
 			break // not the workload's fault
 		}
-		journal.Encode(line{Index: i + 1, Done: true, Run: r})
-		ok = !r.failed()
+		write(line{Index: i + 1, Done: true, Run: r})
+		ok = ok && !r.failed()
 	}
 	select {
 	case <-orphaned: // nobody else will clean up
-		endSession(dir)
-		os.RemoveAll(dir)
+		endSession(dir, 0)
+		removePrivate(dir)
 	default:
 	}
 	if !ok || ctx.Err() != nil {
@@ -187,7 +197,8 @@ func (s spec) run(ctx context.Context, base bool, before processes, started func
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	isolate(cmd)
 
-	r := Run{Base: base, Start: time.Now()}
+	begun := time.Now()
+	r := Run{Base: base, Start: s.Clock.now()}
 	if err := cmd.Start(); err != nil {
 		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
 			err = e // without the path
@@ -213,10 +224,10 @@ func (s spec) run(ctx context.Context, base bool, before processes, started func
 	select {
 	case <-done:
 		r.TimedOut = false
-		r.Duration = time.Since(r.Start)
+		r.Duration = time.Since(begun)
 		r.Left = endLeft(before)
 	default:
-		r.Duration = time.Since(r.Start)
+		r.Duration = time.Since(begun)
 		terminateGroup(cmd)
 		select {
 		case <-done:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,16 +30,16 @@ func FindRevision(ctx context.Context, ref string) (*Revision, error) {
 	}
 	r := &Revision{Ref: ref}
 	var err error
-	if r.top, err = git(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
+	if r.top, err = git(ctx, nil, "", "rev-parse", "--show-toplevel"); err != nil {
 		return nil, fmt.Errorf("a base revision needs a git checkout around the current directory: %w", err)
 	}
-	if r.common, err = git(ctx, r.top, "rev-parse", "--git-common-dir"); err != nil {
+	if r.common, err = git(ctx, nil, r.top, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, err
 	}
 	if !filepath.IsAbs(r.common) {
 		r.common = filepath.Join(r.top, r.common)
 	}
-	if r.Commit, err = git(ctx, r.top, "rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
+	if r.Commit, err = git(ctx, nil, r.top, "rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -83,16 +82,16 @@ func (r *Revision) relative(path string) (string, error) {
 // not touched.
 type Worktree struct {
 	*Revision
-	private string // the private directory, without symbolic links
+	private *private
 }
 
 // CommandLine is the command line that Checkout executes. XXXXXX stands for what makes the directory unique.
 func (r *Revision) CommandLine() []string {
-	w := Worktree{r, filepath.Join(os.TempDir(), "nsgate-XXXXXX")}
+	w := Worktree{r, &private{path: filepath.Join(os.TempDir(), privatePrefix+"XXXXXX")}}
 	return append([]string{"git"}, w.addArgs()...)
 }
 
-func (w *Worktree) root() string { return filepath.Join(w.private, "nsgate-base") }
+func (w *Worktree) root() string { return filepath.Join(w.private.path, "nsgate-base") }
 
 // addArgs leave the user's hooks and file system monitor alone: they are for the user's checkout.
 func (w *Worktree) addArgs() []string {
@@ -106,9 +105,9 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 	if !supported {
 		return nil, errUnsupported
 	}
-	private, err := os.MkdirTemp("", "nsgate-") // mode 0700
+	private, err := newPrivate("", r.common)
 	if err != nil {
-		return nil, fmt.Errorf("the base's worktree: %w; set TMPDIR to a directory that can be written", err)
+		return nil, err
 	}
 	w := &Worktree{r, private}
 	defer func() {
@@ -116,15 +115,12 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if w.private, err = filepath.EvalSymlinks(private); err != nil {
-		return nil, fmt.Errorf("the base's worktree: %w", err)
-	}
-	if _, err := git(ctx, r.top, w.addArgs()...); err != nil {
+	if _, err := git(ctx, w.private, r.top, w.addArgs()...); err != nil {
 		return nil, w.refuse(ctx, "cannot be checked out", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
 		// Without --init, which would write to the configuration that the user's checkout shares.
-		_, err := git(ctx, w.root(), "-c", "core.hooksPath="+os.DevNull, "-c", "submodule.active=.",
+		_, err := git(ctx, w.private, w.root(), "-c", "core.hooksPath="+os.DevNull, "-c", "submodule.active=.",
 			"submodule", "--quiet", "update", "--recursive")
 		if err != nil {
 			return nil, w.refuse(ctx, "cannot be checked out with its submodules", err)
@@ -137,7 +133,7 @@ func (w *Worktree) refuse(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return measure.Refuse(fmt.Sprintf("the base %s %s: %s", w.Ref, what, clean(err.Error(), w.private)),
+	return measure.Refuse(fmt.Sprintf("the base %s %s: %s", w.Ref, what, clean(err.Error(), w.private.path)),
 		"see whether git worktree add works by hand, or build the base elsewhere and name it with --base-cmd")
 }
 
@@ -178,7 +174,7 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 	cmd.Dir = dir
 	var out excerpt
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := finish(cmd); err != nil {
+	if err := finish(cmd, w.private); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -189,39 +185,16 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 }
 
 // Close removes the worktree and what the repository knows of it.
-func (w *Worktree) Close() error {
-	err := os.RemoveAll(w.private)
-	if err != nil { // some builds leave directories behind that cannot be written
-		filepath.WalkDir(w.private, func(path string, d fs.DirEntry, _ error) error {
-			if d != nil && d.IsDir() {
-				os.Chmod(path, 0o700)
-			}
-			return nil
-		})
-		err = os.RemoveAll(w.private)
-	}
-	// git worktree remove wants a whole worktree, which one that was interrupted is not, and git worktree prune would
-	// take others along.
-	all := filepath.Join(w.common, "worktrees")
-	entries, _ := os.ReadDir(all)
-	for _, e := range entries {
-		link, _ := os.ReadFile(filepath.Join(all, e.Name(), "gitdir"))
-		if strings.HasPrefix(string(link), w.private+string(filepath.Separator)) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(all, e.Name())))
-		}
-	}
-	os.Remove(all) // where it is empty, as git does
-	return err
-}
+func (w *Worktree) Close() error { return w.private.close() }
 
 // git runs git in a directory ("" for the current one) and returns what it printed. The error is the last line of what
-// it complained of.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
+// it complained of. p is the private directory that it works for, nil for none.
+func git(ctx context.Context, p *private, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	var out, complaint excerpt
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	if err := finish(cmd); err != nil {
+	if err := finish(cmd, p); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
@@ -235,7 +208,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 
 // finish runs a command to its end, without the variables by which a git hook ties git to the user's index, and ends
 // what it leaves behind. Its context ends it politely, since git then takes back what it has begun.
-func finish(cmd *exec.Cmd) error {
+func finish(cmd *exec.Cmd, p *private) error {
 	runtime.LockOSThread() // the command dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	before, restore := adopt()
@@ -247,6 +220,9 @@ func finish(cmd *exec.Cmd) error {
 		cmd.Env = setenv(cmd.Env, name, nil)
 	}
 	cmd.Env = setenv(cmd.Env, "GIT_TERMINAL_PROMPT", new("0"))
+	if p != nil {
+		cmd.Env = mark(cmd.Env, p.path)
+	}
 	isolate(cmd)
 	cmd.Cancel = func() error { terminateGroup(cmd); return nil }
 	cmd.WaitDelay = terminateGrace

@@ -70,7 +70,7 @@ func TestCheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if info, err := os.Stat(w.private); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(w.private.path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the private directory has mode %v, want 0700 (%v)", info.Mode(), err)
 	}
 	err = w.Build(t.Context(), `cat version >built; git add built; mkdir locked; touch locked/x; chmod 500 locked`)

@@ -10,5 +10,10 @@
 // $NSGATE_FAKE_NSYS_FAULT makes it fail: "hang" (does not end, whatever signal comes), "stuck" (never starts the command),
 // "crash" (dies by SIGKILL 100 ms after the command's start), "no-report" (ends without writing one),
 // "no-kernels" (an export without kernel table), "importer" (loses every kernel and says so in the diagnostics),
-// "lost-run" (the last run's kernels are missing), "truncated" (the report cannot be exported).
+// "lost-run" (nothing of the last run is there), "truncated" (the report cannot be exported), "slow-export" (the export
+// does not end), "jax" (the export is the recording $NSGATE_FAKE_LOSSY unless the NVTX domain TSL is excluded),
+// "jax-old" (the same, and it does not know how to exclude a domain), "jax-always" (the same, whatever is excluded).
+//
+// Like a real one, the report holds the environment and the command line, and an export that is not told which tables
+// to write has them too.
 package faketools

@@ -18,6 +18,10 @@ import (
 // metric), "none" (no kernel matched), "silent" (writes nothing and exits with 1), "hang" (does not end).
 func Ncu() int {
 	args := os.Args[1:]
+	if slices.Equal(args, []string{"--version"}) {
+		fmt.Println("NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 36398880) (public-release)")
+		return 0
+	}
 	value := func(option string) string {
 		if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
 			return args[i+1]

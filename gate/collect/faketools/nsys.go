@@ -20,11 +20,14 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// report is the content of the fake .nsys-rep.
+// report is the content of the fake .nsys-rep. As in a real one the command line and the environment are there.
 type report struct {
-	Start time.Time
-	Fault string
-	Runs  []run
+	Start       time.Time
+	Fault       string
+	Runs        []run
+	Command     []string
+	Environment []string
+	Lossy       string // the recording that is exported as it is, "" for those of the runs
 }
 
 type run struct {
@@ -90,6 +93,12 @@ func profile(args []string) int {
 	if fault == "stuck" {
 		time.Sleep(time.Hour)
 	}
+	exclude, filtered := opts["nvtx-domain-exclude"]
+	if fault == "jax-old" && filtered {
+		fmt.Fprintf(os.Stderr, "unrecognised option '--nvtx-domain-exclude=%s'\n\nusage: nsys profile [<args>] [application] [<application args>]\n",
+			exclude)
+		return 1
+	}
 	// nsys starts a daemon that nothing but nsys itself ends.
 	agent := exec.Command(os.Args[0], "--start-agent")
 	agent.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -97,7 +106,17 @@ func profile(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	rep := report{Start: time.Now(), Fault: fault}
+	rep := report{Start: time.Now(), Fault: fault, Command: os.Args, Environment: os.Environ()}
+	if strings.HasPrefix(fault, "jax") && (exclude != "TSL" || fault == "jax-always") {
+		rep.Lossy = os.Getenv("NSGATE_FAKE_LOSSY")
+	}
+	// What is recorded goes to a file of its own until the command has ended.
+	events := filepath.Join(os.TempDir(), fmt.Sprintf("nsys-report-%d.qdstrm", os.Getpid()))
+	if err := rep.write(events); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.Remove(events)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	// nsys gives its target a process group of its own.
@@ -144,16 +163,20 @@ func profile(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	text, err := json.Marshal(rep)
-	if err == nil {
-		err = os.WriteFile(strings.TrimSuffix(opts["output"], ".nsys-rep")+".nsys-rep", text, 0o644)
-	}
-	if err != nil {
+	if err := rep.write(strings.TrimSuffix(opts["output"], ".nsys-rep") + ".nsys-rep"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	fmt.Println("Generated:\n\t" + opts["output"] + ".nsys-rep")
 	return code
+}
+
+func (rep *report) write(file string) error {
+	text, err := json.Marshal(rep)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
 }
 
 // journal returns the finished runs that a runner wrote down, nil where there is no journal.
@@ -241,11 +264,44 @@ func export(args []string) int {
 		fmt.Fprintln(os.Stderr, "Section Table Reference magic number mismatch")
 		return 1
 	}
-	if err := merge(opts["output"], rep); err != nil {
+	if rep.Fault == "slow-export" {
+		os.WriteFile(opts["output"], text[:len(text)/2], 0o644)
+		time.Sleep(time.Hour)
+	}
+	if rep.Lossy != "" {
+		err = copyFile(opts["output"], rep.Lossy)
+	} else {
+		err = merge(opts["output"], rep)
+	}
+	tables, some := opts["tables"]
+	if err == nil && (!some || strings.Contains(tables, "META_DATA_CAPTURE")) {
+		err = addCapture(opts["output"], rep)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
+}
+
+// addCapture adds what a full export tells of the process: its command line and its environment.
+func addCapture(file string, rep report) (err error) {
+	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	add := func(name, value string) {
+		if err == nil {
+			err = sqlitex.Execute(db, `INSERT INTO META_DATA_CAPTURE VALUES (?, ?)`, &sqlitex.ExecOptions{Args: []any{name, value}})
+		}
+	}
+	err = sqlitex.Execute(db, `CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)`, nil)
+	add("PROCESS_0:COMMAND", strings.Join(rep.Command, " "))
+	for _, v := range rep.Environment {
+		add("PROCESS_0:ENVIRONMENT_VARIABLE", v)
+	}
+	return err
 }
 
 // merge writes one export that holds all runs of a report.
@@ -340,7 +396,10 @@ func merge(file string, rep report) (err error) {
 		exec(`INSERT INTO DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid)
 			VALUES (0, 2, 3, 2, 'Error when processing events: Cannot find string for an exterior index', ?)`, int64(last.Pid)<<24)
 	case "lost-run":
-		exec(`DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE (globalPid >> 24) & 0xFFFFFF = ?`, last.Pid)
+		for _, table := range []string{"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "DIAGNOSTIC_EVENT"} {
+			exec(`DELETE FROM `+table+` WHERE (globalPid >> 24) & 0xFFFFFF = ?`, last.Pid)
+		}
+		exec(`DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE (globalTid >> 24) & 0xFFFFFF = ?`, last.Pid)
 	}
 	return err
 }

@@ -9,7 +9,8 @@ import (
 // NvidiaSMI is the main function of the fake nvidia-smi; it returns the exit code. It shows one idle H200 unless
 // $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen), "process" (another process computes on it),
 // "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
-// "absent" (no driver). Each call adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set.
+// "absent" (no driver), "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long
+// as they live). Each call adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set.
 func NvidiaSMI() int {
 	mode := os.Getenv("NSGATE_FAKE_GPU")
 	if calls := os.Getenv("NSGATE_FAKE_GPU_CALLS"); calls != "" {
@@ -30,6 +31,9 @@ func NvidiaSMI() int {
 			return show(fields, gpu(mode))
 		}
 		if fields, ok := strings.CutPrefix(arg, "--query-compute-apps="); ok {
+			if mode == "shared" {
+				return showApps(fields)
+			}
 			if mode != "process" {
 				return 0
 			}
@@ -40,6 +44,22 @@ func NvidiaSMI() int {
 	}
 	fmt.Println("Invalid combination of input arguments.")
 	return 6
+}
+
+// showApps lists the living processes of $NSGATE_FAKE_GPU_APPS under the names by which the system knows them.
+func showApps(fields string) int {
+	text, _ := os.ReadFile(os.Getenv("NSGATE_FAKE_GPU_APPS"))
+	for pid := range strings.FieldsSeq(string(text)) {
+		line, err := os.ReadFile("/proc/" + pid + "/cmdline")
+		if err != nil || len(line) == 0 {
+			continue
+		}
+		name, _, _ := strings.Cut(string(line), "\x00")
+		if code := show(fields, map[string]string{"pid": pid, "gpu_uuid": uuid, "used_memory": "512", "process_name": name}); code != 0 {
+			return code
+		}
+	}
+	return 0
 }
 
 const uuid = "GPU-host-a"

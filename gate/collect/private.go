@@ -1,0 +1,223 @@
+package collect
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// private is a private directory: mode 0700, and gone when nsgate is, in whatever way nsgate ends.
+//
+// It holds the raw report, and with it the environment of the workload. So a guard, a second process of this binary,
+// waits for the end of nsgate and removes the directory and what still runs in it, should nsgate not have done so: a
+// killed nsgate cannot. Where the guard was killed as well, the next nsgate that makes a private directory beside it
+// does: it sees from a lock, which ends with the process that holds it, that the owner is dead.
+type private struct {
+	path     string
+	lock     io.Closer
+	guard    *exec.Cmd      // nil where none could be started
+	lifeline io.WriteCloser // the guard reads the other end
+}
+
+// owner is what the file ownerIn says of a private directory. Without it a directory is nobody's to remove.
+type owner struct {
+	// Boot names the time since the machine was started, in which the lock means something.
+	Boot string `json:"boot"`
+	// Repository is the directory of the git repository that a worktree in the private directory belongs to, "" for none.
+	Repository string `json:"repository,omitempty"`
+}
+
+const privatePrefix = "nsgate-"
+
+func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
+
+// newPrivate makes a private directory, after it has removed those of dead owners. self is the executable of the guard, ""
+// for this one; repository is [owner.Repository].
+func newPrivate(self, repository string) (_ *private, err error) {
+	swept.Do(sweep)
+	dir, err := os.MkdirTemp("", privatePrefix) // mode 0700
+	if err != nil {
+		return nil, privateError(err)
+	}
+	// The worktree in it is known to git by this name.
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	p := &private{path: dir}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	// The lock comes first: a directory that says who owns it and is not locked has lost its owner.
+	if p.lock, err = lockDir(dir, true); err == nil {
+		text, _ := json.Marshal(owner{bootID(), repository})
+		if err := os.WriteFile(ownerIn(dir), text, 0o600); err != nil {
+			return nil, privateError(err)
+		}
+	}
+	p.watch(self)
+	return p, nil
+}
+
+// watch starts the guard. What keeps it from starting will keep the runner, which is this binary too, and says why.
+func (p *private) watch(self string) {
+	if self == "" {
+		self, _ = os.Executable()
+	}
+	if filepath.Ext(self) == ".test" { // the tests of a package, which would run once more
+		return
+	}
+	cmd := exec.Command(self, RunnerArg, guardArg, p.path)
+	detach(cmd)
+	lifeline, err := cmd.StdinPipe()
+	if err == nil && cmd.Start() == nil {
+		p.guard, p.lifeline = cmd, lifeline
+	}
+}
+
+// Private hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed meanwhile.
+func Private(use func(dir string) error) error {
+	p, err := newPrivate("", "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(p.path), p.close())
+}
+
+// close removes the directory and sends the guard home.
+func (p *private) close() error {
+	err := removePrivate(p.path)
+	if p.guard != nil {
+		p.lifeline.Close()
+		p.guard.Wait()
+	}
+	if p.lock != nil {
+		p.lock.Close()
+	}
+	return err
+}
+
+// guardArg is the argument after [RunnerArg] that makes this binary the guard of the directory that follows.
+const guardArg = "--guard"
+
+// guardMain waits until standard input ends, which the owner of dir holds open for writing, and clears up.
+func guardMain(dir string) int {
+	ignoreSignals()
+	io.Copy(io.Discard, os.Stdin)
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	endSession(dir, endGrace)
+	if removePrivate(dir) != nil {
+		return 1
+	}
+	return 0
+}
+
+var swept sync.Once // in every process; tests sweep more often
+
+// What may belong to another machine or container, or to this machine before it was started, is left alone so long.
+const elsewhere = 24 * time.Hour
+
+// sweep removes the private directories of this user that have lost both their owner and their guard.
+func sweep() {
+	entries, _ := os.ReadDir(os.TempDir())
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), privatePrefix) {
+			continue
+		}
+		dir := filepath.Join(os.TempDir(), e.Name())
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !ours(info) {
+			continue
+		}
+		lock, err := lockDir(dir, false)
+		if err != nil {
+			continue // its owner lives
+		}
+		var o owner
+		text, err := os.ReadFile(ownerIn(dir))
+		if err == nil && json.Unmarshal(text, &o) == nil {
+			here := o.Boot != "" && o.Boot == bootID()
+			if here {
+				endSession(dir, endGrace)
+			}
+			if here || time.Since(info.ModTime()) > elsewhere {
+				removePrivate(dir)
+			}
+		}
+		lock.Close()
+	}
+}
+
+// removePrivate removes a private directory and what a git repository knows of a worktree in it. It can be killed at any
+// point: what says whose the directory is goes last.
+func removePrivate(dir string) error {
+	var o owner
+	if text, err := os.ReadFile(ownerIn(dir)); err == nil {
+		json.Unmarshal(text, &o)
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if name := filepath.Join(dir, e.Name()); name != ownerIn(dir) {
+			removeAll(name)
+		}
+	}
+	var err error
+	if o.Repository != "" {
+		err = forget(o.Repository, dir)
+	}
+	return errors.Join(err, removeAll(dir))
+}
+
+// removeAll is os.RemoveAll also for directories that cannot be written, which some builds leave behind.
+func removeAll(name string) error {
+	if os.RemoveAll(name) == nil {
+		return nil
+	}
+	filepath.WalkDir(name, func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(name)
+}
+
+// forget removes what a git repository knows of worktrees in a private directory, and of those that are long gone with
+// theirs: a machine that starts may empty the directory for temporary files. git worktree remove wants a whole worktree,
+// which one that was interrupted is not, and git worktree prune would take others along.
+func forget(repository, dir string) (err error) {
+	all := filepath.Join(repository, "worktrees")
+	entries, _ := os.ReadDir(all)
+	for _, e := range entries {
+		name := filepath.Join(all, e.Name(), "gitdir")
+		text, _ := os.ReadFile(name)
+		private := filepath.Dir(filepath.Dir(strings.TrimSpace(string(text)))) // of DIR/nsgate-base/.git
+		if private != dir && !lost(private, name) {
+			continue
+		}
+		err = errors.Join(err, os.RemoveAll(filepath.Join(all, e.Name())))
+	}
+	os.Remove(all) // where it is empty, as git does
+	return err
+}
+
+// lost reports whether a private directory is gone to which a file of a git repository points. Of the last day nobody knows:
+// another container may see another directory for temporary files.
+func lost(private, pointer string) bool {
+	info, err := os.Stat(pointer)
+	if err != nil || !strings.HasPrefix(filepath.Base(private), privatePrefix) || time.Since(info.ModTime()) < elsewhere {
+		return false
+	}
+	_, err = os.Stat(private)
+	return errors.Is(err, fs.ErrNotExist)
+}
