@@ -30,7 +30,8 @@ func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
 			return s, measure.Refuse(c.Source+" traces CUDA graphs otherwise than "+first.Source,
 				"record every run with --cuda-graph-trace=node")
 		}
-		s.GPUs = max(s.GPUs, c.GPUs)
+		s.GPUs = max(s.GPUs, c.devices)
+		s.Processes = max(s.Processes, c.processes)
 		s.Tick = max(s.Tick, c.Tick)
 		info := c.reduce(run, &t)
 		if info.Launches == 0 {
@@ -150,7 +151,11 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 			{measure.LocalMemory, float64(kernel.LocalMemory)},
 		} {
 			if x.value >= 0 { // -1 is what the profile does not give
-				t.set(run, subject, x.metric, x.value).Role = role
+				row := t.set(run, subject, x.metric, x.value)
+				row.Role = role
+				if x.metric == measure.Total && kernel.Raw != subject.Name {
+					row.Raw = kernel.Raw
+				}
 			}
 		}
 	}

@@ -88,6 +88,10 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Trace.Start.Compare(b.Trace.Start),
 			cmp.Compare(a.Source, b.Source))
 	})
+	if err := distinct(cuts); err != nil {
+		return nil, err
+	}
+	ranks(cuts)
 	step, err := chooseStep(cuts, o.Step)
 	if err != nil {
 		return nil, err
@@ -113,6 +117,23 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	}
 	slices.SortStableFunc(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
+}
+
+// distinct refuses a recording that is there twice: copies would count as runs that agree to the nanosecond.
+func distinct(cuts []*cut) error {
+	first := make(map[measure.Launch]*cut, len(cuts))
+	for _, c := range cuts {
+		if len(c.Launches) == 0 {
+			continue
+		}
+		other := first[c.Launches[0]]
+		if other != nil && other.Source != c.Source && slices.Equal(other.Launches, c.Launches) {
+			return measure.Refuse(fmt.Sprintf("%s and %s are the same recording, which is one run and not two", other.Source, c.Source),
+				"remove the copy")
+		}
+		first[c.Launches[0]] = c
+	}
+	return nil
 }
 
 // Step finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
