@@ -21,6 +21,10 @@ func TestReadme(t *testing.T) {
 	var script, files strings.Builder
 	script.WriteString(`env NSGATE_FAKE_PROFILES=$KERNELS/base
 env NSGATE_FAKE_BASE_PROFILES=$KERNELS/base
+env NSGATE_FAKE_NCU=$WORK/ncu
+mkdir ncu
+cp $NCU/base.raw.csv ncu/app.csv
+cp $NCU/softmax_1.10.raw.csv ncu/slower-app.csv
 symlink testdata -> $ROOT/testdata
 exec chmod 755 app slower-app
 `)
@@ -39,6 +43,8 @@ exec chmod 755 app slower-app
 			commands++
 			if strings.Contains(command, "slower-app") {
 				script.WriteString("env NSGATE_FAKE_PROFILES=$KERNELS/saxpy_1.05\n")
+			} else {
+				script.WriteString("env NSGATE_FAKE_PROFILES=$KERNELS/base\n")
 			}
 			fmt.Fprintf(&script, "exits %s %s\nprints want.%d\n", code, command, commands)
 			fmt.Fprintf(&files, "-- want.%d --\n%s\n", commands, strings.TrimRight(output, "\n"))

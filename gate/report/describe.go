@@ -168,13 +168,20 @@ func change(f gate.Finding) string {
 	return s
 }
 
-// limit prints the regression allowed and, unless it is the default, where that is said.
+// limit prints the regression allowed, the bounds of the value, and, unless it is the default, where they are said.
 func limit(f gate.Finding) string {
-	if !f.Limit.Known() || f.Outcome == gate.Added || f.Outcome == gate.Removed {
-		return ""
+	var parts []string
+	if f.Limit.Known() && f.Outcome != gate.Added && f.Outcome != gate.Removed {
+		parts = append(parts, "limit"+nb+percent(f.Limit))
 	}
-	s := "limit" + nb + percent(f.Limit)
-	if rule := Clean(f.Rule); rule != "" && rule != "default" {
+	if f.AtLeast != nil {
+		parts = append(parts, "at"+nb+"least"+nb+quantity(*f.AtLeast, f.Unit))
+	}
+	if f.AtMost != nil {
+		parts = append(parts, "at"+nb+"most"+nb+quantity(*f.AtMost, f.Unit))
+	}
+	s := strings.Join(parts, ", ")
+	if rule := Clean(f.Rule); s != "" && rule != "" && rule != "default" {
 		s += " (" + rule + ")"
 	}
 	return s
@@ -214,6 +221,8 @@ func match(f gate.Finding) string {
 		return "launched with another grid or block" + was
 	case "name":
 		return "matched by its short name" + was
+	case "stem":
+		return "matched by its name without the code generator's number" + was
 	case "role":
 		if role := Clean(f.Role); role != "" {
 			was += " in " + role

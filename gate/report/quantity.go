@@ -23,6 +23,9 @@ type scale struct {
 var scales = map[string][]scale{
 	"ns": {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}},
 	"B":  {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}},
+
+	"B/s": {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}},
+	"Hz":  {{"Hz", 1}, {"kHz", 1e3}, {"MHz", 1e6}, {"GHz", 1e9}},
 }
 
 // quantity prints a value with its unit: times and sizes in the prefix that keeps them under 1000, with four

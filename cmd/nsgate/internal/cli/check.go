@@ -35,6 +35,10 @@ under ncu, a few launches of these kernels only, and the report says why: spille
 traffic, more work. Without a base build it says what limits the kernel. That changes no verdict; --explain never leaves
 it out.
 
+--profiler ncu judges what Nsight Compute measures of single launches instead: their duration, and whatever a rule of the policy
+names (sm_throughput, registers, local_loads, dram_throughput, …). Kernels are those of the baseline that nsgate record
+--ncu wrote, or --kernel.
+
 --runs 5..12 judges after 5, 8 and 12 runs and stops as soon as nothing is undecided; the chance of a false alarm is
 shared out among the looks, so it stays what --alpha says.
 
@@ -50,9 +54,12 @@ Examples:
 			var base baseFlags
 			var policy policyFlags
 			var out outputFlags
+			var counters counterFlags
 			var explained string
 			m.bind(fs)
 			base.bind(fs)
+			fs.StringVar(&m.profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
+			counters.bind(fs)
 			fs.StringVar(&explained, "explain", "auto",
 				"say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
 			policy.bind(fs)
@@ -63,6 +70,12 @@ Examples:
 				}
 				if !slices.Contains([]string{"auto", "always", "never"}, explained) {
 					return usageError("--explain: %q is none of auto, always, never", explained)
+				}
+				if !slices.Contains([]string{"nsys", "ncu"}, m.profiler) {
+					return usageError("--profiler: %q is neither nsys nor ncu", m.profiler)
+				}
+				if err := counters.check(m.profiler); err != nil {
+					return err
 				}
 				p, err := policy.load()
 				if err != nil {
@@ -76,16 +89,24 @@ Examples:
 				if c.base, err = base.resolve(ctx, e, &m, c.job); err != nil {
 					return err
 				}
-				if c.bases, err = m.baselines(c.job.name); err != nil {
+				if err := c.readBaselines(counters.kernels); err != nil {
 					return err
+				}
+				if m.profiler == "ncu" && m.from == "" {
+					var kernels []string
+					for _, dir := range sortedKeys(c.bases) {
+						kernels = namesOf(c.bases[dir])
+					}
+					c.job.counters = new(counters.plan(c.job, &m, kernels))
 				}
 				c.screens = len(c.bases) > 0 && !base.paired
 				if m.dryRun {
 					return c.printPlan()
 				}
 				if !c.screens && c.base == nil {
-					return usageError("no baseline of workload %q in %s; write one with nsgate record, on the code to compare with",
-						c.job.name, m.baseline)
+					record := map[string]string{"nsys": "nsgate record", "ncu": "nsgate record --ncu"}[m.profiler]
+					return usageError("no baseline of workload %q in %s; write one with %s, on the code to compare with",
+						c.job.name, m.baseline, record)
 				}
 				r, err := c.run(ctx)
 				if err != nil {
@@ -115,7 +136,8 @@ type check struct {
 	job     *job
 	policy  *thresholds.Policy
 	base    *baseBuild                   // nil without one
-	bases   map[string][]measure.Session // committed, by directory
+	bases   map[string][]measure.Session // committed, by directory: what the profiler of this check measured
+	counted map[string][]measure.Session // committed, by directory: what ncu measured
 	screens bool                         // the head is held against the committed baseline first
 	quiet   bool
 	// explained says which regressions to explain: "auto", "always" or "never".
@@ -155,6 +177,32 @@ func (c *check) run(ctx context.Context) (*gate.Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// readBaselines reads the committed sessions, those of this check's profiler and those of ncu. Of kernels that the user
+// names only these are held against the head.
+func (c *check) readBaselines(kernels []string) error {
+	all, err := c.flags.baselines(c.job.name)
+	if err != nil {
+		return err
+	}
+	c.bases, c.counted = map[string][]measure.Session{}, map[string][]measure.Session{}
+	for dir, sessions := range all {
+		if own := c.flags.own(sessions); len(own) > 0 {
+			c.bases[dir] = only(kernels, own)
+		}
+		c.counted[dir] = by("ncu", sessions)
+	}
+	return nil
+}
+
+// own keeps the sessions that a check holds its head against: those of its profiler, and with --from, where finished
+// profiles say what measured them, all.
+func (m *measureFlags) own(sessions []measure.Session) []measure.Session {
+	if m.from != "" {
+		return sessions
+	}
+	return by(m.profiler, sessions)
 }
 
 // answer is a report's verdict in a sentence.
@@ -231,7 +279,9 @@ func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, lik
 		}
 		p := *c.policy
 		p.Alpha = share
-		r = gate.Evaluate(against(b, h), h, &p)
+		held := against(b, h)
+		r = gate.Evaluate(held, h, &p)
+		explainCounted(r, held)
 		r.Warnings = append(r.Warnings, all.warnings...)
 		if len(looks) > 1 {
 			r.Alpha = gate.Number(c.policy.Alpha)

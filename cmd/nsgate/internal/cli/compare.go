@@ -80,7 +80,23 @@ func compare(ctx context.Context, cut *sampleFlags, basePath, headPath string,
 	if err := cut.sessions(base, head); err != nil {
 		return refused(err)
 	}
-	return judge(base.sessions, head.sessions), nil
+	b, h := alike(base.sessions, head.sessions)
+	r := judge(b, h)
+	r.Warnings = append(r.Warnings, slices.Concat(base.warnings, head.warnings)...)
+	explainCounted(r, b)
+	return r, nil
+}
+
+// alike picks what one profiler measured where a side holds what several did, as baselines do: nsys's where both sides have
+// that, else what both have.
+func alike(base, head []measure.Session) (b, h []measure.Session) {
+	for _, profiler := range []string{"nsys", "ncu"} {
+		b, h := by(profiler, base), by(profiler, head)
+		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
+			return b, h
+		}
+	}
+	return base, head
 }
 
 // refused turns a refusal into a report without a verdict and lets every other error through.

@@ -20,6 +20,9 @@ import (
 // maxExplained bounds the kernels that are profiled to explain a report, the worst ones.
 const maxExplained = 5
 
+// explainable are the metrics of a single launch whose regression the counters of that launch explain.
+var explainable = []string{measure.Time.Name, measure.NcuTime.Name}
+
 // slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
 // Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
 // a launch that got slower is explained by what happens in it. Kernels of NCCL wait for each other, and hang when a
@@ -37,7 +40,7 @@ func slower(r *gate.Report, all bool) []*gate.Finding {
 		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
 			(f.Match != "role" || added[f.Role] < 2)
 		switch {
-		case f.Scope != measure.ScopeKernel || f.Outcome != gate.Regressed || f.Metric != measure.Time.Name && !replaced,
+		case f.Scope != measure.ScopeKernel || f.Outcome != gate.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
 			!f.Gates && (!all || f.Severity == "ignore"),
 			strings.HasPrefix(strings.ToLower(f.Kernel), "nccl"),
 			slices.ContainsFunc(out, func(o *gate.Finding) bool { return o.Subject() == f.Subject() }):
@@ -52,7 +55,7 @@ func slower(r *gate.Report, all bool) []*gate.Finding {
 // the cause with each finding. It changes no verdict: what keeps it from explaining is a hint. The error is that of ctx.
 func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build) error {
 	findings := slower(r, c.explained == "always")
-	if c.explained == "never" || c.job.command == nil || len(findings) == 0 {
+	if c.explained == "never" || c.job.command == nil || c.job.counters != nil || len(findings) == 0 {
 		return nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {
@@ -69,9 +72,10 @@ func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build
 				kernels = append(kernels, short)
 			}
 		}
-		return collect.Explain(ctx, collect.NcuPlan{Build: build, Kernels: kernels})
+		return collect.Profile(ctx, collect.NcuPlan{Build: build, Kernels: kernels, Skip: collect.NcuSkip})
 	}
-	var before, after *ncu.Profile
+	before := profileOf(c.counted[r.Baseline]) // what record --ncu committed
+	var after *ncu.Profile
 	var err error
 	if base != nil {
 		before, err = profile("base", *base, baseName)
@@ -120,7 +124,7 @@ func attach(findings []*gate.Finding, base, head *ncu.Profile) {
 		}
 		if base == nil {
 			f.Cause = causeOf(why.Stand(after))
-			f.Cause.Note = "no base build to compare with: add --base-ref"
+			f.Cause.Note = "nothing to compare with: add --base-ref, or record the baseline with --ncu"
 			continue
 		}
 		s := f.Subject()

@@ -65,7 +65,7 @@ func TestAttachAmbiguous(t *testing.T) {
 		{one, two, "2 kernels of this short name in the head, which"},
 		{two, one, "2 kernels of this short name in the base, which"},
 		{one, one, "No rule explains the change"},
-		{nil, one, "no base build"},
+		{nil, one, "nothing to compare with"},
 		{one, &ncu.Profile{}, "no launch of this kernel in the head"},
 	} {
 		f := &gate.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}

@@ -320,6 +320,11 @@ const rules = `
 # max = "5%"
 # floor = "1us"         # absolute change below which nothing is a finding
 # severity = "warn"     # fail, warn or ignore
+#
+# Counters of Nsight Compute, judged by nsgate check --profiler ncu:
+# [[rule]]
+# metric = "local_loads"
+# at_most = "0"         # spilled registers and local arrays; also at_least = "70%" of dram_throughput
 `
 
 // workflow is a GitHub workflow that checks the first workload.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -141,6 +140,14 @@ func (o *outputFlags) check() error {
 		if !ok || file == "" || !slices.Contains(report.Formats(), format) {
 			return usageError("--report: %q is not FORMAT=FILE with a format of %s", f, strings.Join(report.Formats(), ", "))
 		}
+		if err := writable(file); err != nil {
+			return usageError("--report: %w", err)
+		}
+	}
+	if o.patch != "" {
+		if err := writable(o.patch); err != nil {
+			return usageError("--patch: %w", err)
+		}
 	}
 	for _, x := range [][2]string{{"annotations", o.annotations}, {"color", o.color}} {
 		if !slices.Contains([]string{"auto", "always", "never"}, x[1]) {
@@ -255,19 +262,6 @@ func within(root, file string) string {
 		return filepath.ToSlash(relative)
 	}
 	return ""
-}
-
-// writeFile writes a file so that it is there whole or not at all.
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }
 
 func (o *outputFlags) coloured(e *env) bool {

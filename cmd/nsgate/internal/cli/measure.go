@@ -38,6 +38,9 @@ type measureFlags struct {
 	memory   bool
 	busy     bool
 	dryRun   bool
+	// repeated is the warning that nsys needed an argument that trace has held since; nil where it did not.
+	repeated []string
+	profiler string // "nsys", "ncu"; "" where the command has no choice
 }
 
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
@@ -63,6 +66,8 @@ type job struct {
 	runs     int   // of the first look
 	looks    []int // the numbers of runs after which to judge
 	timeout  time.Duration
+	// counters says what to profile with ncu, nil for nsys.
+	counters *collect.NcuPlan
 }
 
 // resolve finds out what to measure: what follows "--", or a workload of the policy file. What the file says of the
@@ -95,7 +100,7 @@ func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, erro
 			j.launcher = w.Launcher
 			j.command = append(slices.Clone(w.Launcher), j.command...)
 		}
-		if runs == (runPlan{}) {
+		if runs == (runPlan{}) && m.profiler != "ncu" {
 			runs = runPlan{w.Runs, w.Runs}
 		}
 		if j.timeout == 0 {
@@ -115,6 +120,9 @@ func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, erro
 	}
 	if runs == (runPlan{}) {
 		runs = runPlan{defaultRuns, defaultRuns}
+		if m.profiler == "ncu" {
+			runs = runPlan{ncuRuns, ncuRuns}
+		}
 	}
 	j.runs, j.looks = runs.first, runs.looks()
 	if m.from != "" {
@@ -144,6 +152,17 @@ func (m *measureFlags) printPlan(e *env, j *job, looks []int, base *collect.Buil
 		return usageError("--dry-run has nothing to show with --from")
 	}
 	plan := m.plan(j, looks[0], base)
+	if j.counters != nil {
+		fmt.Fprintln(e.Out, quoteAll(j.counters.CommandLine()))
+		fmt.Fprintf(e.Out, "# %d times, each a fresh process; DIR is a private directory\n", looks[0])
+		if base != nil {
+			counters := *j.counters
+			counters.Build = *base
+			fmt.Fprintln(e.Out, "# by turns with the base:")
+			fmt.Fprintln(e.Out, quoteAll(counters.CommandLine()))
+		}
+		return nil
+	}
 	for _, line := range plan.CommandLines() {
 		fmt.Fprintln(e.Out, quoteAll(line))
 	}
@@ -171,7 +190,17 @@ func quoteAll(words []string) string {
 type measured struct {
 	base, head input // base is empty unless a base build is measured beside the head
 	baseCommit string
+	counted    measure.Environment // of what ncu measured here
 	warnings   []string
+}
+
+// warn adds warnings, each once.
+func (to *measured) warn(warnings []string) {
+	for _, w := range warnings {
+		if !slices.Contains(to.warnings, w) {
+			to.warnings = append(to.warnings, w)
+		}
+	}
 }
 
 // take runs the job a number of times, beside the base build where there is one, or reads the profiles of --from, and
@@ -181,8 +210,12 @@ func (m *measureFlags) take(ctx context.Context, e *env, j *job, runs int, base 
 		in, err := m.load(ctx, m.from)
 		if err == nil {
 			to.head = *in
+			to.warn(in.warnings)
 		}
 		return err
+	}
+	if j.counters != nil {
+		return m.count(ctx, e, *j.counters, runs, base, quiet, to)
 	}
 	show := newProgress(e, quiet)
 	result, err := collect.Collect(ctx, m.plan(j, runs, base), show.event)
@@ -197,11 +230,11 @@ func (m *measureFlags) take(ctx context.Context, e *env, j *job, runs int, base 
 	b, h := result.Split()
 	to.base.traces = append(to.base.traces, b...)
 	to.head.traces = append(to.head.traces, h...)
-	for _, w := range result.Warnings {
-		if !slices.Contains(to.warnings, w) {
-			to.warnings = append(to.warnings, w)
-		}
+	if result.Repeated != "" { // once is enough: what follows is measured as worked here
+		m.trace, m.repeated = result.TraceArgs, []string{result.Repeated}
 	}
+	to.warn(m.repeated)
+	to.warn(result.Warnings)
 	return nil
 }
 
@@ -213,8 +246,10 @@ func (m *measureFlags) cut(ctx context.Context, like []measure.Session, from *me
 	}
 	for i := range b.sessions {
 		b.sessions[i].Commit = from.baseCommit
+		placed(&b.sessions[i], from.counted)
 	}
 	for i := range h.sessions {
+		placed(&h.sessions[i], from.counted)
 		if s := &h.sessions[i]; s.Commit == "" {
 			s.Commit = commit(ctx)
 		}

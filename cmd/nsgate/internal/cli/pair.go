@@ -33,21 +33,30 @@ func (b *baseFlags) bind(fs *pflag.FlagSet) {
 // commandFlags hold command lines, which may hold secrets.
 var commandFlags = []string{"--base-cmd", "--build"}
 
-// withoutCommands is a command line without what [commandFlags] were given.
+// withoutCommands is a command line without what [commandFlags] were given, and without arguments of nsys that may be
+// variables of the workload (--env-var).
 func withoutCommands(line []string) []string {
 	line = slices.Clone(line)
-	for i, word := range line {
-		if word == "--" {
-			break
+	for i := 0; i < len(line) && line[i] != "--"; i++ {
+		name, value, joined := strings.Cut(line[i], "=")
+		at := i
+		if !joined && i+1 < len(line) {
+			at, value = i+1, line[i+1]
 		}
-		name, _, joined := strings.Cut(word, "=")
+		instead := ""
 		switch {
-		case !slices.Contains(commandFlags, name):
-		case joined:
-			line[i] = name + "=COMMAND"
-		case i+1 < len(line):
-			line[i+1] = "COMMAND"
+		case slices.Contains(commandFlags, name):
+			instead = "COMMAND"
+		case name == "--nsys-arg" && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var")):
+			instead = "ARGUMENT"
+		default:
+			continue
 		}
+		if joined {
+			instead = name + "=" + instead
+		}
+		line[at] = instead
+		i = at
 	}
 	return line
 }

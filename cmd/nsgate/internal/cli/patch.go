@@ -11,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/collect"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/report"
 )
@@ -29,28 +30,15 @@ func writePatch(file string, r *gate.Report, reason string) error {
 	if reason == "" {
 		reason = "accepted: " + report.Elide(report.Clean(r.Reason), 400)
 	}
-	// The baseline is updated in a copy.
-	tmp, err := os.MkdirTemp("", "nsgate-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
 	old, err := tables(dir)
 	if err != nil {
 		return err
 	}
-	for name, text := range old {
-		if err := os.WriteFile(filepath.Join(tmp, name), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	err = baseline.Update(tmp, func(sessions []measure.Session) ([]measure.Session, error) {
-		return baseline.Accept(sessions, r.HeadSessions, reason)
-	})
-	if err != nil {
+	var updated map[string]string
+	err = collect.Private(func(private string) (err error) {
+		updated, err = accepted(filepath.Join(private, "baseline"), old, r.HeadSessions, reason)
 		return err
-	}
-	updated, err := tables(tmp)
+	})
 	if err != nil {
 		return err
 	}
@@ -63,6 +51,25 @@ func writePatch(file string, r *gate.Report, reason string) error {
 		}
 		return nil
 	})
+}
+
+// accepted are the tables of a baseline after accept, which is done to a copy in the new directory tmp.
+func accepted(tmp string, old map[string]string, head []measure.Session, reason string) (map[string]string, error) {
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return nil, err
+	}
+	for name, text := range old {
+		if err := os.WriteFile(filepath.Join(tmp, name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	err := baseline.Update(tmp, func(sessions []measure.Session) ([]measure.Session, error) {
+		return baseline.Accept(sessions, head, reason)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tables(tmp)
 }
 
 // tables reads the files of a baseline by name; none where there is no baseline.

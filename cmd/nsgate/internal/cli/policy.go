@@ -88,6 +88,14 @@ func printPolicy(e *env, p *thresholds.Policy) {
 		if r.Floor != nil {
 			sets = append(sets, fmt.Sprintf("floor %g %s", r.Floor.Value, r.Floor.Unit))
 		}
+		for _, b := range []struct {
+			what   string
+			amount *thresholds.Amount
+		}{{"at least", r.AtLeast}, {"at most", r.AtMost}} {
+			if b.amount != nil {
+				sets = append(sets, strings.TrimSpace(fmt.Sprintf("%s %g %s", b.what, b.amount.Value, b.amount.Unit)))
+			}
+		}
 		if r.Severity != "" {
 			sets = append(sets, "severity "+string(r.Severity))
 		}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate/baseline"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/nsys"
-	"github.com/nsgate/nsgate/gate/report"
+	"github.com/nsgate/nsgate/gate/ncu"
+	"github.com/nsgate/nsgate/gate/nsysstats"
 	"github.com/nsgate/nsgate/gate/sample"
 )
 
@@ -38,14 +38,18 @@ func (s *sampleFlags) options() (sample.Options, error) {
 	return sample.Options{Warmup: w, Step: s.step}, nil
 }
 
-// input is what a path on the command line holds: traces still to be cut, or finished sessions.
+// input is what a path on the command line holds: traces still to be cut, what Nsight Compute counted, runs that were
+// summed up, or finished sessions.
 type input struct {
 	path     string
 	traces   []measure.Trace
+	profiles []*ncu.Profile
+	runs     []measure.Session
 	sessions []measure.Session
+	warnings []string
 }
 
-// load reads a SQLite export, an nsys report, a directory of them, a baseline directory or a saved report.
+// load reads a profile of any kind, a directory of them, a baseline directory or a saved report.
 func (s *sampleFlags) load(ctx context.Context, path string) (*input, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -53,72 +57,83 @@ func (s *sampleFlags) load(ctx context.Context, path string) (*input, error) {
 	}
 	in := &input{path: path}
 	if !info.IsDir() {
-		return in, s.read(ctx, in, path)
+		if err := s.read(ctx, in, path); err != nil {
+			return nil, err
+		}
+		return in, in.pure()
 	}
 	if in.sessions, err = baseline.Read(path); !missing(err) {
 		return in, err
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
+	if err := s.readAll(ctx, in, path); err != nil {
 		return nil, err
+	}
+	return in, in.pure()
+}
+
+// readAll adds the profiles of a directory. What an export or a page lies beside is read from that; files that are no
+// profiles are left out, and those that might have been are named.
+func (s *sampleFlags) readAll(ctx context.Context, in *input, dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
 	}
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	var skipped int
-	for _, name := range names {
-		base, isReport := cutSuffixes(name, ".nsys-rep", ".qdrep")
-		_, isExport := cutSuffixes(name, ".sqlite", ".sqlite3", ".db")
-		switch {
-		case isReport && slices.Contains(names, base+".sqlite"):
-			// Its export lies beside it.
-		case isReport || isExport:
-			if err := s.read(ctx, in, filepath.Join(path, name)); err != nil {
-				return nil, err
-			}
-		default:
-			skipped++
+	read, others := 0, 0
+	var left []string
+	for _, group := range nsysstats.Group(names) {
+		name := group[0]
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+			others++
+			continue
 		}
+		if base, ok := cutSuffixes(name, ".nsys-rep", ".qdrep"); ok && slices.Contains(names, base+".sqlite") {
+			continue
+		}
+		if base, ok := cutSuffixes(name, ".ncu-rep"); ok && slices.Contains(names, base+".csv") {
+			continue
+		}
+		if len(group) > 1 {
+			var files []string
+			for _, n := range group {
+				files = append(files, filepath.Join(dir, n))
+			}
+			if err := s.readTables(ctx, in, files); err != nil {
+				return err
+			}
+			read++
+			continue
+		}
+		kind, err := formatOf(file)
+		switch {
+		case err != nil:
+			return err
+		case kind == nil && ends(name, ".csv"):
+			return s.read(ctx, in, file)
+		case kind == nil:
+			others++
+			if ends(name, doubtful...) {
+				left = append(left, name)
+			}
+			continue
+		}
+		if err := kind.read(s, ctx, in, file); err != nil {
+			return err
+		}
+		read++
 	}
-	if len(in.traces) == 0 {
-		return nil, measure.Refuse(fmt.Sprintf("%s holds no profile (%d other files)", path, skipped),
+	if read == 0 {
+		return measure.Refuse(fmt.Sprintf("%s holds no profile (%d other files)", dir, others),
 			"name a directory with .sqlite or .nsys-rep files, a single one, or a baseline directory")
 	}
-	return in, nil
-}
-
-// read adds one file to the input.
-func (s *sampleFlags) read(ctx context.Context, in *input, file string) error {
-	if strings.HasSuffix(file, ".json") {
-		f, err := os.Open(file)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		r, err := report.ReadJSON(f, file)
-		if err != nil {
-			return err
-		}
-		if len(r.HeadSessions) == 0 {
-			return measure.Refuse(file+": the report holds no measurement", "save one of a check or compare that measured something")
-		}
-		in.sessions = append(in.sessions, r.HeadSessions...)
-		return nil
+	if len(left) > 0 {
+		in.warnings = append(in.warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(left, ", ")))
 	}
-	if _, isReport := cutSuffixes(file, ".nsys-rep", ".qdrep"); isReport {
-		dir, err := os.MkdirTemp("", "nsgate-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		if file, err = nsys.Export(ctx, s.nsys, file, dir); err != nil {
-			return err
-		}
-	}
-	traces, err := nsys.Read(ctx, file)
-	in.traces = append(in.traces, traces...)
-	return err
+	return nil
 }
 
 func cutSuffixes(s string, suffixes ...string) (string, bool) {
@@ -140,8 +155,8 @@ func (s *sampleFlags) sessions(inputs ...*input) error {
 	var traces []measure.Trace
 	for _, in := range inputs {
 		traces = append(traces, in.traces...)
-		if len(in.sessions) > 0 && o.Step == "" {
-			o = like(o, s, in.sessions[len(in.sessions)-1])
+		if cut := without("ncu", in.sessions); len(cut) > 0 && o.Step == "" {
+			o = like(o, s, cut[len(cut)-1])
 		}
 	}
 	if o.Step == "" && len(traces) > 0 {
@@ -150,16 +165,42 @@ func (s *sampleFlags) sessions(inputs ...*input) error {
 		}
 	}
 	for _, in := range inputs {
-		if len(in.traces) == 0 {
-			continue
+		if len(in.traces) > 0 {
+			cut, err := sample.Sessions(in.traces, o)
+			if err != nil {
+				return err
+			}
+			in.sessions = append(in.sessions, cut...)
 		}
-		cut, err := sample.Sessions(in.traces, o)
-		if err != nil {
-			return err
+		if len(in.profiles) > 0 {
+			counted, err := ncu.Session(in.profiles...)
+			if err != nil {
+				return err
+			}
+			in.sessions = append(in.sessions, counted)
 		}
-		in.sessions = append(in.sessions, cut...)
+		if len(in.runs) > 0 {
+			joined, err := sample.Join(in.runs)
+			if err != nil {
+				return err
+			}
+			in.sessions = append(in.sessions, joined...)
+		}
 	}
 	return nil
+}
+
+// without leaves out the sessions that a profiler measured.
+func without(profiler string, sessions []measure.Session) []measure.Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s measure.Session) bool { return s.Profiler() == profiler })
+}
+
+// by keeps the sessions that a profiler measured; those of an unknown one count as nsys's.
+func by(profiler string, sessions []measure.Session) []measure.Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s measure.Session) bool {
+		p := s.Profiler()
+		return p != profiler && !(p == "" && profiler == "nsys")
+	})
 }
 
 // like takes over how a finished session was cut, where the flags do not say.

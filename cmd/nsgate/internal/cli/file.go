@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// writeFile writes a file so that it is there whole or not at all. What is no file, such as /dev/stdout, is written to.
+func writeFile(name string, write func(io.Writer) error) error {
+	if special(name) {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return unwritten(name, err)
+		}
+		if err := errors.Join(write(f), f.Close()); err != nil {
+			return unwritten(name, err)
+		}
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return unwritten(name, err)
+	}
+	defer os.Remove(f.Name())
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return unwritten(name, err)
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return unwritten(name, err)
+	}
+	return nil
+}
+
+// special reports whether a file is there and is a pipe, a device or the like.
+func special(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// writable says why [writeFile] could not write a file, nil where it could, as far as can be told before.
+func writable(name string) error {
+	if special(name) {
+		return nil
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a directory; name a file", name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return unwritten(name, err)
+	}
+	f.Close()
+	return os.Remove(f.Name())
+}
+
+// unwritten says which file could not be written, and what to do about it. The error of the system names a temporary file
+// that nobody knows.
+func unwritten(name string, err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		err = path.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	next := "name a file in a directory that can be written"
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		next = fmt.Sprintf("make room in %s, or name a file elsewhere", filepath.Dir(name))
+	case errors.Is(err, fs.ErrNotExist):
+		next = fmt.Sprintf("make the directory %s first", filepath.Dir(name))
+	}
+	return fmt.Errorf("%s cannot be written: %w; %s", name, err, next)
+}
