@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ func TestCounters(t *testing.T) {
 		{"but what is counted", "[[rule]]\nmetric = \"ncu_time\"\nseverity = \"ignore\"\n[[rule]]\nmetric = \"instructions\"\nmax = \"0%\"\n",
 			counted(t, base), counted(t, slower), gate.Fail, "softmax instructions +"},
 		{"nothing may grow", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), three(slower), gate.Fail, "softmax"},
+		{"nothing has grown", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), counted(t, base, base), gate.Pass, "12 comparisons"},
 		{"bounds kept", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", three(base), three(base), gate.Pass,
 			"12 comparisons, none slower than its limit allows"},
 		{"bounds broken by a kernel that is new", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", counted(t, base), counted(t, spill),
@@ -88,6 +90,32 @@ func TestCounters(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s: %s", r.Verdict, r.Reason, tt.verdict, tt.reason)
 			}
 		})
+	}
+}
+
+// What is counted alike on both sides has not changed, however the mean of its logarithms is rounded.
+func TestEqualCounts(t *testing.T) {
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	side := func(runs int) []measure.Session {
+		s := measure.Session{Environment: measure.Environment{Tool: "ncu"}, Runs: make([]measure.Run, runs)}
+		for n := range 255 {
+			x := measure.Series{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", n)}, Metric: measure.Registers}
+			for range runs {
+				x.Values = append(x.Values, float64(n+1))
+			}
+			s.Series = append(s.Series, x)
+		}
+		return []measure.Session{s}
+	}
+	for _, runs := range [][2]int{{3, 2}, {5, 3}, {7, 6}, {1, 3}} {
+		for _, f := range gate.Evaluate(side(runs[0]), side(runs[1]), policy).Findings {
+			if f.Outcome != gate.Unchanged {
+				t.Fatalf("%d and %d runs: registers of %s are %s: %v → %v (%v)", runs[0], runs[1], f.Kernel, f.Outcome, f.Base, f.Head, f.Change)
+			}
+		}
 	}
 }
 

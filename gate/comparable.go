@@ -167,7 +167,7 @@ func sameWay(b, h *measure.Session) error {
 	case b.GPUs != h.GPUs:
 		return Reasons.Refuse("other-devices", count(b.GPUs, "GPU"), count(h.GPUs, "GPU"))
 	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
-		return Reasons.Refuse("other-processes", processes(b.Processes), processes(h.Processes))
+		return Reasons.Refuse("other-processes", plural(b.Processes, "process", "processes"), plural(h.Processes, "process", "processes"))
 	case (b.Warmup == "capture") != (h.Warmup == "capture"):
 		return Reasons.Refuse("other-capture")
 	case b.Step != h.Step:
@@ -186,13 +186,6 @@ func graphTrace(mode string) string {
 		return "node by node"
 	}
 	return "not at all"
-}
-
-func processes(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
 }
 
 func stepName(step string) string {

@@ -30,6 +30,8 @@ const (
 	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
 	// workload's: the same launches summed up in another way.
 	secondary = 0.2
+	// rounding is the change on the working scale below which nothing but arithmetic has happened.
+	rounding = 1e-13
 	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
 	countedDF = 1000
 	// poolLeast is the fewest kernels from which a prior is learnt; with fewer the default one holds.
@@ -248,6 +250,9 @@ func (e *engine) estimate(c *comparison) {
 		scale = func(v float64) float64 { return v / mean }
 	}
 	c.contrast = stats.NewContrast(transform(c.base, scale), transform(c.head, scale), e.shared)
+	if math.Abs(c.contrast.Estimate) < rounding {
+		c.contrast.Estimate = 0 // equal values whose mean logarithm was rounded is no change of what is counted
+	}
 	if c.metric.Name == measure.Time.Name && c.contrast.Run.DF > 0 {
 		// Rounding to the timer's tick is noise of its own: uniform over one tick.
 		tick := e.tick / average(c.base)
@@ -287,7 +292,9 @@ func (e *engine) describe(c *comparison) {
 	f := &c.finding
 	f.Kernel, f.Name, f.Scope = c.subject.Short(), c.subject.Name, c.subject.Scope
 	if c.subject.Scope == measure.ScopeKernel {
-		f.Grid, f.Block = c.subject.Grid.String(), c.subject.Block.String()
+		if c.subject.Geometry() != "" {
+			f.Grid, f.Block = c.subject.Grid.String(), c.subject.Block.String()
+		}
 		f.Role = e.head.role(c.subject)
 		if f.Role == "" {
 			f.Role = e.base.role(c.subject)

@@ -188,6 +188,10 @@ func describe(sessions []measure.Session) Side {
 			launches = max(launches, run.Launches)
 		}
 	}
+	if byLaunch(sessions) {
+		s.Warmup, s.Skipped = "", fmt.Sprintf("%s profiled in every run", plural(launches, "launch", "launches"))
+		return s
+	}
 	what := "steps"
 	if s.Step == "" {
 		what = "launches"
@@ -200,11 +204,13 @@ func describe(sessions []measure.Session) Side {
 	return s
 }
 
-func count(n int, what string) string {
+func count(n int, what string) string { return plural(n, what, what+"s") }
+
+func plural(n int, one, more string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + one
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %s", n, more)
 }
 
 // percent prints a relative change: +4.9 %.

@@ -374,7 +374,7 @@ func side(s gate.Side) string {
 	case s.Skipped != "" && s.Warmup != "":
 		parts = append(parts, "warm-up "+s.Warmup+": "+s.Skipped)
 	case s.Skipped != "":
-		parts = append(parts, "warm-up: "+s.Skipped)
+		parts = append(parts, s.Skipped)
 	case s.Warmup != "":
 		parts = append(parts, "warm-up "+s.Warmup)
 	}

@@ -274,6 +274,9 @@ func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, lik
 		}
 		taken = looks[i]
 		b, h, err := c.flags.cut(ctx, like, all)
+		if err != nil && base != nil && len(like) > 0 {
+			b, h, err = c.flags.cut(ctx, nil, all) // the committed sessions are not what decides
+		}
 		if err != nil {
 			return nil, err
 		}
