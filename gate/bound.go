@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -87,12 +88,29 @@ func wanted(l thresholds.Limit, m measure.Metric) string {
 	return "between " + amount(*l.AtLeast, m) + " and " + amount(*l.AtMost, m)
 }
 
-// amount prints a value in the metric's unit; counts in full.
+// amount prints a value in the metric's unit, with a prefix where that has one; counts in full.
 func amount(v float64, m measure.Metric) string {
-	if m.Unit == "count" {
+	switch m.Unit {
+	case "count":
 		return strconv.FormatFloat(v, 'f', -1, 64)
+	case "ns":
+		return time.Duration(v).Round(time.Nanosecond).String()
+	case "B", "B/s", "Hz":
+		for _, p := range []struct {
+			name string
+			size float64
+		}{{"T", 1e12}, {"G", 1e9}, {"M", 1e6}, {"k", 1e3}} {
+			if v >= p.size {
+				return number(v/p.size) + " " + p.name + m.Unit
+			}
+		}
 	}
 	return number(v) + " " + m.Unit
+}
+
+// broken reports whether the head's typical value breaks the bounds of a finding.
+func (f *Finding) broken() bool {
+	return f.AtMost != nil && f.Head > *f.AtMost || f.AtLeast != nil && f.Head < *f.AtLeast
 }
 
 func of(part, all int, what string) string { return fmt.Sprintf("%d of %s", part, count(all, what)) }

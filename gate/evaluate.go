@@ -143,6 +143,10 @@ func headline(failed []Finding) string {
 func (f *Finding) moved() string {
 	m := measure.Metric{Unit: f.Unit}
 	switch {
+	case f.AtLeast != nil && f.broken():
+		return amount(float64(f.Head), m) + " under " + amount(float64(*f.AtLeast), m)
+	case f.AtMost != nil && f.broken():
+		return amount(float64(f.Head), m) + " over " + amount(float64(*f.AtMost), m)
 	case f.Change.Known():
 		return percent(float64(f.Change))
 	case f.Base.Known():

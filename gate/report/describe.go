@@ -187,6 +187,21 @@ func limit(f gate.Finding) string {
 	return s
 }
 
+// allowed is the limit in a cell of a table: "3 %", "≥ 70 %".
+func allowed(f gate.Finding) string {
+	var parts []string
+	if f.Limit.Known() {
+		parts = append(parts, percent(f.Limit))
+	}
+	if f.AtLeast != nil {
+		parts = append(parts, "≥"+nb+quantity(*f.AtLeast, f.Unit))
+	}
+	if f.AtMost != nil {
+		parts = append(parts, "≤"+nb+quantity(*f.AtMost, f.Unit))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // share prints a finding's part of the GPU time, "" where it is unknown or the whole.
 func share(f gate.Finding) string {
 	if !f.Share.Known() || f.Scope == measure.ScopeWorkload {

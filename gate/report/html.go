@@ -81,9 +81,7 @@ func newHTMLRow(f gate.Finding) htmlRow {
 	if f.Change.Known() {
 		row.Change = percentChange(f.Change)
 	}
-	if f.Limit.Known() {
-		row.Limit = percent(f.Limit)
-	}
+	row.Limit = allowed(f)
 	if f.Share.Known() && f.Scope != measure.ScopeWorkload {
 		row.Share = part(f.Share)
 	}

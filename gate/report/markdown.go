@@ -177,8 +177,8 @@ func row(f gate.Finding) string {
 	if f.Change.Known() {
 		cells[4] = number(percentChange(f.Change))
 	}
-	if f.Limit.Known() {
-		cells[6] = number(percent(f.Limit))
+	if limit := allowed(f); limit != "" {
+		cells[6] = number(limit)
 	}
 	if f.Share.Known() && f.Scope != measure.ScopeWorkload {
 		cells[7] = number(part(f.Share))

@@ -272,7 +272,7 @@ var columns = []column{
 	{"after", 1, true, func(f gate.Finding) string { return quantity(f.Head, f.Unit) }},
 	{"change", 0, true, func(f gate.Finding) string { return percentChange(f.Change) }},
 	{"interval", 2, true, func(f gate.Finding) string { return interval(f.Change, f.Low, f.High) }},
-	{"limit", 4, true, func(f gate.Finding) string { return percent(f.Limit) }},
+	{"limit", 4, true, func(f gate.Finding) string { return cmp.Or(allowed(f), unknown) }},
 	{"share", 3, true, func(f gate.Finding) string { return part(f.Share) }},
 }
 
