@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -18,16 +19,17 @@ var layout = map[string]struct {
 }{
 	"gate/measure":            {0, []string{"github.com/ianlancetaylor/demangle"}},
 	"gate/stats":              {0, []string{"gonum.org/v1/gonum"}},
-	"gate/nsys":               {1, []string{"zombiezen.com/go/sqlite", "modernc.org/sqlite"}},
+	"gate/child":              {0, nil},
+	"gate/nsys":               {1, []string{"zombiezen.com/go/sqlite"}},
 	"gate/ncu":                {1, []string{"github.com/gocarina/gocsv"}},
 	"gate/nsysstats":          {1, []string{"github.com/gocarina/gocsv"}},
 	"gate/nsysjax":            {1, nil},
 	"gate/torch":              {1, nil},
 	"gate/sample":             {1, nil},
-	"gate/baseline":           {1, []string{"github.com/gocarina/gocsv", "golang.org/x/sys"}},
+	"gate/baseline":           {1, []string{"github.com/gocarina/gocsv"}},
 	"thresholds":              {1, []string{"github.com/pelletier/go-toml/v2"}},
-	"gate/collect":            {2, []string{"golang.org/x/sys"}},
 	"gate":                    {2, nil},
+	"gate/collect":            {2, []string{"golang.org/x/sys"}},
 	"gate/why":                {2, nil},
 	"gate/report":             {3, nil},
 	"gate/report/github":      {4, []string{"github.com/sethvargo/go-githubactions"}},
@@ -81,5 +83,15 @@ func TestLayout(t *testing.T) {
 	}
 	if seen != len(layout) {
 		t.Errorf("%d packages found, %d on the map", seen, len(layout))
+	}
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(readme), "| package | one sentence |\n")
+	for name := range layout {
+		if name != "gate/collect/faketools" && name != "cmd/nsgate/internal/cli" && !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("%s is not in the README's table of packages", name)
+		}
 	}
 }

@@ -2,8 +2,12 @@ package collect
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // How much of a program's output is kept, in bytes.
@@ -58,4 +62,23 @@ func (x *excerpt) String() string {
 		gap = fmt.Sprintf("\n[%d bytes left out]\n", x.dropped)
 	}
 	return strings.ToValidUTF8(string(x.head)+gap+string(x.tail), "\uFFFD")
+}
+
+var directories = regexp.MustCompile(`(?:/[^\s/'":;,()]+)+/`)
+
+// clean takes the private directory, other directories and control characters out of what nsys said.
+func clean(text, dir string) string {
+	text = strings.NewReplacer(dir+"/", "", dir, "").Replace(text)
+	return directories.ReplaceAllString(measure.NormalizeControl(text), "")
+}
+
+// lastLine is the last line with a word in it, shortened.
+func lastLine(text string) string {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for _, l := range slices.Backward(lines) {
+		if l = strings.Trim(l, " \t*"); l != "" {
+			return strings.ToValidUTF8(l[:min(len(l), 300)], "")
+		}
+	}
+	return ""
 }

@@ -103,12 +103,10 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	}
 	defer private.close()
 	dir := private.path
-	// ncu keeps a lock in the temporary directory, which that of another user blocks.
-	tmp := tmpIn(dir)
-	if err := os.Mkdir(tmp, 0o700); err != nil {
-		return nil, privateError(err)
+	env, err := profilerEnv(dir)
+	if err != nil {
+		return nil, err
 	}
-
 	argv := p.command(dir, append([]string{workload.Path}, p.Build.Command[1:]...))
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -117,7 +115,7 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	var output excerpt
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Dir = workload.Dir
-	cmd.Env = mark(setenv(setenv(os.Environ(), "LC_ALL", new("C")), "TMPDIR", &tmp), dir)
+	cmd.Env = env
 	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := p.wait(ctx, cmd); err != nil {
 		return nil, err
@@ -151,7 +149,7 @@ func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(b
 	if err := watch.before(ctx, p.AllowBusy); err != nil {
 		return nil, err
 	}
-	c := &Counters{Environment: measure.Environment{Tool: ncuVersion(ctx, cmp.Or(p.Ncu, "ncu")), Mode: ncuMode, Start: time.Now().UTC()}}
+	c := &Counters{Environment: measure.Environment{Tool: strings.TrimSpace("ncu " + ncu.Version(ctx, cmp.Or(p.Ncu, "ncu"))), Mode: ncuMode, Start: time.Now().UTC()}}
 	var uuids []string
 	for _, g := range watch.first {
 		uuids = append(uuids, g.UUID)
@@ -179,18 +177,6 @@ func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(b
 	return c, watch.after(ctx, p.AllowBusy)
 }
 
-var ncuNumber = regexp.MustCompile(`\b20\d\d\.\d+\.\d+`)
-
-// ncuVersion is "ncu 2025.3.1", "ncu" where it does not say.
-func ncuVersion(ctx context.Context, exe string) string {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, exe, "--version")
-	cmd.WaitDelay = time.Second
-	out, _ := cmd.Output()
-	return strings.TrimSpace("ncu " + ncuNumber.FindString(string(out)))
-}
-
 // wait runs ncu to its end. When it returns, no process that it started lives.
 func (p NcuPlan) wait(ctx context.Context, cmd *exec.Cmd) error {
 	runtime.LockOSThread() // ncu dies with the thread that started it
@@ -212,15 +198,11 @@ func (p NcuPlan) wait(ctx context.Context, cmd *exec.Cmd) error {
 	case <-ctx.Done():
 		why = context.Cause(ctx)
 	case <-time.After(p.Timeout):
-		why = measure.Refuse(fmt.Sprintf("ncu did not finish within %v", p.Timeout), "make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under ncu")
+		why = measure.Refuse(fmt.Sprintf("ncu did not finish within %v", p.Timeout), "make the workload shorter, or name "+
+			"fewer kernels; kernels of NCCL, which wait for each other, hang under ncu")
 	}
-	terminateGroup(cmd)
-	select {
-	case <-done:
-	case <-time.After(terminateGrace):
-		killGroup(cmd)
-		end(before)
-		<-done
-	}
+	terminate(cmd, done, terminateGrace)
+	end(before)
+	<-done
 	return why
 }

@@ -108,6 +108,16 @@ func setenv(env []string, name string, value *string) []string {
 	return out
 }
 
+// profilerEnv is the environment in which a profiler works for the private directory dir: it speaks English and has a
+// directory for temporary files of its own, where ncu's lock is not that of another user.
+func profilerEnv(dir string) ([]string, error) {
+	tmp := tmpIn(dir)
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return nil, privateError(err)
+	}
+	return mark(setenv(setenv(os.Environ(), "LC_ALL", new("C")), "TMPDIR", &tmp), dir), nil
+}
+
 // How long a run may take to end after SIGTERM, and processes that it left behind to end by themselves.
 const (
 	runGrace  = 2 * time.Second
@@ -228,18 +238,23 @@ func (s spec) run(ctx context.Context, base bool, before processes, started func
 		r.Left = endLeft(before)
 	default:
 		r.Duration = time.Since(begun)
-		terminateGroup(cmd)
-		select {
-		case <-done:
-		case <-time.After(runGrace):
-			killGroup(cmd)
-		}
+		terminate(cmd, done, runGrace)
 		end(before)
 		<-done
 	}
 	r.ExitCode, r.Signal = status(cmd.ProcessState)
 	r.Output = out.String()
 	return r
+}
+
+// terminate ends a command and its group, politely at first. done is closed once the command has ended.
+func terminate(cmd *exec.Cmd, done <-chan struct{}, grace time.Duration) {
+	terminateGroup(cmd)
+	select {
+	case <-done:
+	case <-time.After(grace):
+		killGroup(cmd)
+	}
 }
 
 // endLeft ends the processes that a finished run has left behind and returns how many did not end by themselves.

@@ -26,7 +26,7 @@ type Revision struct {
 // to correct: no repository, no such commit, or a ref that git would take for an option.
 func FindRevision(ctx context.Context, ref string) (*Revision, error) {
 	if ref == "" || strings.HasPrefix(ref, "-") {
-		return nil, fmt.Errorf("%q is not a git revision", ref)
+		return nil, fmt.Errorf("%q is not a git revision; name a branch, a tag or a commit", ref)
 	}
 	r := &Revision{Ref: ref}
 	var err error

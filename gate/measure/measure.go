@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -312,25 +313,33 @@ func (s *Session) Check() error {
 	}
 	seen := make(map[key]bool, len(s.Series))
 	for _, x := range s.Series {
-		where := x.Subject.ID() + " " + x.Metric.Name
-		if len(x.Values) != len(s.Runs) {
-			return fmt.Errorf("%s: %d values for %d runs", where, len(x.Values), len(s.Runs))
+		err := x.check(len(s.Runs))
+		k := key{x.Subject, x.Metric.Name}
+		if err == nil && seen[k] {
+			err = errors.New("listed twice")
 		}
-		some := false
-		for _, v := range x.Values {
-			if v < 0 || math.IsInf(v, 0) {
-				return fmt.Errorf("%s: value %v is not a measurement", where, v)
-			}
-			some = some || !math.IsNaN(v)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", x.Subject.ID(), x.Metric.Name, err)
 		}
-		if !some {
-			return fmt.Errorf("%s: no run has a value", where)
+		seen[k] = true
+	}
+	return nil
+}
+
+// check is what [Session.Check] says of one series of so many runs.
+func (x *Series) check(runs int) error {
+	if len(x.Values) != runs {
+		return fmt.Errorf("%d values for %d runs", len(x.Values), runs)
+	}
+	some := false
+	for _, v := range x.Values {
+		if v < 0 || math.IsInf(v, 0) {
+			return fmt.Errorf("value %v is not a measurement", v)
 		}
-		if k := (key{x.Subject, x.Metric.Name}); seen[k] {
-			return fmt.Errorf("%s: listed twice", where)
-		} else {
-			seen[k] = true
-		}
+		some = some || !math.IsNaN(v)
+	}
+	if !some {
+		return errors.New("no run has a value")
 	}
 	return nil
 }

@@ -146,13 +146,15 @@ func withoutFile(name string) string {
 // NormalizeRange is [NormalizeName] for NVTX text: numbers that count occurrences are taken out, so that
 // "ProfilerStep#12" and "aten::mm, seq = 73" each belong to one range.
 func NormalizeRange(raw string) string {
-	name := strings.Join(strings.Fields(NormalizeControl(raw)), " ")
-	return counters.ReplaceAllString(numbers.ReplaceAllString(name, "#"), "$1#")
+	return counters.ReplaceAllString(numbers.ReplaceAllString(NormalizeLine(raw), "#"), "$1#")
 }
 
 var numbers = regexp.MustCompile(`#[0-9]+\b`)
 
 var counters = regexp.MustCompile(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
+
+// NormalizeLine is [NormalizeControl] for what has to fit into one line: white space is collapsed.
+func NormalizeLine(s string) string { return strings.Join(strings.Fields(NormalizeControl(s)), " ") }
 
 // NormalizeControl replaces control characters, those that turn the direction of writing, and invalid UTF-8, which no
 // name may carry into a report. Tab, line feed and carriage return stay.
@@ -167,15 +169,6 @@ func NormalizeControl(s string) string {
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
-
-// NormalizeCall is the name of a CUDA function without the version of its ABI: cudaLaunchKernel_v7000 and cuMemcpyHtoD_v2
-// are cudaLaunchKernel and cuMemcpyHtoD. The default stream that it works on is another function and stays:
-// cuMemcpyHtoD_v2_ptds is cuMemcpyHtoD_ptds. A kernel's _v2 is its author's: [NormalizeName] leaves it alone.
-func NormalizeCall(raw string) string {
-	return callVersion.ReplaceAllString(printable(raw), "$1$2")
-}
-
-var callVersion = regexp.MustCompile(`^(cu[A-Za-z0-9]+(?:_ptsz|_ptds)?)_v[0-9]+(_ptsz|_ptds)?$`)
 
 // ShortName is the base name of a demangled kernel name: without return type, namespaces, template arguments and
 // parameters. It is what nsys calls the short name and ncu the function, and the same for both. Names that are not C++

@@ -131,23 +131,6 @@ func TestNamesByKind(t *testing.T) {
 	}
 }
 
-func TestCallNames(t *testing.T) {
-	for raw, want := range map[string]string{
-		"cudaLaunchKernel_v7000":      "cudaLaunchKernel",
-		"cuMemcpyHtoD_v2":             "cuMemcpyHtoD",
-		"cuMemcpyHtoD_v2_ptds":        "cuMemcpyHtoD_ptds",
-		"cudaLaunchKernel_ptsz_v7000": "cudaLaunchKernel_ptsz",
-		"cudaLaunchKernelExC_v11060":  "cudaLaunchKernelExC",
-		"cuLaunchKernel":              "cuLaunchKernel",
-		"gemm_v2":                     "gemm_v2",
-		"cudaX_v\x1b":                 "cudaX_v\uFFFD",
-	} {
-		if got := NormalizeCall(raw); got != want || NormalizeCall(got) != got {
-			t.Errorf("NormalizeCall(%q) = %q, want %q", raw, got, want)
-		}
-	}
-}
-
 // The names of the kernels of H200 recordings, by program and profiler: nsys with its own short name and the mangled name,
 // torch.profiler and ncu.
 func TestRecordedNames(t *testing.T) {
@@ -211,12 +194,12 @@ func checkName(t interface{ Fatalf(string, ...any) }, raw string) {
 	name := NormalizeName(raw)
 	show := func(s string) string { return fmt.Sprintf("%.200q (%d bytes)", s, len(s)) }
 	for what, s := range map[string]string{
-		"name": name, "range": NormalizeRange(raw), "call": NormalizeCall(raw), "short name": ShortName(name), "stem": StemName(name),
+		"name": name, "range": NormalizeRange(raw), "line": NormalizeLine(raw), "short name": ShortName(name), "stem": StemName(name),
 	} {
 		if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) || strings.ContainsAny(s, "\u202E\u2066\u2028") {
 			t.Fatalf("%s of %s is %s", what, show(raw), show(s))
 		}
-		if s == "" && name != "" && what != "range" && what != "call" {
+		if s == "" && name != "" && what != "range" && what != "line" {
 			t.Fatalf("%s of %s is empty", what, show(raw))
 		}
 	}

@@ -1,6 +1,6 @@
 package measure
 
-import "time"
+import "cmp"
 
 // Trace is what one process did on its GPUs: a run before its reduction to samples. Times are nanoseconds on the
 // profiler's clock.
@@ -35,6 +35,33 @@ type KernelInfo struct {
 	Raw string
 	// Registers per thread, static and dynamic shared memory in bytes, local memory in bytes per thread.
 	Registers, StaticShared, DynamicShared, LocalMemory int64
+}
+
+// KernelSubject is a kernel by the name that a profiler wrote. One without a name keeps its geometry as identity.
+func KernelSubject(raw string, grid, block Dim3) Subject {
+	return Subject{Scope: ScopeKernel, Name: cmp.Or(NormalizeName(raw), "(unnamed kernel)"), Grid: grid, Block: block}
+}
+
+// MergeKernels merges the kernels of one subject, whose names differ in what [NormalizeName] takes out or which were
+// launched with different attributes: those of the most launches stay. launches counts those of each kernel, and to gives
+// each its place in the result.
+func MergeKernels(kernels []KernelInfo, launches []int) (merged []KernelInfo, to []int32) {
+	var most []int
+	index := make(map[Subject]int32, len(kernels))
+	to = make([]int32, len(kernels))
+	for i, k := range kernels {
+		at, ok := index[k.Subject]
+		switch {
+		case !ok:
+			at = int32(len(merged))
+			index[k.Subject] = at
+			merged, most = append(merged, k), append(most, launches[i])
+		case launches[i] > most[at]:
+			merged[at], most[at] = k, launches[i]
+		}
+		to[i] = at
+	}
+	return merged, to
 }
 
 // Launch is one execution of a kernel on the GPU.
@@ -114,12 +141,4 @@ func (t *Trace) End() int64 {
 		end = max(end, t.Copies[i].End)
 	}
 	return end
-}
-
-// StartTime is the UTC time of the trace's first launch where the environment knows the time of the profiler's zero.
-func (t *Trace) StartTime(zero time.Time) time.Time {
-	if zero.IsZero() || len(t.Launches) == 0 {
-		return zero
-	}
-	return zero.Add(time.Duration(t.Launches[0].Start))
 }

@@ -1,7 +1,7 @@
 package ncu
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/child"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -60,13 +61,8 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	page := &page{file: f, stop: stop}
-	var stderr tail
-	cmd := exec.CommandContext(running, program, ExportArgs(report)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+tmp)
-	cmd.Stdout, cmd.Stderr = page, &stderr
-	cmd.WaitDelay = 5 * time.Second
-	killGroup(cmd)
-	err = errors.Join(cmd.Run(), f.Close())
+	var stderr child.Tail
+	err = errors.Join(child.Run(running, tmp, page, &stderr, program, ExportArgs(report)...), f.Close())
 	switch {
 	case err == nil && page.size > 0:
 		return f.Name(), nil
@@ -84,15 +80,11 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 		return "", measure.Refuse(fmt.Sprintf("the page of %s could not be written: %v", name, cause(page.err)),
 			"make room on the disk and try again")
 	}
-	said := message(stderr.String(), page.end.String())
-	if said == "" {
-		said = err.Error()
-	}
 	next := "the report is damaged: profile again, or open it in the ncu that wrote it" + by
-	if mine := versionOf(ctx, program); newer(written, mine) {
+	if mine := Version(ctx, program); newer(written, mine) {
 		next = fmt.Sprintf("this is ncu %s: read the report with ncu %s or later", mine, release(written))
 	}
-	return "", measure.Refuse(fmt.Sprintf("ncu could not read %s%s: %s", name, by, said), next)
+	return "", measure.Refuse(fmt.Sprintf("ncu could not read %s%s: %s", name, by, cmp.Or(blame(stderr.String(), page.end.String()), err.Error())), next)
 }
 
 // cause is the error without the path that it happened to.
@@ -111,7 +103,7 @@ type page struct {
 	size int64
 	full bool
 	err  error
-	end  tail
+	end  child.Tail
 }
 
 func (p *page) Write(b []byte) (int, error) {
@@ -129,69 +121,35 @@ func (p *page) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// tail keeps the end of what a program writes.
-type tail struct{ bytes.Buffer }
-
-func (t *tail) Write(p []byte) (int, error) {
-	const kept = 16 << 10
-	t.Buffer.Write(p)
-	if extra := t.Len() - kept; extra > kept {
-		t.Next(extra)
+// said is what ncu says went wrong: the last of its errors, or else the last line with words.
+func blame(outputs ...string) string {
+	var errors, lines []string
+	for _, output := range outputs {
+		var failed []string
+		for _, m := range failure.FindAllStringSubmatch(output, -1) {
+			failed = append(failed, m[1])
+		}
+		errors, lines = append(errors, strings.Join(failed, "\n")), append(lines, marker.ReplaceAllString(output, ""))
 	}
-	return len(p), nil
+	return measure.NormalizeLine(cmp.Or(child.Said(errors...), child.Said(lines...)))
 }
 
 var (
-	// An absolute path up to its last component, which says enough.
-	directories = regexp.MustCompile(`(?:[A-Za-z]:)?[/\\](?:[^/\\\s'":]+[/\\])*`)
-	marker      = regexp.MustCompile(`^==(?:ERROR|WARNING|PROF)==\s*`)
+	failure = regexp.MustCompile(`(?m)^==ERROR==[ \t]*(.*)$`)
+	marker  = regexp.MustCompile(`(?m)^==(?:ERROR|WARNING|PROF)==[ \t]*`)
 )
 
-// message is what ncu says went wrong: the last of its errors, or else the last line with words, in one line and without
-// what names the machine.
-func message(outputs ...string) string {
-	const longest = 200
-	for _, error := range []bool{true, false} {
-		for _, output := range outputs {
-			lines := strings.Split(output, "\n")
-			for _, line := range slices.Backward(lines) {
-				if error && !strings.HasPrefix(line, "==ERROR==") {
-					continue
-				}
-				line = marker.ReplaceAllString(measure.NormalizeControl(line), "")
-				line = strings.Join(strings.Fields(directories.ReplaceAllString(line, "")), " ")
-				if !strings.ContainsFunc(line, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }) {
-					continue
-				}
-				if runes := []rune(line); len(runes) > longest {
-					line = string(runes[:longest]) + "…"
-				}
-				return strings.TrimRight(line, ".")
-			}
-		}
-	}
-	return ""
-}
+var number = regexp.MustCompile(`\b20[0-9]{2}\.[0-9]+\.[0-9]+`)
 
-var program = regexp.MustCompile(`Version ([0-9]+\.[0-9]+\.[0-9]+)`)
-
-// versionOf asks an ncu for its version, "" where it does not say.
-func versionOf(ctx context.Context, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+// Version asks an ncu, a path or a name looked up in PATH, for its version ("2025.3.1"): "" where it does not say.
+func Version(ctx context.Context, ncu string) string {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	var out tail
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	cmd.Stdout = &out
-	cmd.WaitDelay = time.Second
-	killGroup(cmd)
-	if cmd.Run() != nil {
+	var out child.Tail
+	if child.Run(ctx, "", &out, nil, ncu, "--version") != nil {
 		return ""
 	}
-	if m := program.FindStringSubmatch(out.String()); m != nil {
-		return m[1]
-	}
-	return ""
+	return number.FindString(out.String())
 }
 
 // release is year and number of a version: 2025.3 of 2025.3.1.0.

@@ -253,7 +253,7 @@ func TestRefusals(t *testing.T) {
 		{"no units", lines[0] + lines[2], "x.csv:2: the row of units is missing"},
 		{"units twice", lines[0] + lines[1] + lines[1] + lines[2], "x.csv:3: a second row of units"},
 		{"cut row", strings.Replace(good, `,"81,472"`, "", 1), "x.csv:3: the row has 11 cells, the header 12"},
-		{"cut in a cell", good[:len(good)-3], "x.csv:3: the table is broken"},
+		{"cut in a cell", good[:len(good)-3], "x.csv:3: the output ends in the middle of a cell: it is cut"},
 		{"long row", strings.TrimSuffix(good, "\n") + `,"1"` + "\n", "x.csv:3: the row has 13 cells, the header 12"},
 		{"row outside", good + "interrupted\n" + lines[2], "x.csv:5: a row of a table outside of any table"},
 		{"column twice", rawPage("a", "", "1", "a", "", "2"), `x.csv:1: column "a" is there twice`},

@@ -90,6 +90,8 @@ type launch struct {
 	line  int
 	cells []cell
 	rules []Rule
+	// Of the details page: how many metrics it has, and how many of them, from the first on, are those of the first launch.
+	metrics, alike int
 }
 
 // table reads one table: once to see in which language its numbers are, and once to take in its launches.
@@ -241,6 +243,7 @@ func (t table) details(take func(*launch) error) error {
 		return err
 	}
 	var launches []*launch
+	var first []label // the metrics of the first launch
 	byID := map[[2]string]*launch{}
 	for {
 		x, err := um.Read()
@@ -266,11 +269,24 @@ func (t table) details(take func(*launch) error) error {
 		}
 		switch {
 		case row.Metric != "":
+			m := label{row.Section, row.Item, row.Metric}
+			if len(launches) == 1 {
+				first = append(first, m)
+			}
+			if l.metrics < len(first) && l.alike == l.metrics && first[l.metrics] == m {
+				l.alike++
+			}
+			l.metrics++
 			l.cells = append(l.cells, t.cell(line, counter(row.Section, row.Item, row.Metric), row.Unit, row.Value))
 		case row.Rule != "":
 			l.rules = append(l.rules, Rule{row.Section, row.Rule, row.RuleType, row.RuleText})
 		default:
 			return refuse(t.file, line, "a row with neither a metric nor a rule", again)
+		}
+	}
+	if t.last {
+		if err := t.whole(launches, first); err != nil {
+			return err
 		}
 	}
 	for _, l := range launches {
@@ -279,6 +295,26 @@ func (t table) details(take func(*launch) error) error {
 		}
 	}
 	return nil
+}
+
+// label is how the details page names a metric.
+type label struct{ section, item, metric string }
+
+// whole refuses a page that ends in the middle of a section that all other launches have more of. Launches of one page
+// have the same metrics, and those that the GPU cannot give have a row too.
+func (t table) whole(launches []*launch, first []label) error {
+	n := len(launches) - 1
+	if n < 1 {
+		return nil
+	}
+	l := launches[n]
+	differs := func(x *launch) bool { return x.metrics != len(first) || x.alike != len(first) }
+	if l.metrics == 0 || l.alike != l.metrics || l.metrics >= len(first) || slices.ContainsFunc(launches[:n], differs) ||
+		first[l.metrics-1].section != first[l.metrics].section {
+		return nil
+	}
+	return refuse(t.file, l.line, fmt.Sprintf("launch %s, the last one, has %d metrics, and each before it %d: the output is cut",
+		quote(l.row.ID), l.metrics, len(first)), again)
 }
 
 func (t table) cell(line int, name, unit, text string) cell {

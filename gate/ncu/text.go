@@ -19,6 +19,7 @@ type table struct {
 	file string
 	line int // of its header, from 1
 	text string
+	last bool // the output ends with it
 }
 
 // decode takes off a byte order mark, and turns UTF-16 (which PowerShell writes) into UTF-8.
@@ -54,6 +55,8 @@ var (
 	numbered = regexp.MustCompile(`^\s*"?[0-9]+"? *,"?(?:[0-9]*(?:\.0)?)"? *,`)
 	strayed  = regexp.MustCompile(`^\s*"[0-9]+" *,"[0-9]+",`)
 	elided   = regexp.MustCompile(`^\s*(?:\[?\.{2,}\]?|\[?…\]?|\(\.\.\.\))\s*$`)
+	// cutID is a row that is cut within its ID.
+	cutID = regexp.MustCompile(`^\s*"[0-9]*"?$`)
 )
 
 // heading is where in a line the header of a table of launches begins, and what a row of the table looks like.
@@ -117,13 +120,16 @@ func split(name, text string) ([]table, error) {
 	var current *strings.Builder
 	var belongs *regexp.Regexp
 	line, open := 0, false // open: inside a quoted cell that spans lines
+	inside := false        // the last line of a table has a quote that does not end
 	for l := range strings.Lines(text) {
 		line++
 		bare := strings.TrimRight(l, "\r\n")
 		if current != nil {
 			blank := strings.TrimSpace(bare) == ""
 			if open || blank || belongs.MatchString(bare) {
-				open = open != (strings.Count(bare, `"`)%2 == 1)
+				if open = open != (strings.Count(bare, `"`)%2 == 1); !blank {
+					inside = open
+				}
 				if !open { // a cell that ends here must not be followed by blanks
 					bare = strings.TrimRight(bare, " \t")
 				}
@@ -133,11 +139,15 @@ func split(name, text string) ([]table, error) {
 			if elided.MatchString(bare) {
 				return nil, refuse(name, line, fmt.Sprintf("rows are left out here (%s)", quote(strings.TrimSpace(bare))), again)
 			}
+			if cutID.MatchString(bare) || !strings.HasSuffix(l, "\n") && digits(bare) {
+				return nil, refuse(name, line, "the row is cut", again)
+			}
 			tables[len(tables)-1].text, current = current.String(), nil
 		}
 		if at, r := heading(bare); r != nil {
 			tables = append(tables, table{file: name, line: line})
 			current, belongs = &strings.Builder{}, r
+			inside = strings.Count(bare[at:], `"`)%2 == 1
 			current.WriteString(strings.TrimRight(bare[at:], " \t") + "\n")
 			continue
 		}
@@ -147,10 +157,14 @@ func split(name, text string) ([]table, error) {
 		notes.see(line, bare)
 	}
 	if current != nil {
-		tables[len(tables)-1].text = current.String()
+		last := &tables[len(tables)-1]
+		last.text, last.last = current.String(), true
 	}
 	if err := notes.refusal(len(tables) > 0); err != nil {
 		return nil, err
+	}
+	if current != nil && inside {
+		return nil, refuse(name, line, "the output ends in the middle of a cell: it is cut", again)
 	}
 	return tables, nil
 }
@@ -179,6 +193,7 @@ var failures = []struct{ says, reason, next string }{
 	{"bad allocation", "ncu ran out of memory", "profile fewer launches, or with --replay-mode application"},
 	{"No kernels were profiled", "ncu profiled no kernel",
 		"compare the kernel filter (-k, --launch-skip, --launch-count) with the kernels that the workload launches"},
+	{"did not match any section", "ncu has no section of the name that it was asked for", "see which ones there are: ncu --list-sections"},
 	{"Failed to find metric", "ncu does not know a metric that it was asked for", "see which ones this GPU has: ncu --query-metrics"},
 	{"Failed to profile", "ncu failed to profile a kernel", "read the lines before it"},
 	{"The application returned an error code", "the program failed under ncu", "run it alone first"},
@@ -188,6 +203,8 @@ var failures = []struct{ says, reason, next string }{
 
 // said tells ncu's lines from the program's, as far as that goes. A long line of ncu's is folded by some terminals.
 var said = regexp.MustCompile(`==(?:PROF|WARNING|ERROR)==|ERR_NVGPUCTRPERM|driver resource was unavailable`)
+
+const lacksID = "the table lacks the column ID or Kernel Name in its place: ncu writes them first"
 
 // elsewhere are pages of ncu that hold no launch with its metrics, by how they look. Where that is certain no other
 // program's file looks so.
@@ -201,12 +218,14 @@ var elsewhere = []struct {
 	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, "the source page holds instructions, not launches"},
 	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, "the session page holds no launch"},
 	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, "the page is text: ncu writes a table with --csv"},
+	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true,
+		"the line ends of the output are lost: every row needs its line"},
 	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true,
 		"the cells are not separated by commas, as ncu does: a spreadsheet wrote the file"},
 	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true,
 		"the window of Nsight Compute exported the table, with the units in the names"},
-	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false,
-		"the table lacks the column ID or Kernel Name in its place: ncu writes them first"},
+	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, lacksID},
+	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, lacksID},
 }
 
 // see takes in one line. A program can print the same words, and then costs itself its verdict.

@@ -1,6 +1,7 @@
 package nsys
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -48,7 +49,7 @@ func (f *facts) readGPUs(db *database) error {
 	err := db.scan("TARGET_INFO_GPU", "", columns, func(row *row) {
 		g := gpu{
 			id: row.intOr(0, row.intOr(1, -1)), ordinal: row.intOr(2, -1), pid: -1,
-			name: clean(row.text(3)), uuid: identity(row.text(4)),
+			name: measure.NormalizeLine(row.text(3)), uuid: identity(row.text(4)),
 		}
 		if row.intOr(5, -1) == 0 {
 			others = append(others, g)
@@ -62,7 +63,7 @@ func (f *facts) readGPUs(db *database) error {
 	if len(f.gpus) == 0 { // before 2021.5
 		err = db.scan("TARGET_INFO_CUDA_GPU", "", []string{"deviceId", "name", "pid"}, func(row *row) {
 			n := row.intOr(0, -1)
-			f.gpus = append(f.gpus, gpu{id: n, ordinal: n, pid: row.intOr(2, -1), name: clean(row.text(1))})
+			f.gpus = append(f.gpus, gpu{id: n, ordinal: n, pid: row.intOr(2, -1), name: measure.NormalizeLine(row.text(1))})
 		})
 		if err != nil {
 			return err
@@ -88,10 +89,6 @@ func identity(uuid string) string {
 		return ""
 	}
 	return uuid
-}
-
-func clean(s string) string {
-	return strings.Join(strings.Fields(measure.NormalizeControl(s)), " ")
 }
 
 // readDriver reads the driver's versions, where the export was made with the table that holds them. The same table
@@ -186,45 +183,14 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 	case f.origin.utc:
 		e.Start = time.Unix(0, t.Launches[0].Start).UTC()
 	case !f.zero.IsZero():
-		e.Start = t.StartTime(f.zero)
+		e.Start = f.zero.Add(time.Duration(t.Launches[0].Start))
 	default:
 		e.Start = f.origin.time
 	}
 	return e
 }
 
-// ticks are steps in ns in which a GPU's timer may tick, the longest first.
-var ticks = []int64{1024, 1000, 512, 256, 128, 64}
-
-const shortestTick = 32
-
-// tick finds the resolution of the GPU's timer: the longest step of which at least nine in ten durations are a
-// multiple to within 1 ns. By chance three in T would be. Each duration counts once, so that a program of many
-// launches that all last 1024 ns says nothing; with fewer than 20 durations the answer is the 32 ns of an H200.
 func tick(launches []measure.Launch) float64 {
-	const enough, most = 20, 10000
-	stride := max(1, len(launches)/most)
-	var durations []int64
-	for i := 0; i < len(launches); i += stride {
-		if d := launches[i].End - launches[i].Start; d > 1 {
-			durations = append(durations, d)
-		}
-	}
-	slices.Sort(durations)
-	durations = slices.Compact(durations)
-	if len(durations) < enough {
-		return shortestTick
-	}
-	for _, t := range ticks {
-		on := 0
-		for _, d := range durations {
-			if r := d % t; r <= 1 || r == t-1 {
-				on++
-			}
-		}
-		if 10*on >= 9*len(durations) {
-			return float64(t)
-		}
-	}
-	return shortestTick
+	found := measure.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 1)
+	return cmp.Or(found, measure.ShortestTick)
 }

@@ -1,18 +1,17 @@
 package nsys
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/nsgate/nsgate/gate/child"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -27,9 +26,6 @@ var exported = []string{
 var readable = slices.Concat(exported,
 	[]string{"EXPORT_META_DATA", "META_DATA_CAPTURE", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_SYSTEM_ENV"})
 
-// Tables lists the tables that [Export] asks for: what Read needs, and none that holds environment variables.
-func Tables() []string { return slices.Clone(exported) }
-
 // ExportArgs are the arguments with which [Export] runs nsys.
 func ExportArgs(report, output string) []string {
 	return []string{
@@ -38,7 +34,7 @@ func ExportArgs(report, output string) []string {
 	}
 }
 
-// Export turns a report (.nsys-rep) into a SQLite export with the tables of [Tables] and returns the export's path,
+// Export turns a report (.nsys-rep) into a SQLite export of the tables that [Read] needs, and returns the export's path,
 // a new file in dir. A report holds environment variables of the workload, so dir must be private to the user.
 //
 // The command nsys is a path or a name looked up in PATH. Where nsys is missing or fails, the error is a
@@ -58,13 +54,9 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	}
 	f.Close()
 	output := f.Name()
-	var stdout, stderr tail
-	cmd := exec.CommandContext(ctx, program, ExportArgs(report, output)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TMPDIR="+dir) // what it writes on the way is as private as the report
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = 5 * time.Second
-	killGroup(cmd)
-	err = cmd.Run()
+	var stdout, stderr child.Tail
+	// What nsys writes on the way is as private as the report.
+	err = child.Run(ctx, dir, &stdout, &stderr, program, ExportArgs(report, output)...)
 	if err == nil {
 		if info, stat := os.Stat(output); stat == nil && info.Size() > 0 {
 			return output, nil
@@ -75,13 +67,6 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("%s: the export was interrupted: %w", name, ctx.Err())
 	}
-	said := stderr.last()
-	if said == "" {
-		said = stdout.last()
-	}
-	if said == "" {
-		said = err.Error()
-	}
 	key := "export-failed"
 	for _, x := range exportFailures {
 		if strings.Contains(stderr.String()+stdout.String(), x.text) {
@@ -89,7 +74,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 			break
 		}
 	}
-	return "", refuse(key, name, said)
+	return "", refuse(key, name, cmp.Or(measure.NormalizeLine(child.Said(stderr.String(), stdout.String())), err.Error()))
 }
 
 // exportFailures are the failures that nsys names, and the keys of their refusals.
@@ -98,36 +83,4 @@ var exportFailures = []struct{ text, key string }{
 	{"unrecognised option", "nsys-without-tables"},
 	{"unrecognized option", "nsys-without-tables"},
 	{"No space left", "disk-full"},
-}
-
-// tail keeps the end of what a program writes.
-type tail struct{ bytes.Buffer }
-
-func (t *tail) Write(p []byte) (int, error) {
-	const kept = 16 << 10
-	t.Buffer.Write(p)
-	if extra := t.Len() - kept; extra > kept {
-		t.Next(extra)
-	}
-	return len(p), nil
-}
-
-// An absolute path up to its last component, which says enough.
-var directories = regexp.MustCompile(`(?:[A-Za-z]:)?[/\\](?:[^/\\\s'":]+[/\\])*`)
-
-// last is the last line that says something, without what names the machine.
-func (t *tail) last() string {
-	const longest = 200
-	lines := strings.Split(t.String(), "\n")
-	for _, line := range slices.Backward(lines) {
-		line = clean(directories.ReplaceAllString(measure.NormalizeControl(line), ""))
-		if !strings.ContainsFunc(line, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }) {
-			continue
-		}
-		if runes := []rune(line); len(runes) > longest {
-			line = string(runes[:longest]) + "…"
-		}
-		return strings.TrimRight(line, ".")
-	}
-	return ""
 }

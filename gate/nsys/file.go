@@ -118,39 +118,39 @@ func unfinished(file, name string, f *os.File) string {
 	return ""
 }
 
+// formats are what else a file may be, by its first bytes, with the refusals of them.
+var formats = []struct {
+	magic, key string
+	details    []any
+}{
+	{"NVIDIA Tegra Profiler Report", "report", nil},
+	{"NVR\x00", "ncu-report", nil},
+	{"version https://git-lfs", "git-lfs", nil},
+	{"\x1f\x8b", "compressed", []any{"gzip"}},
+	{"\xfd7zXZ", "compressed", []any{"xz"}},
+	{"\x28\xb5\x2f\xfd", "compressed", []any{"zstd"}},
+	{"BZh", "compressed", []any{"bzip2"}},
+	{"PK\x03\x04", "compressed", []any{"zip"}},
+	{"7z\xbc\xaf\x27\x1c", "compressed", []any{"7z"}},
+	{"\x89HDF", "other-format", []any{"an HDF5 file"}},
+	{"PAR1", "other-format", []any{"a Parquet file"}},
+	{"ARROW1", "other-format", []any{"an Arrow file"}},
+	{"\xff\xff\xff\xff", "other-format", []any{"an Arrow file"}},
+}
+
 var page = regexp.MustCompile(`(?i)^<(!doctype html|html|head|body|\?xml)`)
 
 // refuseFormat says what a file without the SQLite magic seems to be.
 func refuseFormat(name string, head []byte) error {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
-	is := func(prefix string) bool { return bytes.HasPrefix(head, []byte(prefix)) }
+	for _, f := range formats {
+		if bytes.HasPrefix(head, []byte(f.magic)) {
+			return refuse(f.key, name, f.details...)
+		}
+	}
 	switch {
 	case bytes.HasPrefix([]byte(magic), head):
 		return refuse("truncated", name, "it ends inside the header of the SQLite database")
-	case is("NVIDIA Tegra Profiler Report"):
-		return refuse("report", name)
-	case is("NVR\x00"):
-		return refuse("ncu-report", name)
-	case is("\x1f\x8b"):
-		return refuse("compressed", name, "gzip")
-	case is("\xfd7zXZ"):
-		return refuse("compressed", name, "xz")
-	case is("\x28\xb5\x2f\xfd"):
-		return refuse("compressed", name, "zstd")
-	case is("BZh"):
-		return refuse("compressed", name, "bzip2")
-	case is("PK\x03\x04"):
-		return refuse("compressed", name, "zip")
-	case is("7z\xbc\xaf\x27\x1c"):
-		return refuse("compressed", name, "7z")
-	case is("\x89HDF"):
-		return refuse("other-format", name, "an HDF5 file")
-	case is("PAR1"):
-		return refuse("other-format", name, "a Parquet file")
-	case is("ARROW1"), is("\xff\xff\xff\xff"):
-		return refuse("other-format", name, "an Arrow file")
-	case is("version https://git-lfs"):
-		return refuse("git-lfs", name)
 	case page.Match(text):
 		return refuse("web-page", name)
 	case bytes.HasPrefix(text, []byte("{")), bytes.HasPrefix(text, []byte("[")):

@@ -159,41 +159,22 @@ func (p *process) intern(key variantKey, launches int) int32 {
 	return i
 }
 
-// kernels names the variants and merges those of one subject; the attributes are those of the most launches. It
-// renumbers the launches of the process.
+// kernels names the variants and merges those of one subject. It renumbers the launches of the process.
 func (r *reader) kernels(p *process) []measure.KernelInfo {
-	var kernels []measure.KernelInfo
-	var most []int
-	index := make(map[measure.Subject]int32)
-	to := make([]int32, len(p.variants))
+	kernels, launches := make([]measure.KernelInfo, len(p.variants)), make([]int, len(p.variants))
 	for i, v := range p.variants {
 		raw := cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short])
-		info := measure.KernelInfo{
-			Subject: measure.Subject{Scope: measure.ScopeKernel, Name: kernelName(raw), Grid: v.grid, Block: v.block},
-			Raw:     raw, Registers: v.registers, StaticShared: v.staticShared, DynamicShared: v.dynamicShared,
-			LocalMemory: v.localPerThread,
+		kernels[i] = measure.KernelInfo{
+			Subject: measure.KernelSubject(raw, v.grid, v.block), Raw: raw, Registers: v.registers,
+			StaticShared: v.staticShared, DynamicShared: v.dynamicShared, LocalMemory: v.localPerThread,
 		}
-		k, ok := index[info.Subject]
-		switch {
-		case !ok:
-			k = int32(len(kernels))
-			index[info.Subject] = k
-			kernels = append(kernels, info)
-			most = append(most, v.launches)
-		case v.launches > most[k]:
-			kernels[k], most[k] = info, v.launches
-		}
-		to[i] = k
+		launches[i] = v.launches
 	}
+	merged, to := measure.MergeKernels(kernels, launches)
 	for i := range p.launches {
 		p.launches[i].Kernel = to[p.launches[i].Kernel]
 	}
-	return kernels
-}
-
-// kernelName is the normalised name; a kernel that the export does not name keeps its geometry as identity.
-func kernelName(raw string) string {
-	return cmp.Or(measure.NormalizeName(raw), "(unnamed kernel)")
+	return merged
 }
 
 func (r *reader) readCopies() error {

@@ -276,32 +276,6 @@ func TestStart(t *testing.T) {
 	}
 }
 
-func TestTick(t *testing.T) {
-	series := func(n int, duration func(i int64) int64) (launches []measure.Launch) {
-		for i := range int64(n) {
-			launches = append(launches, measure.Launch{Start: 10 * i, End: 10*i + duration(i)})
-		}
-		return launches
-	}
-	for _, c := range []struct {
-		name     string
-		launches []measure.Launch
-		want     float64
-	}{
-		{"too few", series(19, func(i int64) int64 { return 1024 * (i + 1) }), 32},
-		{"1024 ns", series(25, func(i int64) int64 { return 1024*(i+1) + i%2 }), 1024},
-		{"1 µs", series(25, func(i int64) int64 { return 1000 * (i + 1) }), 1000},
-		{"64 ns", series(40, func(i int64) int64 { return 64*(i+1) - i%2 }), 64},
-		{"32 ns", series(2000, func(i int64) int64 { return 32 * (i + 20) }), 32},
-		{"every ns", series(2000, func(i int64) int64 { return 777 + i }), 32},
-		{"one duration", series(5000, func(int64) int64 { return 1024 }), 32},
-	} {
-		if got := tick(c.launches); got != c.want {
-			t.Errorf("%s: tick %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
 // Exports of old releases and of other programs miss tables, columns and cells.
 func TestSparse(t *testing.T) {
 	const minimal = `CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, shortName,

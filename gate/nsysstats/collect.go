@@ -101,6 +101,7 @@ func (c *collection) read(ctx context.Context, f File) error {
 // tables that are not read can be many.
 func ordinary(line []byte) bool {
 	return !bytes.ContainsAny(line, "([*") && !bytes.Contains(line, []byte("Total")) &&
+		!bytes.Contains(line, []byte("Registers Per Thread")) &&
 		!bytes.HasPrefix(line, []byte("SKIPPED")) && !bytes.HasPrefix(line, []byte("ERROR"))
 }
 

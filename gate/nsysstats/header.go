@@ -22,6 +22,8 @@ type header struct {
 	index   map[string]int // of the columns, by name
 	// ppu is true for the tables of asys, which copies nsys for another maker's accelerators.
 	ppu bool
+	// old is true for the tables of nvprof, the profiler before nsys.
+	old bool
 }
 
 var titled = regexp.MustCompile(`^(.*?)\s*\(([^()]*)\)$`)
@@ -70,7 +72,8 @@ func (h *header) hasAny(names ...string) bool {
 }
 
 // marks are parts of headers, one of which every header of a report has that is read or known.
-var marks = [][]byte{[]byte("Total"), []byte("Start"), []byte("NVTX Range"), []byte("Kern"), []byte("Duration")}
+var marks = [][]byte{[]byte("Total"), []byte("Start"), []byte("NVTX Range"), []byte("Kern"), []byte("Duration"),
+	[]byte("Calls")}
 
 // recognise says which report begins with this line, if one does.
 func recognise(line []byte) (*header, bool) {
@@ -93,8 +96,13 @@ func recognise(line []byte) (*header, bool) {
 		h.columns = append(h.columns, c)
 	}
 	known := true
+	h.old = h.has("start", "duration", "registers per thread", "static smem", "name") ||
+		h.has("calls", "avg", "min", "max", "name") && !h.has("total time") &&
+			slices.ContainsFunc(h.columns, func(c column) bool { return c.name == "time" && c.unit == "%" })
 	percent, _ := h.find("time")
 	switch total, _ := h.find("total time"); {
+	case h.old:
+		h.kind = other
 	case h.has("kernel start", "kernel dur", "kernel name"):
 		h.kind = execTrace
 	case h.has("nvtx range", "kern inst", "kernel name"), h.ppu && h.has("kern inst", "kernel name"):
@@ -149,6 +157,10 @@ func (h *header) describe() string {
 func (h *header) check(file string, line int) error {
 	if h.ppu {
 		return refuse(file, line, `the column "Row#" is not of nsys: asys of Alibaba's PPU writes it`, again)
+	}
+	if h.old {
+		return refuse(file, line, "nvprof wrote the table, whose times and names are not those of nsys",
+			"record again with nsys: nsys profile -o REPORT WORKLOAD")
 	}
 	for i, c := range h.columns {
 		twice := slices.ContainsFunc(h.columns[:i], func(o column) bool { return o.name == c.name })

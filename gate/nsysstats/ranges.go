@@ -70,7 +70,7 @@ func (r *rows) readSpans(t *table) error {
 			to         *int64
 		}{{"pid", row.Process, &x.by.process}, {"tid", row.Thread, &x.by.thread}, {"lvl", row.Level, &x.level},
 			{"rangeid", row.ID, &x.id}, {"parentid", row.Parent, &x.parent}} {
-			if !r.has(n.name) || n.name == "parentid" && n.cell == "" {
+			if !r.has(n.name) || n.name == "parentid" && (n.cell == "" || n.cell == none) {
 				continue
 			}
 			if *n.to, err = r.whole(n.name, n.cell, highest); err != nil {
@@ -86,9 +86,17 @@ func (r *rows) readSpans(t *table) error {
 	return r.coarse(t.units)
 }
 
-// rangeName is the normalised name of a range. nsys writes domain:name, with nothing before the colon for the default
-// domain; until 2023 that has no colon either.
-func rangeName(cell string) string { return measure.NormalizeRange(strings.TrimPrefix(cell, ":")) }
+// none is what releases of 2022 write into a cell without a value.
+const none = "None"
+
+// rangeName is the normalised name of a range, "" of what is in none. nsys writes domain:name, with nothing before the
+// colon for the default domain; until 2023 that has no colon either.
+func rangeName(cell string) string {
+	if cell == none {
+		return ""
+	}
+	return measure.NormalizeRange(strings.TrimPrefix(cell, ":"))
+}
 
 // ranges adds the ranges to a trace, and finds the range of each launch and copy.
 func (c *collection) ranges(trace *measure.Trace, t *table) error {

@@ -79,6 +79,9 @@ epoch # 200-210 in -1
 		"the row of 2023 for what is in no range": {launched(100),
 			",100,10,,,,5,6,1,,0,,,\nstep,100,10,1,9,PushPop,5,6,1,0,0,1,,:1\n", `step 100-110 in -1
 100: 0`},
+		"None for what there is not": {launched(100),
+			"None,100,10,None,None,None,5,6,1,None,0,None,None,None\nstep,100,10,1,9,PushPop,5,6,1,0,0,1,None,:1\n", `step 100-110 in -1
+100: 0`},
 		"children listed first": {launched(100),
 			":inner,100,10,3,2,PushPop,5,6,1,1,0,2,1,:1:2\n:step,100,10,1,9,PushPop,5,6,1,0,1,1,,:1\n", `step 100-110 in -1
 inner 100-110 in 0

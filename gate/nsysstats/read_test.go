@@ -103,6 +103,12 @@ func TestGenerations(t *testing.T) {
 			`100-120 f(int, int) 64x1x1/256x1x1 regs 32 shared 16000+1000 device 1 stream 7
 5-15 memcpy HtoD 8389000 B pinned to device
 "NVIDIA A100" 1 tick 32`},
+		"gputrace of 2022 that writes None": {head2022 +
+			"5,10,1,None,None,None,None,None,None,None,None,None,8.389,49341.790,Pinned,Device,NVIDIA A100 (1),1,7,[CUDA memcpy HtoD]\n" +
+			"100,20,2,64,1,1,256,1,1,32,0.016,0.001,None,,None,None,NVIDIA A100 (1),1,7,\"f(int, int)\"\n",
+			`100-120 f(int, int) 64x1x1/256x1x1 regs 32 shared 16000+1000 device 1 stream 7
+5-15 memcpy HtoD 8389000 B pinned to device
+"NVIDIA A100" 1 tick 32`},
 		"cuda_gpu_trace of 2025": {head2025 + row2025 +
 			"2000,1024,8,,,,,,,,,,0.004,3999.998,Pageable,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy Host-to-Device]\n" +
 			"4000,2335,0,,,,,,,,,,0.004,1754.173,Unknown,Unknown,NVIDIA H200 (0),,,,[CUDA memcpy Unified Host-to-Device]\n" +

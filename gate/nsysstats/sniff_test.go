@@ -26,6 +26,8 @@ func TestSniff(t *testing.T) {
 		"an unknown report":   {"Processing [x.sqlite] with [gputrace]... \nERROR: Report 'gputrace' could not be found.\n", true},
 		"decimal commas":      {"Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n\"482,333\",3,\"160,778\"\n", true},
 		"behind much output":  {strings.Repeat("epoch 1, loss 0.5, accuracy 0.9\n", 1500) + head2025, true},
+		"nvprof":              {"==7== Profiling result:\n\"Type\",\"Time(%)\",\"Time\",\"Calls\",\"Avg\",\"Min\",\"Max\",\"Name\"\n", true},
+		"a telephone bill":    {"Number,Time,Calls,Avg,Min,Max,Name\n1,2,3,4,5,6,7\n", false},
 		"columns":             {" Time (%)  Total Time (ns)  Instances\n", true},
 		"Nsight Compute":      {"==PROF== Connected\n\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\",\"Section Name\",\"Metric Name\"\n", false},
 		"the baseline":        {"scope,subject,metric,unit,session,values,role,note\nkernel,saxpy#548fb142,time,ns,a,1,,\n", false},

@@ -292,7 +292,7 @@ func (c *collection) finishSummary() (*measure.Session, error) {
 	for _, x := range ranges {
 		set(measure.Subject{Scope: measure.ScopeRange, Name: x.name}, measure.GPUTime, x.total, "")
 	}
-	s.Tick = tick(durations, t.units.total)
+	s.Tick = tick(len(durations), func(i int) int64 { return durations[i] }, t.units.total)
 	s.Runs = []measure.Run{{Total: int(launches), Launches: int(launches), Steady: true}}
 	s.SortSeries()
 	return s, s.Check()
@@ -317,7 +317,7 @@ func (c *collection) kernelSums(t *table) ([]kernelTotal, error) {
 		if !s.kernel {
 			continue
 		}
-		subject := measure.Subject{Scope: measure.ScopeKernel, Name: kernelName(s.name), Grid: s.grid, Block: s.block}
+		subject := measure.KernelSubject(s.name, s.grid, s.block)
 		if t.kind == nvtxSum {
 			const next = "export cuda_gpu_kern_sum as well, and give both"
 			if !s.consistent() {

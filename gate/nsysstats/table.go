@@ -102,8 +102,11 @@ func (r *rows) row() ([]byte, error) {
 			return nil, r.refuse(fmt.Sprintf("the last row has %d cells, the header %d: the file is cut", cells,
 				len(r.columns)), again)
 		}
-		return nil, r.refuse(fmt.Sprintf("the row has %d cells, the header %d: the table is cut, mixed with other output, or "+
-			"holds a name with a line break", cells, len(r.columns)), fromReport)
+		why := "the table is cut, mixed with other output, or holds a name with a line break"
+		if cells > len(r.columns) {
+			why = "a name with commas has lost its quotes, or the table is mixed with other output"
+		}
+		return nil, r.refuse(fmt.Sprintf("the row has %d cells, the header %d: %s", cells, len(r.columns), why), fromReport)
 	}
 }
 

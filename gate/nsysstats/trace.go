@@ -72,7 +72,7 @@ func (t *traced) device(cell string) gpu {
 			n, _ := strconv.Atoi(m[2])
 			d = gpu{model: m[1], number: int32(n)}
 		}
-		d.model = strings.Join(strings.Fields(measure.NormalizeControl(d.model)), " ")
+		d.model = measure.NormalizeLine(d.model)
 		t.devices[strings.Clone(cell)] = d
 	}
 	return d
@@ -210,36 +210,21 @@ func (t *traced) order() {
 	}
 }
 
-// named merges the kernels of one subject; the attributes are those of the most launches. It renumbers the launches.
+// named merges the kernels of one subject and renumbers the launches.
 func (t *traced) named() []measure.KernelInfo {
-	var infos []measure.KernelInfo
-	var most []int
-	index := map[measure.Subject]int32{}
-	to := make([]int32, len(t.kernels))
+	kernels := make([]measure.KernelInfo, len(t.kernels))
 	for i, k := range t.kernels {
-		info := measure.KernelInfo{
-			Subject: measure.Subject{Scope: measure.ScopeKernel, Name: kernelName(k.name), Grid: k.grid, Block: k.block},
-			Raw:     k.name, Registers: k.registers, StaticShared: k.static, DynamicShared: k.dynamic, LocalMemory: -1,
+		kernels[i] = measure.KernelInfo{
+			Subject: measure.KernelSubject(k.name, k.grid, k.block), Raw: k.name,
+			Registers: k.registers, StaticShared: k.static, DynamicShared: k.dynamic, LocalMemory: -1,
 		}
-		n, ok := index[info.Subject]
-		switch {
-		case !ok:
-			n = int32(len(infos))
-			index[info.Subject] = n
-			infos, most = append(infos, info), append(most, t.count[i])
-		case t.count[i] > most[n]:
-			infos[n], most[n] = info, t.count[i]
-		}
-		to[i] = n
 	}
+	merged, to := measure.MergeKernels(kernels, t.count)
 	for i := range t.launches {
 		t.launches[i].Kernel = to[t.launches[i].Kernel]
 	}
-	return infos
+	return merged
 }
-
-// kernelName is the normalised name; one of nothing but white space keeps the geometry as identity, as in gate/nsys.
-func kernelName(raw string) string { return cmp.Or(measure.NormalizeName(raw), "(unnamed kernel)") }
 
 // environment is what the rows say of the GPUs. Durations are rounded to step.
 func (t *traced) environment(step float64) measure.Environment {
@@ -250,9 +235,6 @@ func (t *traced) environment(step float64) measure.Environment {
 		}
 	}
 	slices.Sort(models)
-	durations := make([]int64, len(t.launches))
-	for i := range t.launches {
-		durations[i] = t.launches[i].End - t.launches[i].Start
-	}
-	return measure.Environment{Tool: Tool, GPU: strings.Join(models, " + "), GPUs: len(t.used), Tick: tick(durations, step)}
+	tick := tick(len(t.launches), func(i int) int64 { return t.launches[i].End - t.launches[i].Start }, step)
+	return measure.Environment{Tool: Tool, GPU: strings.Join(models, " + "), GPUs: len(t.used), Tick: tick}
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package nsys
+package child
 
 import "os/exec"
 

@@ -1,0 +1,116 @@
+package collect
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/nsys"
+)
+
+// Build is one build of the workload.
+type Build struct {
+	Command []string // the workload and its arguments
+	Dir     string   // its working directory, "" for the current one
+}
+
+// Plan says what to run and how.
+type Plan struct {
+	Head    Build
+	Base    *Build        // measured by turns with the head, in the same session; nil for the head alone
+	Runs    int           // fresh processes of each build, at least 1
+	Timeout time.Duration // of one run, 0 for none
+	Nsys    string        // the nsys executable, "" for "nsys" on the PATH
+	Self    string        // the executable that nsys starts as the runner, "" for this one
+	// TraceArgs are further arguments of nsys profile, such as --nvtx-domain-exclude=TSL.
+	TraceArgs []string
+	// MemoryUsage traces allocations of device memory as well.
+	MemoryUsage bool
+	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
+	// holds the environment variables of the workload.
+	KeepProfiles string
+	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
+	AllowBusy bool
+	// Patience is how long nsys may take to start the first run, and to finish after the last; 0 means ten minutes.
+	Patience time.Duration
+
+	clock clock // of the session
+}
+
+// CommandLines are the command lines that Collect executes: nsys profile and nsys export. XXXXXX stands for what
+// makes the private directory unique.
+func (p Plan) CommandLines() [][]string {
+	p = p.withDefaults()
+	dir := filepath.Join(os.TempDir(), "nsgate-XXXXXX")
+	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
+	return [][]string{p.profileCommand(dir), export}
+}
+
+func (p Plan) withDefaults() Plan {
+	if p.Nsys == "" {
+		p.Nsys = "nsys"
+	}
+	if p.Self == "" {
+		p.Self, _ = os.Executable()
+	}
+	if p.Patience == 0 {
+		p.Patience = 10 * time.Minute
+	}
+	return p
+}
+
+func (p Plan) profileCommand(dir string) []string {
+	args := []string{p.Nsys, "profile"}
+	for _, x := range []struct{ option, short, value string }{
+		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", "none"}, {"--cpuctxsw", "", "none"},
+		{"--cuda-graph-trace", "", "node"}, {"--force-overwrite", "-f", "true"},
+	} {
+		// nsys takes no option twice.
+		if !slices.ContainsFunc(p.TraceArgs, func(arg string) bool {
+			return arg == x.option || strings.HasPrefix(arg, x.option+"=") || x.short != "" && strings.HasPrefix(arg, x.short)
+		}) {
+			args = append(args, x.option+"="+x.value)
+		}
+	}
+	if p.MemoryUsage {
+		args = append(args, "--cuda-memory-usage=true")
+	}
+	args = append(args, p.TraceArgs...)
+	output := strings.TrimSuffix(reportIn(dir), reportExt)
+	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
+}
+
+// turns says of each run, in order, whether it is one of the base. Two builds are run as A B B A, over and over (A is
+// the base), so that a drift of the machine adds as much to the one as to the other.
+func (p Plan) turns() []bool {
+	if p.Base == nil {
+		return make([]bool, max(p.Runs, 0))
+	}
+	var out []bool
+	for i := range p.Runs {
+		out = append(out, i%2 == 0, i%2 == 1)
+	}
+	return out
+}
+
+// Order names the build of each run, in order: "base" or "head".
+func (p Plan) Order() []string {
+	var out []string
+	for _, base := range p.turns() {
+		name := "head"
+		if base {
+			name = "base"
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+const reportExt = ".nsys-rep"
+
+func reportIn(dir string) string  { return filepath.Join(dir, "session"+reportExt) }
+func specIn(dir string) string    { return filepath.Join(dir, "spec.json") }
+func journalIn(dir string) string { return filepath.Join(dir, "journal") }
+func tmpIn(dir string) string     { return filepath.Join(dir, "tmp") }

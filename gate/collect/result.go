@@ -1,0 +1,130 @@
+package collect
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Run is what became of one fresh process of the workload.
+type Run struct {
+	Base     bool          `json:"base"` // of the base build
+	Pid      int           `json:"pid"`
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration"`
+	ExitCode int           `json:"exit_code"` // -1 where a signal ended it
+	Signal   string        `json:"signal"`    // that ended it, such as "segmentation fault"; "" for none
+	TimedOut bool          `json:"timed_out"`
+	// Left is the number of processes that it left behind and that were ended.
+	Left int `json:"left"`
+	// Output is standard output and standard error as they came, valid UTF-8, without its middle where it was long.
+	Output string `json:"output"`
+	// Error says why the run could not be started, "" where it was.
+	Error string `json:"error"`
+}
+
+func (r Run) failed() bool { return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut }
+
+// Result is a finished session.
+type Result struct {
+	// TraceArgs are Plan.TraceArgs, and what had to be added: further sessions of one comparison are given the same.
+	TraceArgs []string
+	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
+	Repeated string
+	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank.
+	Traces   [][]measure.Trace
+	Runs     []Run
+	GPU      Watch
+	Warnings []string
+	Elapsed  time.Duration
+}
+
+// Split returns the traces of the base's runs and of the head's, each in the order of the runs.
+func (r *Result) Split() (base, head []measure.Trace) {
+	for i, traces := range r.Traces {
+		if r.Runs[i].Base {
+			base = append(base, traces...)
+		} else {
+			head = append(head, traces...)
+		}
+	}
+	return base, head
+}
+
+// Stage is a point in the course of a session.
+type Stage string
+
+// The stages of a session, in order.
+const (
+	Starting    Stage = "starting"     // nsys is being started
+	RunStarted  Stage = "run started"  // Event.Run says which
+	RunFinished Stage = "run finished" // Event.Run says which
+	Finishing   Stage = "finishing"    // nsys writes its report
+	Exporting   Stage = "exporting"    // nsys turns the report into SQLite
+	Reading     Stage = "reading"
+	Repeating   Stage = "repeating" // nsys lost events: the whole session once more, without the NVTX domain TSL
+)
+
+// Event is a step of progress.
+type Event struct {
+	Stage     Stage
+	Run, Runs int           // run i of N, counted from 1
+	Elapsed   time.Duration // since the session began
+	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
+}
+
+// WorkloadError is a session that ended because a run failed. It wraps a *measure.Refusal and carries what the
+// workload printed, which is untrusted.
+type WorkloadError struct {
+	Run     Run
+	Index   int // of the run, counted from 1
+	Runs    int
+	refusal error
+}
+
+func (e *WorkloadError) Error() string { return e.refusal.Error() }
+
+// Unwrap returns the *measure.Refusal.
+func (e *WorkloadError) Unwrap() error { return e.refusal }
+
+// assign hands each trace to its run: by pid, and the processes that a run started itself by time.
+func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
+	out := make([][]measure.Trace, len(runs))
+	for _, t := range traces {
+		i := slices.IndexFunc(runs, func(r Run) bool { return r.Pid == t.Process })
+		if i < 0 && !t.Start.IsZero() {
+			for k, r := range runs { // the last run that had begun
+				if !t.Start.Before(r.Start) {
+					i = k
+				}
+			}
+		}
+		if i < 0 {
+			return nil, measure.Refuse(fmt.Sprintf("process %d launched kernels and belongs to no run", t.Process),
+				"let the workload start its processes itself, not through a service")
+		}
+		out[i] = append(out[i], t)
+	}
+	for i, ts := range out {
+		where := fmt.Sprintf("run %d of %d", i+1, len(runs))
+		switch {
+		case len(ts) == 0:
+			return nil, measure.Refuse(where+" has no kernels in the profile, although other runs have",
+				"make sure that every run uses the GPU and ends by itself, not by a signal or _exit, then measure again")
+		case len(ts) != len(out[0]):
+			return nil, measure.Refuse(fmt.Sprintf("%s has %d processes with kernels, run 1 has %d", where, len(ts), len(out[0])),
+				"run the workload once before, so that nothing is compiled or tuned while it is measured")
+		}
+		slices.SortStableFunc(ts, func(a, b measure.Trace) int { return firstDevice(a) - firstDevice(b) })
+	}
+	return out, nil
+}
+
+func firstDevice(t measure.Trace) int {
+	if len(t.Launches) == 0 {
+		return 0
+	}
+	return int(t.Launches[0].Device)
+}

@@ -1,0 +1,307 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"math/bits"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Watch is what nvidia-smi said of a session.
+type Watch struct {
+	// GPUs are the devices of the workload as they were before the runs; empty without nvidia-smi.
+	GPUs []GPU
+	// ClockMHz is the median SM clock while runs were going on, 0 where it was not sampled.
+	ClockMHz int
+	// Samples is how often each device was looked at during the runs.
+	Samples int
+}
+
+// watcher looks at the GPUs before, during and after a session.
+type watcher struct {
+	throttle string // the field name that this driver knows
+	exe      string // "" without nvidia-smi
+	first    []GPU  // visible devices before the session
+	there    map[int]bool
+	warnings []string
+
+	clock  clock
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	seen   []sample
+	others map[string]bool // processes that used a GPU during the runs
+}
+
+// sample is the devices at a moment during the session.
+type sample struct {
+	at   time.Time
+	gpus []GPU
+}
+
+func newWatcher() *watcher {
+	exe, _ := exec.LookPath("nvidia-smi")
+	return &watcher{exe: exe, throttle: newThrottle, clock: newClock(), there: make(map[int]bool), others: make(map[string]bool)}
+}
+
+// visible keeps the GPUs that a workload with this CUDA_VISIBLE_DEVICES can see: all of them in case of doubt.
+func visible(gpus []GPU, devices string, set bool, order string) []GPU {
+	if !set {
+		return gpus
+	}
+	models := make(map[string]bool)
+	for _, g := range gpus {
+		models[g.Name] = true
+	}
+	var out []GPU
+	for d := range strings.SplitSeq(devices, ",") {
+		d = strings.TrimSpace(d)
+		i := slices.IndexFunc(gpus, func(g GPU) bool {
+			if n, err := strconv.Atoi(d); err == nil {
+				// CUDA numbers unlike GPUs by speed unless told to number them as nvidia-smi does.
+				return n == g.Index && (len(models) == 1 || order == "PCI_BUS_ID")
+			}
+			return strings.HasPrefix(d, "GPU-") && strings.HasPrefix(g.UUID, d)
+		})
+		if i < 0 {
+			return gpus
+		}
+		out = append(out, gpus[i])
+	}
+	return out
+}
+
+// The GPU is busy where utilisation stays above busyPercent; right after a session the last one still shows.
+const busyPercent = 10
+
+var (
+	busyInterval = 250 * time.Millisecond
+	sampleEvery  = time.Second
+)
+
+// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise.
+func (w *watcher) settle(ctx context.Context) (*GPU, error) {
+	idle := 0
+	var busy *GPU
+	for try := range 12 {
+		if try > 0 {
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(busyInterval):
+			}
+		}
+		gpus, err := w.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(gpus, func(g GPU) bool { return g.Utilization > busyPercent }); i >= 0 {
+			busy, idle = &gpus[i], 0
+		} else if idle++; idle == 2 {
+			return nil, nil
+		}
+	}
+	return busy, nil
+}
+
+// look returns the visible GPUs as they are now.
+func (w *watcher) look(ctx context.Context) ([]GPU, error) {
+	gpus, err := w.gpus(ctx)
+	if err != nil {
+		return nil, err
+	}
+	devices, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
+	return visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER")), nil
+}
+
+const freeGPU = "wait until the GPU is free, or pass --allow-busy to measure all the same"
+
+// before refuses a GPU that something else uses. Without nvidia-smi there is a warning and nothing is watched.
+func (w *watcher) before(ctx context.Context, allowBusy bool) error {
+	gpus, err := w.look(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		w.warnings = append(w.warnings, "clocks, throttling and other processes on the GPU were not watched: "+err.Error())
+		w.exe = ""
+		return nil
+	}
+	w.first = gpus
+	apps, err := w.apps(ctx)
+	if err != nil {
+		w.warnings = append(w.warnings, "other processes on the GPU were not looked for: "+err.Error())
+	}
+	busy := ""
+	for _, a := range apps {
+		w.there[a.pid] = true
+		if g := find(gpus, a.uuid); g != nil && busy == "" {
+			busy = fmt.Sprintf("GPU %d is busy: another process uses it (%s)", g.Index, a.describe())
+		}
+	}
+	if busy == "" {
+		g, err := w.settle(ctx)
+		if err != nil {
+			return causeOr(ctx, err)
+		}
+		if g != nil {
+			busy = fmt.Sprintf("GPU %d is busy: utilisation is %.0f %% before the workload starts", g.Index, g.Utilization)
+		}
+	}
+	return w.refuse(busy, allowBusy)
+}
+
+func (w *watcher) refuse(reason string, allowed bool) error {
+	if reason == "" {
+		return nil
+	}
+	if allowed {
+		w.warnings = append(w.warnings, reason)
+		return nil
+	}
+	return measure.Refuse(reason, freeGPU)
+}
+
+// find returns the GPU with the UUID, nil for a GPU that the workload cannot see. Where nvidia-smi names none, or a MIG
+// slice, any GPU may be meant.
+func find(gpus []GPU, uuid string) *GPU {
+	for i := range gpus {
+		if gpus[i].UUID == uuid || uuid == "" || strings.HasPrefix(uuid, "MIG-") {
+			return &gpus[i]
+		}
+	}
+	return nil
+}
+
+// start looks at the GPUs in the background until stop.
+func (w *watcher) start(ctx context.Context) {
+	ctx, w.cancel = context.WithCancel(ctx)
+	if w.exe == "" {
+		return
+	}
+	w.done.Go(func() {
+		tick := time.NewTicker(sampleEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			gpus, err := w.look(ctx)
+			if err != nil {
+				continue
+			}
+			w.seen = append(w.seen, sample{w.clock.now(), gpus})
+			apps, _ := w.apps(ctx)
+			ours := make(map[int]bool)
+			for p := range descendants(nil) {
+				ours[p.pid] = true
+			}
+			for _, a := range apps {
+				if find(gpus, a.uuid) != nil && w.foreign(a, ours) {
+					w.others[a.describe()] = true
+				}
+			}
+		}
+	})
+}
+
+// foreign reports whether a process on the GPU is none of ours. nvidia-smi in a container may give pids of the host's
+// namespace, so a pid counts only where it was there before or this namespace knows it by the same name.
+func (w *watcher) foreign(a app, ours map[int]bool) bool {
+	if w.there[a.pid] {
+		return true
+	}
+	return !ours[a.pid] && a.name != "" && baseName(commandName(a.pid)) == a.name
+}
+
+// stop ends what start began.
+func (w *watcher) stop() {
+	w.cancel()
+	w.done.Wait()
+}
+
+// after refuses a session beside which something else used the GPU.
+func (w *watcher) after(ctx context.Context, allowBusy bool) error {
+	if w.exe == "" {
+		return nil
+	}
+	busy := ""
+	if others := slices.Sorted(maps.Keys(w.others)); len(others) > 0 {
+		busy = fmt.Sprintf("another process used the GPU while the workload ran (%s)", others[0])
+	}
+	if busy == "" {
+		g, err := w.settle(ctx)
+		if err != nil {
+			return causeOr(ctx, err)
+		}
+		if g != nil {
+			busy = fmt.Sprintf("GPU %d is busy with something else: utilisation is %.0f %% after the workload has ended",
+				g.Index, g.Utilization)
+		}
+	}
+	return w.refuse(busy, allowBusy)
+}
+
+// result sums up the samples that fell into a run, of the devices that the traces name.
+func (w *watcher) result(traces [][]measure.Trace, runs []Run) (Watch, []string) {
+	hashes := make(map[string]bool)
+	for _, ts := range traces {
+		for _, t := range ts {
+			hashes[t.GPUHash] = t.GPUHash != ""
+		}
+	}
+	used := func(g GPU) bool { return hashes[measure.HashUUID(g.UUID)] }
+	if !slices.ContainsFunc(w.first, used) {
+		used = func(GPU) bool { return true }
+	}
+	watch, warnings := Watch{}, w.warnings
+	for _, g := range w.first {
+		if used(g) {
+			watch.GPUs = append(watch.GPUs, g)
+		}
+	}
+	var clocks []float64
+	throttled := make(map[Throttle]int)
+	for _, s := range w.seen {
+		if !slices.ContainsFunc(runs, func(r Run) bool {
+			return !s.at.Before(r.Start) && !s.at.After(r.Start.Add(r.Duration))
+		}) {
+			continue
+		}
+		watch.Samples++
+		var reasons Throttle
+		for _, g := range s.gpus {
+			if used(g) {
+				if !math.IsNaN(g.ClockMHz) {
+					clocks = append(clocks, g.ClockMHz)
+				}
+				reasons |= g.Throttle
+			}
+		}
+		for rest := uint64(reasons); rest != 0; rest &= rest - 1 {
+			throttled[1<<bits.TrailingZeros64(rest)]++
+		}
+	}
+	if len(clocks) > 0 {
+		slices.Sort(clocks)
+		watch.ClockMHz = int(math.Round(clocks[len(clocks)/2]))
+	}
+	for _, t := range throttleNames {
+		if n := throttled[t.bit]; n > 0 {
+			warnings = append(warnings,
+				fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", t.name, n, watch.Samples))
+		}
+	}
+	return watch, warnings
+}
