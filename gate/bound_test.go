@@ -75,6 +75,8 @@ func TestCounters(t *testing.T) {
 			"ncu profiled no launch of saxpy in the head"},
 		{"a metric that nobody has", "[[rule]]\nmetric = \"spills\"\nat_most = \"0\"\n", unmetered(three(base), "spills"), unmetered(three(base), "spills"),
 			gate.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
+		{"counters without a duration", "", unmetered(three(base), "ncu_time"), unmetered(three(base), "ncu_time"), gate.NoVerdict,
+			"the pages of ncu hold no duration, and no rule limits one of their counters"},
 		{"a metric that only the base has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", three(base), unmetered(three(base), "sm_throughput"),
 			gate.NoVerdict, "no kernel has sm throughput"},
 		{"a metric that only the head has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", unmetered(three(base), "sm_throughput"), three(base),

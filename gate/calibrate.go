@@ -83,11 +83,6 @@ type Noise struct {
 	Levels *Levels  `json:"levels,omitempty"`
 }
 
-// Subject is what the noise is of.
-func (n *Noise) Subject() measure.Subject {
-	return (&Finding{Scope: n.Scope, Name: n.Name, Grid: n.Grid, Block: n.Block}).Subject()
-}
-
 // Levels are two values between which runs jump, see [stats.Levels].
 type Levels struct {
 	Low  Number `json:"low"`
@@ -164,7 +159,7 @@ func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, 
 	e.match()
 	e.decide()
 	if e.family == 0 {
-		return c.refuse(measure.Refuse("the policy leaves nothing to judge", "check its rules: not every metric may be ignored"))
+		return c.refuse(Reasons.Refuse("nothing-judged"))
 	}
 	c.Gates.Runs = max(min(runs, len(last.Runs)/2), minRuns)
 	forecasts := e.forecasts()
@@ -207,14 +202,8 @@ func fit(s *measure.Session) error {
 		return measure.Refuse(fmt.Sprintf("%s cannot be split into two sides of at least two", count(n, "run")),
 			fmt.Sprintf("measure at least %d runs, better 10", calibrationRuns))
 	}
-	unsteady := 0
-	for _, run := range s.Runs {
-		if !run.Steady && s.Warmup == "auto" {
-			unsteady++
-		}
-	}
-	if 2*unsteady > len(s.Runs) {
-		return measure.Refuse(fmt.Sprintf("no steady state in %d of %d runs", unsteady, len(s.Runs)),
+	if n := unsteady(s); 2*n > len(s.Runs) {
+		return measure.Refuse(fmt.Sprintf("no steady state in %d of %d runs", n, len(s.Runs)),
 			"let the workload run longer, or say what is warm-up with --warmup N or --warmup capture")
 	}
 	return nil

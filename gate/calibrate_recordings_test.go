@@ -36,7 +36,8 @@ func TestForetoldMDE(t *testing.T) {
 				slices.Sort(seen.runs)
 				mde := map[measure.Subject]float64{}
 				for _, n := range gate.Calibrate([]measure.Session{seen.session()}, policy, c.runs, 0).Noise {
-					mde[n.Subject()] = float64(n.MDE)
+					of := gate.Finding{Scope: n.Scope, Name: n.Name, Grid: n.Grid, Block: n.Block}
+					mde[of.Subject()] = float64(n.MDE)
 				}
 				foretold[h] = append(foretold[h], mde)
 			}

@@ -65,6 +65,9 @@ var Reasons = measure.Reasons{
 	{Key: "nothing-judged",
 		Sentence: "the policy leaves nothing to judge",
 		Next:     "check its rules: not every metric may be ignored"},
+	{Key: "counters-only",
+		Sentence: "the pages of ncu hold no duration, and no rule limits one of their counters",
+		Next:     "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\""},
 	{Key: "metric-missing",
 		Sentence: "no kernel has {metric}, which {rule} limits",
 		Next:     "profile with ncu --set full; where the GPU does not count it, take the rule out"},
@@ -111,23 +114,30 @@ func comparable(base, head []measure.Session) ([]measure.Session, error) {
 		name     string
 		sessions []measure.Session
 	}{{"base", fits}, {"head", head}} {
-		runs, unsteady := 0, 0
-		for _, s := range side.sessions {
-			runs += len(s.Runs)
-			for _, run := range s.Runs {
-				if !run.Steady && s.Warmup == "auto" {
-					unsteady++
-				}
-			}
+		runs, restless := 0, 0
+		for i := range side.sessions {
+			runs += len(side.sessions[i].Runs)
+			restless += unsteady(&side.sessions[i])
 		}
 		if runs < minRuns && !byLaunch(head) { // a few of ncu's metrics need only one
 			return fits, Reasons.Refuse("few-runs", side.name, count(runs, "run"))
 		}
-		if 2*unsteady > runs {
-			return fits, Reasons.Refuse("unsteady", unsteady, runs, side.name)
+		if 2*restless > runs {
+			return fits, Reasons.Refuse("unsteady", restless, runs, side.name)
 		}
 	}
 	return fits, nil
+}
+
+// unsteady counts the runs whose warm-up has no end, where one was looked for.
+func unsteady(s *measure.Session) int {
+	n := 0
+	for _, run := range s.Runs {
+		if !run.Steady && s.Warmup == "auto" {
+			n++
+		}
+	}
+	return n
 }
 
 // sameProfiler returns the base sessions that come from the profiler of the head: what one profiler says of a kernel is

@@ -190,7 +190,7 @@ func (c *comparison) weight() float64 {
 		return 0
 	case math.IsInf(c.limit.Max, 1):
 		return 0
-	case c.metric.Name == measure.Time.Name || c.metric.Name == measure.NcuTime.Name || c.subject == measure.Workload || c.match != "exact":
+	case c.metric.Name == measure.Time.Name, c.metric.Name == measure.NcuTime.Name, c.subject == measure.Workload, c.match != "exact":
 		return 1
 	}
 	return secondary

@@ -44,6 +44,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if reason, next := r.unseen(); e.family == 0 && reason != "" {
 		return r.refuse(measure.Refuse(reason, next))
 	}
+	if e.family == 0 && byLaunch(head) && math.IsNaN(typical(e.head.all(measure.NcuTime))) {
+		return r.refuse(Reasons.Refuse("counters-only"))
+	}
 	if e.family == 0 {
 		return r.refuse(Reasons.Refuse("nothing-judged"))
 	}

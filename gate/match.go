@@ -11,8 +11,8 @@ import (
 
 // match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
 // with another geometry, the same short name, the same short name but for the numbers of a code generator, the same place
-// in the same NVTX range. What is matched below the first
-// level is judged by its total time, because one launch of the one need not do the work of one launch of the other.
+// in the same NVTX range. What is matched below the first level is judged by its total time, because one launch of the
+// one need not do the work of one launch of the other.
 func (e *engine) match() {
 	base, head := e.base.subjects(), e.head.subjects()
 	var gone, fresh []measure.Subject

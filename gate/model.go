@@ -94,7 +94,8 @@ type Finding struct {
 	Reason  string  `json:"reason"` // one sentence: why this outcome, and what would settle it
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
-	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same range), or "" for added and removed.
+	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same
+	// range), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.
 	BaseNames []string `json:"base_names,omitempty"`
@@ -117,6 +118,8 @@ type Cause struct {
 	Summary string `json:"summary"`
 	// Reasons are what speaks for it, the likeliest first; none where nothing explains the change.
 	Reasons []string `json:"reasons,omitempty"`
+	// Guides are where NVIDIA's documentation explains the reasons, each once.
+	Guides []Guide `json:"guides,omitempty"`
 	// Base and Head say what limits the kernel: "memory-bound, 71 % of the fp32 roof". Empty where that is not known.
 	Base string `json:"base,omitempty"`
 	Head string `json:"head,omitempty"`
@@ -124,6 +127,12 @@ type Cause struct {
 	Metrics []CauseMetric `json:"metrics,omitempty"`
 	// Note says what the cause does not rest on, such as a missing base.
 	Note string `json:"note,omitempty"`
+}
+
+// Guide is a section of NVIDIA's documentation.
+type Guide struct {
+	Title string `json:"title"`
+	Link  string `json:"link"`
 }
 
 // CauseMetric is one metric of Nsight Compute in base and head.

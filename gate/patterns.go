@@ -133,5 +133,6 @@ func (e *engine) waiting() string {
 		return "" // the kernels themselves explain it
 	}
 	return fmt.Sprintf("steps take longer, %s → %s µs (%s), although the kernels' time changed by %s: the GPU waits more; "+
-		"a rule with metric = \"step_time\" judges that", number(typical(c.base)/1000), number(typical(c.head)/1000), percent(change), percent(kernels))
+		"a rule with metric = \"step_time\" judges that",
+		number(typical(c.base)/1000), number(typical(c.head)/1000), percent(change), percent(kernels))
 }

@@ -83,6 +83,15 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	return out
 }
 
+// all are the samples of a metric of every subject.
+func (s *side) all(metric measure.Metric) [][]float64 {
+	var out [][]float64
+	for subject := range s.known {
+		out = append(out, s.values(subject, metric.Name)...)
+	}
+	return out
+}
+
 // sum adds a metric of several subjects run by run. A run that has none of them stays NaN.
 func (s *side) sum(subjects []measure.Subject, metric string) [][]float64 {
 	out := s.values(subjects[0], metric)

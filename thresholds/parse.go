@@ -232,7 +232,7 @@ func command(to *[]string) func(entry) error {
 				return errors.New("command is empty; write the program and its arguments")
 			}
 			if slices.ContainsFunc(e.items, func(s string) bool { return strings.ContainsRune(s, 0) }) {
-				return errors.New("command holds a control character")
+				return errors.New("command holds a control character; take it out")
 			}
 			*to = e.items
 		default:

@@ -110,7 +110,7 @@ func ParseTimeout(s string) (time.Duration, error) {
 func SplitCommand(s string) ([]string, error) {
 	const shell = `; quote it, or run a shell: ["sh", "-c", "…"]`
 	if i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }); i >= 0 {
-		return nil, fmt.Errorf("command holds a control character")
+		return nil, fmt.Errorf("command holds a control character; take it out")
 	}
 	var words []string
 	var word strings.Builder
@@ -123,7 +123,7 @@ func SplitCommand(s string) ([]string, error) {
 		case quote != 0 && c == quote:
 			quote = 0
 		case c == '\\' && i+1 == len(s):
-			return nil, fmt.Errorf("command ends in a backslash")
+			return nil, fmt.Errorf("command ends in a backslash; take it out, or quote it")
 		case c == '\\' && quote == 0:
 			i++
 			open = true
@@ -151,7 +151,7 @@ func SplitCommand(s string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("command has no closing %c", quote)
+		return nil, fmt.Errorf("command has no closing %c; end the quotation", quote)
 	}
 	if open {
 		words = append(words, word.String())

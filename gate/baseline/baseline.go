@@ -39,7 +39,7 @@ var fileNames = [...]string{subjectsFile, samplesFile, sessionsFile}
 
 // Dir is where below root the baseline of a workload on a model of GPU lies: root/kernels/nvidia-h200. A workload's
 // name that is not of lower-case letters, digits and single hyphens gets a short hash, so that no two share a
-// directory. GPU models get none: [Write] refuses to put two into one baseline.
+// directory. GPU models get none: [Update] refuses to put two into one baseline.
 func Dir(root, workload, gpuModel string) string {
 	name := slug(workload)
 	if name != workload || name == "" {
@@ -119,23 +119,6 @@ func load(dir string) (files, error) {
 	return data, nil
 }
 
-// Write replaces the baseline in dir, which it creates. Sessions that could not be read back (without an ID from
-// [Extend] or [Accept], unfit for judgement by their Check, of several GPU models) are refused before anything is
-// touched. Each file is replaced whole or not at all, and one that would not change is left alone. A writer that was
-// killed between two files has not done its work in vain: the next Read or Write does the rest.
-func Write(dir string, sessions []measure.Session) error {
-	data, err := encode(sessions)
-	if err != nil {
-		return err
-	}
-	unlock, err := begin(dir)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return replace(dir, data)
-}
-
 // begin makes the directory of a baseline and locks it for writing.
 func begin(dir string) (unlock func(), err error) {
 	for range 100 { // another writer may have made the directory, written nothing, and removed it
@@ -154,8 +137,12 @@ func begin(dir string) (unlock func(), err error) {
 	return nil, fmt.Errorf("%s comes and goes; let nothing else write there", dir)
 }
 
-// Update is Read, change and Write with no other writer in between. Where there is no baseline, change gets no
-// sessions. An error from change leaves everything as it is.
+// Update reads the baseline in dir, lets change make the sessions of the new one of it, and writes these, with no other
+// writer in between. Where there is none, change gets no sessions, and dir is created. An error from change leaves
+// everything as it is, and so do sessions that could not be read back: without an ID from [Extend] or [Accept], unfit for
+// judgement by their Check, of several GPU models. Each file is replaced whole or not at all, and one that would not
+// change is left alone. A writer that was killed between two files has not done its work in vain: the next Read or
+// Update does the rest.
 func Update(dir string, change func([]measure.Session) ([]measure.Session, error)) error {
 	unlock, err := begin(dir)
 	if err != nil {

@@ -69,9 +69,14 @@ func sample() []measure.Session {
 	return Extend(Extend(nil, one, 0), two, 0)
 }
 
+// overwrite updates a baseline to these sessions, whatever it holds.
+func overwrite(dir string, sessions []measure.Session) error {
+	return Update(dir, func([]measure.Session) ([]measure.Session, error) { return sessions, nil })
+}
+
 func write(t testing.TB, dir string, sessions []measure.Session) {
 	t.Helper()
-	if err := Write(dir, sessions); err != nil {
+	if err := overwrite(dir, sessions); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -311,7 +316,7 @@ func TestWriteRefuses(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "b")
 			write(t, dir, sample())
 			before := contents(t, dir)
-			err := Write(dir, c.sessions)
+			err := overwrite(dir, c.sessions)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -330,7 +335,11 @@ func TestWriteFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, filepath.Join(dir, sessionsFile), "x", "")
-	if err := Write(dir, sample()); err == nil {
+	data, err := encode(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := replace(dir, data); err == nil {
 		t.Fatal("no error")
 	}
 	entries, _ := os.ReadDir(dir)
@@ -554,7 +563,7 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// sessionsGen draws any sessions that Write accepts, hostile text included.
+// sessionsGen draws any sessions that Update accepts, hostile text included.
 func sessionsGen() *rapid.Generator[[]measure.Session] {
 	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.StringMatching("[=+@'\\\\,\"\r\n\t<>A-F*-]{0,6}"),
 		rapid.SampledFrom([]string{"\r\n", "\xff\xfe", "\u202e", "=1+1", "'", "-", "<<<<<<< HEAD", `\n`, "\uFEFF", "\u00a0"}))

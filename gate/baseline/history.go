@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -20,7 +19,8 @@ const (
 
 // Extend adds a session to those of a baseline and gives it an ID. A session taken on the same GPU within the hour is
 // the same one, recorded again, and is replaced; the very same samples keep their ID. Of each GPU the newest keep
-// sessions of each profiler stay (0: [DefaultKeep]), and the newest 12 of all; the one added always does. The result is sorted, the oldest first.
+// sessions of each profiler stay (0: [DefaultKeep]), and the newest 12 of all; the one added always does. The result is
+// sorted, the oldest first.
 func Extend(sessions []measure.Session, s measure.Session, keep int) []measure.Session {
 	if keep <= 0 {
 		keep = DefaultKeep
@@ -55,7 +55,7 @@ const maxReason = 500
 // Accept makes the sessions of a report the baseline. The sessions so far that the same profiler measured no longer
 // describe the code and are dropped. The reason is for reviewers and must be given; it is brought to one line.
 func Accept(sessions []measure.Session, head []measure.Session, reason string) ([]measure.Session, error) {
-	reason = strings.Join(strings.Fields(measure.NormalizeControl(reason)), " ")
+	reason = measure.NormalizeLine(reason)
 	switch n := utf8.RuneCountInString(reason); {
 	case n == 0:
 		return nil, errors.New("a reason is needed; say why the change is wanted, for those who review the baseline")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -186,6 +187,23 @@ func row(f gate.Finding) string {
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }
 
+// documentation is where the links of a cause lead; a saved report may hold others, which are not shown.
+var documentation = regexp.MustCompile(`^https://docs\.nvidia\.com/[A-Za-z0-9/_.#-]+$`)
+
+// guides links to what NVIDIA says of the reasons.
+func guides(c *gate.Cause) string {
+	var links []string
+	for _, g := range c.Guides {
+		if documentation.MatchString(g.Link) {
+			links = append(links, "["+escape(clipRunes(Clean(g.Title), 120), true)+"]("+g.Link+")")
+		}
+	}
+	if len(links) == 0 {
+		return ""
+	}
+	return " Read: " + strings.Join(links[:min(len(links), 3)], ", ")
+}
+
 // notes gives the report's warnings and the reasons behind the first rows, in at most room bytes.
 func notes(top []gate.Finding, warnings []string, room int) string {
 	var b strings.Builder
@@ -217,7 +235,7 @@ func notes(top []gate.Finding, warnings []string, room int) string {
 		}
 		parts = parts[:min(len(parts), 8)]
 		if c := cause(g); c != nil {
-			parts = append(parts, "why: "+escape(clipRunes(told(c), maxCause), true))
+			parts = append(parts, "why: "+escape(clipRunes(told(c), maxCause), true)+guides(c))
 		}
 		if len(parts) > 0 {
 			why = append(why, code(Elide(subject(g[0]), 80))+": "+strings.Join(parts, "; "))

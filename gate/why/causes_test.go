@@ -344,12 +344,5 @@ func TestFullRecordings(t *testing.T) {
 		if got := rules(c); !slices.Equal(got, tt.rules) {
 			t.Errorf("%s: %q, want %q: %s", tt.file, got, tt.rules, c)
 		}
-		t.Log(c)
-	}
-	for _, r := range profile("torch.raw.csv").Records {
-		t.Logf("%s: %s", r.Subject.Short(), why.Stand([]ncu.Record{r}))
-	}
-	for _, r := range base.Records[:6] {
-		t.Logf("%s: %s", r.Subject.Short(), why.Stand([]ncu.Record{r}))
 	}
 }

@@ -12,20 +12,20 @@ import (
 // Position is what limits a kernel.
 type Position struct {
 	// Bound is "compute", "memory", "balanced" (both alike), "latency" (neither is busy), or "" where unknown.
-	Bound string `json:"bound,omitempty"`
+	Bound string
 	// Roofline is nil where operations, bytes or peaks are unknown, or where the kernel does no arithmetic. It is nil, too, where
 	// the tensor cores do most of it and their peak is unknown: the place under another roof would say nothing.
-	Roofline *Roofline `json:"roofline,omitempty"`
+	Roofline *Roofline
 }
 
 // Roofline places a kernel under the roofs of its main precision (Williams, Waterman and Patterson 2009; Nsight Compute
 // Profiling Guide, Roofline Charts, https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#roofline-charts).
 type Roofline struct {
-	Precision string  `json:"precision"` // "fp64", "fp32", "fp16", "tensor"
-	Intensity float64 `json:"intensity"` // FLOP per byte of DRAM traffic
-	Ridge     float64 `json:"ridge"`     // intensity from which on arithmetic is the lower roof
-	Achieved  float64 `json:"achieved"`  // FLOP/s
-	Roof      float64 `json:"roof"`      // FLOP/s at this intensity
+	Precision string  // "fp64", "fp32", "fp16", "tensor"
+	Intensity float64 // FLOP per byte of DRAM traffic
+	Ridge     float64 // intensity from which on arithmetic is the lower roof
+	Achieved  float64 // FLOP/s
+	Roof      float64 // FLOP/s at this intensity
 }
 
 // Percent of the roof that was reached.

@@ -17,32 +17,32 @@ import (
 // it repeats nothing from a profile.
 type Cause struct {
 	// Summary is the whole in one to three sentences.
-	Summary string `json:"summary"`
+	Summary string
 	// Reasons are the rules that speak, the likeliest cause first. None means that no rule explains the change.
-	Reasons []Reason `json:"reasons"`
+	Reasons []Reason
 	// Base and Head say what limits the kernel.
-	Base Position `json:"base"`
-	Head Position `json:"head"`
+	Base Position
+	Head Position
 	// Changes are the metrics that both sides have, in the order of measure.Throughput, then those of ncu.Evidence.
-	Changes []Change `json:"changes"`
+	Changes []Change
 	// Unknown are the metrics without which a rule could not be tried.
-	Unknown []string `json:"unknown,omitempty"`
+	Unknown []string
 }
 
 // Reason is one rule that speaks.
 type Reason struct {
-	Rule  string `json:"rule"`
-	Text  string `json:"text"`
-	Guide string `json:"guide"` // the section of NVIDIA's documentation that explains it
-	Link  string `json:"link"`  // and its address
+	Rule  string
+	Text  string
+	Guide string // the section of NVIDIA's documentation that explains it
+	Link  string // and its address
 }
 
 // Change is one metric, the medians over the launches of each side.
 type Change struct {
-	Metric string  `json:"metric"`
-	Unit   string  `json:"unit"`
-	Base   float64 `json:"base"`
-	Head   float64 `json:"head"`
+	Metric string
+	Unit   string
+	Base   float64
+	Head   float64
 }
 
 // String is the summary.

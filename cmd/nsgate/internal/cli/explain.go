@@ -167,6 +167,9 @@ func causeOf(w why.Cause) *gate.Cause {
 	c := &gate.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String()}
 	for _, r := range w.Reasons {
 		c.Reasons = append(c.Reasons, r.Text)
+		if guide := (gate.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
+			c.Guides = append(c.Guides, guide)
+		}
 	}
 	for _, m := range w.Changes {
 		c.Metrics = append(c.Metrics, gate.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: gate.Number(m.Base), Head: gate.Number(m.Head)})
