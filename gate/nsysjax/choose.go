@@ -183,7 +183,7 @@ func more(names []string) string {
 // show makes a name of the archive fit for a message.
 func show(name string) string {
 	const longest = 80
-	runes := []rune(strings.Join(strings.Fields(measure.NormalizeControl(name)), " "))
+	runes := []rune(measure.NormalizeLine(name))
 	if len(runes) > longest {
 		runes = append(runes[:longest], '…')
 	}

@@ -186,7 +186,7 @@ func TestRecordings(t *testing.T) {
 			got, err := readFile(t, file)
 			if want.Launches == 0 {
 				var refusal *measure.Refusal
-				if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "holds no GPU kernel: only the CPU was profiled") {
+				if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "holds no GPU kernel: only the CPU was recorded") {
 					t.Fatalf("a trace without kernels: %v", err)
 				}
 				return

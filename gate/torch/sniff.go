@@ -41,6 +41,7 @@ var marks = map[string]bool{
 // sniffTrace looks at the keys of the object, and at events as far as the head goes.
 func sniffTrace(head []byte) bool {
 	dec := json.NewDecoder(newLenient(bytes.NewReader(head)))
+	dec.UseNumber()
 	if start, _ := dec.Token(); start == json.Delim('[') {
 		return sniffEvents(dec)
 	}

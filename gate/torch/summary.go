@@ -28,14 +28,10 @@ func (t *printed) session() (*measure.Session, error) {
 	if err := t.checkTotal(work, annotations); err != nil {
 		return nil, err
 	}
-	merged, err := t.merge(work)
-	if err != nil {
-		return nil, err
-	}
 	s := &measure.Session{Environment: measure.Environment{Tool: profiler, Mode: TableMode}, Warmup: "0"}
 	run := measure.Run{Steady: true}
 	var all, count float64
-	for _, r := range merged {
+	for _, r := range merge(work) {
 		add := func(metric measure.Metric, value float64, note string) {
 			s.Series = append(s.Series, measure.Series{Subject: r.subject, Metric: metric, Values: measure.Values{value}, Note: note})
 		}
@@ -44,8 +40,12 @@ func (t *printed) session() (*measure.Session, error) {
 			add(measure.Copies, float64(r.calls), r.memory)
 			continue
 		}
-		add(measure.Time, r.average, r.note)
-		add(measure.Total, r.total, "")
+		if r.alike > 0 {
+			add(measure.Total, r.total, fmt.Sprintf("%d rows whose names the table cut off alike, taken together", r.alike+1))
+		} else {
+			add(measure.Time, r.average, r.note)
+			add(measure.Total, r.total, "")
+		}
 		add(measure.Launches, float64(r.calls), "")
 		all += r.total
 		count += float64(r.calls)
@@ -105,7 +105,7 @@ func (t *printed) checkTotal(work, annotations []printedRow) error {
 		return refuseLine(t.name, t.line, reason+": rows are missing", printAgain)
 	}
 	return refuseLine(t.name, t.line, reason+": kernels and annotations cannot be told apart",
-		"use the trace instead: prof.export_chrome_trace")
+		printAgain+"; where that does not help, use the trace: prof.export_chrome_trace")
 }
 
 // work is one kernel, or the copies of one kind.
@@ -114,24 +114,18 @@ type work struct {
 	average, total float64 // ns
 	calls          int64
 	note           string
+	alike          int    // further rows with the same name, which the table cut off
 	memory         string // kinds of memory of most of the time
 	most           float64
 }
 
 // merge puts rows of one name together, as tables grouped by stack have them, and the copies of one kind. Names that the
-// table cut off and that are then alike may be different kernels.
-func (t *printed) merge(rows []printedRow) ([]*work, error) {
+// table cut off and that are then alike may be different kernels: what they take together is known, and of a single
+// launch nothing.
+func merge(rows []printedRow) []*work {
 	found := make(map[measure.Subject]*work)
-	first := make(map[string]int)
 	for _, r := range rows {
 		cut := strings.HasSuffix(r.name, "..")
-		if cut {
-			if line, ok := first[r.name]; ok {
-				return nil, refuseLine(t.name, r.line, fmt.Sprintf("the name %s is cut off and stands in line %d as well: "+
-					"these may be two kernels", quoted(r.name), line), printAgain)
-			}
-			first[r.name] = r.line
-		}
 		w := work{average: float64(r.average.ns), total: float64(r.total.ns), calls: r.calls, most: float64(r.total.ns)}
 		if strings.HasPrefix(r.name, "Memcpy ") || strings.HasPrefix(r.name, "Memset (") {
 			kind, source, target := parseCopy(r.name)
@@ -158,13 +152,16 @@ func (t *printed) merge(rows []printedRow) ([]*work, error) {
 		have.total += w.total
 		have.calls += w.calls
 		have.average = have.total / float64(have.calls)
+		if cut && w.subject.Scope == measure.ScopeKernel {
+			have.alike++
+		}
 		if w.total > have.most {
 			have.most, have.memory = w.total, w.memory
 		}
 	}
 	merged := slices.Collect(maps.Values(found))
 	slices.SortFunc(merged, func(a, b *work) int { return a.subject.Compare(b.subject) })
-	return merged, nil
+	return merged
 }
 
 // sameSeries reports whether two tables say the same.

@@ -120,6 +120,7 @@ func readTrace(src *source, in io.Reader, within bounds) (*measure.Trace, error)
 		variant: make(map[variant]int32), raw: make(map[string]int32), extents: make(map[string]measure.Dim3),
 	}
 	t.dec = json.NewDecoder(t.in)
+	t.dec.UseNumber() // one beside the events may be larger than any float64
 	if err := t.read(); err != nil {
 		return nil, err
 	}

@@ -140,6 +140,9 @@ func (m *measureFlags) calibrate(ctx context.Context, e *env, j *job, p *thresho
 	if err != nil {
 		return nil, err
 	}
+	if times := by("nsys", head); len(times) > 0 && len(profilersOf(head)) > 1 {
+		head = times
+	}
 	if head = without("ncu", head); len(head) == 0 {
 		return nil, measure.Refuse("counters of ncu say nothing about how times vary", "calibrate with the workload, or with profiles of nsys")
 	}

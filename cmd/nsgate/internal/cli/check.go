@@ -81,7 +81,7 @@ Examples:
 				if err != nil {
 					return err
 				}
-				c := &check{env: e, flags: &m, quiet: out.quiet, explained: explained}
+				c := &check{env: e, flags: &m, kernels: counters.kernels, quiet: out.quiet, explained: explained}
 				if c.job, err = m.resolve(p, args); err != nil {
 					return err
 				}
@@ -89,7 +89,7 @@ Examples:
 				if c.base, err = base.resolve(ctx, e, &m, c.job); err != nil {
 					return err
 				}
-				if err := c.readBaselines(counters.kernels); err != nil {
+				if err := c.readBaselines(); err != nil {
 					return err
 				}
 				if m.profiler == "ncu" && m.from == "" {
@@ -133,6 +133,7 @@ Examples:
 type check struct {
 	*env
 	flags   *measureFlags
+	kernels []string // those to judge, all where there is none
 	job     *job
 	policy  *thresholds.Policy
 	base    *baseBuild                   // nil without one
@@ -181,7 +182,7 @@ func (c *check) run(ctx context.Context) (*gate.Report, error) {
 
 // readBaselines reads the committed sessions, those of this check's profiler and those of ncu. Of kernels that the user
 // names only these are held against the head.
-func (c *check) readBaselines(kernels []string) error {
+func (c *check) readBaselines() error {
 	all, err := c.flags.baselines(c.job.name)
 	if err != nil {
 		return err
@@ -189,7 +190,14 @@ func (c *check) readBaselines(kernels []string) error {
 	c.bases, c.counted = map[string][]measure.Session{}, map[string][]measure.Session{}
 	for dir, sessions := range all {
 		if own := c.flags.own(sessions); len(own) > 0 {
-			c.bases[dir] = only(kernels, own)
+			c.bases[dir] = only(c.kernels, own)
+			if have := namesOf(by(c.flags.profiler, own)); c.base == nil {
+				for _, name := range c.kernels {
+					if !slices.Contains(have, name) {
+						return usageError("--kernel: the baseline %s has no kernel %q; it has %s", dir, name, list(have))
+					}
+				}
+			}
 		}
 		c.counted[dir] = by("ncu", sessions)
 	}
@@ -282,9 +290,20 @@ func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, lik
 		}
 		p := *c.policy
 		p.Alpha = share
+		h = only(c.kernels, h)
 		held := against(b, h)
+		if c.flags.from != "" {
+			if err := c.asked(h); err != nil {
+				return nil, err
+			}
+			held, h = alike(held, h)
+		}
 		r = gate.Evaluate(held, h, &p)
 		explainCounted(r, held)
+		tellUnused(r, &p, held, h)
+		if c.flags.from != "" {
+			tellTwice(r, held, h)
+		}
 		r.Warnings = append(r.Warnings, all.warnings...)
 		if len(looks) > 1 {
 			r.Alpha = gate.Number(c.policy.Alpha)
@@ -296,6 +315,15 @@ func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, lik
 		}
 	}
 	return r, nil
+}
+
+// asked refuses finished profiles of another profiler than --profiler names. Without it they say themselves what they are.
+func (c *check) asked(head []measure.Session) error {
+	if c.flags.profiler == "ncu" && len(by("ncu", head)) == 0 {
+		return measure.Refuse(fmt.Sprintf("%s was measured with %s, not with ncu", c.flags.from, head[len(head)-1].Profiler()),
+			"name pages of ncu with --from, or leave --profiler out")
+	}
+	return nil
 }
 
 // open reports whether further runs could still turn a finding into a failure.

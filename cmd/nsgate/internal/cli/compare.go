@@ -18,8 +18,10 @@ func compareCommand() *command {
 		usage:   "[flags] BASE HEAD",
 		summary: "judge from profiles or saved sessions, no GPU needed",
 		long: `
-BASE and HEAD are each an nsys SQLite export, an nsys report (.nsys-rep, which needs nsys), a directory of them, a
-baseline directory, or a saved JSON report. Every process in them that launched kernels is a run of that side.
+BASE and HEAD are each a profile, a directory of profiles, a baseline directory, or a saved JSON report. Profiles are SQLite
+exports of nsys and its reports (.nsys-rep, which need nsys), CSV of nsys stats, traces and printed tables of torch.profiler, CSV
+pages of ncu and its reports (.ncu-rep, which need ncu), and archives of nsys-jax. Every process in them that launched kernels is
+a run of that side; both sides must come from one profiler.
 
 Examples:
 
@@ -48,7 +50,9 @@ Examples:
 					return err
 				}
 				r, err := compare(ctx, &cut, args.own[0], args.own[1], func(base, head []measure.Session) *gate.Report {
-					return gate.Evaluate(base, head, p)
+					r := gate.Evaluate(base, head, p)
+					tellUnused(r, p, base, head)
+					return r
 				})
 				if err != nil {
 					return err
@@ -77,12 +81,20 @@ func compare(ctx context.Context, cut *sampleFlags, basePath, headPath string,
 	if err != nil {
 		return refused(err)
 	}
+	if cut.step != "" || cut.warmup != "" {
+		for _, in := range []*input{base, head} {
+			if len(in.profiles)+len(in.runs) > 0 {
+				in.warnings = append(in.warnings, in.path+" is summed up already: --step and --warmup change nothing in it")
+			}
+		}
+	}
 	if err := cut.sessions(base, head); err != nil {
 		return refused(err)
 	}
 	b, h := alike(base.sessions, head.sessions)
 	r := judge(b, h)
 	r.Warnings = append(r.Warnings, slices.Concat(base.warnings, head.warnings)...)
+	tellTwice(r, b, h)
 	explainCounted(r, b)
 	return r, nil
 }
@@ -90,13 +102,24 @@ func compare(ctx context.Context, cut *sampleFlags, basePath, headPath string,
 // alike picks what one profiler measured where a side holds what several did, as baselines do: nsys's where both sides have
 // that, else what both have.
 func alike(base, head []measure.Session) (b, h []measure.Session) {
-	for _, profiler := range []string{"nsys", "ncu"} {
+	for _, profiler := range append([]string{"nsys", "ncu"}, profilersOf(head)...) {
 		b, h := by(profiler, base), by(profiler, head)
 		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
 			return b, h
 		}
 	}
 	return base, head
+}
+
+// profilersOf lists what measured sessions, each profiler once.
+func profilersOf(sessions []measure.Session) []string {
+	var names []string
+	for _, s := range sessions {
+		if name := s.Profiler(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // refused turns a refusal into a report without a verdict and lets every other error through.

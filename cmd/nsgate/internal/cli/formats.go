@@ -25,32 +25,59 @@ type format struct {
 	// is says from the file's name and its first bytes whether it is of this kind.
 	is   func(name string, head []byte) bool
 	read func(s *sampleFlags, ctx context.Context, in *input, file string) error
+	// saved says that it is a report of nsgate and no profile.
+	saved bool
 }
 
 // formats are looked through in this order. Content counts before names; the last ones say what is wrong with a file that
 // has the name and not the content.
 var formats = []format{
-	{func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }, (*sampleFlags).readExport},
-	{func(_ string, head []byte) bool { return ncu.SniffReport(head) }, (*sampleFlags).readNcuReport},
-	{func(name string, _ []byte) bool { return ends(name, ".nsys-rep", ".qdrep") }, (*sampleFlags).readReport},
-	{nsysjax.Sniff, (*sampleFlags).readArchive},
-	{func(_ string, head []byte) bool {
+	{is: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }, read: (*sampleFlags).readExport},
+	{is: func(_ string, head []byte) bool { return ncu.SniffReport(head) }, read: (*sampleFlags).readNcuReport},
+	{is: func(name string, _ []byte) bool { return ends(name, ".nsys-rep", ".qdrep") }, read: (*sampleFlags).readReport},
+	{is: nsysjax.Sniff, read: (*sampleFlags).readArchive},
+	{is: func(_ string, head []byte) bool {
 		return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
-	}, (*sampleFlags).readSaved},
-	{func(_ string, head []byte) bool { return torch.Sniff(head) }, (*sampleFlags).readTorch},
-	{func(_ string, head []byte) bool { return ncu.Sniff(head) }, (*sampleFlags).readCounters},
-	{func(_ string, head []byte) bool { return nsysstats.Sniff(head) }, (*sampleFlags).readStats},
-	{func(name string, _ []byte) bool { return ends(name, ".sqlite", ".sqlite3", ".db") }, (*sampleFlags).readExport},
-	{func(name string, _ []byte) bool { return ends(name, ".ncu-rep", ".ncu-repz", ".nsight-cuprof-report") }, (*sampleFlags).readNcuReport},
-	{func(name string, _ []byte) bool { return ends(name, ".qdstrm") }, func(_ *sampleFlags, _ context.Context, _ *input, file string) error {
-		return measure.Refuse(file+": a raw capture, which nsys did not finish", "open it with the nsys of the same version, or record again")
+	}, read: (*sampleFlags).readSaved, saved: true},
+	{is: func(_ string, head []byte) bool { return torch.Sniff(head) }, read: (*sampleFlags).readTorch},
+	{is: func(_ string, head []byte) bool { return ncu.Sniff(head) }, read: (*sampleFlags).readCounters},
+	{is: func(_ string, head []byte) bool { return nsysstats.Sniff(head) }, read: (*sampleFlags).readStats},
+	{is: func(name string, _ []byte) bool { return ends(name, ".sqlite", ".sqlite3", ".db") }, read: (*sampleFlags).readExport},
+	{is: func(name string, _ []byte) bool { return ends(name, ".ncu-rep", ".ncu-repz", ".nsight-cuprof-report") },
+		read: (*sampleFlags).readNcuReport},
+	{is: func(name string, _ []byte) bool { return ends(name, ".pt.trace.json", ".pt.trace.json.gz") }, read: (*sampleFlags).readTorch},
+	{is: compressed, read: func(_ *sampleFlags, _ context.Context, _ *input, file string) error {
+		return measure.Refuse(file+" is compressed", "unpack it first; only traces of torch.profiler are read as they are")
 	}},
-	{func(name string, _ []byte) bool {
+	{is: func(name string, _ []byte) bool { return ends(name, ".qdstrm") },
+		read: func(_ *sampleFlags, _ context.Context, _ *input, file string) error {
+			return measure.Refuse(file+": a raw capture, which nsys did not finish", "open it with the nsys of the same version, or record again")
+		}},
+	{is: func(name string, _ []byte) bool {
 		return ends(name, ".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl")
 	},
-		func(_ *sampleFlags, _ context.Context, _ *input, file string) error {
+		read: func(_ *sampleFlags, _ context.Context, _ *input, file string) error {
 			return measure.Refuse(file+": of the exports of nsys only SQLite is read", "write it with `nsys export --type sqlite`")
 		}},
+}
+
+// compressed says whether a file has the name of a compressed profile.
+func compressed(name string, _ []byte) bool {
+	inner, ok := cutSuffixes(strings.ToLower(name), ".gz", ".xz", ".zst", ".bz2")
+	return ok && ends(inner, ".sqlite", ".nsys-rep", ".qdrep", ".ncu-rep", ".csv")
+}
+
+// known are the kinds of files that are read, for messages.
+const known = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) of nsys, CSV of nsys stats or ncu, .ncu-rep, " +
+	"traces and key_averages tables of torch.profiler, and its own JSON reports"
+
+// formatNamed says whether a file of this name would be taken for a profile whatever it holds.
+func formatNamed(name string) bool {
+	return slices.ContainsFunc(formats, func(x format) bool { return x.is(name, nil) })
+}
+
+func unknown(file string) error {
+	return measure.Refuse(file+" is no profile that nsgate knows", known)
 }
 
 func ends(name string, suffixes ...string) bool {
@@ -96,8 +123,7 @@ func (s *sampleFlags) read(ctx context.Context, in *input, file string) error {
 		return err
 	}
 	if kind == nil {
-		return measure.Refuse(file+" is no profile that nsgate knows",
-			"name an nsys export (.sqlite) or report (.nsys-rep), CSV of nsys stats or ncu, a .ncu-rep, a trace of torch.profiler, or a saved report")
+		return unknown(file)
 	}
 	return kind.read(s, ctx, in, file)
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,39 +58,80 @@ func (s *sampleFlags) load(ctx context.Context, path string) (*input, error) {
 		return nil, &exit{code: ExitUsage, err: err}
 	}
 	in := &input{path: path}
-	if !info.IsDir() {
-		if err := s.read(ctx, in, path); err != nil {
-			return nil, err
+	switch {
+	case !info.IsDir():
+		err = s.read(ctx, in, path)
+	default:
+		if in.sessions, err = baseline.Read(path); missing(err) {
+			err = s.readAll(ctx, in, path)
 		}
-		return in, in.pure()
 	}
-	if in.sessions, err = baseline.Read(path); !missing(err) {
-		return in, err
-	}
-	if err := s.readAll(ctx, in, path); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return in, in.pure()
 }
 
-// readAll adds the profiles of a directory. What an export or a page lies beside is read from that; files that are no
-// profiles are left out, and those that might have been are named.
+// readAll adds the profiles of a directory. What an export or a page lies beside is read from that,
+// and tables of nsys stats beside the export are left; files that are no
+// profiles are left out, and those that might have been are named. Reports of nsgate are read where there is nothing else:
+// a gate may write its own beside the profiles that it judges.
 func (s *sampleFlags) readAll(ctx context.Context, in *input, dir string) error {
-	entries, err := os.ReadDir(dir)
+	runs, left, err := s.list(dir)
 	if err != nil {
 		return err
 	}
+	if err := distinct(runs); err != nil {
+		return err
+	}
+	profiles := slices.ContainsFunc(runs, func(r recording) bool { return !r.saved })
+	for _, r := range runs {
+		if profiles && r.saved {
+			left = append(left, filepath.Base(r.files[0]))
+			continue
+		}
+		if err := r.read(ctx, in); err != nil {
+			return err
+		}
+	}
+	if len(left) > 0 {
+		in.warnings = append(in.warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(left, ", ")))
+	}
+	return nil
+}
+
+// recording is a file of a directory, or the tables that nsys stats wrote of one run.
+type recording struct {
+	files []string
+	saved bool // a report of nsgate
+	read  func(context.Context, *input) error
+}
+
+// list finds the profiles of a directory, and the names of what may have been meant as one.
+func (s *sampleFlags) list(dir string) (runs []recording, left []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if !strings.HasPrefix(e.Name(), ".") { // what macOS and half-written downloads leave
+			names = append(names, e.Name())
+		}
 	}
-	read, others := 0, 0
-	var left []string
+	others, below := 0, 0
 	for _, group := range nsysstats.Group(names) {
 		name := group[0]
 		file := filepath.Join(dir, name)
 		if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-			others++
+			switch {
+			case err == nil && info.IsDir():
+				below++
+			case formatNamed(name):
+				return nil, nil, measure.Refuse(file+" is not a file", "remove it, or put the profile there")
+			default:
+				others++
+			}
 			continue
 		}
 		if base, ok := cutSuffixes(name, ".nsys-rep", ".qdrep"); ok && slices.Contains(names, base+".sqlite") {
@@ -97,23 +140,23 @@ func (s *sampleFlags) readAll(ctx context.Context, in *input, dir string) error 
 		if base, ok := cutSuffixes(name, ".ncu-rep"); ok && slices.Contains(names, base+".csv") {
 			continue
 		}
+		if derived(name, names) {
+			continue
+		}
 		if len(group) > 1 {
 			var files []string
 			for _, n := range group {
 				files = append(files, filepath.Join(dir, n))
 			}
-			if err := s.readTables(ctx, in, files); err != nil {
-				return err
-			}
-			read++
+			runs = append(runs, recording{files: files, read: func(ctx context.Context, in *input) error { return s.readTables(ctx, in, files) }})
 			continue
 		}
 		kind, err := formatOf(file)
 		switch {
 		case err != nil:
-			return err
+			return nil, nil, err
 		case kind == nil && ends(name, ".csv"):
-			return s.read(ctx, in, file)
+			return nil, nil, unknown(file)
 		case kind == nil:
 			others++
 			if ends(name, doubtful...) {
@@ -121,19 +164,100 @@ func (s *sampleFlags) readAll(ctx context.Context, in *input, dir string) error 
 			}
 			continue
 		}
-		if err := kind.read(s, ctx, in, file); err != nil {
-			return err
+		runs = append(runs, recording{files: []string{file}, saved: kind.saved, read: func(ctx context.Context, in *input) error {
+			return kind.read(s, ctx, in, file)
+		}})
+	}
+	if len(runs) == 0 {
+		return nil, nil, holdsNothing(dir, others, below)
+	}
+	return runs, left, nil
+}
+
+// derived reports whether a file holds tables that nsys stats made of an export or report which lies beside it.
+func derived(name string, names []string) bool {
+	return slices.ContainsFunc(names, func(other string) bool {
+		base, ok := cutSuffixes(other, ".sqlite", ".nsys-rep", ".qdrep")
+		return ok && len(nsysstats.Group([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1
+	})
+}
+
+// holdsNothing refuses a directory without a profile. One of directories is most often one too high.
+func holdsNothing(dir string, others, below int) error {
+	what := plural(others, "other file")
+	if below > 0 {
+		what += ", and its directories are not looked into"
+	}
+	if found := baselineBelow(dir, 2); found != "" {
+		return measure.Refuse(fmt.Sprintf("%s holds no profile (%s)", dir, what),
+			"name the baseline itself, the directory of one workload and GPU: "+found)
+	}
+	return measure.Refuse(fmt.Sprintf("%s holds no profile (%s)", dir, what),
+		"name a directory with profiles in it, a single one, or a baseline directory; "+known)
+}
+
+// baselineBelow finds a baseline at most so many levels below a directory, "" if there is none.
+func baselineBelow(dir string, levels int) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil || levels == 0 {
+		return ""
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
 		}
-		read++
+		inner := filepath.Join(dir, e.Name())
+		if _, err := baseline.Read(inner); !missing(err) {
+			return inner
+		}
+		if found := baselineBelow(inner, levels-1); found != "" {
+			return found
+		}
 	}
-	if read == 0 {
-		return measure.Refuse(fmt.Sprintf("%s holds no profile (%d other files)", dir, others),
-			"name a directory with .sqlite or .nsys-rep files, a single one, or a baseline directory")
+	return ""
+}
+
+// distinct refuses a directory in which two files hold the same bytes: as two runs they would agree to the last digit.
+// Recordings that are the same in other bytes are found later.
+func distinct(runs []recording) error {
+	type key struct {
+		size int64
+		sum  [sha256.Size]byte
 	}
-	if len(left) > 0 {
-		in.warnings = append(in.warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(left, ", ")))
+	sizes := make(map[int64]int)
+	for _, r := range runs {
+		sizes[r.size()]++
+	}
+	first := make(map[key]string)
+	for _, r := range runs {
+		k := key{size: r.size()}
+		if sizes[k.size] == 1 {
+			continue
+		}
+		h := sha256.New()
+		for _, name := range r.files {
+			if err := opened(name, func(f *os.File) error { _, err := io.Copy(h, f); return err }); err != nil {
+				return err
+			}
+		}
+		h.Sum(k.sum[:0])
+		if other, ok := first[k]; ok {
+			return measure.Refuse(fmt.Sprintf("%s and %s are the same recording, which is one run and not two", other, r.files[0]),
+				"remove the copy")
+		}
+		first[k] = r.files[0]
 	}
 	return nil
+}
+
+// size is how many bytes its files have.
+func (r recording) size() (n int64) {
+	for _, name := range r.files {
+		if info, err := os.Stat(name); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
 }
 
 func cutSuffixes(s string, suffixes ...string) (string, bool) {
@@ -155,7 +279,13 @@ func (s *sampleFlags) sessions(inputs ...*input) error {
 	var traces []measure.Trace
 	for _, in := range inputs {
 		traces = append(traces, in.traces...)
-		if cut := without("ncu", in.sessions); len(cut) > 0 && o.Step == "" {
+	}
+	for _, in := range inputs {
+		if len(traces) == 0 || o.Step != "" {
+			break
+		}
+		// What another profiler measured has other ranges, and is not compared.
+		if cut := by(traces[0].Environment.Profiler(), in.sessions); len(cut) > 0 {
 			o = like(o, s, cut[len(cut)-1])
 		}
 	}

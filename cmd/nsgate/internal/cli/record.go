@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -148,12 +149,7 @@ func noVerdict(e *env, err error) error {
 func store(e *env, root, workload string, head []measure.Session, replace bool, p *thresholds.Policy) error {
 	gpu := head[len(head)-1].GPU
 	dir := baseline.Dir(root, workload, gpu)
-	var profilers []string
-	for _, s := range head {
-		if name := s.Profiler(); !slices.Contains(profilers, name) {
-			profilers = append(profilers, name)
-		}
-	}
+	profilers := profilersOf(head)
 	for _, name := range profilers {
 		own := by(name, head)
 		if r := gate.Evaluate(own, own, unruled(p)); r.Verdict == gate.NoVerdict {
@@ -228,7 +224,7 @@ func recorded(sessions []measure.Session) string {
 	case last.Step != "":
 		unit = fmt.Sprintf("per step of %q", report.Clean(last.Step))
 	}
-	return fmt.Sprintf("%s of %d runs on %s: %s, %s", plural(len(sessions), "session"), runs, report.Clean(last.GPU),
+	return fmt.Sprintf("%s of %d runs on %s: %s, %s", plural(len(sessions), "session"), runs, cmp.Or(report.Clean(last.GPU), "an unknown GPU"),
 		plural(len(kernels), "kernel"), unit)
 }
 
