@@ -59,11 +59,15 @@ func (e *engine) concludeOneSided(c *comparison) {
 		e.bound(c)
 		return
 	}
+	f.Outcome, f.Undecided = Inconclusive, f.Gates
+	if math.IsNaN(typical(c.base)) && math.IsNaN(typical(c.head)) {
+		f.Reason = "neither side has " + label(f.Metric) + ", which the policy limits"
+		return
+	}
 	side, other := "head", "base"
 	if math.IsNaN(typical(c.base)) {
 		side, other = other, side
 	}
-	f.Outcome, f.Undecided = Inconclusive, f.Gates
 	f.Reason = fmt.Sprintf("the %s has no %s and the %s has: measure both with the same metrics", side, label(f.Metric), other)
 }
 
@@ -156,6 +160,8 @@ func (r *Report) unseen() (reason, next string) {
 		case f.Outcome == Removed && f.Scope == measure.ScopeKernel:
 			return "ncu profiled no launch of " + f.Kernel + " in the head, which the base has",
 				"profile what took its place too, with --kernel; if it is gone on purpose, record the baseline anew"
+		case f.Undecided && f.Metric == measure.NcuTime.Name && f.Base.Known() != f.Head.Known():
+			return fmt.Sprintf("the ncu time of %s cannot be judged: %s", f.Kernel, f.Reason), "profile again; see what ncu says of this kernel"
 		case f.Undecided && min(r.Base.Runs, r.Head.Runs) < minRuns:
 			return fmt.Sprintf("the %s of %s cannot be judged: %s", label(f.Metric), f.Kernel, f.Reason),
 				"measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest"

@@ -75,6 +75,10 @@ func TestCounters(t *testing.T) {
 			"ncu profiled no launch of saxpy in the head"},
 		{"a metric that nobody has", "[[rule]]\nmetric = \"spills\"\nat_most = \"0\"\n", unmetered(three(base), "spills"), unmetered(three(base), "spills"),
 			gate.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
+		{"a metric that one kernel lacks on both sides", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", unmeteredOf(three(base), "local_loads", "saxpy"),
+			unmeteredOf(three(base), "local_loads", "saxpy"), gate.Pass, "nothing regressed for certain, but 1 comparison could not be decided, first of all the local loads of saxpy"},
+		{"a kernel without a duration", "", three(base), unmeteredOf(three(base), "ncu_time", "saxpy"), gate.NoVerdict,
+			"the ncu time of saxpy cannot be judged: the head has no ncu time and the base has"},
 		{"counters without a duration", "", unmetered(three(base), "ncu_time"), unmetered(three(base), "ncu_time"), gate.NoVerdict,
 			"the pages of ncu hold no duration, and no rule limits one of their counters"},
 		{"a metric that only the base has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", three(base), unmetered(three(base), "sm_throughput"),
@@ -125,6 +129,15 @@ func TestEqualCounts(t *testing.T) {
 func unmetered(sessions []measure.Session, metric string) []measure.Session {
 	s := sessions[0]
 	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool { return x.Metric.Name == metric })
+	return []measure.Session{s}
+}
+
+// unmeteredOf leaves a metric of one kernel out.
+func unmeteredOf(sessions []measure.Session, metric, kernel string) []measure.Session {
+	s := sessions[0]
+	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool {
+		return x.Metric.Name == metric && x.Subject.Short() == kernel
+	})
 	return []measure.Session{s}
 }
 

@@ -59,6 +59,9 @@ var Reasons = measure.Reasons{
 	{Key: "few-runs",
 		Sentence: "the {side} has {runs}: without the spread between runs no change can be told from noise",
 		Next:     "measure at least 2 runs a side, better 5"},
+	{Key: "zero-time",
+		Sentence: "{kernel} takes no time at all in the {side} and {time} in the other side: the timer failed, or the profile was changed",
+		Next:     "measure again"},
 	{Key: "unsteady",
 		Sentence: "no steady state in {some} of the {all} runs of the {side}",
 		Next:     "let the workload run longer, or say what is warm-up with --warmup N or --warmup capture"},
@@ -91,17 +94,17 @@ func comparable(base, head []measure.Session) ([]measure.Session, error) {
 	h := head[len(head)-1]
 	var models []string
 	for _, s := range append(slices.Clone(base), head...) {
-		if !slices.Contains(models, s.GPU) {
-			models = append(models, s.GPU)
+		if model := cmp.Or(s.GPU, "one that the profile does not name"); !slices.Contains(models, model) {
+			models = append(models, model)
 		}
+	}
+	base, err := sameProfiler(base, head)
+	if err != nil {
+		return base, err
 	}
 	fits := slices.DeleteFunc(slices.Clone(base), func(s measure.Session) bool { return s.GPU != h.GPU })
 	if len(fits) == 0 || slices.ContainsFunc(head, func(s measure.Session) bool { return s.GPU != h.GPU }) {
-		return base, Reasons.Refuse("other-gpu", strings.Join(models, ", "), h.GPU)
-	}
-	fits, err := sameProfiler(fits, head)
-	if err != nil {
-		return fits, err
+		return base, Reasons.Refuse("other-gpu", strings.Join(models, ", "), cmp.Or(h.GPU, "the GPU of the head"))
 	}
 	for _, b := range fits {
 		for i := range head {

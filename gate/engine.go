@@ -2,6 +2,7 @@ package gate
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -20,6 +21,9 @@ const (
 	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
 	// kernels, so it counts as known.
 	sessionWeight, sessionDF = 8, 1000
+	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
+	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
+	sessionMost = 5
 	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
 	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
 	// three by more than 2.5 %, all of them small).
@@ -89,6 +93,12 @@ func newEngine(base, head []measure.Session, policy *thresholds.Policy) *engine 
 				e.shared = append(e.shared, [2]int{i, j})
 			}
 			e.tick = math.Max(e.tick, math.Max(base[i].Tick, head[j].Tick))
+		}
+	}
+	// Pairs leave out what has no partner. The base may have sessions to spare; all of the head is judged.
+	for j := range head {
+		if !slices.ContainsFunc(e.shared, func(p [2]int) bool { return p[1] == j }) {
+			e.shared = nil
 		}
 	}
 	return e
@@ -230,6 +240,8 @@ func (e *engine) betweenSessions() {
 	if n := float64(len(scaled)); n >= poolLeast {
 		seen := stats.Median(scaled) / normalQuartile
 		e.session = stats.Pool(e.session, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
+		// Beyond that it is not hosts of one model that differ.
+		e.session.S2 = math.Min(e.session.S2, sessionMost*sessionMost*sd*sd)
 	}
 }
 

@@ -29,6 +29,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 
 	e := newEngine(base, head, policy)
 	e.match()
+	if err := e.timed(); err != nil {
+		return r.refuse(err)
+	}
 	e.decide()
 	if shift := e.commonShift(); shift != "" {
 		r.Warnings = append(r.Warnings, shift)

@@ -164,6 +164,55 @@ func TestReplacedKernelIsListed(t *testing.T) {
 	}
 }
 
+// All of the head is judged, not only what was measured beside the base.
+func TestHeadFromTwoHosts(t *testing.T) {
+	base := quiet().session()
+	slower := quiet().with(func(p *program) {
+		p.host = "GPU-b"
+		p.kernels[0].time *= 1.2
+	}).session()
+	if r := Evaluate([]measure.Session{base}, []measure.Session{quiet().session(), slower}, thresholds.Default()); r.Paired || r.Verdict == Pass && !r.Undecided {
+		t.Errorf("%s (%s), paired %v", r.Verdict, r.Reason, r.Paired)
+	}
+}
+
+// Hosts of one model do not differ by a fifth: where everything is so much slower, it is.
+func TestEverythingSlowerElsewhere(t *testing.T) {
+	many := quiet()
+	for i := range 12 {
+		many.kernels = append(many.kernels, madeUp{fmt.Sprint("k", i), 40000, 1, "step/compute", 1})
+	}
+	r := judge(many, many.with(func(p *program) {
+		p.host = "GPU-b"
+		for i := range p.kernels {
+			p.kernels[i].time *= 1.2
+		}
+	}))
+	if r.Verdict != Fail {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+}
+
+// A time of zero is no measurement, and no improvement.
+func TestZeroTime(t *testing.T) {
+	for _, side := range []string{"head", "base"} {
+		zero := quiet().session()
+		for i, x := range zero.Series {
+			if x.Subject.Short() == "reduce" && x.Metric == measure.Time {
+				zero.Series[i].Values = make(measure.Values, len(x.Values))
+			}
+		}
+		base, head := quiet().session(), zero
+		if side == "base" {
+			base, head = head, base
+		}
+		r := Evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		if r.Verdict != NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
+			t.Errorf("%s: %s", r.Verdict, r.Reason)
+		}
+	}
+}
+
 // A code generator counts its kernels anew when other code changes: that is neither a new kernel nor one less.
 func TestRenumberedKernelIsMatched(t *testing.T) {
 	numbered := func(n string) func(*program) {

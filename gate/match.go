@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
@@ -97,11 +98,41 @@ func (e *engine) compareSame(s measure.Subject) {
 		case old && new:
 			e.add(&comparison{subject: s, metric: m, match: "exact",
 				base: e.base.values(s, m.Name), head: e.head.values(s, m.Name)})
-		case old != new && !m.Judged():
+		case old != new && (!m.Judged() || m == e.time), e.wants(s, m):
 			e.add(&comparison{subject: s, metric: m, match: "exact", oneSided: true,
 				base: e.base.values(s, m.Name), head: e.head.values(s, m.Name)})
 		}
 	}
+}
+
+// timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
+func (e *engine) timed() error {
+	const ticks = 10 // of the timer; what takes less may well be read as zero
+	for _, c := range e.comparisons {
+		if c.metric.Name != e.time.Name || c.match != "exact" {
+			continue
+		}
+		base, head := typical(c.base), typical(c.head)
+		switch least := ticks * math.Max(e.tick, 1); {
+		case head == 0 && base > least:
+			return Reasons.Refuse("zero-time", c.subject.Short(), "head", amount(base, c.metric))
+		case base == 0 && head > least:
+			return Reasons.Refuse("zero-time", c.subject.Short(), "base", amount(head, c.metric))
+		}
+	}
+	return nil
+}
+
+// wants reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
+// could have measured.
+func (e *engine) wants(s measure.Subject, m measure.Metric) bool {
+	if s.Scope != measure.ScopeKernel || e.time != measure.NcuTime {
+		return false
+	}
+	l := e.policy.Limit(s, m)
+	return l.Severity != thresholds.Ignore && slices.ContainsFunc(e.policy.Rules, func(r thresholds.Rule) bool {
+		return string(r.Metric) == m.Name && r.Where == l.Rule
+	})
 }
 
 // boundAlone judges a kernel that only the head has by the bounds that the policy sets for its values.

@@ -174,5 +174,5 @@ func (s *side) share(subject measure.Subject) float64 {
 	if math.IsNaN(part) || !(of > 0) {
 		return 0
 	}
-	return part / of
+	return math.Min(part/of, 1) // runs of different programs have no whole
 }

@@ -22,7 +22,7 @@ func ParsePercent(s string) (float64, error) {
 		return 0, fmt.Errorf(`%q is not a percentage; write it like "3%%" or "0.5%%"`, s)
 	}
 	if !ok {
-		if f, err := strconv.ParseFloat(digits+"e2", 64); err == nil && f < 100 {
+		if f, err := strconv.ParseFloat(digits+"e2", 64); err == nil && f > 0 && f < 100 {
 			return 0, fmt.Errorf("%q has no unit; write \"%v%%\", or \"%s%%\" if that was meant", s, f, digits)
 		}
 		return 0, fmt.Errorf("%q has no unit; write \"%s%%\"", s, digits)

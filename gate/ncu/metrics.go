@@ -414,6 +414,9 @@ func (b *builder) metric(r *Record, m measure.Metric, from []formula) {
 			if r.missing[m.Name] == "" {
 				r.missing[m.Name] = why
 			}
+			if m == measure.NcuTime {
+				return // a duration that is broken is not made up for by another column
+			}
 			continue
 		}
 		if m.Exact {

@@ -647,3 +647,21 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 }
+
+// A duration that is no measurement is not made up for by another column of the page.
+func TestBrokenDuration(t *testing.T) {
+	page := func(sum string) string {
+		return `"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","gpu__time_duration.avg","gpu__time_duration.sum","launch__registers_per_thread"` + "\n" +
+			`"","","","","","","","","","","","ns","ns","register/thread"` + "\n" +
+			`"0","1","k","h","k(int)","1","7","(32, 1, 1)","(1, 1, 1)","0","9.0","100","` + sum + `","16"` + "\n"
+	}
+	for sum, want := range map[string]bool{"100": true, "-5": false, "nan": false, "n/a": false, "inf": false, "": false} {
+		p, err := Read(strings.NewReader(page(sum)), "page.csv")
+		if err != nil {
+			t.Fatalf("%q: %v", sum, err)
+		}
+		if v, has := p.Records[0].Metrics[measure.NcuTime.Name]; has != want {
+			t.Errorf("%q: a duration of %v, want one: %v", sum, v, want)
+		}
+	}
+}
