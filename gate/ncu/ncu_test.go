@@ -656,7 +656,7 @@ func TestBrokenDuration(t *testing.T) {
 			`"0","1","k","h","k(int)","1","7","(32, 1, 1)","(1, 1, 1)","0","9.0","100","` + sum + `","16"` + "\n"
 	}
 	for sum, want := range map[string]bool{"100": true, "-5": false, "nan": false, "n/a": false, "inf": false, "": false} {
-		p, err := Read(strings.NewReader(page(sum)), "page.csv")
+		p, err := ncu.Read(strings.NewReader(page(sum)), "page.csv")
 		if err != nil {
 			t.Fatalf("%q: %v", sum, err)
 		}
