@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -159,13 +160,23 @@ func (e *engine) wouldSettle(c *comparison, limit float64, binding string) strin
 		}
 	}
 	if session > 0 {
-		hosts := fmt.Sprintf("; the sides come from different hosts, which differ by about %s", plain(math.Sqrt(2*c.session.S2)))
+		hosts := fmt.Sprintf("; %s, which differ by about %s", e.hosts(), plain(math.Sqrt(2*c.session.S2)))
 		return s + hosts + ": record the baseline on a second host, or measure the base build beside the head"
 	}
 	if float64(f.MDE) > limit {
 		return s + fmt.Sprintf("; the limit is under what this data can show (MDE %s)", plain(float64(f.MDE)))
 	}
 	return s + fmt.Sprintf("; more than %d runs a side would be needed", maxRuns)
+}
+
+// hosts says how much is known of where the sides were measured.
+func (e *engine) hosts() string {
+	for _, s := range slices.Concat(e.base.sessions, e.head.sessions) {
+		if s.GPUHash == "" || s.Start.IsZero() {
+			return "the sides may come from different hosts"
+		}
+	}
+	return "the sides come from different hosts"
 }
 
 // runs is the smaller number of runs of the two sides.

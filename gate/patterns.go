@@ -63,7 +63,7 @@ func (e *engine) commonShift() string {
 			names = append(names, n)
 		}
 	}
-	why := "the sides come from different hosts, and hosts of one model differ like this, above all in memory-bound kernels"
+	why := e.hosts() + ", and hosts of one model differ like this, above all in memory-bound kernels"
 	if len(e.shared) > 0 {
 		why = "another clock, power limit or neighbour does that more often than code"
 	}
