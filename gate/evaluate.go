@@ -67,7 +67,7 @@ func Refused(err error) *Report {
 func (r *Report) refuse(err error) *Report {
 	r.Verdict, r.Reason = NoVerdict, err.Error()
 	if refusal, ok := err.(*measure.Refusal); ok {
-		r.Reason = refusal.Reason
+		r.Reason, r.ReasonKey = refusal.Reason, refusal.Key
 		if refusal.Next != "" {
 			r.Next = []string{refusal.Next}
 		}

@@ -185,6 +185,8 @@ type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is the verdict in one sentence.
 	Reason string `json:"reason"`
+	// ReasonKey names the reason of a refusal in one stable word, "" where there is none: a [measure.Reason.Key].
+	ReasonKey string `json:"reason_key,omitempty"`
 	// Next says what to do about it, one step a line.
 	Next []string `json:"next,omitempty"`
 	// Undecided is true where the data could not exclude a regression that would fail the gate.
