@@ -121,8 +121,9 @@ func only(kernels []string, sessions []measure.Session) []measure.Session {
 }
 
 // heaviest are the short names of the kernels with the most GPU time in a session of nsys that are worth a look, without
-// those of NCCL: they wait for each other and hang under ncu.
-func heaviest(s *measure.Session, impact float64) []string {
+// those of NCCL, which wait for each other and hang under ncu, and those that are not launched often enough for the first
+// launches to be skipped. The error is a *measure.Refusal where there is none.
+func heaviest(s *measure.Session, impact float64, skip int) ([]string, error) {
 	type kernel struct {
 		name string
 		ns   float64
@@ -146,13 +147,23 @@ func heaviest(s *measure.Session, impact float64) []string {
 		}
 	}
 	slices.SortStableFunc(kernels, func(a, b kernel) int { return cmp.Compare(b.ns, a.ns) })
+	often := map[string]bool{} // launched more than skip times a run in one geometry
+	for _, x := range s.Series {
+		if x.Metric.Name == measure.Launches.Name && launched([]measure.Session{*s}, x.Subject) > skip {
+			often[x.Subject.Short()] = true
+		}
+	}
 	var names []string
 	for _, k := range kernels {
-		if k.ns >= impact*whole && !strings.HasPrefix(strings.ToLower(k.name), "nccl") && len(names) < maxCounted {
+		if k.ns >= impact*whole && !strings.HasPrefix(strings.ToLower(k.name), "nccl") && often[k.name] && len(names) < maxCounted {
 			names = append(names, k.name)
 		}
 	}
-	return names
+	if len(names) == 0 {
+		return nil, measure.Refuse(fmt.Sprintf("no kernel that matters is launched more than %d times a run, so ncu would profile none", skip),
+			"lower --launch-skip, or let the workload run longer")
+	}
+	return names, nil
 }
 
 // profileOf is what a finished session of ncu still knows, as a profile; nil where there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +63,11 @@ func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build
 		c.hint("install Nsight Compute (ncu) to see why a kernel got slower, or say --explain never")
 		return nil
 	}
+	skip := collect.NcuSkip
+	for _, f := range findings {
+		skip = min(skip, launched(r.HeadSessions, f.Subject())-1)
+	}
+	skip = max(skip, 0)
 	profile := func(side string, build collect.Build, name func(*gate.Finding) string) (*ncu.Profile, error) {
 		if !c.quiet {
 			fmt.Fprintf(c.Err, "nsgate: profiling what regressed with ncu: %s\n", side)
@@ -72,7 +78,7 @@ func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build
 				kernels = append(kernels, short)
 			}
 		}
-		return collect.Profile(ctx, collect.NcuPlan{Build: build, Kernels: kernels, Skip: collect.NcuSkip})
+		return collect.Profile(ctx, collect.NcuPlan{Build: build, Kernels: kernels, Skip: skip})
 	}
 	before := profileOf(c.counted[r.Baseline]) // what record --ncu committed
 	var after *ncu.Profile
@@ -93,6 +99,23 @@ func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build
 		attach(findings, before, after)
 	}
 	return nil
+}
+
+// launched is how often a run launches a kernel, at least.
+func launched(sessions []measure.Session, s measure.Subject) int {
+	least := math.Inf(1)
+	for i := range sessions {
+		x, _ := sessions[i].Find(s, measure.Launches.Name)
+		for run, v := range x.Values {
+			if sessions[i].Step != "" {
+				v *= float64(sessions[i].Runs[run].Total)
+			}
+			if v < least { // NaN: the run has no such kernel
+				least = v
+			}
+		}
+	}
+	return int(math.Min(least, 1e6))
 }
 
 // hint is what an error says, with the next step.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,30 @@ func TestAttachAmbiguous(t *testing.T) {
 		attach([]*gate.Finding{f}, tt.base, tt.head)
 		if f.Cause == nil || !strings.Contains(f.Cause.Summary+" "+f.Cause.Note, tt.want) {
 			t.Errorf("got %+v, want %q", f.Cause, tt.want)
+		}
+	}
+}
+
+func TestLaunched(t *testing.T) {
+	k := measure.Subject{Scope: measure.ScopeKernel, Name: "k"}
+	session := func(step string, total int, values ...float64) measure.Session {
+		s := measure.Session{Step: step, Series: []measure.Series{{Subject: k, Metric: measure.Launches, Values: values}}}
+		for range values {
+			s.Runs = append(s.Runs, measure.Run{Total: total})
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		sessions []measure.Session
+		want     int
+	}{
+		{[]measure.Session{session("", 99, 3, 2)}, 2},
+		{[]measure.Session{session("step", 60, 2, 2), session("step", 60, 3)}, 120},
+		{[]measure.Session{session("", 1, math.NaN(), 7)}, 7},
+		{nil, 1e6},
+	} {
+		if got := launched(tt.sessions, k); got != tt.want {
+			t.Errorf("%d, want %d", got, tt.want)
 		}
 	}
 }

@@ -103,7 +103,13 @@ Examples:
 					return noVerdict(e, err)
 				}
 				if count {
-					counted, err := m.counted(ctx, e, j, counters.plan(j, &m, heaviest(&head[len(head)-1], p.Impact)), quiet, &all)
+					kernels := counters.kernels
+					if len(kernels) == 0 {
+						if kernels, err = heaviest(&head[len(head)-1], p.Impact, counters.skip); err != nil {
+							return noVerdict(e, err)
+						}
+					}
+					counted, err := m.counted(ctx, e, j, counters.plan(j, &m, kernels), quiet, &all)
 					if err != nil {
 						return noVerdict(e, err)
 					}
