@@ -110,7 +110,7 @@ func (t *trace) readDevices() error {
 	}
 	t.gpus = make(map[int32]string)
 	for i, d := range devices {
-		name := strings.Join(strings.Fields(measure.NormalizeControl(d.Name)), " ")
+		name := measure.NormalizeLine(d.Name)
 		t.gpus[int32(integerOr(d.ID, int64(i)))] = name
 		t.amd = t.amd || strings.HasPrefix(name, "AMD ") || len(d.AMD) > 0
 	}
@@ -182,39 +182,11 @@ func (t *trace) environment(launches []measure.Launch) measure.Environment {
 	return e
 }
 
-// ticks are the steps in ns in which a GPU's timer is known to tick, the longest first.
-var ticks = []int64{1024, 1000, 512, 256, 128, 64, 32}
-
-// tick is the resolution of the GPU's timer: the longest step of which nine in ten different durations are a multiple to
-// within 2 ns, which Kineto's conversion to the CPU's clock costs. It is 0, unknown, where no step is or where there are
-// fewer than 20 durations. Times that were written in whole microseconds cannot tell more than that.
+// tick is the resolution of the GPU's timer, 0 where that is not known: Kineto rounds start and end each for itself, so that
+// durations are a multiple to within 2 ns. Times that were written in whole microseconds cannot tell more than that.
 func (t *trace) tick(launches []measure.Launch) float64 {
 	if !t.fractional {
 		return 1000
 	}
-	const enough, most = 20, 10_000
-	stride := max(1, len(launches)/most)
-	var durations []int64
-	for i := 0; i < len(launches); i += stride {
-		if d := launches[i].End - launches[i].Start; d > 1 {
-			durations = append(durations, d)
-		}
-	}
-	slices.Sort(durations)
-	durations = slices.Compact(durations)
-	if len(durations) < enough {
-		return 0
-	}
-	for _, step := range ticks {
-		on := 0
-		for _, d := range durations {
-			if r := d % step; r <= 2 || r >= step-2 {
-				on++
-			}
-		}
-		if 10*on >= 9*len(durations) {
-			return float64(step)
-		}
-	}
-	return 0
+	return measure.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)
 }

@@ -50,47 +50,30 @@ func (t *trace) finish() (*measure.Trace, error) {
 	return out, nil
 }
 
-// kernels are the variants, those of one subject merged: the attributes are those of the most launches. to gives the kernel
-// of each variant. Kineto tells only the sum of static and dynamic shared memory, which stands as dynamic.
+// kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of static and dynamic shared memory, which stands as dynamic.
 func (t *trace) kernels() (kernels []measure.KernelInfo, to []int32) {
 	launches := make([]int, len(t.variants))
 	for _, l := range t.launches {
 		launches[l.variant]++
 	}
-	normal := make(map[int32]string)
-	var most []int
-	index := make(map[measure.Subject]int32)
-	to = make([]int32, len(t.variants))
+	subjects := make(map[int32]measure.Subject) // by name, each normalised once
+	kernels = make([]measure.KernelInfo, len(t.variants))
 	for i, v := range t.variants {
-		raw := t.names.list[v.name]
-		if _, ok := normal[v.name]; !ok {
-			normal[v.name] = kernelName(raw)
+		subject, ok := subjects[v.name]
+		if !ok {
+			subject = measure.KernelSubject(t.names.list[v.name], measure.Dim3{}, measure.Dim3{})
+			subjects[v.name] = subject
 		}
-		info := measure.KernelInfo{
-			Subject: measure.Subject{Scope: measure.ScopeKernel, Name: normal[v.name], Grid: v.grid, Block: v.block}, Raw: raw,
-			Registers: v.registers, StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1,
+		subject.Grid, subject.Block = v.grid, v.block
+		kernels[i] = measure.KernelInfo{
+			Subject: subject, Raw: t.names.list[v.name], Registers: v.registers,
+			StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1,
 		}
 		if v.shared == 0 {
-			info.StaticShared = 0
+			kernels[i].StaticShared = 0
 		}
-		k, ok := index[info.Subject]
-		switch {
-		case !ok:
-			k = int32(len(kernels))
-			index[info.Subject] = k
-			kernels = append(kernels, info)
-			most = append(most, launches[i])
-		case launches[i] > most[k]:
-			kernels[k], most[k] = info, launches[i]
-		}
-		to[i] = k
 	}
-	return kernels, to
-}
-
-// kernelName is the normalised name; a kernel without one keeps its geometry as identity.
-func kernelName(raw string) string {
-	return cmp.Or(measure.NormalizeName(raw), "(unnamed kernel)")
+	return measure.MergeKernels(kernels, launches)
 }
 
 // leaveOutUnsized drops the copies where some do not tell their size: the bytes of the others would pass for all.

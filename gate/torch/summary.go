@@ -134,7 +134,7 @@ func merge(rows []printedRow) []*work {
 				w.memory = source.String() + " to " + w.memory
 			}
 		} else {
-			w.subject = measure.Subject{Scope: measure.ScopeKernel, Name: kernelName(r.name)}
+			w.subject = measure.KernelSubject(r.name, measure.Dim3{}, measure.Dim3{})
 			var notes []string
 			if r.average.half > 1 {
 				notes = append(notes, fmt.Sprintf("printed to %g ns", 2*r.average.half))

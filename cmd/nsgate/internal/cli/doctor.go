@@ -11,12 +11,12 @@ import (
 	"regexp"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
 	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/ncu"
 	"github.com/nsgate/nsgate/gate/report"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -93,18 +93,13 @@ func (x *examination) ncu(ctx context.Context) {
 		x.note("ncu", "not found: "+install)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
-	m := ncuVersion.FindSubmatch(out)
-	if err != nil || m == nil {
+	version := ncu.Version(ctx, path)
+	if version == "" {
 		x.note("ncu", "is there and names no version: "+install)
 		return
 	}
-	x.good("ncu", string(m[1]))
+	x.good("ncu", version)
 }
-
-var ncuVersion = regexp.MustCompile(`Version (\d+\.\d+(?:\.\d+)?)`)
 
 func (x *examination) gpus(ctx context.Context) {
 	gpus, err := collect.Probe(ctx)

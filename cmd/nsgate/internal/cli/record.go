@@ -119,7 +119,7 @@ Examples:
 					fmt.Fprintln(e.Err, "nsgate: warning:", report.Clean(w))
 				}
 				for i := range head {
-					head[i].Reason = strings.Join(strings.Fields(measure.NormalizeControl(reason)), " ")
+					head[i].Reason = measure.NormalizeLine(reason)
 				}
 				return store(e, m.baseline, j.name, head, replace, p.For(j.name))
 			}
