@@ -136,7 +136,9 @@ func heaviest(s *measure.Session, impact float64, skip int) ([]string, error) {
 		}
 		v := 0.0
 		for _, run := range x.Values {
-			v = max(v, run) // NaN: the run has no such kernel
+			if run > v { // not max: NaN, where the run has no such kernel, would spread
+				v = run
+			}
 		}
 		whole += v
 		name := x.Subject.Short()
