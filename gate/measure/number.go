@@ -1,0 +1,204 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// How numbers are printed, the same in every sentence, table and format: four significant digits, a space before the
+// unit, "–" for what is not known. Formats that must not break a line between number and unit bind the space.
+
+// Unknown stands for a number that was not measured.
+const Unknown = "–"
+
+func unmeasured(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+
+// Quantity prints a value of a metric with its unit: times and sizes in the prefix that keeps them under 1000, with four
+// significant digits; counts in full; anything else as the number and its unit.
+func Quantity(v float64, unit string) string {
+	if unmeasured(v) {
+		return Unknown
+	}
+	if unit != "%" {
+		step := -1 // on the ladder of its unit
+		for i, u := range units {
+			if u.base != unit || !u.ladder {
+				continue
+			}
+			step = i
+			if math.Abs(Round(v/u.factor)) < 1000 {
+				break
+			}
+		}
+		if step >= 0 {
+			x := v / units[step].factor
+			if units[step].name == "B" && x == math.Trunc(x) {
+				return Number(x) + " B"
+			}
+			return Digits(x) + " " + units[step].name
+		}
+	}
+	return withUnit(Number(v), unit)
+}
+
+// Exactly prints a value in its own unit with twelve digits, for differences that [Quantity] would hide.
+func Exactly(v float64, unit string) string {
+	return withUnit(strconv.FormatFloat(v, 'g', 12, 64), unit)
+}
+
+func withUnit(number, unit string) string {
+	if unit == "count" || unit == "" {
+		return number
+	}
+	return number + " " + strings.Join(strings.Fields(unit), " ")
+}
+
+// Round keeps four significant digits.
+func Round(v float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
+	if err != nil {
+		return v
+	}
+	return r
+}
+
+// Digits prints four significant digits without an exponent, except for numbers beyond all reason.
+func Digits(v float64) string {
+	r := Round(v)
+	switch a := math.Abs(r); {
+	case a >= 1e15 || a != 0 && a < 1e-6:
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	case a >= 1000:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case a >= 1 || a == 0:
+		return strconv.FormatFloat(v, 'f', 3, 64)
+	}
+	return strconv.FormatFloat(r, 'f', -1, 64)
+}
+
+// Number prints whole numbers in full, others with four significant digits.
+func Number(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return Digits(v)
+}
+
+// decimals is how many digits after the point a relative change deserves, in per cent.
+func decimals(change float64) int {
+	switch a := math.Abs(change) * 100; {
+	case a < 9.995:
+		return 2
+	case a < 99.95:
+		return 1
+	}
+	return 0
+}
+
+// signed prints a relative number in per cent, without the per cent sign: "+4.87".
+func signed(v float64, decimals int) string {
+	format := byte('f')
+	if math.Abs(v) >= 1e4 {
+		format, decimals = 'g', 3
+	}
+	s := strconv.FormatFloat(v*100, format, decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return "0" // without the sign of what was rounded away
+	}
+	if v > 0 {
+		return "+" + s
+	}
+	return s
+}
+
+// tenfold is the change from which on it is read as a factor.
+const tenfold = 10
+
+func factor(change float64) string { return "×" + Digits(1+change) }
+
+// Change prints a relative change, "+4.87 %", and as a factor where it is more than tenfold, "×12.30".
+func Change(v float64) string {
+	switch {
+	case unmeasured(v):
+		return Unknown
+	case v >= tenfold:
+		return factor(v)
+	}
+	s := signed(v, decimals(v))
+	switch {
+	case s == "0" && v > 0:
+		s = "<0.01"
+	case s == "0" && v < 0:
+		s = ">-0.01"
+	}
+	return s + " %"
+}
+
+// Percent prints a limit or another share without sign and trailing zeros: "3 %", "0.5 %".
+func Percent(v float64) string {
+	switch {
+	case unmeasured(v):
+		return Unknown
+	case v >= 9.995:
+		return strconv.FormatFloat(v*100, 'f', 0, 64) + " %"
+	}
+	return strconv.FormatFloat(v*100, 'g', 3, 64) + " %"
+}
+
+// Deviation prints a small relative number with two digits after the point, so that a column of them is read at a glance.
+func Deviation(v float64) string {
+	if unmeasured(v) {
+		return Unknown
+	}
+	return strconv.FormatFloat(100*v, 'f', decimals(v), 64) + " %"
+}
+
+// Share prints a part of a whole: "42.1 %", "0.48 %", "<0.01 %".
+func Share(v float64) string {
+	digits := 1
+	switch {
+	case unmeasured(v):
+		return Unknown
+	case v > 0 && v < 0.0001:
+		return "<0.01 %"
+	case v < 0.01:
+		digits = 2
+	}
+	return strconv.FormatFloat(v*100, 'f', digits, 64) + " %"
+}
+
+// ChangeInterval prints the ends of a change's interval with the precision of the change itself, or as much as it takes to
+// tell them apart: "+4.61 … +5.13 %"; "" where there is none.
+func ChangeInterval(change, low, high float64) string {
+	if unmeasured(low) || unmeasured(high) || low == high {
+		return ""
+	}
+	if !unmeasured(change) && change >= tenfold {
+		return factor(low) + " … " + factor(high)
+	}
+	d := decimals((low + high) / 2)
+	if !unmeasured(change) {
+		d = decimals(change)
+	}
+	for d < 4 && signed(low, d) == signed(high, d) {
+		d++
+	}
+	return signed(low, d) + " … " + signed(high, d) + " %"
+}
+
+// Count prints a number of things: "1 run", "5 runs". What does not take an s gives its plural.
+func Count(n int, one string, more ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case len(more) > 0:
+		return fmt.Sprint(n) + " " + more[0]
+	}
+	return fmt.Sprint(n) + " " + one + "s"
+}

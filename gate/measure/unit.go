@@ -1,0 +1,133 @@
+package measure
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// unit is one size of unit: how it is printed, what it is in base units, and the other ways in which people and
+// profilers write it.
+type unit struct {
+	name   string
+	base   string
+	factor float64
+	other  string // further spellings, separated by spaces
+	// ladder is true for the sizes in which quantities are printed; the table goes up.
+	ladder bool
+}
+
+// units is every unit that nsgate reads or prints, with the base unit in which metrics keep it. Sizes go by 1000, as in
+// nsys and ncu, unless they say otherwise.
+var units = []unit{
+	{"ns", "ns", 1, "nsec nsecond nanoseconds", true},
+	{"µs", "ns", 1e3, "us μs usec usecond microseconds", true},
+	{"ms", "ns", 1e6, "msec msecond milliseconds", true},
+	{"s", "ns", 1e9, "sec second seconds", true},
+	{"B", "B", 1, "byte bytes", true},
+	{"kB", "B", 1e3, "KB kbyte", true},
+	{"MB", "B", 1e6, "mbyte", true},
+	{"GB", "B", 1e9, "gbyte", true},
+	{"TB", "B", 1e12, "tbyte", true},
+	{"KiB", "B", 1 << 10, "", false},
+	{"MiB", "B", 1 << 20, "", false},
+	{"GiB", "B", 1 << 30, "", false},
+	{"B/s", "B/s", 1, "byte/second", true},
+	{"kB/s", "B/s", 1e3, "kbyte/second", true},
+	{"MB/s", "B/s", 1e6, "mbyte/second", true},
+	{"GB/s", "B/s", 1e9, "gbyte/second", true},
+	{"TB/s", "B/s", 1e12, "tbyte/second", true},
+	{"Hz", "Hz", 1, "hz", true},
+	{"kHz", "Hz", 1e3, "khz", true},
+	{"MHz", "Hz", 1e6, "mhz", true},
+	{"GHz", "Hz", 1e9, "ghz", true},
+	{"%", "%", 1, "", true},
+}
+
+// unitOf finds a unit by any of its spellings; lower and upper case count only where two units differ in nothing else.
+func unitOf(spelling string) (unit, bool) {
+	for _, fold := range []bool{false, true} {
+		for _, u := range units {
+			for name := range strings.FieldsSeq(u.name + " " + u.other) {
+				if name == spelling || fold && strings.EqualFold(name, spelling) {
+					return u, true
+				}
+			}
+		}
+	}
+	return unit{}, false
+}
+
+// BaseUnit says what a number in a unit as a profiler or a person writes it is multiplied with to be in the base unit
+// ("usecond" is 1000 ns). An unknown unit is not ok.
+func BaseUnit(spelling string) (factor float64, base string, ok bool) {
+	u, ok := unitOf(spelling)
+	return u.factor, u.base, ok
+}
+
+var decimal = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
+
+// ParsePercent reads "1%" or "0.5 %" as a fraction. A bare number is refused, since "1" could be meant as 1 % and as
+// 100 %; so are negative values and those from 1000 % up.
+func ParsePercent(s string) (float64, error) {
+	digits, ok := strings.CutSuffix(strings.TrimSpace(s), "%")
+	digits = strings.TrimSpace(digits)
+	if !decimal.MatchString(digits) {
+		return 0, fmt.Errorf(`%q is not a percentage; write it like "3%%" or "0.5%%"`, s)
+	}
+	if !ok {
+		if f, err := strconv.ParseFloat(digits+"e2", 64); err == nil && f > 0 && f < 100 {
+			return 0, fmt.Errorf("%q has no unit; write \"%v%%\", or \"%s%%\" if that was meant", s, f, digits)
+		}
+		return 0, fmt.Errorf("%q has no unit; write \"%s%%\"", s, digits)
+	}
+	// With the exponent in the text, "1.1%" becomes the float64 nearest to 0.011, which 1.1/100 is not.
+	f, err := strconv.ParseFloat(digits+"e-2", 64)
+	if err != nil || f >= 10 {
+		return 0, fmt.Errorf("%q is too large; a percentage is below 1000%%", s)
+	}
+	return f, nil
+}
+
+// Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and what has a unit of its own.
+type Amount struct {
+	Value float64
+	Unit  string
+}
+
+// ParseAmount reads "1us", "500 ns", "64 KiB", "70%", "2.5 TB/s" or, for counts, "3" into the base unit. The per cent of an
+// amount are those of a metric that is measured in per cent.
+func ParseAmount(s string) (Amount, error) {
+	text := strings.TrimSpace(s)
+	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+	if end < 0 {
+		end = len(text)
+	}
+	digits, spelling := text[:end], strings.TrimSpace(text[end:])
+	u, known := unitOf(spelling)
+	if spelling == "" {
+		u, known = unit{factor: 1}, true
+	}
+	if !decimal.MatchString(digits) || !known {
+		return Amount{}, fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%%") or a count ("3")`, s)
+	}
+	f, err := strconv.ParseFloat(digits, 64)
+	if f *= u.factor; err != nil || math.IsInf(f, 0) {
+		return Amount{}, fmt.Errorf("%q is too large", s)
+	}
+	return Amount{f, u.base}, nil
+}
+
+// Fits reports whether the amount is of the kind that the metric counts.
+func (a Amount) Fits(m Metric) bool {
+	base, _, _ := strings.Cut(m.Unit, " ")
+	if _, known := unitOf(base); known {
+		return a.Unit == base
+	}
+	return a.Unit == ""
+}
+
+// String prints the amount as [Quantity] does.
+func (a Amount) String() string { return Quantity(a.Value, a.Unit) }
