@@ -156,7 +156,7 @@ func sameProfiler(base, head []measure.Session) ([]measure.Session, error) {
 	fits := slices.DeleteFunc(slices.Clone(base), func(s measure.Session) bool {
 		p := s.Profiler()
 		if p != h && p != "" && h != "" {
-			others = append(others, p)
+			others = append(others, string(p))
 			return true
 		}
 		return false

@@ -244,9 +244,9 @@ type Environment struct {
 
 // Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them
 // measure the same kernel differently, so that one is never held against another. "" is unknown.
-func (e *Environment) Profiler() string {
+func (e *Environment) Profiler() Profiler {
 	name, _, _ := strings.Cut(e.Tool, " ")
-	return name
+	return Profiler(name)
 }
 
 // HashUUID gives the short form in which a GPU's identity may be written down.

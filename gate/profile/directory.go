@@ -1,0 +1,203 @@
+package profile
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/nsysstats"
+)
+
+// openDirectory adds the profiles of a directory. What an export or a page lies beside is read from that, and tables of
+// nsys stats beside the export are left; files that are no profiles are left out, and those that might have been are
+// named. Reports of nsgate are read where there is nothing else: a gate may write its own beside the profiles that it
+// judges.
+func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) error {
+	found, left, err := list(dir)
+	if err != nil {
+		return err
+	}
+	if err := distinct(found); err != nil {
+		return err
+	}
+	profiles := slices.ContainsFunc(found, func(e entry) bool { return !e.format.own })
+	for _, e := range found {
+		if profiles && e.format.own {
+			left = append(left, filepath.Base(e.files[0]))
+			continue
+		}
+		if err := e.format.open(ctx, t, e.files, to); err != nil {
+			return err
+		}
+	}
+	if len(left) > 0 {
+		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(left, ", ")))
+	}
+	return nil
+}
+
+// entry is a recording in a directory: a file, or the tables that nsys stats wrote of one run.
+type entry struct {
+	files  []string
+	format *Format
+}
+
+// doubtful are the suffixes of files that are profiles or something else: in a directory they are left out, with a word,
+// where their content is that of no profile.
+var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
+
+// list finds the profiles of a directory, and the names of what may have been meant as one.
+func list(dir string) (found []entry, left []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") { // what macOS and half-written downloads leave
+			names = append(names, e.Name())
+		}
+	}
+	others, below := 0, 0
+	for _, group := range nsysstats.Group(names) {
+		name := group[0]
+		var files []string
+		for _, n := range group {
+			files = append(files, filepath.Join(dir, n))
+		}
+		if info, err := os.Stat(files[0]); err != nil || !info.Mode().IsRegular() {
+			switch {
+			case err == nil && info.IsDir():
+				below++
+			case formatNamed(name) != nil || ends(name, ".nsys-rep", ".qdrep"):
+				return nil, nil, Reasons.Refuse("no-profile-file", files[0])
+			default:
+				others++
+			}
+			continue
+		}
+		if derived(name, names) {
+			continue
+		}
+		format, err := formatOf(files[0])
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case format == nil && ends(name, ".csv"):
+			return nil, nil, Reasons.Refuse("unknown", files[0])
+		case format == nil:
+			others++
+			if ends(name, doubtful...) {
+				left = append(left, name)
+			}
+			continue
+		}
+		found = append(found, entry{files, format})
+	}
+	if len(found) == 0 {
+		return nil, nil, holdsNothing(dir, others, below)
+	}
+	return found, left, nil
+}
+
+// derived reports whether a file was made from another one that lies beside it, or is what that one was made from: the
+// report beside its export or page, and the tables that nsys stats made of an export or report.
+func derived(name string, names []string) bool {
+	for _, from := range []struct{ report, export string }{{".nsys-rep", ".sqlite"}, {".qdrep", ".sqlite"}, {".ncu-rep", ".csv"}} {
+		if base, ok := strings.CutSuffix(name, from.report); ok && slices.Contains(names, base+from.export) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(names, func(other string) bool {
+		for _, suffix := range []string{".sqlite", ".nsys-rep", ".qdrep"} {
+			if base, ok := strings.CutSuffix(other, suffix); ok && len(nsysstats.Group([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// holdsNothing refuses a directory without a profile. One of directories is most often one too high.
+func holdsNothing(dir string, others, below int) error {
+	what := measure.Count(others, "other file")
+	if below > 0 {
+		what += ", and its directories are not looked into"
+	}
+	if found := baselineBelow(dir, 2); found != "" {
+		return Reasons.Refuse("above-baseline", dir, what, found)
+	}
+	return Reasons.Refuse("no-profile", dir, what)
+}
+
+// baselineBelow finds a baseline at most so many levels below a directory, "" if there is none.
+func baselineBelow(dir string, levels int) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil || levels == 0 {
+		return ""
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		inner := filepath.Join(dir, e.Name())
+		if _, err := baseline.Read(inner); !errors.Is(err, fs.ErrNotExist) {
+			return inner
+		}
+		if found := baselineBelow(inner, levels-1); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// distinct refuses a directory in which two files hold the same bytes: as two runs they would agree to the last digit.
+// Recordings that are the same in other bytes are found later.
+func distinct(found []entry) error {
+	type key struct {
+		size int64
+		sum  [sha256.Size]byte
+	}
+	sizes := make(map[int64]int)
+	for _, e := range found {
+		sizes[e.size()]++
+	}
+	first := make(map[key]string)
+	for _, e := range found {
+		k := key{size: e.size()}
+		if sizes[k.size] == 1 {
+			continue
+		}
+		h := sha256.New()
+		for _, name := range e.files {
+			if err := opened(name, func(f *os.File) error { _, err := io.Copy(h, f); return err }); err != nil {
+				return err
+			}
+		}
+		h.Sum(k.sum[:0])
+		if other, ok := first[k]; ok {
+			return Reasons.Refuse("same-file", other, e.files[0])
+		}
+		first[k] = e.files[0]
+	}
+	return nil
+}
+
+// size is how many bytes its files have.
+func (e entry) size() (n int64) {
+	for _, name := range e.files {
+		if info, err := os.Stat(name); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}

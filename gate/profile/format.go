@@ -1,0 +1,234 @@
+package profile
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/ncu"
+	"github.com/nsgate/nsgate/gate/nsys"
+	"github.com/nsgate/nsgate/gate/nsysjax"
+	"github.com/nsgate/nsgate/gate/nsysstats"
+	"github.com/nsgate/nsgate/gate/report"
+	"github.com/nsgate/nsgate/gate/torch"
+)
+
+// Format is one kind of file that a recording comes in.
+type Format struct {
+	// Name says what it is: "SQLite export of nsys".
+	Name string
+	// Suffixes end the names of such files. Where they are certain, a file of that name is of this format unless its
+	// content is that of another.
+	Suffixes []string
+	// Needs is the program that reading takes, "" for none.
+	Needs string
+
+	certain bool
+	// sniff says from the first bytes of a file whether it is of this format; nil where only the name tells.
+	sniff func(name string, head []byte) bool
+	// read adds what the files of one recording hold, most often one file.
+	read func(ctx context.Context, t Tools, files []string, to *Recording) error
+	// refusal is the key of the reason for which files of this format are not read, "" where they are.
+	refusal string
+	// own is true for what nsgate itself wrote.
+	own bool
+}
+
+// formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
+// first whose name it certainly has, which then says what is wrong with it.
+var formats = []Format{
+	{Name: "SQLite export of nsys", Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
+		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
+	{Name: "report of ncu", Suffixes: []string{".ncu-rep", ".ncu-repz", ".nsight-cuprof-report"}, certain: true, Needs: "ncu", read: readNcuReport,
+		sniff: func(_ string, head []byte) bool { return ncu.SniffReport(head) }},
+	{Name: "report of nsys", Suffixes: []string{".nsys-rep", ".qdrep"}, Needs: "nsys", read: readReport,
+		sniff: func(name string, _ []byte) bool { return ends(name, ".nsys-rep", ".qdrep") }},
+	{Name: "archive of nsys-jax", Suffixes: []string{".zip"}, Needs: "nsys", read: readArchive, sniff: nsysjax.Sniff},
+	{Name: "JSON report of nsgate", Suffixes: []string{".json"}, own: true, read: readSaved,
+		sniff: func(_ string, head []byte) bool {
+			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
+		}},
+	{Name: "trace or key_averages table of torch.profiler", Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
+		read: readTorch, sniff: func(_ string, head []byte) bool { return torch.Sniff(head) }},
+	{Name: "CSV page of ncu", Suffixes: []string{".csv"}, read: readCounters,
+		sniff: func(_ string, head []byte) bool { return ncu.Sniff(head) }},
+	{Name: "CSV of nsys stats", Suffixes: []string{".csv"}, read: readStats,
+		sniff: func(_ string, head []byte) bool { return nsysstats.Sniff(head) }},
+	{Name: "compressed profile", certain: true, refusal: "compressed", Suffixes: []string{
+		".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
+		".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2", ".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
+	{Name: "raw capture of nsys", Suffixes: []string{".qdstrm"}, certain: true, refusal: "unfinished-capture"},
+	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"}, certain: true, refusal: "other-export"},
+}
+
+// Formats lists the formats that can be read.
+func Formats() []Format {
+	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.refusal != "" })
+}
+
+// sniffed is how much of a file says what it is, in bytes.
+const sniffed = 64 << 10
+
+// formatOf finds out what a file is; nil for nothing that is known.
+func formatOf(file string) (*Format, error) {
+	// Opened only where it is a file: a pipe would wait.
+	if info, err := os.Stat(file); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, Reasons.Refuse("no-file", file)
+	}
+	var head []byte
+	if err := opened(file, func(f *os.File) (err error) {
+		head, err = io.ReadAll(io.LimitReader(f, sniffed))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	name := filepath.Base(file)
+	for i := range formats {
+		if f := &formats[i]; f.sniff != nil && f.sniff(name, head) {
+			return f, nil
+		}
+	}
+	return formatNamed(name), nil
+}
+
+// formatNamed is the format that a file of this name is taken for whatever it holds, nil for none.
+func formatNamed(name string) *Format {
+	for i := range formats {
+		if f := &formats[i]; f.certain && ends(name, f.Suffixes...) {
+			return f
+		}
+	}
+	return nil
+}
+
+// open reads the files of one recording.
+func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recording) error {
+	if f.refusal != "" {
+		return Reasons.Refuse(f.refusal, files[0])
+	}
+	return f.read(ctx, t, files, to)
+}
+
+func readExport(ctx context.Context, _ Tools, files []string, to *Recording) error {
+	traces, err := nsys.Read(ctx, files[0])
+	to.Traces = append(to.Traces, traces...)
+	return err
+}
+
+func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	return collect.Private(func(dir string) error {
+		export, err := nsys.Export(ctx, t.nsys(), files[0], dir)
+		if err != nil {
+			return err
+		}
+		return readExport(ctx, t, []string{export}, to)
+	})
+}
+
+func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	return collect.Private(func(dir string) error {
+		page, err := ncu.Export(ctx, t.ncu(), files[0], dir)
+		if err != nil {
+			return err
+		}
+		return readPage(page, filepath.Base(files[0]), to)
+	})
+}
+
+func readCounters(_ context.Context, _ Tools, files []string, to *Recording) error {
+	return readPage(files[0], filepath.Base(files[0]), to)
+}
+
+// readPage reads a page of ncu; name stands for it in messages.
+func readPage(file, name string, to *Recording) error {
+	return opened(file, func(f *os.File) error {
+		p, err := ncu.Read(f, name)
+		if err == nil {
+			to.Counters = append(to.Counters, p)
+		}
+		return err
+	})
+}
+
+func readArchive(ctx context.Context, t Tools, files []string, to *Recording) error {
+	return collect.Private(func(dir string) error {
+		reports, err := nsysjax.Reports(ctx, files[0], dir)
+		if err != nil {
+			return err
+		}
+		for _, r := range reports {
+			read := readReport
+			if ends(r, ".sqlite") {
+				read = readExport
+			}
+			if err := read(ctx, t, []string{r}, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func readTorch(ctx context.Context, _ Tools, files []string, to *Recording) error {
+	return opened(files[0], func(f *os.File) error {
+		run, err := torch.Read(ctx, f, filepath.Base(files[0]))
+		if err == nil {
+			to.add(run.Trace, run.Summary)
+		}
+		return err
+	})
+}
+
+// readStats reads the tables of one run, which nsys stats writes into one file or into one each.
+func readStats(ctx context.Context, _ Tools, names []string, to *Recording) error {
+	var files []nsysstats.File
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		files = append(files, nsysstats.File{Name: filepath.Base(name), Reader: f})
+	}
+	run, err := nsysstats.Read(ctx, files...)
+	if err == nil {
+		to.add(run.Trace, run.Summary)
+	}
+	return err
+}
+
+func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error {
+	return opened(files[0], func(f *os.File) error {
+		r, err := report.ReadJSON(f, files[0])
+		if err != nil {
+			return err
+		}
+		if len(r.HeadSessions) == 0 {
+			return Reasons.Refuse("empty-report", files[0])
+		}
+		to.Finished = append(to.Finished, r.HeadSessions...)
+		return nil
+	})
+}
+
+// opened hands an open file to a function.
+func opened(file string, use func(*os.File) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return use(f)
+}
+
+func ends(name string, suffixes ...string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+}

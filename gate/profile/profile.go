@@ -1,0 +1,239 @@
+// Package profile is the one door for recordings: [Open] reads whatever a profiler wrote of a workload, a file or a directory of
+// them, and [Cut] makes of it the sessions that package gate judges.
+//
+//	base, err := profile.Open(ctx, "before/")
+//	head, err := profile.Open(ctx, "after/")
+//	sides, err := profile.Cut(profile.Rule{}, base, head)
+//	r := gate.Evaluate(sides[0], sides[1], thresholds.Default())
+//
+// What can be read is a table with a row a format, see [Formats]. What must not be judged, because it is empty, lossy, cut
+// or something else, is a *measure.Refusal that says what to do.
+package profile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/ncu"
+	"github.com/nsgate/nsgate/gate/sample"
+)
+
+// Recording is what was recorded of a workload. Most often one of the lists is filled: a recording comes from one
+// profiler, except that Finished sessions may come from several.
+type Recording struct {
+	// Source is the path that was opened, "" for what was measured here.
+	Source string
+	// Traces are runs launch by launch, one for each process that launched kernels.
+	Traces []measure.Trace
+	// Counters are runs under Nsight Compute, counters for each profiled launch.
+	Counters []*ncu.Profile
+	// Summaries are runs of which only sums over all launches are known, each a session of one run.
+	Summaries []measure.Session
+	// Finished are sessions that were cut before: of a baseline or a saved report.
+	Finished []measure.Session
+	// Warnings are doubts that do not forbid a judgement.
+	Warnings []string
+}
+
+// Add takes in what another recording of the same workload holds.
+func (r *Recording) Add(o *Recording) {
+	r.Traces = append(r.Traces, o.Traces...)
+	r.Counters = append(r.Counters, o.Counters...)
+	r.Summaries = append(r.Summaries, o.Summaries...)
+	r.Finished = append(r.Finished, o.Finished...)
+	r.Warnings = append(r.Warnings, o.Warnings...)
+}
+
+// add takes in what a reader gave: a run launch by launch, or summed up.
+func (r *Recording) add(trace *measure.Trace, summary *measure.Session) {
+	if trace != nil {
+		r.Traces = append(r.Traces, *trace)
+	}
+	if summary != nil {
+		r.Summaries = append(r.Summaries, *summary)
+	}
+}
+
+// Whole reports whether there is something in it that was summed up before, in which no warm-up can be left out.
+func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries) > 0 }
+
+// GPU is the model on which the newest of its runs was measured, "" where that is not known.
+func (r *Recording) GPU() string {
+	switch {
+	case len(r.Traces) > 0:
+		return r.Traces[len(r.Traces)-1].GPU
+	case len(r.Counters) > 0:
+		return r.Counters[len(r.Counters)-1].GPU
+	case len(r.Summaries) > 0:
+		return r.Summaries[len(r.Summaries)-1].GPU
+	case len(r.Finished) > 0:
+		return r.Finished[len(r.Finished)-1].GPU
+	}
+	return ""
+}
+
+// pure refuses a recording in which several profilers had a part: they time the same kernel differently.
+func (r *Recording) pure() error {
+	var names []string
+	add := func(p measure.Profiler) {
+		if !slices.Contains(names, string(p)) {
+			names = append(names, string(p))
+		}
+	}
+	for i := range r.Traces {
+		add(r.Traces[i].Profiler())
+	}
+	for i := range r.Summaries {
+		add(r.Summaries[i].Profiler())
+	}
+	if len(r.Counters) > 0 {
+		add(measure.Ncu)
+	}
+	if len(names) > 1 {
+		return Reasons.Refuse("mixed", r.Source, strings.Join(names, " and "))
+	}
+	return nil
+}
+
+// Tools are the programs that reading some formats takes. The zero value finds them on the PATH.
+type Tools struct {
+	Nsys, Ncu string
+}
+
+func (t Tools) nsys() string {
+	if t.Nsys == "" {
+		return "nsys"
+	}
+	return t.Nsys
+}
+
+func (t Tools) ncu() string {
+	if t.Ncu == "" {
+		return "ncu"
+	}
+	return t.Ncu
+}
+
+// Open reads a profile of any format, a directory of them, a baseline or a saved report. An error that is no
+// *measure.Refusal says that there is nothing to read: no such file, a baseline or report that is damaged.
+func Open(ctx context.Context, path string) (*Recording, error) { return Tools{}.Open(ctx, path) }
+
+// Open is [Open] with these tools.
+func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recording{Source: path}
+	if info.IsDir() {
+		if r.Finished, err = baseline.Read(path); errors.Is(err, fs.ErrNotExist) {
+			err = t.openDirectory(ctx, path, r)
+		}
+	} else {
+		var f *Format
+		if f, err = formatOf(path); err == nil && f == nil {
+			err = Reasons.Refuse("unknown", path)
+		}
+		if err == nil {
+			err = f.open(ctx, t, []string{path}, r)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, r.pure()
+}
+
+// Rule says how traces are cut into samples.
+type Rule struct {
+	// Warmup is what is left out of each run: "" or "auto" looks for the steady state, a number counts steps, "capture"
+	// keeps what lies between cudaProfilerStart and cudaProfilerStop.
+	Warmup string
+	// Step is the NVTX range that the workload repeats: "" looks for it, "none" counts by run.
+	Step string
+}
+
+// Cut makes sessions of recordings, of all of them alike, so that they count by the same step: the one of the rule, that
+// of finished sessions of the same profiler, or the one that all traces repeat. The answer has one list a recording, the
+// oldest session first.
+func Cut(rule Rule, recordings ...*Recording) ([][]measure.Session, error) {
+	o, err := rule.options()
+	if err != nil {
+		return nil, err
+	}
+	var traces []measure.Trace
+	for _, r := range recordings {
+		traces = append(traces, r.Traces...)
+	}
+	for _, r := range recordings {
+		if len(traces) == 0 || o.Step != "" {
+			break
+		}
+		// What another profiler measured has other ranges, and is not compared.
+		if cut := traces[0].Profiler().Pick(r.Finished); len(cut) > 0 {
+			o = rule.like(o, &cut[len(cut)-1])
+		}
+	}
+	if o.Step == "" && len(traces) > 0 {
+		if o.Step, err = sample.Step(traces, o); err != nil {
+			return nil, err
+		}
+	}
+	out := make([][]measure.Session, len(recordings))
+	for i, r := range recordings {
+		out[i] = slices.Clone(r.Finished)
+		if len(r.Traces) > 0 {
+			cut, err := sample.Sessions(r.Traces, o)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = append(out[i], cut...)
+		}
+		if len(r.Counters) > 0 {
+			counted, err := ncu.Session(r.Counters...)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = append(out[i], counted)
+		}
+		if len(r.Summaries) > 0 {
+			joined, err := sample.Join(r.Summaries)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = append(out[i], joined...)
+		}
+	}
+	return out, nil
+}
+
+// Check reports a rule that cannot be meant.
+func (r Rule) Check() error {
+	_, err := r.options()
+	return err
+}
+
+func (r Rule) options() (sample.Options, error) {
+	w, err := sample.ParseWarmup(r.Warmup)
+	return sample.Options{Warmup: w, Step: r.Step}, err
+}
+
+// like takes over how a finished session was cut, where the rule does not say.
+func (r Rule) like(o sample.Options, finished *measure.Session) sample.Options {
+	o.Step = finished.Step
+	if o.Step == "" {
+		o.Step = sample.NoStep
+	}
+	if r.Warmup == "" {
+		if w, err := sample.ParseWarmup(finished.Warmup); err == nil {
+			o.Warmup = w
+		}
+	}
+	return o
+}
