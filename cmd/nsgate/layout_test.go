@@ -32,9 +32,11 @@ var layout = map[string]struct {
 	"gate/collect":            {2, []string{"golang.org/x/sys"}},
 	"gate/why":                {2, nil},
 	"gate/report":             {3, nil},
+	"gate/profile":            {4, nil},
+	"gate/check":              {5, nil},
 	"gate/report/github":      {4, []string{"github.com/sethvargo/go-githubactions"}},
-	"cmd/nsgate/internal/cli": {5, []string{"github.com/spf13/pflag", "golang.org/x/sys"}},
-	"cmd/nsgate":              {6, nil},
+	"cmd/nsgate/internal/cli": {6, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/nsgate":              {7, nil},
 	// For tests only: nothing but tests imports it.
 	"gate/collect/faketools": {6, []string{"zombiezen.com/go/sqlite"}},
 }

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/check"
 )
 
 // The exit codes. They never depend on the output format. A signal n ends nsgate with 128+n.
@@ -41,6 +42,8 @@ type command struct {
 	bind func(fs *pflag.FlagSet) func(ctx context.Context, e *env, args arguments) error
 	// workload is true where a workload may follow "--".
 	workload bool
+	// words are what may stand for the arguments, for completion; files where there are none.
+	words []string
 }
 
 // arguments are the words of a command line that are no flags.
@@ -93,8 +96,8 @@ func commands() []*command {
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
 func Main(args []string, s Streams) int {
-	if len(args) > 0 && args[0] == collect.RunnerArg {
-		return collect.RunnerMain(args[1:])
+	if code, ok := check.Runner(args); ok {
+		return code
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -106,7 +109,9 @@ func Main(args []string, s Streams) int {
 		}
 	}()
 	world := &env{Streams: s, getenv: os.Getenv, line: args}
-	err := run(ctx, args, world)
+	root := root(world)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
 
 	var stop interrupted
 	if errors.As(context.Cause(ctx), &stop) {
@@ -127,57 +132,88 @@ func Main(args []string, s Streams) int {
 	return ExitUsage
 }
 
-// run finds the subcommand, parses its flags and calls it.
-func run(ctx context.Context, args []string, e *env) error {
-	if len(args) == 0 {
-		usage(e.Err)
-		return &exit{code: ExitUsage, quiet: true}
+// root is the tree of commands.
+func root(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use: "nsgate", SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args: cobra.ArbitraryArgs,
 	}
-	name := args[0]
-	switch name {
-	case "-h", "--help", "help":
-		if len(args) > 1 {
-			return run(ctx, []string{args[1], "--help"}, e)
+	root.SuggestionsMinimumDistance = 2
+	root.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			usage(e.Err)
+			return &exit{code: ExitUsage, quiet: true}
 		}
-		usage(e.Out)
-		return nil
-	case "--version":
-		name = "version"
+		meant := ""
+		if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+			meant = "did you mean " + strings.Join(near, " or ") + "? "
+		}
+		return usageError("unknown command %q; %snsgate --help lists the commands", args[0], meant)
 	}
-	all := commands()
-	i := slices.IndexFunc(all, func(c *command) bool { return c.name == name })
-	if i < 0 {
-		return usageError("unknown command %q; nsgate --help lists the commands", name)
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError("%v; %s --help lists the flags", err, c.CommandPath())
+	})
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		if c == root {
+			usage(e.Out)
+			return
+		}
+		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  %s\n\n%s\n\nFlags:\n\n%s", c.CommandPath(), c.Short,
+			"nsgate "+c.Use, c.Long, c.Flags().FlagUsagesWrapped(100))
+	})
+	version := root.Flags().Bool("version", false, "print the version")
+	root.PreRun = func(*cobra.Command, []string) {
+		if *version {
+			root.RunE = func(*cobra.Command, []string) error { fmt.Fprintln(e.Out, versionLine()); return nil }
+		}
 	}
-	c := all[i]
-	fs := pflag.NewFlagSet("nsgate "+c.name, pflag.ContinueOnError)
+	for _, c := range commands() {
+		root.AddCommand(c.cobra(e))
+	}
+	return root
+}
+
+// cobra is the command as part of the tree.
+func (c *command) cobra(e *env) *cobra.Command {
+	out := &cobra.Command{
+		Use: strings.TrimSpace(c.name + " " + c.usage), Short: c.summary, Long: strings.TrimSpace(c.long),
+		Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true,
+	}
+	fs := out.Flags()
 	fs.SortFlags = false
-	fs.SetOutput(io.Discard)
 	call := c.bind(fs)
-	help := fs.BoolP("help", "h", false, "show this help")
-	if err := fs.Parse(args[1:]); err != nil {
-		return usageError("%v; nsgate %s --help lists the flags", err, c.name)
-	}
-	if *help {
-		c.help(e.Out, fs)
-		return nil
-	}
-	given, err := fromEnvironment(fs, e.getenv)
-	if err != nil {
-		return err
-	}
-	e.line = slices.Concat(e.line[:1], given, e.line[1:])
-	a := arguments{own: fs.Args()}
-	if at := fs.ArgsLenAtDash(); at >= 0 {
-		a.own, a.workload = fs.Args()[:at], fs.Args()[at:]
-		if !c.workload {
-			return usageError("nsgate %s takes no workload after --", c.name)
+	fs.BoolP("help", "h", false, "show this help")
+	out.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		switch {
+		case c.words != nil && len(args) == 0:
+			return c.words, cobra.ShellCompDirectiveNoFileComp
+		case c.words != nil:
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		if len(a.workload) == 0 {
-			return usageError("no workload after --; example: nsgate %s -- ./app --steps 60", c.name)
-		}
+		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return call(ctx, e, a)
+	completeFlags(out)
+	out.RunE = func(_ *cobra.Command, words []string) error {
+		given, err := fromEnvironment(fs, e.getenv)
+		if err != nil {
+			return err
+		}
+		e.line = slices.Concat(e.line[:1], given, e.line[1:])
+		a := arguments{own: words}
+		if at := fs.ArgsLenAtDash(); at >= 0 {
+			a.own, a.workload = words[:at], words[at:]
+			if !c.workload {
+				return usageError("nsgate %s takes no workload after --", c.name)
+			}
+			if len(a.workload) == 0 {
+				return usageError("no workload after --; example: nsgate %s -- ./app --steps 60", c.name)
+			}
+		}
+		return call(out.Context(), e, a)
+	}
+	return out
 }
 
 // fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
@@ -207,9 +243,6 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []str
 	return given, wrong
 }
 
-// outputOnly are flags that change nothing about a verdict.
-var outputOnly = []string{"format", "report", "annotations", "color", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}
-
 func variable(flag string) string {
 	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -231,9 +264,4 @@ Exit codes: 0 pass, 1 regression, 2 wrong usage, policy or baseline file, 3 no v
 Every flag can be set by a variable: --keep-profiles by NSGATE_KEEP_PROFILES. Flags win over variables, variables over
 nsgate.toml, nsgate.toml over defaults.
 `)
-}
-
-func (c *command) help(w io.Writer, fs *pflag.FlagSet) {
-	fmt.Fprintf(w, "nsgate %s: %s\n\nUsage:\n\n  %s\n\n%s\n\nFlags:\n\n%s",
-		c.name, c.summary, strings.TrimSpace("nsgate "+c.name+" "+c.usage), strings.TrimSpace(c.long), fs.FlagUsagesWrapped(100))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/report"
 )
@@ -28,10 +30,8 @@ func TestHelpHasExamples(t *testing.T) {
 // GitLab hands the variables of a dotenv report to later jobs: none may stand for a flag there.
 func TestDotenvSetsNoFlag(t *testing.T) {
 	flags := make(map[string]bool)
-	for _, c := range commands() {
-		for _, f := range c.flags() {
-			flags[variable(f.Name)] = true
-		}
+	for _, c := range root(new(env)).Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[variable(f.Name)] = true })
 	}
 	if !flags["NSGATE_UNDECIDED"] {
 		t.Fatal("the flags are not known")

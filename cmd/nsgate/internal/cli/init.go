@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/check"
 )
 
 func initCommand() *command {
@@ -60,14 +62,14 @@ type candidate struct {
 const maxCandidates = 5
 
 func initialize(e *env, ci string) error {
-	root := repository()
+	root := check.Repository()
 	if root == "" {
 		root = "."
 	}
 	found := look(os.DirFS(root))
 	switch ci {
 	case "auto":
-		remote := git(root, "config", "--get", "remote.origin.url")
+		remote := check.Origin(root)
 		found.github = found.github || hosted(remote, "github")
 		found.gitlab = found.gitlab || hosted(remote, "gitlab")
 	default:

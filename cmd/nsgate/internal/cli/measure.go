@@ -2,10 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,17 +10,30 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate/baseline"
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// defaultRuns is how many fresh processes a session has.
-const defaultRuns = 5
+// sampleFlags say how traces are cut, and what reads them.
+type sampleFlags struct {
+	warmup, step, nsys string
+}
 
-// defaultBaseline is where baselines are kept, below the working directory.
-const defaultBaseline = ".nsgate"
+func (s *sampleFlags) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&s.warmup, "warmup", "", "what to skip: auto, a number of steps, or capture (only what lies between cudaProfilerStart and cudaProfilerStop) (default auto)")
+	fs.StringVar(&s.step, "step", "", `NVTX range that the workload repeats; "none" counts by run (default: found by itself)`)
+	fs.StringVar(&s.nsys, "nsys", "nsys", "the nsys executable")
+}
+
+func (s *sampleFlags) rule() (profile.Rule, error) {
+	r := profile.Rule{Warmup: s.warmup, Step: s.step}
+	if err := r.Check(); err != nil {
+		return r, usageError("--warmup: %v", err)
+	}
+	return r, nil
+}
 
 // measureFlags say what to run and how.
 type measureFlags struct {
@@ -38,15 +48,12 @@ type measureFlags struct {
 	memory   bool
 	busy     bool
 	dryRun   bool
-	// repeated is the warning that nsys needed an argument that trace has held since; nil where it did not.
-	repeated []string
-	profiler string // "nsys", "ncu"; "" where the command has no choice
 }
 
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&m.workload, "workload", "", "name of the workload, as in nsgate.toml and in the baseline")
-	fs.StringVar(&m.baseline, "baseline", defaultBaseline, "directory of the committed baselines")
-	fs.Var(&m.runs, "runs", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", defaultRuns))
+	fs.StringVar(&m.baseline, "baseline", check.DefaultRoot, "directory of the committed baselines")
+	fs.Var(&m.runs, "runs", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", check.DefaultRuns))
 	fs.DurationVar(&m.timeout, "timeout", 0, "time that one run may take, such as 90s (default none)")
 	fs.StringVar(&m.from, "from", "", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 	m.sampleFlags.bind(fs)
@@ -60,19 +67,16 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 // job is a workload that is about to be measured.
 type job struct {
 	name     string
-	command  []string // with its launcher; nil with --from
+	build    check.Build // with its launcher; no command with --from
 	launcher []string
-	dir      string
-	runs     int   // of the first look
-	looks    []int // the numbers of runs after which to judge
+	runs     runPlan // as given on the command line or in the policy file; zero where nobody said
 	timeout  time.Duration
-	// counters says what to profile with ncu, nil for nsys.
-	counters *collect.NcuPlan
+	rule     profile.Rule
 }
 
 // resolve finds out what to measure: what follows "--", or a workload of the policy file. What the file says of the
 // workload fills in for flags that were not given.
-func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, error) {
+func (m *measureFlags) resolve(p *thresholds.Policy, args arguments, profiler measure.Profiler) (*job, error) {
 	if len(args.own) > 0 {
 		return nil, usageError("unexpected argument %q; put the workload after --", args.own[0])
 	}
@@ -87,209 +91,176 @@ func (m *measureFlags) resolve(p *thresholds.Policy, args arguments) (*job, erro
 		}
 		name = p.Workloads[0].Name
 	}
-	j := &job{name: name, command: args.workload, timeout: m.timeout}
-	runs := m.runs
+	j := &job{name: name, build: check.Build{Command: args.workload}, timeout: m.timeout, runs: m.runs}
+	cut := m.sampleFlags
 	if w, ok := p.Workload(name); ok {
-		if j.command == nil {
-			j.command, j.dir = w.Command, w.Dir
-			if j.dir != "" && p.File != "" {
-				j.dir = filepath.Join(filepath.Dir(p.File), j.dir)
+		if j.build.Command == nil {
+			j.build = check.Build{Command: w.Command, Dir: w.Dir}
+			if w.Dir != "" && p.File != "" {
+				j.build.Dir = filepath.Join(filepath.Dir(p.File), w.Dir)
 			}
 		}
-		if j.command != nil {
+		if j.build.Command != nil {
 			j.launcher = w.Launcher
-			j.command = append(slices.Clone(w.Launcher), j.command...)
+			j.build.Command = append(slices.Clone(w.Launcher), j.build.Command...)
 		}
-		if runs == (runPlan{}) && m.profiler != "ncu" {
-			runs = runPlan{w.Runs, w.Runs}
+		if j.runs == (runPlan{}) && !profiler.ByLaunch() {
+			j.runs = runPlan{w.Runs, w.Runs}
 		}
 		if j.timeout == 0 {
 			j.timeout = w.Timeout
 		}
-		if m.warmup == "" {
-			m.warmup = w.Warmup
+		if cut.warmup == "" {
+			cut.warmup = w.Warmup
 		}
-		if m.step == "" {
-			m.step = w.Step
+		if cut.step == "" {
+			cut.step = w.Step
 		}
-	} else if m.workload != "" && j.command == nil && m.from == "" {
+	} else if m.workload != "" && j.build.Command == nil && m.from == "" {
 		return nil, usageError("no workload %q in the policy file; give its command after --", m.workload)
 	}
 	if j.name == "" {
 		j.name = "default"
 	}
-	if runs == (runPlan{}) {
-		runs = runPlan{defaultRuns, defaultRuns}
-		if m.profiler == "ncu" {
-			runs = runPlan{ncuRuns, ncuRuns}
+	if j.runs == (runPlan{}) {
+		j.runs = runPlan{check.DefaultRuns, check.DefaultRuns}
+		if profiler.ByLaunch() {
+			j.runs = runPlan{check.CounterRuns, check.CounterRuns}
 		}
 	}
-	j.runs, j.looks = runs.first, runs.looks()
 	if m.from != "" {
 		if args.workload != nil {
 			return nil, usageError("--from judges finished profiles: leave out the workload after --")
 		}
-		j.command, j.looks = nil, j.looks[:1]
-		return j, nil
-	}
-	if j.command == nil {
+		j.build.Command = nil
+	} else if j.build.Command == nil {
 		return nil, usageError("no workload: give its command after --, or a [[workload]] in %s", policyFile)
 	}
-	return j, nil
+	var err error
+	j.rule, err = cut.rule()
+	return j, err
 }
 
-// plan is the session that measures a job, beside a base build where there is one.
-func (m *measureFlags) plan(j *job, runs int, base *collect.Build) collect.Plan {
-	return collect.Plan{
-		Head: collect.Build{Command: j.command, Dir: j.dir}, Base: base, Runs: runs, Timeout: j.timeout, Nsys: m.nsys,
-		TraceArgs: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy, KeepProfiles: m.keep,
+// looks are the numbers of runs after which to judge.
+func (m *measureFlags) looks(j *job) []int {
+	if m.from != "" {
+		return j.runs.looks()[:1]
+	}
+	return j.runs.looks()
+}
+
+// measurer measures a job, or reads the profiles of --from.
+func (m *measureFlags) measurer(e *env, j *job, quiet bool) check.Measurer {
+	if m.from != "" {
+		return &check.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
+	}
+	return m.machine(e, j, quiet)
+}
+
+func (m *measureFlags) machine(e *env, j *job, quiet bool) *check.Machine {
+	return &check.Machine{
+		Head: j.build, Timeout: j.timeout, Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy, KeepProfiles: m.keep,
+		Observe: newProgress(e, quiet).event,
 	}
 }
 
 // printPlan is --dry-run of one measurement.
-func (m *measureFlags) printPlan(e *env, j *job, looks []int, base *collect.Build) error {
+func (m *measureFlags) printPlan(e *env, by *check.Machine, looks []int, base *check.Build) error {
 	if m.from != "" {
 		return usageError("--dry-run has nothing to show with --from")
 	}
-	plan := m.plan(j, looks[0], base)
-	if j.counters != nil {
-		fmt.Fprintln(e.Out, quoteAll(j.counters.CommandLine()))
-		fmt.Fprintf(e.Out, "# %d times, each a fresh process; DIR is a private directory\n", looks[0])
-		if base != nil {
-			counters := *j.counters
-			counters.Build = *base
-			fmt.Fprintln(e.Out, "# by turns with the base:")
-			fmt.Fprintln(e.Out, quoteAll(counters.CommandLine()))
+	printCommands(e, by.Commands(looks, base))
+	return nil
+}
+
+func printCommands(e *env, commands []check.Command) {
+	for _, c := range commands {
+		line := quoteAll(c.Words)
+		if c.Remark != "" {
+			if line != "" {
+				line += "  "
+			}
+			line += "# " + c.Remark
 		}
-		return nil
+		if len(c.Last) > 0 {
+			line += " " + quoteAll(c.Last)
+		}
+		fmt.Fprintln(e.Out, line)
 	}
-	for _, line := range plan.CommandLines() {
-		fmt.Fprintln(e.Out, quoteAll(line))
-	}
-	if base == nil {
-		fmt.Fprintf(e.Out, "# the runner starts the workload %d times: %s\n", plan.Runs, quoteAll(j.command))
-	} else {
-		fmt.Fprintf(e.Out, "# the runner starts both builds %d times: %s\n", plan.Runs, strings.Join(plan.Order(), " "))
-		fmt.Fprintf(e.Out, "# base: %s\n# head: %s\n", quoteAll(base.Command), quoteAll(j.command))
-	}
-	for _, n := range looks[1:] {
-		fmt.Fprintf(e.Out, "# while a comparison is undecided: the same again, up to %d times in all\n", n)
+}
+
+// counterFlags say what to profile with Nsight Compute.
+type counterFlags struct{ check.Counters }
+
+func (f *counterFlags) bind(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name, repeatable (default those of the baseline)")
+	fs.IntVar(&f.Skip, "launch-skip", check.CounterSkip, "for ncu: let the first launches of each kernel and geometry by")
+	fs.IntVar(&f.Count, "launch-count", check.CounterCount, "for ncu: profile so many launches of each kernel and geometry")
+	fs.StringVar(&f.Range, "nvtx-range", "", `for ncu: only launches within this NVTX range, as ncu's --nvtx-include has it ("step/")`)
+}
+
+func (f *counterFlags) check(counted bool) error {
+	switch {
+	case f.Skip < 0:
+		return usageError("--launch-skip: %d is negative", f.Skip)
+	case f.Count < 1:
+		return usageError("--launch-count: at least one launch is profiled, not %d", f.Count)
+	case len(f.Kernels) > 0 && !counted:
+		return usageError("--kernel says what ncu profiles; add --profiler ncu, or --ncu to record")
+	case slices.Contains(f.Kernels, ""):
+		return usageError("--kernel is empty; leave it out to profile what the baseline has")
 	}
 	return nil
 }
 
-func quoteAll(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quote(w)
-	}
-	return strings.Join(quoted, " ")
+// baseFlags name another build of the workload, to be measured beside the head.
+type baseFlags struct {
+	command, ref, build string
+	paired              bool
+	fs                  *pflag.FlagSet
 }
 
-// measured is what was measured so far.
-type measured struct {
-	base, head input // base is empty unless a base build is measured beside the head
-	baseCommit string
-	counted    measure.Environment // of what ncu measured here
-	warnings   []string
+func (b *baseFlags) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&b.command, "base-cmd", "", "command of a base build to measure by turns with the head (default: the workload's own)")
+	fs.StringVar(&b.ref, "base-ref", "", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
+	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
+	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
+	b.fs = fs
 }
 
-// warn adds warnings, each once.
-func (to *measured) warn(warnings []string) {
-	for _, w := range warnings {
-		if !slices.Contains(to.warnings, w) {
-			to.warnings = append(to.warnings, w)
+// resolve finds out what the base build of a job is, nil for none. It changes nothing yet.
+func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*check.Base, error) {
+	for _, f := range []struct{ name, value string }{{"base-cmd", b.command}, {"base-ref", b.ref}, {"build", b.build}} {
+		if b.fs.Changed(f.name) && strings.TrimSpace(f.value) == "" {
+			return nil, usageError("--%s is empty; leave it out, or say which base is meant", f.name)
 		}
 	}
-}
-
-// take runs the job a number of times, beside the base build where there is one, or reads the profiles of --from, and
-// adds what it got.
-func (m *measureFlags) take(ctx context.Context, e *env, j *job, runs int, base *collect.Build, quiet bool, to *measured) error {
-	if m.from != "" {
-		in, err := m.load(ctx, m.from)
-		if err == nil {
-			to.head = *in
-			to.warn(in.warnings)
+	switch {
+	case b.build != "" && b.ref == "":
+		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
+	case b.command == "" && b.ref == "" && b.paired:
+		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd")
+	case b.command == "" && b.ref == "":
+		return nil, nil
+	case from != "":
+		return nil, usageError("--from judges finished profiles: there is no head to measure a base build beside")
+	}
+	base := &check.Base{Build: j.build, Script: b.build}
+	if b.command != "" {
+		words, err := thresholds.SplitCommand(b.command)
+		if err != nil {
+			return nil, usageError("--base-cmd: %v", err)
 		}
-		return err
+		base.Build.Command = append(slices.Clone(j.launcher), words...)
 	}
-	if j.counters != nil {
-		return m.count(ctx, e, *j.counters, runs, base, quiet, to)
+	if b.ref == "" {
+		return base, nil
 	}
-	show := newProgress(e, quiet)
-	result, err := collect.Collect(ctx, m.plan(j, runs, base), show.event)
-	show.done()
-	var failed *collect.WorkloadError
-	if errors.As(err, &failed) {
-		e.showOutput(fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), failed.Run.Output)
+	if err := base.At(ctx, b.ref); err != nil {
+		return nil, usageError("--base-ref: %v", err)
 	}
-	if err != nil {
-		return err
+	if err := base.Separate(e.getenv); err != nil {
+		return nil, usageError("%w", err)
 	}
-	b, h := result.Split()
-	to.base.traces = append(to.base.traces, b...)
-	to.head.traces = append(to.head.traces, h...)
-	if result.Repeated != "" { // once is enough: what follows is measured as worked here
-		m.trace, m.repeated = result.TraceArgs, []string{result.Repeated}
-	}
-	to.warn(m.repeated)
-	to.warn(result.Warnings)
-	return nil
-}
-
-// cut makes sessions of what was measured, all of it cut alike and like the finished sessions, if there are some.
-func (m *measureFlags) cut(ctx context.Context, like []measure.Session, from *measured) (base, head []measure.Session, err error) {
-	b, h := from.base, from.head
-	if err := m.sessions(&input{sessions: like}, &b, &h); err != nil {
-		return nil, nil, err
-	}
-	for i := range b.sessions {
-		b.sessions[i].Commit = from.baseCommit
-		placed(&b.sessions[i], from.counted)
-	}
-	for i := range h.sessions {
-		placed(&h.sessions[i], from.counted)
-		if s := &h.sessions[i]; s.Commit == "" {
-			s.Commit = commit(ctx)
-		}
-	}
-	return b.sessions, h.sessions, nil
-}
-
-// commit is the commit that is checked out, "" where git does not say.
-func commit(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "git", "rev-parse", "--verify", "--quiet", "HEAD").Output()
-	id := strings.TrimSpace(string(out))
-	if err != nil || len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
-		return ""
-	}
-	return id[:12]
-}
-
-// baselines reads the sessions of every GPU model that a workload has a baseline of.
-func (m *measureFlags) baselines(workload string) (map[string][]measure.Session, error) {
-	root := filepath.Dir(baseline.Dir(m.baseline, workload, "x"))
-	entries, err := os.ReadDir(root)
-	if err != nil && !missing(err) {
-		return nil, err
-	}
-	out := map[string][]measure.Session{}
-	for _, entry := range entries {
-		if !entry.IsDir() {
-			continue
-		}
-		dir := filepath.Join(root, entry.Name())
-		sessions, err := baseline.Read(dir)
-		switch {
-		case missing(err):
-		case err != nil:
-			return nil, err
-		default:
-			out[dir] = sessions
-		}
-	}
-	return out, nil
+	return base, nil
 }

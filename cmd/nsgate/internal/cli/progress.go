@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/gate/report"
 )
 
@@ -25,8 +25,34 @@ func newProgress(e *env, quiet bool) *progress {
 	return &progress{e: e, quiet: quiet, live: isFile && columns(f) > 0 && e.getenv("CI") == ""}
 }
 
-func (p *progress) event(ev collect.Event) {
+// event shows a step. It is told in one thread, as the steps come.
+func (p *progress) event(ev check.Event) {
+	switch ev.Stage {
+	case check.Failed:
+		p.e.showOutput(ev.Text, ev.Output)
+		return
+	case check.Hint:
+		fmt.Fprintln(p.e.Err, "nsgate: hint:", ev.Text)
+		return
+	case check.Warning:
+		fmt.Fprintln(p.e.Err, "nsgate: warning:", report.Clean(ev.Text))
+		return
+	case check.Done:
+		p.done()
+		return
+	}
 	if p.quiet {
+		return
+	}
+	if say := map[check.Stage]string{
+		check.Looking:     fmt.Sprintf("undecided after %d runs: measuring up to %d", ev.Run, ev.Runs),
+		check.Pairing:     ev.Text + " against the committed baseline: measuring the base build beside the head",
+		check.CheckingOut: "checking out the base " + ev.Text,
+		check.Building:    "building the base " + ev.Text,
+		check.Explaining:  "profiling what regressed with ncu: " + ev.Side,
+		check.Counting:    fmt.Sprintf("run %d of %d under ncu%s", ev.Run, ev.Runs, map[string]string{"base": " (base)", "head": " (head)"}[ev.Side]),
+	}[ev.Stage]; say != "" {
+		fmt.Fprintln(p.e.Err, "nsgate:", say)
 		return
 	}
 	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
@@ -36,20 +62,20 @@ func (p *progress) event(ev collect.Event) {
 	}
 	text := ""
 	switch ev.Stage {
-	case collect.RunStarted:
+	case check.RunStarted:
 		if !p.live {
 			return
 		}
 		text = fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
-	case collect.RunFinished:
+	case check.RunFinished:
 		text = fmt.Sprintf("run %d of %d done", ev.Run, ev.Runs)
-	case collect.Starting, collect.Finishing, collect.Exporting:
+	case check.Starting, check.Finishing, check.Exporting:
 		if !p.live {
 			return
 		}
-		text = map[collect.Stage]string{collect.Starting: "starting nsys", collect.Finishing: "nsys writes its report",
-			collect.Exporting: "nsys exports"}[ev.Stage]
-	case collect.Repeating:
+		text = map[check.Stage]string{check.Starting: "starting nsys", check.Finishing: "nsys writes its report",
+			check.Exporting: "nsys exports"}[ev.Stage]
+	case check.Repeating:
 		text = "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL"
 	default:
 		return
@@ -74,6 +100,7 @@ func (p *progress) done() {
 	if p.section != "" {
 		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
 	}
+	p.wrote, p.section = false, ""
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }

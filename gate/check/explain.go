@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"context"
@@ -18,16 +18,28 @@ import (
 	"github.com/nsgate/nsgate/gate/why"
 )
 
+// Explain says which regressions are looked into with Nsight Compute.
+type Explain string
+
+// ExplainAuto explains what fails the gate, ExplainAlways what only warns as well. "" is ExplainNever.
+const (
+	ExplainNever  Explain = "never"
+	ExplainAuto   Explain = "auto"
+	ExplainAlways Explain = "always"
+)
+
 // maxExplained bounds the kernels that are profiled to explain a report, the worst ones.
 const maxExplained = 5
 
 // explainable are the metrics of a single launch whose regression the counters of that launch explain.
 var explainable = []string{measure.Time.Name, measure.NcuTime.Name}
 
+// hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
+func hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }
+
 // slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
 // Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
-// a launch that got slower is explained by what happens in it. Kernels of NCCL wait for each other, and hang when a
-// profiler runs them one by one.
+// a launch that got slower is explained by what happens in it.
 func slower(r *gate.Report, all bool) []*gate.Finding {
 	added := map[string]int{} // by role
 	for _, f := range r.Findings {
@@ -42,8 +54,8 @@ func slower(r *gate.Report, all bool) []*gate.Finding {
 			(f.Match != "role" || added[f.Role] < 2)
 		switch {
 		case f.Scope != measure.ScopeKernel || f.Outcome != gate.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
-			!f.Gates && (!all || f.Severity == "ignore"),
-			strings.HasPrefix(strings.ToLower(f.Kernel), "nccl"),
+			!f.Gates && !all,
+			hangs(f.Kernel),
 			slices.ContainsFunc(out, func(o *gate.Finding) bool { return o.Subject() == f.Subject() }):
 		case len(out) < maxExplained:
 			out = append(out, f)
@@ -54,13 +66,14 @@ func slower(r *gate.Report, all bool) []*gate.Finding {
 
 // explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and notes
 // the cause with each finding. It changes no verdict: what keeps it from explaining is a hint. The error is that of ctx.
-func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build) error {
-	findings := slower(r, c.explained == "always")
-	if c.explained == "never" || c.job.command == nil || c.job.counters != nil || len(findings) == 0 {
+func (c *Check) explain(ctx context.Context, r *gate.Report, base *Build) error {
+	m, ok := c.Measurer.(*Machine)
+	findings := slower(r, c.Explain == ExplainAlways)
+	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || len(findings) == 0 {
 		return nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {
-		c.hint("install Nsight Compute (ncu) to see why a kernel got slower, or say --explain never")
+		c.tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower, or say --explain never"})
 		return nil
 	}
 	skip := collect.NcuSkip
@@ -68,33 +81,32 @@ func (c *check) explain(ctx context.Context, r *gate.Report, base *collect.Build
 		skip = min(skip, launched(r.HeadSessions, f.Subject())-1)
 	}
 	skip = max(skip, 0)
-	profile := func(side string, build collect.Build, name func(*gate.Finding) string) (*ncu.Profile, error) {
-		if !c.quiet {
-			fmt.Fprintf(c.Err, "nsgate: profiling what regressed with ncu: %s\n", side)
-		}
+	profile := func(side string, build Build, name func(*gate.Finding) string) (*ncu.Profile, error) {
+		c.tell(Event{Stage: Explaining, Side: side})
 		var kernels []string
 		for _, f := range findings {
 			if short := measure.ShortName(name(f)); !slices.Contains(kernels, short) {
 				kernels = append(kernels, short)
 			}
 		}
-		return collect.Profile(ctx, collect.NcuPlan{Build: build, Kernels: kernels, Skip: skip})
+		return m.profileOnce(ctx, build, kernels, skip)
 	}
-	before := profileOf(c.counted[r.Baseline]) // what record --ncu committed
-	var after *ncu.Profile
+	var before, after *ncu.Profile
 	var err error
+	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
+		before = profileOf(measure.Ncu.Pick(b.Sessions)) // what record --ncu committed
+	}
 	if base != nil {
 		before, err = profile("base", *base, baseName)
 	}
 	if err == nil {
-		after, err = profile("head", collect.Build{Command: c.job.command, Dir: c.job.dir},
-			func(f *gate.Finding) string { return f.Name })
+		after, err = profile("head", m.Head, func(f *gate.Finding) string { return f.Name })
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		c.hint("no explanation: " + hint(err))
+		c.tell(Event{Stage: Hint, Text: "no explanation: " + hint(err)})
 	default:
 		attach(findings, before, after)
 	}
@@ -121,13 +133,11 @@ func launched(sessions []measure.Session, s measure.Subject) int {
 // hint is what an error says, with the next step.
 func hint(err error) string {
 	var r *measure.Refusal
-	if errors.As(err, &r) && r.Next != "" {
-		return r.Reason + "; " + r.Next
+	if errors.As(err, &r) {
+		return r.Error()
 	}
 	return err.Error()
 }
-
-func (e *env) hint(text string) { fmt.Fprintln(e.Err, "nsgate: hint:", text) }
 
 // baseName is the name that the base has for a finding's kernel.
 func baseName(f *gate.Finding) string {
@@ -200,24 +210,44 @@ func causeOf(w why.Cause) *gate.Cause {
 	return c
 }
 
-// explainFrom attaches causes from two files of ncu output, "BASE.csv,HEAD.csv". Output that cannot be judged is a hint.
-func (e *env) explainFrom(files string, r *gate.Report) error {
-	names := strings.Split(files, ",")
-	if len(names) != 2 || names[0] == "" || names[1] == "" {
-		return usageError("--explain: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", files)
+// explainCounted notes the cause with each finding of a gate on what ncu measured: that holds the counters already.
+func explainCounted(r *gate.Report, base []measure.Session) {
+	if !r.Head.Environment.Profiler().ByLaunch() || r.Verdict == gate.NoVerdict {
+		return
 	}
+	attach(slower(r, true), profileOf(measure.Ncu.Pick(base)), profileOf(r.HeadSessions))
+}
+
+// profileOf is what a finished session of ncu still knows, as a profile; nil where there is none.
+func profileOf(sessions []measure.Session) *ncu.Profile {
+	if len(sessions) == 0 {
+		return nil
+	}
+	s := &sessions[len(sessions)-1]
+	p := &ncu.Profile{GPU: s.GPU}
+	seen := map[measure.Subject]bool{}
+	for _, x := range s.Series {
+		if !seen[x.Subject] {
+			seen[x.Subject] = true
+			p.Records = append(p.Records, ncu.Records(s, x.Subject)...)
+		}
+	}
+	return p
+}
+
+// explainFrom attaches causes from two pages of ncu. Pages that cannot be judged give a hint instead.
+func explainFrom(base, head string, r *gate.Report) (hinted string, err error) {
 	var profiles [2]*ncu.Profile
-	for i, name := range names {
+	for i, name := range []string{base, head} {
 		f, err := os.Open(name)
 		if err != nil {
-			return usageError("--explain: %v", err)
+			return "", err
 		}
 		defer f.Close()
 		if profiles[i], err = ncu.Read(f, filepath.Base(name)); err != nil {
-			e.hint("no explanation: " + hint(err))
-			return nil
+			return "no explanation: " + hint(err), nil
 		}
 	}
 	attach(slower(r, true), profiles[0], profiles[1])
-	return nil
+	return "", nil
 }

@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"os"
@@ -60,20 +60,4 @@ func TestPatchApplies(t *testing.T) {
 			t.Fatalf("got %q, %v, want %q from\n%s", got, err, after, p)
 		}
 	})
-}
-
-func TestHosted(t *testing.T) {
-	for remote, want := range map[string][2]bool{
-		"git@github.com:team/app.git":               {true, false},
-		"https://user:token@gitlab.example.org/a/b": {false, true},
-		"ssh://git@gitlab.com:22/github/app.git":    {false, true},
-		"https://example.org/github/app.git":        {false, false},
-		"https://notgithub.com/app":                 {false, false},
-		"":                                          {false, false},
-		"/srv/git/github.git":                       {false, false},
-	} {
-		if got := [2]bool{hosted(remote, "github"), hosted(remote, "gitlab")}; got != want {
-			t.Errorf("%q: %v", remote, got)
-		}
-	}
 }

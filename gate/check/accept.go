@@ -1,8 +1,9 @@
-package cli
+package check
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,44 +14,62 @@ import (
 	"github.com/nsgate/nsgate/gate/baseline"
 	"github.com/nsgate/nsgate/gate/collect"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/report"
 )
 
-// writePatch writes a patch for git apply, relative to the repository's root, that does to the baseline what accept
-// would do.
-func writePatch(file string, r *gate.Report, reason string) error {
-	if r.Baseline == "" || len(r.HeadSessions) == 0 {
-		return fmt.Errorf("this report has no committed baseline that could be updated; leave --patch out")
+// Accept takes what a report measured as the new baseline.
+type Accept struct {
+	Report *gate.Report
+	// Reason says why the change is wanted, for those who review the baseline. It must be given.
+	Reason string
+	// Root is the directory of the baselines, "" for where the report's baseline is.
+	Root string
+}
+
+// Dir is the baseline that takes the report's measurement.
+func (a Accept) Dir() string {
+	// A report is a file from elsewhere: it does not choose a place outside this directory.
+	if a.Root == "" && a.Report.Baseline != "" && filepath.IsLocal(a.Report.Baseline) {
+		return a.Report.Baseline
 	}
-	dir := acceptDir("", r)
-	name := within(repository(), dir)
-	if name == "" {
-		return fmt.Errorf("the baseline %s lies outside the repository; leave --patch out, or keep it inside", dir)
+	head := a.Report.HeadSessions
+	return baseline.Dir(cmp.Or(a.Root, DefaultRoot), cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU)
+}
+
+// Run writes the baseline.
+func (a Accept) Run() error {
+	return baseline.Update(a.Dir(), func(old []measure.Session) ([]measure.Session, error) {
+		return baseline.Accept(old, a.Report.HeadSessions, a.Reason)
+	})
+}
+
+// Patch is what Run would change, as a patch for git apply relative to the root of the repository.
+func (a Accept) Patch(repository string) (string, error) {
+	if a.Report.Baseline == "" || len(a.Report.HeadSessions) == 0 {
+		return "", errors.New("this report has no committed baseline that could be updated; leave --patch out")
 	}
-	if reason == "" {
-		reason = "accepted: " + report.Elide(report.Clean(r.Reason), 400)
+	dir := a.Dir()
+	name := Within(repository, dir)
+	if repository == "" || name == "" {
+		return "", fmt.Errorf("the baseline %s lies outside the repository; leave --patch out, or keep it inside", dir)
 	}
 	old, err := tables(dir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var updated map[string]string
 	err = collect.Private(func(private string) (err error) {
-		updated, err = accepted(filepath.Join(private, "baseline"), old, r.HeadSessions, reason)
+		updated, err = accepted(filepath.Join(private, "baseline"), old, a.Report.HeadSessions, a.Reason)
 		return err
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
-	return writeFile(file, func(w io.Writer) error {
-		for _, table := range sortedKeys(updated) {
-			before, existed := old[table]
-			if _, err := io.WriteString(w, patch(path.Join(name, table), before, existed, updated[table])); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	var out strings.Builder
+	for _, table := range sortedKeys(updated) {
+		before, existed := old[table]
+		out.WriteString(patch(path.Join(name, table), before, existed, updated[table]))
+	}
+	return out.String(), nil
 }
 
 // accepted are the tables of a baseline after accept, which is done to a copy in the new directory tmp.

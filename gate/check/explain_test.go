@@ -1,4 +1,4 @@
-package cli
+package check
 
 import (
 	"math"
@@ -36,7 +36,6 @@ func TestSlower(t *testing.T) {
 		finding("merged", "total", "role", func(f *gate.Finding) { f.BaseNames = []string{"a", "b"} }),
 		finding("improved", "time", "exact", func(f *gate.Finding) { f.Outcome = gate.Improved }),
 		finding("warned", "time", "exact", func(f *gate.Finding) { f.Gates, f.Severity = false, "warn" }),
-		finding("ignored", "time", "exact", func(f *gate.Finding) { f.Gates, f.Severity = false, "ignore" }),
 	}}
 	for _, tt := range []struct {
 		all  bool

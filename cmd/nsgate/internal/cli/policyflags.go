@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// policyFile is the name under which a policy is looked for in the working directory and above it, up to the
+// repository's root.
+const policyFile = "nsgate.toml"
+
+// policyFlags say what is allowed.
+type policyFlags struct {
+	file, threshold, alpha, impact, undecided string
+}
+
+func (p *policyFlags) bind(fs *pflag.FlagSet) {
+	p.bindFile(fs)
+	fs.StringVar(&p.threshold, "threshold", "", "limit for times, such as 1% (default 3%)")
+	fs.StringVar(&p.alpha, "alpha", "", "chance of a false alarm in a whole gate (default 1%)")
+	fs.StringVar(&p.impact, "impact", "", "share of GPU time under which a kernel does not fail the gate by itself (default 0.5%)")
+	fs.StringVar(&p.undecided, "undecided", "", "what to do when the data cannot decide: warn (exit 0) or fail (exit 3) (default warn)")
+}
+
+func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
+	fs.StringVar(&p.file, "policy", "", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
+}
+
+// load reads the policy file, if there is one, and lays the flags over it.
+func (p *policyFlags) load() (*thresholds.Policy, error) {
+	policy := thresholds.Default()
+	file := p.file
+	if file == "" {
+		file = findUp(policyFile)
+	}
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("policy: %w; name another with --policy", err)
+		}
+		if policy, err = thresholds.Parse(file, data); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range []struct {
+		flag, value string
+		to          *float64
+	}{{"threshold", p.threshold, &policy.Threshold}, {"alpha", p.alpha, &policy.Alpha}, {"impact", p.impact, &policy.Impact}} {
+		if x.value == "" {
+			continue
+		}
+		v, err := measure.ParsePercent(x.value)
+		if err != nil {
+			return nil, usageError("--%s: %v", x.flag, err)
+		}
+		*x.to = v
+	}
+	if policy.Alpha <= 0 || policy.Alpha >= 0.5 {
+		return nil, usageError("--alpha: %s is not between 0 and 50 %%", p.alpha)
+	}
+	if p.threshold != "" {
+		policy.TimeRule = "--threshold"
+	}
+	if p.undecided != "" {
+		policy.Undecided = p.undecided
+		return policy, oneOf("undecided", p.undecided, "warn", "fail")
+	}
+	return policy, nil
+}
+
+// of is the policy for one workload. Its own threshold replaces the file's, not the flag's.
+func (p *policyFlags) of(policy *thresholds.Policy, workload string) *thresholds.Policy {
+	c := policy.For(workload)
+	if p.threshold != "" {
+		c.Threshold, c.TimeRule = policy.Threshold, policy.TimeRule
+	}
+	return c
+}
+
+// findUp looks for a file here and in the directories above, not beyond the root of a git checkout; "" if it is in none.
+func findUp(name string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	for at := "."; ; at = filepath.Join(at, "..") {
+		if s, err := os.Stat(filepath.Join(at, name)); err == nil && s.Mode().IsRegular() {
+			return filepath.Join(at, name)
+		}
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil || filepath.Dir(dir) == dir {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,71 @@
+package check
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// DefaultRoot is where baselines are kept unless somebody says otherwise, below the working directory.
+const DefaultRoot = ".nsgate"
+
+// Baseline is the committed sessions of a workload on one model of GPU.
+type Baseline struct {
+	Dir      string
+	Sessions []measure.Session // oldest first, at least one
+}
+
+// Baselines are those of one workload, by directory.
+type Baselines []Baseline
+
+// ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error.
+func ReadBaselines(root, workload string) (Baselines, error) {
+	root = filepath.Dir(baseline.Dir(root, workload, "x"))
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out Baselines
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		dir := filepath.Join(root, entry.Name())
+		sessions, err := baseline.Read(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, err
+		default:
+			out = append(out, Baseline{dir, sessions})
+		}
+	}
+	return out, nil
+}
+
+// ForGPU is the baseline of the first of these models that has one.
+func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
+	for _, model := range models {
+		if i := slices.IndexFunc(b, func(x Baseline) bool { return x.Sessions[0].GPU == model }); i >= 0 {
+			return b[i], true
+		}
+	}
+	return Baseline{}, false
+}
+
+// Models are the GPU models that have a baseline.
+func (b Baselines) Models() []string {
+	var out []string
+	for _, x := range b {
+		out = append(out, x.Sessions[0].GPU)
+	}
+	return out
+}
+
+// Writable says why no baseline could be written below root, nil where one could. It leaves nothing behind.
+func Writable(root string) error { return baseline.Writable(root) }

@@ -1,0 +1,91 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/profile"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// DefaultRuns is how many fresh processes a side of a gate has unless somebody says otherwise.
+const DefaultRuns = 5
+
+// calibrationRuns is how many runs a calibration has at least, where nobody says how many.
+const calibrationRuns = 10
+
+// Calibrate measures the unchanged workload and says how much it moves from run to run, and which gates that allows.
+type Calibrate struct {
+	Workload  string
+	Measurer  Measurer
+	Baselines Baselines // that say by which step to count; they are not changed
+	Policy    *thresholds.Policy
+	Rule      profile.Rule
+	// Gates is the number of runs a side of the gates to foresee, 0 for [DefaultRuns]; Runs how many to measure, 0 for
+	// twice as many and at least ten.
+	Gates, Runs int
+}
+
+// Measured is how many runs it takes.
+func (c *Calibrate) Measured() int {
+	if c.Runs > 0 {
+		return c.Runs
+	}
+	return max(calibrationRuns, 2*c.gates())
+}
+
+func (c *Calibrate) gates() int {
+	if c.Gates > 0 {
+		return c.Gates
+	}
+	return DefaultRuns
+}
+
+// Run measures and calibrates. What says nothing about gates is a calibration that is not sound.
+func (c *Calibrate) Run(ctx context.Context) (*gate.Calibration, error) {
+	out, err := c.run(ctx)
+	if r := (*measure.Refusal)(nil); errors.As(err, &r) {
+		out, err = gate.CalibrationRefused(r, c.Policy), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Workload = c.Workload
+	return out, nil
+}
+
+func (c *Calibrate) run(ctx context.Context) (*gate.Calibration, error) {
+	all := &Measurement{}
+	start := time.Now()
+	m, err := c.Measurer.Measure(ctx, c.Measured(), nil)
+	if err != nil {
+		return nil, err
+	}
+	all.add(m)
+	perRun := time.Since(start) / time.Duration(c.Measured())
+	if all.finished {
+		perRun = 0
+		all.Warnings = append(all.Warnings,
+			"finished profiles do not say whether something else used the GPU or its clocks were held down")
+	}
+	if all.HeldBack != "" {
+		return nil, Reasons.Refuse("held-back", all.HeldBack)
+	}
+	like, _ := c.Baselines.ForGPU(all.Head.GPU())
+	_, head, err := all.sessions(ctx, c.Rule, like.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	if times := measure.Nsys.Pick(head); len(times) > 0 && len(measure.Profilers(head)) > 1 {
+		head = times
+	}
+	if head[len(head)-1].Profiler().ByLaunch() {
+		return nil, Reasons.Refuse("counters-vary-not")
+	}
+	out := gate.Calibrate(head, c.Policy, c.gates(), perRun)
+	out.Warnings = append(out.Warnings, all.Warnings...)
+	return out, nil
+}

@@ -1,0 +1,288 @@
+// Package check is what nsgate does: it measures a workload and judges it ([Check]), judges what was recorded before
+// ([Compare]), writes and extends the committed baseline ([Record], [Accept]), says what noise there is ([Calibrate])
+// and what is missing to measure at all ([Examine]). The command line parses, calls and prints; everything that it can
+// do a Go program can do with this package:
+//
+//	r, err := check.Compare{Base: "before/", Head: "after/", Policy: thresholds.Default()}.Run(ctx)
+//	if err == nil && r.Verdict == gate.Fail {
+//		report.Render("text", os.Stdout, r, report.Options{})
+//	}
+//
+// What cannot be judged is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a
+// baseline that is damaged) or the end of ctx.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/profile"
+	"github.com/nsgate/nsgate/gate/stats"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Check measures a head and judges it: against the committed baseline, and where that is not a clear pass and there is a
+// base build, beside that.
+type Check struct {
+	// Workload is its name in reports.
+	Workload string
+	Measurer Measurer
+	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
+	Baselines Baselines
+	// Base is another build to measure by turns with the head, nil for none. Where Paired it is measured at once, whatever
+	// the baselines say.
+	Base   *Base
+	Paired bool
+	Policy *thresholds.Policy
+	// Looks are the numbers of runs after which to judge, ascending: the measurement goes on to the next while something
+	// is undecided. The chance of a false alarm is shared out among them.
+	Looks []int
+	// Profiler says whose sessions of the baselines to hold the head against; "" takes what the head was measured with.
+	Profiler measure.Profiler
+	// Kernels are the short names of those to judge, none for all.
+	Kernels []string
+	Rule    profile.Rule
+	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
+	Explain Explain
+	// Observe, where not nil, is told how it goes.
+	Observe func(Event)
+}
+
+// Screens reports whether the head is held against the committed baselines first.
+func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
+
+// Valid says what keeps the check from being tried: nothing to hold the head against, or a kernel that the baseline lacks.
+// Run says so too.
+func (c *Check) Valid() error {
+	for _, b := range c.Baselines {
+		have := kernels(c.pick(b.Sessions))
+		for _, name := range c.Kernels {
+			if c.Base == nil && len(have) > 0 && !slices.Contains(have, name) {
+				return fmt.Errorf("the baseline %s has no kernel %q; it has %s", b.Dir, name, list(have))
+			}
+		}
+	}
+	return nil
+}
+
+// pick keeps the sessions that the head is held against.
+func (c *Check) pick(sessions []measure.Session) []measure.Session {
+	if c.Profiler == "" {
+		return sessions
+	}
+	return c.Profiler.Pick(sessions)
+}
+
+// own are the baselines with sessions to hold the head against, of these alone, and of the kernels to judge.
+func (c *Check) own() Baselines {
+	var out Baselines
+	for _, b := range c.Baselines {
+		if own := c.pick(b.Sessions); len(own) > 0 {
+			out = append(out, Baseline{b.Dir, only(c.Kernels, own)})
+		}
+	}
+	return out
+}
+
+// Run measures and judges.
+func (c *Check) Run(ctx context.Context) (*gate.Report, error) {
+	if err := c.Valid(); err != nil {
+		return nil, err
+	}
+	r, err := c.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.Workload = c.Workload
+	return r, nil
+}
+
+func (c *Check) run(ctx context.Context) (*gate.Report, error) {
+	var screen *gate.Report
+	if c.Screens() {
+		var err error
+		if screen, err = c.screen(ctx); err != nil {
+			return refused(err) // to measure the base would not help
+		}
+		if c.Base == nil {
+			return screen, c.explain(ctx, screen, nil)
+		}
+		if screen.Verdict == gate.Pass && !screen.Undecided {
+			return screen, nil
+		}
+		c.tell(Event{Stage: Pairing, Text: Answer(screen)})
+	} else if c.Base == nil {
+		return nil, errors.New("there is nothing to hold the head against: no baseline, and no base build")
+	}
+	r, err := c.pair(ctx)
+	if err != nil {
+		if r, err = refused(err); err != nil {
+			return nil, err
+		}
+	}
+	if screen != nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("the committed baseline said %s (%s); the base build, measured beside the head, decides",
+			Answer(screen), screen.Reason))
+		if screen.Verdict == gate.Fail && r.Verdict == gate.Pass {
+			r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
+		}
+	}
+	return r, nil
+}
+
+// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one
+// look: what that leaves open the pair settles. A machine whose GPU is known and has no baseline needs not be measured.
+func (c *Check) screen(ctx context.Context) (*gate.Report, error) {
+	own := c.own()
+	chosen := own[0]
+	if m, ok := c.Measurer.(interface {
+		Models(context.Context) []string
+	}); ok {
+		if models := m.Models(ctx); len(models) > 0 {
+			b, ok := own.ForGPU(models...)
+			if !ok {
+				r, err := refused(Reasons.Refuse("no-baseline-here", models[0], list(own.Models())))
+				r.Baseline = chosen.Dir
+				return r, err
+			}
+			chosen = b
+		}
+	}
+	looks := c.Looks
+	if c.Base != nil {
+		looks = looks[:1]
+	}
+	r, err := c.judge(ctx, looks, nil, &Measurement{}, func(m *Measurement) ([]measure.Session, []measure.Session, error) {
+		if b, ok := own.ForGPU(m.Head.GPU()); ok {
+			chosen = b
+		}
+		_, head, err := m.sessions(ctx, c.Rule, chosen.Sessions)
+		return chosen.Sessions, head, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Baseline = chosen.Dir
+	return r, nil
+}
+
+// pair measures both builds by turns and judges the head against the base build.
+func (c *Check) pair(ctx context.Context) (*gate.Report, error) {
+	build, remove, err := c.Base.ready(ctx, c.tell)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
+	own := c.own()
+	all := &Measurement{BaseCommit: c.Base.commit(), Warnings: slices.Clone(c.Base.Warnings)}
+	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]measure.Session, []measure.Session, error) {
+		committed, ok := own.ForGPU(m.Head.GPU())
+		base, head, err := m.sessions(ctx, c.Rule, committed.Sessions)
+		if err != nil && ok {
+			base, head, err = m.sessions(ctx, c.Rule, nil) // the committed sessions are not what decides
+		}
+		return base, head, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
+		r.Baseline = b.Dir
+	}
+	return r, c.explain(ctx, r, &build)
+}
+
+// judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
+// and may be wrong in its share of the policy's error only. sides cuts what was measured into what is held against what.
+func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
+	sides func(*Measurement) (base, head []measure.Session, err error)) (*gate.Report, error) {
+	var r *gate.Report
+	taken := 0
+	for i, share := range stats.Spend(c.Policy.Alpha, looks) {
+		if i > 0 {
+			c.tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
+		}
+		m, err := c.Measurer.Measure(ctx, looks[i]-taken, base)
+		if err != nil {
+			return nil, err
+		}
+		all.add(m)
+		taken = looks[i]
+		held, head, err := sides(all)
+		if err != nil {
+			return nil, err
+		}
+		head = only(c.Kernels, head)
+		if all.finished {
+			if err := c.asked(head); err != nil {
+				return nil, err
+			}
+			held, head = alike(held, head)
+		}
+		p := *c.Policy
+		p.Alpha = share
+		r = judged(held, head, &p, all.Warnings)
+		if len(looks) > 1 {
+			r.Alpha = gate.Number(c.Policy.Alpha)
+			r.Notes = append(r.Notes, fmt.Sprintf("judged at look %d of at most %d, after %d of at most %d runs; "+
+				"the chance of a false alarm is shared out among the looks", i+1, len(looks), taken, looks[len(looks)-1]))
+		}
+		if r.Verdict == gate.NoVerdict && !r.Undecided || r.Verdict == gate.Fail || !slices.ContainsFunc(r.Findings, open) {
+			break
+		}
+	}
+	return r, nil
+}
+
+// asked refuses finished profiles of another profiler than the one asked for. Where none is, they say themselves what
+// they are.
+func (c *Check) asked(head []measure.Session) error {
+	if f, ok := c.Measurer.(*Finished); ok && c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
+		return Reasons.Refuse("not-as-asked", f.Path, head[len(head)-1].Profiler(), c.Profiler)
+	}
+	return nil
+}
+
+// open reports whether further runs could still turn a finding into a failure.
+func open(f gate.Finding) bool {
+	return f.Gates && f.Outcome == gate.Inconclusive && !(f.High <= f.Limit)
+}
+
+func (c *Check) tell(e Event) {
+	if c.Observe != nil {
+		c.Observe(e)
+	}
+}
+
+// Answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
+func Answer(r *gate.Report) string {
+	switch {
+	case r.Undecided:
+		return "undecided"
+	case r.Verdict == gate.NoVerdict:
+		return "no verdict"
+	}
+	return string(r.Verdict)
+}
+
+// refused turns a refusal into a report without a verdict and lets every other error through.
+func refused(err error) (*gate.Report, error) {
+	if r := (*measure.Refusal)(nil); errors.As(err, &r) {
+		return gate.Refused(r), nil
+	}
+	return nil, err
+}
+
+// Known are the short names of the kernels that the baselines have of this check's profiler: what Nsight Compute is to
+// profile where nobody names any.
+func (c *Check) Known() []string {
+	var names []string
+	for _, b := range c.own() {
+		names = kernels(b.Sessions)
+	}
+	return names
+}

@@ -1,0 +1,64 @@
+package check
+
+import (
+	"context"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/profile"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them.
+type Compare struct {
+	Base, Head string
+	Policy     *thresholds.Policy
+	Rule       profile.Rule
+	Tools      profile.Tools
+	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
+	Counters [2]string
+	// Observe, where not nil, is told what is worth knowing.
+	Observe func(Event)
+}
+
+// Run reads both sides and judges them.
+func (c Compare) Run(ctx context.Context) (*gate.Report, error) {
+	r, err := c.judge(ctx)
+	if err != nil {
+		return refused(err)
+	}
+	if c.Counters != [2]string{} {
+		hinted, err := explainFrom(c.Counters[0], c.Counters[1], r)
+		if err != nil {
+			return nil, err
+		}
+		if hinted != "" && c.Observe != nil {
+			c.Observe(Event{Stage: Hint, Text: hinted})
+		}
+	}
+	return r, nil
+}
+
+func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
+	base, err := c.Tools.Open(ctx, c.Base)
+	if err != nil {
+		return nil, err
+	}
+	head, err := c.Tools.Open(ctx, c.Head)
+	if err != nil {
+		return nil, err
+	}
+	if c.Rule != (profile.Rule{}) {
+		for _, r := range []*profile.Recording{base, head} {
+			if r.Whole() {
+				r.Warnings = append(r.Warnings, r.Source+" is summed up already: --step and --warmup change nothing in it")
+			}
+		}
+	}
+	sides, err := profile.Cut(c.Rule, base, head)
+	if err != nil {
+		return nil, err
+	}
+	b, h := alike(sides[0], sides[1])
+	return judged(b, h, c.Policy, slices.Concat(base.Warnings, head.Warnings)), nil
+}

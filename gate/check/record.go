@@ -1,0 +1,197 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/profile"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Record measures a workload and writes, or extends, its baseline.
+type Record struct {
+	Workload string
+	Root     string // of the baselines
+	Measurer Measurer
+	Runs     int
+	Policy   *thresholds.Policy
+	Rule     profile.Rule
+	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
+	// Measurer must be a [Machine].
+	Counters *Counters
+	// Reason says why it is recorded, for those who review the baseline.
+	Reason string
+	// Replace drops the sessions that the baseline holds so far.
+	Replace bool
+	// Observe, where not nil, is told how it goes and what to doubt.
+	Observe func(Event)
+}
+
+// Recorded is what became of it.
+type Recorded struct {
+	Dir      string              // of the baseline
+	Sessions [][]measure.Session // that were added, by profiler
+	Total    int                 // sessions that the baseline now holds
+}
+
+// Run measures and writes. A measurement that cannot be stored is a *measure.Refusal.
+func (c *Record) Run(ctx context.Context) (*Recorded, error) {
+	if err := baseline.Writable(c.Root); err != nil {
+		return nil, err
+	}
+	baselines, err := ReadBaselines(c.Root, c.Workload)
+	if err != nil {
+		return nil, err
+	}
+	all := &Measurement{}
+	head, err := c.measure(ctx, c.Measurer, c.Runs, baselines, all)
+	if err != nil {
+		return nil, err
+	}
+	if c.Counters != nil {
+		counted, err := c.counted(ctx, head, all)
+		if err != nil {
+			return nil, err
+		}
+		head = append(head, counted...)
+	}
+	for _, w := range all.Warnings {
+		c.warn(w)
+	}
+	for i := range head {
+		head[i].Reason = measure.NormalizeLine(c.Reason)
+	}
+	return c.store(head)
+}
+
+func (c *Record) warn(text string) {
+	if c.Observe != nil {
+		c.Observe(Event{Stage: Warning, Text: text})
+	}
+}
+
+// measure takes runs and cuts them like the baseline of their GPU.
+func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]measure.Session, error) {
+	m, err := by.Measure(ctx, runs, nil)
+	if err != nil {
+		return nil, err
+	}
+	own := &Measurement{}
+	own.add(m)
+	all.add(&Measurement{Warnings: own.Warnings})
+	var like []measure.Session
+	if b, ok := baselines.ForGPU(own.Head.GPU()); ok && !c.Replace {
+		like = measure.Nsys.Pick(b.Sessions)
+	}
+	_, head, err := own.sessions(ctx, c.Rule, like)
+	return head, err
+}
+
+// counted is the session of Nsight Compute beside the one of Nsight Systems.
+func (c *Record) counted(ctx context.Context, timed []measure.Session, all *Measurement) ([]measure.Session, error) {
+	m, ok := c.Measurer.(*Machine)
+	if !ok {
+		return nil, Reasons.Refuse("no-machine")
+	}
+	own, counters := *m, *c.Counters
+	own.Counters = &counters
+	if len(counters.Kernels) == 0 {
+		var err error
+		if counters.Kernels, err = heaviest(&timed[len(timed)-1], c.Policy.Impact, counters.Skip); err != nil {
+			return nil, err
+		}
+	}
+	return c.measure(ctx, &own, CounterRuns, nil, all)
+}
+
+// store adds sessions to the baseline of their GPU, all or none.
+func (c *Record) store(head []measure.Session) (*Recorded, error) {
+	dir := baseline.Dir(c.Root, c.Workload, head[len(head)-1].GPU)
+	out := &Recorded{Dir: dir}
+	for _, p := range measure.Profilers(head) {
+		own := p.Pick(head)
+		// What may be stored does not depend on what is judged.
+		unruled := *c.Policy
+		unruled.Rules = nil
+		if r := evaluated(own, own, &unruled); r.Verdict == gate.NoVerdict {
+			return nil, &measure.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
+		}
+		out.Sessions = append(out.Sessions, own)
+	}
+	return out, baseline.Update(dir, func(old []measure.Session) ([]measure.Session, error) {
+		if c.Replace {
+			old = nil
+		}
+		for _, p := range measure.Profilers(head) {
+			if err := c.fits(p.Pick(old), p.Pick(head)); err != nil {
+				return nil, err
+			}
+		}
+		for _, s := range head {
+			old = baseline.Extend(old, s, 0)
+		}
+		out.Total = len(old)
+		return old, nil
+	})
+}
+
+// fits refuses sessions that cannot be held against those of the baseline, and warns where they differ.
+func (c *Record) fits(old, head []measure.Session) error {
+	if len(old) == 0 {
+		return nil
+	}
+	switch r := evaluated(old, head, c.Policy); r.Verdict {
+	case gate.NoVerdict:
+		return Reasons.Refuse("other-baseline", r.Reason)
+	case gate.Fail:
+		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start anew with --replace")
+	}
+	return nil
+}
+
+// maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.
+const maxCounted = 10
+
+// heaviest are the short names of the kernels with the most GPU time in a session of nsys that are worth a look, without
+// those that hang under ncu, and those that are not launched often enough for the first launches to be skipped. The error
+// is a *measure.Refusal where there is none.
+func heaviest(s *measure.Session, impact float64, skip int) ([]string, error) {
+	cost, often := map[string]float64{}, map[string]bool{} // often: launched more than skip times a run in one geometry
+	whole := 0.0
+	for _, x := range s.Series {
+		if x.Subject.Scope != measure.ScopeKernel {
+			continue
+		}
+		switch x.Metric.Name {
+		case measure.Total.Name:
+			v := 0.0
+			for _, run := range x.Values {
+				if run > v { // not max: NaN, where the run has no such kernel, would spread
+					v = run
+				}
+			}
+			whole += v
+			cost[x.Subject.Short()] += v
+		case measure.Launches.Name:
+			if launched([]measure.Session{*s}, x.Subject) > skip {
+				often[x.Subject.Short()] = true
+			}
+		}
+	}
+	var names []string
+	for name, v := range cost {
+		if v >= impact*whole && !hangs(name) && often[name] {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(cost[b], cost[a]), cmp.Compare(a, b)) })
+	if len(names) == 0 {
+		return nil, Reasons.Refuse("nothing-to-count", skip)
+	}
+	return names[:min(len(names), maxCounted)], nil
+}
