@@ -11,10 +11,12 @@ import (
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/nsys"
+	"github.com/nsgate/nsgate/gate/profile"
 )
 
-// TestReadmeReasons holds the README's tables of refusals against the lists in the code; -update rewrites them.
-func TestReadmeReasons(t *testing.T) {
+// TestReadmeTables holds the README's tables against the lists in the code: what is refused, and what can be read; -update
+// rewrites them.
+func TestReadmeTables(t *testing.T) {
 	const file = "../../README.md"
 	readme, err := os.ReadFile(file)
 	if err != nil {
@@ -29,18 +31,26 @@ func TestReadmeReasons(t *testing.T) {
 		}
 		return strings.NewReplacer("{", "", "}", "").Replace(b.String())
 	}
+	var inputs strings.Builder
+	inputs.WriteString("| what | files | gives |\n| --- | --- | --- |\n")
+	for _, f := range profile.Formats() {
+		files := "`" + strings.Join(f.Suffixes, "`, `") + "`"
+		if f.Needs != "" {
+			files += ", with `" + f.Needs + "` on the PATH"
+		}
+		fmt.Fprintf(&inputs, "| %s | %s | %s |\n", f.Name, files, f.Gives)
+	}
 	want := readme
-	for _, list := range []struct {
-		name    string
-		reasons measure.Reasons
-	}{{"recordings", nsys.Reasons}, {"comparisons", gate.Reasons}} {
-		begin, end := "<!-- reasons: "+list.name+" -->\n", "<!-- end -->"
+	for _, list := range []struct{ name, table string }{
+		{"inputs", inputs.String()}, {"reasons: recordings", table(nsys.Reasons)}, {"reasons: comparisons", table(gate.Reasons)},
+	} {
+		begin, end := "<!-- "+list.name+" -->\n", "<!-- end -->"
 		before, rest, ok := bytes.Cut(want, []byte(begin))
 		_, after, closed := bytes.Cut(rest, []byte(end))
 		if !ok || !closed {
-			t.Fatalf("the README has no table of refusals between %q and %q", begin, end)
+			t.Fatalf("the README has no table between %q and %q", begin, end)
 		}
-		want = []byte(string(before) + begin + table(list.reasons) + end + string(after))
+		want = []byte(string(before) + begin + list.table + end + string(after))
 	}
 	if bytes.Equal(want, readme) {
 		return
@@ -51,5 +61,5 @@ func TestReadmeReasons(t *testing.T) {
 		}
 		return
 	}
-	t.Error("the README's tables of refusals are not those of the code; go test ./cmd/nsgate -run ReadmeReasons -update rewrites them")
+	t.Error("the README's tables are not those of the code; go test ./cmd/nsgate -run ReadmeTables -update rewrites them")
 }

@@ -27,6 +27,8 @@ type Format struct {
 	Suffixes []string
 	// Needs is the program that reading takes, "" for none.
 	Needs string
+	// Gives says what there is in it to judge.
+	Gives string
 
 	certain bool
 	// sniff says from the first bytes of a file whether it is of this format; nil where only the name tells.
@@ -42,22 +44,22 @@ type Format struct {
 // formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
 // first whose name it certainly has, which then says what is wrong with it.
 var formats = []Format{
-	{Name: "SQLite export of nsys", Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
+	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026", Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
 		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
-	{Name: "report of ncu", Suffixes: []string{".ncu-rep", ".ncu-repz", ".nsight-cuprof-report"}, certain: true, Needs: "ncu", read: readNcuReport,
+	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".ncu-repz", ".nsight-cuprof-report"}, certain: true, Needs: "ncu", read: readNcuReport,
 		sniff: func(_ string, head []byte) bool { return ncu.SniffReport(head) }},
-	{Name: "report of nsys", Suffixes: []string{".nsys-rep", ".qdrep"}, Needs: "nsys", read: readReport,
+	{Name: "report of nsys", Gives: "launches, copies, NVTX ranges", Suffixes: []string{".nsys-rep", ".qdrep"}, Needs: "nsys", read: readReport,
 		sniff: func(name string, _ []byte) bool { return ends(name, ".nsys-rep", ".qdrep") }},
-	{Name: "archive of nsys-jax", Suffixes: []string{".zip"}, Needs: "nsys", read: readArchive, sniff: nsysjax.Sniff},
-	{Name: "JSON report of nsgate", Suffixes: []string{".json"}, own: true, read: readSaved,
+	{Name: "archive of nsys-jax", Gives: "the reports in it", Suffixes: []string{".zip"}, Needs: "nsys", read: readArchive, sniff: nsysjax.Sniff},
+	{Name: "JSON report of nsgate", Gives: "the sessions of its head", Suffixes: []string{".json"}, own: true, read: readSaved,
 		sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
 		}},
-	{Name: "trace or key_averages table of torch.profiler", Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
+	{Name: "trace or key_averages table of torch.profiler", Gives: "launches, copies, record_function, ProfilerStep# as the step; of a table one mean a run", Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
 		read: readTorch, sniff: func(_ string, head []byte) bool { return torch.Sniff(head) }},
-	{Name: "CSV page of ncu", Suffixes: []string{".csv"}, read: readCounters,
+	{Name: "CSV page of ncu", Gives: "counters of single launches, of the raw or details page", Suffixes: []string{".csv"}, read: readCounters,
 		sniff: func(_ string, head []byte) bool { return ncu.Sniff(head) }},
-	{Name: "CSV of nsys stats", Suffixes: []string{".csv"}, read: readStats,
+	{Name: "CSV of nsys stats", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum and its like one mean a run, first launches included", Suffixes: []string{".csv"}, read: readStats,
 		sniff: func(_ string, head []byte) bool { return nsysstats.Sniff(head) }},
 	{Name: "compressed profile", certain: true, refusal: "compressed", Suffixes: []string{
 		".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",

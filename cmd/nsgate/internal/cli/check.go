@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/gate/report"
 )
 
@@ -154,11 +155,10 @@ func compareCommand() *command {
 		usage:   "[flags] BASE HEAD",
 		summary: "judge from profiles or saved sessions, no GPU needed",
 		long: `
-BASE and HEAD are each a profile, a directory of profiles, a baseline directory, or a saved JSON report. Profiles are SQLite
-exports of nsys and its reports (.nsys-rep, which need nsys), CSV of nsys stats, traces and printed tables of torch.profiler, CSV
-pages of ncu and its reports (.ncu-rep, which need ncu), and archives of nsys-jax. Every process in them that launched kernels is
-a run of that side; both sides must come from one profiler.
+BASE and HEAD are each a profile, a directory of profiles, a baseline directory, or a saved JSON report. Every process in a
+profile that launched kernels is a run of that side; both sides must come from one profiler. What is read:
 
+` + inputs() + `
 Examples:
 
   nsgate compare before/ after/
@@ -258,4 +258,17 @@ func offerAccept(r *gate.Report, out *outputFlags) {
 		r.Next = append(r.Next, "to accept it with the patch that is written beside: git apply "+quote(out.patch))
 	}
 	r.Accept = "nsgate accept " + quote(file) + " --reason 'WHY'"
+}
+
+// inputs lists what is read, a line a format.
+func inputs() string {
+	var b strings.Builder
+	for _, f := range profile.Formats() {
+		needs := ""
+		if f.Needs != "" {
+			needs = ", needs " + f.Needs
+		}
+		fmt.Fprintf(&b, "  %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
+	}
+	return b.String()
 }
