@@ -2,7 +2,12 @@
 //
 // Two levels of detail live here. A [Trace] is what one process did, launch by launch, as a profiler recorded it. A
 // [Session] is what remains of several traces after reduction: one value per run for each [Metric] of each [Subject].
-// Everything that judges, stores or prints works on sessions; only the reading packages and gate/sample see traces.
+// Everything that judges, stores or prints works on sessions; only what reads profiles sees traces. Whoever measures by other
+// means fills in a Session and lets [Session.Check] look at it.
+//
+// A Metric is a row of metric.go, with what [Metrics], the policy file and the reports know of it. Values are in base units
+// (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. unit.go reads numbers as people and profilers
+// write them, number.go prints them. What must not be judged is a [Refusal], from the list of [Reasons] of a package.
 package measure
 
 import (
