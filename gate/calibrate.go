@@ -180,7 +180,7 @@ func CalibrationRefused(err error, policy *thresholds.Policy) *Calibration {
 
 func newCalibration(policy *thresholds.Policy) *Calibration {
 	return &Calibration{
-		Schema: CalibrationSchema, SecondsPerRun: unknown, Threshold: Number(policy.Threshold), Rule: policy.TimeRule,
+		Schema: CalibrationSchema, SecondsPerRun: unknown, Threshold: Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
 		Alpha: Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: unknown, UndecidedBound: unknown},
 		MDE: []MDE{}, Plan: []Plan{},
 	}

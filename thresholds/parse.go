@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -19,38 +16,24 @@ import (
 // maxFile is far beyond any policy that a person would write, in bytes.
 const maxFile = 1 << 20
 
-// Parse reads a policy file. Everything in it is optional; what it leaves out is as in [Default]:
+// Parse reads a policy file, such as
 //
-//	threshold  = "3%"     # largest regression of times
-//	alpha      = "1%"     # chance of a false alarm in a whole gate
-//	impact     = "0.5%"   # share of GPU time under which a kernel does not fail a gate by itself
-//	session_sd = "0.5%"   # spread between GPU hosts to expect before it was measured
-//	undecided  = "warn"   # or "fail": a gate that cannot decide is no verdict
+//	threshold = "3%"                    # largest slowdown of a time
 //
 //	[[workload]]
-//	name       = "kernels"
-//	command    = "./kernels --steps 60"   # or ["./kernels", "--steps", "60"]; no shell is involved
-//	launcher   = "srun -n 1"              # optional, starts the profiler
-//	dir        = "bench"
-//	timeout    = "2m"                     # of one run
-//	warmup     = "auto"                   # or "capture", or a number of steps
-//	step       = "step"                   # NVTX range that the workload repeats
-//	runs       = 5
-//	throughput = 'tokens/s: ([0-9.]+)'    # regular expression with one group
-//	threshold  = "1%"                     # of this workload's times
+//	name    = "kernels"
+//	command = "./kernels --steps 60"    # or ["./kernels", "--steps", "60"]; no shell is involved
 //
-//	[[rule]]                              # the first rule that matches applies
-//	kernel   = "sgemm*"                   # or range = "…" or copy = "…"; * and ? are wildcards
-//	metric   = "time"
-//	max      = "5%"
-//	floor    = "1us"
-//	at_most  = "2ms"                      # bounds of the value itself, whatever the base has; also at_least
-//	severity = "fail"                     # or "warn" or "ignore"
+//	[[rule]]                            # the first rule that matches applies
+//	kernel  = "sgemm*"
+//	max     = "5%"
+//
+// [Keys] lists all that may stand in it. Everything is optional; what it leaves out is as in [Default].
 //
 // Errors are of the form "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and
 // numbers that cannot be meant, a name given twice and a rule that can never apply are errors.
 func Parse(file string, data []byte) (*Policy, error) {
-	tables, err := read(data)
+	tables, err := read(file, data)
 	if err != nil {
 		return nil, at(file, err)
 	}
@@ -59,7 +42,7 @@ func Parse(file string, data []byte) (*Policy, error) {
 	for _, t := range tables {
 		switch t.name {
 		case "":
-			err = p.root(t)
+			err = take(t.entries, rootKeys, p, &p.Places)
 		case "workload":
 			err = p.workload(t)
 		case "rule":
@@ -90,7 +73,7 @@ func errorAt(line int, format string, args ...any) error {
 func at(file string, err error) error {
 	var le *lineError
 	if errors.As(err, &le) {
-		return fmt.Errorf("%s:%d: %w", file, le.line, le.err)
+		return &measure.PlaceError{File: file, Line: le.line, Err: le.err}
 	}
 	return fmt.Errorf("%s: %w", file, err)
 }
@@ -105,13 +88,14 @@ type table struct {
 type entry struct {
 	key   string
 	line  int
+	where string // for reports
 	kind  unstable.Kind
 	text  string   // of strings and numbers
 	items []string // of an array of strings
 }
 
 // read takes the file apart with the line of every key, which decoding into structs would lose.
-func read(data []byte) ([]table, error) {
+func read(file string, data []byte) ([]table, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("larger than %d bytes; this is not a policy file", maxFile)
 	}
@@ -150,7 +134,7 @@ func read(data []byte) ([]table, error) {
 			}
 			tables = append(tables, table{name: name, line: line})
 		case unstable.KeyValue:
-			v := entry{key: name, line: line, kind: e.Value().Kind, text: string(e.Value().Data)}
+			v := entry{key: name, line: line, where: where(file, line), kind: e.Value().Kind, text: string(e.Value().Data)}
 			if v.kind == unstable.Array {
 				for it := e.Value().Children(); it.Next(); {
 					if it.Node().Kind != unstable.String {
@@ -166,216 +150,38 @@ func read(data []byte) ([]table, error) {
 	return tables, p.Error()
 }
 
-// fields are the keys that a table may have, with what takes their value.
-type fields map[string]func(entry) error
-
-// take gives every entry of the table to its field.
-func (t table) take(fs fields) error {
+// lines are those of the entries, by key.
+func (t table) lines() map[string]int {
+	lines := make(map[string]int, len(t.entries))
 	for _, e := range t.entries {
-		f, ok := fs[e.key]
-		if !ok {
-			if t.name == "" && (e.key == "workload" || e.key == "rule") {
-				return errorAt(e.line, "%s must be written as a table [[%s]]", e.key, e.key)
-			}
-			return unknown(e.line, e.key, slices.Collect(maps.Keys(fs)), "key")
-		}
-		if err := f(e); err != nil {
-			return errorAt(e.line, "%s: %w", e.key, err)
-		}
+		lines[e.key] = e.line
 	}
-	return nil
+	return lines
 }
-
-// text is a field that holds a string, which parse may refuse.
-func text(parse func(string) error) func(entry) error {
-	return func(e entry) error {
-		if e.kind != unstable.String {
-			return fmt.Errorf("a string in quotes is expected, not %s", kind(e.kind))
-		}
-		if strings.TrimSpace(e.text) == "" {
-			return errors.New("must not be empty; leave the key out instead")
-		}
-		if strings.ContainsFunc(e.text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return errors.New("must not hold control characters")
-		}
-		return parse(e.text)
-	}
-}
-
-// parsed is a field whose text parse turns into *to.
-func parsed[T any](to *T, parse func(string) (T, error)) func(entry) error {
-	return text(func(s string) (err error) {
-		*to, err = parse(s)
-		return err
-	})
-}
-
-// optional is a parsed field that stays nil where the file does not have it.
-func optional[T any](to **T, parse func(string) (T, error)) func(entry) error {
-	return text(func(s string) error {
-		v, err := parse(s)
-		*to = &v
-		return err
-	})
-}
-
-func verbatim(s string) (string, error) { return s, nil }
-
-// command is a field that holds a command line, as one string or as a list of its words.
-func command(to *[]string) func(entry) error {
-	return func(e entry) (err error) {
-		switch e.kind {
-		case unstable.String:
-			*to, err = SplitCommand(e.text)
-		case unstable.Array:
-			if len(e.items) == 0 || e.items[0] == "" {
-				return errors.New("command is empty; write the program and its arguments")
-			}
-			if slices.ContainsFunc(e.items, func(s string) bool { return strings.ContainsRune(s, 0) }) {
-				return errors.New("command holds a control character; take it out")
-			}
-			*to = e.items
-		default:
-			err = fmt.Errorf("a string or a list of strings is expected, not %s", kind(e.kind))
-		}
-		return err
-	}
-}
-
-// oneOf is a parser that accepts only the given words.
-func oneOf[T ~string](words ...T) func(string) (T, error) {
-	return func(s string) (T, error) {
-		if slices.Contains(words, T(s)) {
-			return T(s), nil
-		}
-		quoted := make([]string, len(words))
-		for i, w := range words {
-			quoted[i] = strconv.Quote(string(w))
-		}
-		last := len(quoted) - 1
-		return "", fmt.Errorf("%q is unknown; write %s or %s", s, strings.Join(quoted[:last], ", "), quoted[last])
-	}
-}
-
-// root takes the keys at the top of the file.
-func (p *Policy) root(t table) error {
-	return t.take(fields{
-		"threshold": func(e entry) error {
-			p.TimeRule = where(p.File, e.line)
-			return parsed(&p.Threshold, ParsePercent)(e)
-		},
-		"alpha": parsed(&p.Alpha, func(s string) (float64, error) {
-			f, err := ParsePercent(s)
-			if err == nil && (f == 0 || f >= 0.5) {
-				err = fmt.Errorf(`%q must lie between 0%% and 50%%; the default is "1%%"`, s)
-			}
-			return f, err
-		}),
-		"impact": parsed(&p.Impact, func(s string) (float64, error) {
-			f, err := ParsePercent(s)
-			if err == nil && f > 1 {
-				err = fmt.Errorf(`%q is more than all of the GPU time; the default is "0.5%%"`, s)
-			}
-			return f, err
-		}),
-		"session_sd": parsed(&p.SessionSD, ParsePercent),
-		"undecided":  parsed(&p.Undecided, oneOf("warn", "fail")),
-	})
-}
-
-var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // workload takes one [[workload]].
 func (p *Policy) workload(t table) error {
 	w := Workload{Where: where(p.File, t.line)}
-	err := t.take(fields{
-		"name": parsed(&w.Name, func(s string) (string, error) {
-			if !workloadName.MatchString(s) {
-				return "", fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
-			}
-			if other, ok := p.Workload(s); ok {
-				return "", fmt.Errorf("%q is already the workload at %s; give one of them another name", s, other.Where)
-			}
-			return s, nil
-		}),
-		"command":  command(&w.Command),
-		"launcher": command(&w.Launcher),
-		"dir":      parsed(&w.Dir, verbatim),
-		"timeout":  parsed(&w.Timeout, ParseTimeout),
-		"warmup": func(e entry) error {
-			if e.kind == unstable.Integer {
-				e.kind = unstable.String
-			}
-			return parsed(&w.Warmup, ParseWarmup)(e)
-		},
-		"step": parsed(&w.Step, verbatim),
-		"runs": func(e entry) (err error) {
-			if e.kind == unstable.Integer {
-				w.Runs, err = strconv.Atoi(e.text)
-			}
-			if err != nil || w.Runs < 1 || w.Runs > 1000 {
-				return errors.New("a whole number from 1 to 1000 is expected, without quotes")
-			}
-			return nil
-		},
-		"throughput": parsed(&w.Throughput, func(s string) (string, error) {
-			re, err := regexp.Compile(s)
-			if err != nil {
-				return "", fmt.Errorf("%q is not a regular expression (RE2 syntax): %w", s, err)
-			}
-			if re.NumSubexp() != 1 {
-				return "", fmt.Errorf("%q has %d groups; put exactly one ( ) around the number", s, re.NumSubexp())
-			}
-			return s, nil
-		}),
-		"threshold": optional(&w.Threshold, ParsePercent),
-	})
-	if err == nil && w.Name == "" {
-		err = errorAt(t.line, `[[workload]] has no name; add name = "…"`)
+	if err := take(t.entries, workloadKeys, &w, &w.Places); err != nil {
+		return err
+	}
+	if w.Name == "" {
+		return errorAt(t.line, `[[workload]] has no name; add name = "…"`)
+	}
+	if other, ok := p.Workload(w.Name); ok {
+		return errorAt(t.lines()["name"], "name: %q is already the workload at %s; give one of them another name", w.Name, other.Where)
 	}
 	p.Workloads = append(p.Workloads, w)
-	return err
-}
-
-// glob refuses the only patterns that cannot be meant: those with space at an end, which no name has.
-func glob(s string) (Glob, error) {
-	if s != strings.TrimSpace(s) {
-		return "", fmt.Errorf("pattern %q begins or ends with space and matches no name; remove it", s)
-	}
-	return Glob(s), nil
+	return nil
 }
 
 // rule takes one [[rule]].
 func (p *Policy) rule(t table) error {
 	r := Rule{Where: where(p.File, t.line)}
-	lines := map[string]int{} // of the amounts, by key
-	amount := func(to **Amount) func(entry) error {
-		parse := optional(to, ParseAmount)
-		return func(e entry) error { lines[e.key] = e.line; return parse(e) }
-	}
-	err := t.take(fields{
-		"kernel": parsed(&r.Kernel, glob),
-		"range":  parsed(&r.Range, glob),
-		"copy":   parsed(&r.Copy, glob),
-		"metric": parsed(&r.Metric, func(s string) (Glob, error) {
-			names := make([]string, len(measure.Metrics))
-			for i, m := range measure.Metrics {
-				names[i] = m.Name
-			}
-			if !slices.ContainsFunc(names, Glob(s).Match) {
-				return "", fmt.Errorf("no metric matches %q%s", s, suggestion(s, names))
-			}
-			return Glob(s), nil
-		}),
-		"max":      optional(&r.Max, ParsePercent),
-		"floor":    amount(&r.Floor),
-		"at_most":  amount(&r.AtMost),
-		"at_least": amount(&r.AtLeast),
-		"severity": parsed(&r.Severity, oneOf(Fail, Warn, Ignore)),
-	})
-	if err != nil {
+	if err := take(t.entries, ruleKeys, &r, &r.Places); err != nil {
 		return err
 	}
+	lines := t.lines()
 	selectors := 0
 	for _, g := range []Glob{r.Kernel, r.Range, r.Copy} {
 		if g != "" {
@@ -391,11 +197,11 @@ func (p *Policy) rule(t table) error {
 	m, full := measure.MetricByName(string(r.Metric))
 	for _, x := range []struct {
 		key    string
-		amount *Amount
+		amount *measure.Amount
 	}{{"floor", r.Floor}, {"at_most", r.AtMost}, {"at_least", r.AtLeast}} {
 		switch {
 		case x.amount == nil:
-		case full && !x.amount.fits(m):
+		case full && !x.amount.Fits(m):
 			return errorAt(lines[x.key], `%s: %s is measured in %s; write it like %q`, x.key, m.Name, m.Unit, example(m))
 		case !full && x.key != "floor":
 			return errorAt(lines[x.key], "%s bounds one metric; name it in full with metric", x.key)
@@ -416,14 +222,15 @@ func (p *Policy) rule(t table) error {
 // example is an amount of the kind that the metric needs.
 func example(m measure.Metric) string {
 	for _, s := range []string{"1us", "64KiB", "70%", "2TB/s", "1.5GHz"} {
-		if a, err := ParseAmount(s); err == nil && a.fits(m) {
+		if a, err := measure.ParseAmount(s); err == nil && a.Fits(m) {
 			return s
 		}
 	}
 	return "3"
 }
 
-func kind(k unstable.Kind) string {
+// kindOf names what stands where something else is expected.
+func kindOf(k unstable.Kind) string {
 	switch k {
 	case unstable.Integer, unstable.Float:
 		return "a number"
@@ -439,6 +246,12 @@ func kind(k unstable.Kind) string {
 
 // unknown is the error for a key or table that no policy file has.
 func unknown(line int, name string, known []string, what string) error {
+	if name == "workload" || name == "rule" {
+		return errorAt(line, "%s must be written as a table [[%s]]", name, name)
+	}
+	if why, ok := removed[name]; ok {
+		return errorAt(line, "%s %s", name, why)
+	}
 	return errorAt(line, "unknown %s %q%s", what, name, suggestion(name, known))
 }
 

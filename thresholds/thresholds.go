@@ -1,12 +1,20 @@
 // Package thresholds is the policy: which limit applies to which metric of what, and what the workloads are.
+//
+// [Parse] reads a policy file, [Default] is the policy without one, and [Policy.Limit] answers what may become of a metric. A
+// [Policy] can also be filled in by hand. All that a file may hold stands in one table of rows, which [Keys] and [Reference]
+// show to people and [Policy.Settings] with the values that hold.
 package thresholds
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -52,14 +60,22 @@ type Policy struct {
 	SessionSD float64
 	// Undecided says what a gate does that could not decide: "warn" (pass with a warning) or "fail" (no verdict).
 	Undecided string
-	// Threshold is the relative limit of times; TimeRule says where it was set: "default", "--threshold", "nsgate.toml:1".
+	// Threshold is the relative limit of times.
 	Threshold float64
-	TimeRule  string
+	// Places says where each key at the top was set.
+	Places Places
 	// Rules are in the order of the file: the first that matches applies.
 	Rules []Rule
 	// Workloads are in the order of the file, each name once.
 	Workloads []Workload
 }
+
+// Places says where keys were set: "nsgate.toml:12", without directory, for it is printed in reports, or "--threshold". A
+// key that it lacks has its default.
+type Places map[string]string
+
+// Of is the place of a key, "default" where it was not set.
+func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 
 // Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range
 // and Copy is set.
@@ -72,11 +88,12 @@ type Rule struct {
 	// What the rule sets. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
 	// AtMost or AtLeast is no bound.
 	Max             *float64
-	Floor           *Amount
-	AtMost, AtLeast *Amount
+	Floor           *measure.Amount
+	AtMost, AtLeast *measure.Amount
 	Severity        Severity
 
-	Where string // "nsgate.toml:12", without directory: it is printed in reports
+	Where  string // "nsgate.toml:12", the line of its [[rule]]
+	Places Places // where each of its keys was set
 }
 
 // Workload is a program to measure.
@@ -91,11 +108,10 @@ type Workload struct {
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
 	Step     string        // NVTX range that the workload repeats, "" for none
 	Runs     int           // fresh processes a session, 0 for the default
-	// Throughput is a regular expression with one group, which finds a number in the workload's output.
-	Throughput string
 	// Threshold replaces the policy's limit of times for this workload; nil leaves it.
 	Threshold *float64
-	Where     string // "nsgate.toml:4"
+	Where     string // "nsgate.toml:4", the line of its [[workload]]
+	Places    Places // where each of its keys was set
 }
 
 // countLimit is the default limit of counts and bytes. Theirs is no noise that a time threshold would stand for, so
@@ -109,14 +125,13 @@ const copyLimit = 0.10
 
 // Default is the policy that applies where no file says otherwise.
 func Default() *Policy {
-	return &Policy{
-		Alpha:     0.01,
-		Impact:    0.005,
-		SessionSD: 0.005,
-		Undecided: "warn",
-		Threshold: 0.03,
-		TimeRule:  "default",
+	p := &Policy{}
+	for _, k := range rootKeys {
+		if err := k.field(p).take(entry{kind: unstable.String, text: strings.Trim(k.initial, `"`)}); err != nil {
+			panic(err)
+		}
 	}
+	return p
 }
 
 // Limit finds what applies to a metric of a subject: the first rule that matches, with the defaults for what it
@@ -128,7 +143,7 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	case m.Name == measure.CopyTime.Name && p.Threshold < copyLimit:
 		l.Max = copyLimit
 	case m.Unit == "ns":
-		l.Max, l.Rule = p.Threshold, p.TimeRule
+		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
@@ -139,13 +154,13 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 		if r.Max != nil {
 			l.Max = *r.Max
 		}
-		if r.Floor != nil && r.Floor.fits(m) {
+		if r.Floor != nil && r.Floor.Fits(m) {
 			l.Floor = r.Floor.Value
 		}
-		if r.AtMost != nil && r.AtMost.fits(m) {
+		if r.AtMost != nil && r.AtMost.Fits(m) {
 			l.AtMost = &r.AtMost.Value
 		}
-		if r.AtLeast != nil && r.AtLeast.fits(m) {
+		if r.AtLeast != nil && r.AtLeast.Fits(m) {
 			l.AtLeast = &r.AtLeast.Value
 		}
 		if l.Bounded() && r.Max == nil {
@@ -199,7 +214,12 @@ func (p *Policy) Workload(name string) (*Workload, bool) {
 func (p *Policy) For(workload string) *Policy {
 	c := *p
 	if w, ok := p.Workload(workload); ok && w.Threshold != nil {
-		c.Threshold, c.TimeRule = *w.Threshold, w.Where
+		c.Threshold = *w.Threshold
+		c.Places = maps.Clone(p.Places)
+		if c.Places == nil {
+			c.Places = Places{}
+		}
+		c.Places["threshold"] = cmp.Or(w.Places["threshold"], w.Where)
 	}
 	return &c
 }

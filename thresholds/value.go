@@ -1,84 +1,184 @@
 package thresholds
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+
+	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-var number = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
+// A field is the part of a policy that one key fills.
+type field struct {
+	kind  string // of value, for documentation
+	take  func(entry) error
+	print func() string // what it holds, "" for nothing
+}
 
-// ParsePercent reads "1%" or "0.5 %" as a fraction. A bare number is refused, since "1" could be meant as 1 % and as
-// 100 %; so are negative values and those from 1000 % up.
-func ParsePercent(s string) (float64, error) {
-	digits, ok := strings.CutSuffix(strings.TrimSpace(s), "%")
-	digits = strings.TrimSpace(digits)
-	if !number.MatchString(digits) {
-		return 0, fmt.Errorf(`%q is not a percentage; write it like "3%%" or "0.5%%"`, s)
-	}
-	if !ok {
-		if f, err := strconv.ParseFloat(digits+"e2", 64); err == nil && f > 0 && f < 100 {
-			return 0, fmt.Errorf("%q has no unit; write \"%v%%\", or \"%s%%\" if that was meant", s, f, digits)
+// parsed is a field for text that parse turns into *to.
+func parsed[T any](kind string, to *T, parse func(string) (T, error), print func(T) string) field {
+	return field{kind, func(e entry) error {
+		switch {
+		case e.kind != unstable.String:
+			return fmt.Errorf("a string in quotes is expected, not %s", kindOf(e.kind))
+		case strings.TrimSpace(e.text) == "":
+			return errors.New("must not be empty; leave the key out instead")
+		case strings.ContainsFunc(e.text, unicode.IsControl):
+			return errors.New("must not hold control characters")
 		}
-		return 0, fmt.Errorf("%q has no unit; write \"%s%%\"", s, digits)
-	}
-	// With the exponent in the text, "1.1%" becomes the float64 nearest to 0.011, which 1.1/100 is not.
-	f, err := strconv.ParseFloat(digits+"e-2", 64)
-	if err != nil || f >= 10 {
-		return 0, fmt.Errorf("%q is too large; a percentage is below 1000%%", s)
-	}
-	return f, nil
+		v, err := parse(e.text)
+		if err == nil {
+			*to = v
+		}
+		return err
+	}, func() string { return print(*to) }}
 }
 
-// Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and what has a unit of its own.
-type Amount struct {
-	Value float64
-	Unit  string
+// optional is a parsed field that stays nil where the file does not have it.
+func optional[T any](kind string, to **T, parse func(string) (T, error), print func(T) string) field {
+	return parsed(kind, to, func(s string) (*T, error) {
+		v, err := parse(s)
+		return &v, err
+	}, func(v *T) string {
+		if v == nil {
+			return ""
+		}
+		return print(*v)
+	})
 }
 
-// Units that an amount can be written in.
-var units = map[string]Amount{
-	"":   {1, ""},
-	"ns": {1, "ns"}, "us": {1e3, "ns"}, "µs": {1e3, "ns"}, "μs": {1e3, "ns"}, "ms": {1e6, "ns"}, "s": {1e9, "ns"},
-	"B": {1, "B"}, "kB": {1e3, "B"}, "KB": {1e3, "B"}, "MB": {1e6, "B"}, "GB": {1e9, "B"},
-	"KiB": {1 << 10, "B"}, "MiB": {1 << 20, "B"}, "GiB": {1 << 30, "B"},
-	"B/s": {1, "B/s"}, "MB/s": {1e6, "B/s"}, "GB/s": {1e9, "B/s"}, "TB/s": {1e12, "B/s"},
-	"Hz": {1, "Hz"}, "MHz": {1e6, "Hz"}, "GHz": {1e9, "Hz"},
-	"%": {1, "%"},
+func anyText(s string) (string, error) { return s, nil }
+
+func verbatim[T ~string](v T) string { return string(v) }
+
+// percentage is a field for a fraction, which check may refuse.
+func percentage(to *float64, check func(text string, v float64) error) field {
+	return parsed("percentage", to, func(s string) (float64, error) {
+		v, err := measure.ParsePercent(s)
+		if err == nil && check != nil {
+			err = check(s, v)
+		}
+		return v, err
+	}, measure.Percent)
 }
 
-// ParseAmount reads "1us", "500 ns", "64 KiB", "70%", "2.5 TB/s" or, for counts, "3" into the base unit. The per cent of an
-// amount are those of a metric that is measured in per cent.
-func ParseAmount(s string) (Amount, error) {
-	text := strings.TrimSpace(s)
-	end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
-	if end < 0 {
-		end = len(text)
-	}
-	digits, unit := text[:end], strings.TrimSpace(text[end:])
-	u, known := units[unit]
-	if !number.MatchString(digits) || !known {
-		return Amount{}, fmt.Errorf(`%q is not an amount; write a time ("1us", "500ns"), a size ("64KiB"), a rate ("2TB/s"), a part of the peak ("70%%") or a count ("3")`, s)
-	}
-	f, err := strconv.ParseFloat(digits, 64)
-	if f *= u.Value; err != nil || math.IsInf(f, 0) {
-		return Amount{}, fmt.Errorf("%q is too large", s)
-	}
-	return Amount{f, u.Unit}, nil
+func amount(to **measure.Amount) field {
+	return optional("amount", to, measure.ParseAmount, measure.Amount.String)
 }
 
-// fits reports whether the amount is of the kind that the metric counts.
-func (a Amount) fits(m measure.Metric) bool {
-	switch base, _, _ := strings.Cut(m.Unit, " "); base {
-	case "ns", "B", "B/s", "Hz", "%":
-		return a.Unit == base
+func duration(to *time.Duration) field {
+	return parsed("duration", to, ParseTimeout, func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return d.String()
+	})
+}
+
+// warmup is a field for a warm-up rule; a number of steps may stand without quotes.
+func warmup(to *string) field {
+	f := parsed("number of steps or text", to, ParseWarmup, verbatim)
+	text := f.take
+	f.take = func(e entry) error {
+		if e.kind == unstable.Integer {
+			e.kind = unstable.String
+		}
+		return text(e)
 	}
-	return a.Unit == ""
+	return f
+}
+
+// whole is a field for a whole number from low to high.
+func whole(to *int, low, high int) field {
+	return field{"whole number", func(e entry) (err error) {
+		n := 0
+		if e.kind == unstable.Integer {
+			n, err = strconv.Atoi(e.text)
+		}
+		if err != nil || n < low || n > high {
+			return fmt.Errorf("a whole number from %d to %d is expected, without quotes", low, high)
+		}
+		*to = n
+		return nil
+	}, func() string {
+		if *to == 0 {
+			return ""
+		}
+		return strconv.Itoa(*to)
+	}}
+}
+
+// command is a field for a command line, as one string or as a list of its words.
+func command(to *[]string) field {
+	return field{"text or list of words", func(e entry) (err error) {
+		switch e.kind {
+		case unstable.String:
+			*to, err = SplitCommand(e.text)
+		case unstable.Array:
+			if len(e.items) == 0 || e.items[0] == "" {
+				return errors.New("command is empty; write the program and its arguments")
+			}
+			if slices.ContainsFunc(e.items, func(s string) bool { return strings.ContainsRune(s, 0) }) {
+				return errors.New("command holds a control character; take it out")
+			}
+			*to = e.items
+		default:
+			err = fmt.Errorf("a string or a list of strings is expected, not %s", kindOf(e.kind))
+		}
+		return err
+	}, func() string { return JoinCommand(*to) }}
+}
+
+// word is a field that accepts only the given words.
+func word[T ~string](to *T, words ...T) field {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(string(w))
+	}
+	last := len(quoted) - 1
+	list := strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	return parsed(list, to, func(s string) (T, error) {
+		if !slices.Contains(words, T(s)) {
+			return "", fmt.Errorf("%q is unknown; write %s", s, list)
+		}
+		return T(s), nil
+	}, verbatim)
+}
+
+var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func parseName(s string) (string, error) {
+	if !workloadName.MatchString(s) {
+		return "", fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
+	}
+	return s, nil
+}
+
+// parseGlob refuses the only patterns that cannot be meant: those with space at an end, which no name has.
+func parseGlob(s string) (Glob, error) {
+	if s != strings.TrimSpace(s) {
+		return "", fmt.Errorf("pattern %q begins or ends with space and matches no name; remove it", s)
+	}
+	return Glob(s), nil
+}
+
+// parseMetric reads a pattern that some metric matches.
+func parseMetric(s string) (Glob, error) {
+	names := make([]string, len(measure.Metrics))
+	for i, m := range measure.Metrics {
+		names[i] = m.Name
+	}
+	if !slices.ContainsFunc(names, Glob(s).Match) {
+		return "", fmt.Errorf("no metric matches %q%s", s, suggestion(s, names))
+	}
+	return Glob(s), nil
 }
 
 // ParseWarmup reads a warm-up rule and gives its only spelling: "auto", "capture", or a number of steps (launches,
@@ -160,4 +260,16 @@ func SplitCommand(s string) ([]string, error) {
 		return nil, fmt.Errorf("command is empty; write the program and its arguments")
 	}
 	return words, nil
+}
+
+// JoinCommand writes words as one command line, which [SplitCommand] and a POSIX shell split into the same words.
+func JoinCommand(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
 }

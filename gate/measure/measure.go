@@ -2,14 +2,18 @@
 //
 // Two levels of detail live here. A [Trace] is what one process did, launch by launch, as a profiler recorded it. A
 // [Session] is what remains of several traces after reduction: one value per run for each [Metric] of each [Subject].
-// Everything that judges, stores or prints works on sessions; only the reading packages and gate/sample see traces.
+// Everything that judges, stores or prints works on sessions; only what reads profiles sees traces. Whoever measures by other
+// means fills in a Session and lets [Session.Check] look at it.
+//
+// A Metric is a row of metric.go, with what [Metrics], the policy file and the reports know of it. Values are in base units
+// (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. unit.go reads numbers as people and profilers
+// write them, number.go prints them. What must not be judged is a [Refusal], from the list of [Reasons] of a package.
 package measure
 
 import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -20,7 +24,11 @@ import (
 )
 
 // Dim3 is a CUDA grid or block extent. The zero value means "not a kernel".
-type Dim3 struct{ X, Y, Z uint32 }
+type Dim3 struct {
+	X uint32 `json:"x"`
+	Y uint32 `json:"y"`
+	Z uint32 `json:"z"`
+}
 
 // String prints the extent as nsys and ncu users write it: 1056x1x1.
 func (d Dim3) String() string { return fmt.Sprintf("%dx%dx%d", d.X, d.Y, d.Z) }
@@ -58,11 +66,12 @@ const (
 // Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, the whole workload, or one kind
 // of copy of the whole workload. It is comparable and holds nothing that one run numbers for itself.
 type Subject struct {
-	Scope Scope
+	Scope Scope `json:"scope"`
 	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
 	// domain), "" for the whole workload, or a copy kind such as "memcpy HtoD" or "memset".
-	Name        string
-	Grid, Block Dim3 // of kernels; zero otherwise
+	Name  string `json:"name"`
+	Grid  Dim3   `json:"grid"` // of kernels; zero otherwise
+	Block Dim3   `json:"block"`
 }
 
 // Workload is the subject of whole-workload metrics.
@@ -106,140 +115,47 @@ func (s Subject) Compare(o Subject) int {
 	return cmp.Or(-cmp.Compare(s.Scope, o.Scope), cmp.Compare(s.Name, o.Name), dim(s.Grid, o.Grid), dim(s.Block, o.Block))
 }
 
-// Direction says which way a metric gets better.
-type Direction int8
-
-// Lower is better for times, counts and bytes; Neither marks metrics that explain but are not judged.
-const (
-	Lower   Direction = -1
-	Neither Direction = 0
-	Higher  Direction = +1
-)
-
-// Metric is a named number with a unit and a direction.
-type Metric struct {
-	Name   string
-	Unit   string
-	Better Direction
-	// Exact metrics carry no measurement noise (counts, bytes, registers): where every run of a side agrees, a
-	// difference is certain. The others are judged against the spread between runs.
-	Exact bool
-}
-
-// The metrics that nsys recordings give.
-var (
-	// Time is the GPU time of one launch: the 10 % trimmed mean over the steady launches of a run.
-	Time = Metric{Name: "time", Unit: "ns", Better: Lower}
-	// Spread is how much the steady launches of one run differ: the robust standard deviation (scaled MAD) of their
-	// times. It says how noisy a kernel is within a run and is no error term: launches of a process are not independent.
-	Spread = Metric{Name: "time_spread", Unit: "ns", Better: Neither}
-	// Launches is the number of launches per step, or per run where the workload has no steps.
-	Launches = Metric{Name: "launches", Unit: "count", Better: Lower, Exact: true}
-	// Total is the summed GPU time of all steady launches per step (or per run), outliers included.
-	Total = Metric{Name: "total", Unit: "ns", Better: Lower}
-	// GPUTime is the summed kernel time of a range or of the whole workload, per step (or per run).
-	GPUTime = Metric{Name: "gpu_time", Unit: "ns", Better: Lower}
-	// CopyTime is the summed GPU time of one kind of copy or memset, per step (or per run).
-	CopyTime = Metric{Name: "copy_time", Unit: "ns", Better: Lower}
-	// CopyBytes is the number of bytes that one kind of copy or memset moved, per step (or per run).
-	CopyBytes = Metric{Name: "copy_bytes", Unit: "B", Better: Lower, Exact: true}
-	// Copies is the number of copies or memsets of one kind, per step (or per run).
-	Copies = Metric{Name: "copies", Unit: "count", Better: Lower, Exact: true}
-	// StepTime is the time from one step's first launch to the next step's on the GPU: what the user waits for,
-	// idle time included. Tracing slows the CPU side down, so it explains and is not judged by default.
-	StepTime = Metric{Name: "step_time", Unit: "ns", Better: Neither}
-	// MemoryPeak is the high-water mark of device memory, where memory use was traced.
-	MemoryPeak = Metric{Name: "memory_peak", Unit: "B", Better: Lower, Exact: true}
-	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
-	Registers     = Metric{Name: "registers", Unit: "per thread", Better: Neither, Exact: true}
-	StaticShared  = Metric{Name: "static_shared", Unit: "B", Better: Neither, Exact: true}
-	DynamicShared = Metric{Name: "dynamic_shared", Unit: "B", Better: Neither, Exact: true}
-	LocalMemory   = Metric{Name: "local_memory", Unit: "B per thread", Better: Neither, Exact: true}
-)
-
-// Metrics lists every metric that nsgate knows: those of nsys, then those of ncu.
-var Metrics = slices.Concat([]Metric{
-	Time, Spread, Launches, Total, GPUTime, CopyTime, CopyBytes, Copies, StepTime, MemoryPeak,
-	Registers, StaticShared, DynamicShared, LocalMemory,
-}, Throughput)
-
-// MetricByName finds a metric of [Metrics].
-func MetricByName(name string) (Metric, bool) {
-	i := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == name })
-	if i < 0 {
-		return Metric{}, false
-	}
-	return Metrics[i], true
-}
-
 // Series is one metric of one subject in one session.
 type Series struct {
-	Subject Subject
-	Metric  Metric
+	Subject Subject `json:"subject"`
+	Metric  Metric  `json:"metric"`
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
 	// kernel was never launched); it is never read as zero.
-	Values Values
+	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
-	Role string
+	Role string `json:"role"`
 	// Raw is the name of a kernel as the profiler wrote it, where that differs from the subject's; baselines do not keep it.
-	Raw string `json:",omitempty"`
+	Raw string `json:"raw,omitempty"`
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
-	Note string
+	Note string `json:"note"`
 }
 
 // Values is one sample per run; a NaN is null in JSON.
 type Values []float64
 
-// MarshalJSON writes NaN, a run without the subject, as null.
-func (v Values) MarshalJSON() ([]byte, error) {
-	out := make([]*float64, len(v))
-	for i := range v {
-		if !math.IsNaN(v[i]) {
-			out[i] = &v[i]
-		}
-	}
-	return json.Marshal(out)
-}
-
-// UnmarshalJSON reads null as NaN.
-func (v *Values) UnmarshalJSON(b []byte) error {
-	var in []*float64
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	*v = make(Values, len(in))
-	for i, x := range in {
-		(*v)[i] = math.NaN()
-		if x != nil {
-			(*v)[i] = *x
-		}
-	}
-	return nil
-}
-
 // Environment is where and how a session was measured. It names no host, user, path or environment variable.
 type Environment struct {
-	GPU  string // model as the driver names it, MIG profile included
-	GPUs int    // devices that the workload used
+	GPU  string `json:"gpu"`  // model as the driver names it, MIG profile included
+	GPUs int    `json:"gpus"` // devices that the workload used
 	// Processes is how many processes of one run launched kernels at the same time (ranks), 0 where that is not known.
-	Processes int    `json:",omitempty"`
-	GPUHash   string // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
-	Driver    string
-	CUDA      string
+	Processes int    `json:"processes,omitempty"`
+	GPUHash   string `json:"gpu_hash"` // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
+	Driver    string `json:"driver"`
+	CUDA      string `json:"cuda"`
 	// Tool is what the numbers come from and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
 	// first word is [Environment.Profiler].
-	Tool   string
-	Schema string // version of the export's schema
+	Tool   string `json:"tool"`
+	Schema string `json:"schema"` // version of the export's schema
 	// Mode is how the profiler was set where that changes what it measures ("clock none, cache all, replay kernel"), ""
 	// where there is nothing to choose.
-	Mode string `json:",omitempty"`
+	Mode string `json:"mode,omitempty"`
 	// GraphTrace is how CUDA graphs were traced: "node", "graph", or "" where the workload used none.
-	GraphTrace string
+	GraphTrace string `json:"graph_trace"`
 	// Tick is the resolution of the GPU timer in ns.
-	Tick float64
+	Tick float64 `json:"tick"`
 	// ClockMHz is the median SM clock during the runs, 0 where it was not sampled.
-	ClockMHz int
-	Start    time.Time // UTC start of the first run, zero where unknown
+	ClockMHz int       `json:"clock_mhz"`
+	Start    time.Time `json:"start"` // UTC start of the first run, zero where unknown
 }
 
 // Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them
@@ -263,26 +179,27 @@ func HashUUID(uuids ...string) string {
 // Run is one fresh process of the workload.
 type Run struct {
 	// Skipped of Total steps (or launches, where Session.Step is "") were warm-up.
-	Skipped, Total int
+	Skipped int `json:"skipped"`
+	Total   int `json:"total"`
 	// Launches counts the kernel launches that remained.
-	Launches int
+	Launches int `json:"launches"`
 	// Steady is false where the series never settled.
-	Steady bool
+	Steady bool `json:"steady"`
 }
 
 // Session is the runs taken on one GPU host close together in time.
 type Session struct {
 	// ID names the session inside a baseline. It is "" until the session is stored.
-	ID string
+	ID string `json:"id"`
 	Environment
 	// Step is the NVTX range that the workload repeats; "" where samples are per run instead of per step.
-	Step string
+	Step string `json:"step"`
 	// Warmup is the rule by which the warm-up was skipped: "auto", a number, or "capture".
-	Warmup string
-	Runs   []Run
-	Series []Series // sorted by subject and metric, one of each
-	Commit string   // of the code that was measured, "" if unknown
-	Reason string   // why it was recorded or accepted
+	Warmup string   `json:"warmup"`
+	Runs   []Run    `json:"runs"`
+	Series []Series `json:"series"` // sorted by subject and metric, one of each
+	Commit string   `json:"commit"` // of the code that was measured, "" if unknown
+	Reason string   `json:"reason"` // why it was recorded or accepted
 }
 
 // SortSeries puts the series into the stable order that files and reports rely on.

@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -98,17 +96,6 @@ func TestSubject(t *testing.T) {
 	}
 }
 
-func TestValuesJSON(t *testing.T) {
-	data, err := json.Marshal(Values{1, math.NaN(), 2.5})
-	if err != nil || string(data) != "[1,null,2.5]" {
-		t.Fatalf("%s, %v", data, err)
-	}
-	var back Values
-	if err := json.Unmarshal(data, &back); err != nil || len(back) != 3 || back[0] != 1 || !math.IsNaN(back[1]) {
-		t.Fatalf("%v, %v", back, err)
-	}
-}
-
 func TestSameSession(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	env := func(gpu string, minutes int) Environment {
@@ -131,18 +118,5 @@ func TestSameSession(t *testing.T) {
 	}
 	if HashUUID("b", "", "a", "a") != HashUUID("a", "b") || len(HashUUID("a")) != 8 {
 		t.Error("the hash depends on order, repetition or empty identities")
-	}
-}
-
-func TestMetricsAreKnownOnce(t *testing.T) {
-	seen := map[string]bool{}
-	for _, m := range Metrics {
-		if seen[m.Name] || m.Name == "" || m.Unit == "" {
-			t.Errorf("metric %+v is listed twice, or has no name or unit", m)
-		}
-		seen[m.Name] = true
-		if got, ok := MetricByName(m.Name); !ok || got != m {
-			t.Errorf("MetricByName(%q) = %v, %v", m.Name, got, ok)
-		}
 	}
 }

@@ -57,7 +57,7 @@ Examples:
 					return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
 				}
 				c := &check.Calibrate{
-					Workload: j.name, Measurer: m.measurer(e, j, out.quiet), Policy: policy.of(p, j.name), Rule: j.rule, Runs: m.runs.first,
+					Workload: j.name, Measurer: m.measurer(e, j, out.quiet), Policy: p.For(j.name), Rule: j.rule, Runs: m.runs.first,
 				}
 				if w, ok := p.Workload(j.name); ok {
 					c.Gates = w.Runs

@@ -80,7 +80,7 @@ Examples:
 					return err
 				}
 				c := &check.Check{
-					Workload: j.name, Policy: policy.of(p, j.name), Looks: m.looks(j), Paired: base.paired, Profiler: by, Kernels: counters.Kernels,
+					Workload: j.name, Policy: p.For(j.name), Looks: m.looks(j), Paired: base.paired, Profiler: by, Kernels: counters.Kernels,
 					Rule: j.rule, Explain: check.Explain(explain), Observe: newProgress(e, out.quiet).event,
 				}
 				if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/check"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func initCommand() *command {
@@ -278,6 +279,7 @@ func create(name, text string) error {
 func (f *finds) policy() string {
 	var b strings.Builder
 	b.WriteString(policyHead)
+	writeKeys(&b, "", "", "# ")
 	workloads := f.workloads
 	if len(workloads) == 0 {
 		workloads = []candidate{{"app", "./app --steps 60", "put your program here"}}
@@ -291,38 +293,44 @@ func (f *finds) policy() string {
 			mark, c.name, c.command, c.why)
 		if i == 0 {
 			b.WriteString(workloadKeys)
+			writeKeys(&b, "workload", "", "# ")
 		}
 	}
 	b.WriteString(rules)
+	writeKeys(&b, "rule", "# ", "# ")
+	b.WriteString(counterRules)
 	return b.String()
+}
+
+// writeKeys writes the keys of a table, a comment behind each: behind literal those with their default, behind example
+// those that have none, as an example.
+func writeKeys(b *strings.Builder, table, literal, example string) {
+	for _, k := range thresholds.Keys() {
+		if k.Table != table || k.Name == "name" || k.Name == "command" {
+			continue
+		}
+		setting := example + k.Name + " = " + k.Example
+		if k.Literal() {
+			setting = literal + k.Name + " = " + k.Default
+		}
+		fmt.Fprintf(b, "%-23s # %s\n", setting, k.Doc)
+	}
 }
 
 const policyHead = `# What nsgate measures and what it allows. Every line can be left out: these are the defaults.
 # "nsgate policy" checks this file and prints what it makes of it.
 
-threshold = "3%"        # largest slowdown of a time: of a kernel, a range, the whole workload
-alpha = "1%"            # chance of a false alarm in a whole gate
-impact = "0.5%"         # a kernel with a smaller share of GPU time does not fail the gate by itself
-undecided = "warn"      # what to do when the data cannot decide: "warn" (exit 0) or "fail" (exit 3)
 `
 
 const workloadKeys = `# Short and repeatable: some seconds, fixed input, fixed number of steps.
-runs = 5                # fresh processes; the spread between them is what a change is held against
-warmup = "auto"         # or a number of steps, or "capture": between cudaProfilerStart and cudaProfilerStop
-# step = "step"         # the NVTX range that the workload repeats; found by itself if left out
-# timeout = "2m"        # of one run
-# dir = "build"         # working directory
 `
 
 const rules = `
 # Rules are tried from top to bottom; the first that matches applies.
 # [[rule]]
-# kernel = "sgemm*"     # or range = "forward", or copy = "memcpy HtoD"
-# metric = "time"       # time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …
-# max = "5%"
-# floor = "1us"         # absolute change below which nothing is a finding
-# severity = "warn"     # fail, warn or ignore
-#
+`
+
+const counterRules = `#
 # Counters of Nsight Compute, judged by nsgate check --profiler ncu:
 # [[rule]]
 # metric = "local_loads"

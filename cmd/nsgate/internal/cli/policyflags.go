@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -48,39 +47,15 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 			return nil, err
 		}
 	}
-	for _, x := range []struct {
-		flag, value string
-		to          *float64
-	}{{"threshold", p.threshold, &policy.Threshold}, {"alpha", p.alpha, &policy.Alpha}, {"impact", p.impact, &policy.Impact}} {
-		if x.value == "" {
+	for _, x := range [][2]string{{"threshold", p.threshold}, {"alpha", p.alpha}, {"impact", p.impact}, {"undecided", p.undecided}} {
+		if x[1] == "" {
 			continue
 		}
-		v, err := measure.ParsePercent(x.value)
-		if err != nil {
-			return nil, usageError("--%s: %v", x.flag, err)
+		if err := policy.Set(x[0], x[1], "--"+x[0]); err != nil {
+			return nil, usageError("--%w", err)
 		}
-		*x.to = v
-	}
-	if policy.Alpha <= 0 || policy.Alpha >= 0.5 {
-		return nil, usageError("--alpha: %s is not between 0 and 50 %%", p.alpha)
-	}
-	if p.threshold != "" {
-		policy.TimeRule = "--threshold"
-	}
-	if p.undecided != "" {
-		policy.Undecided = p.undecided
-		return policy, oneOf("undecided", p.undecided, "warn", "fail")
 	}
 	return policy, nil
-}
-
-// of is the policy for one workload. Its own threshold replaces the file's, not the flag's.
-func (p *policyFlags) of(policy *thresholds.Policy, workload string) *thresholds.Policy {
-	c := policy.For(workload)
-	if p.threshold != "" {
-		c.Threshold, c.TimeRule = policy.Threshold, policy.TimeRule
-	}
-	return c
 }
 
 // findUp looks for a file here and in the directories above, not beyond the root of a git checkout; "" if it is in none.

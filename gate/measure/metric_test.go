@@ -1,0 +1,40 @@
+package measure
+
+import "testing"
+
+func TestMetricsAreKnownOnce(t *testing.T) {
+	seen := map[string]bool{}
+	for _, m := range Metrics {
+		if seen[m.Name] || m.Name == "" || m.Unit == "" {
+			t.Errorf("metric %+v is listed twice, or has no name or unit", m)
+		}
+		seen[m.Name] = true
+		if got, ok := MetricByName(m.Name); !ok || got != m {
+			t.Errorf("MetricByName(%q) = %v, %v", m.Name, got, ok)
+		}
+	}
+}
+
+func TestMetricTitle(t *testing.T) {
+	for name, want := range map[string]string{
+		"time": "time", "total": "total time", "gpu_time": "GPU time", "copy_bytes": "bytes copied", "memory_peak": "peak memory",
+		"dram_throughput": "dram throughput", "of_a_later_version": "of a later version",
+	} {
+		if got := (Metric{Name: name}).Title(); got != want {
+			t.Errorf("title of %s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+// What a metric of Nsight Compute says goes up and down without anyone waiting longer, its duration excepted.
+func TestMetricJudged(t *testing.T) {
+	for m, want := range map[Metric]bool{
+		Time: true, Launches: true, CopyBytes: true, StepTime: false, Spread: false, Registers: false,
+		NcuTime: true, Cycles: false, SMThroughput: false, LocalLoads: false,
+		{Name: "of_a_later_version", Better: Lower}: true, {Name: "of_a_later_version"}: false,
+	} {
+		if m.Judged() != want {
+			t.Errorf("%s is judged by itself: %v, want %v", m.Name, !want, want)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package thresholds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Key is a key of the policy file, for documentation.
+type Key struct {
+	Table   string // "" at the top of the file, "workload" or "rule"
+	Name    string
+	Type    string // of its value: "percentage", "text", "pattern", …
+	Default string // as a file writes it, or in words where only leaving the key out has that meaning
+	Doc     string // what it means, without a final full stop
+	Example string // as a file writes it
+}
+
+// Literal reports whether a file may hold the default.
+func (k Key) Literal() bool { return strings.IndexAny(k.Default, `"0123456789`) == 0 }
+
+// value is the default as it is printed.
+func (k Key) value() string { return strings.Trim(k.Default, `"`) }
+
+// key is a row: what there is to say of a key of a T, and the field that it fills. A new key is one row and the field.
+type key[T any] struct {
+	name    string
+	initial string // see [Key.Default]
+	example string
+	doc     string
+	field   func(*T) field
+}
+
+// rootKeys are those at the top of the file.
+var rootKeys = []key[Policy]{
+	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a time: of a kernel, a range, the whole workload",
+		func(p *Policy) field { return percentage(&p.Threshold, nil) }},
+	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
+		func(p *Policy) field {
+			return percentage(&p.Alpha, func(s string, v float64) error {
+				if v == 0 || v >= 0.5 {
+					return fmt.Errorf(`%q must lie between 0%% and 50%%; the default is "1%%"`, s)
+				}
+				return nil
+			})
+		}},
+	{"impact", `"0.5%"`, `"1%"`, "a kernel with a smaller share of GPU time does not fail the gate by itself",
+		func(p *Policy) field {
+			return percentage(&p.Impact, func(s string, v float64) error {
+				if v > 1 {
+					return fmt.Errorf(`%q is more than all of the GPU time; the default is "0.5%%"`, s)
+				}
+				return nil
+			})
+		}},
+	{"session_sd", `"0.5%"`, `"1%"`, "spread between GPU hosts to expect before it was measured",
+		func(p *Policy) field { return percentage(&p.SessionSD, nil) }},
+	{"undecided", `"warn"`, `"fail"`, `what to do when the data cannot decide: "warn" (exit 0) or "fail" (exit 3)`,
+		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
+}
+
+// workloadKeys are those of a [[workload]].
+var workloadKeys = []key[Workload]{
+	{"name", "required", `"kernels"`, "what its baseline and --workload call it",
+		func(w *Workload) field { return parsed("name", &w.Name, parseName, verbatim) }},
+	{"command", "none: only finished profiles are judged", `"./kernels --steps 60"`, "the program and its arguments; no shell is involved",
+		func(w *Workload) field { return command(&w.Command) }},
+	{"launcher", "none", `"srun -n1"`, "what starts the profiler itself",
+		func(w *Workload) field { return command(&w.Launcher) }},
+	{"dir", "where nsgate is started", `"build"`, "working directory, relative to this file",
+		func(w *Workload) field { return parsed("text", &w.Dir, anyText, verbatim) }},
+	{"timeout", "none", `"2m"`, "longest time of one run",
+		func(w *Workload) field { return duration(&w.Timeout) }},
+	{"warmup", `"auto"`, `3`, `steps to leave out: "auto", a number, or "capture": all but cudaProfilerStart to cudaProfilerStop`,
+		func(w *Workload) field { return warmup(&w.Warmup) }},
+	{"step", "the range that repeats, found by itself", `"step"`, "the NVTX range that the workload repeats",
+		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
+	{"runs", `5`, `7`, "fresh processes; the spread between them is what a change is held against",
+		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
+	{"threshold", "that at the top", `"1%"`, "largest slowdown of a time of this workload",
+		func(w *Workload) field {
+			return optional("percentage", &w.Threshold, measure.ParsePercent, measure.Percent)
+		}},
+}
+
+// ruleKeys are those of a [[rule]].
+var ruleKeys = []key[Rule]{
+	{"kernel", "any", `"sgemm*"`, "name, short name, or short name#geometry of kernels; * and ? are wildcards",
+		func(r *Rule) field { return parsed("pattern", &r.Kernel, parseGlob, verbatim) }},
+	{"range", "any", `"forward"`, "name of NVTX ranges, instead of a kernel",
+		func(r *Rule) field { return parsed("pattern", &r.Range, parseGlob, verbatim) }},
+	{"copy", "any", `"memcpy HtoD"`, "kind of copies, instead of a kernel",
+		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
+	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …",
+		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
+	{"max", "that of the metric; none with at_most or at_least", `"5%"`, "largest regression",
+		func(r *Rule) field { return optional("percentage", &r.Max, measure.ParsePercent, measure.Percent) }},
+	{"floor", "none", `"1us"`, "absolute change up to which nothing is a finding",
+		func(r *Rule) field { return amount(&r.Floor) }},
+	{"at_most", "none", `"2ms"`, "largest value that the head itself may have, whatever the base has",
+		func(r *Rule) field { return amount(&r.AtMost) }},
+	{"at_least", "none", `"1us"`, "smallest value that the head itself may have",
+		func(r *Rule) field { return amount(&r.AtLeast) }},
+	{"severity", `"fail"`, `"warn"`, `what a regression does: "fail", "warn" or "ignore"`,
+		func(r *Rule) field { return word(&r.Severity, Fail, Warn, Ignore) }},
+}
+
+// removed are the keys of earlier versions, with what to say of them.
+var removed = map[string]string{"throughput": "is not read by this version; take it out"}
+
+// Keys lists every key that a policy file may have, in the order in which to write them.
+func Keys() []Key {
+	return slices.Concat(document("", rootKeys), document("workload", workloadKeys), document("rule", ruleKeys))
+}
+
+func document[T any](table string, keys []key[T]) []Key {
+	out := make([]Key, len(keys))
+	for i, k := range keys {
+		out[i] = Key{table, k.name, k.field(new(T)).kind, k.initial, k.doc, k.example}
+	}
+	return out
+}
+
+// Reference is the reference of all keys in Markdown, a table for each place that a key may stand in.
+func Reference() string {
+	var b strings.Builder
+	table := "none"
+	for _, k := range Keys() {
+		if k.Table != table {
+			table = k.Table
+			title := "At the top of the file"
+			if table != "" {
+				title = "In each `[[" + table + "]]`"
+			}
+			fmt.Fprintf(&b, "\n%s:\n\n| key | value | default | |\n| --- | --- | --- | --- |\n", title)
+		}
+		standard := k.Default
+		if k.Literal() {
+			standard = "`" + standard + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s: `%s` | %s | %s |\n", k.Name, k.Type, k.Example, standard, k.Doc)
+	}
+	return b.String()[1:]
+}
+
+// Setting is what holds for one key.
+type Setting struct {
+	Table string // as in [Key]
+	Of    string // the name of the workload or the place of the rule, "" at the top
+	Name  string
+	Value string // as people read it: "3 %", "1.000 µs"
+	Where string // "default", "nsgate.toml:12", "--threshold"
+}
+
+// Settings lists what holds for every key: at the top, in each workload and in each rule. A workload has what stands at the
+// top where it sets nothing else.
+func (p *Policy) Settings() []Setting {
+	top := settings("", "", rootKeys, p, p.Places)
+	out := slices.Clone(top)
+	for i := range p.Workloads {
+		w := &p.Workloads[i]
+		for _, s := range settings("workload", w.Name, workloadKeys, w, w.Places) {
+			j := slices.IndexFunc(top, func(t Setting) bool { return t.Name == s.Name })
+			if _, own := w.Places[s.Name]; !own && j >= 0 {
+				s.Value, s.Where = top[j].Value, top[j].Where
+			}
+			out = append(out, s)
+		}
+	}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		out = append(out, settings("rule", r.Where, ruleKeys, r, r.Places)...)
+	}
+	return out
+}
+
+func settings[T any](table, of string, keys []key[T], from *T, places Places) []Setting {
+	out := make([]Setting, len(keys))
+	for i, k := range document(table, keys) {
+		value := keys[i].field(from).print()
+		if value == "" {
+			value = k.value()
+		}
+		out[i] = Setting{table, of, k.Name, value, places.Of(k.Name)}
+	}
+	return out
+}
+
+// Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that sets the
+// same key for itself loses to it, as it does to a flag of the command line. where says who wants it: "--threshold".
+func (p *Policy) Set(key, text, where string) error {
+	e := []entry{{key: key, kind: unstable.String, text: text, where: where}}
+	if err := take(e, rootKeys, p, &p.Places); err != nil {
+		return err
+	}
+	for i := range p.Workloads {
+		if w := &p.Workloads[i]; w.Places[key] != "" {
+			if err := take(e, workloadKeys, w, &w.Places); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// take gives every entry to the field of its key, and notes where it stands.
+func take[T any](entries []entry, keys []key[T], to *T, places *Places) error {
+	for _, e := range entries {
+		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == e.key })
+		if i < 0 {
+			names := make([]string, len(keys))
+			for i, k := range keys {
+				names[i] = k.name
+			}
+			return unknown(e.line, e.key, names, "key")
+		}
+		if err := keys[i].field(to).take(e); err != nil {
+			return errorAt(e.line, "%s: %w", e.key, err)
+		}
+		if *places == nil {
+			*places = Places{}
+		}
+		(*places)[e.key] = e.where
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package thresholds
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "rewrite the README's reference of the policy file")
+
+// Every row's example may stand in a file, and so may its default where that is said to be literal.
+func TestKeys(t *testing.T) {
+	// What a table needs besides the key to be of use.
+	besides := map[string]string{
+		"": "", "workload": "[[workload]]\nname = \"a\"\n", "workload.name": "[[workload]]\n", "rule": "[[rule]]\nseverity = \"warn\"\n",
+		"rule.severity": "[[rule]]\n", "rule.at_most": "[[rule]]\nmetric = \"time\"\n", "rule.at_least": "[[rule]]\nmetric = \"time\"\n",
+	}
+	seen := map[string]bool{}
+	for _, k := range Keys() {
+		id := k.Table + "." + k.Name
+		if seen[id] {
+			t.Errorf("%s is listed twice", id)
+		}
+		seen[id] = true
+		if k.Type == "" || k.Doc == "" || strings.HasSuffix(k.Doc, ".") || strings.Contains(k.Doc+k.Default+k.Type+k.Example, "|") {
+			t.Errorf("%s cannot stand in the reference: %+v", id, k)
+		}
+		values := []string{k.Example}
+		if k.Literal() {
+			values = append(values, k.Default)
+		}
+		for _, v := range values {
+			before, ok := besides[id]
+			if !ok {
+				before = besides[k.Table]
+			}
+			if _, err := Parse("x.toml", []byte(before+k.Name+" = "+v+"\n")); err != nil {
+				t.Errorf("%s = %s: %v", id, v, err)
+			}
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	const file = `alpha = "5%"
+
+[[workload]]
+name = "app"
+command = ["./app", "two words", "it's"]
+timeout = "90s"
+threshold = "0.5%"
+
+[[rule]]
+kernel = "sgemm*"
+metric = "time"
+floor = "1us"
+`
+	p, err := Parse("ci/nsgate.toml", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(p *Policy) (lines []string) {
+		for _, s := range p.Settings() {
+			lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s", s.Table, s.Of)+" "+s.Name)+" = "+s.Value+" # "+s.Where)
+		}
+		return lines
+	}
+	want := []string{
+		"threshold = 3 % # default",
+		"alpha = 5 % # nsgate.toml:1",
+		"impact = 0.5 % # default",
+		"session_sd = 0.5 % # default",
+		"undecided = warn # default",
+		"workload app name = app # nsgate.toml:4",
+		`workload app command = ./app 'two words' 'it'\''s' # nsgate.toml:5`,
+		"workload app launcher = none # default",
+		"workload app dir = where nsgate is started # default",
+		"workload app timeout = 1m30s # nsgate.toml:6",
+		"workload app warmup = auto # default",
+		"workload app step = the range that repeats, found by itself # default",
+		"workload app runs = 5 # default",
+		"workload app threshold = 0.5 % # nsgate.toml:7",
+		"rule nsgate.toml:9 kernel = sgemm* # nsgate.toml:10",
+		"rule nsgate.toml:9 range = any # default",
+		"rule nsgate.toml:9 copy = any # default",
+		"rule nsgate.toml:9 metric = time # nsgate.toml:11",
+		"rule nsgate.toml:9 max = that of the metric; none with at_most or at_least # default",
+		"rule nsgate.toml:9 floor = 1.000 µs # nsgate.toml:12",
+		"rule nsgate.toml:9 at_most = none # default",
+		"rule nsgate.toml:9 at_least = none # default",
+		"rule nsgate.toml:9 severity = fail # default",
+	}
+	if diff := cmp.Diff(want, list(p)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	// A flag wins over the top of the file and over the workload.
+	if err := p.Set("threshold", "1%", "--threshold"); err != nil {
+		t.Fatal(err)
+	}
+	want[0] = "threshold = 1 % # --threshold"
+	want[13] = "workload app threshold = 1 % # --threshold"
+	if diff := cmp.Diff(want, list(p)); diff != "" {
+		t.Errorf("with a flag (-want +got):\n%s", diff)
+	}
+	if app := p.For("app"); app.Threshold != 0.01 || app.Places.Of("threshold") != "--threshold" {
+		t.Errorf("the workload's threshold is %v of %s", app.Threshold, app.Places.Of("threshold"))
+	}
+
+	// A workload without a threshold of its own has that at the top.
+	p, err = Parse("nsgate.toml", []byte("threshold = \"2%\"\n[[workload]]\nname = \"a\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := list(p); lines[len(lines)-1] != "workload a threshold = 2 % # nsgate.toml:1" {
+		t.Errorf("inherited: %s", lines[len(lines)-1])
+	}
+}
+
+func TestSetErrors(t *testing.T) {
+	for key, want := range map[string]string{
+		"alpha":     `alpha: "x" is not a percentage; write it like "3%" or "0.5%"`,
+		"undecided": `undecided: "x" is unknown; write "warn" or "fail"`,
+		"tresholds": `unknown key "tresholds"; did you mean "threshold"?`,
+	} {
+		p := Default()
+		if err := p.Set(key, "x", "--"+key); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if diff := cmp.Diff(Default(), p); diff != "" {
+			t.Errorf("%s was refused and changed the policy:\n%s", key, diff)
+		}
+	}
+}
+
+// TestReference holds the README's reference of the policy file against the rows; -update rewrites it.
+func TestReference(t *testing.T) {
+	const file, begin, end = "../README.md", "<!-- policy -->\n", "<!-- end -->"
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(readme), begin)
+	old, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("the README has no reference of the policy file between %q and %q", begin, end)
+	}
+	if want := "\n" + Reference() + "\n"; old != want {
+		if !*update {
+			t.Fatal("the README's reference of the policy file is not that of the code; go test ./thresholds -update rewrites it")
+		}
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestJoinCommand(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := append([]string{"a"}, rapid.SliceOfN(rapid.StringMatching(`[ -~µ]{0,8}`), 0, 5).Draw(t, "words")...)
+		got, err := SplitCommand(JoinCommand(want))
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("%v\n%s", err, diff)
+		}
+	})
+}
