@@ -1,6 +1,7 @@
 package thresholds
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,6 +189,21 @@ func settings[T any](table, of string, keys []key[T], from *T, places Places) []
 		out[i] = Setting{table, of, k.Name, value, places.Of(k.Name)}
 	}
 	return out
+}
+
+// String is what the rule is about and what it sets: "kernel sgemm*, metric time: max 5 %".
+func (r *Rule) String() string {
+	var selects, sets []string
+	for i, s := range settings("rule", r.Where, ruleKeys, r, r.Places) {
+		switch text := strings.ReplaceAll(s.Name, "_", " ") + " " + s.Value; {
+		case ruleKeys[i].field(r).print() == "":
+		case slices.Contains([]string{"kernel", "range", "copy", "metric"}, s.Name):
+			selects = append(selects, text)
+		default:
+			sets = append(sets, text)
+		}
+	}
+	return cmp.Or(strings.Join(selects, ", "), "everything") + ": " + strings.Join(sets, ", ")
 }
 
 // Set gives a key at the top of the file another value, written as in the file but without quotes. A workload that sets the

@@ -56,7 +56,7 @@ func printPolicy(e *env, p *thresholds.Policy) {
 	defer t.Flush()
 	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }
 	line("policy", cmp.Or(p.File, "none, the defaults hold"))
-	last := ""
+	last, rule := "", 0
 	for _, s := range p.Settings() {
 		label, value := s.Name, s.Value+" ("+s.Where+")"
 		if s.Table != "" {
@@ -64,7 +64,8 @@ func printPolicy(e *env, p *thresholds.Policy) {
 		}
 		heading := strings.TrimSpace(s.Table + " " + s.Of)
 		if heading != last && s.Table == "rule" {
-			fmt.Fprintln(t, report.Clean(heading))
+			line(heading, p.Rules[rule].String())
+			rule++
 		}
 		last = heading
 		switch {
