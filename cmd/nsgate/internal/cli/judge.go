@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,7 +186,7 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows func(gate.Finding) (s
 	}
 	if o.annotations == "always" || o.annotations == "auto" && e.getenv("GITHUB_ACTIONS") == "true" {
 		var summary strings.Builder
-		if err := report.Markdown(&summary, r, report.Options{}); err != nil {
+		if err := report.Render("markdown", &summary, r, report.Options{}); err != nil {
 			return err
 		}
 		to := e.Out
@@ -206,24 +207,22 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows func(gate.Finding) (s
 
 // locate finds the place of a finding in the repository: the kernel's definition, else its row in the baseline. Files
 // are relative to the repository's root, which is the CI host's workspace or where .git is.
-func locate(e *env, rows func(gate.Finding) (string, int, bool)) func(gate.Finding) (string, int, bool) {
-	root := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"))
-	if root == "" {
-		root = repository()
-	}
-	definition := func(gate.Finding) (string, int, bool) { return "", 0, false }
+func locate(e *env, rows report.Locator) report.Locator {
+	root := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), repository())
+	var files fs.FS
 	if root != "" {
-		definition = github.Definitions(os.DirFS(root))
+		files = os.DirFS(root)
 	}
-	return func(f gate.Finding) (string, int, bool) {
-		file, line, ok := definition(f)
-		if !ok && rows != nil {
-			if file, line, ok = rows(f); ok {
-				file = within(root, file)
-			}
+	return report.NewLocator(files, func(f gate.Finding) (string, int, bool) {
+		if rows == nil {
+			return "", 0, false
+		}
+		file, line, ok := rows(f)
+		if ok {
+			file = within(root, file)
 		}
 		return file, line, ok && file != ""
-	}
+	})
 }
 
 // repository is the directory above the working directory that holds .git, "" where none does.
