@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -31,45 +32,43 @@ func text(v *view, o Options) (string, error) {
 // body writes everything below the verdict.
 func (p *page) body(v *view, verbose bool) {
 	hidden := false
-	section := func(c class, print func(i int, g group, s style)) {
-		x := classes[c]
-		for i, g := range groups(v.of(c)) {
+	for c, x := range classes {
+		if class(c) == improved {
+			p.warnings(v.Warnings)
+		}
+		if x.most == 0 {
+			continue
+		}
+		all, named := groups(v.of(class(c))), make(map[string]int)
+		for _, g := range all {
+			named[g[0].F.Kernel]++
+		}
+		for i, g := range all {
 			if i == 0 {
 				p.title(x.title)
 			}
-			if i >= x.most && !verbose {
-				p.dim(2, fmt.Sprintf("… and %d more", len(groups(v.of(c)))-i))
+			if i == x.most && !verbose {
 				hidden = true
-				return
+				p.dim(2, fmt.Sprintf("… and %d more", len(all)-i))
+				break
 			}
-			print(i, g, styles[x.tone])
-		}
-	}
-	for _, c := range []class{failing, warned, open} {
-		section(c, func(i int, g group, s style) {
-			if i > 0 {
-				p.b.WriteByte('\n')
+			if x.part == lookAt {
+				if i > 0 {
+					p.b.WriteByte('\n')
+				}
+				p.block(g, styles[x.tone], verbose)
+				continue
 			}
-			p.block(g, s, verbose)
-		})
-	}
-	p.warnings(v.Warnings)
-	for _, c := range []class{improved, added, removed} {
-		named := make(map[string]int)
-		for _, g := range groups(v.of(c)) {
-			named[g[0].F.Kernel]++
-		}
-		section(c, func(_ int, g group, s style) {
-			p.short(g, s)
+			p.short(g, styles[x.tone])
 			if verbose || named[g[0].F.Kernel] > 1 {
 				p.name(g[0].FullName, verbose)
 			}
-		})
+		}
 	}
 	if verbose && len(v.Rows) > 0 {
 		p.all(v.Rows)
 	} else if !verbose {
-		p.rest(len(v.of(unchanged)), len(v.of(harmless)), hidden)
+		p.rest(v, hidden)
 	}
 	if len(v.Facts) > 0 {
 		p.title("Compared")
@@ -191,22 +190,18 @@ func join(facts ...string) string {
 }
 
 // rest says in a line what is not shown.
-func (p *page) rest(unchanged, harmless int, hidden bool) {
+func (p *page) rest(v *view, hidden bool) {
 	var parts []string
-	if unchanged > 0 {
-		parts = append(parts, fmt.Sprintf("%d unchanged", unchanged))
+	for c, x := range slices.Backward(classes[:]) {
+		if n := len(v.of(class(c))); n > 0 && x.most == 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(x.title)))
+		}
 	}
-	if harmless > 0 {
-		parts = append(parts, fmt.Sprintf("%d undecided that cannot fail the gate", harmless))
-	}
-	text := "--verbose shows all."
-	if len(parts) > 0 {
-		text = strings.Join(parts, ", ") + "; " + text
-	} else if !hidden {
+	if len(parts) == 0 && !hidden {
 		return
 	}
 	p.b.WriteByte('\n')
-	p.dim(0, text)
+	p.dim(0, strings.Join(nonempty(strings.Join(parts, ", "), "--verbose shows all."), "; "))
 }
 
 // all writes every finding in a table.
