@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
+	"testing/fstest"
+
+	"github.com/rivo/uniseg"
 
 	"github.com/nsgate/nsgate/gate"
 )
@@ -98,11 +100,58 @@ func TestTextKeepsWidth(t *testing.T) {
 		for _, width := range []int{40, 60, 80, 100, 160} {
 			for _, verbose := range []bool{false, true} {
 				for _, l := range strings.Split(render(t, "text", r, Options{Width: width, Verbose: verbose}), "\n") {
-					if n := utf8.RuneCountInString(l); n > width {
+					if n := uniseg.StringWidth(l); n > width {
 						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
 					}
 				}
 			}
+		}
+	}
+}
+
+// Characters that take two columns of a terminal, or none, neither break the width nor the columns of a table.
+func TestTextCountsColumns(t *testing.T) {
+	for _, s := range []string{strings.Repeat("行列積", 60), strings.Repeat("e\u0301", 200), "🚀" + strings.Repeat("é", 30)} {
+		r := hostile(s)
+		r.Reproduce, r.Accept = "", ""
+		for _, width := range []int{40, 80, 160} {
+			for l := range strings.Lines(render(t, "text", r, Options{Width: width, Verbose: true})) {
+				if n := uniseg.StringWidth(l); n > width {
+					t.Errorf("%d: %d columns: %s", width, n, l)
+				}
+			}
+		}
+	}
+	r := &gate.Report{Verdict: gate.Pass}
+	for _, name := range []string{"saxpy", "行列積", "e\u0301te\u0301"} {
+		r.Findings = append(r.Findings, gate.Finding{Kernel: name, Outcome: gate.Unchanged, Metric: "the_metric"})
+	}
+	at := make(map[int]bool)
+	for l := range strings.Lines(render(t, "text", r, Options{Verbose: true})) {
+		if before, _, ok := strings.Cut(l, "the metric"); ok {
+			at[uniseg.StringWidth(before)] = true
+		}
+	}
+	if len(at) != 1 {
+		t.Errorf("the metric stands in the columns %v", at)
+	}
+}
+
+// The kernel's definition comes before the row of the baseline; only kernels have one.
+func TestNewLocator(t *testing.T) {
+	root := fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}}
+	rows := func(f gate.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
+	kernel, other, added := gate.Finding{Kernel: "k", Scope: "kernel"}, gate.Finding{Kernel: "k", Scope: "range"}, gate.Finding{Kernel: "new", Scope: "kernel"}
+	for _, c := range []struct {
+		locate Locator
+		f      gate.Finding
+		want   string
+	}{
+		{NewLocator(root, rows), kernel, "a.cu"}, {NewLocator(root, rows), other, "b.csv"}, {NewLocator(nil, rows), kernel, "b.csv"},
+		{NewLocator(root, rows), added, ""}, {NewLocator(root, nil), other, ""}, {NewLocator(nil, nil), kernel, ""},
+	} {
+		if file, _, ok := c.locate(c.f); ok != (c.want != "") || ok && file != c.want {
+			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
 		}
 	}
 }

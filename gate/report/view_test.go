@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
@@ -49,9 +50,13 @@ func TestElide(t *testing.T) {
 		want string
 	}{
 		{"saxpy", 5, "saxpy"}, {"abcdefghij", 6, "abc…ij"}, {"ééééé", 3, "é…é"}, {"abc", 1, "…"}, {"abc", 0, "…"}, {"", 0, ""},
+		{"行列積行列積", 7, "行…積"}, {"行列積", 6, "行列積"}, {"e\u0301te\u0301s", 4, "e\u0301te\u0301s"},
 	} {
 		if got := Elide(c.s, c.n); got != c.want {
 			t.Errorf("Elide(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
 		}
+	}
+	if s := Elide(strings.Repeat("\u0301", 100_000), 20); len(s) > 1000 {
+		t.Errorf("%d bytes of accents in 20 columns", len(s))
 	}
 }
