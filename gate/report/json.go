@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -61,7 +62,7 @@ func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 	}
 	switch {
 	case head.Schema == nil:
-		return nil, fmt.Errorf("%s: no \"schema\": this is not a report; give a file written by --report json=FILE", name)
+		return nil, fmt.Errorf("%s: no \"schema\": this is not a report; give a file that nsgate wrote as JSON", name)
 	case *head.Schema != gate.Schema:
 		return nil, fmt.Errorf("%s: the schema is %q, this nsgate reads %q; use the nsgate that wrote the report, "+
 			"or check again", name, *head.Schema, gate.Schema)
@@ -77,9 +78,7 @@ func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 			name, r.Verdict)
 	}
 	for i, f := range r.Findings {
-		switch f.Outcome {
-		case gate.Regressed, gate.Improved, gate.Unchanged, gate.Inconclusive, gate.Added, gate.Removed:
-		default:
+		if !slices.ContainsFunc(classes[:], func(c classification) bool { return c.outcome == f.Outcome }) {
 			return nil, fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
 				name, i+1, f.Outcome)
 		}
@@ -104,9 +103,9 @@ func syntax(name string, data []byte, err error) error {
 		offset = bad.Offset
 	case errors.As(err, &kind):
 		// The offset of such an error may be relative to a part of the file.
-		return fmt.Errorf("%s: not a report: %q cannot be a %s; give a file written by --report json=FILE",
+		return fmt.Errorf("%s: not a report: %q cannot be a %s; give a file that nsgate wrote as JSON",
 			name, kind.Field, kind.Value)
 	}
 	line := 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
-	return fmt.Errorf("%s:%d: not a JSON report: %w; give a file written by --report json=FILE", name, line, err)
+	return fmt.Errorf("%s:%d: not a JSON report: %w; give a file that nsgate wrote as JSON", name, line, err)
 }

@@ -89,8 +89,13 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestRenderUnknownFormat(t *testing.T) {
 	err := Render("xml", io.Discard, new(gate.Report), Options{})
-	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, junit, markdown, openmetrics, text") {
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(), ", ")) {
 		t.Errorf("got %v", err)
+	}
+	for _, name := range strings.Fields("codequality dotenv html json junit markdown openmetrics text") {
+		if _, ok := Lookup(name); !ok || !strings.Contains(err.Error(), name) {
+			t.Errorf("no %s in %v", name, err)
+		}
 	}
 }
 

@@ -56,15 +56,17 @@ const (
 // lookAt is the part of the findings that a reader has to look at.
 const lookAt = "Look at"
 
-// classes says of each class: the outcome of those of its findings that no other class takes; its title; the part that
-// it belongs to in formats which show all; a finding's result, with a mark where it matters; and how many subjects text
-// shows unless it shows all, 0 to count them only.
-var classes = [...]struct {
-	outcome             gate.Outcome
-	title, part, result string
-	tone                tone
-	most                int
-}{
+// classification is what is said of a class.
+type classification struct {
+	outcome gate.Outcome // of its findings, unless another class takes them
+	title   string
+	part    string // of the report, in formats that show all
+	result  string // of a finding, with a mark where it matters
+	tone    tone
+	most    int // subjects that text shows unless it shows all; 0 to count them only
+}
+
+var classes = [...]classification{
 	failing:   {gate.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
 	warned:    {gate.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
 	open:      {gate.Inconclusive, "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
