@@ -32,7 +32,7 @@ type Options struct {
 
 // Format is one way to write a report.
 type Format struct {
-	Name   string // as in --format
+	Name   string // by which [Render] knows it
 	Suffix string // that its files usually have
 	About  string // whom it is for
 
