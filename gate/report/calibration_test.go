@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate"
 )
@@ -70,7 +69,7 @@ func TestCalibrationText(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, l := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
-					if n := utf8.RuneCountInString(l); n > max(width, 40) {
+					if n := columns(l); n > max(width, 40) {
 						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
 					}
 					if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {

@@ -195,12 +195,12 @@ func checkHTML(t *testing.T, text string) {
 func TestFormats(t *testing.T) {
 	for name, r := range reports(t) {
 		t.Run(name, func(t *testing.T) {
-			suites := checkJUnit(t, render(t, JUnit, r, Options{}))
-			issues := checkCodeQuality(t, render(t, CodeQuality, r, Options{}))
-			values := checkOpenMetrics(t, render(t, OpenMetrics, r, Options{}))
-			env := render(t, Dotenv, r, Options{})
+			suites := checkJUnit(t, render(t, "junit", r, Options{}))
+			issues := checkCodeQuality(t, render(t, "codequality", r, Options{}))
+			values := checkOpenMetrics(t, render(t, "openmetrics", r, Options{}))
+			env := render(t, "dotenv", r, Options{})
 			checkDotenv(t, env)
-			checkHTML(t, render(t, HTML, r, Options{}))
+			checkHTML(t, render(t, "html", r, Options{}))
 
 			count := func(severity string) (n int) {
 				for _, i := range issues {
@@ -210,14 +210,15 @@ func TestFormats(t *testing.T) {
 				}
 				return n
 			}
+			of := func(c class) int { return len(newView(r, Options{}).of(c)) }
 			noVerdict := 0
 			if r.Verdict == gate.NoVerdict {
 				noVerdict = 1
 			}
-			if suites.Failures != len(Failing(r)) || suites.Errors != noVerdict || suites.Tests != len(r.Findings)+1 {
-				t.Errorf("JUnit counts %+v of %d failing", suites.junitCounts, len(Failing(r)))
+			if suites.Failures != of(failing) || suites.Errors != noVerdict || suites.Tests != len(r.Findings)+1 {
+				t.Errorf("JUnit counts %+v of %d failing", suites.junitCounts, of(failing))
 			}
-			if count("major") != len(Failing(r))+noVerdict || count("minor") != len(Warned(r)) || count("info") != len(Open(r)) {
+			if count("major") != of(failing)+noVerdict || count("minor") != of(warned) || count("info") != of(open) {
 				t.Errorf("code quality has %d issues", len(issues))
 			}
 			if !strings.Contains(env, "NSGATE_RESULT_VERDICT="+string(r.Verdict)+"\n") {
@@ -227,7 +228,7 @@ func TestFormats(t *testing.T) {
 			if r.Verdict == gate.Pass {
 				want = "1"
 			}
-			if got := values[fmt.Sprintf("nsgate_pass{workload=%q}", workload(r))]; got != want {
+			if got := values[fmt.Sprintf("nsgate_pass{workload=%q}", newView(r, Options{}).Workload)]; got != want {
 				t.Errorf("nsgate_pass is %q", got)
 			}
 		})
@@ -246,20 +247,20 @@ func TestStableFromRunToRun(t *testing.T) {
 		}
 		f.Rule, f.Reason = "nsgate.toml:99", "another"
 	}
-	x, y := checkJUnit(t, render(t, JUnit, a, Options{})), checkJUnit(t, render(t, JUnit, b, Options{}))
+	x, y := checkJUnit(t, render(t, "junit", a, Options{})), checkJUnit(t, render(t, "junit", b, Options{}))
 	for i, c := range x.Suites[0].Cases {
 		if d := y.Suites[0].Cases[i]; c.Name != d.Name || c.Class != d.Class {
 			t.Errorf("case %q became %q", c.Name, d.Name)
 		}
 	}
-	p, q := checkCodeQuality(t, render(t, CodeQuality, a, Options{})), checkCodeQuality(t, render(t, CodeQuality, b, Options{}))
+	p, q := checkCodeQuality(t, render(t, "codequality", a, Options{})), checkCodeQuality(t, render(t, "codequality", b, Options{}))
 	for i := range p {
 		if p[i].Fingerprint != q[i].Fingerprint || p[i].CheckName != q[i].CheckName {
 			t.Errorf("issue %+v became %+v", p[i], q[i])
 		}
 	}
-	moved, before := 0, checkOpenMetrics(t, render(t, OpenMetrics, a, Options{}))
-	for name, v := range checkOpenMetrics(t, render(t, OpenMetrics, b, Options{})) {
+	moved, before := 0, checkOpenMetrics(t, render(t, "openmetrics", a, Options{}))
+	for name, v := range checkOpenMetrics(t, render(t, "openmetrics", b, Options{})) {
 		if before[name] == "" {
 			t.Errorf("new: %s", name)
 		} else if before[name] != v {
@@ -298,18 +299,18 @@ func TestSignal(t *testing.T) {
 func TestLocatePointsIntoTheRepository(t *testing.T) {
 	r := reports(t)["fail"]
 	o := Options{Locate: func(f gate.Finding) (string, int, bool) { return "src/k.cu", 7, f.Kernel == "saxpy" }}
-	if text := render(t, JUnit, r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `samples.csv"`) {
+	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `samples.csv"`) {
 		t.Error(text)
 	}
 	places := make(map[string]int)
-	for _, i := range checkCodeQuality(t, render(t, CodeQuality, r, o)) {
+	for _, i := range checkCodeQuality(t, render(t, "codequality", r, o)) {
 		places[i.Location.Path] = i.Location.Lines.Begin
 	}
 	if places["src/k.cu"] != 7 || places[r.Baseline+"/samples.csv"] != 1 {
 		t.Errorf("%v", places)
 	}
 	r.Baseline = "../../../etc"
-	checkCodeQuality(t, render(t, CodeQuality, r, Options{}))
+	checkCodeQuality(t, render(t, "codequality", r, Options{}))
 }
 
 // checkFormats renders one hostile text in every field.
@@ -317,11 +318,11 @@ func checkFormats(t *testing.T, s string) {
 	t.Helper()
 	r := hostile(s)
 	texts := map[string]string{}
-	for format, f := range renderers {
+	for _, format := range Formats() {
 		if format == "json" || format == "text" || format == "markdown" {
 			continue
 		}
-		texts[format] = render(t, f, r, Options{})
+		texts[format] = render(t, format, r, Options{})
 		for _, l := range strings.Split(texts[format], "\n") {
 			if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {
 				t.Errorf("a CI runner would obey %q", l)

@@ -74,7 +74,7 @@ func checkText(t *testing.T, s string) {
 	r := hostile(s)
 	lines := -1
 	for _, o := range []Options{{Width: 80}, {Width: 80, Color: true}, {Width: 160, Verbose: true}, {Quiet: true}} {
-		text := render(t, Text, r, o)
+		text := render(t, "text", r, o)
 		if o.Color {
 			if n := strings.Count(text, "\n"); n != lines {
 				t.Errorf("%d lines with colour, %d without", n, lines)
@@ -94,7 +94,7 @@ func checkText(t *testing.T, s string) {
 func checkMarkdown(t *testing.T, s string) {
 	t.Helper()
 	r := hostile(s)
-	md := render(t, Markdown, r, Options{})
+	md := render(t, "markdown", r, Options{})
 	if rest := tags.ReplaceAllString(md, ""); strings.Contains(rest, "<") {
 		t.Errorf("HTML of its own: %s", rest)
 	}
@@ -127,7 +127,7 @@ func checkMarkdown(t *testing.T, s string) {
 		t.Errorf("a backtick: %s", md)
 	}
 	for _, limit := range []int{1, 100, 1000, 5000, 20000} {
-		cut := render(t, Markdown, r, Options{MaxBytes: limit})
+		cut := render(t, "markdown", r, Options{MaxBytes: limit})
 		if len(cut) > limit || !utf8.ValidString(cut) {
 			t.Errorf("%d bytes where %d are allowed", len(cut), limit)
 		}
@@ -167,7 +167,7 @@ func TestMarkdownCountsWhatItCuts(t *testing.T) {
 		r.Findings = append(r.Findings, f)
 	}
 	const limit = 30_000
-	md := render(t, Markdown, r, Options{MaxBytes: limit})
+	md := render(t, "markdown", r, Options{MaxBytes: limit})
 	if len(md) > limit {
 		t.Errorf("%d bytes", len(md))
 	}

@@ -2,58 +2,51 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// JSON writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown, invalid
-// UTF-8 becomes U+FFFD and empty lists are written as [], never null.
-func JSON(w io.Writer, r *gate.Report, _ Options) error {
-	out := *r
-	if out.Schema == "" {
-		out.Schema = gate.Schema
-	}
-	out.Findings = slices.Clone(r.Findings)
-	if out.Findings == nil {
-		out.Findings = []gate.Finding{}
-	}
-	for i := range out.Findings {
-		f := &out.Findings[i]
-		f.BaseRuns, f.HeadRuns = list(f.BaseRuns), list(f.HeadRuns)
-	}
-	return writeJSON(w, "report", out)
+func init() {
+	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
+		render: jsonReport, calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) }})
 }
 
-// writeJSON writes a value for people and programs to read; what names it in an error.
-func writeJSON(w io.Writer, what string, value any) error {
-	var b bytes.Buffer
+// jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,
+// invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.
+func jsonReport(v *view, _ Options) (string, error) {
+	out := *v.Report
+	out.Schema = cmp.Or(out.Schema, gate.Schema)
+	out.Findings = append([]gate.Finding{}, out.Findings...)
+	for i := range out.Findings {
+		f := &out.Findings[i]
+		f.BaseRuns, f.HeadRuns = append([]gate.Number{}, f.BaseRuns...), append([]gate.Number{}, f.HeadRuns...)
+	}
+	return jsonText(out)
+}
+
+// jsonText writes a value for people and programs to read.
+func jsonText(value any) (string, error) {
+	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // kernel names are full of angle brackets
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(value); err != nil {
-		return fmt.Errorf("cannot write the %s as JSON: %w", what, err)
-	}
+	err := enc.Encode(value)
 	// GitHub's runner obeys "##[command]" anywhere in a log line; inside a string the escaped form means the same.
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte("##["), []byte(`\u0023#[`)))
-	return err
-}
-
-func list(runs []gate.Number) []gate.Number {
-	if runs == nil {
-		return []gate.Number{}
-	}
-	return runs
+	return strings.ReplaceAll(b.String(), "##[", `\u0023#[`), err
 }
 
 // Fields of a finding that must stand in a file: a number that is missing would be read as zero.
 var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
 
-// ReadJSON reads a report that [JSON] wrote; name stands for the file in errors. Fields that a later nsgate added are
+// ReadJSON reads a report that [Render] wrote as JSON; name stands for the file in errors. Fields that a later nsgate added are
 // ignored. Anything else that is not a report of this schema is an error: another schema, trailing data, a verdict,
 // outcome or number that is missing or unknown.
 func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
@@ -70,7 +63,7 @@ func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 	}
 	switch {
 	case head.Schema == nil:
-		return nil, fmt.Errorf("%s: no \"schema\": this is not a report; give a file written by --report json=FILE", name)
+		return nil, fmt.Errorf("%s: no \"schema\": this is not a report; give a file that nsgate wrote as JSON", name)
 	case *head.Schema != gate.Schema:
 		return nil, fmt.Errorf("%s: the schema is %q, this nsgate reads %q; use the nsgate that wrote the report, "+
 			"or check again", name, *head.Schema, gate.Schema)
@@ -86,9 +79,7 @@ func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 			name, r.Verdict)
 	}
 	for i, f := range r.Findings {
-		switch f.Outcome {
-		case gate.Regressed, gate.Improved, gate.Unchanged, gate.Inconclusive, gate.Added, gate.Removed:
-		default:
+		if !slices.ContainsFunc(classes[:], func(c classification) bool { return c.outcome == f.Outcome }) {
 			return nil, fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
 				name, i+1, f.Outcome)
 		}
@@ -113,9 +104,9 @@ func syntax(name string, data []byte, err error) error {
 		offset = bad.Offset
 	case errors.As(err, &kind):
 		// The offset of such an error may be relative to a part of the file.
-		return fmt.Errorf("%s: not a report: %q cannot be a %s; give a file written by --report json=FILE",
+		return fmt.Errorf("%s: not a report: %q cannot be a %s; give a file that nsgate wrote as JSON",
 			name, kind.Field, kind.Value)
 	}
 	line := 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
-	return fmt.Errorf("%s:%d: not a JSON report: %w; give a file written by --report json=FILE", name, line, err)
+	return &measure.PlaceError{File: name, Line: line, Err: fmt.Errorf("not a JSON report: %w; give a file that nsgate wrote as JSON", err)}
 }

@@ -59,7 +59,7 @@ func TestJSONRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := genReport(t)
 		var b bytes.Buffer
-		if err := JSON(&b, want, Options{}); err != nil {
+		if err := Render("json", &b, want, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		first := b.String()
@@ -75,7 +75,7 @@ func TestJSONRoundTrip(t *testing.T) {
 			t.Errorf("JSON lost something (-want +got):\n%s", diff)
 		}
 		var again bytes.Buffer
-		if err := JSON(&again, got, Options{}); err != nil || again.String() != first {
+		if err := Render("json", &again, got, Options{}); err != nil || again.String() != first {
 			t.Errorf("a second pass differs: %v", err)
 		}
 	})
@@ -83,13 +83,13 @@ func TestJSONRoundTrip(t *testing.T) {
 
 func TestJSONHasNoNullLists(t *testing.T) {
 	r := &gate.Report{Verdict: gate.Pass, Findings: []gate.Finding{{Outcome: gate.Added}}}
-	got := render(t, JSON, r, Options{})
+	got := render(t, "json", r, Options{})
 	for _, want := range []string{`"base_runs": []`, `"head_runs": []`, `"schema": "nsgate.report/1"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}
 	}
-	if got := render(t, JSON, new(gate.Report), Options{}); !strings.Contains(got, `"findings": []`) {
+	if got := render(t, "json", new(gate.Report), Options{}); !strings.Contains(got, `"findings": []`) {
 		t.Errorf("no empty list of findings: %s", got)
 	}
 	if r.Findings[0].BaseRuns != nil || r.Schema != "" {
@@ -136,7 +136,7 @@ func TestReadJSONErrors(t *testing.T) {
 func FuzzReadJSON(f *testing.F) {
 	for _, r := range reports(f) {
 		var b bytes.Buffer
-		if err := JSON(&b, r, Options{}); err != nil {
+		if err := Render("json", &b, r, Options{}); err != nil {
 			f.Fatal(err)
 		}
 		f.Add(b.Bytes())

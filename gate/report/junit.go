@@ -3,14 +3,15 @@ package report
 import (
 	"encoding/xml"
 	"fmt"
-	"io"
-	"path"
 	"strconv"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
 )
+
+func init() {
+	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit})
+}
 
 // The elements that GitLab, Jenkins and others read. There is no schema; the common ground is described at
 // github.com/testmoapp/junitxml. GitLab shows the content of failure and skipped, others their message.
@@ -51,123 +52,52 @@ type junitResult struct {
 	Text    string `xml:",innerxml"` // escaped, with its line breaks as they are
 }
 
-// JUnit writes the report as JUnit XML: one test case a comparison, whose name stays the same from run to run, and
-// one for the verdict. What fails the gate is a failure, a gate without a verdict an error; what is undecided, added,
-// removed or slower without failing the gate is skipped, with the reason.
-func JUnit(w io.Writer, r *gate.Report, o Options) error {
-	class := workload(r)
-	verdictWord, reason := verdict(r)
-	suite := junitSuite{Name: "nsgate: " + class}
-	first := junitCase{Class: class, Name: "verdict"}
-	if r.Verdict != gate.Pass && r.Verdict != gate.Fail {
-		lines := append([]string{reason}, r.Next...)
-		first.Error = &junitResult{Message: oneLine(reason), Type: verdictWord, Text: lineByLine(lines)}
+// junit writes one test case a comparison, whose name stays the same from run to run, and one for the verdict. What fails
+// the gate is a failure, a gate without a verdict an error; what is undecided, added, removed or slower without failing
+// the gate is skipped, with the reason.
+func junit(v *view, _ Options) (string, error) {
+	suite := junitSuite{Name: "nsgate: " + v.Workload}
+	first := junitCase{Class: v.Workload, Name: "verdict"}
+	suite.Tests = 1 + len(v.Rows)
+	if !v.judged() {
+		suite.Errors++
+		first.Error = &junitResult{Line(v.Reason), v.Word, xmlLines(append([]string{v.Reason}, v.Next...))}
 	}
 	suite.Cases = append(suite.Cases, first)
 	names := map[string]int{first.Name: 1}
-	for _, f := range r.Findings {
-		c := junitCase{Class: class, Name: oneLine(id(f) + " · " + Metric(f)), Time: elapsed(f)}
+	for _, r := range v.Rows {
+		c := junitCase{Class: v.Workload, Name: Line(id(r.F) + " · " + r.Metric)}
+		if r.F.Unit == "ns" && r.F.Head.Known() {
+			c.Time = strconv.FormatFloat(float64(r.F.Head)/1e9, 'f', -1, 64)
+		}
 		// GitLab keeps the first of several cases with one name.
 		if names[c.Name]++; names[c.Name] > 1 {
 			c.Name += fmt.Sprintf(" (%d)", names[c.Name])
 		}
-		if file, line, ok := o.locate(r, f); ok {
-			c.File, c.Line = oneLine(file), line
-		}
-		result := &junitResult{Message: oneLine(Title(f)), Type: string(f.Outcome), Text: explain(f)}
-		switch {
-		case f.Outcome == gate.Regressed && f.Gates:
+		c.File, c.Line = v.kept(r.F)
+		lines := append([]string{r.Metric + ": " + r.describe(), r.Reason, r.Runs, r.Match}, r.Evidence...)
+		result := &junitResult{r.title(), string(r.F.Outcome), xmlLines(append(lines, r.Cause, Elide(r.FullName, 600)))}
+		switch r.Class {
+		case failing:
+			suite.Failures++
 			c.Failure = result
-		case f.Outcome == gate.Regressed && f.Severity == "ignore":
-		case f.Outcome != gate.Improved && f.Outcome != gate.Unchanged:
+		case improved, unchanged:
+		default:
+			suite.Skipped++
 			c.Skipped = result
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
-	for _, c := range suite.Cases {
-		suite.Tests++
-		switch {
-		case c.Failure != nil:
-			suite.Failures++
-		case c.Error != nil:
-			suite.Errors++
-		case c.Skipped != nil:
-			suite.Skipped++
-		}
-	}
-	all := junitSuites{Name: "nsgate", junitCounts: suite.junitCounts, Suites: []junitSuite{suite}}
-	text, err := xml.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return fmt.Errorf("cannot write the report as JUnit XML: %w", err)
-	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
-	return err
-}
-
-// workload is the name of what was judged.
-func workload(r *gate.Report) string {
-	if name := strings.TrimSpace(oneLine(r.Workload)); name != "" {
-		return Elide(name, 100)
-	}
-	return "default"
+	text, err := xml.MarshalIndent(junitSuites{Name: "nsgate", junitCounts: suite.junitCounts, Suites: []junitSuite{suite}}, "", "  ")
+	return xml.Header + string(text) + "\n", err
 }
 
 // id names a finding's subject the same way in every run, and no two subjects alike: as the baseline's rows do.
 func id(f gate.Finding) string {
 	s := f.Subject()
-	name := strings.TrimSpace(Clean(s.ID()))
+	name := trimmed(s.ID())
 	if s.Scope != measure.ScopeWorkload {
 		name = Clean(string(s.Scope)) + " " + name
 	}
 	return Elide(name, 150)
-}
-
-// elapsed is the head's value in seconds where it is a time, else "".
-func elapsed(f gate.Finding) string {
-	if f.Unit != "ns" || !f.Head.Known() {
-		return ""
-	}
-	return strconv.FormatFloat(float64(f.Head)/1e9, 'f', -1, 64)
-}
-
-// explain is everything that there is to say of a finding, a line each.
-func explain(f gate.Finding) string {
-	lines := []string{Metric(f) + ": " + Describe(f), f.Reason, unbind(spark(f.BaseRuns, f.HeadRuns, f.Limit)), unbind(match(f))}
-	lines = append(lines, f.Evidence...)
-	if f.Cause != nil {
-		lines = append(lines, told(f.Cause))
-	}
-	if f.Name != f.Kernel {
-		lines = append(lines, Elide(Clean(f.Name), 600))
-	}
-	return lineByLine(lines)
-}
-
-// oneLine makes text fit for one line of any log.
-func oneLine(s string) string { return defuse(unbind(Clean(s))) }
-
-// lineByLine puts each text that is not empty on a line of its own, escaped for XML.
-func lineByLine(texts []string) string {
-	var b strings.Builder
-	for _, t := range texts {
-		if t = oneLine(t); strings.TrimSpace(t) != "" {
-			b.WriteByte('\n')
-			xml.EscapeText(&b, []byte(t)) // a strings.Builder takes everything
-		}
-	}
-	b.WriteByte('\n')
-	return b.String()
-}
-
-// locate finds where a finding is written down: what Options knows, else the baseline's samples.
-func (o Options) locate(r *gate.Report, f gate.Finding) (file string, line int, ok bool) {
-	if o.Locate != nil {
-		if file, line, ok = o.Locate(f); ok {
-			return file, line, true
-		}
-	}
-	if r.Baseline == "" {
-		return "", 0, false
-	}
-	return path.Join(r.Baseline, "samples.csv"), 1, true
 }

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -14,46 +12,42 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// family is one metric family of the OpenMetrics text format 1.0.
-type family struct {
-	name, unit, help string
-	samples          map[string]string // value by label set
+func init() {
+	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics})
 }
 
-// OpenMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
+// family is one metric family of the OpenMetrics text format 1.0.
+type family struct {
+	unit, help string
+	samples    map[string]string // value by label set
+}
+
+// openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
 // compares such values as text, so that they are rounded to what is signal: the width of the change's interval.
-func OpenMetrics(w io.Writer, r *gate.Report, _ Options) error {
-	families := make(map[string]*family)
-	add := func(name, unit, help, labels, value string) {
+func openMetrics(v *view, _ Options) (string, error) {
+	families := make(map[string]family)
+	add := func(name, unit, help, value string, set ...string) {
 		if unit != "" && !strings.HasSuffix(name, "_"+unit) {
 			name += "_" + unit
 		}
-		f := families[name]
-		if f == nil {
-			f = &family{name, unit, help, make(map[string]string)}
-			families[name] = f
+		if families[name].samples == nil {
+			families[name] = family{unit, help, make(map[string]string)}
 		}
-		if _, twice := f.samples[labels]; !twice {
+		labels := labels(append([]string{"workload", v.Workload}, set...))
+		if f := families[name]; f.samples[labels] == "" {
 			f.samples[labels] = value
 		}
 	}
-	whole := labels("workload", workload(r))
-	passed := 0
-	if r.Verdict == gate.Pass {
+	passed, counts := 0, v.Report.Counts
+	if v.Report.Verdict == gate.Pass {
 		passed = 1
 	}
-	for _, c := range []struct {
-		name, help string
-		n          int
-	}{
-		{"nsgate_pass", "1 where the gate passed, 0 where it failed or gave no verdict.", passed},
-		{"nsgate_regressed", "Regressions that fail the gate.", r.Counts.Regressed},
-		{"nsgate_improved", "Improvements.", r.Counts.Improved},
-		{"nsgate_undecided", "Comparisons that the data could not decide.", r.Counts.Inconclusive},
-	} {
-		add(c.name, "", c.help, whole, strconv.Itoa(c.n))
-	}
-	for _, f := range r.Findings {
+	add("nsgate_pass", "", "1 where the gate passed, 0 where it failed or gave no verdict.", strconv.Itoa(passed))
+	add("nsgate_regressed", "", "Regressions that fail the gate.", strconv.Itoa(counts.Regressed))
+	add("nsgate_improved", "", "Improvements.", strconv.Itoa(counts.Improved))
+	add("nsgate_undecided", "", "Comparisons that the data could not decide.", strconv.Itoa(counts.Inconclusive))
+	for _, r := range v.Rows {
+		f := r.F
 		if !f.Head.Known() {
 			continue
 		}
@@ -66,18 +60,18 @@ func OpenMetrics(w io.Writer, r *gate.Report, _ Options) error {
 		case "count", "":
 			unit = ""
 		}
-		set := []string{"workload", workload(r)}
+		var set []string
 		s := f.Subject()
 		switch {
 		case s.Scope == measure.ScopeKernel:
-			_, hash, _ := cutLast(s.ID(), "#")
-			set = append(set, "kernel", subject(f), "geometry", geometry(f), "id", hash)
+			id := s.ID()
+			set = []string{"kernel", r.Subject, "geometry", r.Geometry, "id", id[strings.LastIndexByte(id, '#')+1:]}
 		case s.Scope == measure.ScopeRange:
-			set = append(set, "range", s.Name)
+			set = []string{"range", s.Name}
 		case s.Name != "":
-			set = append(set, "copy", s.Name)
+			set = []string{"copy", s.Name}
 		}
-		add("nsgate_"+word(f.Metric), unit, "Head of the comparison: "+oneLine(Metric(f))+".", labels(set...), signal(f, scale))
+		add("nsgate_"+word(f.Metric), unit, "Head of the comparison: "+r.Metric+".", signal(f, scale), set...)
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(families)) {
@@ -91,9 +85,7 @@ func OpenMetrics(w io.Writer, r *gate.Report, _ Options) error {
 			fmt.Fprintf(&b, "%s%s %s\n", name, set, f.samples[set])
 		}
 	}
-	b.WriteString("# EOF\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String() + "# EOF\n", nil
 }
 
 // signal prints the head's value, divided by scale, to the decimal place that its interval leaves certain: that of half
@@ -112,25 +104,10 @@ func signal(f gate.Finding, scale float64) string {
 }
 
 // labels makes a label set of names and values in turn.
-func labels(pairs ...string) string {
-	var b strings.Builder
+func labels(pairs []string) string {
+	var set []string
 	for i := 0; i+1 < len(pairs); i += 2 {
-		fmt.Fprintf(&b, `%s%s="%s"`, cmp.Or(map[bool]string{true: ","}[i > 0], "{"), pairs[i], label(Elide(oneLine(pairs[i+1]), 150)))
+		set = append(set, fmt.Sprintf(`%s="%s"`, pairs[i], label(Elide(Clean(pairs[i+1]), 150))))
 	}
-	return b.String() + "}"
-}
-
-// label takes the characters out of a text that readers of the format stumble over. Backslash and quote could be
-// escaped, but GitLab splits a line as a shell does and takes # for a comment.
-var labelCharacters = strings.NewReplacer(`\`, "∖", `"`, "”", "'", "’", "`", "‵", "#", "♯")
-
-func label(s string) string { return labelCharacters.Replace(oneLine(s)) }
-
-// cutLast cuts s around the last sep.
-func cutLast(s, sep string) (before, after string, ok bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+	return "{" + strings.Join(set, ",") + "}"
 }

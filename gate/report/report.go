@@ -1,7 +1,11 @@
-// Package report renders a gate's report: one file a format.
+// Package report renders what a gate found: [Render] writes a [gate.Report] as text for a terminal, Markdown, HTML or
+// one of the formats that CI hosts read, [ReadJSON] reads a saved one back, and [Remarks] gives what belongs beside the
+// code under review.
 //
-// Every renderer works from the [gate.Report] alone, so that a saved report gives the same output as a fresh one. Names,
-// ranges and reasons are hostile input here: each format escapes what it prints.
+// A report is turned into one view, in which sections are sorted, numbers printed and names cleaned, and every format
+// walks that view; a format is one file, which registers itself. Every format works from the report alone, so that a
+// saved report gives the same output as a fresh one. Names, ranges and reasons are hostile input: each format escapes
+// what it prints.
 package report
 
 import (
@@ -21,31 +25,65 @@ type Options struct {
 	Verbose  bool // text: every finding, and full names
 	Quiet    bool // text: the verdict only
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 900 KiB
-	// Locate says where in the repository a finding is written down: the kernel's definition or the baseline's row.
-	// JUnit and code quality point there. Without it they point at the report's baseline.
-	Locate func(gate.Finding) (file string, line int, ok bool)
+	// Locate says where in the repository a finding is written down; nil where that is unknown. JUnit, code quality and
+	// remarks point there; the first two fall back to the report's baseline.
+	Locate Locator
 }
 
-// renderers holds every format by its name on the command line.
-var renderers = map[string]func(io.Writer, *gate.Report, Options) error{
-	"codequality": CodeQuality,
-	"dotenv":      Dotenv,
-	"html":        HTML,
-	"json":        JSON,
-	"junit":       JUnit,
-	"markdown":    Markdown,
-	"openmetrics": OpenMetrics,
-	"text":        Text,
+// Format is one way to write a report.
+type Format struct {
+	Name   string // by which [Render] knows it
+	Suffix string // that its files usually have
+	About  string // whom it is for
+
+	render func(*view, Options) (string, error)
+	// calibration renders a calibration; nil where the format has no form of it.
+	calibration func(*gate.Calibration, Options) (string, error)
 }
+
+// formats holds every format by its name; each file of a format adds its own.
+var formats = make(map[string]Format)
+
+func register(f Format) { formats[f.Name] = f }
 
 // Formats lists the names that [Render] knows, sorted.
-func Formats() []string { return slices.Sorted(maps.Keys(renderers)) }
+func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
+
+// CalibrationFormats lists the names that [RenderCalibration] knows, sorted.
+func CalibrationFormats() []string {
+	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].calibration == nil })
+}
+
+// Lookup finds a format by its name.
+func Lookup(name string) (Format, bool) {
+	f, ok := formats[name]
+	return f, ok
+}
 
 // Render writes the report in the named format. An unknown format is an error that lists the known ones.
 func Render(format string, w io.Writer, r *gate.Report, o Options) error {
-	render, ok := renderers[format]
+	f, ok := formats[format]
 	if !ok {
 		return fmt.Errorf("unknown report format %q; the formats are %s", format, strings.Join(Formats(), ", "))
 	}
-	return render(w, r, o)
+	text, err := f.render(newView(r, o), o)
+	return write(w, text, "report", format, err)
+}
+
+// RenderCalibration writes the calibration in the named format, as [Render] does with a report.
+func RenderCalibration(format string, w io.Writer, c *gate.Calibration, o Options) error {
+	f := formats[format]
+	if f.calibration == nil {
+		return fmt.Errorf("unknown calibration format %q; the formats are %s", format, strings.Join(CalibrationFormats(), ", "))
+	}
+	text, err := f.calibration(c, o)
+	return write(w, text, "calibration", format, err)
+}
+
+func write(w io.Writer, text, what, format string, err error) error {
+	if err != nil {
+		return fmt.Errorf("cannot write the %s as %s: %w", what, format, err)
+	}
+	_, err = io.WriteString(w, text)
+	return err
 }

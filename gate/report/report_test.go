@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
+	"testing/fstest"
+
+	"github.com/rivo/uniseg"
 
 	"github.com/nsgate/nsgate/gate"
 )
@@ -24,6 +26,9 @@ func reports(t testing.TB) map[string]*gate.Report {
 	}
 	out := make(map[string]*gate.Report)
 	for _, file := range files {
+		if strings.Count(file, ".") > 1 { // JSON of another format
+			continue
+		}
 		f, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
@@ -38,32 +43,29 @@ func reports(t testing.TB) map[string]*gate.Report {
 	return out
 }
 
-// TestGolden renders every testdata/*.json in every form: a new case is one file and a run with -update.
+// TestGolden renders every report of testdata in every format, and text in its variants: a new case or a new format is one
+// file and a run with -update.
 func TestGolden(t *testing.T) {
-	forms := []struct {
-		ext, format string
-		o           Options
-	}{
-		{"json", "json", Options{}},
-		{"md", "markdown", Options{}},
-		{"txt", "text", Options{Width: 80}},
-		{"wide.txt", "text", Options{Width: 160, Verbose: true}},
-		{"color.txt", "text", Options{Width: 80, Color: true}},
-		{"quiet.txt", "text", Options{Width: 80, Quiet: true}},
-		{"junit.xml", "junit", Options{}},
-		{"codequality", "codequality", Options{}},
-		{"metrics.txt", "openmetrics", Options{}},
-		{"env", "dotenv", Options{}},
-		{"html", "html", Options{}},
+	type form struct {
+		suffix, format string
+		o              Options
+	}
+	forms := []form{
+		{".wide.txt", "text", Options{Width: 160, Verbose: true}},
+		{".color.txt", "text", Options{Width: 80, Color: true}},
+		{".quiet.txt", "text", Options{Width: 80, Quiet: true}},
+	}
+	for _, name := range Formats() {
+		f, _ := Lookup(name)
+		if f.Suffix == "" || f.About == "" {
+			t.Errorf("%s does not say what it is for", name)
+		}
+		forms = append(forms, form{f.Suffix, name, Options{Width: 80}})
 	}
 	for name, r := range reports(t) {
 		for _, form := range forms {
-			t.Run(name+"."+form.ext, func(t *testing.T) {
-				var b bytes.Buffer
-				if err := Render(form.format, &b, r, form.o); err != nil {
-					t.Fatal(err)
-				}
-				golden(t, filepath.Join("testdata", name+"."+form.ext), b.Bytes())
+			t.Run(name+form.suffix, func(t *testing.T) {
+				golden(t, filepath.Join("testdata", name+form.suffix), []byte(render(t, form.format, r, form.o)))
 			})
 		}
 	}
@@ -87,8 +89,13 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestRenderUnknownFormat(t *testing.T) {
 	err := Render("xml", io.Discard, new(gate.Report), Options{})
-	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, junit, markdown, openmetrics, text") {
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(), ", ")) {
 		t.Errorf("got %v", err)
+	}
+	for _, name := range strings.Fields("codequality dotenv html json junit markdown openmetrics text") {
+		if _, ok := Lookup(name); !ok || !strings.Contains(err.Error(), name) {
+			t.Errorf("no %s in %v", name, err)
+		}
 	}
 }
 
@@ -97,8 +104,8 @@ func TestTextKeepsWidth(t *testing.T) {
 		r.Reproduce, r.Accept = "", ""
 		for _, width := range []int{40, 60, 80, 100, 160} {
 			for _, verbose := range []bool{false, true} {
-				for _, l := range strings.Split(render(t, Text, r, Options{Width: width, Verbose: verbose}), "\n") {
-					if n := utf8.RuneCountInString(l); n > width {
+				for _, l := range strings.Split(render(t, "text", r, Options{Width: width, Verbose: verbose}), "\n") {
+					if n := uniseg.StringWidth(l); n > width {
 						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
 					}
 				}
@@ -107,11 +114,58 @@ func TestTextKeepsWidth(t *testing.T) {
 	}
 }
 
+// Characters that take two columns of a terminal, or none, neither break the width nor the columns of a table.
+func TestTextCountsColumns(t *testing.T) {
+	for _, s := range []string{strings.Repeat("行列積", 60), strings.Repeat("e\u0301", 200), "🚀" + strings.Repeat("é", 30)} {
+		r := hostile(s)
+		r.Reproduce, r.Accept = "", ""
+		for _, width := range []int{40, 80, 160} {
+			for l := range strings.Lines(render(t, "text", r, Options{Width: width, Verbose: true})) {
+				if n := uniseg.StringWidth(l); n > width {
+					t.Errorf("%d: %d columns: %s", width, n, l)
+				}
+			}
+		}
+	}
+	r := &gate.Report{Verdict: gate.Pass}
+	for _, name := range []string{"saxpy", "行列積", "e\u0301te\u0301"} {
+		r.Findings = append(r.Findings, gate.Finding{Kernel: name, Outcome: gate.Unchanged, Metric: "the_metric"})
+	}
+	at := make(map[int]bool)
+	for l := range strings.Lines(render(t, "text", r, Options{Verbose: true})) {
+		if before, _, ok := strings.Cut(l, "the metric"); ok {
+			at[uniseg.StringWidth(before)] = true
+		}
+	}
+	if len(at) != 1 {
+		t.Errorf("the metric stands in the columns %v", at)
+	}
+}
+
+// The kernel's definition comes before the row of the baseline; only kernels have one.
+func TestNewLocator(t *testing.T) {
+	root := fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}}
+	rows := func(f gate.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
+	kernel, other, added := gate.Finding{Kernel: "k", Scope: "kernel"}, gate.Finding{Kernel: "k", Scope: "range"}, gate.Finding{Kernel: "new", Scope: "kernel"}
+	for _, c := range []struct {
+		locate Locator
+		f      gate.Finding
+		want   string
+	}{
+		{NewLocator(root, rows), kernel, "a.cu"}, {NewLocator(root, rows), other, "b.csv"}, {NewLocator(nil, rows), kernel, "b.csv"},
+		{NewLocator(root, rows), added, ""}, {NewLocator(root, nil), other, ""}, {NewLocator(nil, nil), kernel, ""},
+	} {
+		if file, _, ok := c.locate(c.f); ok != (c.want != "") || ok && file != c.want {
+			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
+		}
+	}
+}
+
 // Colour changes no character of the text.
 func TestColorIsOnlyPaint(t *testing.T) {
 	for name, r := range reports(t) {
-		plain := render(t, Text, r, Options{Width: 80})
-		painted := render(t, Text, r, Options{Width: 80, Color: true})
+		plain := render(t, "text", r, Options{Width: 80})
+		painted := render(t, "text", r, Options{Width: 80, Color: true})
 		if got := sgr.ReplaceAllString(painted, ""); got != plain {
 			t.Errorf("%s: colour changes the text:\n%s", name, got)
 		}
@@ -121,10 +175,10 @@ func TestColorIsOnlyPaint(t *testing.T) {
 	}
 }
 
-func render(t testing.TB, f func(io.Writer, *gate.Report, Options) error, r *gate.Report, o Options) string {
+func render(t testing.TB, format string, r *gate.Report, o Options) string {
 	t.Helper()
 	var b strings.Builder
-	if err := f(&b, r, o); err != nil {
+	if err := Render(format, &b, r, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sethvargo/go-githubactions"
 
@@ -34,12 +33,12 @@ type Options struct {
 	// Getenv finds GITHUB_OUTPUT and GITHUB_STEP_SUMMARY; what is not set is not written.
 	Getenv func(string) string
 	// Locate finds where in the repository a finding is written down, for its annotation; nil where that is unknown.
-	Locate func(gate.Finding) (file string, line int, ok bool)
+	Locate report.Locator
 	// Notices are annotations that say something without warning.
 	Notices []Notice
 }
 
-// Notice is something that a reviewer should know. File is relative to the repository, "" for none.
+// Notice is an annotation: something that a reviewer should know. File is relative to the repository, "" for none.
 type Notice struct {
 	Title, Message, File string
 	Line                 int
@@ -49,35 +48,41 @@ type Notice struct {
 // improved and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
 // of those that could not be written.
 func Publish(r *gate.Report, summary string, exitCode int, o Options) error {
+	all := annotations(r, o.Locate)
+	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
+		all = append(all, annotation{notice, Notice{report.Line(n.Title), message(n.Message), n.File, n.Line}})
+	}
+	outputs := [][2]string{
+		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"regressed", strconv.Itoa(r.Counts.Regressed)},
+		{"improved", strconv.Itoa(r.Counts.Improved)}, {"undecided", strconv.Itoa(r.Counts.Inconclusive)},
+	}
+	return publish(all, outputs, summary, o)
+}
+
+// PublishError annotates why a gate was not even tried, wrong usage or a file that cannot be read, and sets the output
+// exit-code. file and line are where the mistake is, "" where that is unknown.
+func PublishError(text, file string, line, exitCode int, o Options) error {
+	return publish([]annotation{{failure, Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
+}
+
+// publish takes outputs of words and numbers made here only: the library's delimiter of values is constant, so that a
+// kernel name could set outputs of its own.
+func publish(annotations []annotation, outputs [][2]string, summary string, o Options) error {
 	getenv := o.Getenv
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 	}
-	options := []githubactions.Option{githubactions.WithGetenv(getenv)}
-	if o.Writer != nil {
-		options = append(options, githubactions.WithWriter(o.Writer))
-	}
-	action := githubactions.New(options...)
-	var errs []error
-	if o.Writer != nil {
-		errs = append(errs, guard("annotations", func() {
-			for _, a := range annotations(r, o) {
-				a.issue(action)
-			}
-			for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
-				annotation{notice, inert(report.Clean(n.Title)), message([]string{n.Message}), n.File, n.Line}.issue(action)
-			}
-		}))
-	}
+	action := githubactions.New(githubactions.WithGetenv(getenv), githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
+	errs := []error{guard("annotations", func() {
+		for _, a := range annotations {
+			a.issue(action)
+		}
+	})}
 	if getenv("GITHUB_OUTPUT") != "" {
 		errs = append(errs, guard("outputs", func() {
-			// Only words and numbers made here: the library's delimiter of values is constant, so that a kernel
-			// name could set outputs of its own.
-			action.SetOutput("verdict", verdict(r.Verdict))
-			action.SetOutput("exit-code", strconv.Itoa(exitCode))
-			action.SetOutput("regressed", strconv.Itoa(r.Counts.Regressed))
-			action.SetOutput("improved", strconv.Itoa(r.Counts.Improved))
-			action.SetOutput("undecided", strconv.Itoa(r.Counts.Inconclusive))
+			for _, o := range outputs {
+				action.SetOutput(o[0], o[1])
+			}
 		}))
 	}
 	if getenv("GITHUB_STEP_SUMMARY") != "" && summary != "" {
@@ -114,25 +119,6 @@ func verdict(v gate.Verdict) string {
 	return string(gate.NoVerdict)
 }
 
-// PublishError annotates why a gate was not even tried, wrong usage or a file that cannot be read, and sets the output
-// exit-code. file and line are where the mistake is, "" where that is unknown.
-func PublishError(text, file string, line, exitCode int, o Options) error {
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = func(string) string { return "" }
-	}
-	action := githubactions.New(githubactions.WithGetenv(getenv), githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
-	errs := []error{guard("annotations", func() {
-		annotation{failure, "nsgate", message([]string{text}), file, line}.issue(action)
-	})}
-	if getenv("GITHUB_OUTPUT") != "" {
-		errs = append(errs, guard("outputs", func() {
-			action.SetOutput("exit-code", strconv.Itoa(exitCode))
-		}))
-	}
-	return errors.Join(errs...)
-}
-
 // level is the kind of an annotation.
 type level int
 
@@ -142,118 +128,71 @@ const (
 	notice
 )
 
-// annotation is one remark beside the code.
+// annotation is a notice or something worse.
 type annotation struct {
-	level          level
-	title, message string
-	file           string // relative to the repository, "" for none
-	line           int
+	level level
+	Notice
 }
 
 func (a annotation) issue(action *githubactions.Action) {
-	fields := map[string]string{"title": a.title}
-	if a.file != "" {
-		fields["file"] = a.file
-		fields["line"] = strconv.Itoa(max(a.line, 1))
+	fields := map[string]string{"title": a.Title}
+	if a.File != "" {
+		fields["file"] = a.File
+		fields["line"] = strconv.Itoa(max(a.Line, 1))
 	}
 	action = action.WithFieldsMap(fields)
 	switch a.level {
 	case failure:
-		action.Errorf("%s", a.message)
+		action.Errorf("%s", a.Message)
 	case warning:
-		action.Warningf("%s", a.message)
+		action.Warningf("%s", a.Message)
 	case notice:
-		action.Noticef("%s", a.message)
+		action.Noticef("%s", a.Message)
 	}
 }
 
 // annotations makes at most ten: why there is no verdict, then one for each kernel, range or workload that failed, then
 // for those that warn. Where there are more, the tenth says how many.
-func annotations(r *gate.Report, o Options) []annotation {
+func annotations(r *gate.Report, locate report.Locator) []annotation {
 	var out []annotation
 	if verdict(r.Verdict) == string(gate.NoVerdict) {
-		lines := append([]string{r.Reason}, r.Next...)
-		out = append(out, annotation{title: "nsgate: no verdict", message: message(lines)})
+		out = append(out, annotation{failure, Notice{Title: "nsgate: no verdict", Message: message(append([]string{r.Reason}, r.Next...)...)}})
 	}
-	failing := report.Group(report.Failing(r))
-	groups := append(failing, report.Group(append(report.Warned(r), report.Open(r)...))...)
-	shown := groups
-	if room := maxAnnotations - len(out); len(groups) > room {
-		shown = groups[:room-1]
+	remarks := report.Remarks(r, report.Options{Locate: locate})
+	shown := remarks
+	if room := maxAnnotations - len(out); len(remarks) > room {
+		shown = remarks[:room-1]
 	}
-	of := func(failed bool) level {
-		if failed {
+	of := func(fails bool) level {
+		if fails {
 			return failure
 		}
 		return warning
 	}
-	for i, g := range shown {
-		a := annotation{level: of(i < len(failing)), title: inert(report.Title(g[0])), message: describe(g)}
-		if o.Locate != nil {
-			if file, line, ok := o.Locate(g[0]); ok {
-				a.file, a.line = file, line
+	for _, x := range shown {
+		out = append(out, annotation{of(x.Fails), Notice{x.Title, message(x.Lines...), x.File, x.Line}})
+	}
+	if rest := remarks[len(shown):]; len(rest) > 0 {
+		failed := 0
+		for _, x := range rest {
+			if x.Fails {
+				failed++
 			}
 		}
-		out = append(out, a)
-	}
-	if more := len(groups) - len(shown); more > 0 {
-		failed := max(len(failing)-len(shown), 0)
-		out = append(out, annotation{
-			level:   of(failed > 0),
-			title:   fmt.Sprintf("nsgate: %d more", more),
-			message: fmt.Sprintf("%d more regressed and %d more with a warning; see the job summary", failed, more-failed),
-		})
+		out = append(out, annotation{of(failed > 0), Notice{
+			Title:   fmt.Sprintf("nsgate: %d more", len(rest)),
+			Message: fmt.Sprintf("%d more regressed and %d more with a warning; see the job summary", failed, len(rest)-failed),
+		}})
 	}
 	return out
 }
 
-// describe puts the findings on one subject into a message.
-func describe(g []gate.Finding) string {
-	var lines []string
-	for _, f := range g {
-		lines = append(lines, report.Metric(f)+": "+report.Describe(f))
-		if f.Reason != "" {
-			lines = append(lines, f.Reason)
-		}
-	}
-	for _, f := range g {
-		lines = append(lines, f.Evidence...)
-		if f.Cause != nil {
-			lines = append(lines, f.Cause.Summary)
-		}
-	}
-	if g[0].Name != g[0].Kernel && g[0].Name != "" {
-		lines = append(lines, report.Elide(report.Clean(g[0].Name), 600))
-	}
-	return message(lines)
-}
-
-// inert breaks the one form of the runner's commands that it obeys in the middle of a line.
-func inert(s string) string { return strings.ReplaceAll(s, "##[", "♯#[") }
-
-// message joins lines, cleaned, and cuts them to the length that GitHub shows.
-func message(lines []string) string {
-	var b strings.Builder
+// message joins lines, made harmless, and cuts them to the length that GitHub shows.
+func message(lines ...string) string {
 	for i, l := range lines {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(inert(report.Clean(l)))
+		lines[i] = report.Line(l)
 	}
-	return cut(b.String(), maxMessage)
-}
-
-// cut shortens a text to n bytes, at the end of a rune.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	const mark = "…"
-	n -= len(mark)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + mark
+	return report.Cut(strings.Join(lines, "\n"), maxMessage)
 }
 
 // fit shortens a summary to what GitHub accepts, at the end of a line.
@@ -262,7 +201,7 @@ func fit(summary string) string {
 		return summary
 	}
 	const note = "\n\nThe rest of this summary is cut: GitHub shows no more than 1 MiB.\n"
-	s := cut(summary, maxSummary-len(note))
+	s := report.Cut(summary, maxSummary-len(note))
 	if i := strings.LastIndexByte(s, '\n'); i > 0 {
 		s = s[:i]
 	}

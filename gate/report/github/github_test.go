@@ -40,8 +40,6 @@ func TestAnnotations(t *testing.T) {
 	total.Metric, total.Evidence = "total", nil
 	warned := regression("small")
 	warned.Gates = false
-	ignored := regression("ignored")
-	ignored.Gates, ignored.Severity = false, "ignore"
 	open := regression("open")
 	open.Outcome, open.Undecided = gate.Inconclusive, true
 	unchanged := regression("same")
@@ -55,7 +53,7 @@ func TestAnnotations(t *testing.T) {
 			return "perf/a,b:c.csv", 7, f.Kernel == "gone"
 		},
 	}
-	r := &gate.Report{Verdict: gate.Fail, Findings: []gate.Finding{unchanged, warned, saxpy, open, total, ignored, gone}}
+	r := &gate.Report{Verdict: gate.Fail, Findings: []gate.Finding{unchanged, warned, saxpy, open, total, gone}}
 	const numbers = "21.20 µs → 22.26 µs (+5.00 %25, interval +4.60 … +5.20 %25), limit 3 %25%0Abeyond the limit"
 	want := []string{
 		"::error file=src/k.cu,line=2,title=saxpy%3A time +5.00 %25::time: " + numbers + "%0Atotal time: " + numbers +

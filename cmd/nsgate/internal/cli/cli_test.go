@@ -37,7 +37,7 @@ func TestDotenvSetsNoFlag(t *testing.T) {
 		t.Fatal("the flags are not known")
 	}
 	var out bytes.Buffer
-	if err := report.Dotenv(&out, new(gate.Report), report.Options{}); err != nil {
+	if err := report.Render("dotenv", &out, new(gate.Report), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`(?m)^(\w+)=`).FindAllStringSubmatch(out.String(), -1)

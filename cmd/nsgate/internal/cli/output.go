@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,7 +122,7 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) 
 	}
 	if o.annotations == "always" || o.annotations == "auto" && e.getenv("GITHUB_ACTIONS") == "true" {
 		var summary strings.Builder
-		if err := report.Markdown(&summary, r, report.Options{}); err != nil {
+		if err := report.Render("markdown", &summary, r, report.Options{}); err != nil {
 			return err
 		}
 		to := e.Out
@@ -185,21 +186,22 @@ func ownEdits(e *env, r *gate.Report, policy string) []github.Notice {
 
 // locate finds the place of a finding in the repository: the kernel's definition, else its row in the baseline. Files
 // are relative to the repository's root, which is the CI host's workspace or where .git is.
-func locate(e *env, r *gate.Report, rows bool) func(gate.Finding) (string, int, bool) {
+func locate(e *env, r *gate.Report, rows bool) report.Locator {
 	root := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), check.Repository())
-	definition := func(gate.Finding) (string, int, bool) { return "", 0, false }
+	var files fs.FS
 	if root != "" {
-		definition = github.Definitions(os.DirFS(root))
+		files = os.DirFS(root)
 	}
-	return func(f gate.Finding) (string, int, bool) {
-		file, line, ok := definition(f)
-		if !ok && rows {
-			if file, line, ok = check.Row(r, f); ok {
-				file = check.Within(root, file)
-			}
+	return report.NewLocator(files, func(f gate.Finding) (string, int, bool) {
+		if !rows {
+			return "", 0, false
+		}
+		file, line, ok := check.Row(r, f)
+		if ok {
+			file = check.Within(root, file)
 		}
 		return file, line, ok && file != ""
-	}
+	})
 }
 
 func (o *outputFlags) coloured(e *env) bool {

@@ -1,4 +1,5 @@
-package github
+// Package locate finds where in a repository a kernel is written down.
+package locate
 
 import (
 	"io/fs"
@@ -6,9 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-
-	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Limits of the search for kernels.
@@ -18,18 +16,12 @@ const (
 	maxHead     = 4096    // bytes from __global__ to the end of the parameters
 )
 
-// Definitions finds the definition of a finding's kernel in a repository: a __global__ function of C++ or a function
-// under a Triton or Numba decorator, whose name is the kernel's short name. It answers only where exactly one is found;
-// a definition counts before declarations. file is relative to root. The repository is searched once, for the first
-// kernel that is asked for.
-func Definitions(root fs.FS) func(gate.Finding) (file string, line int, ok bool) {
+// Kernels finds the definition of a kernel in a repository by the kernel's short name: a __global__ function of C++ or a
+// function under a Triton or Numba decorator. It answers only where exactly one is found; a definition counts before
+// declarations. file is relative to root. The repository is searched once, for the first kernel that is asked for.
+func Kernels(root fs.FS) func(kernel string) (file string, line int, ok bool) {
 	search := sync.OnceValue(func() definitions { return find(root) })
-	return func(f gate.Finding) (string, int, bool) {
-		if root == nil || f.Scope != measure.ScopeKernel {
-			return "", 0, false
-		}
-		return search().locate(f)
-	}
+	return func(kernel string) (string, int, bool) { return search().locate(kernel) }
 }
 
 // place is where a kernel is written down.
@@ -45,10 +37,10 @@ type definitions map[string][]place
 // variant is what Triton ("_0d1d2de") and Numba ("$12") append to the name of a function for each compiled variant.
 var variant = regexp.MustCompile(`(_0\d*[cde][\dcde]*|\$\d+)$`)
 
-func (d definitions) locate(f gate.Finding) (file string, line int, ok bool) {
-	places, known := d[f.Kernel]
+func (d definitions) locate(kernel string) (file string, line int, ok bool) {
+	places, known := d[kernel]
 	if !known {
-		places = d[variant.ReplaceAllString(f.Kernel, "")]
+		places = d[variant.ReplaceAllString(kernel, "")]
 	}
 	var bodies []place
 	for _, p := range places {

@@ -1,4 +1,4 @@
-package github
+package locate
 
 import (
 	"fmt"
@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestLocate(t *testing.T) {
@@ -76,7 +73,7 @@ def k(x, n):
 			for name, text := range c.files {
 				root[name] = &fstest.MapFile{Data: []byte(text)}
 			}
-			file, line, ok := Definitions(root)(gate.Finding{Kernel: c.kernel, Scope: measure.ScopeKernel})
+			file, line, ok := Kernels(root)(c.kernel)
 			got := ""
 			if ok {
 				got = fmt.Sprintf("%s:%d", file, line)
@@ -89,23 +86,16 @@ def k(x, n):
 }
 
 func TestLocateLeavesAlone(t *testing.T) {
-	kernel := gate.Finding{Kernel: "k", Scope: measure.ScopeKernel}
 	source := &fstest.MapFile{Data: []byte("__global__ void k() {}")}
-	if _, _, ok := Definitions(nil)(kernel); ok {
-		t.Error("found without a repository")
-	}
-	if _, _, ok := Definitions(fstest.MapFS{"a.cu": source})(gate.Finding{Kernel: "k", Scope: measure.ScopeRange}); ok {
-		t.Error("a range is no kernel")
-	}
 	link := &fstest.MapFile{Data: source.Data, Mode: fs.ModeSymlink}
-	if file, _, ok := Definitions(fstest.MapFS{"a.cu": link, "b.cu": source})(kernel); !ok || file != "b.cu" {
+	if file, _, ok := Kernels(fstest.MapFS{"a.cu": link, "b.cu": source})("k"); !ok || file != "b.cu" {
 		t.Errorf("followed a link: %q", file)
 	}
 	large := fstest.MapFS{"a.cu": source}
 	for i := range maxFiles {
 		large[fmt.Sprintf("f%d.h", i)] = &fstest.MapFile{}
 	}
-	if _, _, ok := Definitions(large)(kernel); ok {
+	if _, _, ok := Kernels(large)("k"); ok {
 		t.Error("found exactly one in a part of the repository")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/nsys"
 	"github.com/nsgate/nsgate/gate/profile"
+	"github.com/nsgate/nsgate/gate/report"
 )
 
 // TestReadmeTables holds the README's tables against the lists in the code: what is refused, and what can be read; -update
@@ -40,9 +41,15 @@ func TestReadmeTables(t *testing.T) {
 		}
 		fmt.Fprintf(&inputs, "| %s | %s | %s |\n", f.Name, files, f.Gives)
 	}
+	var formats strings.Builder
+	formats.WriteString("| format | for |\n| --- | --- |\n")
+	for _, name := range report.Formats() {
+		f, _ := report.Lookup(name)
+		fmt.Fprintf(&formats, "| `%s` | %s |\n", name, f.About)
+	}
 	want := readme
 	for _, list := range []struct{ name, table string }{
-		{"inputs", inputs.String()}, {"reasons: recordings", table(nsys.Reasons)}, {"reasons: comparisons", table(gate.Reasons)},
+		{"inputs", inputs.String()}, {"formats", formats.String()}, {"reasons: recordings", table(nsys.Reasons)}, {"reasons: comparisons", table(gate.Reasons)},
 	} {
 		begin, end := "<!-- "+list.name+" -->\n", "<!-- end -->"
 		before, rest, ok := bytes.Cut(want, []byte(begin))

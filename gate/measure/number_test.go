@@ -1,0 +1,53 @@
+package measure
+
+import (
+	"math"
+	"testing"
+)
+
+func TestQuantity(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		unit string
+		want string
+	}{
+		{0, "ns", "0.000 ns"}, {896, "ns", "896.0 ns"}, {999.96, "ns", "1.000 µs"}, {21234, "ns", "21.23 µs"},
+		{1.5e6, "ns", "1.500 ms"}, {2.5e9, "ns", "2.500 s"}, {5e13, "ns", "50000 s"}, {0.25, "ns", "0.25 ns"},
+		{512, "B", "512 B"}, {4194304, "B", "4.194 MB"}, {1e15, "B", "1000 TB"},
+		{2.53e12, "B/s", "2.530 TB/s"}, {1.98e9, "Hz", "1.980 GHz"}, {70.25, "%", "70.25 %"},
+		{1234567, "count", "1234567"}, {2.5, "count", "2.500"}, {255, "per thread", "255 per thread"},
+		{math.NaN(), "ns", "–"}, {math.Inf(1), "B", "–"}, {-1500, "ns", "-1.500 µs"}, {1, "x\ny", "1 x y"},
+	} {
+		if got := Quantity(c.v, c.unit); got != c.want {
+			t.Errorf("Quantity(%v, %q) = %q, want %q", c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for v, want := range map[float64]string{
+		0.0487: "+4.87 %", -0.0987: "-9.87 %", 0.099951: "+10.0 %", 0.613: "+61.3 %", 11.3: "×12.30", 0.0045: "+0.45 %", 2.12: "+212 %", 0: "0 %", 1e-9: "<0.01 %", -1e-9: ">-0.01 %",
+		math.NaN(): "–", math.Inf(1): "–", 1e300: "×1e+300",
+	} {
+		if got := Change(v); got != want {
+			t.Errorf("Change(%v) = %q, want %q", v, got, want)
+		}
+	}
+	if got := ChangeInterval(0.0487, 0.0461, 0.0513); got != "+4.61 … +5.13 %" {
+		t.Errorf("interval: %q", got)
+	}
+	if got := ChangeInterval(2.12, 2.117, 2.1209); got != "+211.7 … +212.1 %" {
+		t.Errorf("interval of a large change: %q", got)
+	}
+	if got := ChangeInterval(24.2, 24.08, 24.31); got != "×25.08 … ×25.31" {
+		t.Errorf("interval of a factor: %q", got)
+	}
+	for v, want := range map[float64]string{0.421: "42.1 %", 1: "100.0 %", 0.00484: "0.48 %", 5e-5: "<0.01 %", 0: "0.00 %", math.NaN(): "–"} {
+		if got := Share(v); got != want {
+			t.Errorf("Share(%v) = %q, want %q", v, got, want)
+		}
+	}
+	if got := ChangeInterval(3, 3, 3); got != "" {
+		t.Errorf("interval of an exact change: %q", got)
+	}
+}

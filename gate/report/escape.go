@@ -1,0 +1,223 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+)
+
+// What a workload, a policy or a saved report says is hostile input, and everything that makes it harmless is here: how
+// it is cleaned, measured and cut, and how it is escaped for each target. HTML is escaped by html/template, JSON by
+// encoding/json, workflow commands of GitHub by go-githubactions; [Line] does the rest for them.
+
+// nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
+const nb = "\u00a0"
+
+// bind keeps a text on one line, unbind takes that back.
+func bind(s string) string   { return strings.ReplaceAll(s, " ", nb) }
+func unbind(s string) string { return strings.ReplaceAll(s, nb, " ") }
+
+// Clean makes hostile text fit for one line of a terminal or log: white space of every kind becomes a space, control
+// and format characters (escapes, right-to-left marks, zero-width ones) and invalid UTF-8 become U+FFFD.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// trimmed is [Clean] without space around it; nonempty does it to many texts and drops those of which nothing is left.
+func trimmed(s string) string { return strings.TrimSpace(Clean(s)) }
+
+func nonempty(texts ...string) []string {
+	var out []string
+	for _, t := range texts {
+		if t = trimmed(t); t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Line is [Clean] for a line that a CI runner may read: it obeys nothing in it.
+func Line(s string) string { return defuse(Clean(s)) }
+
+var commandStart = regexp.MustCompile(`^((?:\x1b\[[0-9]*m| )*)::`)
+
+// defuse keeps CI runners from obeying a line: GitHub's reads "::command" at its start and "##[command]" anywhere. A
+// character that looks alike takes the place of the first.
+func defuse(line string) string {
+	return commandStart.ReplaceAllString(strings.ReplaceAll(line, "##[", "♯#["), "$1∶:")
+}
+
+// columns is how many columns of a terminal a text takes: two for a Chinese character, none for an accent of its own.
+func columns(s string) int { return uniseg.StringWidth(s) }
+
+// split cuts s after as many whole characters as fit into n columns, at least one.
+func split(s string, n int) (head, rest string) {
+	rest = s
+	for state, used := -1, 0; rest != ""; {
+		_, next, width, after := uniseg.FirstGraphemeClusterInString(rest, state)
+		if used += width; used > n && len(rest) < len(s) {
+			break
+		}
+		rest, state = next, after
+	}
+	return s[:len(s)-len(rest)], rest
+}
+
+// Elide shortens s to at most n columns by cutting out its middle: names differ most at their ends.
+func Elide(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	if r := []rune(s); len(r) > 8*n+8 { // accents upon accents take no columns
+		s = string(r[:4*n+4]) + string(r[len(r)-4*n-4:])
+	}
+	if columns(s) <= n {
+		return s
+	}
+	if n <= 1 {
+		return "…"
+	}
+	head, tail := (n-1)*3/5, n-1-(n-1)*3/5
+	front, rest := "", s
+	if head > 0 {
+		front, rest = split(s, head)
+	}
+	for over := columns(rest) - tail; over > 0; {
+		cluster, next, width, _ := uniseg.FirstGraphemeClusterInString(rest, -1)
+		if cluster == "" {
+			break
+		}
+		rest, over = next, over-width
+	}
+	return front + "…" + rest
+}
+
+// Cut shortens s to at most n bytes, at the end of a character.
+func Cut(s string, n int) string {
+	const mark = "…"
+	if len(s) <= n {
+		return s
+	}
+	if n -= len(mark); n < 0 {
+		return ""
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + mark
+}
+
+// clip cuts a text after n runes.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// paragraph is a sentence of bounded length in Markdown: no markup, mention, reference or link comes from its words.
+func paragraph(s string, n int) string {
+	return markdownText(strings.TrimSpace(clip(Clean(s), n)), true)
+}
+
+// prose is a [paragraph] of a usual length.
+func prose(s string) string { return paragraph(s, maxProse) }
+
+// code shows a name literally in Markdown. A code span in backticks would leave HTML unescaped; mentions are inert in
+// <code>.
+func code(s string) string { return "<code>" + markdownText(Elide(s, 80), false) + "</code>" }
+
+// pre shows a command literally in Markdown. Inside <pre> nothing is Markdown, so only HTML needs care.
+func pre(s string) string { return "<pre>" + entities.Replace(clip(s, maxCommand)) + "</pre>" }
+
+var entities = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "#", "&#35;", "`", "&#96;")
+
+// markdownText writes text so that Markdown shows it as it is, in table cells too.
+func markdownText(s string, breakReferences bool) string {
+	const gap = "&#8203;" // zero width space
+	runes := []rune(Clean(s))
+	at := func(i int) rune {
+		if i < 0 || i >= len(runes) {
+			return ' '
+		}
+		return runes[i]
+	}
+	wordy := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	var b strings.Builder
+	for i, r := range runes {
+		switch r {
+		case '<', '>', '&', '$', '#', '@', '`':
+			fmt.Fprintf(&b, "&#%d;", r)
+		case '\\', '*', '[', ']', '|', '~':
+			b.WriteString(`\` + string(r))
+		case '_':
+			if !wordy(at(i-1)) || !wordy(at(i+1)) {
+				b.WriteByte('\\')
+			}
+			b.WriteByte('_')
+		default:
+			b.WriteRune(r)
+		}
+		if !breakReferences {
+			continue
+		}
+		switch r {
+		case '@', '#', '!', '~', '$', '&':
+			if wordy(at(i + 1)) {
+				b.WriteString(gap)
+			}
+		case ':', '.': // https://, www.
+			if r == ':' && at(i+1) == '/' || r == '.' && i >= 3 && strings.EqualFold(string(runes[i-3:i]), "www") {
+				b.WriteString(gap)
+			}
+		}
+	}
+	return b.String()
+}
+
+// xmlLines puts each text that is not empty on a line of its own, escaped for XML.
+func xmlLines(texts []string) string {
+	var b strings.Builder
+	for _, t := range nonempty(texts...) {
+		b.WriteByte('\n')
+		xml.EscapeText(&b, []byte(defuse(t))) // a strings.Builder takes everything
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// label takes the characters out of a text that readers of OpenMetrics stumble over. Backslash and quote could be
+// escaped, but GitLab splits a line as a shell does and takes # for a comment.
+func label(s string) string { return labelCharacters.Replace(Line(s)) }
+
+var labelCharacters = strings.NewReplacer(`\`, "∖", `"`, "”", "'", "’", "`", "‵", "#", "♯")
+
+// word keeps the letters, digits and underscores of an identifier.
+func word(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, s)
+	return s[:min(len(s), 60)]
+}
+
+// relative makes a path one that begins at the repository's root and stays in it.
+func relative(file string) string {
+	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(Line(file), `\`, "/")), "/")
+}

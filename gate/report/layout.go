@@ -1,0 +1,226 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// style is an SGR colour, "" for none.
+type style string
+
+const (
+	none   style = ""
+	red    style = "31"
+	green  style = "32"
+	yellow style = "33"
+	dim    style = "2"
+)
+
+// styles are the colours of tones.
+var styles = [...]style{plain: none, good: green, doubtful: yellow, bad: red}
+
+// span is a stretch of text in one style. Spaces of any kind may become line ends, bound spaces (nb) never.
+type span struct {
+	text  string
+	style style
+}
+
+// page collects lines of at most width columns. All text passes through [page.line], which makes it safe.
+type page struct {
+	b     strings.Builder
+	width int
+	color bool
+}
+
+func newPage(o Options) *page { return &page{width: max(cmp.Or(o.Width, 100), 40), color: o.Color} }
+
+// verdict writes the first line.
+func (p *page) verdict(word string, s style, reason string) {
+	p.line(0, columns(word)+2, span{bind(word) + nb + " ", s}, span{reason, none})
+}
+
+// title starts a section.
+func (p *page) title(s string) {
+	p.b.WriteByte('\n')
+	p.line(0, 0, span{s, none})
+}
+
+// dim writes text of lesser weight.
+func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
+
+// list writes texts behind a mark, under their title.
+func (p *page) list(title, mark string, s style, texts []string) {
+	if len(texts) > 0 {
+		p.title(title)
+	}
+	for _, t := range texts {
+		p.line(2, 4, span{mark + " ", s}, span{t, none})
+	}
+}
+
+// warnings and next are the lists that reports and calibrations have.
+func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
+func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
+
+// column is a column of a table. Where the page is too narrow, columns of a high rank go first, and those that may be
+// shortened lose the middle of their cells.
+type column struct {
+	title string
+	right bool
+	rank  int
+	least int // columns that a cell keeps; 0 where it may not be shortened
+	// optional columns are left out where every cell is empty.
+	optional bool
+}
+
+// table writes rows in aligned columns under their titles; paint gives the style of a row, nil for none.
+func (p *page) table(titles []column, rows [][]string, paint func(row int) style) {
+	const indent, gap, shortest = 2, 2, 8
+	widths, rank := make([]int, len(titles)), 0
+	titles = slices.Clone(titles)
+	for i, c := range titles {
+		widths[i] = columns(c.title)
+		for _, row := range rows {
+			widths[i] = max(widths[i], columns(row[i]))
+		}
+		if c.optional && !slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
+			titles[i].rank = math.MaxInt
+			continue
+		}
+		rank = max(rank, c.rank)
+	}
+	// over is by how many columns of the terminal the table is too wide.
+	over := func(width func(i int) int) int {
+		total := indent - gap
+		for i, c := range titles {
+			if c.rank <= rank {
+				total += width(i) + gap
+			}
+		}
+		return total - p.width
+	}
+	for rank > 0 && over(func(i int) int {
+		if least := titles[i].least; least > 0 {
+			return min(widths[i], least)
+		}
+		return widths[i]
+	}) > 0 {
+		rank--
+	}
+	for i, c := range titles {
+		if n := over(func(i int) int { return widths[i] }); n > 0 && c.least > 0 {
+			widths[i] = min(widths[i], max(widths[i]-n, shortest))
+		}
+	}
+	write := func(s style, cells func(i int) string) {
+		var line []string
+		for i, c := range titles {
+			if c.rank > rank {
+				continue
+			}
+			cell := bind(Elide(cells(i), widths[i]))
+			if c.right {
+				cell = strings.Repeat(nb, widths[i]-columns(cell)) + cell
+			}
+			line = append(line, pad(cell, widths[i]))
+		}
+		p.line(indent, indent, span{strings.Join(line, strings.Repeat(nb, gap)), s})
+	}
+	write(dim, func(i int) string { return titles[i].title })
+	for r, row := range rows {
+		s := none
+		if paint != nil {
+			s = paint(r)
+		}
+		write(s, func(i int) string { return row[i] })
+	}
+}
+
+// line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
+// space unless one of them has it. A word wider than a line loses its middle.
+func (p *page) line(first, rest int, spans ...span) {
+	rest = min(rest, p.width/2)
+	var words [][]span
+	open := false // the last word goes on
+	for _, s := range spans {
+		for text := s.text; text != ""; {
+			i := strings.IndexFunc(text, breakable)
+			word := text
+			if i >= 0 {
+				word = text[:i]
+			}
+			if word != "" {
+				if !open {
+					words = append(words, nil)
+				}
+				last := len(words) - 1
+				words[last] = append(words[last], span{Clean(word), s.style})
+				open = true
+			}
+			if i < 0 {
+				break
+			}
+			open = false
+			_, n := utf8.DecodeRuneInString(text[i:])
+			text = text[i+n:]
+		}
+	}
+	var line []span
+	indent, used := first, first
+	flush := func() {
+		p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+defuse(p.paint(line)), " ") + "\n")
+		line, indent, used = nil, rest, rest
+	}
+	for _, w := range words {
+		n := 0
+		for _, x := range w {
+			n += columns(x.text)
+		}
+		long := n > p.width-rest && p.width-used > 20 // loses its middle anyway: it may as well stay on this line
+		if len(line) > 0 && used+1+n > p.width && !long {
+			flush()
+		}
+		if len(line) > 0 {
+			line = append(line, span{" ", line[len(line)-1].style})
+			used++
+		}
+		if room := p.width - used; n > room {
+			whole := ""
+			for _, x := range w {
+				whole += x.text
+			}
+			w = []span{{Elide(whole, room), w[0].style}}
+			n = room
+		}
+		line = append(line, w...)
+		used += n
+	}
+	if len(line) > 0 {
+		flush()
+	}
+}
+
+// paint joins spans, each run of one style in its colour.
+func (p *page) paint(line []span) string {
+	var b strings.Builder
+	for i, s := range line {
+		painted := p.color && s.style != none
+		if painted && (i == 0 || line[i-1].style != s.style) {
+			fmt.Fprintf(&b, "\x1b[%sm", s.style)
+		}
+		b.WriteString(s.text)
+		if painted && (i == len(line)-1 || line[i+1].style != s.style) {
+			b.WriteString("\x1b[0m")
+		}
+	}
+	return b.String()
+}
+
+func breakable(r rune) bool { return string(r) != nb && unicode.IsSpace(r) }
+
+func pad(s string, n int) string { return s + strings.Repeat(nb, max(n-columns(s), 0)) }

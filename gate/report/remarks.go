@@ -1,0 +1,64 @@
+package report
+
+import (
+	"io/fs"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/locate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Locator says where in a repository a finding is written down; file is relative to its root.
+type Locator func(gate.Finding) (file string, line int, ok bool)
+
+// NewLocator finds the definition of a finding's kernel in a repository, and where it knows none asks rows, which says
+// where in the baseline a finding stands. Either may be nil. The repository is searched once, when it is first needed.
+func NewLocator(root fs.FS, rows Locator) Locator {
+	definition := func(string) (string, int, bool) { return "", 0, false }
+	if root != nil {
+		definition = locate.Kernels(root)
+	}
+	return func(f gate.Finding) (string, int, bool) {
+		if f.Scope == measure.ScopeKernel {
+			if file, line, ok := definition(f.Kernel); ok {
+				return file, line, true
+			}
+		}
+		if rows == nil {
+			return "", 0, false
+		}
+		return rows(f)
+	}
+}
+
+// Remark is what a reviewer should see beside the code: the findings on one kernel, range or workload.
+type Remark struct {
+	Fails bool // the gate; else it is a warning
+	Title string
+	Lines []string // harmless for a CI runner
+	File  string   // relative to the repository, "" where that is unknown
+	Line  int
+}
+
+// Remarks are about what failed, then about what warns or is undecided, each worst first.
+func Remarks(r *gate.Report, o Options) []Remark {
+	v := newView(r, o)
+	var out []Remark
+	for _, rows := range [][]row{v.of(failing), v.of(warned, open)} {
+		for _, g := range groups(rows) {
+			x := Remark{Fails: g[0].Class == failing, Title: g[0].title()}
+			x.File, x.Line = v.place(g[0].F)
+			var lines []string
+			for _, r := range g {
+				lines = append(lines, r.Metric+": "+r.describe(), r.Reason)
+			}
+			lines = append(lines, g.evidence()...)
+			_, cause := g.cause()
+			for _, l := range nonempty(append(lines, cause, Elide(g[0].FullName, 600))...) {
+				x.Lines = append(x.Lines, Line(l))
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}

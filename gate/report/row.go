@@ -1,0 +1,276 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// row is a finding, printed. A text is "" where there is nothing to say.
+type row struct {
+	F     gate.Finding
+	Class class
+
+	Subject  string // the kernel, range or workload in short
+	FullName string // where it is another
+	Geometry string // grid and block
+	Metric   string
+	Values   string // "21.20 µs → 22.26 µs", or the one side that there is
+	Change   string // "+4.87 %"
+	Interval string // "+4.61 … +5.13 %"
+	Limit    string // what is allowed, for a cell: "3 %, ≥ 70 %"
+	Allowed  string // the same as words: "limit 3 %, at least 70 % (nsgate.toml:12)"
+	Share    string // of the GPU time; "" for the workload
+	Runs     string // a bar for each
+	Match    string // how base and head were put together where that is not plain
+	Reason   string
+	Evidence []string
+	Cause    string // why a kernel got slower
+}
+
+func (r row) Result() string { return classes[r.Class].result }
+func (r row) Tone() tone     { return classes[r.Class].tone }
+
+func newRow(f gate.Finding) row {
+	r := row{
+		F: f, Class: classOf(f), Subject: subject(f.Scope, f.Kernel), Metric: metric(f.Metric), Values: values(f),
+		Interval: bind(measure.ChangeInterval(float64(f.Change), float64(f.Low), float64(f.High))),
+		Limit:    strings.Join(limits(f, "", "≥ ", "≤ "), ", "),
+		Runs:     spark(f.BaseRuns, f.HeadRuns, f.Limit), Match: match(f), Reason: trimmed(f.Reason),
+	}
+	if f.Name != f.Kernel {
+		r.FullName = Clean(f.Name)
+	}
+	if f.Grid != "" || f.Block != "" {
+		r.Geometry = Clean(f.Grid + "/" + f.Block)
+	}
+	if f.Change.Known() {
+		r.Change = bind(measure.Change(float64(f.Change)))
+	}
+	if f.Share.Known() && f.Scope != measure.ScopeWorkload {
+		r.Share = share(f.Share)
+	}
+	words := limits(f, "limit ", "at least ", "at most ")
+	if f.Limit.Known() && (f.Outcome == gate.Added || f.Outcome == gate.Removed) {
+		words = words[1:] // nothing changed by more
+	}
+	if r.Allowed = strings.Join(words, ", "); r.Allowed != "" && f.Rule != "" && f.Rule != "default" {
+		r.Allowed += " (" + Clean(f.Rule) + ")"
+	}
+	for _, e := range f.Evidence {
+		r.Evidence = append(r.Evidence, Clean(e))
+	}
+	if f.Cause != nil {
+		r.Cause = trimmed(f.Cause.Summary)
+		if note := trimmed(f.Cause.Note); note != "" {
+			r.Cause += " (" + note + ")"
+		}
+	}
+	return r
+}
+
+// Why is what there is to say beside the numbers.
+func (r row) Why() []string {
+	return nonempty(append(append([]string{r.Match, r.Reason}, r.Evidence...), r.Cause)...)
+}
+
+// title is a finding in a few words: "saxpy: time +4.87 %". It is at most 100 columns wide.
+func (r row) title() string {
+	what := cmp.Or(r.Change, string(r.F.Outcome))
+	return Line(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 20) + " " + Elide(what, 16))
+}
+
+// delta is the relative change and its interval.
+func (r row) delta() string {
+	if r.Change != "" && r.Interval != "" {
+		return r.Change + ", interval" + nb + r.Interval
+	}
+	return r.Change
+}
+
+// describe is a finding's numbers: "21.20 µs → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %".
+func (r row) describe() string {
+	s := r.Values
+	if d := r.delta(); d != "" {
+		s += " (" + d + ")"
+	}
+	if r.Allowed != "" {
+		s += ", " + r.Allowed
+	}
+	return unbind(s)
+}
+
+// group is the findings on one kernel, range or workload.
+type group []row
+
+// groups splits rows by what they are about, in the order of their first one.
+func groups(rows []row) []group {
+	type key struct {
+		scope             measure.Scope
+		name, grid, block string
+	}
+	var out []group
+	index := make(map[key]int)
+	for _, r := range rows {
+		k := key{r.F.Scope, r.F.Name, r.F.Grid, r.F.Block}
+		i, ok := index[k]
+		if !ok {
+			i = len(out)
+			index[k] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], r)
+	}
+	return out
+}
+
+// evidence is the distinct facts that go with the group.
+func (g group) evidence() []string {
+	var out []string
+	for _, r := range g {
+		for _, e := range r.Evidence {
+			if !slices.Contains(out, e) {
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// cause is why the kernel got slower, and the same in words; nil where that is not known.
+func (g group) cause() (*gate.Cause, string) {
+	for _, r := range g {
+		if r.F.Cause != nil {
+			return r.F.Cause, r.Cause
+		}
+	}
+	return nil, ""
+}
+
+// subject is the name by which a kernel, range or workload is called.
+func subject(scope measure.Scope, kernel string) string {
+	name := trimmed(kernel)
+	switch {
+	case name == "" && scope == measure.ScopeWorkload:
+		return "workload"
+	case name == "":
+		return "(no name)"
+	case scope == measure.ScopeRange:
+		return "range " + name
+	}
+	return name
+}
+
+// metric is a metric in words: "total time".
+func metric(name string) string { return Clean(measure.Metric{Name: name}.Title()) }
+
+func quantity(n gate.Number, unit string) string {
+	return bind(measure.Quantity(float64(n), Clean(unit)))
+}
+
+func percent(n gate.Number) string { return bind(measure.Percent(float64(n))) }
+
+func count(n int, thing string) string { return bind(measure.Count(n, thing)) }
+
+func share(n gate.Number) string { return bind(measure.Share(float64(n))) }
+
+func values(f gate.Finding) string {
+	base, head := quantity(f.Base, f.Unit), quantity(f.Head, f.Unit)
+	if base == head && f.Base.Known() && f.Base != f.Head && f.Outcome != gate.Unchanged {
+		base, head = bind(measure.Exactly(float64(f.Base), Clean(f.Unit))), bind(measure.Exactly(float64(f.Head), Clean(f.Unit)))
+	}
+	switch {
+	case f.Outcome == gate.Added && !f.Base.Known():
+		return head
+	case f.Outcome == gate.Removed && !f.Head.Known():
+		return "was" + nb + base
+	}
+	return base + nb + "→" + nb + head
+}
+
+// limits prints the regression allowed and the bounds of the value, each behind its word.
+func limits(f gate.Finding, limit, least, most string) []string {
+	var parts []string
+	if f.Limit.Known() {
+		parts = append(parts, bind(limit)+percent(f.Limit))
+	}
+	if f.AtLeast != nil {
+		parts = append(parts, bind(least)+quantity(*f.AtLeast, f.Unit))
+	}
+	if f.AtMost != nil {
+		parts = append(parts, bind(most)+quantity(*f.AtMost, f.Unit))
+	}
+	return parts
+}
+
+func match(f gate.Finding) string {
+	var names []string
+	for _, n := range f.BaseNames[:min(len(f.BaseNames), 3)] {
+		names = append(names, Elide(Clean(n), 60))
+	}
+	if more := len(f.BaseNames) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	was := ""
+	if len(names) > 0 {
+		was = " in place of " + strings.Join(names, ", ")
+	}
+	if role := Clean(f.Role); role != "" && f.Match == "role" {
+		was += " in " + role
+	}
+	return strings.TrimSpace(map[string]string{
+		"geometry": "launched with another grid or block",
+		"name":     "matched by its short name",
+		"stem":     "matched by its name without the code generator's number",
+		"role":     "matched by its role",
+	}[f.Match] + was)
+}
+
+const maxSpark = 24 // runs a side that a sparkline shows
+
+// spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The
+// scale spans at least the limit, so that noise which nobody judges stays flat.
+func spark(base, head []gate.Number, limit gate.Number) string {
+	low, high, n := math.Inf(1), math.Inf(-1), [2]int{}
+	for side, runs := range [][]gate.Number{base, head} {
+		for _, v := range runs {
+			if v.Known() {
+				low, high = min(low, float64(v)), max(high, float64(v))
+				n[side]++
+			}
+		}
+	}
+	if min(n[0], n[1]) < 2 {
+		return ""
+	}
+	span := high - low
+	if limit.Known() {
+		span = max(span, math.Abs(low)*float64(limit))
+	}
+	if span == 0 || math.IsInf(span, 0) {
+		span = 1
+	}
+	bars := []rune("▁▂▃▄▅▆▇█")
+	draw := func(runs []gate.Number) string {
+		var b strings.Builder
+		if len(runs) > maxSpark {
+			b.WriteRune('…')
+			runs = runs[len(runs)-maxSpark:]
+		}
+		for _, v := range runs {
+			if !v.Known() {
+				b.WriteRune('·')
+				continue
+			}
+			i := int((float64(v) - low) / span * float64(len(bars)-1))
+			b.WriteRune(bars[min(max(i, 0), len(bars)-1)])
+		}
+		return b.String()
+	}
+	return draw(base) + nb + "→" + nb + draw(head)
+}

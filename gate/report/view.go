@@ -1,0 +1,271 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A view is a report as every format shows it: rows sorted into sections, numbers printed, texts cleaned. Nothing is
+// escaped yet for a target; number and unit are bound with [nb].
+type view struct {
+	Report       *gate.Report
+	Word, Reason string // the verdict
+	Tone         tone
+	Workload     string // "default" where it has no name
+	Rows         []row  // in the report's order, worst first
+	Warnings     []string
+	Next         []string
+	Facts        []fact // about what was compared
+	Commands     []fact // that go on from here
+	locate       Locator
+}
+
+// fact is a text under its label.
+type fact struct{ Label, Text string }
+
+// tone is how a format marks something: by colour, icon or class.
+type tone int
+
+const (
+	plain tone = iota
+	good
+	doubtful
+	bad
+)
+
+// class is what a finding means to a reader; sections are in this order.
+type class int
+
+const (
+	failing class = iota
+	warned
+	open
+	improved
+	added
+	removed
+	harmless
+	unchanged
+)
+
+// lookAt is the part of the findings that a reader has to look at.
+const lookAt = "Look at"
+
+// classification is what is said of a class.
+type classification struct {
+	outcome gate.Outcome // of its findings, unless another class takes them
+	title   string
+	part    string // of the report, in formats that show all
+	result  string // of a finding, with a mark where it matters
+	tone    tone
+	most    int // subjects that text shows unless it shows all; 0 to count them only
+}
+
+var classes = [...]classification{
+	failing:   {gate.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
+	warned:    {gate.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
+	open:      {gate.Inconclusive, "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
+	improved:  {gate.Improved, "Improved", "Improved", "✅ improved", good, 5},
+	added:     {gate.Added, "Added", "Added and removed", "added", plain, 10},
+	removed:   {gate.Removed, "Removed", "Added and removed", "removed", plain, 10},
+	harmless:  {gate.Inconclusive, "Undecided that cannot fail the gate", "Undecided that cannot fail the gate", "⚠️ undecided", plain, 0},
+	unchanged: {gate.Unchanged, "Unchanged", "Unchanged", "unchanged", plain, 0},
+}
+
+func classOf(f gate.Finding) class {
+	switch {
+	case f.Outcome == gate.Regressed && !f.Gates:
+		return warned
+	case f.Undecided && f.Outcome != gate.Regressed:
+		return open
+	}
+	for c, x := range classes {
+		if x.outcome == f.Outcome && class(c) != open {
+			return class(c)
+		}
+	}
+	return harmless // an outcome that nobody knows
+}
+
+// section is a part of the rows under its title.
+type section struct {
+	Title string
+	Rows  []row
+}
+
+func newView(r *gate.Report, o Options) *view {
+	v := &view{
+		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
+		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r), locate: o.Locate,
+	}
+	for _, c := range []fact{{"To reproduce", r.Reproduce}, {"To accept as the new baseline", r.Accept}} {
+		if c.Text = trimmed(c.Text); c.Text != "" {
+			v.Commands = append(v.Commands, c)
+		}
+	}
+	for _, f := range r.Findings {
+		v.Rows = append(v.Rows, newRow(f))
+	}
+	v.verdict()
+	return v
+}
+
+// verdict makes the sentence from the counts where the report has none.
+func (v *view) verdict() {
+	r := v.Report
+	switch {
+	case r.Verdict == gate.Fail:
+		v.Word, v.Reason, v.Tone = "FAIL", measure.Count(r.Counts.Regressed, "regression"), bad
+	case r.Verdict == gate.Pass && r.Undecided:
+		v.Word, v.Reason, v.Tone = "PASS, UNDECIDED", measure.Count(r.Counts.Inconclusive, "comparison")+" undecided", doubtful
+	case r.Verdict == gate.Pass:
+		v.Word, v.Reason, v.Tone = "PASS", measure.Count(len(r.Findings), "comparison"), good
+	default:
+		v.Word, v.Reason, v.Tone = "NO VERDICT", "the measurement cannot be judged", doubtful
+	}
+	v.Reason = cmp.Or(trimmed(r.Reason), v.Reason)
+}
+
+// Icon marks the verdict.
+func (v *view) Icon() string { return [...]string{good: "✅", doubtful: "⚠️", bad: "❌"}[v.Tone] }
+
+// judged reports whether there is a verdict at all.
+func (v *view) judged() bool { return v.Report.Verdict == gate.Pass || v.Report.Verdict == gate.Fail }
+
+// of gives the rows of some classes, one class after the other.
+func (v *view) of(classes ...class) []row {
+	var rows []row
+	for _, c := range classes {
+		for _, r := range v.Rows {
+			if r.Class == c {
+				rows = append(rows, r)
+			}
+		}
+	}
+	return rows
+}
+
+// Sections splits the rows for formats that show all. Only the first, which is [lookAt], may be empty.
+func (v *view) Sections() []section {
+	var out []section
+	for c, x := range classes {
+		if last := len(out) - 1; last < 0 || out[last].Title != x.part {
+			out = append(out, section{Title: x.part})
+		}
+		s := &out[len(out)-1]
+		s.Rows = append(s.Rows, v.of(class(c))...)
+	}
+	return append(out[:1], slices.DeleteFunc(out[1:], func(s section) bool { return len(s.Rows) == 0 })...)
+}
+
+// place is where in the repository a finding is written down, "" where that is unknown.
+func (v *view) place(f gate.Finding) (file string, line int) {
+	if v.locate != nil {
+		if file, line, ok := v.locate(f); ok {
+			return Line(file), max(line, 1)
+		}
+	}
+	return "", 0
+}
+
+// kept is the place of a finding, or else the baseline's samples; "" where there is no baseline.
+func (v *view) kept(f gate.Finding) (file string, line int) {
+	if file, line = v.place(f); file == "" && v.Report.Baseline != "" {
+		return Line(path.Join(v.Report.Baseline, "samples.csv")), 1
+	}
+	return file, line
+}
+
+// facts describes both sides: hardware, runs, warm-up, pairing and what such data can see.
+func facts(r *gate.Report) []fact {
+	var out []fact
+	add := func(label, text string) {
+		if text = trimmed(text); text != "" {
+			out = append(out, fact{label, text})
+		}
+	}
+	add("workload", r.Workload)
+	base, head := machine(r.Base.Environment), machine(r.Head.Environment)
+	if base == head || base == "" {
+		add("GPU", head)
+	} else {
+		add("base GPU", base)
+		add("head GPU", head)
+	}
+	add("base", side(r.Base))
+	add("head", side(r.Head))
+	if r.Base.Runs > 0 && r.Head.Runs > 0 {
+		if r.Paired {
+			add("pairing", "measured in one session: no spread between hosts in the intervals")
+		} else {
+			add("pairing", "different sessions: the spread between hosts widens the intervals")
+		}
+	}
+	var mdes []gate.Number
+	for _, f := range r.Findings {
+		if f.MDE.Known() && f.MDE > 0 {
+			mdes = append(mdes, f.MDE)
+		}
+	}
+	if slices.Sort(mdes); len(mdes) > 0 {
+		s := "a change of " + percent(mdes[len(mdes)/2]) + " in 80 % of cases (median MDE)"
+		if r.Family > 0 && r.Alpha > 0 {
+			s += fmt.Sprintf("; at most %s false alarms a gate, over %s", percent(r.Alpha), measure.Count(r.Family, "comparison"))
+		}
+		add("sees", s)
+	}
+	add("baseline", r.Baseline)
+	for _, note := range r.Notes {
+		add("course", note)
+	}
+	return out
+}
+
+// machine prints GPU, driver, CUDA and profiler of an environment, "" for none.
+func machine(e measure.Environment) string {
+	var parts []string
+	gpu := e.GPU
+	if e.GPUs > 1 && gpu != "" {
+		gpu = fmt.Sprintf("%d × %s", e.GPUs, gpu)
+	}
+	for _, p := range []fact{{"", gpu}, {"driver ", e.Driver}, {"CUDA ", e.CUDA}, {"", e.Tool}} {
+		if p.Text != "" {
+			parts = append(parts, p.Label+p.Text)
+		}
+	}
+	if e.ClockMHz > 0 {
+		parts = append(parts, fmt.Sprintf("SM clock %d MHz", e.ClockMHz))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// side prints how many runs a side has, of what, and what was taken for warm-up.
+func side(s gate.Side) string {
+	if s.Runs == 0 {
+		return "nothing measured"
+	}
+	parts := []string{measure.Count(s.Runs, "run")}
+	if s.Sessions > 0 {
+		parts[0] += " in " + measure.Count(s.Sessions, "session")
+	}
+	if s.Step != "" {
+		parts = append(parts, fmt.Sprintf("per step %q", Clean(s.Step)))
+	}
+	switch {
+	case s.Skipped != "" && s.Warmup != "":
+		parts = append(parts, "warm-up "+s.Warmup+": "+s.Skipped)
+	case s.Skipped != "":
+		parts = append(parts, s.Skipped)
+	case s.Warmup != "":
+		parts = append(parts, "warm-up "+s.Warmup)
+	}
+	if s.Commit != "" {
+		parts = append(parts, "commit "+Elide(Clean(s.Commit), 12))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,62 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate"
+)
+
+func TestSpark(t *testing.T) {
+	nan := gate.Number(math.NaN())
+	for _, c := range []struct {
+		base, head []gate.Number
+		want       string
+	}{
+		{[]gate.Number{100, 101}, []gate.Number{109, 110}, "▁▁ → ▇█"},
+		{[]gate.Number{100, 100.1}, []gate.Number{100.2, nan, 100}, "▁▁ → ▁·▁"}, // flat: far inside the limit
+		{[]gate.Number{5, 5}, []gate.Number{5, 5}, "▁▁ → ▁▁"},
+		{[]gate.Number{5}, []gate.Number{5, 5}, ""},
+		{nil, nil, ""},
+	} {
+		if got := unbind(spark(c.base, c.head, 0.03)); got != c.want {
+			t.Errorf("spark(%v, %v) = %q, want %q", c.base, c.head, got, c.want)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	f := gate.Finding{
+		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: gate.Regressed,
+		Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052, Limit: 0.03, Rule: "default",
+	}
+	if got, want := newRow(f).describe(), "21.20 µs → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := newRow(f).title(), "saxpy: time +5.00 %"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	f.Rule, f.Unit, f.Base, f.Head, f.Low, f.High = "nsgate.toml:12", "B", 4194304, 4194308, 1e-6, 1e-6
+	if got, want := newRow(f).describe(), "4194304 B → 4194308 B (+5.00 %), limit 3 % (nsgate.toml:12)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestElide(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"saxpy", 5, "saxpy"}, {"abcdefghij", 6, "abc…ij"}, {"ééééé", 3, "é…é"}, {"abc", 1, "…"}, {"abc", 0, "…"}, {"", 0, ""},
+		{"行列積行列積", 7, "行…積"}, {"行列積", 6, "行列積"}, {"e\u0301te\u0301s", 4, "e\u0301te\u0301s"},
+	} {
+		if got := Elide(c.s, c.n); got != c.want {
+			t.Errorf("Elide(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+	if s := Elide(strings.Repeat("\u0301", 100_000), 20); len(s) > 1000 {
+		t.Errorf("%d bytes of accents in 20 columns", len(s))
+	}
+}
