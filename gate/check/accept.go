@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
+	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/baseline"
@@ -64,12 +62,7 @@ func (a Accept) Patch(repository string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var out strings.Builder
-	for _, table := range sortedKeys(updated) {
-		before, existed := old[table]
-		out.WriteString(patch(path.Join(name, table), before, existed, updated[table]))
-	}
-	return out.String(), nil
+	return patch(name, old, updated)
 }
 
 // accepted are the tables of a baseline after accept, which is done to a copy in the new directory tmp.
@@ -108,78 +101,28 @@ func tables(dir string) (map[string]string, error) {
 	return out, nil
 }
 
-// patch is the change of one file in git's format, "" for none: one hunk from the first line that differs to the last,
-// with three lines of context.
-func patch(name, before string, existed bool, after string) string {
-	if existed && before == after {
-		return ""
-	}
-	a, b := lines(before), lines(after)
-	same := 0
-	for same < min(len(a), len(b)) && a[same] == b[same] {
-		same++
-	}
-	tail := 0
-	for tail < min(len(a), len(b))-same && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	const context = 3
-	from := max(same-context, 0)
-	keep := min(tail, context)
-
-	var s strings.Builder
-	fmt.Fprintf(&s, "diff --git %s %s\n", quoteName("a/"+name), quoteName("b/"+name))
-	if existed {
-		fmt.Fprintf(&s, "--- %s\n+++ %s\n", header("a/"+name), header("b/"+name))
-	} else {
-		fmt.Fprintf(&s, "new file mode 100644\n--- /dev/null\n+++ %s\n", header("b/"+name))
-	}
-	oldLines, newLines := a[from:len(a)-tail+keep], b[from:len(b)-tail+keep]
-	start := func(n int) int { return from + min(n, 1) } // a side without lines begins before the first
-	fmt.Fprintf(&s, "@@ -%d,%d +%d,%d @@\n", start(len(oldLines)), len(oldLines), start(len(newLines)), len(newLines))
-	for _, part := range []struct {
-		mark  string
-		lines []string
-	}{{" ", a[from:same]}, {"-", a[same : len(a)-tail]}, {"+", b[same : len(b)-tail]}, {" ", a[len(a)-tail : len(a)-tail+keep]}} {
-		for _, l := range part.lines {
-			s.WriteString(part.mark + l)
-			if !strings.HasSuffix(l, "\n") {
-				s.WriteString("\n\\ No newline at end of file\n")
+// patch is the change of a directory's files as git writes it, for git apply where name is the directory.
+func patch(name string, old, updated map[string]string) (text string, err error) {
+	err = collect.Private(func(dir string) error {
+		for side, files := range map[string]map[string]string{"a": old, "b": updated} {
+			place := filepath.Join(dir, side, filepath.FromSlash(name))
+			if err := os.MkdirAll(place, 0o700); err != nil {
+				return err
+			}
+			for file, text := range files {
+				if err := os.WriteFile(filepath.Join(place, file), []byte(text), 0o644); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	return s.String()
-}
-
-// lines splits a text behind every line feed.
-func lines(s string) []string { return slices.Collect(strings.Lines(s)) }
-
-// header is a name as it stands behind --- and +++: a tab ends one that holds spaces.
-func header(name string) string {
-	q := quoteName(name)
-	if q == name && strings.Contains(name, " ") {
-		return name + "\t"
-	}
-	return q
-}
-
-// quoteName writes a file name as git does: as it is, or as a C string where it holds quotes, backslashes, control
-// characters or bytes beyond ASCII.
-func quoteName(name string) string {
-	if !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= 0x7f }) {
-		return name
-	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c == '"' || c == '\\':
-			b.WriteString(`\` + string(c))
-		case c < ' ' || c >= 0x7f:
-			fmt.Fprintf(&b, `\%03o`, c)
-		default:
-			b.WriteByte(c)
+		cmd := exec.Command("git", "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "a", "b")
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {
+			err = nil // they differ
 		}
-	}
-	return b.String() + `"`
+		text = string(out)
+		return err
+	})
+	return text, err
 }

@@ -44,7 +44,14 @@ func TestPatchApplies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p := patch(file, before, existed, after)
+		old := map[string]string{}
+		if existed {
+			old[filepath.Base(file)] = before
+		}
+		p, err := patch(filepath.ToSlash(filepath.Dir(file)), old, map[string]string{filepath.Base(file): after})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if p == "" {
 			if before != after {
 				t.Fatal("no patch")

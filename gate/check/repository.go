@@ -2,11 +2,9 @@ package check
 
 import (
 	"context"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -160,8 +158,6 @@ func commit(ctx context.Context) string {
 	}
 	return id[:12]
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Origin is where a checkout came from, "" where git does not say.
 func Origin(root string) string { return git(root, "config", "--get", "remote.origin.url") }
