@@ -91,10 +91,19 @@ func (p program) with(change func(*program)) program {
 	return p
 }
 
-// evaluate judges and puts it into words.
+// evaluate judges and puts it into words, of which there is more than one for everything.
 func evaluate(base, head []measure.Session, policy *thresholds.Policy) *gate.Report {
 	r := gate.Evaluate(base, head, policy)
 	text.Tell(r)
+	said := slices.Concat(r.Warnings, r.Notes, r.Next, []string{r.Reason})
+	for _, f := range r.Findings {
+		said = append(append(said, f.Reason), f.Evidence...)
+	}
+	for _, s := range said {
+		if !strings.Contains(s, " ") {
+			panic(s + " is not in words")
+		}
+	}
 	return r
 }
 
