@@ -146,7 +146,7 @@ func (m *measureFlags) calibrate(ctx context.Context, e *env, j *job, p *thresho
 	if head = without("ncu", head); len(head) == 0 {
 		return nil, measure.Refuse("counters of ncu say nothing about how times vary", "calibrate with the workload, or with profiles of nsys")
 	}
-	c := gate.Calibrate(head, p, gates, perRun)
+	c := report.Calibrate(head, p, gates, perRun)
 	c.Warnings = append(c.Warnings, all.warnings...)
 	return c, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/baseline"
 	"github.com/nsgate/nsgate/gate/collect"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/report"
 	"github.com/nsgate/nsgate/gate/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -298,7 +299,7 @@ func (c *check) judge(ctx context.Context, looks []int, base *collect.Build, lik
 			}
 			held, h = alike(held, h)
 		}
-		r = gate.Evaluate(held, h, &p)
+		r = report.Evaluate(held, h, &p)
 		explainCounted(r, held)
 		tellUnused(r, &p, held, h)
 		if c.flags.from != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/report"
 )
 
 func compareCommand() *command {
@@ -50,7 +51,7 @@ Examples:
 					return err
 				}
 				r, err := compare(ctx, &cut, args.own[0], args.own[1], func(base, head []measure.Session) *gate.Report {
-					r := gate.Evaluate(base, head, p)
+					r := report.Evaluate(base, head, p)
 					tellUnused(r, p, base, head)
 					return r
 				})

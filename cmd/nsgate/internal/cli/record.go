@@ -158,7 +158,7 @@ func store(e *env, root, workload string, head []measure.Session, replace bool, 
 	profilers := profilersOf(head)
 	for _, name := range profilers {
 		own := by(name, head)
-		if r := gate.Evaluate(own, own, unruled(p)); r.Verdict == gate.NoVerdict {
+		if r := report.Evaluate(own, own, unruled(p)); r.Verdict == gate.NoVerdict {
 			return noVerdict(e, measure.Refuse(r.Reason, strings.Join(r.Next, "; ")))
 		}
 	}
@@ -200,7 +200,7 @@ func fits(e *env, old, head []measure.Session, p *thresholds.Policy) error {
 	if len(old) == 0 {
 		return nil
 	}
-	r := gate.Evaluate(old, head, p)
+	r := report.Evaluate(old, head, p)
 	switch r.Verdict {
 	case gate.NoVerdict:
 		return measure.Refuse("this session does not fit the baseline: "+r.Reason, "start anew with --replace")
