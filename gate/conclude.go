@@ -105,7 +105,8 @@ func unjudged(t trial, findings []Finding, family int) *Remark {
 	if r := unseen(t, findings); r != nil {
 		return r
 	}
-	if t.time == measure.NcuTime && math.IsNaN(typical(t.head.all(measure.NcuTime))) {
+	timed := func(s measure.Subject) bool { return t.head.hasMetric(s, measure.NcuTime.Name) }
+	if t.time == measure.NcuTime && !slices.ContainsFunc(t.head.subjects(), timed) {
 		return refusal("counters-only", nil)
 	}
 	return refusal("nothing-judged", nil)

@@ -1,6 +1,8 @@
 package gate_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -161,6 +163,24 @@ func TestOutcomes(t *testing.T) {
 		}
 		if f.Reason == "" {
 			t.Errorf("%s: no reason", c.name)
+		}
+	}
+}
+
+// A metric has one name, in headlines as in tables; and every interval says its level.
+func TestNamesAndLevels(t *testing.T) {
+	slower := quiet().with(func(p *program) {
+		for i := range p.kernels {
+			p.kernels[i].time *= 1.04
+		}
+	})
+	r := judge(quiet(), slower)
+	if !strings.HasPrefix(r.Reason, "workload GPU time +4.") {
+		t.Errorf("headline %q", r.Reason)
+	}
+	for _, r := range []*gate.Report{r, evaluate(nil, nil, thresholds.Default()), gate.Refused(errors.New("no GPU"))} {
+		if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"confidence":0.9,`) {
+			t.Errorf("no level of the intervals in %.200s (%v)", data, err)
 		}
 	}
 }

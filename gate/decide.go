@@ -354,12 +354,5 @@ func value(n *Number) Number {
 
 // runs is the smaller number of runs of the two sides.
 func runs(base, head [][]float64) int {
-	n := func(sessions [][]float64) int {
-		total := 0
-		for _, s := range sessions {
-			total += len(s)
-		}
-		return total
-	}
-	return min(n(base), n(head))
+	return min(len(slices.Concat(base...)), len(slices.Concat(head...)))
 }

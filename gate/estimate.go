@@ -2,6 +2,7 @@ package gate
 
 import (
 	"math"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/stats"
@@ -196,28 +197,19 @@ func (e *estimate) working(x float64) float64 {
 	return x
 }
 
-func hasZero(sessions [][]float64) bool {
-	for _, s := range sessions {
-		for _, v := range s {
-			if v == 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
+func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 
 func average(sessions [][]float64) float64 {
-	sum, n := 0.0, 0.0
-	for _, s := range sessions {
-		for _, v := range s {
-			if !math.IsNaN(v) {
-				sum += v
-				n++
-			}
-		}
+	values, sum := known(slices.Concat(sessions...)), 0.0
+	for _, v := range values {
+		sum += v
 	}
-	return sum / n
+	return sum / float64(len(values))
+}
+
+// known leaves out the runs that have no value.
+func known(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 }
 
 func transform(sessions [][]float64, f func(float64) float64) [][]float64 {
@@ -233,10 +225,8 @@ func transform(sessions [][]float64, f func(float64) float64) [][]float64 {
 
 func flatten(sessions [][]float64) []Number {
 	out := []Number{}
-	for _, s := range sessions {
-		for _, v := range s {
-			out = append(out, Number(v))
-		}
+	for _, v := range slices.Concat(sessions...) {
+		out = append(out, Number(v))
 	}
 	return out
 }

@@ -102,10 +102,6 @@ func levels(p pair) []Remark {
 	return nil
 }
 
-func known(values []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-}
-
 // waiting names a workload whose steps take longer although its kernels do not: the GPU waits. Tracing slows the CPU
 // down, so the step time is no finding unless a rule says so; but it is worth a word. sessions is the variance between
 // sessions.

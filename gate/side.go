@@ -138,15 +138,6 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	return out
 }
 
-// all are the samples of a metric of every subject.
-func (s *side) all(metric measure.Metric) [][]float64 {
-	var out [][]float64
-	for subject := range s.known {
-		out = append(out, s.values(subject, metric.Name)...)
-	}
-	return out
-}
-
 // sum adds a metric of several subjects run by run. A run that has none of them stays NaN.
 func (s *side) sum(subjects []measure.Subject, metric string) [][]float64 {
 	out := s.values(subjects[0], metric)
@@ -174,17 +165,7 @@ func (s *side) typical(subject measure.Subject, metric string) float64 {
 	return typical(s.values(subject, metric))
 }
 
-func typical(sessions [][]float64) float64 {
-	var all []float64
-	for _, x := range sessions {
-		for _, v := range x {
-			if !math.IsNaN(v) {
-				all = append(all, v)
-			}
-		}
-	}
-	return stats.Median(all)
-}
+func typical(sessions [][]float64) float64 { return stats.Median(known(slices.Concat(sessions...))) }
 
 // find is the series of the newest session that has it.
 func (s *side) find(subject measure.Subject, metric string) *measure.Series {

@@ -1,14 +1,5 @@
 package text
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-
-	"github.com/nsgate/nsgate/gate"
-)
-
 // sentences puts every remark of package gate into words, as a template over its arguments. What refuses is in
 // [gate.Reasons].
 var sentences = map[string]string{
@@ -83,48 +74,31 @@ var sentences = map[string]string{
 }
 
 // details puts those details of [gate.Reasons] into words that are no words yet, by key and name.
-var details = map[string]func(any) string{
-	"other-gpu.models": as(func(models []string) string {
-		models = slices.Clone(models)
-		for i, m := range models {
-			models[i] = cmp.Or(m, "one that the profile does not name")
-		}
-		return strings.Join(models, ", ")
-	}),
-	"other-gpu.model":         or("the GPU of the head"),
-	"other-mode.base":         or("not known"),
-	"other-mode.head":         or("not known"),
-	"other-graph-trace.base":  as(graphTrace),
-	"other-graph-trace.head":  as(graphTrace),
-	"other-devices.base":      counted("GPU"),
-	"other-devices.head":      counted("GPU"),
-	"other-processes.base":    counted("process", "processes"),
-	"other-processes.head":    counted("process", "processes"),
-	"other-step.base":         as(step),
-	"other-step.head":         as(step),
-	"few-runs.runs":           counted("run"),
-	"unsplittable.runs":       counted("run"),
-	"zero-time.time":          as(func(ns gate.Number) string { return quantity(ns, "ns") }),
-	"metric-missing.metric":   as(Metric),
-	"time-unjudged.metric":    as(Metric),
-	"counter-unjudged.metric": as(Metric),
-	"drift.change":            as(change),
-	"drift.p":                 as(func(p gate.Number) string { return fmt.Sprintf("%.2g", float64(p)) }),
-}
-
-func graphTrace(mode string) string {
-	switch mode {
-	case "graph":
-		return "as a whole"
-	case "node":
-		return "node by node"
-	}
-	return "not at all"
-}
-
-func step(name string) string {
-	if name == "" {
-		return "none"
-	}
-	return fmt.Sprintf("%q", name)
+var details = map[string]string{
+	"other-gpu.models":        `{{range $i, $m := .models}}{{if $i}}, {{end}}{{or $m "one that the profile does not name"}}{{end}}`,
+	"other-gpu.model":         `{{or .model "the GPU of the head"}}`,
+	"other-mode.base":         `{{or .base "not known"}}`,
+	"other-mode.head":         `{{or .head "not known"}}`,
+	"other-graph-trace.base":  `{{graphs .base}}`,
+	"other-graph-trace.head":  `{{graphs .head}}`,
+	"other-devices.base":      `{{count .base "GPU"}}`,
+	"other-devices.head":      `{{count .head "GPU"}}`,
+	"other-processes.base":    `{{count .base "process" "processes"}}`,
+	"other-processes.head":    `{{count .head "process" "processes"}}`,
+	"other-step.base":         `{{if .base}}{{printf "%q" .base}}{{else}}none{{end}}`,
+	"other-step.head":         `{{if .head}}{{printf "%q" .head}}{{else}}none{{end}}`,
+	"other-work.base":         `{{number .base}}`,
+	"other-work.head":         `{{number .head}}`,
+	"few-runs.runs":           `{{count .runs "run"}}`,
+	"unsteady.some":           `{{number .some}}`,
+	"unsteady.all":            `{{number .all}}`,
+	"unsettled.some":          `{{number .some}}`,
+	"unsettled.all":           `{{number .all}}`,
+	"unsplittable.runs":       `{{count .runs "run"}}`,
+	"zero-time.time":          `{{quantity .time "ns"}}`,
+	"metric-missing.metric":   `{{metric .metric}}`,
+	"time-unjudged.metric":    `{{metric .metric}}`,
+	"counter-unjudged.metric": `{{metric .metric}}`,
+	"drift.change":            `{{change .change}}`,
+	"drift.p":                 `{{printf "%.2g" .p}}`,
 }

@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,13 +96,14 @@ func fields(n parse.Node, to map[string]bool) {
 		if n.ElseList != nil {
 			fields(n.ElseList, to)
 		}
+	case *parse.RangeNode:
+		fields(n.Pipe, to)
 	}
 }
 
 // Every remark of the engine has one sentence, which asks for nothing that the remark does not hold, and no sentence is
 // without a remark.
 func TestEveryRemarkHasItsSentence(t *testing.T) {
-	inBraces := regexp.MustCompile(`\{(\w+)\}`)
 	said, has := said(t), map[string][]string{}
 	for key := range sentences {
 		asked := map[string]bool{}
@@ -114,10 +114,10 @@ func TestEveryRemarkHasItsSentence(t *testing.T) {
 		if _, ok := has[r.Key]; ok {
 			t.Errorf("%s is a refusal and a remark", r.Key)
 		}
-		has[r.Key] = []string{}
-		for _, m := range inBraces.FindAllStringSubmatch(r.Sentence+r.Next, -1) {
-			has[r.Key] = append(has[r.Key], m[1])
-		}
+		asked := map[string]bool{}
+		fields(templates.Lookup(r.Key).Root, asked)
+		fields(templates.Lookup(way+r.Key).Root, asked)
+		has[r.Key] = slices.Sorted(maps.Keys(asked))
 	}
 	for key, names := range said {
 		// Of a verdict, Tell itself adds what stands in the findings.

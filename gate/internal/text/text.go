@@ -61,7 +61,7 @@ func skipped(s *gate.Side) {
 	}
 }
 
-// reason is the sentence of a verdict and the way out of a refusal.
+// reason is the sentence of a verdict, and of a refusal the way out. What it says of findings stands in those.
 func reason(r *gate.Report, key string, args gate.Args) (told string, next []string) {
 	about := gate.Args{}
 	maps.Copy(about, args)
@@ -71,18 +71,14 @@ func reason(r *gate.Report, key string, args gate.Args) (told string, next []str
 	if key == "regressed" {
 		about["what"] = regressed(r)
 	}
-	i := slices.IndexFunc(gate.Reasons, func(x measure.Reason) bool { return x.Key == key })
-	if i < 0 {
-		return sentence(gate.Remark{Key: key, Args: about}), nil
+	if templates.Lookup(way+key) != nil {
+		next = []string{sentence(gate.Remark{Key: way + key, Args: about})}
 	}
-	told, way := gate.Reasons[i].Fill(func(name string) string {
-		if print := details[key+"."+name]; print != nil {
-			return print(about[name])
-		}
-		return word(about[name])
-	})
-	return told, []string{way}
+	return sentence(gate.Remark{Key: key, Args: about}), next
 }
+
+// way goes before the key of a refusal's way out.
+const way = "next: "
 
 // regressed names what failed, each subject once, worst first.
 func regressed(r *gate.Report) string {
@@ -137,10 +133,15 @@ func sentence(x gate.Remark) string {
 var templates = func() *template.Template {
 	all := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
 		"metric": Metric, "quantity": quantity, "number": number, "change": change, "percent": percent, "count": count,
-		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "join": strings.Join,
+		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join,
 	})
 	for key, text := range sentences {
 		template.Must(all.New(key).Parse(text))
+	}
+	for _, r := range gate.Reasons {
+		text, next := r.Fill(func(name string) string { return cmp.Or(details[r.Key+"."+name], "{{."+name+"}}") })
+		template.Must(all.New(r.Key).Parse(text))
+		template.Must(all.New(way + r.Key).Parse(next))
 	}
 	return all
 }()
@@ -201,36 +202,19 @@ func bounds(atLeast, atMost gate.Number, unit string) string {
 	return "between " + quantity(atLeast, unit) + " and " + quantity(atMost, unit)
 }
 
+func graphs(traced string) string {
+	switch traced {
+	case "graph":
+		return "as a whole"
+	case "node":
+		return "node by node"
+	}
+	return "not at all"
+}
+
 func hosts(known string) string {
 	if known == "different" {
 		return "the sides come from different hosts"
 	}
 	return "the sides may come from different hosts"
-}
-
-// word prints a detail as it is.
-func word(v any) string {
-	switch v := v.(type) {
-	case gate.Number:
-		return number(v)
-	case []string:
-		return strings.Join(v, ", ")
-	}
-	return fmt.Sprint(v)
-}
-
-// as makes the printer of a detail of one type.
-func as[T any](print func(T) string) func(any) string {
-	return func(v any) string {
-		t, _ := v.(T)
-		return print(t)
-	}
-}
-
-func counted(one string, more ...string) func(any) string {
-	return as(func(n gate.Number) string { return count(n, one, more...) })
-}
-
-func or(unknown string) func(any) string {
-	return as(func(s string) string { return cmp.Or(s, unknown) })
 }
