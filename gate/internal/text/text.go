@@ -65,7 +65,7 @@ func skipped(s *gate.Side) {
 func reason(r *gate.Report, key string, args gate.Args) (told string, next []string) {
 	about := gate.Args{}
 	maps.Copy(about, args)
-	if i, ok := args["finding"].(gate.Number); ok {
+	if i, ok := args["finding"].(gate.Number); ok && r != nil && i >= 0 && int(i) < len(r.Findings) {
 		about["reason"] = r.Findings[int(i)].Reason
 	}
 	if key == "regressed" {
