@@ -31,12 +31,13 @@ var layout = map[string]struct {
 	"gate":                    {2, nil},
 	"gate/collect":            {2, []string{"golang.org/x/sys"}},
 	"gate/why":                {2, nil},
-	"gate/report":             {3, nil},
-	"gate/report/github":      {4, []string{"github.com/sethvargo/go-githubactions"}},
-	"cmd/nsgate/internal/cli": {5, []string{"github.com/spf13/pflag", "golang.org/x/sys"}},
-	"cmd/nsgate":              {6, nil},
+	"gate/internal/text":      {3, nil},
+	"gate/report":             {4, nil},
+	"gate/report/github":      {5, []string{"github.com/sethvargo/go-githubactions"}},
+	"cmd/nsgate/internal/cli": {6, []string{"github.com/spf13/pflag", "golang.org/x/sys"}},
+	"cmd/nsgate":              {7, nil},
 	// For tests only: nothing but tests imports it.
-	"gate/collect/faketools": {6, []string{"zombiezen.com/go/sqlite"}},
+	"gate/collect/faketools": {7, []string{"zombiezen.com/go/sqlite"}},
 }
 
 func TestLayout(t *testing.T) {
