@@ -106,7 +106,7 @@ type UnchangedGates struct {
 	// 1934).
 	AlarmBound     Number `json:"alarm_bound"`
 	UndecidedBound Number `json:"undecided_bound"`
-	Confidence     Number `json:"confidence"`
+	Confidence     Number `json:"confidence,omitempty"`
 }
 
 // MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side or more, both sides in

@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// answer is what the decision makes of an estimate; zero where there is nothing to decide.
+// answer is what the decision makes of an estimate, in the terms of a [Finding].
 type answer struct {
 	outcome                   Outcome
 	undecided                 bool

@@ -268,7 +268,7 @@ type Report struct {
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`
 	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there too.
-	Confidence Number `json:"confidence"`
+	Confidence Number `json:"confidence,omitempty"`
 
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first

@@ -82,8 +82,8 @@ const way = "next: "
 
 // regressed names what failed, each subject once, worst first.
 func regressed(r *gate.Report) string {
-	var named []string
-	subjects := map[measure.Subject]bool{}
+	var told []string
+	subjects, named := map[measure.Subject]bool{}, map[string]bool{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Outcome != gate.Regressed || !f.Gates || subjects[f.Subject()] {
@@ -94,12 +94,13 @@ func regressed(r *gate.Report) string {
 		if f.Scope == measure.ScopeRange {
 			name = "range " + name
 		}
-		if len(named) < 4 && !slices.ContainsFunc(named, func(s string) bool { return strings.HasPrefix(s, name+" ") }) {
-			named = append(named, name+" "+Metric(f.Metric)+" "+moved(f))
+		if len(told) < 4 && !named[name] {
+			named[name] = true
+			told = append(told, name+" "+Metric(f.Metric)+" "+moved(f))
 		}
 	}
-	s := strings.Join(named, ", ")
-	if more := len(subjects) - len(named); more > 0 {
+	s := strings.Join(told, ", ")
+	if more := len(subjects) - len(told); more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}
 	return s
