@@ -1,9 +1,10 @@
-package gate
+package gate_test
 
 import (
 	"fmt"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -19,7 +20,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			base := []measure.Session{p.session()}
 			head := []measure.Session{p.with(func(p *program) { p.kernels = p.kernels[:len(p.kernels)-n/10] }).session()}
 			for b.Loop() {
-				Evaluate(base, head, thresholds.Default())
+				gate.Evaluate(base, head, thresholds.Default())
 			}
 		})
 	}

@@ -42,9 +42,12 @@ var mdeRuns = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20}
 type Calibration struct {
 	Schema string `json:"schema"`
 	// Sound is false where the measurement says nothing about gates: Reason says why, Next what to do about it.
-	Sound  bool     `json:"sound"`
-	Reason string   `json:"reason,omitempty"`
-	Next   []string `json:"next,omitempty"`
+	Sound  bool   `json:"sound"`
+	Reason string `json:"reason,omitempty"`
+	// ReasonKey and ReasonArgs are the reason as a [Remark]: a [measure.Reason.Key], "" where that is in no list.
+	ReasonKey  string   `json:"reason_key,omitempty"`
+	ReasonArgs Args     `json:"reason_args,omitempty"`
+	Next       []string `json:"next,omitempty"`
 
 	Workload string `json:"workload,omitempty"`
 	Measured Side   `json:"measured"`
@@ -59,6 +62,7 @@ type Calibration struct {
 	MDE      []MDE          `json:"mde"`  // by runs
 	Plan     []Plan         `json:"plan"` // by threshold
 	Warnings []string       `json:"warnings,omitempty"`
+	Doubts   []Remark       `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
 }
 
 // Noise is how one metric of a kernel, or the GPU time of the workload, moves between runs and within them.
@@ -98,9 +102,11 @@ type UnchangedGates struct {
 	Gates     int `json:"gates"`     // different draws
 	Alarms    int `json:"alarms"`    // that failed
 	Undecided int `json:"undecided"` // that passed undecided or had no verdict
-	// AlarmBound and UndecidedBound are the rates that are not exceeded with 95 % confidence (Clopper and Pearson 1934).
+	// AlarmBound and UndecidedBound are the rates that are not exceeded with this confidence, 0.95 (Clopper and Pearson
+	// 1934).
 	AlarmBound     Number `json:"alarm_bound"`
 	UndecidedBound Number `json:"undecided_bound"`
+	Confidence     Number `json:"confidence,omitempty"`
 }
 
 // MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side or more, both sides in
@@ -127,7 +133,7 @@ type Plan struct {
 // Calibrate judges a session of one unchanged program against itself: how much it moves between runs, how often gates
 // of that many runs a side would have failed, and what can be found with how many. It wants at least four runs; of
 // several sessions it takes the last. perRun is the wall time of a run, 0 where it is not known. The result is complete
-// but for Workload and for warnings about the machine. A measurement that says nothing about gates (too few runs, no
+// but for its sentences, Workload and warnings about the machine. A measurement that says nothing about gates (too few runs, no
 // steady state, a drift from run to run) gives a calibration that is not sound.
 func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
 	c := newCalibration(policy)
@@ -135,16 +141,15 @@ func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, 
 		c.SecondsPerRun = Number(perRun.Seconds())
 	}
 	if len(sessions) == 0 {
-		return c.refuse(measure.Refuse("there is no session to calibrate with", "measure one"))
+		return c.refuse(refusal("nothing-measured", nil))
 	}
 	last := sessions[len(sessions)-1]
-	c.Measured = describe([]measure.Session{last})
+	c.Measured = summary([]measure.Session{last})
 	if n := len(sessions); n > 1 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("of %d sessions the last alone is used: "+
-			"a calibration is about one GPU at one time", n))
+		c.Doubts = append(c.Doubts, remark("last-session", Args{"sessions": Number(n)}))
 	}
-	if err := fit(&last); err != nil {
-		return c.refuse(err)
+	if r := fit(&last); r != nil {
+		return c.refuse(r)
 	}
 	// Two halves, as a gate of this session would see them; every other run, so that a slow drift is in both.
 	var halves [2][]int
@@ -152,20 +157,20 @@ func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, 
 		halves[i%2] = append(halves[i%2], i)
 	}
 	base, head := []measure.Session{subset(&last, halves[0])}, []measure.Session{subset(&last, halves[1])}
-	if _, err := comparable(base, head); err != nil {
-		return c.refuse(err)
+	if _, r := comparable(base, head); r != nil {
+		return c.refuse(r)
 	}
-	e := newEngine(base, head, policy)
-	e.match()
-	e.decide()
-	if e.family == 0 {
-		return c.refuse(Reasons.Refuse("nothing-judged"))
+	t := newTrial(base, head, policy)
+	estimates, _ := estimates(t, match(t))
+	findings, family := decide(t, estimates)
+	if family == 0 {
+		return c.refuse(refusal("nothing-judged", nil))
 	}
 	c.Gates.Runs = max(min(runs, len(last.Runs)/2), minRuns)
-	forecasts := e.forecasts()
+	forecasts := forecasts(policy, estimates, findings)
 	c.measure(&last, forecasts)
-	if err := drift(&last); err != nil {
-		return c.refuse(err)
+	if r := drift(&last); r != nil {
+		return c.refuse(r)
 	}
 	c.resample(&last, policy)
 	c.foresee(forecasts, policy)
@@ -175,42 +180,40 @@ func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, 
 
 // CalibrationRefused is the calibration of a measurement that failed or must not be used.
 func CalibrationRefused(err error, policy *thresholds.Policy) *Calibration {
-	return newCalibration(policy).refuse(err)
+	c := newCalibration(policy)
+	c.Reason, c.ReasonKey, c.Next = refused(err)
+	return c
 }
 
 func newCalibration(policy *thresholds.Policy) *Calibration {
 	return &Calibration{
 		Schema: CalibrationSchema, SecondsPerRun: unknown, Threshold: Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
-		Alpha: Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: unknown, UndecidedBound: unknown},
+		Alpha: Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: unknown, UndecidedBound: unknown, Confidence: boundConfidence},
 		MDE: []MDE{}, Plan: []Plan{},
 	}
 }
 
-func (c *Calibration) refuse(err error) *Calibration {
-	var r Report
-	r.refuse(err)
-	c.Sound, c.Reason, c.Next = false, r.Reason, r.Next
+func (c *Calibration) refuse(because *Remark) *Calibration {
+	c.ReasonKey, c.ReasonArgs = because.Key, because.Args
 	return c
 }
 
 // fit says why a session cannot be one of a calibration, for what a gate would not say better.
-func fit(s *measure.Session) error {
+func fit(s *measure.Session) *Remark {
 	if err := s.Check(); err != nil {
-		return err
+		return refusal("bad-session", Args{"side": "session", "what": err.Error()})
 	}
 	if n := len(s.Runs); n < calibrationRuns {
-		return measure.Refuse(fmt.Sprintf("%s cannot be split into two sides of at least two", count(n, "run")),
-			fmt.Sprintf("measure at least %d runs, better 10", calibrationRuns))
+		return refusal("unsplittable", Args{"runs": Number(n)})
 	}
 	if n := unsteady(s); 2*n > len(s.Runs) {
-		return measure.Refuse(fmt.Sprintf("no steady state in %d of %d runs", n, len(s.Runs)),
-			"let the workload run longer, or say what is warm-up with --warmup N or --warmup capture")
+		return refusal("unsettled", Args{"some": Number(n), "all": Number(len(s.Runs))})
 	}
 	return nil
 }
 
 // drift refuses a session whose runs are not alike because the machine changed under them.
-func drift(s *measure.Session) error {
+func drift(s *measure.Session) *Remark {
 	x, ok := s.Find(measure.Workload, measure.GPUTime.Name)
 	if !ok {
 		return nil
@@ -221,9 +224,7 @@ func drift(s *measure.Session) error {
 	if !(p < driftP && math.Abs(change) > driftSize) {
 		return nil
 	}
-	return measure.Refuse(fmt.Sprintf("the workload's GPU time drifts: %s from the first run to the last (p = %.2g)",
-		percent(change), p),
-		"let the GPU come to its working temperature and clock, see that nothing else runs on the machine, and calibrate again")
+	return refusal("drift", Args{"change": Number(change), "p": Number(p)})
 }
 
 // subset is a session of some of the runs. It has an identity even where the profiles name no GPU or time: what is
@@ -250,33 +251,28 @@ func subset(s *measure.Session, runs []int) measure.Session {
 
 // forecast is what is known of one comparison before a gate is measured.
 type forecast struct {
-	c     *comparison
-	prior stats.Variance
-	alpha float64 // the part of the gate's error that it may spend
-	tick  float64 // relative floor
+	estimate
+	finding Finding
+	alpha   float64 // the part of the gate's error that it may spend
+	tick    float64 // relative floor
 }
 
-// forecasts are those of the workload's GPU time and of the times of kernels from the policy's impact on, after
-// decide. The alphas are those of the first step of Holm's procedure.
-func (e *engine) forecasts() []forecast {
-	pools, total := map[string][]stats.Variance{}, 0.0
-	for _, c := range e.comparisons {
-		if c.listed {
-			continue
-		}
-		pools[c.pool()] = append(pools[c.pool()], c.contrast.Run)
-		if c.finding.Gates {
-			total += c.weight()
+// forecasts are those of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
+// those of the first step of Holm's procedure.
+func forecasts(policy *thresholds.Policy, estimates []estimate, findings []Finding) []forecast {
+	total := 0.0
+	for i, e := range estimates {
+		if findings[i].Gates {
+			total += e.weight()
 		}
 	}
 	var out []forecast
-	for _, c := range e.comparisons {
-		kernel := c.subject.Scope == measure.ScopeKernel && c.metric.Name == measure.Time.Name &&
-			float64(c.finding.Share) >= e.policy.Impact
-		workload := c.subject == measure.Workload && c.metric.Name == measure.GPUTime.Name
-		if !c.listed && c.finding.Base > 0 && (kernel || workload) {
-			out = append(out, forecast{c, prior(pools[c.pool()]), e.policy.Alpha * c.weight() / total,
-				float64(c.finding.Floor) / float64(c.finding.Base)})
+	for i, e := range estimates {
+		f := findings[i]
+		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= policy.Impact
+		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
+		if e.listed == "" && f.Base > 0 && (kernel || workload) {
+			out = append(out, forecast{e, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
 		}
 	}
 	return out
@@ -286,17 +282,17 @@ func (e *engine) forecasts() []forecast {
 // spread between runs is what it is here. A noisy kernel's real spread counts even where few runs would moderate it away.
 func (f *forecast) mdes(limit float64) []float64 {
 	out := make([]float64, maxRuns+1)
-	limit = f.c.working(math.Max(limit, f.tick))
+	limit = f.working(math.Max(limit, f.tick))
 	most := 0.0
-	if f.c.contrast.Run.DF == 0 {
+	if f.contrast.Run.DF == 0 {
 		most = math.Inf(1) // in too few runs to know its spread
 	}
 	for n := maxRuns; n >= 0; n-- {
 		if n >= minRuns {
-			raw := stats.Variance{S2: f.c.contrast.Run.S2, DF: float64(2*n - 2)}
+			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
 			v := stats.Moderate(raw, f.prior)
 			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
-			most = math.Max(most, f.c.natural(stats.Detectable(v, limit, f.alpha, power)))
+			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, power)))
 		}
 		out[n] = most
 	}
@@ -305,16 +301,16 @@ func (f *forecast) mdes(limit float64) []float64 {
 
 // counts reports whether plans have to find a slowdown of it.
 func (f *forecast) counts() bool {
-	return f.c.finding.Gates && (f.c.subject == measure.Workload || float64(f.c.finding.Share) >= heavyShare)
+	return f.finding.Gates && (f.subject == measure.Workload || float64(f.finding.Share) >= heavyShare)
 }
 
 // measure fills in the noise of each forecast's subject.
 func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
 	for _, f := range forecasts {
-		x, _ := s.Find(f.c.subject, f.c.metric.Name)
+		x, _ := s.Find(f.subject, f.metric.Name)
 		values := known(x.Values)
 		logs := transform([][]float64{values}, math.Log)[0]
-		finding := &f.c.finding
+		finding := &f.finding
 		n := Noise{
 			Kernel: finding.Kernel, Name: finding.Name, Scope: finding.Scope, Grid: finding.Grid, Block: finding.Block,
 			Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: unknown,
@@ -324,11 +320,11 @@ func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
 		if v := stats.SampleVariance(logs); v.DF > 0 {
 			n.SD = Number(math.Sqrt(v.S2))
 		}
-		if spread, ok := s.Find(f.c.subject, measure.Spread.Name); ok {
+		if spread, ok := s.Find(f.subject, measure.Spread.Name); ok {
 			within := Number(stats.Median(known(spread.Values))) / n.Typical
 			n.Within = &within
 		}
-		if launches, ok := s.Find(f.c.subject, measure.Launches.Name); ok {
+		if launches, ok := s.Find(f.subject, measure.Launches.Name); ok {
 			n.Launches = Number(stats.Median(known(launches.Values)))
 		}
 		if low, high, lows, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
@@ -337,7 +333,7 @@ func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
 		c.Noise = append(c.Noise, n)
 	}
 	slices.SortStableFunc(c.Noise, func(a, b Noise) int {
-		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -compareNumbers(float64(a.SD), float64(b.SD)))
+		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -cmp.Compare(a.SD, b.SD))
 	})
 }
 
@@ -366,8 +362,8 @@ func (c *Calibration) resample(s *measure.Session, policy *thresholds.Policy) {
 	g.AlarmBound = Number(stats.RateBound(g.Alarms, g.Gates, boundConfidence))
 	g.UndecidedBound = Number(stats.RateBound(g.Undecided, g.Gates, boundConfidence))
 	if rate := float64(g.Alarms) / float64(g.Gates); rate > policy.Alpha {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d unchanged gates failed, more than the %s that the policy allows: "+
-			"the runs are not alike; do not rely on this limit here", g.Alarms, g.Gates, plain(policy.Alpha)))
+		c.Doubts = append(c.Doubts, remark("false-alarms", Args{
+			"alarms": Number(g.Alarms), "gates": Number(g.Gates), "alpha": Number(policy.Alpha)}))
 	}
 }
 
@@ -385,11 +381,11 @@ func (c *Calibration) foresee(forecasts []forecast, policy *thresholds.Policy) {
 		if !f.counts() {
 			continue
 		}
-		free, limited := f.mdes(0), f.mdes(f.c.limit.Max)
+		free, limited := f.mdes(0), f.mdes(f.limit.Max)
 		for i := range c.MDE {
 			m := &c.MDE[i]
 			raise(&m.Limited, limited[m.Runs])
-			if f.c.subject == measure.Workload {
+			if f.subject == measure.Workload {
 				raise(&m.Workload, free[m.Runs])
 			} else {
 				raise(&m.Kernels, free[m.Runs])
@@ -413,13 +409,13 @@ func (c *Calibration) plan(forecasts []forecast, policy *thresholds.Policy, thre
 		if !f.counts() {
 			continue
 		}
-		limit := at.Limit(f.c.subject, f.c.metric).Max
+		limit := at.Limit(f.subject, f.metric).Max
 		mdes, n := f.mdes(limit), minRuns
 		for n <= maxRuns && !(mdes[n] <= planEffect*limit) {
 			n++
 		}
 		if mde := mdes[min(n, maxRuns)]; n > most || n == most && mde > float64(p.MDE) {
-			most, p.Hardest, p.MDE = n, f.c.finding.Kernel, Number(mde)
+			most, p.Hardest, p.MDE = n, f.finding.Kernel, Number(mde)
 		}
 	}
 	if most > 0 && most <= maxRuns {

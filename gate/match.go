@@ -1,33 +1,50 @@
 package gate
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
+// pair is one metric of one subject as both sides have it, or as one side has it.
+type pair struct {
+	subject    measure.Subject
+	metric     measure.Metric
+	match      string      // see [Finding.Match]
+	base, head [][]float64 // samples by session and run
+	limit      thresholds.Limit
+	listed     Outcome // Added or Removed, where there is nothing to compare
+	because    Remark  // of that outcome
+	oneSided   bool    // one side does not have the metric: only the bounds of its value can be judged
+	baseNames  []string
+	facts      []Remark
+}
+
+// compared reports whether both sides have something to compare.
+func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
+
 // match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
 // with another geometry, the same short name, the same short name but for the numbers of a code generator, the same place
 // in the same NVTX range. What is matched below the first level is judged by its total time, because one launch of the
-// one need not do the work of one launch of the other.
-func (e *engine) match() {
-	base, head := e.base.subjects(), e.head.subjects()
+// one need not do the work of one launch of the other. What the policy ignores is left out.
+func match(t trial) []pair {
+	var pairs []pair
 	var gone, fresh []measure.Subject
-	for _, s := range base {
-		if e.head.has(s) {
-			e.compareSame(s)
+	for _, s := range t.base.subjects() {
+		if t.head.has(s) {
+			pairs = append(pairs, same(t, s)...)
 		} else {
 			gone = append(gone, s)
 		}
 	}
-	for _, s := range head {
-		if !e.base.has(s) {
+	for _, s := range t.head.subjects() {
+		if !t.base.has(s) {
 			fresh = append(fresh, s)
-			e.boundAlone(s)
+			pairs = append(pairs, alone(t, s)...)
 		}
 	}
 	levels := []struct {
@@ -41,26 +58,30 @@ func (e *engine) match() {
 		{"role", (*side).role, true},
 	}
 	for _, level := range levels {
-		old, new := groups(e.base, gone, level.key), groups(e.head, fresh, level.key)
+		old, new := groups(t.base, gone, level.key), groups(t.head, fresh, level.key)
 		matched := map[measure.Subject]bool{}
 		for _, key := range slices.Sorted(maps.Keys(old)) {
 			if len(new[key]) == 0 {
 				continue
 			}
-			e.compareTotals(old[key], new[key], level.name)
+			pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
 			if level.listed {
-				e.list(old[key], Removed, "its place in %s is taken by "+names(new[key]))
-				e.list(new[key], Added, "it takes the place of "+names(old[key])+" in %s")
+				pairs = append(pairs, list(t, old[key], Removed, remark("replaced", Args{"range": key, "by": names(new[key])}))...)
+				pairs = append(pairs, list(t, new[key], Added, remark("replaces", Args{"range": key, "what": names(old[key])}))...)
 			}
-			for _, s := range append(slices.Clone(old[key]), new[key]...) {
+			for _, s := range slices.Concat(old[key], new[key]) {
 				matched[s] = true
 			}
 		}
 		isMatched := func(s measure.Subject) bool { return matched[s] }
 		gone, fresh = slices.DeleteFunc(gone, isMatched), slices.DeleteFunc(fresh, isMatched)
 	}
-	e.list(gone, Removed, "nothing in the head takes its place")
-	e.list(fresh, Added, "nothing in the base has its place")
+	pairs = append(pairs, list(t, gone, Removed, remark("gone", nil))...)
+	pairs = append(pairs, list(t, fresh, Added, remark("new", nil))...)
+	for i, p := range pairs {
+		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
+	}
+	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
 }
 
 // groups sorts kernels by a key; those without one are left out.
@@ -77,113 +98,127 @@ func groups(side *side, subjects []measure.Subject, key func(*side, measure.Subj
 	return out
 }
 
-func names(subjects []measure.Subject) string {
+// names are the short names of subjects, each once.
+func names(subjects []measure.Subject) []string {
 	var out []string
 	for _, s := range subjects {
 		if n := s.Short(); !slices.Contains(out, n) {
 			out = append(out, n)
 		}
 	}
-	if len(out) > 3 {
-		out = append(out[:3], "others")
-	}
-	return strings.Join(out, ", ")
+	return out
 }
 
-// compareSame compares every metric of a subject that both sides have.
-func (e *engine) compareSame(s measure.Subject) {
-	for _, m := range measure.Metrics {
-		old, new := e.base.hasMetric(s, m.Name), e.head.hasMetric(s, m.Name)
-		switch {
-		case old && new:
-			e.add(&comparison{subject: s, metric: m, match: "exact",
-				base: e.base.values(s, m.Name), head: e.head.values(s, m.Name)})
-		case old != new && (!m.Judged() || m == e.time), e.wants(s, m):
-			e.add(&comparison{subject: s, metric: m, match: "exact", oneSided: true,
-				base: e.base.values(s, m.Name), head: e.head.values(s, m.Name)})
+// list makes pairs of subjects that only one side has.
+func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) []pair {
+	var out []pair
+	for _, s := range subjects {
+		p := pair{subject: s, metric: t.total, listed: outcome, because: because}
+		switch s.Scope {
+		case measure.ScopeRange:
+			p.metric = measure.GPUTime
+		case measure.ScopeWorkload:
+			p.metric = measure.CopyTime
 		}
+		if outcome == Added {
+			p.head = t.head.values(s, p.metric.Name)
+		} else {
+			p.base = t.base.values(s, p.metric.Name)
+		}
+		out = append(out, p)
 	}
+	return out
 }
 
-// timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
-func (e *engine) timed() error {
-	const ticks = 10 // of the timer; what takes less may well be read as zero
-	for _, c := range e.comparisons {
-		if c.metric.Name != e.time.Name || c.match != "exact" {
+// same pairs every metric of a subject that both sides have.
+func same(t trial, s measure.Subject) []pair {
+	var out []pair
+	attributes := changed(t, s, s)
+	for _, m := range measure.Metrics {
+		old, new := t.base.hasMetric(s, m.Name), t.head.hasMetric(s, m.Name)
+		both := old && new
+		if !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue
 		}
-		base, head := typical(c.base), typical(c.head)
-		switch least := ticks * math.Max(e.tick, 1); {
-		case head == 0 && base > least:
-			return Reasons.Refuse("zero-time", c.subject.Short(), "head", amount(base, c.metric))
-		case base == 0 && head > least:
-			return Reasons.Refuse("zero-time", c.subject.Short(), "base", amount(head, c.metric))
+		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),
+			base: t.base.values(s, m.Name), head: t.head.values(s, m.Name)}
+		if b, h := t.base.note(s, m.Name), t.head.note(s, m.Name); b != h && b != "" && h != "" {
+			p.facts = append(p.facts, remark("memory", Args{"base": b, "head": h}))
 		}
+		out = append(out, p)
 	}
-	return nil
+	return out
 }
 
-// wants reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
+// wanted reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
 // could have measured.
-func (e *engine) wants(s measure.Subject, m measure.Metric) bool {
-	if s.Scope != measure.ScopeKernel || e.time != measure.NcuTime {
+func wanted(t trial, s measure.Subject, m measure.Metric) bool {
+	if s.Scope != measure.ScopeKernel || t.time != measure.NcuTime {
 		return false
 	}
-	l := e.policy.Limit(s, m)
-	return l.Severity != thresholds.Ignore && slices.ContainsFunc(e.policy.Rules, func(r thresholds.Rule) bool {
+	l := t.policy.Limit(s, m)
+	return slices.ContainsFunc(t.policy.Rules, func(r thresholds.Rule) bool {
 		return string(r.Metric) == m.Name && r.Where == l.Rule
 	})
 }
 
-// boundAlone judges a kernel that only the head has by the bounds that the policy sets for its values.
-func (e *engine) boundAlone(s measure.Subject) {
-	for _, m := range e.head.metrics(s) {
-		if e.policy.Limit(s, m).Bounded() {
-			e.add(&comparison{subject: s, metric: m, oneSided: true, head: e.head.values(s, m.Name)})
+// alone is a subject that only the head has, as far as the policy bounds its values.
+func alone(t trial, s measure.Subject) []pair {
+	var out []pair
+	for _, m := range t.head.metrics(s) {
+		if t.policy.Limit(s, m).Bounded() {
+			out = append(out, pair{subject: s, metric: m, oneSided: true, head: t.head.values(s, m.Name)})
 		}
 	}
+	return out
 }
 
-// compareTotals compares the summed total time of kernels that took one another's place.
-func (e *engine) compareTotals(old, new []measure.Subject, match string) {
+// totals pairs the summed total time of kernels that took one another's place, and of a single kernel in place of a single
+// one what the policy names beyond the times.
+func totals(t trial, old, new []measure.Subject, match string) []pair {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
-		return compareNumbers(e.head.typical(a, e.total.Name), e.head.typical(b, e.total.Name))
+		return cmp.Compare(t.head.typical(a, t.total.Name), t.head.typical(b, t.total.Name))
 	})
-	c := &comparison{subject: heaviest, metric: e.total, match: match,
-		base: e.base.sum(old, e.total.Name), head: e.head.sum(new, e.total.Name)}
+	p := pair{subject: heaviest, metric: t.total, match: match,
+		base: t.base.sum(old, t.total.Name), head: t.head.sum(new, t.total.Name)}
 	for _, s := range old {
-		c.finding.BaseNames = append(c.finding.BaseNames, s.Name)
+		p.baseNames = append(p.baseNames, s.Name)
 	}
-	slices.Sort(c.finding.BaseNames)
-	c.finding.BaseNames = slices.Compact(c.finding.BaseNames)
-	if match == "geometry" && len(old) == 1 && len(new) == 1 {
-		c.finding.Evidence = append(c.finding.Evidence, "geometry "+old[0].Geometry()+" → "+new[0].Geometry())
+	slices.Sort(p.baseNames)
+	p.baseNames = slices.Compact(p.baseNames)
+	single := len(old) == 1 && len(new) == 1
+	if match == "geometry" && single {
+		p.facts = append(p.facts, remark("geometry", Args{"base": old[0].Geometry(), "head": new[0].Geometry()}))
 	} else {
-		c.finding.Evidence = append(c.finding.Evidence, names(old)+" → "+names(new))
+		p.facts = append(p.facts, remark("names", Args{"base": names(old), "head": names(new)}))
 	}
-	if len(old) == 1 && len(new) == 1 {
-		c.finding.Evidence = append(c.finding.Evidence, e.attributes(old[0], new[0])...)
-		e.compareNamed(old[0], new[0], match)
+	if !single {
+		return []pair{p}
 	}
-	e.add(c)
-}
-
-// compareNamed compares what the policy names beyond the times of two kernels of which one took the other's place.
-func (e *engine) compareNamed(old, new measure.Subject, match string) {
-	for _, m := range e.head.metrics(new) {
-		if !m.Judged() && e.base.hasMetric(old, m.Name) && !e.policy.Limit(new, m).Bounded() {
-			e.add(&comparison{subject: new, metric: m, match: match,
-				base: e.base.values(old, m.Name), head: e.head.values(new, m.Name)})
+	p.facts = append(p.facts, changed(t, old[0], new[0])...)
+	var out []pair
+	for _, m := range t.head.metrics(new[0]) {
+		if !m.Judged() && t.base.hasMetric(old[0], m.Name) && !t.policy.Limit(new[0], m).Bounded() {
+			out = append(out, pair{subject: new[0], metric: m, match: match,
+				base: t.base.values(old[0], m.Name), head: t.head.values(new[0], m.Name)})
 		}
 	}
+	return append(out, p)
 }
 
-func compareNumbers(a, b float64) int {
-	switch {
-	case math.IsNaN(a) && math.IsNaN(b), a == b:
-		return 0
-	case math.IsNaN(a) || a < b:
-		return -1
+// changed lists what of a kernel's launch attributes changed.
+func changed(t trial, old, new measure.Subject) []Remark {
+	var out []Remark
+	if old.Scope != measure.ScopeKernel {
+		return nil
 	}
-	return 1
+	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared, measure.LocalMemory} {
+		b, h := t.base.typical(old, m.Name), t.head.typical(new, m.Name)
+		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
+			out = append(out, remark("attribute", Args{"metric": m.Name, "unit": m.Unit, "base": Number(b), "head": Number(h)}))
+		}
+	}
+	return out
 }
+
+func remark(key string, args Args) Remark { return Remark{Key: key, Args: args} }

@@ -1,5 +1,26 @@
-// Package gate decides: Evaluate compares two sets of sessions under a policy and says what changed, how surely, and
-// what follows for a merge. It is pure: no files, no clock, no environment, no printing.
+// Package gate decides: [Evaluate] compares two sets of sessions under a policy and says what changed, how surely, and
+// what follows for a merge; [Calibrate] says of one session what gates on that machine could find. Both are pure: no
+// files, no clock, no environment, no printing.
+//
+// A judgement takes four steps, each a file of this package and a function from values to values:
+//
+//   - match puts together what base and head have, metric by metric;
+//   - estimate computes the change of each pair and the variance of that;
+//   - decide gives each its outcome under the policy, corrected for how many there are;
+//   - conclude draws the verdict of all outcomes.
+//
+// The result, a [Report], is data. Why a verdict or an outcome is what it is stands in it as a [Remark]: a stable key with
+// arguments. Sentences are made of these by whoever prints; the fields for them ([Report.Reason], [Finding.Reason],
+// [Report.Warnings] and their like) are empty when Evaluate returns, and full in every report that nsgate writes.
+//
+//	report := gate.Evaluate(base, head, thresholds.Default())
+//	if report.Verdict == gate.Fail {
+//		for _, f := range report.Findings {
+//			if f.Outcome == gate.Regressed && f.Gates {
+//				fmt.Println(f.Kernel, f.Metric, f.Change)
+//			}
+//		}
+//	}
 package gate
 
 import (
@@ -58,6 +79,43 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 // Known reports whether the number is finite.
 func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
 
+// Remark is one thing worth saying, as data: which, and with what in it.
+type Remark struct {
+	// Key names what is said; it stays the same from release to release.
+	Key  string `json:"key"`
+	Args Args   `json:"args,omitempty"`
+	// Sentence is the remark in words, "" until someone has put it so.
+	Sentence string `json:"sentence,omitempty"`
+}
+
+// Args are the arguments of a [Remark] by name: a string, a []string, or a Number. Shares and changes are fractions,
+// amounts in the unit that stands beside them under "unit", else in that of the metric.
+type Args map[string]any
+
+// UnmarshalJSON reads numbers as [Number] and lists as []string.
+func (a *Args) UnmarshalJSON(b []byte) error {
+	var in map[string]any
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*a = in
+	for name, value := range in {
+		switch v := value.(type) {
+		case nil:
+			in[name] = unknown
+		case float64:
+			in[name] = Number(v)
+		case []any:
+			list := make([]string, len(v))
+			for i := range v {
+				list[i], _ = v[i].(string)
+			}
+			in[name] = list
+		}
+	}
+	return nil
+}
+
 // Finding is the result of comparing one metric of one subject.
 type Finding struct {
 	Kernel string        `json:"kernel"` // short name
@@ -74,13 +132,13 @@ type Finding struct {
 	// Undecided is true where the data cannot exclude a regression that would fail the gate and that is large enough
 	// to matter: one that could cost a sixth of its limit in the workload's GPU time.
 	Undecided bool `json:"undecided"`
-	// Severity is what the policy says of a regression here: "fail", "warn" or "ignore".
+	// Severity is what the policy says of a regression here: "fail" or "warn". What it ignores is no finding.
 	Severity string `json:"severity"`
 
 	Base   Number `json:"base"`   // typical value of the base, in Unit
 	Head   Number `json:"head"`   // typical value of the head, in Unit
 	Change Number `json:"change"` // relative: 0.05 is +5 %
-	Low    Number `json:"low"`    // 95 % interval of Change
+	Low    Number `json:"low"`    // interval of Change, at [Report.Confidence]
 	High   Number `json:"high"`
 	P      Number `json:"p"`     // two-sided, corrected for every comparison judged in this gate (Holm)
 	MDE    Number `json:"mde"`   // smallest relative change that this data would show in 80 % of cases
@@ -92,6 +150,10 @@ type Finding struct {
 	AtLeast *Number `json:"at_least,omitempty"`
 	Rule    string  `json:"rule"`   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
 	Reason  string  `json:"reason"` // one sentence: why this outcome, and what would settle it
+	// ReasonKey and ReasonArgs are the reason as a [Remark], Also what qualifies it and would settle it.
+	ReasonKey  string   `json:"reason_key,omitempty"`
+	ReasonArgs Args     `json:"reason_args,omitempty"`
+	Also       []Remark `json:"also,omitempty"`
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
 	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same
@@ -108,6 +170,7 @@ type Finding struct {
 	HeadRuns []Number `json:"head_runs"`
 	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
 	Evidence []string `json:"evidence,omitempty"`
+	Facts    []Remark `json:"facts,omitempty"` // Evidence as data
 	// Cause says why the kernel got slower, nil where nobody asked.
 	Cause *Cause `json:"cause,omitempty"`
 }
@@ -165,6 +228,8 @@ type Side struct {
 	Warmup      string              `json:"warmup,omitempty"`
 	// Skipped says what was taken for warm-up, in words: "3 of 60 steps in every run".
 	Skipped string `json:"skipped,omitempty"`
+	// Skip is Skipped as data, nil where nothing was measured.
+	Skip *Remark `json:"skip,omitempty"`
 }
 
 // Counts is how many findings had each outcome; Regressed counts those that fail the gate.
@@ -185,8 +250,10 @@ type Report struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is the verdict in one sentence.
 	Reason string `json:"reason"`
-	// ReasonKey names the reason of a refusal in one stable word, "" where there is none: a [measure.Reason.Key].
-	ReasonKey string `json:"reason_key,omitempty"`
+	// ReasonKey and ReasonArgs are the reason as a [Remark]: "regressed", "undecided", "none-slower", or the
+	// [measure.Reason.Key] of a refusal, "" where that is in no list.
+	ReasonKey  string `json:"reason_key,omitempty"`
+	ReasonArgs Args   `json:"reason_args,omitempty"`
 	// Next says what to do about it, one step a line.
 	Next []string `json:"next,omitempty"`
 	// Undecided is true where the data could not exclude a regression that would fail the gate.
@@ -200,6 +267,8 @@ type Report struct {
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`
+	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there too.
+	Confidence Number `json:"confidence,omitempty"`
 
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first
@@ -207,6 +276,9 @@ type Report struct {
 	// baseline said before the base build was measured.
 	Warnings []string `json:"warnings,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
+	// Doubts and Remarks are those warnings and notes that the judgement itself made, as data.
+	Doubts  []Remark `json:"doubts,omitempty"`
+	Remarks []Remark `json:"remarks,omitempty"`
 
 	// Baseline is where the base is kept, relative to the repository, "" where there is none.
 	Baseline string `json:"baseline,omitempty"`

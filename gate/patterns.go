@@ -1,10 +1,9 @@
 package gate
 
 import (
-	"fmt"
+	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/stats"
@@ -20,62 +19,55 @@ const (
 
 // commonShift names a change that several kernels share, which another host, clock or power limit makes rather than
 // code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Sides of one session must
-// move as a whole to be named so, because there a change of code is the likelier cause. "" where there is none.
-func (e *engine) commonShift() string {
-	var moved []*comparison
+// move as a whole to be named so, because there a change of code is the likelier cause. None where there is no such change.
+func commonShift(t trial, findings []Finding) []Remark {
+	var moved []Finding
 	kernels := 0
-	for _, c := range e.comparisons {
-		if c.listed || c.metric.Name != e.time.Name || float64(c.finding.Share) < e.policy.Impact {
+	for _, f := range findings {
+		if f.Outcome == Added || f.Outcome == Removed || f.Metric != t.time.Name || float64(f.Share) < t.policy.Impact {
 			continue
 		}
 		kernels++
-		if math.Abs(float64(c.finding.Change)) >= commonSize {
-			moved = append(moved, c)
+		if math.Abs(float64(f.Change)) >= commonSize {
+			moved = append(moved, f)
 		}
 	}
-	slices.SortFunc(moved, func(a, b *comparison) int {
-		return compareNumbers(float64(a.finding.Change), float64(b.finding.Change))
-	})
-	var best []*comparison
+	slices.SortFunc(moved, func(a, b Finding) int { return cmp.Compare(a.Change, b.Change) })
+	var best []Finding
 	for i := range moved {
 		for j := i + 1; j <= len(moved); j++ {
 			group := moved[i:j]
-			first, last := float64(group[0].finding.Change), float64(group[len(group)-1].finding.Change)
+			first, last := float64(group[0].Change), float64(group[len(group)-1].Change)
 			if last-first <= math.Min(math.Abs(first), math.Abs(last))/2 && len(group) > len(best) {
 				best = group
 			}
 		}
 	}
-	least := max(commonLeast, int(math.Ceil(commonPart*float64(kernels))))
-	if len(e.shared) > 0 {
-		least = max(3, kernels)
+	least, hosts := max(commonLeast, int(math.Ceil(commonPart*float64(kernels)))), t.hosts()
+	if len(t.shared) > 0 {
+		least, hosts = max(3, kernels), "same"
 	}
 	if len(best) < least {
-		return ""
+		return nil
 	}
 	best = slices.Clone(best)
-	slices.SortStableFunc(best, func(a, b *comparison) int { return compareNumbers(float64(b.finding.Share), float64(a.finding.Share)) })
+	slices.SortStableFunc(best, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
 	var names []string
 	var changes []float64
-	for _, c := range best {
-		changes = append(changes, float64(c.finding.Change))
-		if n := c.finding.Kernel; !slices.Contains(names, n) && len(names) < 4 {
-			names = append(names, n)
+	for _, f := range best {
+		changes = append(changes, float64(f.Change))
+		if !slices.Contains(names, f.Kernel) && len(names) < 4 {
+			names = append(names, f.Kernel)
 		}
 	}
-	why := e.hosts() + ", and hosts of one model differ like this, above all in memory-bound kernels"
-	if len(e.shared) > 0 {
-		why = "another clock, power limit or neighbour does that more often than code"
-	}
-	return fmt.Sprintf("%d of %s moved together by about %s (%s): %s",
-		len(best), count(kernels, "kernel"), percent(stats.Median(changes)), strings.Join(names, ", "), why)
+	return []Remark{remark("common-shift", Args{"moved": Number(len(best)), "kernels": Number(kernels),
+		"change": Number(stats.Median(changes)), "names": names, "hosts": hosts})}
 }
 
-// outlier names the one run of a session that lies far from all others, which widens the interval by itself. "" where
-// there is none.
-func (c *comparison) outlier() string {
+// outlier names the one run of a session that lies far from all others, which widens the interval by itself.
+func outlier(p pair) []Remark {
 	const far, least = 8, 4 // robust standard deviations; runs
-	for i, side := range [][][]float64{c.base, c.head} {
+	for i, side := range [][][]float64{p.base, p.head} {
 		for _, session := range side {
 			runs := known(session)
 			centre, spread := stats.Median(runs), stats.MAD(runs)
@@ -86,53 +78,50 @@ func (c *comparison) outlier() string {
 				}
 			}
 			if len(runs) >= least && len(off) == 1 {
-				return fmt.Sprintf("one run of the %s is %s off the others", [...]string{"base", "head"}[i], percent(off[0]/centre-1))
+				return []Remark{remark("outlier", Args{"side": sideNames[i], "change": Number(off[0]/centre - 1)})}
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
-// levels names samples that jump between two levels from run to run, which no number of runs turns into one value. ""
-// where they do not.
-func (c *comparison) levels() string {
-	for _, side := range [][][]float64{c.base, c.head} {
+var sideNames = [...]string{"base", "head"}
+
+// levels names samples that jump between two levels from run to run, which no number of runs turns into one value.
+func levels(p pair) []Remark {
+	for _, side := range [][][]float64{p.base, p.head} {
 		for _, session := range side {
 			// Each session for itself: two sessions may well be two levels.
-			low, high, n, ok := stats.Levels(known(session))
-			if ok && high > low*(1+commonSize) {
-				return fmt.Sprintf("runs fall on two levels, %d of %d near %s and the others %s above",
-					n, len(known(session)), number(low)+" "+c.metric.Unit, plain(high/low-1))
+			values := known(session)
+			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
+				return []Remark{remark("two-levels", Args{"some": Number(n), "all": Number(len(values)),
+					"low": Number(low), "unit": p.metric.Unit, "above": Number(high/low - 1)})}
 			}
 		}
 	}
-	return ""
-}
-
-func known(values []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	return nil
 }
 
 // waiting names a workload whose steps take longer although its kernels do not: the GPU waits. Tracing slows the CPU
-// down, so the step time is no finding unless a rule says so; but it is worth a word. "" where steps take no longer.
-func (e *engine) waiting() string {
+// down, so the step time is no finding unless a rule says so; but it is worth a word. sessions is the variance between
+// sessions.
+func waiting(t trial, sessions stats.Variance) []Remark {
 	const least = 0.05 // relative
-	if !e.base.hasMetric(measure.Workload, measure.StepTime.Name) || !e.head.hasMetric(measure.Workload, measure.StepTime.Name) {
-		return ""
+	if !t.base.hasMetric(measure.Workload, measure.StepTime.Name) || !t.head.hasMetric(measure.Workload, measure.StepTime.Name) {
+		return nil
 	}
-	c := &comparison{subject: measure.Workload, metric: measure.StepTime, match: "exact",
-		base: e.base.values(measure.Workload, measure.StepTime.Name), head: e.head.values(measure.Workload, measure.StepTime.Name)}
-	e.estimate(c)
-	e.moderate(c, runPrior)
-	change := c.natural(c.contrast.Estimate)
-	if !(change > least && change > e.policy.Threshold && stats.TwoSided(c.contrast.Estimate, c.variance) < e.policy.Alpha/10) {
-		return ""
+	e := contrast(t, pair{subject: measure.Workload, metric: measure.StepTime, match: "exact",
+		base: t.base.values(measure.Workload, measure.StepTime.Name), head: t.head.values(measure.Workload, measure.StepTime.Name)})
+	e.prior = runPrior
+	e = moderate(t, e, sessions)
+	change := e.natural(e.contrast.Estimate)
+	if !(change > least && change > t.policy.Threshold && stats.TwoSided(e.contrast.Estimate, e.variance) < t.policy.Alpha/10) {
+		return nil
 	}
-	kernels := typical(e.head.values(measure.Workload, measure.GPUTime.Name))/e.base.whole - 1
+	kernels := typical(t.head.values(measure.Workload, measure.GPUTime.Name))/t.base.whole - 1
 	if change < 2*kernels {
-		return "" // the kernels themselves explain it
+		return nil // the kernels themselves explain it
 	}
-	return fmt.Sprintf("steps take longer, %s → %s µs (%s), although the kernels' time changed by %s: the GPU waits more; "+
-		"a rule with metric = \"step_time\" judges that",
-		number(typical(c.base)/1000), number(typical(c.head)/1000), percent(change), percent(kernels))
+	return []Remark{remark("waiting", Args{"base": Number(typical(e.base)), "head": Number(typical(e.head)),
+		"unit": measure.StepTime.Unit, "change": Number(change), "kernels": Number(kernels)})}
 }

@@ -7,7 +7,53 @@ import (
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/stats"
+	"github.com/nsgate/nsgate/thresholds"
 )
+
+// trial is what is judged: two sides under a policy.
+type trial struct {
+	policy *thresholds.Policy
+	// time is how long one launch takes by the profiler of both sides, total what a kernel costs: by Nsight Compute, which
+	// profiles a few launches of each kernel, both are the duration of a launch.
+	time, total measure.Metric
+	base, head  *side
+	shared      [][2]int // pairs of a base and a head session that are one session
+	tick        float64
+}
+
+func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
+	t := trial{policy: policy, time: measure.Time, total: measure.Total}
+	if byLaunch(head) {
+		t.time, t.total = measure.NcuTime, measure.NcuTime
+	}
+	t.base, t.head = newSide(base, t.total), newSide(head, t.total)
+	for i := range base {
+		for j := range head {
+			if measure.SameSession(base[i].Environment, head[j].Environment) {
+				t.shared = append(t.shared, [2]int{i, j})
+			}
+			t.tick = math.Max(t.tick, math.Max(base[i].Tick, head[j].Tick))
+		}
+	}
+	// Pairs leave out what has no partner. The base may have sessions to spare; all of the head is judged.
+	for j := range head {
+		if !slices.ContainsFunc(t.shared, func(p [2]int) bool { return p[1] == j }) {
+			t.shared = nil
+		}
+	}
+	return t
+}
+
+// hosts says how much is known of where sides of several sessions were measured: "different", or "unknown" where a
+// profile does not name its GPU or time.
+func (t trial) hosts() string {
+	for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
+		if s.GPUHash == "" || s.Start.IsZero() {
+			return "unknown"
+		}
+	}
+	return "different"
+}
 
 // side is the sessions of base or head with an index over their series.
 type side struct {
@@ -56,6 +102,15 @@ func (s *side) subjects() []measure.Subject {
 	return slices.SortedFunc(maps.Keys(s.known), measure.Subject.Compare)
 }
 
+// runs is how many runs the sessions have in all.
+func (s *side) runs() int {
+	n := 0
+	for _, x := range s.sessions {
+		n += len(x.Runs)
+	}
+	return n
+}
+
 func (s *side) has(subject measure.Subject) bool { return s.known[subject] }
 
 // metrics lists the metrics of a subject, in the order of measure.Metrics.
@@ -79,15 +134,6 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 		for j := range out[i] {
 			out[i][j] = math.NaN()
 		}
-	}
-	return out
-}
-
-// all are the samples of a metric of every subject.
-func (s *side) all(metric measure.Metric) [][]float64 {
-	var out [][]float64
-	for subject := range s.known {
-		out = append(out, s.values(subject, metric.Name)...)
 	}
 	return out
 }
@@ -119,17 +165,7 @@ func (s *side) typical(subject measure.Subject, metric string) float64 {
 	return typical(s.values(subject, metric))
 }
 
-func typical(sessions [][]float64) float64 {
-	var all []float64
-	for _, x := range sessions {
-		for _, v := range x {
-			if !math.IsNaN(v) {
-				all = append(all, v)
-			}
-		}
-	}
-	return stats.Median(all)
-}
+func typical(sessions [][]float64) float64 { return stats.Median(known(slices.Concat(sessions...))) }
 
 // find is the series of the newest session that has it.
 func (s *side) find(subject measure.Subject, metric string) *measure.Series {

@@ -1,4 +1,4 @@
-package gate
+package gate_test
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -73,15 +74,15 @@ func (s synthetic) gates(n int, threshold, effect float64) (alarms, undecided, f
 			head = "GPU-b"
 		}
 		base := []measure.Session{s.session(r, times, spreads, "GPU-a", -1, 0)}
-		same := Evaluate(base, []measure.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
+		same := gate.Evaluate(base, []measure.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
 		if same.Counts.Regressed > 0 || same.Counts.Warned > 0 {
 			alarms++
 		}
 		if same.Undecided {
 			undecided++
 		}
-		slow := Evaluate(base, []measure.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
-		if f := find(slow, "k0", measure.Time.Name); f.Outcome == Regressed {
+		slow := gate.Evaluate(base, []measure.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
+		if f := find(slow, "k0", measure.Time.Name); f.Outcome == gate.Regressed {
 			found++
 		}
 	}

@@ -31,15 +31,16 @@ var layout = map[string]struct {
 	"gate":                    {2, nil},
 	"gate/collect":            {2, []string{"golang.org/x/sys"}},
 	"gate/why":                {2, nil},
-	"gate/profile":            {4, nil},
-	"gate/check":              {5, nil},
 	"gate/internal/locate":    {0, nil},
+	"gate/internal/text":      {3, nil},
 	"gate/report":             {3, []string{"github.com/rivo/uniseg"}},
 	"gate/report/github":      {4, []string{"github.com/sethvargo/go-githubactions"}},
+	"gate/profile":            {4, nil},
+	"gate/check":              {5, nil},
 	"cmd/nsgate/internal/cli": {6, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
 	"cmd/nsgate":              {7, nil},
 	// For tests only: nothing but tests imports it.
-	"gate/collect/faketools": {6, []string{"zombiezen.com/go/sqlite"}},
+	"gate/collect/faketools": {7, []string{"zombiezen.com/go/sqlite"}},
 }
 
 func TestLayout(t *testing.T) {

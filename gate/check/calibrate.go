@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/thresholds"
@@ -54,6 +55,7 @@ func (c *Calibrate) Run(ctx context.Context) (*gate.Calibration, error) {
 		return nil, err
 	}
 	out.Workload = c.Workload
+	text.TellCalibration(out)
 	return out, nil
 }
 
@@ -86,6 +88,7 @@ func (c *Calibrate) run(ctx context.Context) (*gate.Calibration, error) {
 		return nil, Reasons.Refuse("counters-vary-not")
 	}
 	out := gate.Calibrate(head, c.Policy, c.gates(), perRun)
+	text.TellCalibration(out)
 	out.Warnings = append(out.Warnings, all.Warnings...)
 	return out, nil
 }

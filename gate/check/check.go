@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/gate/stats"
@@ -125,8 +126,7 @@ func (c *Check) run(ctx context.Context) (*gate.Report, error) {
 		}
 	}
 	if screen != nil {
-		r.Notes = append(r.Notes, fmt.Sprintf("the committed baseline said %s (%s); the base build, measured beside the head, decides",
-			Answer(screen), screen.Reason))
+		note(r, remark("screened", gate.Args{"answer": Answer(screen), "because": screen.Reason}))
 		if screen.Verdict == gate.Fail && r.Verdict == gate.Pass {
 			r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
 		}
@@ -228,8 +228,8 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		r = judged(held, head, &p, all.Warnings)
 		if len(looks) > 1 {
 			r.Alpha = gate.Number(c.Policy.Alpha)
-			r.Notes = append(r.Notes, fmt.Sprintf("judged at look %d of at most %d, after %d of at most %d runs; "+
-				"the chance of a false alarm is shared out among the looks", i+1, len(looks), taken, looks[len(looks)-1]))
+			note(r, remark("look", gate.Args{"look": gate.Number(i + 1), "looks": gate.Number(len(looks)),
+				"runs": gate.Number(taken), "most": gate.Number(looks[len(looks)-1])}))
 		}
 		if r.Verdict == gate.NoVerdict && !r.Undecided || r.Verdict == gate.Fail || !slices.ContainsFunc(r.Findings, open) {
 			break
@@ -272,9 +272,17 @@ func Answer(r *gate.Report) string {
 // refused turns a refusal into a report without a verdict and lets every other error through.
 func refused(err error) (*gate.Report, error) {
 	if r := (*measure.Refusal)(nil); errors.As(err, &r) {
-		return gate.Refused(r), nil
+		report := gate.Refused(r)
+		text.Tell(report)
+		return report, nil
 	}
 	return nil, err
+}
+
+// note says how a report came about.
+func note(r *gate.Report, how gate.Remark) {
+	r.Remarks = append(r.Remarks, how)
+	text.Tell(r)
 }
 
 // Known are the short names of the kernels that the baselines have of this check's profiler: what Nsight Compute is to

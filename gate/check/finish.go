@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -19,6 +20,7 @@ func judged(base, head []measure.Session, p *thresholds.Policy, warnings []strin
 	if r.Verdict != gate.NoVerdict || r.Undecided {
 		tellUnused(r, p, base, head)
 		tellTwice(r, base, head)
+		text.Tell(r)
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	return r
@@ -26,8 +28,12 @@ func judged(base, head []measure.Session, p *thresholds.Policy, warnings []strin
 
 // evaluated is the decision in words.
 func evaluated(base, head []measure.Session, p *thresholds.Policy) *gate.Report {
-	return gate.Evaluate(base, head, p)
+	r := gate.Evaluate(base, head, p)
+	text.Tell(r)
+	return r
 }
+
+func remark(key string, args gate.Args) gate.Remark { return gate.Remark{Key: key, Args: args} }
 
 // tellUnused says which rules of the policy have nothing to judge: a kernel that was renamed takes its limit along in
 // silence. What another workload may have is only noted.
@@ -43,9 +49,9 @@ func tellUnused(r *gate.Report, p *thresholds.Policy, base, head []measure.Sessi
 		switch {
 		case !applies(&anything, sessions): // the report says so
 		case len(p.Workloads) > 1:
-			r.Notes = append(r.Notes, rule.Where+": the rule has nothing to judge in this workload")
+			r.Remarks = append(r.Remarks, remark("rule-idle-here", gate.Args{"rule": rule.Where}))
 		default:
-			r.Warnings = append(r.Warnings, rule.Where+": the rule has nothing to judge: nothing by that name was measured")
+			r.Doubts = append(r.Doubts, remark("rule-idle", gate.Args{"rule": rule.Where}))
 		}
 	}
 }
@@ -84,8 +90,7 @@ func tellTwice(r *gate.Report, base, head []measure.Session) {
 		}
 	}
 	if same > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d runs of the head are runs of the base too: "+
-			"the same recordings stand on both sides, and that they agree says nothing", same, all))
+		r.Doubts = append(r.Doubts, remark("same-runs", gate.Args{"same": gate.Number(same), "runs": gate.Number(all)}))
 	}
 }
 

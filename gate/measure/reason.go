@@ -20,24 +20,29 @@ type Reason struct {
 // Reasons is the list of all causes for which a package refuses.
 type Reasons []Reason
 
-var detail = regexp.MustCompile(`\{\w+\}`)
+var inBraces = regexp.MustCompile(`\{\w+\}`)
+
+// Fill gives the sentence and then the way out with each detail in its place, which it asks for by name.
+func (x Reason) Fill(detail func(name string) string) (sentence, next string) {
+	fill := func(text string) string {
+		return inBraces.ReplaceAllStringFunc(text, func(s string) string { return detail(s[1 : len(s)-1]) })
+	}
+	return fill(x.Sentence), fill(x.Next)
+}
 
 // Refuse makes the *Refusal of a key, with the details in the order of the sentence and then of the way out. It panics
 // where the list has no such key or another number of details.
 func (r Reasons) Refuse(key string, details ...any) error {
 	i := slices.IndexFunc(r, func(x Reason) bool { return x.Key == key })
-	fill := func(text string) string {
-		return detail.ReplaceAllStringFunc(text, func(string) string {
-			s := fmt.Sprint(details[0])
-			details = details[1:]
-			return s
-		})
-	}
-	refusal := &Refusal{Key: key, Reason: fill(r[i].Sentence), Next: fill(r[i].Next)}
+	sentence, next := r[i].Fill(func(string) string {
+		s := fmt.Sprint(details[0])
+		details = details[1:]
+		return s
+	})
 	if len(details) > 0 {
 		panic("the refusal " + key + " was given too many details")
 	}
-	return refusal
+	return &Refusal{Key: key, Reason: sentence, Next: next}
 }
 
 // RefusalKey is the [Reason.Key] of a refusal, "" for any other error.

@@ -91,7 +91,7 @@ func TestCounters(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := gate.Evaluate(tt.base, tt.head, policy)
+			r := evaluate(tt.base, tt.head, policy)
 			if r.Verdict != tt.verdict || !strings.HasPrefix(r.Reason, tt.reason) {
 				t.Errorf("%s: %s\nwant %s: %s", r.Verdict, r.Reason, tt.verdict, tt.reason)
 			}
@@ -155,7 +155,7 @@ func TestCountersUnderNsys(t *testing.T) {
 	}
 	s[0].Tool = "nsys 2025.3.1"
 	s = unmetered(s, "sm_throughput")
-	r := gate.Evaluate(s, s, policy)
+	r := evaluate(s, s, policy)
 	if r.Verdict != gate.Pass || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nsgate.toml:1 limits sm throughput, which only Nsight Compute measures") {
 		t.Errorf("%s %q %q", r.Verdict, r.Reason, r.Notes)
 	}

@@ -1,6 +1,8 @@
-package gate
+package gate_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -89,13 +93,29 @@ func (p program) with(change func(*program)) program {
 	return p
 }
 
-func judge(base, head program) *Report {
-	return Evaluate([]measure.Session{base.session()}, []measure.Session{head.session()}, thresholds.Default())
+// evaluate judges and puts it into words, of which there is more than one for everything.
+func evaluate(base, head []measure.Session, policy *thresholds.Policy) *gate.Report {
+	r := gate.Evaluate(base, head, policy)
+	text.Tell(r)
+	said := slices.Concat(r.Warnings, r.Notes, r.Next, []string{r.Reason})
+	for _, f := range r.Findings {
+		said = append(append(said, f.Reason), f.Evidence...)
+	}
+	for _, s := range said {
+		if !strings.Contains(s, " ") {
+			panic(s + " is not in words")
+		}
+	}
+	return r
 }
 
-func find(r *Report, kernel, metric string) *Finding {
-	i := slices.IndexFunc(r.Findings, func(f Finding) bool {
-		return f.Kernel == kernel && f.Metric == metric && f.Outcome != Added && f.Outcome != Removed
+func judge(base, head program) *gate.Report {
+	return evaluate([]measure.Session{base.session()}, []measure.Session{head.session()}, thresholds.Default())
+}
+
+func find(r *gate.Report, kernel, metric string) *gate.Finding {
+	i := slices.IndexFunc(r.Findings, func(f gate.Finding) bool {
+		return f.Kernel == kernel && f.Metric == metric && f.Outcome != gate.Added && f.Outcome != gate.Removed
 	})
 	if i < 0 {
 		return nil
@@ -107,27 +127,27 @@ func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		change         func(*program)
-		verdict        Verdict
+		verdict        gate.Verdict
 		kernel, metric string
-		outcome        Outcome
+		outcome        gate.Outcome
 	}{
-		{"nothing changed", func(*program) {}, Pass, "gemm", "time", Unchanged},
-		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, Fail, "softmax", "time", Regressed},
-		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, Pass, "softmax", "time", Unchanged},
-		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, Pass, "softmax", "time", Improved},
-		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, Fail, "reduce", "launches", Regressed},
-		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, Pass, "tiny", "time", Inconclusive},
-		{"a tiny kernel, below the impact floor", func(p *program) { p.kernels[3].time *= 1.5 }, Pass, "tiny", "time", Regressed},
-		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, Pass, "gemm", "total", Unchanged},
-		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, Fail, "gemm", "total", Regressed},
-		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, Fail, "gemm", "total", Regressed},
-		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, Fail, "sum", "total", Regressed},
+		{"nothing changed", func(*program) {}, gate.Pass, "gemm", "time", gate.Unchanged},
+		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, gate.Fail, "softmax", "time", gate.Regressed},
+		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, gate.Pass, "softmax", "time", gate.Unchanged},
+		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, gate.Pass, "softmax", "time", gate.Improved},
+		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, gate.Fail, "reduce", "launches", gate.Regressed},
+		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, gate.Pass, "tiny", "time", gate.Inconclusive},
+		{"a tiny kernel, below the impact floor", func(p *program) { p.kernels[3].time *= 1.5 }, gate.Pass, "tiny", "time", gate.Regressed},
+		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, gate.Pass, "gemm", "total", gate.Unchanged},
+		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, gate.Fail, "gemm", "total", gate.Regressed},
+		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, gate.Fail, "gemm", "total", gate.Regressed},
+		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, gate.Fail, "sum", "total", gate.Regressed},
 		{"everything 4 % slower", func(p *program) {
 			for i := range p.kernels {
 				p.kernels[i].time *= 1.04
 			}
-		}, Fail, "workload", "gpu_time", Regressed},
-		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, Pass, "gemm", "time", Inconclusive},
+		}, gate.Fail, "workload", "gpu_time", gate.Regressed},
+		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, gate.Pass, "gemm", "time", gate.Inconclusive},
 	} {
 		r := judge(quiet(), quiet().with(c.change))
 		if r.Verdict != c.verdict {
@@ -147,12 +167,30 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// A metric has one name, in headlines as in tables; and every interval says its level.
+func TestNamesAndLevels(t *testing.T) {
+	slower := quiet().with(func(p *program) {
+		for i := range p.kernels {
+			p.kernels[i].time *= 1.04
+		}
+	})
+	r := judge(quiet(), slower)
+	if !strings.HasPrefix(r.Reason, "workload GPU time +4.") {
+		t.Errorf("headline %q", r.Reason)
+	}
+	for _, r := range []*gate.Report{r, evaluate(nil, nil, thresholds.Default()), gate.Refused(errors.New("no GPU"))} {
+		if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"confidence":0.9,`) {
+			t.Errorf("no level of the intervals in %.200s (%v)", data, err)
+		}
+	}
+}
+
 // What is matched by its role is listed by name as well.
 func TestReplacedKernelIsListed(t *testing.T) {
 	r := judge(quiet(), quiet().with(func(p *program) { p.kernels[2].name = "sum" }))
 	var got []string
 	for _, f := range r.Findings {
-		if f.Outcome == Added || f.Outcome == Removed {
+		if f.Outcome == gate.Added || f.Outcome == gate.Removed {
 			got = append(got, string(f.Outcome)+" "+f.Kernel)
 		}
 	}
@@ -171,7 +209,7 @@ func TestHeadFromTwoHosts(t *testing.T) {
 		p.host = "GPU-b"
 		p.kernels[0].time *= 1.2
 	}).session()
-	if r := Evaluate([]measure.Session{base}, []measure.Session{quiet().session(), slower}, thresholds.Default()); r.Paired || r.Verdict == Pass && !r.Undecided {
+	if r := evaluate([]measure.Session{base}, []measure.Session{quiet().session(), slower}, thresholds.Default()); r.Paired || r.Verdict == gate.Pass && !r.Undecided {
 		t.Errorf("%s (%s), paired %v", r.Verdict, r.Reason, r.Paired)
 	}
 }
@@ -188,7 +226,7 @@ func TestEverythingSlowerElsewhere(t *testing.T) {
 			p.kernels[i].time *= 1.2
 		}
 	}))
-	if r.Verdict != Fail {
+	if r.Verdict != gate.Fail {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 }
@@ -206,8 +244,8 @@ func TestZeroTime(t *testing.T) {
 		if side == "base" {
 			base, head = head, base
 		}
-		r := Evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
-		if r.Verdict != NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
+		r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		if r.Verdict != gate.NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
 			t.Errorf("%s: %s", r.Verdict, r.Reason)
 		}
 	}
@@ -220,7 +258,7 @@ func TestRenumberedKernelIsMatched(t *testing.T) {
 	}
 	r := judge(quiet().with(numbered("3")), quiet().with(numbered("4")))
 	f := find(r, "triton_poi_fused_add_4", "total")
-	if f == nil || f.Match != "stem" || f.Outcome != Unchanged || r.Verdict != Pass || r.Counts.Added+r.Counts.Removed > 0 {
+	if f == nil || f.Match != "stem" || f.Outcome != gate.Unchanged || r.Verdict != gate.Pass || r.Counts.Added+r.Counts.Removed > 0 {
 		t.Errorf("%s (%s): %+v", r.Verdict, r.Reason, f)
 	}
 }
@@ -271,15 +309,15 @@ func TestRefusals(t *testing.T) {
 			}
 		}), "no run has a value"},
 	} {
-		r := Evaluate(c.base, c.head, thresholds.Default())
-		if r.Verdict != NoVerdict || !strings.Contains(r.Reason, c.want) {
+		r := evaluate(c.base, c.head, thresholds.Default())
+		if r.Verdict != gate.NoVerdict || !strings.Contains(r.Reason, c.want) {
 			t.Errorf("%s: %s (%s), want no verdict because %q", c.name, r.Verdict, r.Reason, c.want)
 		}
 		if len(r.Next) == 0 {
 			t.Errorf("%s: nothing to do about it", c.name)
 		}
 	}
-	for _, r := range Reasons {
+	for _, r := range gate.Reasons {
 		if !strings.Contains(r.Sentence, " ") || r.Next == "" {
 			t.Errorf("%s: %q; %q", r.Key, r.Sentence, r.Next)
 		}
@@ -296,19 +334,19 @@ func TestHosts(t *testing.T) {
 	})
 	p := thresholds.Default()
 	p.Threshold = 0.01
-	r := Evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p)
-	if r.Verdict != Pass || !r.Undecided || r.Paired {
+	r := evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p)
+	if r.Verdict != gate.Pass || !r.Undecided || r.Paired {
 		t.Errorf("verdict %s, undecided %v, paired %v, want an undecided pass", r.Verdict, r.Undecided, r.Paired)
 	}
 	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "second host") {
 		t.Errorf("reason %q, want the way out", f.Reason)
 	}
 	p.Undecided = "fail"
-	if r := Evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p); r.Verdict != NoVerdict {
+	if r := evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p); r.Verdict != gate.NoVerdict {
 		t.Errorf("undecided under --undecided=fail is %s, want no verdict", r.Verdict)
 	}
 	slow := shifted.with(func(p *program) { p.kernels[0].time *= 1.10 })
-	if r := judge(quiet(), slow); r.Verdict != Fail {
+	if r := judge(quiet(), slow); r.Verdict != gate.Fail {
 		t.Errorf("12 %% slower on another host: %s, want fail", r.Verdict)
 	}
 }
@@ -334,11 +372,11 @@ func TestPatterns(t *testing.T) {
 			Values: measure.Values{ns, 1.01 * ns, ns, 0.99 * ns, ns}})
 		return []measure.Session{s}
 	}
-	if r := Evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != Pass || len(r.Warnings) != 1 ||
-		!strings.Contains(r.Warnings[0], "500 → 700 µs (+40.0 %), although the kernels' time changed by +0.00 %") {
+	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != gate.Pass || len(r.Warnings) != 1 ||
+		!strings.Contains(r.Warnings[0], "500.0 µs → 700.0 µs (+40.0 %), although the kernels' time changed by 0 %") {
 		t.Errorf("%s, warnings %q, want the waiting named", r.Verdict, r.Warnings)
 	}
-	if r := Evaluate(waits(500e3), waits(510e3), thresholds.Default()); len(r.Warnings) > 0 {
+	if r := evaluate(waits(500e3), waits(510e3), thresholds.Default()); len(r.Warnings) > 0 {
 		t.Errorf("warnings %q for 2 %%", r.Warnings)
 	}
 	s := quiet().session()
@@ -349,8 +387,8 @@ func TestPatterns(t *testing.T) {
 			}
 		}
 	}
-	r := Evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
+	r := evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
+	if f := find(r, "gemm", "time"); f.Outcome != gate.Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
 		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
 	}
 	s = quiet().session()
@@ -359,8 +397,8 @@ func TestPatterns(t *testing.T) {
 			s.Series[i].Values[2] *= 1.3
 		}
 	}
-	r = Evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
+	r = evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
+	if f := find(r, "gemm", "time"); f.Outcome != gate.Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
 		t.Errorf("kernel with an outlier is %s: %s", f.Outcome, f.Reason)
 	}
 }
@@ -388,7 +426,7 @@ func TestProperties(t *testing.T) {
 		p := draw(t)
 		r := judge(p, p)
 		for _, f := range r.Findings {
-			if f.Outcome == Regressed || f.Outcome == Improved {
+			if f.Outcome == gate.Regressed || f.Outcome == gate.Improved {
 				t.Fatalf("%s %s against itself is %s", f.Kernel, f.Metric, f.Outcome)
 			}
 		}
@@ -400,7 +438,7 @@ func TestProperties(t *testing.T) {
 		for i := range s.Series {
 			slices.Reverse(s.Series[i].Values)
 		}
-		b := Evaluate([]measure.Session{base.session()}, []measure.Session{s}, thresholds.Default())
+		b := evaluate([]measure.Session{base.session()}, []measure.Session{s}, thresholds.Default())
 		if a.Verdict != b.Verdict || !cmp.Equal(outcomes(a), outcomes(b), ignore) {
 			t.Fatalf("%s", cmp.Diff(outcomes(a), outcomes(b), ignore))
 		}
@@ -414,7 +452,7 @@ func TestProperties(t *testing.T) {
 		head.kernels[i].time *= rapid.Float64Range(1, 1.5).Draw(t, "factor")
 		there, back := judge(base, head), judge(head, base)
 		for _, f := range there.Findings {
-			if f.Outcome != Regressed && f.Outcome != Improved {
+			if f.Outcome != gate.Regressed && f.Outcome != gate.Improved {
 				continue
 			}
 			g := find(back, f.Kernel, f.Metric)
@@ -432,15 +470,15 @@ func TestProperties(t *testing.T) {
 			}
 		})
 		r := judge(base, head)
-		gating := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Outcome == Regressed && f.Gates })
-		if (r.Verdict == Fail) != gating {
+		gating := slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.Outcome == gate.Regressed && f.Gates })
+		if (r.Verdict == gate.Fail) != gating {
 			t.Fatalf("verdict %s, gating regression %v", r.Verdict, gating)
 		}
 		for _, f := range r.Findings {
-			if f.Outcome == Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
+			if f.Outcome == gate.Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
 				t.Fatalf("%s %s regressed by %v at a limit of %v with p = %v", f.Kernel, f.Metric, f.Change, f.Limit, f.P)
 			}
-			if f.Outcome == Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
+			if f.Outcome == gate.Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
 				t.Fatalf("%s %s unchanged with an interval up to %v at a limit of %v", f.Kernel, f.Metric, f.High, f.Limit)
 			}
 		}
@@ -452,9 +490,9 @@ func TestProperties(t *testing.T) {
 				head.Series[i].Values[rapid.IntRange(0, len(head.Runs)-1).Draw(t, "run")] = math.NaN()
 			}
 		}
-		r := Evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
 		for _, f := range r.Findings {
-			decided := f.Outcome == Regressed || f.Outcome == Improved || f.Outcome == Unchanged
+			decided := f.Outcome == gate.Regressed || f.Outcome == gate.Improved || f.Outcome == gate.Unchanged
 			if decided && !(f.Change.Known() && f.Low.Known() && f.High.Known() && f.P.Known()) {
 				t.Fatalf("%s %s is %s with change %v, p %v", f.Kernel, f.Metric, f.Outcome, f.Change, f.P)
 			}
@@ -464,11 +502,11 @@ func TestProperties(t *testing.T) {
 
 type line struct {
 	Kernel, Metric string
-	Outcome        Outcome
+	Outcome        gate.Outcome
 	Change, P      float64
 }
 
-func outcomes(r *Report) []line {
+func outcomes(r *gate.Report) []line {
 	var out []line
 	for _, f := range r.Findings {
 		out = append(out, line{f.Kernel, f.Metric, f.Outcome, float64(f.Change), float64(f.P)})

@@ -1,12 +1,12 @@
 package gate
 
 import (
-	"cmp"
-	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // minRuns is the fewest runs of a side from which a spread between runs can be known.
@@ -14,8 +14,8 @@ const minRuns = 2
 
 const again = "measure both sides with the same settings"
 
-// Reasons are all causes for which two sides are not compared. What makes one recording unfit is in the lists of the
-// readers.
+// Reasons are all causes for which there is no verdict and no calibration. What makes one recording unfit is in the lists
+// of the readers.
 var Reasons = measure.Reasons{
 	{Key: "no-session",
 		Sentence: "the {side} holds no session",
@@ -74,42 +74,66 @@ var Reasons = measure.Reasons{
 	{Key: "metric-missing",
 		Sentence: "no kernel has {metric}, which {rule} limits",
 		Next:     "profile with ncu --set full; where the GPU does not count it, take the rule out"},
+	{Key: "not-profiled",
+		Sentence: "ncu profiled no launch of {kernel} in the head, which the base has",
+		Next:     "profile what took its place too, with --kernel; if it is gone on purpose, record the baseline anew"},
+	{Key: "time-unjudged",
+		Sentence: "the {metric} of {kernel} cannot be judged: {reason}",
+		Next:     "profile again; see what ncu says of this kernel"},
+	{Key: "counter-unjudged",
+		Sentence: "the {metric} of {kernel} cannot be judged: {reason}",
+		Next:     "measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest"},
+	{Key: "nothing-measured",
+		Sentence: "there is no session to calibrate with",
+		Next:     "measure one"},
+	{Key: "unsplittable",
+		Sentence: "{runs} cannot be split into two sides of at least two",
+		Next:     "measure at least 4 runs, better 10"},
+	{Key: "unsettled",
+		Sentence: "no steady state in {some} of {all} runs",
+		Next:     "let the workload run longer, or say what is warm-up with --warmup N or --warmup capture"},
+	{Key: "drift",
+		Sentence: "the workload's GPU time drifts: {change} from the first run to the last (p = {p})",
+		Next:     "let the GPU come to its working temperature and clock, see that nothing else runs on the machine, and calibrate again"},
 }
 
+// refusal is why there is no verdict: a key of [Reasons] with its details.
+func refusal(key string, args Args) *Remark { return &Remark{Key: key, Args: args} }
+
 // comparable returns the base sessions that head can be held against, or why there are none.
-func comparable(base, head []measure.Session) ([]measure.Session, error) {
+func comparable(base, head []measure.Session) ([]measure.Session, *Remark) {
 	for _, side := range []struct {
 		name     string
 		sessions []measure.Session
 	}{{"base", base}, {"head", head}} {
 		if len(side.sessions) == 0 {
-			return base, Reasons.Refuse("no-session", side.name)
+			return base, refusal("no-session", Args{"side": side.name})
 		}
 		for i := range side.sessions {
 			if err := side.sessions[i].Check(); err != nil {
-				return base, Reasons.Refuse("bad-session", side.name, err)
+				return base, refusal("bad-session", Args{"side": side.name, "what": err.Error()})
 			}
 		}
 	}
 	h := head[len(head)-1]
 	var models []string
 	for _, s := range append(slices.Clone(base), head...) {
-		if model := cmp.Or(s.GPU, "one that the profile does not name"); !slices.Contains(models, model) {
-			models = append(models, model)
+		if !slices.Contains(models, s.GPU) {
+			models = append(models, s.GPU)
 		}
 	}
-	base, err := sameProfiler(base, head)
-	if err != nil {
-		return base, err
+	base, refused := sameProfiler(base, head)
+	if refused != nil {
+		return base, refused
 	}
 	fits := slices.DeleteFunc(slices.Clone(base), func(s measure.Session) bool { return s.GPU != h.GPU })
 	if len(fits) == 0 || slices.ContainsFunc(head, func(s measure.Session) bool { return s.GPU != h.GPU }) {
-		return base, Reasons.Refuse("other-gpu", strings.Join(models, ", "), cmp.Or(h.GPU, "the GPU of the head"))
+		return base, refusal("other-gpu", Args{"models": models, "model": h.GPU})
 	}
 	for _, b := range fits {
 		for i := range head {
-			if err := sameWay(&b, &head[i]); err != nil {
-				return fits, err
+			if refused := sameWay(&b, &head[i]); refused != nil {
+				return fits, refused
 			}
 		}
 	}
@@ -123,10 +147,10 @@ func comparable(base, head []measure.Session) ([]measure.Session, error) {
 			restless += unsteady(&side.sessions[i])
 		}
 		if runs < minRuns && !byLaunch(head) { // a few of ncu's metrics need only one
-			return fits, Reasons.Refuse("few-runs", side.name, count(runs, "run"))
+			return fits, refusal("few-runs", Args{"side": side.name, "runs": Number(runs)})
 		}
 		if 2*restless > runs {
-			return fits, Reasons.Refuse("unsteady", restless, runs, side.name)
+			return fits, refusal("unsteady", Args{"some": Number(restless), "all": Number(runs), "side": side.name})
 		}
 	}
 	return fits, nil
@@ -145,11 +169,11 @@ func unsteady(s *measure.Session) int {
 
 // sameProfiler returns the base sessions that come from the profiler of the head: what one profiler says of a kernel is
 // never held against what another one says.
-func sameProfiler(base, head []measure.Session) ([]measure.Session, error) {
+func sameProfiler(base, head []measure.Session) ([]measure.Session, *Remark) {
 	h := head[len(head)-1].Profiler()
 	for i := range head {
 		if p := head[i].Profiler(); p != h {
-			return base, Reasons.Refuse("mixed-profilers", p, h)
+			return base, refusal("mixed-profilers", Args{"one": p, "other": h})
 		}
 	}
 	others := []string{}
@@ -162,50 +186,33 @@ func sameProfiler(base, head []measure.Session) ([]measure.Session, error) {
 		return false
 	})
 	if len(fits) == 0 {
-		return base, Reasons.Refuse("other-profiler", others[0], h)
+		return base, refusal("other-profiler", Args{"base": others[0], "head": h})
 	}
 	return fits, nil
 }
 
 // sameWay says why two sessions were not measured in the same way.
-func sameWay(b, h *measure.Session) error {
+func sameWay(b, h *measure.Session) *Remark {
 	switch {
 	case b.GraphTrace == "graph" || h.GraphTrace == "graph":
 		if b.GraphTrace == h.GraphTrace {
-			return Reasons.Refuse("graphs-whole")
+			return refusal("graphs-whole", nil)
 		}
-		return Reasons.Refuse("other-graph-trace", graphTrace(b.GraphTrace), graphTrace(h.GraphTrace))
+		return refusal("other-graph-trace", Args{"base": b.GraphTrace, "head": h.GraphTrace})
 	case b.Mode != h.Mode:
-		return Reasons.Refuse("other-mode", cmp.Or(b.Mode, "not known"), cmp.Or(h.Mode, "not known"))
+		return refusal("other-mode", Args{"base": b.Mode, "head": h.Mode})
 	case b.GPUs != h.GPUs:
-		return Reasons.Refuse("other-devices", count(b.GPUs, "GPU"), count(h.GPUs, "GPU"))
+		return refusal("other-devices", Args{"base": Number(b.GPUs), "head": Number(h.GPUs)})
 	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
-		return Reasons.Refuse("other-processes", plural(b.Processes, "process", "processes"), plural(h.Processes, "process", "processes"))
+		return refusal("other-processes", Args{"base": Number(b.Processes), "head": Number(h.Processes)})
 	case (b.Warmup == "capture") != (h.Warmup == "capture"):
-		return Reasons.Refuse("other-capture")
+		return refusal("other-capture", nil)
 	case b.Step != h.Step:
-		return Reasons.Refuse("other-step", stepName(b.Step), stepName(h.Step))
+		return refusal("other-step", Args{"base": b.Step, "head": h.Step})
 	case b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h)):
-		return Reasons.Refuse("other-work", steps(b), steps(h))
+		return refusal("other-work", Args{"base": Number(steps(b)), "head": Number(steps(h))})
 	}
 	return nil
-}
-
-func graphTrace(mode string) string {
-	switch mode {
-	case "graph":
-		return "as a whole"
-	case "node":
-		return "node by node"
-	}
-	return "not at all"
-}
-
-func stepName(step string) string {
-	if step == "" {
-		return "none"
-	}
-	return fmt.Sprintf("%q", step)
 }
 
 // steps is the number of steps of the session's shortest run.
@@ -217,20 +224,68 @@ func steps(s *measure.Session) int {
 	return least
 }
 
-// doubts are differences between the sides that do not forbid a comparison but belong beside its result.
-func doubts(base, head []measure.Session) []string {
-	b, h := base[len(base)-1], head[len(head)-1]
-	var out []string
-	differ := func(what, x, y string) {
-		if x != "" && y != "" && x != y {
-			out = append(out, fmt.Sprintf("%s differs: %s in the base, %s in the head", what, x, y))
+// timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
+func timed(t trial, pairs []pair) *Remark {
+	const ticks = 10 // of the timer; what takes less may well be read as zero
+	least := ticks * math.Max(t.tick, 1)
+	for _, p := range pairs {
+		if p.metric.Name != t.time.Name || p.match != "exact" {
+			continue
+		}
+		base, head := typical(p.base), typical(p.head)
+		switch {
+		case head == 0 && base > least:
+			return refusal("zero-time", Args{"kernel": p.subject.Short(), "side": "head", "time": Number(base)})
+		case base == 0 && head > least:
+			return refusal("zero-time", Args{"kernel": p.subject.Short(), "side": "base", "time": Number(head)})
 		}
 	}
-	differ("the driver", b.Driver, h.Driver)
+	return nil
+}
+
+// unmeasured refuses a head in which no kernel has a metric that a rule names for it: the policy's word is not judged,
+// and that is no pass. The metrics of Nsight Compute are not expected of another profiler; a note says where they are judged.
+func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Remark, refused *Remark) {
+	s := newSide(head, measure.Total)
+	for _, rule := range policy.Rules {
+		m, full := measure.MetricByName(string(rule.Metric))
+		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
+			continue
+		}
+		of, has := 0, 0
+		for subject := range s.known {
+			if subject.Scope == measure.ScopeKernel && policy.Limit(subject, m).Rule == rule.Where {
+				of++
+				if s.hasMetric(subject, m.Name) {
+					has++
+				}
+			}
+		}
+		switch {
+		case of == 0 || has > 0:
+		case byLaunch(head):
+			return nil, refusal("metric-missing", Args{"metric": m.Name, "rule": rule.Where})
+		case m.Better != measure.Neither:
+			notes = append(notes, remark("needs-ncu", Args{"metric": m.Name, "rule": rule.Where}))
+		}
+	}
+	return notes, nil
+}
+
+// doubts are differences between the sides that do not forbid a comparison but belong beside its result.
+func doubts(base, head []measure.Session) []Remark {
+	b, h := base[len(base)-1], head[len(head)-1]
+	var out []Remark
+	differ := func(what, x, y string) {
+		if x != "" && y != "" && x != y {
+			out = append(out, remark("versions", Args{"what": what, "base": x, "head": y}))
+		}
+	}
+	differ("driver", b.Driver, h.Driver)
 	differ("CUDA", b.CUDA, h.CUDA)
-	differ("the profiler", minor(b.Tool), minor(h.Tool))
+	differ("profiler", minor(b.Tool), minor(h.Tool))
 	if b.Step != "" && steps(&b) != steps(&h) {
-		out = append(out, fmt.Sprintf("the number of steps differs: %d in the base, %d in the head", steps(&b), steps(&h)))
+		out = append(out, remark("steps", Args{"base": Number(steps(&b)), "head": Number(steps(&h))}))
 	}
 	return out
 }

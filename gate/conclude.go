@@ -1,0 +1,192 @@
+package gate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Evaluate judges head against base. Both sides hold at least one session; order within a side is oldest first. The
+// report is complete but for its sentences and for what only the caller knows (Workload, Baseline, Reproduce, Accept).
+// Where the two sides cannot be compared the verdict is NoVerdict, and the reason is one of [Reasons].
+func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
+	r := &Report{Schema: Schema, Alpha: Number(policy.Alpha), Confidence: confidence, HeadSessions: head, Findings: []Finding{}}
+	r.Head = summary(head)
+	base, refusal := comparable(base, head)
+	r.Base = summary(base)
+	if refusal != nil {
+		return r.refuse(refusal)
+	}
+	r.Doubts = doubts(base, head)
+	if r.Remarks, refusal = unmeasured(head, policy); refusal != nil {
+		return r.refuse(refusal)
+	}
+	t := newTrial(base, head, policy)
+	pairs := match(t)
+	if refusal := timed(t, pairs); refusal != nil {
+		return r.refuse(refusal)
+	}
+	estimates, sessions := estimates(t, pairs)
+	r.Findings, r.Family = decide(t, estimates)
+	r.Doubts = slices.Concat(r.Doubts, commonShift(t, r.Findings), waiting(t, sessions))
+	r.Paired = len(t.shared) > 0
+	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
+		return r.refuse(refusal)
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
+	r.Counts = count(r.Findings)
+	var because Remark
+	r.Verdict, because, r.Undecided = conclude(t, r.Findings, r.Family)
+	r.ReasonKey, r.ReasonArgs = because.Key, because.Args
+	return r
+}
+
+// Refused is the report of a measurement that could not be judged at all. A *measure.Refusal says why in words, and names
+// the reason.
+func Refused(err error) *Report {
+	r := &Report{Schema: Schema, Findings: []Finding{}, Alpha: unknown, Confidence: confidence, Verdict: NoVerdict}
+	r.Reason, r.ReasonKey, r.Next = refused(err)
+	return r
+}
+
+func refused(err error) (reason, key string, next []string) {
+	refusal, ok := err.(*measure.Refusal)
+	if !ok {
+		return err.Error(), "", nil
+	}
+	if refusal.Next != "" {
+		next = []string{refusal.Next}
+	}
+	return refusal.Reason, refusal.Key, next
+}
+
+func (r *Report) refuse(because *Remark) *Report {
+	r.Verdict, r.ReasonKey, r.ReasonArgs = NoVerdict, because.Key, because.Args
+	return r
+}
+
+// conclude draws the verdict of findings that stand worst first.
+func conclude(t trial, findings []Finding, family int) (v Verdict, because Remark, undecided bool) {
+	failed := map[measure.Subject]bool{}
+	var open []int
+	for i, f := range findings {
+		if f.Outcome == Regressed && f.Gates {
+			failed[f.Subject()] = true
+		}
+		if f.Undecided {
+			open = append(open, i)
+		}
+	}
+	unseen := unseen(t, findings)
+	switch {
+	case len(failed) > 0:
+		return Fail, remark("regressed", Args{"subjects": Number(len(failed))}), false
+	case unseen != nil:
+		return NoVerdict, *unseen, false
+	case len(open) > 0:
+		if v = Pass; t.policy.Undecided == "fail" {
+			v = NoVerdict
+		}
+		f := findings[open[0]]
+		return v, remark("undecided", Args{"comparisons": Number(len(open)),
+			"finding": Number(open[0]), "kernel": f.Kernel, "metric": f.Metric}), true
+	}
+	return Pass, remark("none-slower", Args{"comparisons": Number(family)}), false
+}
+
+// unjudged refuses what leaves nothing to fail the gate for, findings in any order.
+func unjudged(t trial, findings []Finding, family int) *Remark {
+	if family > 0 {
+		return nil
+	}
+	if r := unseen(t, findings); r != nil {
+		return r
+	}
+	timed := func(s measure.Subject) bool { return t.head.hasMetric(s, measure.NcuTime.Name) }
+	if t.time == measure.NcuTime && !slices.ContainsFunc(t.head.subjects(), timed) {
+		return refusal("counters-only", nil)
+	}
+	return refusal("nothing-judged", nil)
+}
+
+// unseen is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
+// profiled in the head was not judged, and one run a side decides nothing that is measured.
+func unseen(t trial, findings []Finding) *Remark {
+	if t.time != measure.NcuTime {
+		return nil
+	}
+	once := min(t.base.runs(), t.head.runs()) < minRuns
+	for i, f := range findings {
+		switch {
+		case f.Outcome == Removed && f.Scope == measure.ScopeKernel:
+			return refusal("not-profiled", Args{"kernel": f.Kernel})
+		case f.Undecided && f.Metric == measure.NcuTime.Name && f.Base.Known() != f.Head.Known():
+			return refusal("time-unjudged", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(i)})
+		case f.Undecided && once:
+			return refusal("counter-unjudged", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(i)})
+		}
+	}
+	return nil
+}
+
+func count(findings []Finding) Counts {
+	var c Counts
+	for _, f := range findings {
+		n := map[Outcome]*int{Regressed: &c.Regressed, Improved: &c.Improved, Unchanged: &c.Unchanged,
+			Inconclusive: &c.Inconclusive, Added: &c.Added, Removed: &c.Removed}[f.Outcome]
+		if f.Outcome == Regressed && !f.Gates {
+			n = &c.Warned
+		}
+		*n++
+	}
+	return c
+}
+
+// rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
+// the rest. Within each the largest part of the GPU time that the change adds or takes away comes first.
+func rank(f Finding) float64 {
+	group := map[Outcome]float64{Regressed: 0, Inconclusive: 2, Improved: 4, Added: 5, Removed: 6, Unchanged: 7}[f.Outcome]
+	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided {
+		group++
+	}
+	weight := 0.0
+	if f.Share.Known() {
+		weight = float64(f.Share)
+		if change := math.Abs(float64(f.Change)); f.Change.Known() && f.Outcome != Unchanged {
+			weight *= change / (1 + change)
+		}
+		if f.Unit != measure.Time.Unit {
+			weight /= 2 // a count is the reason for a time, not the other way round
+		}
+	}
+	return group*10 - weight
+}
+
+// summary sums up one side.
+func summary(sessions []measure.Session) Side {
+	s := Side{Sessions: len(sessions)}
+	if len(sessions) == 0 {
+		return s
+	}
+	last := sessions[len(sessions)-1]
+	s.Environment, s.Commit, s.Step, s.Warmup = last.Environment, last.Commit, last.Step, last.Warmup
+	least, most, total, launches := math.MaxInt, 0, 0, 0
+	for _, x := range sessions {
+		s.Runs += len(x.Runs)
+		for _, run := range x.Runs {
+			least, most = min(least, run.Skipped), max(most, run.Skipped)
+			total, launches = max(total, run.Total), max(launches, run.Launches)
+		}
+	}
+	switch {
+	case byLaunch(sessions):
+		s.Warmup = ""
+		s.Skip = new(remark("profiled", Args{"launches": Number(launches)}))
+	case s.Runs > 0:
+		s.Skip = new(remark("skipped", Args{"least": Number(least), "most": Number(most), "of": Number(total), "step": s.Step}))
+	}
+	return s
+}

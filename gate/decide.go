@@ -1,0 +1,358 @@
+package gate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// answer is what the decision makes of an estimate, in the terms of a [Finding].
+type answer struct {
+	outcome                   Outcome
+	undecided                 bool
+	change, low, high, p, mde Number
+	because                   []Remark // the reason, then what goes with it
+}
+
+func (a answer) with(o Outcome, because ...Remark) answer {
+	a.outcome, a.because = o, because
+	return a
+}
+
+// open is an answer that the data does not give.
+func (a answer) open(f Finding, because ...Remark) answer {
+	a = a.with(Inconclusive, because...)
+	a.undecided = f.Gates
+	return a
+}
+
+// decide gives every estimate its outcome, in their order. Those that can fail the gate share its error among them and are
+// the family; the others are corrected for among themselves.
+func decide(t trial, estimates []estimate) (findings []Finding, family int) {
+	findings = make([]Finding, len(estimates))
+	var gating, other []int
+	for i, e := range estimates {
+		f := describe(t, e.pair)
+		switch {
+		case e.listed != "":
+			f = f.answered(unanswered.with(e.listed, e.because))
+		case e.oneSided:
+			f = f.answered(decideOneSided(e.pair, f))
+			if f.Gates {
+				family++
+			}
+		case f.Gates:
+			gating = append(gating, i)
+		default:
+			other = append(other, i)
+		}
+		findings[i] = f
+	}
+	for _, judged := range [][]int{gating, other} {
+		p, weights, total := make([]float64, len(judged)), make([]float64, len(judged)), 0.0
+		for k, i := range judged {
+			e := &estimates[i]
+			p[k], weights[k] = stats.TwoSided(e.contrast.Estimate, e.variance), e.weight()
+			total += weights[k]
+		}
+		for k, corrected := range stats.Holm(p, weights) {
+			e, f := estimates[judged[k]], findings[judged[k]]
+			a := decideChange(t, e, f, corrected, t.policy.Alpha*weights[k]/total)
+			if e.limit.Bounded() {
+				a = decideBounds(e.pair, f, a)
+			}
+			findings[judged[k]] = f.answered(a)
+		}
+	}
+	return findings, family + len(gating)
+}
+
+var (
+	unknown    = Number(math.NaN())
+	unanswered = answer{change: unknown, low: unknown, high: unknown, p: unknown, mde: unknown}
+)
+
+// weight is the estimate's part in the family-wise correction. A count that is the same in every run of a side cannot
+// raise a false alarm, and costs nothing.
+func (e *estimate) weight() float64 {
+	switch {
+	case e.metric.Exact && e.run.S2 == 0:
+		return 0
+	case math.IsInf(e.limit.Max, 1):
+		return 0
+	case e.metric.Name == measure.Time.Name, e.metric.Name == measure.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
+		return 1
+	}
+	return secondary
+}
+
+// describe is a finding apart from its answer.
+func describe(t trial, p pair) Finding {
+	share := t.share(p)
+	f := Finding{
+		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
+		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.base), HeadRuns: flatten(p.head),
+		Limit: Number(p.limit.Max), Floor: Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
+		Share: Number(share), Match: p.match, BaseNames: p.baseNames, Facts: p.facts,
+		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
+			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
+	}
+	if p.subject.Scope == measure.ScopeKernel {
+		if p.subject.Geometry() != "" {
+			f.Grid, f.Block = p.subject.Grid.String(), p.subject.Block.String()
+		}
+		if f.Role = t.head.role(p.subject); f.Role == "" {
+			f.Role = t.base.role(p.subject)
+		}
+		if x := t.head.find(p.subject, t.total.Name); x != nil {
+			f.Recorded = x.Raw
+		}
+	}
+	if p.listed == "" {
+		f.AtMost, f.AtLeast = number(p.limit.AtMost), number(p.limit.AtLeast)
+	}
+	return f
+}
+
+// answered is the finding with its answer.
+func (f Finding) answered(a answer) Finding {
+	f.Outcome, f.Undecided = a.outcome, a.undecided
+	f.Change, f.Low, f.High, f.P, f.MDE = a.change, a.low, a.high, a.p, a.mde
+	f.ReasonKey, f.ReasonArgs, f.Also = a.because[0].Key, a.because[0].Args, a.because[1:]
+	return f
+}
+
+// share is the part of the workload's GPU time that a pair is about, the larger of base and head.
+func (t trial) share(p pair) float64 {
+	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
+		return math.Max(typical(p.base)/t.base.whole, typical(p.head)/t.head.whole)
+	}
+	return math.Max(t.base.share(p.subject), t.head.share(p.subject))
+}
+
+// floor is the absolute change up to which nothing is a finding: what the policy says, at least one tick of the timer
+// a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
+func (t trial) floor(p pair) float64 {
+	floor := p.limit.Floor
+	switch p.metric.Name {
+	case measure.Time.Name:
+		floor = math.Max(floor, t.tick)
+	case measure.Total.Name:
+		if launches := average(t.base.values(p.subject, measure.Launches.Name)); p.match == "exact" && launches > 0 {
+			floor = math.Max(floor, t.tick*launches)
+		}
+	case measure.Launches.Name, measure.Copies.Name:
+		for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
+			if s.Step != "" {
+				for _, run := range s.Runs {
+					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
+				}
+			}
+		}
+	}
+	return floor
+}
+
+// decideChange judges the change from base to head. p is corrected, alpha the part of the gate's error that it may spend.
+func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
+	estimate, base := e.contrast.Estimate, float64(f.Base)
+	a := unanswered
+	a.p = Number(p)
+	if base == 0 {
+		return decideFromZero(e.pair, f, a)
+	}
+	if !e.metric.Exact && runs(e.base, e.head) < minRuns {
+		a.change = Number(e.natural(estimate))
+		return a.open(f, remark("one-run", nil))
+	}
+	if math.IsNaN(estimate) || !(e.variance.DF > 0) {
+		a.change = Number(e.natural(estimate))
+		return a.open(f, remark("few-samples", Args{"scope": string(f.Scope)}))
+	}
+	margin := stats.Margin(e.variance, confidence)
+	change := e.natural(estimate)
+	low, high := e.natural(estimate-margin), e.natural(estimate+margin)
+	a.change, a.low, a.high = Number(change), Number(low), Number(high)
+
+	limit := e.limit.Max
+	if base > 0 {
+		limit = math.Max(limit, float64(f.Floor)/base)
+	}
+	if !math.IsInf(limit, 1) {
+		a.mde = Number(e.natural(stats.Detectable(e.variance, e.working(limit), alpha, power)))
+	}
+
+	// lower is better for every metric that is judged, unless it says otherwise
+	sign := 1.0
+	if e.metric.Better == measure.Higher {
+		sign = -1
+	}
+	certain := p < t.policy.Alpha
+	beyond := math.Abs(change) > limit && math.Abs(change)*base > float64(f.Floor)*(1+1e-9)
+	if f.Scope == measure.ScopeRange {
+		// A range is the sum of kernels that are judged one by one: it is a finding of its own only where its whole
+		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
+		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
+	}
+	if e.contrast.SessionWeight > 0 && !e.metric.Exact && math.Abs(change)*float64(f.Share) < sessionImpact {
+		beyond = false
+	}
+	by, size, unit := binding(t, e.pair, f, change, limit)
+	switch {
+	case beyond && certain && sign*change > 0:
+		return a.with(Regressed, append([]Remark{remark("beyond", Args{"by": by, "size": size, "unit": unit})}, qualified(t, e.pair, f)...)...)
+	case beyond && certain:
+		return a.with(Improved, remark("faster", Args{"limit": Number(limit)}))
+	case math.Max(math.Abs(low), math.Abs(high)) <= limit:
+		return a.with(Unchanged, remark("within", Args{"by": by, "size": size, "unit": unit}))
+	}
+	a = a.with(Inconclusive, append([]Remark{
+		remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})}, settle(t, e, a, limit)...)...)
+	worst := high
+	if sign < 0 {
+		worst = -low
+	}
+	a.undecided = f.Gates && worst > limit && worst*float64(f.Share) >= limit*material
+	return a
+}
+
+// decideFromZero judges a metric whose base is zero, of which no change is a relative one.
+func decideFromZero(p pair, f Finding, a answer) answer {
+	switch {
+	case f.Head == 0:
+		a.change, a.low, a.high, a.p = 0, 0, 0, 1
+		return a.with(Unchanged, remark("zero", nil))
+	case p.metric.Exact && f.Head > f.Floor:
+		return a.with(Regressed, remark("was-zero", nil))
+	}
+	return a.open(f, remark("from-zero", nil))
+}
+
+// binding is what a change is held against: the rule's "limit", or the floor where that is more and the change is not far
+// beyond both. That is the policy's "floor", the timer's "tick", or "one" more in a whole run.
+func binding(t trial, p pair, f Finding, change, limit float64) (by string, size Number, unit string) {
+	switch {
+	case !(limit > p.limit.Max && math.Abs(change) < 2*limit):
+		return "limit", Number(p.limit.Max), ""
+	case float64(f.Floor) == p.limit.Floor:
+		return "floor", f.Floor, f.Unit
+	case f.Unit == "ns":
+		return "tick", Number(t.tick), f.Unit
+	}
+	return "one", f.Floor, f.Unit
+}
+
+// qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
+func qualified(t trial, p pair, f Finding) []Remark {
+	var out []Remark
+	switch p.match {
+	case "role":
+		out = append(out, remark("by-role", Args{"range": f.Role}))
+	case "name":
+		out = append(out, remark("by-name", nil))
+	case "stem":
+		out = append(out, remark("by-stem", nil))
+	case "geometry":
+		out = append(out, remark("by-total", nil))
+	}
+	switch {
+	case f.Gates:
+	case p.limit.Severity != thresholds.Fail:
+		out = append(out, remark("warn-only", Args{"rule": f.Rule}))
+	default:
+		out = append(out, remark("under-impact", Args{"share": f.Share, "impact": Number(t.policy.Impact)}))
+	}
+	return out
+}
+
+// settle says what hides the answer of an undecided comparison and what would give it.
+func settle(t trial, e estimate, a answer, limit float64) []Remark {
+	hidden := levels(e.pair)
+	if hidden == nil {
+		hidden = outlier(e.pair)
+	}
+	session := e.contrast.SessionWeight * e.session.S2
+	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, confidence, maxRuns)
+	switch {
+	case n > 0 && n > runs(e.base, e.head):
+		return append(hidden, remark("more-runs", Args{"runs": Number(n)}))
+	case session > 0:
+		return append(hidden, remark("other-host", Args{"hosts": t.hosts(), "spread": Number(math.Sqrt(2 * e.session.S2))}))
+	case float64(a.mde) > limit:
+		return append(hidden, remark("too-fine", Args{"mde": a.mde}))
+	}
+	return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)}))
+}
+
+// decideBounds judges the value of the head itself, which the policy limits, on top of what its change came to. A bound is
+// broken for certain where every run says so: one run of what is counted, two of what is measured.
+func decideBounds(p pair, f Finding, a answer) answer {
+	broken, all := 0, 0
+	for _, session := range p.head {
+		for _, v := range session {
+			if math.IsNaN(v) {
+				continue
+			}
+			if all++; !p.limit.Keeps(v) {
+				broken++
+			}
+		}
+	}
+	atLeast, atMost := value(f.AtLeast), value(f.AtMost)
+	switch {
+	case all == 0:
+		return a.open(f, remark("unbounded", Args{"metric": f.Metric, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	case broken == 0 && math.IsInf(p.limit.Max, 1):
+		a.undecided = false
+		return a.with(Unchanged, remark("bounds-kept", Args{"unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	case broken == 0:
+		return a
+	case broken == all && (p.metric.Exact || all >= minRuns):
+		a.undecided = false
+		because := []Remark{remark("bounds-broken", Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost})}
+		if !f.Gates {
+			because = append(because, remark("warn-only", Args{"rule": f.Rule}))
+		}
+		return a.with(Regressed, because...)
+	case all < minRuns:
+		return a.open(f, remark("bounds-broken-once", Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	}
+	return a.open(f, remark("bounds-broken-in", Args{
+		"some": Number(broken), "all": Number(all), "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+}
+
+// decideOneSided judges a metric that one side lacks: by its bounds where the head has it, else not at all, which is
+// no pass.
+func decideOneSided(p pair, f Finding) answer {
+	switch {
+	case p.limit.Bounded():
+		return decideBounds(p, f, unanswered)
+	case !f.Base.Known() && !f.Head.Known():
+		return unanswered.open(f, remark("neither-side", Args{"metric": f.Metric}))
+	case f.Base.Known():
+		return unanswered.open(f, remark("one-side", Args{"metric": f.Metric, "without": "head", "with": "base"}))
+	}
+	return unanswered.open(f, remark("one-side", Args{"metric": f.Metric, "without": "base", "with": "head"}))
+}
+
+func number(v *float64) *Number {
+	if v == nil {
+		return nil
+	}
+	return new(Number(*v))
+}
+
+func value(n *Number) Number {
+	if n == nil {
+		return unknown
+	}
+	return *n
+}
+
+// runs is the smaller number of runs of the two sides.
+func runs(base, head [][]float64) int {
+	return min(len(slices.Concat(base...)), len(slices.Concat(head...)))
+}

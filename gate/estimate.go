@@ -1,0 +1,232 @@
+package gate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/stats"
+)
+
+// The constants of the decision that no policy changes.
+const (
+	// confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
+	// one-sided tests at 5 % (Schuirmann 1987).
+	confidence = 0.9
+	// power at which the MDE is stated.
+	power = 0.8
+	// sessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
+	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
+	// kernels, so it counts as known.
+	sessionWeight, sessionDF = 8, 1000
+	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
+	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
+	sessionMost = 5
+	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
+	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
+	// three by more than 2.5 %, all of them small).
+	sessionImpact = 0.0015
+	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
+	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
+	material = 1.0 / 6
+	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
+	// workload's: the same launches summed up in another way.
+	secondary = 0.2
+	// rounding is the change on the working scale below which nothing but arithmetic has happened.
+	rounding = 1e-13
+	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
+	countedDF = 1000
+	// poolLeast is the fewest kernels from which a prior is learnt; with fewer the default one holds.
+	poolLeast = 8
+	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
+	priorMost = 10
+	// maxRuns is as many runs as a hint ever asks for.
+	maxRuns = 40
+)
+
+// runPrior is the variance between runs that is expected of a metric before seeing it: on H200 GPUs kernels move by
+// 0.05 to 0.3 % between runs of one host.
+var runPrior = stats.Variance{S2: 0.002 * 0.002, DF: 3}
+
+// estimate is what the samples of a pair say of the change from base to head.
+type estimate struct {
+	pair
+	relative bool // on the log scale; else relative to the base's mean, because a value is zero
+	contrast stats.Contrast
+	prior    stats.Variance // what the variances between runs of its kind have in common
+	run      stats.Variance // moderated variance between runs
+	session  stats.Variance // moderated variance between sessions
+	variance stats.Variance // of contrast.Estimate
+}
+
+// estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another;
+// sessions is the variance between sessions, before what a kernel's own show. What is not compared has no estimate.
+func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) {
+	pools := map[string][]stats.Variance{}
+	for _, p := range pairs {
+		e := estimate{pair: p}
+		if p.compared() {
+			e = contrast(t, p)
+			pools[p.kind()] = append(pools[p.kind()], e.contrast.Run)
+		}
+		out = append(out, e)
+	}
+	priors := map[string]stats.Variance{}
+	for kind, v := range pools {
+		priors[kind] = prior(v)
+	}
+	sessions = betweenSessions(t, out)
+	for i := range out {
+		out[i].prior = priors[out[i].kind()]
+		if out[i].compared() {
+			out[i] = moderate(t, out[i], sessions)
+		}
+	}
+	return out, sessions
+}
+
+// kind names the pairs whose variances are expected to be alike.
+func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
+
+// prior is what variances of one pool have in common.
+func prior(v []stats.Variance) stats.Variance {
+	known := 0
+	for _, x := range v {
+		if x.DF > 0 && x.S2 > 0 {
+			known++
+		}
+	}
+	if known < poolLeast {
+		return runPrior
+	}
+	p := stats.FitPrior(v)
+	p.DF = math.Min(p.DF, priorMost)
+	return p
+}
+
+// betweenSessions estimates how much sessions differ from what this gate sees of all kernels together: most of them
+// did not change, so their typical change between the sides is what the hosts make of it. The estimate is robust
+// against the few that did change, and joined with the policy's prior.
+func betweenSessions(t trial, estimates []estimate) stats.Variance {
+	sd := t.policy.SessionSD
+	v := stats.Variance{S2: sd * sd, DF: sessionWeight}
+	var scaled []float64
+	for _, e := range estimates {
+		if w := e.contrast.SessionWeight; e.compared() && w > 0 && e.metric.Name == t.time.Name && t.share(e.pair) >= t.policy.Impact {
+			scaled = append(scaled, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
+		}
+	}
+	if n := float64(len(scaled)); n >= poolLeast {
+		seen := stats.Median(scaled) / normalQuartile
+		v = stats.Pool(v, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
+		// Beyond that it is not hosts of one model that differ.
+		v.S2 = math.Min(v.S2, sessionMost*sessionMost*sd*sd)
+	}
+	return v
+}
+
+// The median absolute value of standard normal numbers, and the efficiency of a standard deviation that is estimated
+// from it (Rousseeuw and Croux 1993, section 1).
+const (
+	normalQuartile   = 0.6745
+	medianEfficiency = 0.37
+)
+
+// contrast holds the two sides against each other on the log scale, or relative to the base's mean where a value is zero.
+func contrast(t trial, p pair) estimate {
+	e := estimate{pair: p, relative: true}
+	scale := math.Log
+	if hasZero(p.base) || hasZero(p.head) {
+		e.relative = false
+		mean := average(p.base)
+		scale = func(v float64) float64 { return v / mean }
+	}
+	e.contrast = stats.NewContrast(transform(p.base, scale), transform(p.head, scale), t.shared)
+	if math.Abs(e.contrast.Estimate) < rounding {
+		e.contrast.Estimate = 0 // equal values whose mean logarithm was rounded is no change of what is counted
+	}
+	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
+		// Rounding to the timer's tick is noise of its own: uniform over one tick.
+		tick := t.tick / average(p.base)
+		e.contrast.Run.S2 = math.Max(e.contrast.Run.S2, tick*tick/12)
+	}
+	return e
+}
+
+// moderate turns the raw variances of an estimate into the variance of its contrast.
+func moderate(t trial, e estimate, sessions stats.Variance) estimate {
+	if e.metric.Exact {
+		e.run = e.contrast.Run
+		if e.run.DF == 0 && t.time == measure.NcuTime {
+			e.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
+		}
+		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
+		return e
+	}
+	e.run = stats.Moderate(e.contrast.Run, e.prior)
+	if e.contrast.Run.DF == 0 {
+		e.run = stats.Variance{} // the prior alone decides nothing
+	}
+	// What this kernel's own sessions show can widen the term, not narrow it: two or three hosts may well be of one
+	// kind, and the next of another.
+	e.session = stats.Pool(e.contrast.Session, sessions)
+	e.session = stats.Variance{S2: math.Max(e.session.S2, sessions.S2), DF: sessionDF}
+	weights := []float64{e.contrast.RunWeight}
+	parts := []stats.Variance{e.run}
+	if e.contrast.SessionWeight > 0 {
+		weights = append(weights, e.contrast.SessionWeight)
+		parts = append(parts, e.session)
+	}
+	e.variance = stats.Satterthwaite(weights, parts)
+	return e
+}
+
+// natural turns an estimate on the working scale into a relative change.
+func (e *estimate) natural(x float64) float64 {
+	if e.relative {
+		return math.Expm1(x)
+	}
+	return x
+}
+
+// working is the inverse of natural.
+func (e *estimate) working(x float64) float64 {
+	if e.relative {
+		return math.Log1p(x)
+	}
+	return x
+}
+
+func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
+
+func average(sessions [][]float64) float64 {
+	values, sum := known(slices.Concat(sessions...)), 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// known leaves out the runs that have no value.
+func known(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+}
+
+func transform(sessions [][]float64, f func(float64) float64) [][]float64 {
+	out := make([][]float64, len(sessions))
+	for i, s := range sessions {
+		out[i] = make([]float64, len(s))
+		for j, v := range s {
+			out[i][j] = f(v)
+		}
+	}
+	return out
+}
+
+func flatten(sessions [][]float64) []Number {
+	out := []Number{}
+	for _, v := range slices.Concat(sessions...) {
+		out = append(out, Number(v))
+	}
+	return out
+}

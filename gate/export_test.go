@@ -1,0 +1,5 @@
+package gate
+
+const PlanEffect = planEffect
+
+var Subset = subset

@@ -1,0 +1,111 @@
+package text
+
+// sentences puts every remark of package gate into words, as a template over its arguments. What refuses is in
+// [gate.Reasons].
+var sentences = map[string]string{
+	// Verdicts.
+	"regressed":   `{{.what}} regressed`,
+	"undecided":   `nothing regressed for certain, but {{count .comparisons "comparison"}} could not be decided, first of all the {{metric .metric}} of {{.kernel}}, {{.reason}}`,
+	"none-slower": `{{count .comparisons "comparison"}}, none slower than its limit allows`,
+
+	// Outcomes.
+	"beyond":      `beyond {{binding .by .size .unit}}`,
+	"within":      `within {{binding .by .size .unit}}`,
+	"faster":      `faster by more than {{percent .limit}}`,
+	"open":        `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"one-run":     `a side has one run: without the spread between runs no change can be told from noise`,
+	"few-samples": `too few runs have this {{.scope}} to know its spread`,
+	"zero":        `zero on both sides`,
+	"was-zero":    `was zero`,
+	"from-zero":   `was zero: no relative change can be given`,
+
+	"unbounded":          `the head has no {{metric .metric}}, of which the policy wants {{bounds .at_least .at_most .unit}}`,
+	"bounds-kept":        `the policy wants {{bounds .at_least .at_most .unit}}`,
+	"bounds-broken":      `{{quantity .head .unit}} where the policy wants {{bounds .at_least .at_most .unit}}`,
+	"bounds-broken-once": `{{quantity .head .unit}} where the policy wants {{bounds .at_least .at_most .unit}}, in one run only; two would settle it`,
+	"bounds-broken-in":   `{{number .some}} of {{count .all "run"}} break the bound: the policy wants {{bounds .at_least .at_most .unit}}`,
+	"neither-side":       `neither side has {{metric .metric}}, which the policy limits`,
+	"one-side":           `the {{.without}} has no {{metric .metric}} and the {{.with}} has: measure both with the same metrics`,
+
+	"replaced": `its place in range {{.range}} is taken by {{few .by}}`,
+	"replaces": `it takes the place of {{few .what}} in range {{.range}}`,
+	"gone":     `nothing in the head takes its place`,
+	"new":      `nothing in the base has its place`,
+
+	// What goes with an outcome.
+	"by-role":      `judged by its place in range {{.range}}`,
+	"by-name":      `judged with all kernels of this short name`,
+	"by-stem":      `judged with all kernels of this name, whatever number the code generator gave them`,
+	"by-total":     `launched with another geometry, so judged by its total time`,
+	"warn-only":    `the policy only warns of it ({{.rule}})`,
+	"under-impact": `{{percent .share}} of GPU time is under the impact floor of {{percent .impact}}, so it does not fail the gate`,
+
+	"two-levels": `runs fall on two levels, {{number .some}} of {{number .all}} near {{quantity .low .unit}} and the others {{percent .above}} above`,
+	"outlier":    `one run of the {{.side}} is {{change .change}} off the others`,
+
+	"more-runs":     `{{count .runs "run"}} a side would settle it`,
+	"too-many-runs": `more than {{count .most "run"}} a side would be needed`,
+	"too-fine":      `the limit is under what this data can show (MDE {{percent .mde}})`,
+	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
+		`record the baseline on a second host, or measure the base build beside the head`,
+
+	// Facts.
+	"attribute": `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
+	"memory":    `memory {{.base}} → {{.head}}`,
+	"geometry":  `geometry {{.base}} → {{.head}}`,
+	"names":     `{{few .base}} → {{few .head}}`,
+
+	// Sides.
+	"skipped":  `{{number .least}}{{if ne .least .most}} to {{number .most}}{{end}} of {{number .of}} {{if .step}}steps{{else}}launches{{end}} in every run`,
+	"profiled": `{{count .launches "launch" "launches"}} profiled in every run`,
+
+	// Doubts and notes.
+	"versions": `{{if ne .what "CUDA"}}the {{end}}{{.what}} differs: {{.base}} in the base, {{.head}} in the head`,
+	"steps":    `the number of steps differs: {{number .base}} in the base, {{number .head}} in the head`,
+	"common-shift": `{{number .moved}} of {{count .kernels "kernel"}} moved together by about {{change .change}} ({{join .names ", "}}): ` +
+		`{{if eq .hosts "same"}}another clock, power limit or neighbour does that more often than code` +
+		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
+	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
+		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
+	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
+	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
+	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
+	"same-runs": `{{number .same}} of {{count .runs "run"}} of the head are runs of the base too: ` +
+		`the same recordings stand on both sides, and that they agree says nothing`,
+	"look": `judged at look {{number .look}} of at most {{number .looks}}, after {{number .runs}} of at most {{number .most}} runs; ` +
+		`the chance of a false alarm is shared out among the looks`,
+	"screened":     `the committed baseline said {{.answer}} ({{.because}}); the base build, measured beside the head, decides`,
+	"last-session": `of {{count .sessions "session"}} the last alone is used: a calibration is about one GPU at one time`,
+	"false-alarms": `{{number .alarms}} of {{count .gates "unchanged gate"}} failed, more than the {{percent .alpha}} that the policy allows: ` +
+		`the runs are not alike; do not rely on this limit here`,
+}
+
+// details puts those details of [gate.Reasons] into words that are no words yet, by key and name.
+var details = map[string]string{
+	"other-gpu.models":        `{{range $i, $m := .models}}{{if $i}}, {{end}}{{or $m "one that the profile does not name"}}{{end}}`,
+	"other-gpu.model":         `{{or .model "the GPU of the head"}}`,
+	"other-mode.base":         `{{or .base "not known"}}`,
+	"other-mode.head":         `{{or .head "not known"}}`,
+	"other-graph-trace.base":  `{{graphs .base}}`,
+	"other-graph-trace.head":  `{{graphs .head}}`,
+	"other-devices.base":      `{{count .base "GPU"}}`,
+	"other-devices.head":      `{{count .head "GPU"}}`,
+	"other-processes.base":    `{{count .base "process" "processes"}}`,
+	"other-processes.head":    `{{count .head "process" "processes"}}`,
+	"other-step.base":         `{{if .base}}{{printf "%q" .base}}{{else}}none{{end}}`,
+	"other-step.head":         `{{if .head}}{{printf "%q" .head}}{{else}}none{{end}}`,
+	"other-work.base":         `{{number .base}}`,
+	"other-work.head":         `{{number .head}}`,
+	"few-runs.runs":           `{{count .runs "run"}}`,
+	"unsteady.some":           `{{number .some}}`,
+	"unsteady.all":            `{{number .all}}`,
+	"unsettled.some":          `{{number .some}}`,
+	"unsettled.all":           `{{number .all}}`,
+	"unsplittable.runs":       `{{count .runs "run"}}`,
+	"zero-time.time":          `{{quantity .time "ns"}}`,
+	"metric-missing.metric":   `{{metric .metric}}`,
+	"time-unjudged.metric":    `{{metric .metric}}`,
+	"counter-unjudged.metric": `{{metric .metric}}`,
+	"drift.change":            `{{change .change}}`,
+	"drift.p":                 `{{printf "%.2g" .p}}`,
+}

@@ -1,0 +1,209 @@
+// Package text puts what package gate says as data into English: the sentences of reports and calibrations, and the names
+// of metrics. Numbers and plurals are printed by package measure.
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Tell fills in the sentences of a report: its reason and way out, the reasons and evidence of findings, warnings, notes,
+// and what was skipped. A sentence that is there already stays, so that a report read from a file says what it said.
+func Tell(r *gate.Report) {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Reason == "" && f.ReasonKey != "" {
+			f.Reason = sentence(gate.Remark{Key: f.ReasonKey, Args: f.ReasonArgs})
+			for _, also := range f.Also {
+				f.Reason += "; " + sentence(also)
+			}
+		}
+		tell(f.Facts, &f.Evidence)
+	}
+	skipped(&r.Base)
+	skipped(&r.Head)
+	tell(r.Doubts, &r.Warnings)
+	tell(r.Remarks, &r.Notes)
+	if r.Reason == "" && r.ReasonKey != "" {
+		r.Reason, r.Next = reason(r, r.ReasonKey, r.ReasonArgs)
+	}
+}
+
+// TellCalibration fills in the sentences of a calibration, as [Tell] does.
+func TellCalibration(c *gate.Calibration) {
+	skipped(&c.Measured)
+	tell(c.Doubts, &c.Warnings)
+	if c.Reason == "" && c.ReasonKey != "" {
+		c.Reason, c.Next = reason(nil, c.ReasonKey, c.ReasonArgs)
+	}
+}
+
+// tell appends the sentences of remarks that have none yet.
+func tell(remarks []gate.Remark, to *[]string) {
+	for i := range remarks {
+		if x := &remarks[i]; x.Sentence == "" {
+			x.Sentence = sentence(*x)
+			*to = append(*to, x.Sentence)
+		}
+	}
+}
+
+func skipped(s *gate.Side) {
+	if s.Skipped == "" && s.Skip != nil {
+		s.Skipped = sentence(*s.Skip)
+	}
+}
+
+// reason is the sentence of a verdict, and of a refusal the way out. What it says of findings stands in those.
+func reason(r *gate.Report, key string, args gate.Args) (told string, next []string) {
+	about := gate.Args{}
+	maps.Copy(about, args)
+	if i, ok := args["finding"].(gate.Number); ok && r != nil && i >= 0 && int(i) < len(r.Findings) {
+		about["reason"] = r.Findings[int(i)].Reason
+	}
+	if key == "regressed" {
+		about["what"] = regressed(r)
+	}
+	if templates.Lookup(way+key) != nil {
+		next = []string{sentence(gate.Remark{Key: way + key, Args: about})}
+	}
+	return sentence(gate.Remark{Key: key, Args: about}), next
+}
+
+// way goes before the key of a refusal's way out.
+const way = "next: "
+
+// regressed names what failed, each subject once, worst first.
+func regressed(r *gate.Report) string {
+	var told []string
+	subjects, named := map[measure.Subject]bool{}, map[string]bool{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Outcome != gate.Regressed || !f.Gates || subjects[f.Subject()] {
+			continue
+		}
+		subjects[f.Subject()] = true
+		name := f.Kernel
+		if f.Scope == measure.ScopeRange {
+			name = "range " + name
+		}
+		if len(told) < 4 && !named[name] {
+			named[name] = true
+			told = append(told, name+" "+Metric(f.Metric)+" "+moved(f))
+		}
+	}
+	s := strings.Join(told, ", ")
+	if more := len(subjects) - len(told); more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}
+
+// moved says how a finding got worse: the relative change where there is one, else the values.
+func moved(f *gate.Finding) string {
+	head := quantity(f.Head, f.Unit)
+	switch {
+	case f.AtLeast != nil && f.Head < *f.AtLeast:
+		return head + " under " + quantity(*f.AtLeast, f.Unit)
+	case f.AtMost != nil && f.Head > *f.AtMost:
+		return head + " over " + quantity(*f.AtMost, f.Unit)
+	case f.Change.Known():
+		return change(f.Change)
+	case f.Base.Known():
+		return quantity(f.Base, f.Unit) + " → " + head
+	}
+	return head
+}
+
+// sentence is a remark in words, its key where this release has none for it.
+func sentence(x gate.Remark) string {
+	var b strings.Builder
+	if t := templates.Lookup(x.Key); t == nil || t.Execute(&b, x.Args) != nil {
+		return x.Key
+	}
+	return b.String()
+}
+
+var templates = func() *template.Template {
+	all := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
+		"metric": Metric, "quantity": quantity, "number": number, "change": change, "percent": percent, "count": count,
+		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join,
+	})
+	for key, text := range sentences {
+		template.Must(all.New(key).Parse(text))
+	}
+	for _, r := range gate.Reasons {
+		text, next := r.Fill(func(name string) string { return cmp.Or(details[r.Key+"."+name], "{{."+name+"}}") })
+		template.Must(all.New(r.Key).Parse(text))
+		template.Must(all.New(way + r.Key).Parse(next))
+	}
+	return all
+}()
+
+// Metric is a metric's name in a sentence: "total time".
+func Metric(name string) string { return measure.Metric{Name: name}.Title() }
+
+func quantity(n gate.Number, unit string) string { return measure.Quantity(float64(n), unit) }
+func number(n gate.Number) string                { return measure.Number(float64(n)) }
+func change(n gate.Number) string                { return measure.Change(float64(n)) }
+func percent(n gate.Number) string               { return measure.Percent(float64(n)) }
+
+func count(n gate.Number, one string, more ...string) string {
+	return measure.Count(int(n), one, more...)
+}
+
+// few is a list that breaks off after three.
+func few(names []string) string {
+	if len(names) > 3 {
+		names = append(slices.Clone(names[:3]), "others")
+	}
+	return strings.Join(names, ", ")
+}
+
+// binding is what a change is held against.
+func binding(by string, size gate.Number, unit string) string {
+	switch by {
+	case "limit":
+		return "the limit of " + percent(size)
+	case "floor":
+		return "the floor of " + quantity(size, unit)
+	case "tick":
+		return "the timer's resolution of " + quantity(size, unit)
+	}
+	return "what one more in a whole run comes to"
+}
+
+// bounds is what the policy wants of a value: "at least 70 %".
+func bounds(atLeast, atMost gate.Number, unit string) string {
+	switch {
+	case !atLeast.Known():
+		return "at most " + quantity(atMost, unit)
+	case !atMost.Known():
+		return "at least " + quantity(atLeast, unit)
+	}
+	return "between " + quantity(atLeast, unit) + " and " + quantity(atMost, unit)
+}
+
+func graphs(traced string) string {
+	switch traced {
+	case "graph":
+		return "as a whole"
+	case "node":
+		return "node by node"
+	}
+	return "not at all"
+}
+
+func hosts(known string) string {
+	if known == "different" {
+		return "the sides come from different hosts"
+	}
+	return "the sides may come from different hosts"
+}
