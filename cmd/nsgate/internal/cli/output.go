@@ -69,8 +69,8 @@ func oneOf(flag, value string, words ...string) error {
 
 // check refuses values that would only come to light after the measurement.
 func (o *outputFlags) check(formats []string) error {
-	if err := oneOf("format", o.format, formats...); err != nil {
-		return err
+	if !slices.Contains(formats, o.format) {
+		return usageError("--format: %q is none of %s", o.format, strings.Join(formats, ", "))
 	}
 	for _, f := range o.files {
 		format, file, ok := strings.Cut(f, "=")
