@@ -18,7 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/child"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/nsys"
 )
@@ -192,8 +192,8 @@ func NsysVersion(ctx context.Context, exe string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	var out child.Tail
-	if err := child.Run(ctx, "", &out, &out, path, "--version"); err != nil {
+	var out proc.Tail
+	if err := proc.Run(ctx, "", &out, &out, path, "--version"); err != nil {
 		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err, lastLine(clean(out.String(), path)))
 	}
 	if m := version.FindStringSubmatch(out.String()); m != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/nsgate/nsgate/gate/collect/faketools"
+	"github.com/nsgate/nsgate/gate/internal/faketools"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -30,13 +30,9 @@ const recordings = "../../testdata/h200/kernels/base"
 
 // TestMain makes the test binary the fake tools and the runner too, by the name under which it is called.
 func TestMain(m *testing.M) {
-	tools := map[string]func() int{
-		"nsys":       faketools.Nsys,
-		"ncu":        faketools.Ncu,
-		"nvidia-smi": faketools.NvidiaSMI,
-		"nsgate":     func() int { return RunnerMain(os.Args[2:]) },
-		"victim":     victim,
-	}
+	tools := maps.Clone(faketools.Tools)
+	tools["nsgate"] = func() int { return RunnerMain(os.Args[2:]) }
+	tools["victim"] = victim
 	if main := tools[filepath.Base(os.Args[0])]; main != nil {
 		os.Exit(main())
 	}

@@ -1,6 +1,6 @@
-// Package child runs a profiler's own tools: in English, with what they write on the way kept private, and none of their
+// Package proc runs a profiler's own tools: in English, with what they write on the way kept private, and none of their
 // processes outliving the wait for them.
-package child
+package proc
 
 import (
 	"bytes"
