@@ -19,7 +19,7 @@ var layout = map[string]struct {
 }{
 	"gate/measure":            {0, []string{"github.com/ianlancetaylor/demangle"}},
 	"gate/stats":              {0, []string{"gonum.org/v1/gonum"}},
-	"gate/internal/proc":      {0, nil},
+	"gate/internal/proc":      {0, []string{"golang.org/x/sys"}},
 	"gate/nsys":               {1, []string{"zombiezen.com/go/sqlite"}},
 	"gate/ncu":                {1, []string{"github.com/gocarina/gocsv"}},
 	"gate/nsysstats":          {1, []string{"github.com/gocarina/gocsv"}},
@@ -29,7 +29,7 @@ var layout = map[string]struct {
 	"gate/baseline":           {1, []string{"github.com/gocarina/gocsv"}},
 	"thresholds":              {1, []string{"github.com/pelletier/go-toml/v2"}},
 	"gate":                    {2, nil},
-	"gate/collect":            {2, []string{"golang.org/x/sys"}},
+	"gate/collect":            {2, nil},
 	"gate/why":                {2, nil},
 	"gate/report":             {3, nil},
 	"gate/report/github":      {4, []string{"github.com/sethvargo/go-githubactions"}},

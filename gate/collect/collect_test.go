@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nsgate/nsgate/gate/internal/faketools"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -427,18 +428,17 @@ func victim() int {
 // A SIGKILL gives nsgate no chance to clean up: the processes around it must see to it.
 func TestKilled(t *testing.T) {
 	p := session(t, 1, "true")
-	_, restore := adopt() // so that what is left can be seen from here
-	defer restore()
+	defer proc.Adopt().Release() // so that what is left can be seen from here
 	if err := exec.Command("victim", p.Self).Run(); err == nil || err.Error() != "signal: killed" {
 		t.Fatalf("the victim ended with %v", err)
 	}
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*"))
-		if len(left) == 0 && len(descendants(nil)) == 0 {
+		if len(left) == 0 && len(proc.Children{}.Living()) == 0 {
 			return
 		}
 	}
-	end(nil)
+	proc.Children{}.End()
 	t.Error("processes or files outlive nsgate") // session says which files
 }
 
@@ -537,13 +537,6 @@ func TestAssign(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestClean(t *testing.T) {
-	got := clean("cannot write /tmp/nsgate-1/session.qdstrm, see /home/user name\x1b[31m/usr/lib/x.so", "/tmp/nsgate-1")
-	if want := "cannot write session.qdstrm, see user name\uFFFD[31mx.so"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

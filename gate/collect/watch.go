@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -123,8 +124,6 @@ func (w *watcher) look(ctx context.Context) ([]GPU, error) {
 	return visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER")), nil
 }
 
-const freeGPU = "wait until the GPU is free, or pass --allow-busy to measure all the same"
-
 // before refuses a GPU that something else uses. Without nvidia-smi there is a warning and nothing is watched.
 func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 	gpus, err := w.look(ctx)
@@ -168,7 +167,7 @@ func (w *watcher) refuse(reason string, allowed bool) error {
 		w.warnings = append(w.warnings, reason)
 		return nil
 	}
-	return measure.Refuse(reason, freeGPU)
+	return Reasons.Refuse("gpu-busy", reason)
 }
 
 // find returns the GPU with the UUID, nil for a GPU that the workload cannot see. Where nvidia-smi names none, or a MIG
@@ -203,10 +202,7 @@ func (w *watcher) start(ctx context.Context) {
 			}
 			w.seen = append(w.seen, sample{w.clock.now(), gpus})
 			apps, _ := w.apps(ctx)
-			ours := make(map[int]bool)
-			for p := range descendants(nil) {
-				ours[p.pid] = true
-			}
+			ours := proc.Children{}.Living()
 			for _, a := range apps {
 				if find(gpus, a.uuid) != nil && w.foreign(a, ours) {
 					w.others[a.describe()] = true
@@ -218,11 +214,11 @@ func (w *watcher) start(ctx context.Context) {
 
 // foreign reports whether a process on the GPU is none of ours. nvidia-smi in a container may give pids of the host's
 // namespace, so a pid counts only where it was there before or this namespace knows it by the same name.
-func (w *watcher) foreign(a app, ours map[int]bool) bool {
+func (w *watcher) foreign(a app, ours []int) bool {
 	if w.there[a.pid] {
 		return true
 	}
-	return !ours[a.pid] && a.name != "" && baseName(commandName(a.pid)) == a.name
+	return !slices.Contains(ours, a.pid) && a.name != "" && baseName(proc.CommandName(a.pid)) == a.name
 }
 
 // stop ends what start began.

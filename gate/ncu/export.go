@@ -61,7 +61,7 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	page := &page{file: f, stop: stop}
-	var stderr proc.Tail
+	var stderr proc.Output
 	err = errors.Join(proc.Run(running, tmp, page, &stderr, program, ExportArgs(report)...), f.Close())
 	switch {
 	case err == nil && page.size > 0:
@@ -103,7 +103,7 @@ type page struct {
 	size int64
 	full bool
 	err  error
-	end  proc.Tail
+	end  proc.Output
 }
 
 func (p *page) Write(b []byte) (int, error) {
@@ -145,7 +145,7 @@ var number = regexp.MustCompile(`\b20[0-9]{2}\.[0-9]+\.[0-9]+`)
 func Version(ctx context.Context, ncu string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	var out proc.Tail
+	var out proc.Output
 	if proc.Run(ctx, "", &out, nil, ncu, "--version") != nil {
 		return ""
 	}

@@ -54,7 +54,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	}
 	f.Close()
 	output := f.Name()
-	var stdout, stderr proc.Tail
+	var stdout, stderr proc.Output
 	// What nsys writes on the way is as private as the report.
 	err = proc.Run(ctx, dir, &stdout, &stderr, program, ExportArgs(report, output)...)
 	if err == nil {
