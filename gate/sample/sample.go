@@ -71,7 +71,7 @@ const NoStep = "none"
 // *measure.Refusal where the traces cannot be cut as asked.
 func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if len(traces) == 0 {
-		return nil, measure.Refuse("there is no run to judge", "check that the workload launches kernels and was profiled")
+		return nil, Reasons.Refuse("no-run")
 	}
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
@@ -128,8 +128,7 @@ func distinct(cuts []*cut) error {
 		}
 		other := first[c.Launches[0]]
 		if other != nil && other.Source != c.Source && slices.Equal(other.Launches, c.Launches) {
-			return measure.Refuse(fmt.Sprintf("%s and %s are the same recording, which is one run and not two", other.Source, c.Source),
-				"remove the copy")
+			return Reasons.Refuse("same-recording", other.Source, c.Source)
 		}
 		first[c.Launches[0]] = c
 	}
