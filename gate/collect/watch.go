@@ -26,7 +26,24 @@ type Watch struct {
 	ClockMHz int
 	// Samples is how often each device was looked at during the runs.
 	Samples int
+	// Held is what held the clocks down during the runs.
+	Held []Held
 }
+
+// Held is a reason for which the clocks were held down in some of the samples.
+type Held struct {
+	By          Throttle
+	Samples, Of int
+}
+
+// String is the warning.
+func (h Held) String() string {
+	return fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", h.By.Slows(), h.Samples, h.Of)
+}
+
+// Unsound reports whether the GPU was too hot or short of power, so that nothing can be learnt about how it scatters. A
+// power limit is how some machines always run.
+func (h Held) Unsound() bool { return h.By != PowerCap }
 
 // watcher looks at the GPUs before, during and after a session.
 type watcher struct {
@@ -295,8 +312,8 @@ func (w *watcher) result(traces [][]measure.Trace, runs []Run) (Watch, []string)
 	}
 	for _, t := range throttleNames {
 		if n := throttled[t.bit]; n > 0 {
-			warnings = append(warnings,
-				fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", t.name, n, watch.Samples))
+			watch.Held = append(watch.Held, Held{t.bit, n, watch.Samples})
+			warnings = append(warnings, watch.Held[len(watch.Held)-1].String())
 		}
 	}
 	return watch, warnings
