@@ -3,6 +3,7 @@ package collect
 import "github.com/nsgate/nsgate/gate/measure"
 
 const (
+	freeGPU   = "wait until the GPU is free, or allow a busy one to measure all the same"
 	checkNsys = "check the nsys installation with nsgate doctor"
 	ncuByHand = "run ncu on the workload by hand"
 	ownBase   = "build the base elsewhere and give its command"
@@ -19,9 +20,18 @@ var Reasons = measure.Reasons{
 	{Key: "no-base-workload",
 		Sentence: "the base build's workload {command} cannot be run: {why}",
 		Next:     "check the command of the base, or build the base"},
+	{Key: "gpu-in-use",
+		Sentence: "GPU {index} is busy: another process uses it ({process})",
+		Next:     freeGPU},
 	{Key: "gpu-busy",
-		Sentence: "{what}",
-		Next:     "wait until the GPU is free, or allow a busy one to measure all the same"},
+		Sentence: "GPU {index} is busy: utilisation is {percent} % before the workload starts",
+		Next:     freeGPU},
+	{Key: "gpu-was-used",
+		Sentence: "another process used the GPU while the workload ran ({process})",
+		Next:     freeGPU},
+	{Key: "gpu-still-busy",
+		Sentence: "GPU {index} is busy with something else: utilisation is {percent} % after the workload has ended",
+		Next:     freeGPU},
 	{Key: "nsys-not-started",
 		Sentence: "nsys could not be started: {why}",
 		Next:     "check the nsys installation"},

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -157,34 +158,33 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 	if err != nil {
 		w.warnings = append(w.warnings, "other processes on the GPU were not looked for: "+err.Error())
 	}
-	busy := ""
+	var busy error
 	for _, a := range apps {
 		w.there[a.pid] = true
-		if g := find(gpus, a.uuid); g != nil && busy == "" {
-			busy = fmt.Sprintf("GPU %d is busy: another process uses it (%s)", g.Index, a.describe())
+		if g := find(gpus, a.uuid); g != nil && busy == nil {
+			busy = Reasons.Refuse("gpu-in-use", g.Index, a.describe())
 		}
 	}
-	if busy == "" {
+	return w.idle(ctx, busy, "gpu-busy", allowBusy)
+}
+
+// idle refuses with busy, or else under the key where a GPU does not come to rest. What is allowed becomes a warning.
+func (w *watcher) idle(ctx context.Context, busy error, key string, allowed bool) error {
+	if busy == nil {
 		g, err := w.settle(ctx)
 		if err != nil {
 			return causeOr(ctx, err)
 		}
-		if g != nil {
-			busy = fmt.Sprintf("GPU %d is busy: utilisation is %.0f %% before the workload starts", g.Index, g.Utilization)
+		if g == nil {
+			return nil
 		}
+		busy = Reasons.Refuse(key, g.Index, fmt.Sprintf("%.0f", g.Utilization))
 	}
-	return w.refuse(busy, allowBusy)
-}
-
-func (w *watcher) refuse(reason string, allowed bool) error {
-	if reason == "" {
+	if r := (*measure.Refusal)(nil); allowed && errors.As(busy, &r) {
+		w.warnings = append(w.warnings, r.Reason)
 		return nil
 	}
-	if allowed {
-		w.warnings = append(w.warnings, reason)
-		return nil
-	}
-	return Reasons.Refuse("gpu-busy", reason)
+	return busy
 }
 
 // find returns the GPU with the UUID, nil for a GPU that the workload cannot see. Where nvidia-smi names none, or a MIG
@@ -249,21 +249,11 @@ func (w *watcher) after(ctx context.Context, allowBusy bool) error {
 	if w.exe == "" {
 		return nil
 	}
-	busy := ""
+	var busy error
 	if others := slices.Sorted(maps.Keys(w.others)); len(others) > 0 {
-		busy = fmt.Sprintf("another process used the GPU while the workload ran (%s)", others[0])
+		busy = Reasons.Refuse("gpu-was-used", others[0])
 	}
-	if busy == "" {
-		g, err := w.settle(ctx)
-		if err != nil {
-			return causeOr(ctx, err)
-		}
-		if g != nil {
-			busy = fmt.Sprintf("GPU %d is busy with something else: utilisation is %.0f %% after the workload has ended",
-				g.Index, g.Utilization)
-		}
-	}
-	return w.refuse(busy, allowBusy)
+	return w.idle(ctx, busy, "gpu-still-busy", allowBusy)
 }
 
 // result sums up the samples that fell into a run, of the devices that the traces name.

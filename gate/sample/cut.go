@@ -49,6 +49,17 @@ func newCut(t *measure.Trace, w Warmup) (*cut, error) {
 	return c, nil
 }
 
+func newCuts(traces []measure.Trace, w Warmup) (cuts []*cut, err error) {
+	for i := range traces {
+		c, err := newCut(&traces[i], w)
+		if err != nil {
+			return nil, err
+		}
+		cuts = append(cuts, c)
+	}
+	return cuts, nil
+}
+
 // within reports whether an instant lies in one of the sorted, disjoint intervals.
 func within(spans []measure.Interval, at int64) bool {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].Start > at })

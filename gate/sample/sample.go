@@ -76,13 +76,9 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
 	}
-	var cuts []*cut
-	for i := range traces {
-		c, err := newCut(&traces[i], o.Warmup)
-		if err != nil {
-			return nil, err
-		}
-		cuts = append(cuts, c)
+	cuts, err := newCuts(traces, o.Warmup)
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(cuts, func(a, b *cut) int {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Trace.Start.Compare(b.Trace.Start),
@@ -138,13 +134,9 @@ func distinct(cuts []*cut) error {
 // Step finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
 // must be cut by the same step: find it over the traces of both, then give it to Sessions.
 func Step(traces []measure.Trace, o Options) (string, error) {
-	var cuts []*cut
-	for i := range traces {
-		c, err := newCut(&traces[i], o.Warmup)
-		if err != nil {
-			return "", err
-		}
-		cuts = append(cuts, c)
+	cuts, err := newCuts(traces, o.Warmup)
+	if err != nil {
+		return "", err
 	}
 	step, err := chooseStep(cuts, o.Step)
 	if step == "" {

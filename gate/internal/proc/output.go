@@ -63,7 +63,7 @@ func (x *Output) String() string {
 }
 
 // directories are an absolute path up to its last component, which says enough.
-var directories = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^/\\\s'":;,()]+)+[/\\]`)
+var directories = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][^/\\\s'":]+)+[/\\]`)
 
 // Said is what a program says went wrong, without what names the machine: the last line with words of the first output
 // that has one, shortened; "" where none has. It is untrusted text.

@@ -23,7 +23,7 @@ func Run(ctx context.Context, tmp string, stdout, stderr io.Writer, program stri
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = 5 * time.Second // a process that it left behind may hold the output open
-	killGroup(cmd)
+	killChildren(cmd)
 	return cmd.Run()
 }
 
