@@ -11,20 +11,35 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/nsgate/nsgate/gate/collect/faketools"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// TestMain registers nsgate itself and the fake profiler tools, so that scripts and nsgate find them on the PATH.
+// TestMain registers nsgate itself and puts the fake profiler tools on the PATH, so that scripts and nsgate find them.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"nsgate":     main,
-		"nsys":       func() { os.Exit(faketools.Nsys()) },
-		"ncu":        func() { os.Exit(faketools.Ncu()) },
-		"nvidia-smi": func() { os.Exit(faketools.NvidiaSMI()) },
-	})
+	testscript.Main(withFakes{m}, map[string]func(){"nsgate": main})
+}
+
+// withFakes are the tests of this package with the fake tools on the PATH.
+type withFakes struct{ *testing.M }
+
+func (m withFakes) Run() int {
+	dir, err := os.MkdirTemp("", "fakes")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	nsys := filepath.Join(dir, "nsys")
+	if out, err := exec.Command("go", "build", "-o", nsys, "../../gate/internal/faketools/fake").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	for _, name := range []string{"ncu", "nvidia-smi"} {
+		if err := os.Link(nsys, filepath.Join(dir, name)); err != nil {
+			panic(err)
+		}
+	}
+	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return m.M.Run()
 }
 
 // TestScripts runs the command as users do: testdata/script has one file a topic.

@@ -15,7 +15,6 @@
 package baseline
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -117,97 +116,6 @@ func load(dir string) (files, error) {
 			filepath.Join(dir, missing), present)
 	}
 	return data, nil
-}
-
-// begin makes the directory of a baseline and locks it for writing.
-func begin(dir string) (unlock func(), err error) {
-	for range 100 { // another writer may have made the directory, written nothing, and removed it
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, unwritten(dir, err)
-		}
-		unlock, locked, err := lock(dir, true)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil && locked {
-			finish(dir)
-		}
-		return unlock, err
-	}
-	return nil, fmt.Errorf("%s comes and goes; let nothing else write there", dir)
-}
-
-// Update reads the baseline in dir, lets change make the sessions of the new one of it, and writes these, with no other
-// writer in between. Where there is none, change gets no sessions, and dir is created. An error from change leaves
-// everything as it is, and so do sessions that could not be read back: without an ID from [Extend] or [Accept], unfit for
-// judgement by their Check, of several GPU models. Each file is replaced whole or not at all, and one that would not
-// change is left alone. A writer that was killed between two files has not done its work in vain: the next Read or
-// Update does the rest.
-func Update(dir string, change func([]measure.Session) ([]measure.Session, error)) error {
-	unlock, err := begin(dir)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	defer os.Remove(dir) // succeeds only where it is still empty
-	sessions, err := read(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if sessions, err = change(sessions); err != nil {
-		return err
-	}
-	data, err := encode(sessions)
-	if err != nil {
-		return err
-	}
-	return replace(dir, data)
-}
-
-// replace puts the files in place. All of them are on disk under temporary names before the first is renamed.
-func replace(dir string, data files) (err error) {
-	type renaming struct{ from, to string }
-	var renames []renaming
-	defer func() {
-		if err != nil {
-			for _, r := range renames {
-				os.Remove(r.from)
-			}
-			err = unwritten(dir, err)
-		}
-	}()
-	for _, name := range fileNames {
-		to := filepath.Join(dir, name)
-		old, err := os.ReadFile(to)
-		if err == nil && bytes.Equal(old, data[name]) {
-			continue
-		}
-		f, err := os.CreateTemp(dir, "."+name+".*.tmp")
-		if err != nil {
-			return err
-		}
-		renames = append(renames, renaming{f.Name(), to})
-		_, err = f.Write(data[name])
-		err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-		if err != nil {
-			return err
-		}
-	}
-	for _, r := range renames {
-		if err := os.Rename(r.from, r.to); err != nil {
-			return err
-		}
-	}
-	if len(renames) == 0 {
-		return nil
-	}
-	// The renames are durable once the directory is. Not every file system can do that, and none needs it for the
-	// files to be whole.
-	if d, err := os.Open(dir); err == nil {
-		d.Sync()
-		d.Close()
-	}
-	return nil
 }
 
 // Locate finds the first row of a metric of a subject, for annotations: samples.csv below dir and the line in it,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/baseline"
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -55,7 +55,7 @@ func (a Accept) Patch(repository string) (string, error) {
 		return "", err
 	}
 	var updated map[string]string
-	err = collect.Private(func(private string) (err error) {
+	err = proc.InPrivate(func(private string) (err error) {
 		updated, err = accepted(filepath.Join(private, "baseline"), old, a.Report.HeadSessions, a.Reason)
 		return err
 	})
@@ -103,7 +103,7 @@ func tables(dir string) (map[string]string, error) {
 
 // patch is the change of a directory's files as git writes it, for git apply where name is the directory.
 func patch(name string, old, updated map[string]string) (text string, err error) {
-	err = collect.Private(func(dir string) error {
+	err = proc.InPrivate(func(dir string) error {
 		for side, files := range map[string]map[string]string{"a": old, "b": updated} {
 			place := filepath.Join(dir, side, filepath.FromSlash(name))
 			if err := os.MkdirAll(place, 0o700); err != nil {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 
 	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/ncu"
 )
@@ -150,10 +151,10 @@ func (x *examination) room(dir string) {
 		return
 	}
 	os.Remove(probe)
-	free, known := collect.Room(dir)
+	free := proc.Room(dir)
 	detail := measure.Quantity(measure.Round(float64(free)), "B") + " free"
 	switch {
-	case !known:
+	case free == math.MaxInt64:
 		x.note("TMPDIR", "can be written to; its free space is unknown")
 	case free < minRoom:
 		x.bad("TMPDIR", detail+": too little for a report; clean up, or set TMPDIR to a larger disk")

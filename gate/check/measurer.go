@@ -176,21 +176,12 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 		out.Warnings = append(out.Warnings, m.repeated)
 	}
 	out.Warnings = append(out.Warnings, result.Warnings...)
-	out.HeldBack = heldBack(result.Warnings)
-	return out, nil
-}
-
-func heldBack(warnings []string) string {
-	for _, t := range []collect.Throttle{
-		collect.HardwareSlow, collect.SoftwareThermal, collect.HardwareThermal, collect.PowerBrake,
-	} {
-		for _, w := range warnings {
-			if strings.HasPrefix(w, "the GPU was held back by "+t.Slows()) {
-				return w
-			}
+	for _, h := range result.GPU.Held {
+		if h.Unsound() && out.HeldBack == "" {
+			out.HeldBack = h.String()
 		}
 	}
-	return ""
+	return out, nil
 }
 
 // count profiles the builds by turns with Nsight Compute.

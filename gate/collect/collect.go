@@ -14,11 +14,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/child"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/nsys"
 )
@@ -32,11 +33,11 @@ import (
 // A measurement that must not be judged is a *measure.Refusal, a failing workload a *[WorkloadError] around one; a
 // cancelled ctx is its cause. In each case no process and no file is left.
 func Collect(ctx context.Context, p Plan, progress func(Event)) (*Result, error) {
-	if !supported {
+	if !proc.Supported {
 		return nil, errUnsupported
 	}
 	if len(p.Head.Command) == 0 || p.Base != nil && len(p.Base.Command) == 0 || p.Runs < 1 {
-		return nil, errors.New("no workload to run: give its command after --, and at least one run")
+		return nil, errors.New("no workload to run: give its command, and at least one run")
 	}
 	p = p.withDefaults()
 	var err error
@@ -45,8 +46,7 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 		if _, err := p.spec(); err != nil {
 			return nil, err
 		}
-		return nil, measure.Refuse("nsys was not found",
-			"install Nsight Systems (it comes with the CUDA toolkit), or name it with --nsys")
+		return nil, Reasons.Refuse("no-nsys")
 	}
 	start := time.Now()
 	note := func(e Event) {
@@ -86,26 +86,26 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 		return nil, err
 	}
 
-	private, err := newPrivate(p.Self, "")
+	private, err := proc.NewPrivate(p.Self, "")
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
-		if why := private.close(); why != nil {
+		if why := private.Close(); why != nil {
 			why = fmt.Errorf("the private directory with the raw report was not removed: %w; remove it", why)
 			res, err = nil, errors.Join(err, why)
 		}
 	}()
-	dir := private.path
+	dir := private.Path
 	if err := sp.write(dir); err != nil {
-		return nil, privateError(err)
+		return nil, proc.PrivateError(err)
 	}
 
-	before, restore := adopt()
-	defer restore()
+	children := proc.Adopt()
+	defer children.Release()
 	watch.start(ctx)
 	lead := time.Since(start) // until nsys is started
-	runs, err := p.record(ctx, dir, before, func(e Event) {
+	runs, err := p.record(ctx, private, children, func(e Event) {
 		if e.Expected > 0 {
 			e.Expected += lead
 		}
@@ -173,33 +173,65 @@ func (p Plan) read(ctx context.Context, dir string, note func(Event)) ([]measure
 	note(Event{Stage: Exporting})
 	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir)
 	if err != nil {
-		return nil, causeOr(ctx, blameRoom(err, room(dir), ""))
+		return nil, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
 	}
 	note(Event{Stage: Reading})
-	traces, err := nsys.Read(ctx, export)
-	if r := (*measure.Refusal)(nil); errors.As(err, &r) {
-		r.Reason = strings.ReplaceAll(r.Reason, filepath.Base(export), "the profile")
-		err = blameRoom(err, room(dir), "")
-	}
-	return traces, causeOr(ctx, err)
+	traces, err := nsys.ReadAs(ctx, export, "the profile")
+	return traces, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
 }
+
+// said is the last line with words of what a program printed, fit to be shown.
+func said(output string) string { return measure.NormalizeLine(proc.Said(output)) }
 
 // NsysVersion asks an nsys executable for its version, such as "2025.3.2".
 func NsysVersion(ctx context.Context, exe string) (string, error) {
 	path, err := exec.LookPath(exe)
 	if err != nil {
-		return "", fmt.Errorf("%s was not found; install Nsight Systems, or name it with --nsys", filepath.Base(exe))
+		return "", fmt.Errorf("%s was not found; install Nsight Systems, or give its path", filepath.Base(exe))
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	var out child.Tail
-	if err := child.Run(ctx, "", &out, &out, path, "--version"); err != nil {
-		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err, lastLine(clean(out.String(), path)))
+	var out proc.Output
+	if err := proc.Run(ctx, "", &out, &out, path, "--version"); err != nil {
+		return "", fmt.Errorf("%s --version: %w: %s", filepath.Base(exe), err, said(out.String()))
 	}
 	if m := version.FindStringSubmatch(out.String()); m != nil {
 		return m[1], nil
 	}
-	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe), lastLine(out.String()))
+	return "", fmt.Errorf("%s --version says %q, which names no version", filepath.Base(exe), said(out.String()))
 }
 
 var version = regexp.MustCompile(`version (\d+\.\d+(?:\.\d+)?)`)
+
+// The importer of nsys (2025.3) fails on strings that the profiler library of JAX and TensorFlow hands to NVTX, and loses
+// most events, kernels too. Without the domain of that library it keeps them all.
+const (
+	domainArg  = "--nvtx-domain-"
+	excludeTSL = domainArg + "exclude=TSL"
+)
+
+// losesStrings reports whether a session failed for strings of NVTX that can be left out. Whoever chooses the domains
+// has decided already.
+func (p Plan) losesStrings(err error) bool {
+	return measure.RefusalKey(err) == "importer-string" &&
+		!slices.ContainsFunc(p.TraceArgs, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
+}
+
+// repeat measures without the NVTX domain TSL, after lost.
+func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result, error) {
+	p.TraceArgs = append(slices.Clone(p.TraceArgs), excludeTSL)
+	res, err := p.collect(ctx, note)
+	var first, second *measure.Refusal
+	errors.As(lost, &first)
+	switch unknown := (*optionError)(nil); {
+	case errors.As(err, &unknown) && strings.HasPrefix(unknown.name, domainArg):
+		return nil, Reasons.Refuse("jax-old-nsys", first.Reason, unknown.name)
+	case measure.RefusalKey(err) == "importer-string" && errors.As(err, &second):
+		return nil, Reasons.Refuse("importer-string-again", second.Reason)
+	case err != nil:
+		return nil, err
+	}
+	res.Repeated = "the importer of nsys lost events of JAX's NVTX ranges; measured again without the domain TSL; give --nsys-arg=" +
+		excludeTSL + " to save the first attempt"
+	return res, nil
+}

@@ -21,7 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/nsgate/nsgate/gate/collect/faketools"
+	"github.com/nsgate/nsgate/gate/internal/faketools"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -30,13 +31,9 @@ const recordings = "../../testdata/h200/kernels/base"
 
 // TestMain makes the test binary the fake tools and the runner too, by the name under which it is called.
 func TestMain(m *testing.M) {
-	tools := map[string]func() int{
-		"nsys":       faketools.Nsys,
-		"ncu":        faketools.Ncu,
-		"nvidia-smi": faketools.NvidiaSMI,
-		"nsgate":     func() int { return RunnerMain(os.Args[2:]) },
-		"victim":     victim,
-	}
+	tools := maps.Clone(faketools.Tools)
+	tools["nsgate"] = func() int { return RunnerMain(os.Args[2:]) }
+	tools["victim"] = victim
 	if main := tools[filepath.Base(os.Args[0])]; main != nil {
 		os.Exit(main())
 	}
@@ -431,18 +428,17 @@ func victim() int {
 // A SIGKILL gives nsgate no chance to clean up: the processes around it must see to it.
 func TestKilled(t *testing.T) {
 	p := session(t, 1, "true")
-	_, restore := adopt() // so that what is left can be seen from here
-	defer restore()
+	defer proc.Adopt().Release() // so that what is left can be seen from here
 	if err := exec.Command("victim", p.Self).Run(); err == nil || err.Error() != "signal: killed" {
 		t.Fatalf("the victim ended with %v", err)
 	}
 	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
 		left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*"))
-		if len(left) == 0 && len(descendants(nil)) == 0 {
+		if len(left) == 0 && len(proc.Children{}.Living()) == 0 {
 			return
 		}
 	}
-	end(nil)
+	proc.Children{}.End()
 	t.Error("processes or files outlive nsgate") // session says which files
 }
 
@@ -541,13 +537,6 @@ func TestAssign(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestClean(t *testing.T) {
-	got := clean("cannot write /tmp/nsgate-1/session.qdstrm, see /home/user name\x1b[31m/usr/lib/x.so", "/tmp/nsgate-1")
-	if want := "cannot write session.qdstrm, see user name\uFFFD[31mx.so"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/child"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -196,10 +196,10 @@ func (w *watcher) query(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	var out bytes.Buffer
-	var failure child.Tail
-	err := child.Run(ctx, "", &out, &failure, w.exe, append(args, "--format=csv,noheader,nounits")...)
+	var failure proc.Output
+	err := proc.Run(ctx, "", &out, &failure, w.exe, append(args, "--format=csv,noheader,nounits")...)
 	if err != nil { // nvidia-smi explains itself on stdout
-		return nil, fmt.Errorf("nvidia-smi: %w: %s", err, lastLine(clean(out.String()+"\n"+failure.String(), w.exe)))
+		return nil, fmt.Errorf("nvidia-smi: %w: %s", err, said(out.String()+"\n"+failure.String()))
 	}
 	return out.Bytes(), nil
 }

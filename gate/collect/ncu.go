@@ -4,18 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/ncu"
 )
@@ -84,7 +83,7 @@ func pattern(kernels []string) string {
 // What ncu cannot do is a *measure.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
 // As with Collect, only one may run at a time in a process.
 func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
-	if !supported {
+	if !proc.Supported {
 		return nil, errUnsupported
 	}
 	if len(p.Build.Command) == 0 {
@@ -93,41 +92,46 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	if p.Timeout == 0 {
 		p.Timeout = 10 * time.Minute
 	}
-	workload, err := p.Build.program("the workload", "check its command")
+	workload, err := p.Build.program("the workload", "no-workload")
 	if err != nil {
 		return nil, err
 	}
-	private, err := newPrivate("", "")
+	private, err := proc.NewPrivate("", "")
 	if err != nil {
 		return nil, err
 	}
-	defer private.close()
-	dir := private.path
-	env, err := profilerEnv(dir)
+	defer private.Close()
+	dir := private.Path
+	env, err := private.Env()
 	if err != nil {
 		return nil, err
 	}
 	argv := p.command(dir, append([]string{workload.Path}, p.Build.Command[1:]...))
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return nil, measure.Refuse("ncu was not found", "install Nsight Compute, it comes with the CUDA toolkit")
+		return nil, Reasons.Refuse("no-ncu")
 	}
-	var output excerpt
-	cmd := exec.Command(path, argv[1:]...)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, Reasons.Refuse("ncu-hangs", p.Timeout))
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Dir = workload.Dir
 	cmd.Env = env
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := p.wait(ctx, cmd); err != nil {
-		return nil, err
+	cmd.WaitDelay = terminateGrace // a process that outlives ncu may hold its output open
+	proc.Finish(cmd)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case cmd.ProcessState == nil:
+		return nil, Reasons.Refuse("ncu-not-started")
 	}
 	log, err := os.Open(ncuLogIn(dir))
 	if err != nil {
-		return nil, measure.Refuse(fmt.Sprintf("ncu wrote nothing (%s)", cmd.ProcessState), "run ncu on the workload by hand")
+		return nil, Reasons.Refuse("ncu-silent", cmd.ProcessState)
 	}
 	defer log.Close()
 	profile, err := ncu.Read(io.LimitReader(log, ncuLimit), "the output of ncu")
 	if err == nil && !cmd.ProcessState.Success() {
-		err = measure.Refuse(fmt.Sprintf("ncu failed (%s)", cmd.ProcessState), "run ncu on the workload by hand")
+		err = Reasons.Refuse("ncu-failed", cmd.ProcessState)
 	}
 	if err != nil {
 		return nil, err
@@ -175,34 +179,4 @@ func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(b
 	}
 	c.Warnings = watch.warnings
 	return c, watch.after(ctx, p.AllowBusy)
-}
-
-// wait runs ncu to its end. When it returns, no process that it started lives.
-func (p NcuPlan) wait(ctx context.Context, cmd *exec.Cmd) error {
-	runtime.LockOSThread() // ncu dies with the thread that started it
-	defer runtime.UnlockOSThread()
-	before, restore := adopt()
-	defer restore()
-	cmd.WaitDelay = terminateGrace // a process that outlives ncu may hold its output open
-	isolate(cmd)
-	if err := cmd.Start(); err != nil {
-		return measure.Refuse("ncu could not be started", "check the ncu installation")
-	}
-	defer end(before)
-	done := make(chan struct{})
-	go func() { cmd.Wait(); close(done) }()
-	var why error
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		why = context.Cause(ctx)
-	case <-time.After(p.Timeout):
-		why = measure.Refuse(fmt.Sprintf("ncu did not finish within %v", p.Timeout), "make the workload shorter, or name "+
-			"fewer kernels; kernels of NCCL, which wait for each other, hang under ncu")
-	}
-	terminate(cmd, done, terminateGrace)
-	end(before)
-	<-done
-	return why
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/nsys"
 )
 
@@ -43,7 +44,7 @@ type Plan struct {
 // makes the private directory unique.
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
-	dir := filepath.Join(os.TempDir(), "nsgate-XXXXXX")
+	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
 	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
 	return [][]string{p.profileCommand(dir), export}
 }
@@ -113,4 +114,3 @@ const reportExt = ".nsys-rep"
 func reportIn(dir string) string  { return filepath.Join(dir, "session"+reportExt) }
 func specIn(dir string) string    { return filepath.Join(dir, "spec.json") }
 func journalIn(dir string) string { return filepath.Join(dir, "journal") }
-func tmpIn(dir string) string     { return filepath.Join(dir, "tmp") }

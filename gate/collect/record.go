@@ -2,15 +2,20 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -20,40 +25,41 @@ var (
 	terminateGrace = 2 * time.Second
 )
 
-// record runs one nsys session in dir and returns the runs, all of which succeeded. When it returns, no descendant
-// lives that is not in the set before.
-func (p Plan) record(ctx context.Context, dir string, before processes, note func(Event)) ([]Run, error) {
+// record runs one nsys session in dir and returns the runs, all of which succeeded. When it returns, none of
+// children lives.
+func (p Plan) record(ctx context.Context, private *proc.Private, children proc.Children, note func(Event)) ([]Run, error) {
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()
-	lifeline, err := hold(dir)
+	dir := private.Path
+	lifeline, err := proc.Hold(dir)
 	if err != nil {
-		return nil, privateError(err)
+		return nil, proc.PrivateError(err)
 	}
 	defer lifeline.Close()
 
-	var log excerpt
+	var log proc.Output
 	argv := p.profileCommand(dir)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	// The runner gives the workload its own values back.
-	if cmd.Env, err = profilerEnv(dir); err != nil {
+	if cmd.Env, err = private.Env(); err != nil {
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.WaitDelay = terminateGrace // a process that outlives nsys may hold its output open
-	isolate(cmd)
+	proc.Isolate(cmd)
 	if err := cmd.Start(); err != nil {
-		return nil, measure.Refuse("nsys could not be started: "+clean(err.Error(), dir), "check the nsys installation")
+		return nil, Reasons.Refuse("nsys-not-started", said(err.Error()))
 	}
 	done := make(chan struct{})
 	go func() { cmd.Wait(); close(done) }()
-	defer end(before)
+	defer children.End()
 	defer stop(cmd, done, lifeline)
 
 	journal := journal{path: journalIn(dir)}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	begun, quiet := time.Now(), time.Now() // quiet: since when nsys is on its own
-	low, looked := room(dir), time.Now()   // the least room; nsys makes room again when it gives up
+	begun, quiet := time.Now(), time.Now()    // quiet: since when nsys is on its own
+	low, looked := proc.Room(dir), time.Now() // the least room; nsys makes room again when it gives up
 	hung := false
 wait:
 	for {
@@ -65,7 +71,7 @@ wait:
 		case <-tick.C:
 		}
 		if time.Since(looked) > 100*time.Millisecond {
-			low, looked = min(low, room(dir)), time.Now()
+			low, looked = min(low, proc.Room(dir)), time.Now()
 		}
 		if lines := journal.next(); len(lines) > 0 {
 			quiet = time.Now()
@@ -82,9 +88,9 @@ wait:
 		}
 	}
 	report(journal.next(), &journal, len(p.turns()), time.Since(begun), note)
-	runs, err := p.judge(ctx, &journal, cmd, hung, clean(log.String(), dir), reportIn(dir))
+	runs, err := p.judge(ctx, &journal, cmd, hung, log.String(), reportIn(dir))
 	if err != nil {
-		err = blameRoom(err, min(low, room(dir)), log.String())
+		err = blameRoom(err, min(low, proc.Room(dir)), log.String())
 	}
 	return runs, err
 }
@@ -114,26 +120,24 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 	if n := len(j.runs); n > 0 && j.runs[n-1].failed() {
 		return nil, p.workloadError(n, j.runs[n-1])
 	}
-	done := fmt.Sprintf("after %d of %d runs", len(j.runs), len(p.turns()))
-	said := ""
-	if s := lastLine(log); s != "" {
-		said = ": " + s
+	done, all := len(j.runs), len(p.turns())
+	because := said(log)
+	if because != "" {
+		because = ": " + because
 	}
-	const next = "check the nsys installation with nsgate doctor"
 	switch {
 	case hung:
-		return nil, measure.Refuse(fmt.Sprintf("nsys did not finish within %v, %s%s", p.Patience, done, said), next)
-	case len(j.runs) == 0 && unknownOption.MatchString(log):
+		return nil, Reasons.Refuse("nsys-hangs", p.Patience, done, all, because)
+	case done == 0 && unknownOption.MatchString(log):
 		name := unknownOption.FindStringSubmatch(log)[1]
-		return nil, &optionError{measure.Refuse("this nsys does not know the option "+name,
-			"update nsys, or leave the option out of --nsys-arg"), name}
-	case len(j.runs) < len(p.turns()):
-		return nil, measure.Refuse(fmt.Sprintf("nsys ended %s (%s)%s", done, cmd.ProcessState, said), next)
+		return nil, &optionError{Reasons.Refuse("nsys-option", name), name}
+	case done < all:
+		return nil, Reasons.Refuse("nsys-ended", done, all, cmd.ProcessState, because)
 	case !cmd.ProcessState.Success():
-		return nil, measure.Refuse(fmt.Sprintf("nsys failed %s (%s)%s", done, cmd.ProcessState, said), next)
+		return nil, Reasons.Refuse("nsys-failed", done, all, cmd.ProcessState, because)
 	}
 	if info, err := os.Stat(report); err != nil || info.Size() == 0 {
-		return nil, measure.Refuse("nsys wrote no report"+said, next)
+		return nil, Reasons.Refuse("no-report", because)
 	}
 	return j.runs, nil
 }
@@ -153,19 +157,18 @@ func (p Plan) workloadError(index int, r Run) error {
 	if r.Base {
 		where += " (base build)"
 	}
-	reason, next := "", "run the workload by itself first, and make it exit with 0"
+	e := &WorkloadError{Run: r, Index: index, Runs: len(p.turns())}
 	switch {
 	case r.Error != "":
-		reason, next = fmt.Sprintf("the workload could not be started %s: %s", where, r.Error), "check its command"
+		e.refusal = Reasons.Refuse("workload-not-started", where, r.Error)
 	case r.TimedOut:
-		reason = fmt.Sprintf("the workload did not end within %v %s", p.Timeout, where)
-		next = "raise --timeout, or make the workload shorter"
+		e.refusal = Reasons.Refuse("workload-timeout", p.Timeout, where)
 	case r.Signal != "":
-		reason = fmt.Sprintf("the workload was ended by a signal (%s) %s", r.Signal, where)
+		e.refusal = Reasons.Refuse("workload-signal", r.Signal, where)
 	default:
-		reason = fmt.Sprintf("the workload exited with %d %s", r.ExitCode, where)
+		e.refusal = Reasons.Refuse("workload-failed", r.ExitCode, where)
 	}
-	return &WorkloadError{Run: r, Index: index, Runs: len(p.turns()), refusal: measure.Refuse(reason, next)}
+	return e
 }
 
 // stop ends nsys, politely at first: it then ends the workload and cleans up after itself.
@@ -187,6 +190,102 @@ func stop(cmd *exec.Cmd, done <-chan struct{}, lifeline io.Closer) {
 		case <-time.After(s.grace):
 		}
 	}
-	killGroup(cmd)
+	proc.KillGroup(cmd)
 	<-done
+}
+
+// noRoom are the words by which a program says that a file could not be written for want of room.
+var noRoom = []string{"no space left", "disk is full", "disk full", "quota exceeded", "file too large", "file size limit exceeded"}
+
+// leastRoom is so little that nsys cannot write any report, in bytes.
+const leastRoom = 256 << 10
+
+// crashRoom is so little that the library of nsys crashes the workload: seen with 16 MB, not with 64 MB.
+const crashRoom = 64 << 20
+
+// blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: nsys itself
+// says it in its way or not at all, and its library in the workload crashes. low is the least room that there was, in
+// bytes, said all that is known of the failure.
+func blameRoom(err error, low int64, said string) error {
+	var r *measure.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	failed := (*WorkloadError)(nil)
+	full := low < leastRoom
+	if !errors.As(err, &failed) { // what the workload itself says of files is about its own
+		said = strings.ToLower(said + " " + r.Reason)
+		full = full || slices.ContainsFunc(noRoom, func(words string) bool { return strings.Contains(said, words) })
+	}
+	refusal := Reasons.Refuse("no-room", r.Reason)
+	crashed := failed != nil && (failed.Run.Signal == syscall.SIGSEGV.String() || failed.Run.Signal == syscall.SIGBUS.String())
+	switch {
+	case !full && crashed && low < crashRoom:
+		refusal = Reasons.Refuse("little-room", r.Reason, fmt.Sprintf("%.1f MB", float64(low)/1e6), r.Next)
+	case !full:
+		return err
+	}
+	if failed != nil {
+		blamed := *failed
+		blamed.refusal = refusal
+		return &blamed
+	}
+	return refusal
+}
+
+// keepable makes the directory that keeps the raw report, before anything is measured for it.
+func (p Plan) keepable() error {
+	if p.KeepProfiles == "" {
+		return nil
+	}
+	err := os.MkdirAll(p.KeepProfiles, 0o700)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(p.KeepProfiles, keptTemporary); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	return keepError(err)
+}
+
+const keptTemporary = ".session-*"
+
+// keepError names the setting as the command line spells it.
+func keepError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--keep-profiles: %w; name a directory that can be written and has room, or leave it out", err)
+}
+
+// keep copies the raw report in dir to where the user wants it, whole or not at all.
+func (p Plan) keep(dir string) error {
+	if p.KeepProfiles == "" {
+		return nil
+	}
+	from, err := os.Open(reportIn(dir))
+	if err != nil {
+		return nil // nsys wrote none
+	}
+	defer from.Close()
+	to, err := os.CreateTemp(p.KeepProfiles, keptTemporary) // mode 0600
+	if err != nil {
+		return keepError(err)
+	}
+	defer os.Remove(to.Name())
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err != nil {
+		return keepError(err)
+	}
+	for i := 1; ; i++ {
+		name := filepath.Join(p.KeepProfiles, fmt.Sprintf("session-%03d%s", i, reportExt))
+		// A link takes no name that is taken. Not every file system has links.
+		err := os.Link(to.Name(), name)
+		if _, taken := os.Lstat(name); err != nil && taken != nil {
+			err = os.Rename(to.Name(), name)
+		} else if err != nil {
+			continue
+		}
+		return keepError(err)
+	}
 }

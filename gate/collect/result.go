@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -102,20 +101,16 @@ func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
 			}
 		}
 		if i < 0 {
-			return nil, measure.Refuse(fmt.Sprintf("process %d launched kernels and belongs to no run", t.Process),
-				"let the workload start its processes itself, not through a service")
+			return nil, Reasons.Refuse("process-of-no-run", t.Process)
 		}
 		out[i] = append(out[i], t)
 	}
 	for i, ts := range out {
-		where := fmt.Sprintf("run %d of %d", i+1, len(runs))
 		switch {
 		case len(ts) == 0:
-			return nil, measure.Refuse(where+" has no kernels in the profile, although other runs have",
-				"make sure that every run uses the GPU and ends by itself, not by a signal or _exit, then measure again")
+			return nil, Reasons.Refuse("run-without-kernels", i+1, len(runs))
 		case len(ts) != len(out[0]):
-			return nil, measure.Refuse(fmt.Sprintf("%s has %d processes with kernels, run 1 has %d", where, len(ts), len(out[0])),
-				"run the workload once before, so that nothing is compiled or tuned while it is measured")
+			return nil, Reasons.Refuse("other-ranks", i+1, len(runs), len(ts), len(out[0]))
 		}
 		slices.SortStableFunc(ts, func(a, b measure.Trace) int { return firstDevice(a) - firstDevice(b) })
 	}

@@ -1,25 +1,28 @@
 package collect
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // RunnerArg is the first argument that makes the nsgate binary call [RunnerMain].
-const RunnerArg = "__run"
+const RunnerArg = proc.HiddenArg
 
 // spec is what the runner is told, through a file in the private directory: neither arguments nor environment carry
 // anything that a process list could show.
@@ -41,12 +44,11 @@ type program struct {
 
 func (p Plan) spec() (s spec, err error) {
 	s = spec{Turns: p.turns(), Timeout: p.Timeout, Clock: p.clock, Env: make(map[string]*string)}
-	if s.Head, err = p.Head.program("the workload", "check the command after --, and build the workload first"); err != nil {
+	if s.Head, err = p.Head.program("the workload", "no-workload"); err != nil {
 		return spec{}, err
 	}
 	if p.Base != nil {
-		s.Base, err = p.Base.program("the base build's workload", "check --base-cmd, or build the base with --build")
-		if err != nil {
+		if s.Base, err = p.Base.program("the base build's workload", "no-base-workload"); err != nil {
 			return spec{}, err
 		}
 	}
@@ -60,8 +62,8 @@ func (p Plan) spec() (s spec, err error) {
 }
 
 // program resolves the executable of a build as the shell would in the build's directory. what names the build in
-// errors, next says what to do about one.
-func (b Build) program(what, next string) (program, error) {
+// errors, key one of [Reasons] where it cannot be run.
+func (b Build) program(what, key string) (program, error) {
 	dir, err := filepath.Abs(b.Dir)
 	if err != nil {
 		return program{}, fmt.Errorf("the directory of %s: %w", what, err)
@@ -81,7 +83,7 @@ func (b Build) program(what, next string) (program, error) {
 		if e := (*os.PathError)(nil); errors.As(why, &e) {
 			why = e.Err
 		}
-		return program{}, measure.Refuse(fmt.Sprintf("%s %q cannot be run: %v", what, b.Command[0], why), next)
+		return program{}, Reasons.Refuse(key, strconv.Quote(b.Command[0]), why)
 	}
 	return program{Path: path, Command: b.Command, Dir: dir}, nil
 }
@@ -94,30 +96,6 @@ func (s spec) write(dir string) error {
 	return os.WriteFile(specIn(dir), text, 0o600)
 }
 
-// setenv sets a variable in a list of NAME=VALUE, or removes it where value is nil.
-func setenv(env []string, name string, value *string) []string {
-	out := make([]string, 0, len(env)+1)
-	for _, e := range env {
-		if !strings.HasPrefix(e, name+"=") {
-			out = append(out, e)
-		}
-	}
-	if value != nil {
-		out = append(out, name+"="+*value)
-	}
-	return out
-}
-
-// profilerEnv is the environment in which a profiler works for the private directory dir: it speaks English and has a
-// directory for temporary files of its own, where ncu's lock is not that of another user.
-func profilerEnv(dir string) ([]string, error) {
-	tmp := tmpIn(dir)
-	if err := os.Mkdir(tmp, 0o700); err != nil {
-		return nil, privateError(err)
-	}
-	return mark(setenv(setenv(os.Environ(), "LC_ALL", new("C")), "TMPDIR", &tmp), dir), nil
-}
-
 // How long a run may take to end after SIGTERM, and processes that it left behind to end by themselves.
 const (
 	runGrace  = 2 * time.Second
@@ -128,8 +106,8 @@ const (
 // args[0] says and writes the journal beside it. It stops at the first run that fails, at a signal, and when the
 // process that started the session is gone. The exit status is 0 where every run succeeded.
 func RunnerMain(args []string) int {
-	if len(args) == 2 && args[0] == guardArg {
-		return guardMain(args[1])
+	if len(args) == 2 && args[0] == proc.GuardArg {
+		return proc.Guard(args[1])
 	}
 	if len(args) != 1 {
 		fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
@@ -155,10 +133,10 @@ func RunnerMain(args []string) int {
 	defer file.Close()
 
 	runtime.LockOSThread() // a run dies with the thread that started it
-	before, _ := adopt()
+	children := proc.Adopt()
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	orphaned := watchLifeline(dir)
+	orphaned := proc.WatchLifeline(dir)
 	go func() { <-orphaned; cancel() }()
 
 	journal := json.NewEncoder(file)
@@ -170,7 +148,7 @@ func RunnerMain(args []string) int {
 		}
 	}
 	for i := 0; ok && i < len(s.Turns) && ctx.Err() == nil; i++ {
-		r := s.run(ctx, s.Turns[i], before, func(r Run) { write(line{Index: i + 1, Run: r}) })
+		r := s.run(ctx, s.Turns[i], children, func(r Run) { write(line{Index: i + 1, Run: r}) })
 		if ctx.Err() != nil {
 			break // not the workload's fault
 		}
@@ -179,8 +157,7 @@ func RunnerMain(args []string) int {
 	}
 	select {
 	case <-orphaned: // nobody else will clean up
-		endSession(dir, 0)
-		removePrivate(dir)
+		proc.Clear(dir, 0)
 	default:
 	}
 	if !ok || ctx.Err() != nil {
@@ -190,22 +167,22 @@ func RunnerMain(args []string) int {
 }
 
 // run runs the head or the base once and leaves none of its processes behind.
-func (s spec) run(ctx context.Context, base bool, before processes, started func(Run)) Run {
+func (s spec) run(ctx context.Context, base bool, children proc.Children, started func(Run)) Run {
 	p := s.Head
 	if base {
 		p = s.Base
 	}
-	var out excerpt
+	var out proc.Output
 	cmd := exec.Command(p.Path, p.Command[1:]...)
 	cmd.Args[0] = p.Command[0]
 	cmd.Dir = p.Dir
 	cmd.Env = os.Environ() // with what nsys has added
 	for name, value := range s.Env {
-		cmd.Env = setenv(cmd.Env, name, value)
+		cmd.Env = proc.Setenv(cmd.Env, name, value)
 	}
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
-	isolate(cmd)
+	proc.Isolate(cmd)
 
 	begun := time.Now()
 	r := Run{Base: base, Start: s.Clock.now()}
@@ -235,38 +212,83 @@ func (s spec) run(ctx context.Context, base bool, before processes, started func
 	case <-done:
 		r.TimedOut = false
 		r.Duration = time.Since(begun)
-		r.Left = endLeft(before)
+		r.Left = endLeft(children)
 	default:
 		r.Duration = time.Since(begun)
-		terminate(cmd, done, runGrace)
-		end(before)
+		proc.Terminate(cmd, done, runGrace)
+		children.End()
 		<-done
 	}
-	r.ExitCode, r.Signal = status(cmd.ProcessState)
+	r.ExitCode, r.Signal = proc.Status(cmd.ProcessState)
 	r.Output = out.String()
 	return r
 }
 
-// terminate ends a command and its group, politely at first. done is closed once the command has ended.
-func terminate(cmd *exec.Cmd, done <-chan struct{}, grace time.Duration) {
-	terminateGroup(cmd)
-	select {
-	case <-done:
-	case <-time.After(grace):
-		killGroup(cmd)
-	}
-}
-
 // endLeft ends the processes that a finished run has left behind and returns how many did not end by themselves.
-func endLeft(before processes) int {
+func endLeft(children proc.Children) int {
 	for until := time.Now().Add(leftGrace); ; time.Sleep(10 * time.Millisecond) {
-		n := len(descendants(before))
+		n := len(children.Living())
 		if n == 0 {
 			return 0
 		}
 		if time.Now().After(until) {
-			end(before)
+			children.End()
 			return n
 		}
+	}
+}
+
+// clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing. All
+// processes of a session share one.
+type clock struct {
+	Start time.Time     `json:"start"`
+	Since time.Duration `json:"since"` // what proc.Monotonic said at Start
+}
+
+func newClock() clock { return clock{time.Now().Round(0), proc.Monotonic()} }
+
+func (c clock) now() time.Time { return c.Start.Add(proc.Monotonic() - c.Since) }
+
+// line is one line of the journal: a run that began or ended.
+type line struct {
+	Index int  `json:"index"` // counted from 1
+	Done  bool `json:"done"`
+	Run   Run  `json:"run"`
+}
+
+// journal follows the file in which the runner writes down what it does.
+type journal struct {
+	path    string
+	offset  int64
+	rest    []byte // of a line that is not complete yet
+	running bool   // a run has begun and not ended
+	runs    []Run  // those that ended
+}
+
+// next returns the lines that were added since the last call.
+func (j *journal) next() []line {
+	f, err := os.Open(j.path)
+	if err != nil {
+		return nil // not begun yet
+	}
+	defer f.Close()
+	added, _ := io.ReadAll(io.NewSectionReader(f, j.offset, 1<<40))
+	j.offset += int64(len(added))
+	j.rest = append(j.rest, added...)
+	var lines []line
+	for {
+		text, rest, complete := bytes.Cut(j.rest, []byte("\n"))
+		if !complete {
+			return lines
+		}
+		j.rest = rest
+		var l line
+		if json.Unmarshal(text, &l) != nil {
+			continue
+		}
+		if j.running = !l.Done; l.Done {
+			j.runs = append(j.runs, l.Run)
+		}
+		lines = append(lines, l)
 	}
 }

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -25,7 +27,24 @@ type Watch struct {
 	ClockMHz int
 	// Samples is how often each device was looked at during the runs.
 	Samples int
+	// Held is what held the clocks down during the runs.
+	Held []Held
 }
+
+// Held is a reason for which the clocks were held down in some of the samples.
+type Held struct {
+	By          Throttle
+	Samples, Of int
+}
+
+// String is the warning.
+func (h Held) String() string {
+	return fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", h.By.Slows(), h.Samples, h.Of)
+}
+
+// Unsound reports whether the GPU was too hot or short of power, so that nothing can be learnt about how it scatters. A
+// power limit is how some machines always run.
+func (h Held) Unsound() bool { return h.By != PowerCap }
 
 // watcher looks at the GPUs before, during and after a session.
 type watcher struct {
@@ -123,8 +142,6 @@ func (w *watcher) look(ctx context.Context) ([]GPU, error) {
 	return visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER")), nil
 }
 
-const freeGPU = "wait until the GPU is free, or pass --allow-busy to measure all the same"
-
 // before refuses a GPU that something else uses. Without nvidia-smi there is a warning and nothing is watched.
 func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 	gpus, err := w.look(ctx)
@@ -141,34 +158,33 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 	if err != nil {
 		w.warnings = append(w.warnings, "other processes on the GPU were not looked for: "+err.Error())
 	}
-	busy := ""
+	var busy error
 	for _, a := range apps {
 		w.there[a.pid] = true
-		if g := find(gpus, a.uuid); g != nil && busy == "" {
-			busy = fmt.Sprintf("GPU %d is busy: another process uses it (%s)", g.Index, a.describe())
+		if g := find(gpus, a.uuid); g != nil && busy == nil {
+			busy = Reasons.Refuse("gpu-in-use", g.Index, a.describe())
 		}
 	}
-	if busy == "" {
+	return w.idle(ctx, busy, "gpu-busy", allowBusy)
+}
+
+// idle refuses with busy, or else under the key where a GPU does not come to rest. What is allowed becomes a warning.
+func (w *watcher) idle(ctx context.Context, busy error, key string, allowed bool) error {
+	if busy == nil {
 		g, err := w.settle(ctx)
 		if err != nil {
 			return causeOr(ctx, err)
 		}
-		if g != nil {
-			busy = fmt.Sprintf("GPU %d is busy: utilisation is %.0f %% before the workload starts", g.Index, g.Utilization)
+		if g == nil {
+			return nil
 		}
+		busy = Reasons.Refuse(key, g.Index, fmt.Sprintf("%.0f", g.Utilization))
 	}
-	return w.refuse(busy, allowBusy)
-}
-
-func (w *watcher) refuse(reason string, allowed bool) error {
-	if reason == "" {
+	if r := (*measure.Refusal)(nil); allowed && errors.As(busy, &r) {
+		w.warnings = append(w.warnings, r.Reason)
 		return nil
 	}
-	if allowed {
-		w.warnings = append(w.warnings, reason)
-		return nil
-	}
-	return measure.Refuse(reason, freeGPU)
+	return busy
 }
 
 // find returns the GPU with the UUID, nil for a GPU that the workload cannot see. Where nvidia-smi names none, or a MIG
@@ -203,10 +219,7 @@ func (w *watcher) start(ctx context.Context) {
 			}
 			w.seen = append(w.seen, sample{w.clock.now(), gpus})
 			apps, _ := w.apps(ctx)
-			ours := make(map[int]bool)
-			for p := range descendants(nil) {
-				ours[p.pid] = true
-			}
+			ours := proc.Children{}.Living()
 			for _, a := range apps {
 				if find(gpus, a.uuid) != nil && w.foreign(a, ours) {
 					w.others[a.describe()] = true
@@ -218,11 +231,11 @@ func (w *watcher) start(ctx context.Context) {
 
 // foreign reports whether a process on the GPU is none of ours. nvidia-smi in a container may give pids of the host's
 // namespace, so a pid counts only where it was there before or this namespace knows it by the same name.
-func (w *watcher) foreign(a app, ours map[int]bool) bool {
+func (w *watcher) foreign(a app, ours []int) bool {
 	if w.there[a.pid] {
 		return true
 	}
-	return !ours[a.pid] && a.name != "" && baseName(commandName(a.pid)) == a.name
+	return !slices.Contains(ours, a.pid) && a.name != "" && baseName(proc.CommandName(a.pid)) == a.name
 }
 
 // stop ends what start began.
@@ -236,21 +249,11 @@ func (w *watcher) after(ctx context.Context, allowBusy bool) error {
 	if w.exe == "" {
 		return nil
 	}
-	busy := ""
+	var busy error
 	if others := slices.Sorted(maps.Keys(w.others)); len(others) > 0 {
-		busy = fmt.Sprintf("another process used the GPU while the workload ran (%s)", others[0])
+		busy = Reasons.Refuse("gpu-was-used", others[0])
 	}
-	if busy == "" {
-		g, err := w.settle(ctx)
-		if err != nil {
-			return causeOr(ctx, err)
-		}
-		if g != nil {
-			busy = fmt.Sprintf("GPU %d is busy with something else: utilisation is %.0f %% after the workload has ended",
-				g.Index, g.Utilization)
-		}
-	}
-	return w.refuse(busy, allowBusy)
+	return w.idle(ctx, busy, "gpu-still-busy", allowBusy)
 }
 
 // result sums up the samples that fell into a run, of the devices that the traces name.
@@ -299,8 +302,8 @@ func (w *watcher) result(traces [][]measure.Trace, runs []Run) (Watch, []string)
 	}
 	for _, t := range throttleNames {
 		if n := throttled[t.bit]; n > 0 {
-			warnings = append(warnings,
-				fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", t.name, n, watch.Samples))
+			watch.Held = append(watch.Held, Held{t.bit, n, watch.Samples})
+			warnings = append(warnings, watch.Held[len(watch.Held)-1].String())
 		}
 	}
 	return watch, warnings

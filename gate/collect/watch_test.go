@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 func TestAllowBusy(t *testing.T) {
@@ -31,6 +33,9 @@ func TestAllowBusy(t *testing.T) {
 			}
 			if !strings.Contains(strings.Join(res.Warnings, "\n"), want) {
 				t.Errorf("warnings %q, want %q", res.Warnings, want)
+			}
+			if mode == "throttled" && (len(res.GPU.Held) != 2 || res.GPU.Held[0].Unsound() || !res.GPU.Held[1].Unsound()) {
+				t.Errorf("held by %+v, want the power limit and the temperature", res.GPU.Held)
 			}
 			if wantClock := map[string]int{"absent": 0, "throttled": 1200}[mode]; wantClock != 0 && res.GPU.ClockMHz != wantClock {
 				t.Errorf("clock %d, want %d", res.GPU.ClockMHz, wantClock)
@@ -76,15 +81,15 @@ func TestVisible(t *testing.T) {
 func TestForeign(t *testing.T) {
 	w := newWatcher()
 	w.there[7] = true
-	self := baseName(commandName(os.Getpid()))
+	self := baseName(proc.CommandName(os.Getpid()))
 	tests := []struct {
 		app  app
-		ours map[int]bool
+		ours []int
 		want bool
 	}{
 		{app{pid: 7}, nil, true},                       // there before
 		{app{pid: os.Getpid(), name: self}, nil, true}, // seen here, and none of ours
-		{app{pid: os.Getpid(), name: self}, map[int]bool{os.Getpid(): true}, false},
+		{app{pid: os.Getpid(), name: self}, []int{os.Getpid()}, false},
 		{app{pid: os.Getpid(), name: "python3"}, nil, false}, // another namespace's pid
 		{app{pid: os.Getpid()}, nil, false},                  // nvidia-smi cannot name it
 		{app{pid: 1 << 22, name: self}, nil, false},          // not here

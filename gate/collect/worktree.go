@@ -7,11 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Revision is a commit of the git repository that holds the current directory.
@@ -82,16 +81,16 @@ func (r *Revision) relative(path string) (string, error) {
 // not touched.
 type Worktree struct {
 	*Revision
-	private *private
+	private *proc.Private
 }
 
 // CommandLine is the command line that Checkout executes. XXXXXX stands for what makes the directory unique.
 func (r *Revision) CommandLine() []string {
-	w := Worktree{r, &private{path: filepath.Join(os.TempDir(), privatePrefix+"XXXXXX")}}
+	w := Worktree{r, &proc.Private{Path: filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")}}
 	return append([]string{"git"}, w.addArgs()...)
 }
 
-func (w *Worktree) root() string { return filepath.Join(w.private.path, "nsgate-base") }
+func (w *Worktree) root() string { return filepath.Join(w.private.Path, "nsgate-base") }
 
 // addArgs leave the user's hooks and file system monitor alone: they are for the user's checkout.
 func (w *Worktree) addArgs() []string {
@@ -102,10 +101,10 @@ func (w *Worktree) addArgs() []string {
 // Checkout makes a worktree of the revision, with its submodules where it has some; the caller closes it. What git
 // cannot do is a *measure.Refusal, a cancelled ctx is its cause.
 func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
-	if !supported {
+	if !proc.Supported {
 		return nil, errUnsupported
 	}
-	private, err := newPrivate("", r.common)
+	private, err := proc.NewPrivate("", r.common)
 	if err != nil {
 		return nil, err
 	}
@@ -116,25 +115,24 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 		}
 	}()
 	if _, err := git(ctx, w.private, r.top, w.addArgs()...); err != nil {
-		return nil, w.refuse(ctx, "cannot be checked out", err)
+		return nil, w.refuse(ctx, "base-checkout", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
 		// Without --init, which would write to the configuration that the user's checkout shares.
 		_, err := git(ctx, w.private, w.root(), "-c", "core.hooksPath="+os.DevNull, "-c", "submodule.active=.",
 			"submodule", "--quiet", "update", "--recursive")
 		if err != nil {
-			return nil, w.refuse(ctx, "cannot be checked out with its submodules", err)
+			return nil, w.refuse(ctx, "base-submodules", err)
 		}
 	}
 	return w, nil
 }
 
-func (w *Worktree) refuse(ctx context.Context, what string, err error) error {
+func (w *Worktree) refuse(ctx context.Context, key string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return measure.Refuse(fmt.Sprintf("the base %s %s: %s", w.Ref, what, clean(err.Error(), w.private.path)),
-		"see whether git worktree add works by hand, or build the base elsewhere and name it with --base-cmd")
+	return Reasons.Refuse(key, w.Ref, said(err.Error()))
 }
 
 // Counterpart is the directory of the worktree that corresponds to one of the user's checkout ("" is the current one).
@@ -145,8 +143,7 @@ func (w *Worktree) Counterpart(dir string) (string, error) {
 	}
 	dir = filepath.Join(w.root(), rel)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", measure.Refuse(fmt.Sprintf("the base %s has no directory %s", w.Ref, rel),
-			"choose a base that has it, or build the base elsewhere and name it with --base-cmd")
+		return "", Reasons.Refuse("base-directory", w.Ref, rel)
 	}
 	return dir, nil
 }
@@ -172,62 +169,51 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = dir
-	var out excerpt
+	var out proc.Output
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := finish(cmd, w.private); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return &BuildError{Output: out.String(), refusal: measure.Refuse(
-			fmt.Sprintf("the build of the base %s failed: %v", w.Ref, err), "make --build work in a fresh clone of "+w.Ref)}
+		return &BuildError{Output: out.String(), refusal: Reasons.Refuse("base-build", w.Ref, err, w.Ref)}
 	}
 	return nil
 }
 
 // Close removes the worktree and what the repository knows of it.
-func (w *Worktree) Close() error { return w.private.close() }
+func (w *Worktree) Close() error { return w.private.Close() }
 
 // git runs git in a directory ("" for the current one) and returns what it printed. The error is the last line of what
 // it complained of. p is the private directory that it works for, nil for none.
-func git(ctx context.Context, p *private, dir string, args ...string) (string, error) {
+func git(ctx context.Context, p *proc.Private, dir string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
-	var out, complaint excerpt
+	var out, complaint proc.Output
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := finish(cmd, p); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		if said := lastLine(measure.NormalizeControl(complaint.String())); said != "" {
-			err = errors.New(said)
+		if why := said(complaint.String()); why != "" {
+			err = errors.New(why)
 		}
 		return "", fmt.Errorf("git: %w", err)
 	}
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// finish runs a command to its end, without the variables by which a git hook ties git to the user's index, and ends
-// what it leaves behind. Its context ends it politely, since git then takes back what it has begun.
-func finish(cmd *exec.Cmd, p *private) error {
-	runtime.LockOSThread() // the command dies with the thread that started it
-	defer runtime.UnlockOSThread()
-	before, restore := adopt()
-	defer restore()
-	defer end(before)
+// finish is [proc.Finish] of a command without the variables by which a git hook ties git to the user's index. Its context
+// ends it politely, since git then takes back what it has begun.
+func finish(cmd *exec.Cmd, p *proc.Private) error {
 	cmd.Env = os.Environ()
 	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR",
 		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"} {
-		cmd.Env = setenv(cmd.Env, name, nil)
+		cmd.Env = proc.Setenv(cmd.Env, name, nil)
 	}
-	cmd.Env = setenv(cmd.Env, "GIT_TERMINAL_PROMPT", new("0"))
+	cmd.Env = proc.Setenv(cmd.Env, "GIT_TERMINAL_PROMPT", new("0"))
 	if p != nil {
-		cmd.Env = mark(cmd.Env, p.path)
+		cmd.Env = p.Mark(cmd.Env)
 	}
-	isolate(cmd)
-	cmd.Cancel = func() error { terminateGroup(cmd); return nil }
 	cmd.WaitDelay = terminateGrace
-	if err := cmd.Run(); !errors.Is(err, exec.ErrWaitDelay) {
-		return err
-	}
-	return nil // it succeeded, and something that it left behind holds its output open
+	return proc.Finish(cmd)
 }

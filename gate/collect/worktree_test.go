@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -70,7 +71,7 @@ func TestCheckout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if info, err := os.Stat(w.private.path); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(w.private.Path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the private directory has mode %v, want 0700 (%v)", info.Mode(), err)
 	}
 	err = w.Build(t.Context(), `cat version >built; git add built; mkdir locked; touch locked/x; chmod 500 locked`)
@@ -258,4 +259,73 @@ func TestHolds(t *testing.T) {
 			t.Errorf("Holds(%q) = %v", word, got)
 		}
 	}
+}
+
+// Where somebody dies while a private directory is removed, the next one can go on: what says whose it is goes last.
+func TestRemovePrivate(t *testing.T) {
+	dir := repository(t)
+	r, err := FindRevision(t.Context(), "main~1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := r.Checkout(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Build(t.Context(), "mkdir locked; touch locked/x; chmod 500 locked"); err != nil {
+		t.Fatal(err)
+	}
+	// As far as it may have come.
+	if err := os.RemoveAll(w.root()); err != nil && os.Geteuid() == 0 {
+		t.Fatal(err)
+	}
+	w.private.Lock.Close()
+	proc.Sweep()
+	if _, err := os.Stat(w.private.Path); err == nil {
+		t.Error("the private directory is still there")
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git", "worktrees")); err == nil {
+		t.Error("git still knows of the worktree")
+	}
+}
+
+// A worktree that is gone with its private directory is forgotten after a day, and nobody else's is.
+func TestForgetLost(t *testing.T) {
+	dir := repository(t)
+	other := filepath.Join(t.TempDir(), "nsgate-mine", "nsgate-base")
+	shell(t, dir, "git -c core.hooksPath=/dev/null worktree add -q --detach "+other+" main 2>&1")
+	r, err := FindRevision(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trees := func() string { return shell(t, dir, "ls .git/worktrees") }
+	lose := func() {
+		w, err := r.Checkout(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.RemoveAll(w.private.Path)
+		w.private.Lock.Close()
+	}
+	lose()
+	lost := trees()
+	long := time.Now().Add(-48 * time.Hour)
+	pointers, _ := filepath.Glob(filepath.Join(dir, ".git", "worktrees", "*", "gitdir"))
+	for _, p := range pointers {
+		if err := os.Chtimes(p, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lose() // this one is young
+	w, err := r.Checkout(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(trees(), "\n"); n != 2 {
+		t.Errorf("git knows of %q, want the other one and the young one of %q", trees(), lost)
+	}
+	shell(t, dir, "git worktree remove --force "+other+"; git worktree prune")
 }

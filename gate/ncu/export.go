@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/child"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -61,8 +61,8 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	page := &page{file: f, stop: stop}
-	var stderr child.Tail
-	err = errors.Join(child.Run(running, tmp, page, &stderr, program, ExportArgs(report)...), f.Close())
+	var stderr proc.Output
+	err = errors.Join(proc.Run(running, tmp, page, &stderr, program, ExportArgs(report)...), f.Close())
 	switch {
 	case err == nil && page.size > 0:
 		return f.Name(), nil
@@ -103,7 +103,7 @@ type page struct {
 	size int64
 	full bool
 	err  error
-	end  child.Tail
+	end  proc.Output
 }
 
 func (p *page) Write(b []byte) (int, error) {
@@ -131,7 +131,7 @@ func blame(outputs ...string) string {
 		}
 		errors, lines = append(errors, strings.Join(failed, "\n")), append(lines, marker.ReplaceAllString(output, ""))
 	}
-	return measure.NormalizeLine(cmp.Or(child.Said(errors...), child.Said(lines...)))
+	return measure.NormalizeLine(cmp.Or(proc.Said(errors...), proc.Said(lines...)))
 }
 
 var (
@@ -145,8 +145,8 @@ var number = regexp.MustCompile(`\b20[0-9]{2}\.[0-9]+\.[0-9]+`)
 func Version(ctx context.Context, ncu string) string {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	var out child.Tail
-	if child.Run(ctx, "", &out, nil, ncu, "--version") != nil {
+	var out proc.Output
+	if proc.Run(ctx, "", &out, nil, ncu, "--version") != nil {
 		return ""
 	}
 	return number.FindString(out.String())

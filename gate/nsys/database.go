@@ -28,8 +28,7 @@ type database struct {
 }
 
 // open checks that the file can be an nsys export before SQLite sees it, then opens it.
-func open(ctx context.Context, file string) (*database, error) {
-	name := filepath.Base(file)
+func open(ctx context.Context, file, name string) (*database, error) {
 	state, pages, err := inspect(file, name)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/child"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -54,9 +54,9 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	}
 	f.Close()
 	output := f.Name()
-	var stdout, stderr child.Tail
+	var stdout, stderr proc.Output
 	// What nsys writes on the way is as private as the report.
-	err = child.Run(ctx, dir, &stdout, &stderr, program, ExportArgs(report, output)...)
+	err = proc.Run(ctx, dir, &stdout, &stderr, program, ExportArgs(report, output)...)
 	if err == nil {
 		if info, stat := os.Stat(output); stat == nil && info.Size() > 0 {
 			return output, nil
@@ -74,7 +74,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 			break
 		}
 	}
-	return "", refuse(key, name, cmp.Or(measure.NormalizeLine(child.Said(stderr.String(), stdout.String())), err.Error()))
+	return "", refuse(key, name, cmp.Or(measure.NormalizeLine(proc.Said(stderr.String(), stdout.String())), err.Error()))
 }
 
 // exportFailures are the failures that nsys names, and the keys of their refusals.

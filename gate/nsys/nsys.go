@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -28,7 +29,12 @@ func pid(global int64) int64 { return global >> 24 & 0xFFFFFF }
 // [Reasons]; a file that cannot be opened an ordinary error. Reading stops when ctx ends. Attributes of kernels that
 // the export does not have are -1.
 func Read(ctx context.Context, file string) ([]measure.Trace, error) {
-	db, err := open(ctx, file)
+	return ReadAs(ctx, file, filepath.Base(file))
+}
+
+// ReadAs is [Read] of a file that messages call by another name.
+func ReadAs(ctx context.Context, file, name string) ([]measure.Trace, error) {
+	db, err := open(ctx, file, name)
 	if err != nil {
 		return nil, err
 	}

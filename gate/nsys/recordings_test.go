@@ -42,7 +42,7 @@ type total struct{ Launches, Time, Copies, Bytes int64 }
 
 // totals asks SQLite for what the processes with kernels did, by pid.
 func totals(t *testing.T, file string) map[int]total {
-	db, err := open(t.Context(), file)
+	db, err := open(t.Context(), file, filepath.Base(file))
 	if err != nil {
 		t.Fatal(err)
 	}

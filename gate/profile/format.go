@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/ncu"
 	"github.com/nsgate/nsgate/gate/nsys"
 	"github.com/nsgate/nsgate/gate/nsysjax"
@@ -125,7 +125,7 @@ func readExport(ctx context.Context, _ Tools, files []string, to *Recording) err
 }
 
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
-	return collect.Private(func(dir string) error {
+	return proc.InPrivate(func(dir string) error {
 		export, err := nsys.Export(ctx, t.nsys(), files[0], dir)
 		if err != nil {
 			return err
@@ -135,7 +135,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 }
 
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
-	return collect.Private(func(dir string) error {
+	return proc.InPrivate(func(dir string) error {
 		page, err := ncu.Export(ctx, t.ncu(), files[0], dir)
 		if err != nil {
 			return err
@@ -160,7 +160,7 @@ func readPage(file, name string, to *Recording) error {
 }
 
 func readArchive(ctx context.Context, t Tools, files []string, to *Recording) error {
-	return collect.Private(func(dir string) error {
+	return proc.InPrivate(func(dir string) error {
 		reports, err := nsysjax.Reports(ctx, files[0], dir)
 		if err != nil {
 			return err

@@ -2,9 +2,9 @@ package sample
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/stats"
@@ -30,8 +30,7 @@ func newCut(t *measure.Trace, w Warmup) (*cut, error) {
 		return c, nil
 	}
 	if len(t.Captures) == 0 {
-		return nil, measure.Refuse(t.Source+": the workload never called cudaProfilerStart, so there is no capture to judge",
-			"call it where the steady part begins, or use --warmup auto")
+		return nil, Reasons.Refuse("no-capture", t.Source)
 	}
 	c.launches, c.copies = nil, nil
 	for _, l := range t.Launches {
@@ -45,10 +44,20 @@ func newCut(t *measure.Trace, w Warmup) (*cut, error) {
 		}
 	}
 	if len(c.launches) == 0 {
-		return nil, measure.Refuse(t.Source+": no kernel was launched between cudaProfilerStart and cudaProfilerStop",
-			"move the calls around the launches, or use --warmup auto")
+		return nil, Reasons.Refuse("empty-capture", t.Source)
 	}
 	return c, nil
+}
+
+func newCuts(traces []measure.Trace, w Warmup) (cuts []*cut, err error) {
+	for i := range traces {
+		c, err := newCut(&traces[i], w)
+		if err != nil {
+			return nil, err
+		}
+		cuts = append(cuts, c)
+	}
+	return cuts, nil
 }
 
 // within reports whether an instant lies in one of the sorted, disjoint intervals.
@@ -130,8 +139,7 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 	found = slices.DeleteFunc(found, func(x *candidate) bool { return x.runs < len(cuts) })
 	if want != "" {
 		if len(found) == 0 {
-			return "", measure.Refuse(fmt.Sprintf("not every run has the step range %q", want),
-				"name a range that every run has with --step, or leave --step out")
+			return "", Reasons.Refuse("no-step-range", strconv.Quote(want))
 		}
 		return want, nil
 	}
@@ -190,8 +198,7 @@ func skipWarmup(cuts []*cut, w Warmup) error {
 		switch n := len(c.steps); {
 		case w.mode == "skip":
 			if n > 0 && w.n >= n {
-				return measure.Refuse(fmt.Sprintf("%s: a warm-up of %d steps leaves none of the %d", c.Source, w.n, n),
-					"lower --warmup or let the workload run longer")
+				return Reasons.Refuse("long-warmup", c.Source, w.n, n)
 			}
 			c.skip = w.n
 		case w.mode == "auto" && n > 0:

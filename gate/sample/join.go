@@ -23,8 +23,7 @@ func Join(runs []measure.Session) ([]measure.Session, error) {
 		}
 		if last := len(out) - 1; last >= 0 && sameEnvironment(&out[last].Environment, &r.Environment) {
 			if out[last].Mode != r.Mode || out[last].Profiler() != r.Profiler() {
-				return nil, measure.Refuse(fmt.Sprintf("runs of one side were measured differently: %s %s and %s %s",
-					out[last].Tool, out[last].Mode, r.Tool, r.Mode), "measure every run with the same profiler and settings")
+				return nil, Reasons.Refuse("runs-other-mode", out[last].Tool+" "+out[last].Mode, r.Tool+" "+r.Mode)
 			}
 			add(&out[last], &r)
 			continue

@@ -2,9 +2,9 @@ package sample
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -27,16 +27,14 @@ func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
 	t := table{runs: len(cuts), rows: map[key]*measure.Series{}}
 	for run, c := range cuts {
 		if c.GraphTrace != first.GraphTrace {
-			return s, measure.Refuse(c.Source+" traces CUDA graphs otherwise than "+first.Source,
-				"record every run with --cuda-graph-trace=node")
+			return s, Reasons.Refuse("runs-other-graphs", c.Source, first.Source)
 		}
 		s.GPUs = max(s.GPUs, c.devices)
 		s.Processes = max(s.Processes, c.processes)
 		s.Tick = max(s.Tick, c.Tick)
 		info := c.reduce(run, &t)
 		if info.Launches == 0 {
-			return s, measure.Refuse(fmt.Sprintf("%s: no kernel was launched in the %d steps of range %q that are judged",
-				c.Source, len(c.steps)-c.skip, step), "name the range that launches them with --step, or --step none")
+			return s, Reasons.Refuse("empty-steps", c.Source, len(c.steps)-c.skip, strconv.Quote(step))
 		}
 		s.Runs = append(s.Runs, info)
 	}

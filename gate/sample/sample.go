@@ -71,18 +71,14 @@ const NoStep = "none"
 // *measure.Refusal where the traces cannot be cut as asked.
 func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if len(traces) == 0 {
-		return nil, measure.Refuse("there is no run to judge", "check that the workload launches kernels and was profiled")
+		return nil, Reasons.Refuse("no-run")
 	}
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
 	}
-	var cuts []*cut
-	for i := range traces {
-		c, err := newCut(&traces[i], o.Warmup)
-		if err != nil {
-			return nil, err
-		}
-		cuts = append(cuts, c)
+	cuts, err := newCuts(traces, o.Warmup)
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(cuts, func(a, b *cut) int {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Trace.Start.Compare(b.Trace.Start),
@@ -128,8 +124,7 @@ func distinct(cuts []*cut) error {
 		}
 		other := first[c.Launches[0]]
 		if other != nil && other.Source != c.Source && slices.Equal(other.Launches, c.Launches) {
-			return measure.Refuse(fmt.Sprintf("%s and %s are the same recording, which is one run and not two", other.Source, c.Source),
-				"remove the copy")
+			return Reasons.Refuse("same-recording", other.Source, c.Source)
 		}
 		first[c.Launches[0]] = c
 	}
@@ -139,13 +134,9 @@ func distinct(cuts []*cut) error {
 // Step finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
 // must be cut by the same step: find it over the traces of both, then give it to Sessions.
 func Step(traces []measure.Trace, o Options) (string, error) {
-	var cuts []*cut
-	for i := range traces {
-		c, err := newCut(&traces[i], o.Warmup)
-		if err != nil {
-			return "", err
-		}
-		cuts = append(cuts, c)
+	cuts, err := newCuts(traces, o.Warmup)
+	if err != nil {
+		return "", err
 	}
 	step, err := chooseStep(cuts, o.Step)
 	if step == "" {

@@ -1,6 +1,6 @@
 // Package faketools holds a fake nsys, ncu and nvidia-smi that replay recordings, for tests.
 //
-// Tests register [Nsys], [Ncu] and [NvidiaSMI] as commands with testscript.Main, so that they are found on the PATH.
+// Tests put them on the PATH: as the command fake, linked to each name of [Tools], or as the test binary itself.
 //
 // The fake nsys really runs the command that it is given. Its export stands the recordings of $NSGATE_FAKE_PROFILES,
 // a list of single-run SQLite exports and directories of them, in for the runs: the first for the first run and so on,

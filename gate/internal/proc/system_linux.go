@@ -1,4 +1,4 @@
-package collect
+package proc
 
 import (
 	"bytes"
@@ -18,19 +18,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const supported = true
+// Supported tells whether this system can keep processes together. Profiles can be judged everywhere, workloads be
+// measured only where it can.
+const Supported = true
 
-// isolate gives a command a session of its own, so that neither Ctrl-C nor terminal output stops reach it and its
+// Isolate gives a command a session of its own, so that neither Ctrl-C nor terminal output stops reach it and its
 // group can be signalled, and lets it die with the thread that starts it.
-func isolate(cmd *exec.Cmd) {
+func Isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-func terminateGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-func killGroup(cmd *exec.Cmd)      { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// TerminateGroup asks a command that Isolate has set up, and its group, to end.
+func TerminateGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-// status is a run's exit code, or -1 and the signal that ended it.
-func status(s *os.ProcessState) (code int, sig string) {
+// KillGroup ends them.
+func KillGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// Status is a run's exit code, or -1 and the signal that ended it.
+func Status(s *os.ProcessState) (code int, sig string) {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return -1, w.Signal().String()
 	}
@@ -45,22 +50,37 @@ type process struct {
 	start uint64 // clock ticks since boot
 }
 
-// adopt makes this process the one that orphaned descendants fall to, so that a daemon cannot get away. It returns
-// the descendants that were there before, which are none of our business, and what undoes it and buries the dead.
-func adopt() (before processes, restore func()) {
-	before = descendants(nil)
-	if unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
-		return before, func() {}
-	}
-	return before, func() {
-		unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-		for _, s := range stats() {
-			if s.dead && s.parent == os.Getpid() && !before[s.process] {
-				syscall.Wait4(s.pid, nil, syscall.WNOHANG, nil) // the init of a container may not do it
-			}
+// Children are the descendants of this process, without those that were there before Adopt, which are nobody's
+// business, and what these start.
+type Children struct{ before processes }
+
+// Adopt makes this process the one that orphaned descendants fall to, so that a daemon cannot get away.
+func Adopt() Children {
+	c := Children{descendants(nil)}
+	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	return c
+}
+
+// Release undoes [Adopt] and buries the dead.
+func (c Children) Release() {
+	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	for _, s := range stats() {
+		if s.dead && s.parent == os.Getpid() && !c.before[s.process] {
+			syscall.Wait4(s.pid, nil, syscall.WNOHANG, nil) // the init of a container may not do it
 		}
 	}
 }
+
+// Living are the process ids of those that live.
+func (c Children) Living() (pids []int) {
+	for p := range descendants(c.before) {
+		pids = append(pids, p.pid)
+	}
+	return pids
+}
+
+// End kills them, and those that they start meanwhile.
+func (c Children) End() { endAll(func() processes { return descendants(c.before) }) }
 
 // stat is a line of /proc/PID/stat.
 type stat struct {
@@ -106,19 +126,6 @@ func descendants(without processes) processes {
 	}
 	return found
 }
-
-// end kills every descendant that is not in the set, and those that they start meanwhile.
-func end(before processes) { endAll(func() processes { return descendants(before) }) }
-
-// markName is the variable by which the processes of a session are found when nobody is left who knows them: its value is
-// the private directory. nsys itself gets it, and so do its daemons and the workload.
-const markName = "NSGATE_SESSION"
-
-// mark adds to an environment to which private directory a process belongs.
-func mark(env []string, dir string) []string { return setenv(env, markName, &dir) }
-
-// endGrace is how long what is marked may take to end after SIGTERM: the runner gives the workload [runGrace].
-const endGrace = runGrace + time.Second
 
 // endSession ends what belongs to the private directory dir, except this process: what is marked, and what has its
 // temporary files there.
@@ -191,15 +198,15 @@ func lockDir(dir string, wait bool) (io.Closer, error) {
 	return d, nil
 }
 
-// monotonic is the time since some point, the same for all processes, that nobody can set.
-func monotonic() time.Duration {
+// Monotonic is the time since some point, the same for all processes, that nobody can set.
+func Monotonic() time.Duration {
 	var t unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
 	return time.Duration(t.Nano())
 }
 
-// room is how much can still be written to the file system of a directory, in bytes.
-func room(dir string) int64 {
+// Room is how much can still be written to the file system of a directory, in bytes.
+func Room(dir string) int64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
 		return math.MaxInt64
@@ -222,9 +229,9 @@ func ours(info fs.FileInfo) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// hold makes the lifeline: a named pipe in dir that this process holds open for writing. The runner reads its end
+// Hold makes the lifeline: a named pipe in dir that this process holds open for writing. The runner reads its end
 // when this process closes it, or is gone in whatever way.
-func hold(dir string) (io.Closer, error) {
+func Hold(dir string) (io.Closer, error) {
 	name := filepath.Join(dir, "lifeline")
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		return nil, fmt.Errorf("lifeline: %w", err)
@@ -232,8 +239,8 @@ func hold(dir string) (io.Closer, error) {
 	return os.OpenFile(name, os.O_RDWR, 0) // opening for writing only would wait for the reader
 }
 
-// watchLifeline returns a channel that is closed when the lifeline ends.
-func watchLifeline(dir string) <-chan struct{} {
+// WatchLifeline returns a channel that is closed when the lifeline ends.
+func WatchLifeline(dir string) <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -247,8 +254,8 @@ func watchLifeline(dir string) <-chan struct{} {
 	return gone
 }
 
-// commandName is the first argument of a running process, "" where it is not to be seen.
-func commandName(pid int) string {
+// CommandName is the first argument of a running process, "" where it is not to be seen.
+func CommandName(pid int) string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	name, _, _ := bytes.Cut(text, []byte{0})
 	return string(name)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package child
+package proc
 
 import (
 	"bufio"
@@ -14,13 +14,13 @@ import (
 
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	var stdout, stderr Tail
+	var stdout, stderr Output
 	if err := Run(t.Context(), dir, &stdout, &stderr, "/bin/sh", "-c", "echo $LC_ALL $TMPDIR; echo no >&2; exit 7"); err == nil ||
 		err.Error() != "exit status 7" || stdout.String() != "C "+dir+"\n" || stderr.String() != "no\n" {
 		t.Errorf("%v, %q and %q", err, &stdout, &stderr)
 	}
 	t.Setenv("TMPDIR", "as it was")
-	stdout = Tail{}
+	stdout = Output{}
 	if err := Run(t.Context(), "", &stdout, &stderr, "/bin/sh", "-c", "echo $TMPDIR"); err != nil || stdout.String() != "as it was\n" {
 		t.Errorf("%v, %q", err, &stdout)
 	}
@@ -52,13 +52,16 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	var x Tail
-	for range 100 {
+// A chatty program fills neither memory nor disk.
+func TestOutput(t *testing.T) {
+	var x Output
+	x.Write([]byte("the beginning"))
+	for range 10000 {
 		x.Write([]byte(strings.Repeat("a", 1000)))
 	}
 	x.Write([]byte("the end"))
-	if got := x.String(); len(got) < 16<<10 || len(got) > 40<<10 || !strings.HasSuffix(got, "aaathe end") {
+	if got := x.String(); len(got) < 16<<10 || len(got) > 1<<20 || !strings.HasPrefix(got, "the beginningaaa") ||
+		!strings.HasSuffix(got, "aaathe end") || !strings.Contains(got, " bytes left out]") {
 		t.Errorf("%d bytes, %q", len(got), got[len(got)-20:])
 	}
 }
@@ -74,6 +77,8 @@ func TestSaid(t *testing.T) {
 		{[]string{"100 %\n", "other"}, "other"},
 		{[]string{"cannot  read /home/someone/secret/run.nsys-rep"}, "cannot read run.nsys-rep"},
 		{[]string{`no C:\Users\someone\x.ncu-rep here`}, "no x.ncu-rep here"},
+		{[]string{"cannot write /tmp/nsgate-1/session.qdstrm, see /home/user name /usr/lib/x.so"},
+			"cannot write session.qdstrm, see user name x.so"},
 		{[]string{"bad \x1b[31mred\a"}, "bad \x1b[31mred\a"},
 		{[]string{strings.Repeat("ä", 199) + "xyz"}, strings.Repeat("ä", 199) + "x…"},
 	} {

@@ -1,8 +1,9 @@
-package collect
+package proc
 
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,15 +14,16 @@ import (
 	"time"
 )
 
-// private is a private directory: mode 0700, and gone when nsgate is, in whatever way nsgate ends.
+// Private is a private directory: mode 0700, and gone when nsgate is, in whatever way nsgate ends.
 //
 // It holds the raw report, and with it the environment of the workload. So a guard, a second process of this binary,
 // waits for the end of nsgate and removes the directory and what still runs in it, should nsgate not have done so: a
 // killed nsgate cannot. Where the guard was killed as well, the next nsgate that makes a private directory beside it
 // does: it sees from a lock, which ends with the process that holds it, that the owner is dead.
-type private struct {
-	path     string
-	lock     io.Closer
+type Private struct {
+	Path string
+	// Lock says that the owner lives: where it is closed, the directory is for others to remove.
+	Lock     io.Closer
 	guard    *exec.Cmd      // nil where none could be started
 	lifeline io.WriteCloser // the guard reads the other end
 }
@@ -34,33 +36,37 @@ type owner struct {
 	Repository string `json:"repository,omitempty"`
 }
 
-const privatePrefix = "nsgate-"
+// Prefix is how the names of private directories begin.
+const Prefix = "nsgate-"
+
+// HiddenArg is the first argument by which nsgate runs its own binary as a part of itself.
+const HiddenArg = "__run"
 
 func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
 
-// newPrivate makes a private directory, after it has removed those of dead owners. self is the executable of the guard, ""
-// for this one; repository is [owner.Repository].
-func newPrivate(self, repository string) (_ *private, err error) {
-	swept.Do(sweep)
-	dir, err := os.MkdirTemp("", privatePrefix) // mode 0700
+// NewPrivate makes a private directory, after it has removed those of dead owners. self is the executable of the guard, ""
+// for this one; repository is the directory of the git repository that a worktree in it will belong to, "" for none.
+func NewPrivate(self, repository string) (_ *Private, err error) {
+	swept.Do(Sweep)
+	dir, err := os.MkdirTemp("", Prefix) // mode 0700
 	if err != nil {
-		return nil, privateError(err)
+		return nil, PrivateError(err)
 	}
 	// The worktree in it is known to git by this name.
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	p := &private{path: dir}
+	p := &Private{Path: dir}
 	defer func() {
 		if err != nil {
-			p.close()
+			p.Close()
 		}
 	}()
 	// The lock comes first: a directory that says who owns it and is not locked has lost its owner.
-	if p.lock, err = lockDir(dir, true); err == nil {
+	if p.Lock, err = lockDir(dir, true); err == nil {
 		text, _ := json.Marshal(owner{bootID(), repository})
 		if err := os.WriteFile(ownerIn(dir), text, 0o600); err != nil {
-			return nil, privateError(err)
+			return nil, PrivateError(err)
 		}
 	}
 	p.watch(self)
@@ -68,14 +74,14 @@ func newPrivate(self, repository string) (_ *private, err error) {
 }
 
 // watch starts the guard. What keeps it from starting will keep the runner, which is this binary too, and says why.
-func (p *private) watch(self string) {
+func (p *Private) watch(self string) {
 	if self == "" {
 		self, _ = os.Executable()
 	}
 	if filepath.Ext(self) == ".test" { // the tests of a package, which would run once more
 		return
 	}
-	cmd := exec.Command(self, RunnerArg, guardArg, p.path)
+	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)
 	detach(cmd)
 	lifeline, err := cmd.StdinPipe()
 	if err == nil && cmd.Start() == nil {
@@ -83,43 +89,75 @@ func (p *private) watch(self string) {
 	}
 }
 
-// Private hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed meanwhile.
-func Private(use func(dir string) error) error {
-	p, err := newPrivate("", "")
-	if err != nil {
-		return err
-	}
-	return errors.Join(use(p.path), p.close())
-}
-
-// close removes the directory and sends the guard home.
-func (p *private) close() error {
-	err := removePrivate(p.path)
+// Close removes the directory and sends the guard home.
+func (p *Private) Close() error {
+	err := removePrivate(p.Path)
 	if p.guard != nil {
 		p.lifeline.Close()
 		p.guard.Wait()
 	}
-	if p.lock != nil {
-		p.lock.Close()
+	if p.Lock != nil {
+		p.Lock.Close()
 	}
 	return err
 }
 
-// guardArg is the argument after [RunnerArg] that makes this binary the guard of the directory that follows.
-const guardArg = "--guard"
+// InPrivate hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed meanwhile.
+func InPrivate(use func(dir string) error) error {
+	p, err := NewPrivate("", "")
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(p.Path), p.Close())
+}
 
-// guardMain waits until standard input ends, which the owner of dir holds open for writing, and clears up.
-func guardMain(dir string) int {
+// GuardArg is the argument after [HiddenArg] that makes this binary the guard of the directory that follows.
+const GuardArg = "--guard"
+
+// Guard waits until standard input ends, which the owner of dir holds open for writing, and clears up.
+func Guard(dir string) int {
 	ignoreSignals()
 	io.Copy(io.Discard, os.Stdin)
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
-	endSession(dir, endGrace)
-	if removePrivate(dir) != nil {
+	if Clear(dir, endGrace) != nil {
 		return 1
 	}
 	return 0
+}
+
+// Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
+func Clear(dir string, grace time.Duration) error {
+	endSession(dir, grace)
+	return removePrivate(dir)
+}
+
+// Env is the environment in which a profiler works for the private directory: it speaks English and has a directory for
+// temporary files of its own, where ncu's lock is not that of another user.
+func (p *Private) Env() ([]string, error) {
+	tmp := tmpIn(p.Path)
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return nil, PrivateError(err)
+	}
+	return p.Mark(Setenv(Setenv(os.Environ(), "LC_ALL", new("C")), "TMPDIR", &tmp)), nil
+}
+
+// Mark adds to an environment that a process belongs to the private directory.
+func (p *Private) Mark(env []string) []string { return Setenv(env, markName, &p.Path) }
+
+// markName is the variable by which the processes of a session are found when nobody is left who knows them: its value is
+// the private directory. nsys itself gets it, and so do its daemons and the workload.
+const markName = "NSGATE_SESSION"
+
+// endGrace is how long what is marked may take to end after SIGTERM: a second more than the runner gives the workload.
+const endGrace = 3 * time.Second
+
+func tmpIn(dir string) string { return filepath.Join(dir, "tmp") }
+
+// PrivateError says of an error with the private directory what to do about it.
+func PrivateError(err error) error {
+	return fmt.Errorf("the private directory: %w; set TMPDIR to a directory that can be written and has room", err)
 }
 
 var swept sync.Once // in every process; tests sweep more often
@@ -127,11 +165,11 @@ var swept sync.Once // in every process; tests sweep more often
 // What may belong to another machine or container, or to this machine before it was started, is left alone so long.
 const elsewhere = 24 * time.Hour
 
-// sweep removes the private directories of this user that have lost both their owner and their guard.
-func sweep() {
+// Sweep removes the private directories of this user that have lost both their owner and their guard.
+func Sweep() {
 	entries, _ := os.ReadDir(os.TempDir())
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), privatePrefix) {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), Prefix) {
 			continue
 		}
 		dir := filepath.Join(os.TempDir(), e.Name())
@@ -215,7 +253,7 @@ func forget(repository, dir string) (err error) {
 // another container may see another directory for temporary files.
 func lost(private, pointer string) bool {
 	info, err := os.Stat(pointer)
-	if err != nil || !strings.HasPrefix(filepath.Base(private), privatePrefix) || time.Since(info.ModTime()) < elsewhere {
+	if err != nil || !strings.HasPrefix(filepath.Base(private), Prefix) || time.Since(info.ModTime()) < elsewhere {
 		return false
 	}
 	_, err = os.Stat(private)

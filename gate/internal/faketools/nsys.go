@@ -20,6 +20,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
+// Tools are the main functions of the fakes by the name of the program. They return the exit code.
+var Tools = map[string]func() int{"nsys": Nsys, "ncu": Ncu, "nvidia-smi": NvidiaSMI}
+
 // report is the content of the fake .nsys-rep. As in a real one the command line and the environment are there.
 type report struct {
 	Start       time.Time

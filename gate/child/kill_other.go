@@ -1,8 +1,0 @@
-//go:build !unix
-
-package child
-
-import "os/exec"
-
-// killGroup leaves the default: the end of the command's context kills the command itself.
-func killGroup(*exec.Cmd) {}

@@ -1,0 +1,89 @@
+//go:build linux
+
+package proc
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// abandon makes a private directory as a killed nsgate leaves it.
+func abandon(t *testing.T, name string, o *owner) (dir string) {
+	t.Helper()
+	dir = filepath.Join(os.TempDir(), Prefix+name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if o != nil {
+		text, _ := json.Marshal(o)
+		if err := os.WriteFile(ownerIn(dir), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// What is surely a dead nsgate's is removed, and nothing else.
+func TestSweep(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	here := &owner{Boot: bootID()}
+	long := time.Now().Add(-2 * elsewhere)
+	abandon(t, "dead", here)
+	locked := abandon(t, "locked", here)
+	lock, err := lockDir(locked, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	abandon(t, "beginning", nil) // its owner has not said so yet
+	abandon(t, "elsewhere", &owner{Boot: "another machine"})
+	abandon(t, "unknown", &owner{})
+	old := abandon(t, "long-ago", &owner{Boot: "another machine"})
+	if err := os.Chtimes(old, long, long); err != nil {
+		t.Fatal(err)
+	}
+	open := abandon(t, "open", here)
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(os.TempDir(), "somebody-elses")
+	if err := os.Rename(abandon(t, "target", here), target); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, filepath.Join(os.TempDir(), Prefix+"link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(os.TempDir(), Prefix+"file"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// A process of the dead one; nsys leaves daemons behind.
+	dead := filepath.Join(os.TempDir(), Prefix+"dead")
+	daemon := exec.Command("sleep", "300")
+	daemon.Env = (&Private{Path: dead}).Mark(os.Environ())
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { daemon.Wait(); close(ended) }()
+
+	Sweep()
+	<-ended
+	var left []string
+	entries, _ := os.ReadDir(os.TempDir())
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	want := []string{"nsgate-beginning", "nsgate-elsewhere", "nsgate-file", "nsgate-link", "nsgate-locked", "nsgate-open",
+		"nsgate-unknown", "somebody-elses"}
+	if !slices.Equal(left, want) {
+		t.Errorf("left are %q, want %q", left, want)
+	}
+	if _, err := os.Stat(ownerIn(target)); err != nil {
+		t.Error(err)
+	}
+}

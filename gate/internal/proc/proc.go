@@ -1,0 +1,68 @@
+// Package proc is about child processes: tools are run in private, what they print is kept within bounds, and nothing of
+// them is left behind, neither processes nor files, in whatever way nsgate itself ends.
+package proc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Run runs a program to its end, or until ctx ends: then its children are killed too. Its temporary files go to the
+// directory tmp, to where others lie with "". The errors are those of [exec.Cmd.Run].
+func Run(ctx context.Context, tmp string, stdout, stderr io.Writer, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	if tmp != "" {
+		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
+	}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.WaitDelay = 5 * time.Second // a process that it left behind may hold the output open
+	killChildren(cmd)
+	return cmd.Run()
+}
+
+// Finish runs a command of [exec.CommandContext] to its end, and then ends whatever it has left behind. The end of the
+// context ends it politely at first, within its WaitDelay. Only one Finish may run at a time in a process.
+func Finish(cmd *exec.Cmd) error {
+	runtime.LockOSThread() // the command dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	children := Adopt()
+	defer children.Release()
+	defer children.End()
+	Isolate(cmd)
+	cmd.Cancel = func() error { TerminateGroup(cmd); return nil }
+	if err := cmd.Run(); !errors.Is(err, exec.ErrWaitDelay) {
+		return err
+	}
+	return nil // it succeeded, and something that it left behind holds its output open
+}
+
+// Terminate ends a command that [Isolate] has set up and its group, politely at first. done is closed once it has ended.
+func Terminate(cmd *exec.Cmd, done <-chan struct{}, grace time.Duration) {
+	TerminateGroup(cmd)
+	select {
+	case <-done:
+	case <-time.After(grace):
+		KillGroup(cmd)
+	}
+}
+
+// Setenv sets a variable in a list of NAME=VALUE, or removes it where value is nil.
+func Setenv(env []string, name string, value *string) []string {
+	out := make([]string, 0, len(env)+1)
+	for _, e := range env {
+		if !strings.HasPrefix(e, name+"=") {
+			out = append(out, e)
+		}
+	}
+	if value != nil {
+		out = append(out, name+"="+*value)
+	}
+	return out
+}

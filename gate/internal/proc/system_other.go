@@ -1,0 +1,42 @@
+//go:build !linux
+
+package proc
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Supported tells whether this system can keep processes together. Profiles can be judged everywhere, workloads be
+// measured only where it can.
+const Supported = false
+
+// Children is empty: it needs what Linux has.
+type Children struct{}
+
+func Adopt() Children            { return Children{} }
+func (Children) Release()        {}
+func (Children) Living() []int   { return nil }
+func (Children) End()            {}
+func Isolate(*exec.Cmd)          {}
+func TerminateGroup(c *exec.Cmd) { KillGroup(c) }
+func KillGroup(c *exec.Cmd)      { c.Process.Kill() }
+
+func Status(s *os.ProcessState) (int, string) { return s.ExitCode(), "" }
+func Hold(string) (io.Closer, error)          { return io.NopCloser(nil), nil }
+func WatchLifeline(string) <-chan struct{}    { return nil }
+func CommandName(int) string                  { return "" }
+func Monotonic() time.Duration                { return 0 }
+func Room(string) int64                       { return math.MaxInt64 }
+
+func endSession(string, time.Duration)        {}
+func detach(*exec.Cmd)                        {}
+func ignoreSignals()                          {}
+func lockDir(string, bool) (io.Closer, error) { return nil, errors.ErrUnsupported }
+func bootID() string                          { return "" }
+func ours(fs.FileInfo) bool                   { return false }
