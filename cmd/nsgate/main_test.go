@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 
 // TestMain registers nsgate itself and the fake profiler tools, so that scripts and nsgate find them on the PATH.
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "8") // the scripts wait more than they compute; the command line may say otherwise
 	testscript.Main(m, map[string]func(){
 		"nsgate":     main,
 		"nsys":       func() { os.Exit(faketools.Nsys()) },
