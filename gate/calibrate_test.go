@@ -149,7 +149,6 @@ func TestCalibrateRefuses(t *testing.T) {
 }
 
 func TestCalibrateProperties(t *testing.T) {
-	t.Parallel()
 	close := cmp.Comparer(func(a, b Number) bool {
 		return a == b || math.Abs(float64(a-b)) < 1e-6*math.Abs(float64(a)) || !a.Known() && !b.Known()
 	})
