@@ -13,6 +13,7 @@ import (
 // What a calibration foretells for a number of runs comes true in gates: a slowdown as large as a kernel's MDE is found in
 // about 80 % of cases, more often when it is a quarter larger, less often when it is a quarter smaller.
 func TestForetoldMDE(t *testing.T) {
+	t.Parallel()
 	const calibrations = 3 // of ten runs each, of every host
 	for _, c := range []struct {
 		name  string

@@ -116,6 +116,7 @@ func BenchmarkSweep(b *testing.B) {
 
 // Made-up programs of several sizes, with and without heavy tails: hardly a false alarm, and what is large is found.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	for _, s := range []synthetic{{1, 3, false, 0}, {6, 3, false, 0}, {30, 3, true, 0}, {30, 5, false, 0.005}, {300, 5, true, 0}} {
 		n := min(100, 6000/s.kernels)
 		alarms, _, found := s.gates(n, 0.01, 0.05)

@@ -436,6 +436,7 @@ func BenchmarkVerdict(b *testing.B) {
 
 // The rates that the README states, with room for chance, on fewer draws.
 func TestVerdictRates(t *testing.T) {
+	t.Parallel()
 	kernels := loadHosts(t, "kernels", "a", "b", "e", "f", "g")
 	transformer := loadHosts(t, "transformer", "b", "e", "f", "g")
 	for _, c := range []struct {
@@ -486,6 +487,7 @@ func TestRecordedSlowdowns(t *testing.T) {
 // The effect that a finding states as its MDE is found in about 80 % of gates: clearly less often when it is a fifth
 // smaller, clearly more often when it is a fifth larger.
 func TestStatedMDE(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name      string
 		hosts     []host

@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 
 // TestMain registers nsgate itself and puts the fake profiler tools on the PATH, so that scripts and nsgate find them.
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "8") // the scripts wait more than they compute; the command line may say otherwise
 	testscript.Main(withFakes{m}, map[string]func(){"nsgate": main})
 }
 

@@ -147,13 +147,23 @@ func (j *job) says(pattern string) {
 // find returns the marked processes whose command line has the words in it.
 func (w *world) find(words string) map[int]string {
 	found := make(map[int]string)
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, f := range files {
-		env, _ := os.ReadFile(f)
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(f), "cmdline"))
-		command := strings.ReplaceAll(string(line), "\x00", " ")
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		if pid != os.Getpid() && bytes.Contains(env, []byte(w.mark+"\x00")) && strings.Contains(command, words) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		env, _ := os.ReadFile("/proc/" + name + "/environ")
+		if !bytes.Contains(env, []byte(w.mark+"\x00")) {
+			continue
+		}
+		line, _ := os.ReadFile("/proc/" + name + "/cmdline")
+		if command := strings.ReplaceAll(string(line), "\x00", " "); strings.Contains(command, words) {
 			found[pid] = command
 		}
 	}

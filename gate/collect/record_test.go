@@ -19,7 +19,7 @@ func TestPrivate(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	boom := errors.New("boom")
 	var was string
-	err := Private(func(dir string) error {
+	err := proc.InPrivate(func(dir string) error {
 		was = dir
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 			t.Errorf("mode %v, want 0700 (%v)", info.Mode().Perm(), err)
@@ -37,7 +37,7 @@ func TestPrivate(t *testing.T) {
 		t.Error("the directory is left")
 	}
 	t.Setenv("TMPDIR", filepath.Join(was, "not", "there"))
-	if err := Private(func(string) error { return nil }); err == nil {
+	if err := proc.InPrivate(func(string) error { return nil }); err == nil {
 		t.Error("a directory where there can be none")
 	}
 }

@@ -15,7 +15,8 @@ func Median(x []float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	s := slices.Sorted(slices.Values(x))
+	s := slices.Clone(x)
+	slices.Sort(s)
 	m := len(s) / 2
 	if len(s)%2 == 1 {
 		return s[m]
@@ -41,7 +42,8 @@ func TrimmedMean(x []float64, fraction float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()
 	}
-	s := slices.Sorted(slices.Values(x))
+	s := slices.Clone(x)
+	slices.Sort(s)
 	cut := min(int(fraction*float64(len(s))), (len(s)-1)/2)
 	return stat.Mean(s[cut:len(s)-cut], nil)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -11,6 +12,28 @@ import (
 // student is Student's t distribution, the normal one from a million degrees of freedom on.
 func student(df float64) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: math.Min(df, 1e6)}
+}
+
+// quantiles remembers quantiles of Student's t by degrees of freedom and probability. gonum searches for each with dozens of
+// incomplete beta functions, and the comparisons of a report, like the gates of a calibration, share their degrees of freedom.
+var quantiles = struct {
+	sync.Mutex
+	of map[[2]float64]float64
+}{of: make(map[[2]float64]float64)}
+
+func quantile(df, p float64) float64 {
+	quantiles.Lock()
+	defer quantiles.Unlock()
+	key := [2]float64{df, p}
+	t, ok := quantiles.of[key]
+	if !ok {
+		t = student(df).Quantile(p)
+		if len(quantiles.of) == 1<<12 {
+			clear(quantiles.of)
+		}
+		quantiles.of[key] = t
+	}
+	return t
 }
 
 // TwoSided is the probability of an estimate at least this far from zero when the truth is zero: a t test of estimate
@@ -35,7 +58,7 @@ func Margin(v Variance, confidence float64) float64 {
 	if v.S2 == 0 {
 		return 0
 	}
-	return student(v.DF).Quantile((1+confidence)/2) * math.Sqrt(v.S2)
+	return quantile(v.DF, (1+confidence)/2) * math.Sqrt(v.S2)
 }
 
 // Holm corrects p-values so that the chance of one or more false rejections among them all stays below any level they
@@ -78,8 +101,7 @@ func Detectable(v Variance, limit, alpha, power float64) float64 {
 		return limit
 	}
 	se := math.Sqrt(v.S2)
-	t := student(v.DF)
-	return math.Max(limit, t.Quantile(1-alpha/2)*se) + t.Quantile(power)*se
+	return math.Max(limit, quantile(v.DF, 1-alpha/2)*se) + quantile(v.DF, power)*se
 }
 
 // RunsFor is the number of runs a side (at most most) with which an interval of the given confidence around estimate

@@ -323,6 +323,8 @@ func merge(file string, rep report) (err error) {
 		}
 	}
 	exec(`PRAGMA synchronous = OFF`)
+	exec(`PRAGMA journal_mode = OFF`)
+	exec(`PRAGMA locking_mode = EXCLUSIVE`)
 	exec(`CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)`)
 	exec(`DELETE FROM TARGET_INFO_SESSION_START_TIME`)
 	exec(`INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs) VALUES (?)`, rep.Start.UnixNano())

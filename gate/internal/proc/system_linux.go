@@ -90,9 +90,18 @@ type stat struct {
 }
 
 func stats() (out []stat) {
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1) // filepath.Glob would list the directory of every process too
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue // no process
+		}
+		text, err := os.ReadFile("/proc/" + name + "/stat")
 		if err != nil {
 			continue // gone
 		}
@@ -101,7 +110,6 @@ func stats() (out []stat) {
 		if len(fields) < 20 {
 			continue
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		parent, _ := strconv.Atoi(string(fields[1]))
 		start, _ := strconv.ParseUint(string(fields[19]), 10, 64)
 		out = append(out, stat{process{pid, start}, parent, bytes.ContainsAny(fields[0], "ZX")})
