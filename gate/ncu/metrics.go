@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -489,9 +490,5 @@ func quote(text string) string {
 	if text == "" {
 		return "nothing"
 	}
-	const most = 80
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", text)
+	return cells.Quote(text)
 }

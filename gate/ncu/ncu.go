@@ -86,11 +86,9 @@ func (r *Record) Metric(m measure.Metric) (float64, error) {
 		return v, nil
 	}
 	if why := r.missing[m.Name]; why != "" {
-		return math.NaN(), measure.Refuse(m.Name+" is not known: "+why,
-			"collect it again; where the GPU does not have it, take it out of the policy")
+		return math.NaN(), Reasons.Refuse("unknown-value", m.Name, why)
 	}
-	return math.NaN(), measure.Refuse(m.Name+" was not collected",
-		"profile with ncu --set full, or name it in --metrics: "+strings.Join(Counters(m), ", "))
+	return math.NaN(), Reasons.Refuse("not-collected", m.Name, strings.Join(Counters(m), ", "))
 }
 
 // Find gives the launches of a subject. ncu and nsys do not write names alike: where none has the full name, those of
@@ -114,8 +112,6 @@ func (p *Profile) Find(s measure.Subject) []Record {
 	return nil
 }
 
-const again = "write it again: ncu --import REPORT --csv --page raw --print-units base"
-
 // sizeLimit is how much output [Read] takes, in bytes. A launch of --set full has 30 kB.
 const sizeLimit = 128 << 20
 
@@ -127,12 +123,11 @@ func Read(r io.Reader, name string) (*Profile, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(data) > sizeLimit {
-		return nil, measure.Refuse(fmt.Sprintf("%s is larger than %d MB", name, sizeLimit>>20),
-			"profile fewer launches (--launch-count), or fewer sections (--set basic)")
+		return nil, Reasons.Refuse("large", name, sizeLimit>>20)
 	}
 	text, err := decode(data)
 	if err != nil {
-		return nil, refuse(name, 1, err.Error(), again)
+		return nil, refuse("cut-text", name, 1)
 	}
 	tables, err := split(name, text)
 	if err != nil {
@@ -145,8 +140,4 @@ func Read(r io.Reader, name string) (*Profile, error) {
 		}
 	}
 	return b.finish(), nil
-}
-
-func refuse(name string, line int, reason, next string) error {
-	return measure.Refuse(fmt.Sprintf("%s:%d: %s", name, line, reason), next)
 }
