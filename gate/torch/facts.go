@@ -104,7 +104,7 @@ func (t *trace) readDevices() error {
 	t.in.begin = at
 	if err := t.dec.Decode(&devices); err != nil {
 		if _, mismatch := err.(*json.UnmarshalTypeError); mismatch {
-			return t.refuse(at, "deviceProperties is no list of GPUs", exportAgain)
+			return t.refuse("no-devices", at)
 		}
 		return t.fail(err)
 	}

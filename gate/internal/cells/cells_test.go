@@ -25,10 +25,10 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
-	if n, _ := Parse("1,234,567.80"); n != (Number{123456780, 2}) {
+	if n, _ := Parse("1,234,567.80"); n != (Number{Digits: 123456780, Places: 2}) {
 		t.Errorf("%+v", n)
 	}
-	if n, _ := Parse("-1.5e-2"); n != (Number{-15, 3}) {
+	if n, _ := Parse("-1.5e-2"); n != (Number{Digits: -15, Places: 3}) {
 		t.Errorf("%+v", n)
 	}
 }
@@ -64,7 +64,12 @@ func TestUnits(t *testing.T) {
 			t.Fatalf("%s × %d = %d, %v; want %d", text, factor, got, ok, want)
 		}
 	})
-	if n, ok := (Number{12345, 3}).Int(1024); !ok || n != 12641 {
+	if n, _ := Parse("1152921504606846.0009"); n.Places != 3 {
+		t.Errorf("%+v", n)
+	} else if v, ok := n.Int(1000); !ok || v != 1152921504606846001 {
+		t.Errorf("%d", v)
+	}
+	if n, ok := (Number{Digits: 12345, Places: 3}).Int(1024); !ok || n != 12641 {
 		t.Errorf("12.345 KiB = %d", n)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type Number struct {
 	Digits int64
 	Places int
+	up     bool // what was cut off behind the digits is half or more of the last one
 }
 
 // Form is how a number was written, and so what it can mean.
@@ -95,14 +96,15 @@ func scientific(s string) (Number, Form) {
 		}
 		n.Digits *= 10
 	}
-	return Number{n.Digits, max(n.Places, 0)}, Point
+	n.Places = max(n.Places, 0)
+	return n, Point
 }
 
 // simple reads digits with at most one point among them. Digits behind the point that an int64 has no room for are cut
 // off.
 func simple[Text string | []byte](s Text) (n Number, form Form) {
 	const full = (math.MaxInt64 - 9) / 10
-	point := -1
+	point, cut := -1, false
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '.' && point < 0 && i > 0:
@@ -111,7 +113,9 @@ func simple[Text string | []byte](s Text) (n Number, form Form) {
 			return Number{}, NoNumber
 		case n.Digits > full && point < 0:
 			return Number{}, NoNumber
+		case cut:
 		case n.Digits > full || n.Places == 18:
+			n.up, cut = c >= '5', true
 		default:
 			n.Digits = n.Digits*10 + int64(c-'0')
 			if point >= 0 {
@@ -147,6 +151,9 @@ func (n Number) Int(factor float64) (value int64, ok bool) {
 	}
 	digits := uint64(max(n.Digits, -n.Digits))
 	high, low := bits.Mul64(digits, times)
+	if n.up && places == 0 && times == 1 {
+		low++
+	}
 	if places > 0 {
 		ten := uint64(1)
 		for range min(places, 19) {
