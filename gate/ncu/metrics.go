@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -490,5 +489,5 @@ func quote(text string) string {
 	if text == "" {
 		return "nothing"
 	}
-	return cells.Quote(text)
+	return measure.Quote(text)
 }

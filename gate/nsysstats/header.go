@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -160,7 +159,7 @@ func (t *table) check() error {
 	}
 	for i, c := range t.columns {
 		if c.name != "" && t.index[c.name] != i {
-			return t.refuse("column-twice", cells.Quote(c.title))
+			return t.refuse("column-twice", measure.Quote(c.title))
 		}
 	}
 	return nil
@@ -170,7 +169,7 @@ func (t *table) check() error {
 func (t *table) need(names ...string) error {
 	for _, name := range names {
 		if !t.has(name) {
-			return t.refuse("no-column", t.kind, cells.Quote(name))
+			return t.refuse("no-column", t.kind, measure.Quote(name))
 		}
 	}
 	return nil
@@ -196,9 +195,9 @@ func (t *table) units(base string, names ...string) error {
 		factor, of, known := measure.BaseUnit(unit)
 		switch {
 		case unit == "":
-			return t.refuse("no-unit", cells.Quote(c.title))
+			return t.refuse("no-unit", measure.Quote(c.title))
 		case !known || of != base:
-			return t.refuse("unknown-unit", cells.Quote(c.title), kind)
+			return t.refuse("unknown-unit", measure.Quote(c.title), kind)
 		}
 		c.factor = factor
 	}

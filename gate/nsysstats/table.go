@@ -199,7 +199,7 @@ func (r *row) cell(name string) string {
 // wrong refuses the row for a cell.
 func (r *row) wrong(key, name string, details ...any) {
 	c, _ := r.find(name)
-	r.refuse(key, append([]any{cells.Quote(c.title), cells.Quote(r.cell(name))}, details...)...)
+	r.refuse(key, append([]any{measure.Quote(c.title), measure.Quote(r.cell(name))}, details...)...)
 }
 
 // number reads a cell that must hold a number.
@@ -209,7 +209,7 @@ func (r *row) number(name string) cells.Number {
 	switch {
 	case text == "":
 		c, _ := r.find(name)
-		r.refuse("empty-cell", cells.Quote(c.title))
+		r.refuse("empty-cell", measure.Quote(c.title))
 	case form == cells.Foreign:
 		r.wrong("foreign", name)
 	case form == cells.NoNumber:

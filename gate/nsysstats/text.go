@@ -72,12 +72,12 @@ var remarks = []struct {
 		`^SKIPPED: .*does not contain (?:CUDA kernel|GPU trace|GPU kernel/memory operations) data`)},
 	{key: "not-csv", looks: drawn, alone: true},
 	{key: "unknown-report", looks: regexp.MustCompile(`^ERROR: Report '.*' could not be found.*`),
-		detail: func(m []string) any { return cells.Quote(m[0]) }},
+		detail: func(m []string) any { return measure.Quote(m[0]) }},
 	{key: "skipped", looks: regexp.MustCompile(`^SKIPPED: .*?((?:file )?does not contain .*|could not .*)$`), alone: true,
 		detail: func(m []string) any { return strings.TrimSuffix(measure.NormalizeControl(m[1]), ".") }},
 	{key: "written-elsewhere", looks: regexp.MustCompile(
 		`^Processing \[.*\](?:\([^)]*\))? with \[.*\](?:\([^)]*\))? to \[(.*)\]\.\.\. PROCESSED[^E]*$`),
-		detail: func(m []string) any { return cells.Quote(path.Base(m[1])) }},
+		detail: func(m []string) any { return measure.Quote(path.Base(m[1])) }},
 }
 
 // ordinary reports whether a line cannot be anything that nsys says or begins a table with, at little cost: the rows of

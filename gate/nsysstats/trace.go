@@ -73,7 +73,7 @@ func (t *table) readTrace() error {
 		case copied:
 			r.copy(kind, at)
 		case label.MatchString(name):
-			x.ignored[cells.Quote(name)]++
+			x.ignored[measure.Quote(name)]++
 		}
 		if name == "" || label.MatchString(name) {
 			return

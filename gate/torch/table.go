@@ -154,11 +154,11 @@ func newPrinted(src *source, line int, columns []string) (*printed, error) {
 	case t.device == "":
 		return nil, t.refuse("no-gpu-times")
 	case t.device != "CUDA" && t.device != "HIP":
-		return nil, t.refuse("other-device", cells.Quote(t.device))
+		return nil, t.refuse("other-device", measure.Quote(t.device))
 	}
 	for _, c := range append(t.times(), "# of Calls") {
 		if _, ok := t.column[c]; !ok {
-			return nil, t.refuse("no-column", cells.Quote(c))
+			return nil, t.refuse("no-column", measure.Quote(c))
 		}
 	}
 	return t, nil
@@ -181,7 +181,7 @@ func (t *printed) read(line string, number int) error {
 			return nil
 		}
 		if t.total = parseAmount(m[2]); !t.total.ok {
-			return t.src.refuseLine("odd-foot", number, cells.Quote(m[2]))
+			return t.src.refuseLine("odd-foot", number, measure.Quote(m[2]))
 		}
 		return nil
 	case t.names[0] == 0:
@@ -255,13 +255,13 @@ func (t *printed) readRow(line string, number int) error {
 	for _, c := range t.times() {
 		x := parseAmount(cell(c))
 		if !x.ok {
-			return broken("no-time-cell", cells.Quote(c), cells.Quote(cell(c)))
+			return broken("no-time-cell", measure.Quote(c), measure.Quote(cell(c)))
 		}
 		times[c] = x
 	}
 	calls, ok := integer([]byte(cell("# of Calls")))
 	if !ok || calls < 1 {
-		return broken("no-count", cells.Quote(cell("# of Calls")))
+		return broken("no-count", measure.Quote(cell("# of Calls")))
 	}
 	self, total, average := times["Self "+t.device], times[t.device+" total"], times[t.device+" time avg"]
 	if times["Self CPU"].ns != 0 || times["CPU total"].ns != 0 || self.ns <= 0 {

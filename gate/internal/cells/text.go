@@ -5,28 +5,16 @@ package cells
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
-
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // UTF8 takes off a byte order mark, and turns UTF-16 that has one, as PowerShell writes it, into UTF-8. Other text, whatever
 // its encoding, comes out as it is.
 func UTF8(r io.Reader) io.Reader {
 	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
-}
-
-// Quote is a cell, which is untrusted and may be long, as it may stand in a message.
-func Quote(s string) string {
-	const longest = 80
-	if r := []rune(s); len(r) > longest {
-		s = string(r[:longest]) + "…"
-	}
-	return fmt.Sprintf("%q", measure.NormalizeControl(s))
 }
 
 // LongestLine is how many bytes of a line [Line] gives.
