@@ -145,7 +145,7 @@ func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
 		}
 	}
 	c := measure.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Kind: kind,
-		Source: memory(r.cell("srcmemkd")), Target: memory(r.cell("dstmemkd"))}
+		Source: measure.MemoryKindNamed(r.cell("srcmemkd")), Target: measure.MemoryKindNamed(r.cell("dstmemkd"))}
 	if kind == measure.Memset { // the one kind of memory of a memset stands in the first column
 		c.Source, c.Target = measure.MemoryUnknown, c.Source
 	}
@@ -168,12 +168,16 @@ func (c *collection) finishTrace(t *table) (*measure.Trace, error) {
 		k := &x.kernels[i]
 		k.Subject = measure.KernelSubject(k.Raw, k.Subject.Grid, k.Subject.Block)
 	}
+	var models []string
+	for _, d := range x.used {
+		models = append(models, d.model)
+	}
 	merged, to := measure.MergeKernels(x.kernels, x.count)
 	trace.Kernels = merged
 	for i := range x.launches {
 		x.launches[i].Kernel = to[x.launches[i].Kernel]
 	}
-	trace.Environment = measure.Environment{Tool: Tool, GPU: x.models(), GPUs: len(x.used),
+	trace.Environment = measure.Environment{Tool: Tool, GPU: measure.Models(models), GPUs: len(x.used),
 		Tick: tick(len(x.launches), func(i int) int64 { return x.launches[i].End - x.launches[i].Start }, t.step)}
 	if p := c.tables[projTrace]; p != nil {
 		p.ranges(trace)
@@ -195,18 +199,6 @@ func (c *collection) finishTrace(t *table) (*measure.Trace, error) {
 // warn adds a doubt about a table.
 func (t *table) warn(trace *measure.Trace, format string, args ...any) {
 	trace.Warnings = append(trace.Warnings, t.place()+": "+fmt.Sprintf(format, args...))
-}
-
-// models are the models of the GPUs that launched kernels.
-func (t *traced) models() string {
-	var models []string
-	for _, d := range t.used {
-		if d.model != "" {
-			models = append(models, d.model)
-		}
-	}
-	slices.Sort(models)
-	return strings.Join(slices.Compact(models), " + ")
 }
 
 // tick is the resolution of the times: that of the GPU's timer, or what the table rounds them to where that is more.
