@@ -66,13 +66,9 @@ type Rule struct{ Section, Name, Type, Description string }
 // Count is how much of the file was understood, so that nothing is dropped in silence: Numbers, Texts, Missing and Repeated
 // together are the cells of metrics in the tables.
 type Count struct {
-	// Tables and Names are the tables and the different ncu metrics in them.
-	Tables, Names int
 	// Numbers, Texts and Missing are the cells that hold a number, a word such as "PolicySpread", and nothing that was
 	// measured: empty, "n/a", "nan", "no data".
 	Numbers, Texts, Missing int
-	// Used are the ncu metrics from which a metric of nsgate was derived.
-	Used int
 	// Rules are the rows of rules; Repeated the cells that say again what another one said of the same launch.
 	Rules, Repeated int
 	// UnknownUnits are units that have no base unit here: their numbers are as written.

@@ -69,8 +69,6 @@ func isIdentity(column string) bool {
 type builder struct {
 	profile *Profile
 	devices map[string]bool
-	names   map[string]bool
-	used    map[string]bool
 	units   map[string]bool
 	seen    map[measure.Subject]int
 }
@@ -78,7 +76,7 @@ type builder struct {
 func newBuilder(name string) *builder {
 	return &builder{
 		profile: &Profile{Source: name},
-		devices: map[string]bool{}, names: map[string]bool{}, used: map[string]bool{}, units: map[string]bool{},
+		devices: map[string]bool{}, units: map[string]bool{},
 		seen: map[measure.Subject]int{},
 	}
 }
@@ -95,7 +93,6 @@ type launch struct {
 
 // table reads one table: once to see in which language its numbers are, and once to take in its launches.
 func (b *builder) table(t table) error {
-	b.profile.Count.Tables++
 	details, header, err := t.shape()
 	if err != nil {
 		return err
@@ -350,7 +347,7 @@ func (b *builder) add(t table, l *launch) error {
 			r.Raw[c.name] = v
 		}
 	}
-	b.derive(&r)
+	derive(&r)
 	if gpu := r.Raw[model]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {
@@ -378,7 +375,6 @@ func (b *builder) count(c *cell, kind cellKind) {
 	case isMissing:
 		count.Missing++
 	}
-	b.names[c.name] = true
 }
 
 // agree reports whether two cells can be roundings of one number, or say the same word.
@@ -392,7 +388,6 @@ func agree(a, b Value) bool {
 func (b *builder) finish() *Profile {
 	p := b.profile
 	p.Devices = len(b.devices)
-	p.Count.Names, p.Count.Used = len(b.names), len(b.used)
 	p.Count.UnknownUnits = slices.Sorted(maps.Keys(b.units))
 	return p
 }
