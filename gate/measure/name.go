@@ -275,3 +275,12 @@ var generated = []rule{
 	// Inductor, XLA, TorchScript and others count: triton_poi_fused_add_0, loop_add_fusion.3, fused_mul_12152488584593855096.
 	{"", regexp.MustCompile(`(?:[._][0-9]+)+$`), ""},
 }
+
+// Quote is text of others as it may stand in a message: in quotation marks, not too long, without control characters.
+func Quote(text string) string {
+	const longest = 80
+	if r := []rune(text); len(r) > longest {
+		text = string(r[:longest]) + "…"
+	}
+	return strconv.Quote(NormalizeControl(text))
+}

@@ -1,6 +1,10 @@
 package measure
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Trace is what one process did on its GPUs: a run before its reduction to samples. Times are nanoseconds on the
 // profiler's clock.
@@ -115,6 +119,16 @@ func (k CopyKind) String() string {
 	return "memcpy of unknown kind"
 }
 
+// CopyKindNamed is the kind of the name that [CopyKind.String] gives, and of unknown kind (0) for any other.
+func CopyKindNamed(name string) CopyKind {
+	for k, s := range copyKinds {
+		if s == name {
+			return k
+		}
+	}
+	return 0
+}
+
 // MemoryKind is the kind of memory at one end of a copy, numbered as CUPTI numbers it from 0 (pageable); MemoryUnknown
 // where the trace does not say.
 type MemoryKind int8
@@ -129,6 +143,24 @@ func (k MemoryKind) String() string {
 		return names[k]
 	}
 	return "unknown"
+}
+
+// MemoryKindNamed is the kind of memory as any profiler writes it: "Device Static", "device-static".
+func MemoryKindNamed(name string) MemoryKind {
+	name = strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(name))
+	for k := MemoryKind(0); k < MemoryUnknown; k++ {
+		if k.String() == name {
+			return k
+		}
+	}
+	return MemoryUnknown
+}
+
+// Models names the GPUs of a run by their models, each once: "NVIDIA A100 + NVIDIA H200".
+func Models(names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), " + ")
 }
 
 // End is the end of the last launch or copy, 0 for an empty trace.

@@ -44,9 +44,7 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	}
 	program, err := exec.LookPath(ncu)
 	if err != nil {
-		return "", measure.Refuse(fmt.Sprintf("%s%s cannot be read: ncu was not found", name, by),
-			fmt.Sprintf("install Nsight Compute and put its ncu on the PATH, or write the page yourself: ncu %s > PAGE.csv",
-				strings.Join(ExportArgs(name)[:7], " ")))
+		return "", Reasons.Refuse("no-ncu", name, by, strings.Join(ExportArgs(name)[:7], " "))
 	}
 	// ncu keeps a lock in the temporary directory, which that of another user blocks.
 	tmp, err := os.MkdirTemp(dir, "ncu-") // mode 0700
@@ -74,17 +72,15 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: the export was interrupted: %w", name, ctx.Err())
 	case page.full:
-		return "", measure.Refuse(fmt.Sprintf("the page of %s is larger than %d MB", name, exportLimit>>20),
-			"profile fewer launches (--launch-count), or fewer sections (--set basic)")
+		return "", Reasons.Refuse("large-page", name, exportLimit>>20)
 	case page.err != nil:
-		return "", measure.Refuse(fmt.Sprintf("the page of %s could not be written: %v", name, cause(page.err)),
-			"make room on the disk and try again")
+		return "", Reasons.Refuse("disk", name, cause(page.err))
 	}
-	next := "the report is damaged: profile again, or open it in the ncu that wrote it" + by
+	why := cmp.Or(blame(stderr.String(), page.end.String()), err.Error())
 	if mine := Version(ctx, program); newer(written, mine) {
-		next = fmt.Sprintf("this is ncu %s: read the report with ncu %s or later", mine, release(written))
+		return "", Reasons.Refuse("old-ncu", name, by, why, mine, release(written))
 	}
-	return "", measure.Refuse(fmt.Sprintf("ncu could not read %s%s: %s", name, by, cmp.Or(blame(stderr.String(), page.end.String()), err.Error())), next)
+	return "", Reasons.Refuse("damaged", name, by, why, by)
 }
 
 // cause is the error without the path that it happened to.
@@ -193,10 +189,9 @@ func inspectFile(report string) (version string, err error) {
 	var cut *cutError
 	switch {
 	case errors.Is(err, errForeign):
-		return "", measure.Refuse(name+" is no report of ncu", "give a file that ncu -o wrote")
+		return "", Reasons.Refuse("no-report", name)
 	case errors.As(err, &cut):
-		return "", measure.Refuse(fmt.Sprintf("%s is cut off: it should have at least %d bytes and has %d", name, cut.want, cut.have),
-			"copy it again, or profile again")
+		return "", Reasons.Refuse("cut-report", name, cut.want, cut.have)
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", name, cause(err))
 	}

@@ -331,14 +331,14 @@ func Counters(m measure.Metric) []string {
 }
 
 // derive computes the metrics of a record.
-func (b *builder) derive(r *Record) {
+func derive(r *Record) {
 	r.Metrics, r.missing = map[string]float64{}, map[string]string{}
 	for _, s := range sources {
-		b.metric(r, s.metric, s.from)
+		r.derive(s.metric, s.from)
 	}
 	ops := tensorOps(r.Raw)
 	if len(ops) > 0 {
-		b.metric(r, measure.TensorOps, []formula{of(ops...)})
+		r.derive(measure.TensorOps, []formula{of(ops...)})
 	}
 	r.Evidence = map[string]float64{}
 	for _, s := range evidence {
@@ -346,7 +346,6 @@ func (b *builder) derive(r *Record) {
 			v, why, ok := f.compute(r.Raw, false)
 			if ok && why == "" && !math.IsInf(v, 0) && !math.IsNaN(v) {
 				r.Evidence[s.metric.Name] = v
-				b.use(f)
 				break
 			}
 		}
@@ -373,13 +372,6 @@ func tensorPeak(raw map[string]Value, ops []string) float64 {
 	return all / seconds
 }
 
-// use notes that the cells of a formula were needed.
-func (b *builder) use(f formula) {
-	for _, name := range f.names() {
-		b.used[name] = true
-	}
-}
-
 // tensorOps lists the metrics that add up to the operations of the tensor cores. Where one is the total of others
 // (src_fp16 of src_fp16_dst_fp32) only the total counts.
 func tensorOps(raw map[string]Value) []string {
@@ -400,8 +392,8 @@ func tensorOps(raw map[string]Value) []string {
 	return out
 }
 
-// metric derives one metric by the first formula that can be computed, or keeps why none can.
-func (b *builder) metric(r *Record, m measure.Metric, from []formula) {
+// derive derives one metric by the first formula that can be computed, or keeps why none can.
+func (r *Record) derive(m measure.Metric, from []formula) {
 	for _, f := range from {
 		v, why, ok := f.compute(r.Raw, m.Exact)
 		if !ok { // not collected
@@ -424,7 +416,6 @@ func (b *builder) metric(r *Record, m measure.Metric, from []formula) {
 		}
 		r.Metrics[m.Name] = v
 		delete(r.missing, m.Name)
-		b.use(f)
 		return
 	}
 }
@@ -489,9 +480,5 @@ func quote(text string) string {
 	if text == "" {
 		return "nothing"
 	}
-	const most = 80
-	if r := []rune(text); len(r) > most {
-		text = string(r[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", text)
+	return measure.Quote(text)
 }

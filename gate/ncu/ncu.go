@@ -66,13 +66,9 @@ type Rule struct{ Section, Name, Type, Description string }
 // Count is how much of the file was understood, so that nothing is dropped in silence: Numbers, Texts, Missing and Repeated
 // together are the cells of metrics in the tables.
 type Count struct {
-	// Tables and Names are the tables and the different ncu metrics in them.
-	Tables, Names int
 	// Numbers, Texts and Missing are the cells that hold a number, a word such as "PolicySpread", and nothing that was
 	// measured: empty, "n/a", "nan", "no data".
 	Numbers, Texts, Missing int
-	// Used are the ncu metrics from which a metric of nsgate was derived.
-	Used int
 	// Rules are the rows of rules; Repeated the cells that say again what another one said of the same launch.
 	Rules, Repeated int
 	// UnknownUnits are units that have no base unit here: their numbers are as written.
@@ -86,11 +82,9 @@ func (r *Record) Metric(m measure.Metric) (float64, error) {
 		return v, nil
 	}
 	if why := r.missing[m.Name]; why != "" {
-		return math.NaN(), measure.Refuse(m.Name+" is not known: "+why,
-			"collect it again; where the GPU does not have it, take it out of the policy")
+		return math.NaN(), Reasons.Refuse("unknown-value", m.Name, why)
 	}
-	return math.NaN(), measure.Refuse(m.Name+" was not collected",
-		"profile with ncu --set full, or name it in --metrics: "+strings.Join(Counters(m), ", "))
+	return math.NaN(), Reasons.Refuse("not-collected", m.Name, strings.Join(Counters(m), ", "))
 }
 
 // Find gives the launches of a subject. ncu and nsys do not write names alike: where none has the full name, those of
@@ -114,8 +108,6 @@ func (p *Profile) Find(s measure.Subject) []Record {
 	return nil
 }
 
-const again = "write it again: ncu --import REPORT --csv --page raw --print-units base"
-
 // sizeLimit is how much output [Read] takes, in bytes. A launch of --set full has 30 kB.
 const sizeLimit = 128 << 20
 
@@ -127,12 +119,11 @@ func Read(r io.Reader, name string) (*Profile, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(data) > sizeLimit {
-		return nil, measure.Refuse(fmt.Sprintf("%s is larger than %d MB", name, sizeLimit>>20),
-			"profile fewer launches (--launch-count), or fewer sections (--set basic)")
+		return nil, Reasons.Refuse("large", name, sizeLimit>>20)
 	}
 	text, err := decode(data)
 	if err != nil {
-		return nil, refuse(name, 1, err.Error(), again)
+		return nil, refuse("cut-text", name, 1)
 	}
 	tables, err := split(name, text)
 	if err != nil {
@@ -145,8 +136,4 @@ func Read(r io.Reader, name string) (*Profile, error) {
 		}
 	}
 	return b.finish(), nil
-}
-
-func refuse(name string, line int, reason, next string) error {
-	return measure.Refuse(fmt.Sprintf("%s:%d: %s", name, line, reason), next)
 }

@@ -581,8 +581,6 @@ func TestSamples(t *testing.T) {
 			if got != want || len(c.UnknownUnits) > 0 {
 				t.Errorf("%s, want %s; unknown units %v", got, want, c.UnknownUnits)
 			}
-			t.Logf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d |", file, c.Tables, len(p.Records), c.Names, c.Numbers, c.Texts, c.Missing,
-				c.Repeated, c.Used, len(p.Records[0].Metrics))
 		})
 	}
 }

@@ -1,26 +1,12 @@
 package ncu
 
 import (
-	"fmt"
 	"math"
 	"regexp"
-	"strconv"
 	"strings"
-)
 
-// ncu writes numbers in the language of the machine: 10,776,576 and 0.57 in English, 10.776.576 and 0,57 in German,
-// 10776576.00 without one. The three forms below are read; the second tells that the file must not be.
-var (
-	english = regexp.MustCompile(`^[+-]?([0-9]+|[1-9][0-9]{0,2}(,[0-9]{3})+)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
-	// continental is what no English number is: a comma before other than three digits, several points, or digits in
-	// groups of another kind: "10 776 576" of every kind of space, "1'234.5", "1,07,76,576". U+FFFD stands for a space of
-	// a code page of Windows.
-	continental = regexp.MustCompile(`^[+-]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+$|^[+-]?[0-9]{1,3}(\.[0-9]{3}){2,}$|` +
-		`^[+-]?[0-9]{1,3}([ \x{00A0}\x{2009}\x{202F}\x{FFFD}'’][0-9]{3})+([.,][0-9]+)?$|^[+-]?[0-9]+(,[0-9]{2,3}){2,}(\.[0-9]+)?$`)
-	// either is 117344 in one language and 117.344 in another. ncu writes two decimals or six, never three.
-	either = regexp.MustCompile(`^[+-]?[1-9][0-9]{0,2}\.[0-9]{3}$`)
-	// point is what only an English number is.
-	point = regexp.MustCompile(`,[0-9]{3},|,[0-9]{3}\.|\.([0-9]{1,2}|[0-9]{4,})$|^[+-]?(0[0-9]*|[0-9]{4,})\.[0-9]{3}$`)
+	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // nothing are the cells that stand for no measurement.
@@ -41,27 +27,17 @@ type language struct {
 }
 
 func (l *language) see(c *cell) {
-	switch {
-	case digits(c.text) || lists[c.name] || topology.MatchString(c.name):
-	case english.MatchString(c.text):
-		if point.MatchString(c.text) {
-			l.english = true
-		} else if l.unclear == nil && either.MatchString(c.text) {
-			l.unclear = keep(c)
-		}
-	case l.foreign == nil && continental.MatchString(c.text):
+	if lists[c.name] || topology.MatchString(c.name) {
+		return
+	}
+	switch _, form := cells.Parse(c.text); {
+	case form == cells.Point, form == cells.Thousands:
+		l.english = true
+	case form == cells.ThreeAfterPoint && l.unclear == nil: // ncu writes two decimals or six, never three
+		l.unclear = keep(c)
+	case form == cells.Foreign && l.foreign == nil:
 		l.foreign = keep(c)
 	}
-}
-
-// digits reports whether there is nothing else in the text, as in most cells.
-func digits(text string) bool {
-	for i := range len(text) {
-		if text[i] < '0' || text[i] > '9' {
-			return false
-		}
-	}
-	return text != ""
 }
 
 // keep copies a cell, whose row goes.
@@ -72,12 +48,11 @@ func keep(c *cell) *cell {
 
 // check refuses a table whose numbers may mean something else than they would in English.
 func (l *language) check() error {
-	const next = "run ncu with LC_ALL=C"
 	switch {
 	case l.foreign != nil:
-		return l.foreign.refuse("the number is written with a decimal comma, or with other signs than commas between thousands", next)
+		return l.foreign.refuse("foreign-number")
 	case l.unclear != nil && !l.english:
-		return l.unclear.refuse("the number is ambiguous: its point may separate thousands or decimals", next)
+		return l.unclear.refuse("ambiguous-number")
 	}
 	return nil
 }
@@ -88,17 +63,16 @@ func (c *cell) value() (v Value, kind cellKind) {
 	switch {
 	case nothing[strings.ToLower(c.text)]:
 		return v, isMissing
-	case lists[c.name] || !digits(c.text) && !english.MatchString(c.text):
+	case lists[c.name]:
 		return v, isText
 	}
-	bare := strings.ReplaceAll(c.text, ",", "")
-	n, err := strconv.ParseFloat(bare, 64)
-	if err != nil { // out of range
+	n, form := cells.Parse(c.text)
+	if form == cells.NoNumber || form == cells.Foreign {
 		return v, isText
 	}
 	factor, unit, _ := baseUnit(c.unit)
-	v.Number, v.Unit, v.Step = n*factor, unit, factor*step(bare)
-	if factor == 1 && !strings.Contains(bare, ".") {
+	v.Number, v.Unit, v.Step = n.Float(factor), unit, n.Step(factor)
+	if factor == 1 && n.Places == 0 {
 		v.Step = 0
 	}
 	return v, isNumber
@@ -112,31 +86,25 @@ const (
 	isMissing
 )
 
-// step is the place value of the last digit.
-func step(digits string) float64 {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(digits), "e")
-	e, _ := strconv.Atoi(exponent)
-	if _, decimals, ok := strings.Cut(mantissa, "."); ok {
-		e -= len(decimals)
-	}
-	return math.Pow(10, float64(e))
-}
-
-// scales are the units that ncu writes, from 2021 on, with what makes them base units. Its prefixes go by 1000.
-var scales = map[string]struct {
-	factor float64
-	base   string
-}{
-	"ns": {1, "ns"}, "us": {1e3, "ns"}, "ms": {1e6, "ns"}, "s": {1e9, "ns"},
-	"nsecond": {1, "ns"}, "usecond": {1e3, "ns"}, "msecond": {1e6, "ns"}, "second": {1e9, "ns"},
-	"hz": {1, "hz"}, "khz": {1e3, "hz"}, "mhz": {1e6, "hz"}, "ghz": {1e9, "hz"},
-	"byte": {1, "byte"}, "kbyte": {1e3, "byte"}, "mbyte": {1e6, "byte"}, "gbyte": {1e9, "byte"}, "tbyte": {1e12, "byte"},
-}
-
 // plain are the units that are counts of something.
 var plain = map[string]bool{
 	"": true, "%": true, "inst": true, "cycle": true, "sector": true, "sectors": true, "request": true, "thread": true, "warp": true,
 	"block": true, "cluster": true, "register": true, "branches": true, "pass": true, "sample": true, "SM": true, "FLOP": true,
+}
+
+// scaled is the size of a unit and ncu's word for the base unit, in which its prefixes go by 1000.
+func scaled(unit string) (factor float64, base string, ok bool) {
+	factor, base, ok = measure.BaseUnit(unit)
+	switch base {
+	case "Hz":
+		base = "hz"
+	case "B":
+		base = "byte"
+	case "ns":
+	default:
+		ok = false
+	}
+	return factor, base, ok
 }
 
 // baseUnit is the base unit and what a number is multiplied with to be in it. A rate has the second as its base.
@@ -144,20 +112,20 @@ var plain = map[string]bool{
 func baseUnit(unit string) (factor float64, base string, known bool) {
 	above, below, rate := strings.Cut(unit, "/")
 	factor, base, known = 1, above, plain[above]
-	if s, ok := scales[strings.ToLower(above)]; ok {
-		factor, base, known = s.factor, s.base, true
+	if f, b, ok := scaled(above); ok {
+		factor, base, known = f, b, true
 	}
 	if !rate {
 		return factor, base, known
 	}
-	s, ok := scales[strings.ToLower(below)]
+	f, b, ok := scaled(below)
 	switch {
 	case !ok:
 		return factor, base + "/" + below, known && plain[below]
-	case s.base == "ns":
-		factor, below = factor/(s.factor/1e9), "s"
+	case b == "ns":
+		factor, below = factor/(f/1e9), "s"
 	default:
-		factor, below = factor/s.factor, s.base
+		factor, below = factor/f, b
 	}
 	if base == "cycle" && below == "s" {
 		return factor, "hz", known
@@ -174,6 +142,6 @@ type cell struct {
 	text string // trimmed
 }
 
-func (c *cell) refuse(reason, next string) error {
-	return refuse(c.file, c.line, fmt.Sprintf("column %s: %s: %s", quote(c.name), quote(c.text), reason), next)
+func (c *cell) refuse(key string, details ...any) error {
+	return refuse(key, c.file, c.line, append([]any{quote(c.name), quote(c.text)}, details...)...)
 }

@@ -3,7 +3,6 @@ package ncu
 import (
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -70,8 +69,6 @@ func isIdentity(column string) bool {
 type builder struct {
 	profile *Profile
 	devices map[string]bool
-	names   map[string]bool
-	used    map[string]bool
 	units   map[string]bool
 	seen    map[measure.Subject]int
 }
@@ -79,7 +76,7 @@ type builder struct {
 func newBuilder(name string) *builder {
 	return &builder{
 		profile: &Profile{Source: name},
-		devices: map[string]bool{}, names: map[string]bool{}, used: map[string]bool{}, units: map[string]bool{},
+		devices: map[string]bool{}, units: map[string]bool{},
 		seen: map[measure.Subject]int{},
 	}
 }
@@ -96,7 +93,6 @@ type launch struct {
 
 // table reads one table: once to see in which language its numbers are, and once to take in its launches.
 func (b *builder) table(t table) error {
-	b.profile.Count.Tables++
 	details, header, err := t.shape()
 	if err != nil {
 		return err
@@ -118,8 +114,7 @@ func (b *builder) table(t table) error {
 	case err != nil:
 		return err
 	case found == 0:
-		return refuse(t.file, t.line, "the table holds no kernel",
-			"compare ncu's kernel filter with the kernels that the workload launches")
+		return refuse("empty-table", t.file, t.line)
 	}
 	if err := l.check(); err != nil {
 		return err
@@ -145,7 +140,7 @@ func (t table) shape() (details bool, header []string, err error) {
 	sorted := slices.Sorted(slices.Values(header))
 	for i := range sorted {
 		if i > 0 && sorted[i] == sorted[i-1] {
-			return false, nil, refuse(t.file, t.line, fmt.Sprintf("column %s is there twice", quote(sorted[i])), again)
+			return false, nil, refuse("column-twice", t.file, t.line, quote(sorted[i]))
 		}
 	}
 	value := slices.Index(header, "Metric Value")
@@ -162,11 +157,11 @@ func (t table) shape() (details bool, header []string, err error) {
 			!slices.ContainsFunc(row[value+1:], func(cell string) bool { return cell != "" })
 		if len(row) != len(header) && !short {
 			line, _ := r.FieldPos(0)
-			why := "the table is cut or broken"
+			key := "row-length"
 			if len(row) > len(header) && !strings.Contains(t.text, `"`) {
-				why = "the quotes around the cells are lost"
+				key = "quotes-lost"
 			}
-			return false, nil, refuse(t.file, t.line+line-1, fmt.Sprintf("the row has %d cells, the header %d: %s", len(row), len(header), why), again)
+			return false, nil, refuse(key, t.file, t.line+line-1, len(row), len(header))
 		}
 	}
 }
@@ -175,9 +170,9 @@ func (t table) shape() (details bool, header []string, err error) {
 func (t table) syntax(err error) error {
 	var pe *csv.ParseError
 	if errors.As(err, &pe) {
-		return refuse(t.file, t.line+pe.Line-1, fmt.Sprintf("the table is broken: %v", pe.Err), again)
+		return refuse("broken-table", t.file, t.line+pe.Line-1, pe.Err)
 	}
-	return refuse(t.file, t.line, "the table is broken: "+err.Error(), again)
+	return refuse("broken-table", t.file, t.line, err)
 }
 
 // unmarshaller reads rows of one kind, once all columns that it cannot do without are there.
@@ -188,7 +183,7 @@ func (t table) unmarshaller(r *csv.Reader, row any) (*gocsv.Unmarshaller, error)
 	}
 	for _, column := range um.MismatchedStructFields {
 		if slices.Contains(needed, column) {
-			return nil, refuse(t.file, t.line, fmt.Sprintf("no column %q", column), again)
+			return nil, refuse("no-column", t.file, t.line, quote(column))
 		}
 	}
 	return um, nil
@@ -215,13 +210,13 @@ func (t table) raw(header []string, take func(*launch) error) error {
 		row := x.(launchRow)
 		if row.ID == "" {
 			if units != nil {
-				return refuse(t.file, line, "a second row of units", again)
+				return refuse("units-twice", t.file, line)
 			}
 			units = metrics
 			continue
 		}
 		if units == nil {
-			return refuse(t.file, line, "the row of units is missing", again)
+			return refuse("no-units", t.file, line)
 		}
 		l := &launch{row: row, line: line, cells: make([]cell, 0, len(metrics))}
 		for _, name := range header {
@@ -265,7 +260,7 @@ func (t table) details(take func(*launch) error) error {
 			launches = append(launches, l)
 		}
 		if l.row != what {
-			return refuse(t.file, line, fmt.Sprintf("launch %s is another kernel than on line %d", quote(row.ID), l.line), again)
+			return refuse("another-kernel", t.file, line, quote(row.ID), l.line)
 		}
 		switch {
 		case row.Metric != "":
@@ -281,7 +276,7 @@ func (t table) details(take func(*launch) error) error {
 		case row.Rule != "":
 			l.rules = append(l.rules, Rule{row.Section, row.Rule, row.RuleType, row.RuleText})
 		default:
-			return refuse(t.file, line, "a row with neither a metric nor a rule", again)
+			return refuse("odd-row", t.file, line)
 		}
 	}
 	if t.last {
@@ -313,8 +308,7 @@ func (t table) whole(launches []*launch, first []label) error {
 		first[l.metrics-1].section != first[l.metrics].section {
 		return nil
 	}
-	return refuse(t.file, l.line, fmt.Sprintf("launch %s, the last one, has %d metrics, and each before it %d: the output is cut",
-		quote(l.row.ID), l.metrics, len(first)), again)
+	return refuse("cut-launch", t.file, l.line, quote(l.row.ID), l.metrics, len(first))
 }
 
 func (t table) cell(line int, name, unit, text string) cell {
@@ -338,7 +332,7 @@ func (b *builder) add(t table, l *launch) error {
 		old, again := all[c.name]
 		switch {
 		case again && !agree(old, v):
-			return c.refuse(fmt.Sprintf("line %d says %s of the same launch", old.Line, quote(old.Text)), "write one page at a time")
+			return c.refuse("cell-twice", old.Line, quote(old.Text))
 		case again:
 			count.Repeated++
 			if kind != isNumber || old.Step <= v.Step {
@@ -353,11 +347,11 @@ func (b *builder) add(t table, l *launch) error {
 			r.Raw[c.name] = v
 		}
 	}
-	b.derive(&r)
+	derive(&r)
 	if gpu := r.Raw[model]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {
-			return refuse(t.file, l.line, "the launches ran on GPUs of different models", "profile on one GPU model at a time")
+			return refuse("models", t.file, l.line)
 		}
 		b.profile.GPU = name
 	}
@@ -381,7 +375,6 @@ func (b *builder) count(c *cell, kind cellKind) {
 	case isMissing:
 		count.Missing++
 	}
-	b.names[c.name] = true
 }
 
 // agree reports whether two cells can be roundings of one number, or say the same word.
@@ -395,7 +388,6 @@ func agree(a, b Value) bool {
 func (b *builder) finish() *Profile {
 	p := b.profile
 	p.Devices = len(b.devices)
-	p.Count.Names, p.Count.Used = len(b.names), len(b.used)
 	p.Count.UnknownUnits = slices.Sorted(maps.Keys(b.units))
 	return p
 }
@@ -414,7 +406,7 @@ func (l *launch) subject(file string) (measure.Subject, error) {
 	s := measure.Subject{Scope: measure.ScopeKernel}
 	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.row.Kernel, "$1<unnamed>::"))
 	if s.Name == "" {
-		return s, refuse(file, l.line, "the launch has no kernel name", again)
+		return s, refuse("no-name", file, l.line)
 	}
 	for _, x := range []struct {
 		column, text string
@@ -426,12 +418,12 @@ func (l *launch) subject(file string) (measure.Subject, error) {
 		c := cell{file: file, line: l.line, name: x.column, text: x.text}
 		m := extent.FindStringSubmatch(x.text)
 		if m == nil {
-			return s, c.refuse("not of the form (X, Y, Z)", again)
+			return s, c.refuse("no-extent")
 		}
 		for i, to := range []*uint32{&x.to.X, &x.to.Y, &x.to.Z} {
 			n, err := strconv.ParseUint(m[i+1], 10, 32)
 			if err != nil {
-				return s, c.refuse("larger than any grid", again)
+				return s, c.refuse("large-extent")
 			}
 			*to = uint32(n)
 		}

@@ -23,9 +23,7 @@ func Session(runs ...*Profile) (measure.Session, error) {
 		case i == 0:
 			s.GPU = p.GPU
 		case s.GPU != p.GPU:
-			return s, measure.Refuse(
-				fmt.Sprintf("%s was measured on another GPU model than %s, or is another page", p.Source, runs[0].Source),
-				"write the same page of every run on one GPU model")
+			return s, Reasons.Refuse("another-gpu", p.Source, runs[0].Source)
 		}
 		s.GPUs = max(s.GPUs, p.Devices)
 		values := map[key][]float64{}
@@ -56,8 +54,7 @@ func Session(runs ...*Profile) (measure.Session, error) {
 		s.Series = append(s.Series, *row)
 	}
 	if len(runs) > 0 && len(rows) == 0 {
-		return s, measure.Refuse(runs[0].Source+" holds none of the counters that a metric is made of",
-			"profile with ncu --set full, or name gpu__time_duration.sum in --metrics")
+		return s, Reasons.Refuse("no-counters", runs[0].Source)
 	}
 	s.SortSeries()
 	return s, s.Check()

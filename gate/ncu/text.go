@@ -2,16 +2,14 @@ package ncu
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/csv"
 	"errors"
-	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/cells"
 )
 
 // table is one CSV table of the output.
@@ -22,29 +20,17 @@ type table struct {
 	last bool // the output ends with it
 }
 
-// decode takes off a byte order mark, and turns UTF-16 (which PowerShell writes) into UTF-8.
+// decode turns UTF-16, which PowerShell writes, into UTF-8.
 func decode(data []byte) (string, error) {
-	if text, ok := bytes.CutPrefix(data, []byte("\uFEFF")); ok {
-		return string(text), nil
+	wide := bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff})
+	if wide && len(data)%2 != 0 {
+		return "", errCutText
 	}
-	var order binary.ByteOrder
-	switch {
-	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
-		order = binary.LittleEndian
-	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
-		order = binary.BigEndian
-	default:
-		return string(data), nil
-	}
-	if len(data)%2 != 0 {
-		return "", errors.New("UTF-16 text that ends in the middle of a character")
-	}
-	units := make([]uint16, 0, len(data)/2)
-	for i := 2; i < len(data); i += 2 {
-		units = append(units, order.Uint16(data[i:]))
-	}
-	return string(utf16.Decode(units)), nil
+	text, err := io.ReadAll(cells.UTF8(bytes.NewReader(data)))
+	return string(text), err
 }
+
+var errCutText = errors.New("UTF-16 text that ends in the middle of a character")
 
 var (
 	// A header may be glued to a last line of the program's that had no end. One that is cut cannot be taken apart into
@@ -87,7 +73,9 @@ func heading(line string) (at int, row *regexp.Regexp) {
 
 // launches is what rows look like under this header, nil where it is not that of a table of launches.
 func launches(header string) *regexp.Regexp {
-	cells, err := cells(header)
+	r := csv.NewReader(strings.NewReader(header))
+	r.TrimLeadingSpace = true
+	cells, err := r.Read()
 	if err != nil || !slices.Contains(cells, "Kernel Name") {
 		return nil
 	}
@@ -106,12 +94,6 @@ func launches(header string) *regexp.Regexp {
 
 // isNumbering reports whether a column holds the row numbers that pandas adds.
 func isNumbering(column string) bool { return column == "" || strings.HasPrefix(column, "Unnamed: ") }
-
-func cells(line string) ([]string, error) {
-	r := csv.NewReader(strings.NewReader(line))
-	r.TrimLeadingSpace = true
-	return r.Read()
-}
 
 // split finds the tables, and refuses output that reports a failure instead.
 func split(name, text string) ([]table, error) {
@@ -137,10 +119,10 @@ func split(name, text string) ([]table, error) {
 				continue
 			}
 			if elided.MatchString(bare) {
-				return nil, refuse(name, line, fmt.Sprintf("rows are left out here (%s)", quote(strings.TrimSpace(bare))), again)
+				return nil, refuse("elided", name, line, quote(strings.TrimSpace(bare)))
 			}
-			if cutID.MatchString(bare) || !strings.HasSuffix(l, "\n") && digits(bare) {
-				return nil, refuse(name, line, "the row is cut", again)
+			if _, form := cells.Parse(bare); cutID.MatchString(bare) || !strings.HasSuffix(l, "\n") && form == cells.Whole {
+				return nil, refuse("cut-row", name, line)
 			}
 			tables[len(tables)-1].text, current = current.String(), nil
 		}
@@ -152,7 +134,7 @@ func split(name, text string) ([]table, error) {
 			continue
 		}
 		if strayed.MatchString(bare) {
-			return nil, refuse(name, line, "a row of a table outside of any table: the output is cut or mixed with the program's", again)
+			return nil, refuse("stray-row", name, line)
 		}
 		notes.see(line, bare)
 	}
@@ -164,7 +146,7 @@ func split(name, text string) ([]table, error) {
 		return nil, err
 	}
 	if current != nil && inside {
-		return nil, refuse(name, line, "the output ends in the middle of a cell: it is cut", again)
+		return nil, refuse("cut-cell", name, line)
 	}
 	return tables, nil
 }
@@ -176,56 +158,51 @@ type notes struct {
 	line   int // where it says so
 	nvtx   bool
 	other  int    // the line of another page, 0 for none
-	page   string // and which
+	page   string // and why, a key of Reasons
 }
 
 // failures are what ncu says where it measured nothing or not all, the one that explains most first: one failure
 // draws others after it ("The application returned an error code").
-var failures = []struct{ says, reason, next string }{
-	{"ERR_NVGPUCTRPERM", "ncu may not read the GPU's performance counters (ERR_NVGPUCTRPERM)",
-		"run it as root or with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0; nsys needs neither"},
-	{"lock file", "ncu could not take its lock in the temporary directory", "set TMPDIR to a directory of your own"},
-	{"driver resource was unavailable", "another tool is using the GPU's performance counters",
-		"stop it (DCGM: dcgmi profile --pause) and profile again"},
-	{"Profiling is not supported on device", "this ncu cannot profile the GPU", "update ncu to a version that lists the chip: ncu --list-chips"},
-	{"Cannot lock GPU clock frequencies", "ncu could not lock the GPU's clocks", "profile with --clock-control none"},
-	{"driver is not compatible with Nsight Compute", "the GPU driver is older than ncu", "update the driver, or use the ncu of its CUDA release"},
-	{"bad allocation", "ncu ran out of memory", "profile fewer launches, or with --replay-mode application"},
-	{"No kernels were profiled", "ncu profiled no kernel",
-		"compare the kernel filter (-k, --launch-skip, --launch-count) with the kernels that the workload launches"},
-	{"did not match any section", "ncu has no section of the name that it was asked for", "see which ones there are: ncu --list-sections"},
-	{"Failed to find metric", "ncu does not know a metric that it was asked for", "see which ones this GPU has: ncu --query-metrics"},
-	{"Failed to profile", "ncu failed to profile a kernel", "read the lines before it"},
-	{"The application returned an error code", "the program failed under ncu", "run it alone first"},
-	{"==PROF== Received signal", "ncu was interrupted", "profile again, for longer or fewer launches"},
-	{"==ERROR==", "ncu reports an error", "read what it says there"},
+var failures = []struct{ says, key string }{
+	{"ERR_NVGPUCTRPERM", "no-permission"},
+	{"lock file", "lock"},
+	{"driver resource was unavailable", "counters-in-use"},
+	{"Profiling is not supported on device", "unsupported-gpu"},
+	{"Cannot lock GPU clock frequencies", "clocks"},
+	{"driver is not compatible with Nsight Compute", "old-driver"},
+	{"bad allocation", "out-of-memory"},
+	{"No kernels were profiled", "no-kernel"},
+	{"did not match any section", "unknown-section"},
+	{"Failed to find metric", "unknown-metric"},
+	{"Failed to profile", "failed-kernel"},
+	{"The application returned an error code", "program-failed"},
+	{"==PROF== Received signal", "interrupted"},
+	{"==ERROR==", "ncu-error"},
 }
 
 // said tells ncu's lines from the program's, as far as that goes. A long line of ncu's is folded by some terminals.
 var said = regexp.MustCompile(`==(?:PROF|WARNING|ERROR)==|ERR_NVGPUCTRPERM|driver resource was unavailable`)
-
-const lacksID = "the table lacks the column ID or Kernel Name in its place: ncu writes them first"
 
 // elsewhere are pages of ncu that hold no launch with its metrics, by how they look. Where that is certain no other
 // program's file looks so.
 var elsewhere = []struct {
 	looks   *regexp.Regexp
 	certain bool
-	page    string
+	key     string // of Reasons
 }{
 	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true,
-		"a summary (--print-summary) does not hold the single launches"},
-	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, "the source page holds instructions, not launches"},
-	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, "the session page holds no launch"},
-	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, "the page is text: ncu writes a table with --csv"},
+		"summary-page"},
+	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, "source-page"},
+	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, "session-page"},
+	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, "text-page"},
 	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true,
-		"the line ends of the output are lost: every row needs its line"},
+		"no-line-ends"},
 	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true,
-		"the cells are not separated by commas, as ncu does: a spreadsheet wrote the file"},
+		"no-commas"},
 	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true,
-		"the window of Nsight Compute exported the table, with the units in the names"},
-	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, lacksID},
-	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, lacksID},
+		"window-export"},
+	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, "no-id"},
+	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, "no-id"},
 }
 
 // see takes in one line. A program can print the same words, and then costs itself its verdict.
@@ -233,7 +210,7 @@ func (n *notes) see(line int, s string) {
 	if n.other == 0 {
 		for _, e := range elsewhere {
 			if e.looks.MatchString(s) {
-				n.other, n.page = line, e.page
+				n.other, n.page = line, e.key
 				break
 			}
 		}
@@ -250,19 +227,17 @@ func (n *notes) see(line int, s string) {
 }
 
 func (n *notes) refusal(table bool) error {
-	if n.failed > 0 {
-		f := failures[n.failed-1]
-		if f.says == "No kernels were profiled" && n.nvtx {
-			return refuse(n.name, n.line, f.reason+", because no NVTX range matched",
-				"write a push/pop range with a slash, as in --nvtx-include 'step/', and register its domain if it has one")
-		}
-		return refuse(n.name, n.line, f.reason, f.next)
-	}
 	switch {
+	case n.failed > 0:
+		key := failures[n.failed-1].key
+		if key == "no-kernel" && n.nvtx {
+			key = "no-range"
+		}
+		return refuse(key, n.name, n.line)
 	case table:
 		return nil
 	case n.other > 0:
-		return refuse(n.name, n.other, n.page, again)
+		return refuse(n.page, n.name, n.other)
 	}
-	return measure.Refuse(fmt.Sprintf("%s holds no table of ncu", n.name), again)
+	return Reasons.Refuse("no-table", n.name)
 }

@@ -169,8 +169,7 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 				fmt.Sprintf("GPU %d is not described in the recording: its model is not known", d))
 		}
 	}
-	slices.Sort(names)
-	e.GPU = strings.Join(slices.DeleteFunc(slices.Compact(names), func(s string) bool { return s == "" }), " + ")
+	e.GPU = measure.Models(names)
 	e.GPUs = len(used)
 	e.GPUHash = measure.HashUUID(uuids...)
 	switch {

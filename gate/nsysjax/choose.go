@@ -54,7 +54,7 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 		}
 		*kind = append(*kind, m)
 		if named[m.path]++; named[m.path] > 1 {
-			return nil, measure.Refuse(fmt.Sprintf("%s lists %s twice", a.name, m.show()), "give the reports (.nsys-rep) themselves")
+			return nil, Reasons.Refuse("listed-twice", a.name, m.show())
 		}
 	}
 	chosen := prefer(exports, reports)
@@ -97,17 +97,13 @@ func prefer(exports, reports []member) []member {
 func (a source) refuseNone(raw, archives []member, tables, files int) error {
 	switch {
 	case len(raw) > 0:
-		return measure.Refuse(fmt.Sprintf("%s in %s was never made a report: nsys could not import it", raw[0].show(), a.name),
-			"import it with the nsys that wrote it, or record the workload again")
+		return Reasons.Refuse("no-import", raw[0].show(), a.name)
 	case tables > 0:
-		return measure.Refuse(a.name+" holds tables (.parquet) but no report of nsys",
-			"give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`")
+		return Reasons.Refuse("tables-only", a.name)
 	case len(archives) > 0:
-		return measure.Refuse(fmt.Sprintf("%s holds %s and no report of nsys; archives within it are not opened", a.name, list(archives)),
-			"unpack it and give those")
+		return Reasons.Refuse("archives-only", a.name, list(archives))
 	}
-	return measure.Refuse(fmt.Sprintf("%s holds no report of nsys (%d files)", a.name, files),
-		"give an archive that nsys-jax wrote, or a report (.nsys-rep)")
+	return Reasons.Refuse("no-report", a.name, files)
 }
 
 // checkAll refuses an archive that says of recordings that it does not hold.
@@ -126,15 +122,13 @@ func (a source) checkAll(chosen, raw []member, combined map[string]bool) error {
 		return nil
 	}
 	missing := slices.Sorted(maps.Keys(combined))
-	return measure.Refuse(fmt.Sprintf("%s combines more recordings than it holds reports of: none of %s", a.name, show(missing[0]))+more(missing),
-		"give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`")
+	return Reasons.Refuse("reports-missing", a.name, show(missing[0])+more(missing))
 }
 
 // checkEach refuses reports that cannot be unpacked, and one that is there twice: it would be taken for two runs.
 func (a source) checkEach(chosen []member) error {
-	const unpacked = "unpack it and give the reports (.nsys-rep)"
 	if len(chosen) > a.most.reports {
-		return measure.Refuse(fmt.Sprintf("%s holds %d reports, more than %d", a.name, len(chosen), a.most.reports), unpacked)
+		return Reasons.Refuse("many-reports", a.name, len(chosen), a.most.reports)
 	}
 	type content struct {
 		size  uint64
@@ -145,18 +139,17 @@ func (a source) checkEach(chosen []member) error {
 	for _, m := range chosen {
 		const encrypted, encryptedStrongly, hidden = 1 << 0, 1 << 6, 1 << 13
 		if m.Flags&(encrypted|encryptedStrongly|hidden) != 0 {
-			return measure.Refuse(fmt.Sprintf("%s in %s is encrypted", m.show(), a.name), unpacked)
+			return Reasons.Refuse("encrypted", m.show(), a.name)
 		}
 		if m.UncompressedSize64 == 0 {
-			return measure.Refuse(fmt.Sprintf("%s in %s is empty", m.show(), a.name), "record the workload again")
+			return Reasons.Refuse("empty-report", m.show(), a.name)
 		}
 		if size += m.UncompressedSize64; size > a.most.size || m.UncompressedSize64 > a.most.size {
-			return measure.Refuse(fmt.Sprintf("the reports in %s are larger than %d GB", a.name, a.most.size>>30), unpacked)
+			return Reasons.Refuse("large", a.name, a.most.size>>30)
 		}
 		c := content{m.UncompressedSize64, m.CRC32}
 		if other, again := seen[c]; again {
-			return measure.Refuse(fmt.Sprintf("%s and %s in %s are the same recording", other.show(), m.show(), a.name),
-				"give each recording once: two runs are two recordings")
+			return Reasons.Refuse("same-recording", other.show(), m.show(), a.name)
 		}
 		seen[c] = m
 	}

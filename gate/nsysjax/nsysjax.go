@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/cells"
 )
 
 // Sniff reports whether a file of that name that begins with head is for [Reports]: it begins as every .zip does, or it is
@@ -62,7 +62,7 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, measure.Refuse(a.name+" is no file", "give an archive that nsys-jax wrote")
+		return nil, Reasons.Refuse("no-file", a.name)
 	}
 	f, err := os.Open(archive)
 	if err != nil {
@@ -109,13 +109,10 @@ type source struct {
 	most limits
 }
 
-const copyAgain = "copy the archive again, or record the workload again"
-
 // list reads the list of files at the end of the archive.
 func (a source) list(f *os.File, size int64) ([]*zip.File, error) {
 	if size == 0 {
-		return nil, measure.Refuse(a.name+" is an empty file, as nsys-jax leaves it where the program failed or its condition did not hold",
-			"see what nsys-jax said, and record the workload again")
+		return nil, Reasons.Refuse("empty", a.name)
 	}
 	part := &gauge{from: f, left: a.most.directory}
 	r, err := zip.NewReader(part, size)
@@ -124,11 +121,9 @@ func (a source) list(f *os.File, size int64) ([]*zip.File, error) {
 		part.left = unlimited
 		return r.File, nil
 	case errors.Is(err, errLong):
-		return nil, measure.Refuse(fmt.Sprintf("the list of files in %s is longer than %d MB", a.name, a.most.directory>>20),
-			"unpack it and give the reports (.nsys-rep)")
+		return nil, Reasons.Refuse("long-list", a.name, a.most.directory>>20)
 	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return nil, measure.Refuse(a.name+" is no whole archive: the list of files at its end is missing or damaged",
-			"let nsys-jax finish, "+copyAgain)
+		return nil, Reasons.Refuse("no-list", a.name)
 	}
 	return nil, err
 }
@@ -156,19 +151,17 @@ func (g *gauge) ReadAt(p []byte, off int64) (int, error) {
 // copy unpacks a report.
 func (a source) copy(ctx context.Context, to io.Writer, r member) error {
 	damaged := func(what string) error {
-		return measure.Refuse(fmt.Sprintf("%s in %s is damaged: %s", r.show(), a.name, what), copyAgain)
+		return Reasons.Refuse("damaged", r.show(), a.name, what)
 	}
 	from, err := r.Open()
 	if errors.Is(err, zip.ErrAlgorithm) {
-		return measure.Refuse(fmt.Sprintf("%s in %s is compressed by method %d, which is not known", r.show(), a.name, r.Method),
-			"unpack it and give the reports (.nsys-rep)")
+		return Reasons.Refuse("unknown-compression", r.show(), a.name, r.Method)
 	} else if err != nil {
 		return damaged("it is not where the list of files says")
 	}
 	defer from.Close()
 	// A reader that checks sizes and checksum: what it says at the end decides.
-	reader := &interruptible{ctx: ctx, from: from}
-	n, err := io.Copy(to, reader)
+	n, err := io.Copy(to, cells.Until(ctx, from))
 	var path *os.PathError
 	switch {
 	case ctx.Err() != nil:
@@ -183,17 +176,4 @@ func (a source) copy(ctx context.Context, to io.Writer, r member) error {
 		return damaged("it is not as long as the list of files says")
 	}
 	return nil
-}
-
-// interruptible reads until ctx ends.
-type interruptible struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (r *interruptible) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.from.Read(p)
 }

@@ -1,9 +1,16 @@
 package nsysstats
 
-import "math"
+import (
+	"math"
+	"strings"
 
-var rateUnits = map[string]unit{
-	"b/s": {}, "kb/s": {ten: 3}, "mb/s": {ten: 6}, "mbps": {ten: 6}, "gb/s": {ten: 9}, "gbps": {ten: 9},
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// rate is what MB/s, MBps and so on count, in bytes a second.
+func rate(unit string) (factor float64, ok bool) {
+	factor, base, ok := measure.BaseUnit(strings.Replace(unit, "bps", "b/s", 1))
+	return factor, ok && base == "B/s"
 }
 
 // exact finds the bytes of a copy that the table rounds to thousands: the throughput beside them is less rounded. Until

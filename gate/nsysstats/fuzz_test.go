@@ -19,8 +19,6 @@ func FuzzRead(f *testing.F) {
 			":step,1000,2024,500,100,PushPop,5,5,2,0,1,1,,:1\n\":a, \"b\"\",1000,500,510,20,PushPop,5,5,1,1,0,2,1,:1:2\n",
 		headSum + rowSum + "\nTotal (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n\"482,333\",3,\"160,778\",\"160,778\",0,0,\"0,000\",[CUDA memset]\n",
 		"\uFEFF" + strings.ReplaceAll(headSum+rowSum, "\n", "\r\n"),
-		"NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Kernel Name\n:a,PushPop,1,1,1,2,10,5.0,k\n",
-		"API Start (ns),Kernel Start (ns),Kernel Dur (ns),PID,TID,DevId,GridXYZ,BlockXYZ,Kernel Name\n1,2,3,4,5,0,6 7 8,1 1 1,k\n",
 		"Time(%),Total Time (ns),Instances,Average,Minimum,Maximum,Category,Operation\n100.0,1500,3,500.0,400,600,CUDA_KERNEL,k\n",
 		"Processing [x.sqlite] with [/r/cuda_gpu_kern_sum.py]... \nSKIPPED: x.sqlite does not contain CUDA kernel data.\n",
 		"\xff\xfeT\x00i\x00m\x00e\x00",

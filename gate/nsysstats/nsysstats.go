@@ -1,6 +1,10 @@
 // Package nsysstats reads what `nsys stats --format csv` of Nsight Systems prints: the tables of the versions 2020 to
 // 2026, one or several in a stream or a file each, with whatever stands before and between them.
 //
+// It reads the traces of kernels and copies (cuda_gpu_trace) and of projected ranges (nvtx_gpu_proj_trace), and the
+// summaries of kernels (cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_sum) and of copies (cuda_gpu_mem_time_sum,
+// cuda_gpu_mem_size_sum), under all their names.
+//
 // The tables are second to an SQLite export, which gate/nsys reads. A summary has no single launches, so that its warm-up
 // cannot be left out. Sizes are rounded to thousands of bytes. No table says whether CUDA graphs were traced as a whole, so
 // that their kernels are missing, nor which process launched a kernel, so that several count as one run. What cannot be
@@ -8,10 +12,16 @@
 package nsysstats
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -26,53 +36,168 @@ type File struct {
 
 // Run is what the tables of one run say. Exactly one of the fields is set.
 type Run struct {
-	// Trace is the run launch by launch, from cuda_gpu_trace or cuda_kern_exec_trace. What the table has no column for is
-	// -1. Sizes are as exact as the table prints them: where it gives MB with three decimals, to 1000 bytes.
-	//
-	// Ranges are those of nvtx_gpu_proj_trace, if that is there. Beside cuda_gpu_trace, which does not say when a kernel
-	// was launched, they are the ranges as projected onto the GPU, and Launch.API is Launch.Start; a range ends where the
-	// next one of the same thread and level begins, even if work of it is still running. Beside cuda_kern_exec_trace, which
-	// says when and by which thread, they are the ranges as they were on the CPU.
+	// Trace is the run launch by launch, from cuda_gpu_trace. What the table has no column for is -1; sizes are as exact as
+	// the table prints them. It does not say when a kernel was launched: Launch.API is Launch.Start, and ranges, where
+	// nvtx_gpu_proj_trace is there, are those projected onto the GPU. A range ends where the next one of the same thread and
+	// level begins, even if work of it is still running.
 	Trace *measure.Trace
 	// Summary is a session of this one run, from summaries over its kernels and copies. Time is the mean over all launches
-	// of the run (Avg), the first ones included, whose warm-up no summary lets one leave out. A range stands for the time
-	// of the kernels launched in it (nvtx_kern_sum); a range that was nested in one of its own name is missing, because
-	// nsys counts the kernels in it twice, and so are the bytes of copies that the table rounds by more than one in a hundred.
+	// of the run (Avg), the first ones included, whose warm-up no summary lets one leave out. The bytes of copies that the
+	// table rounds by more than one in a hundred are missing.
 	Summary *measure.Session
 }
 
-// The ways out of a refusal.
-const (
-	again      = "export again: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
-	withC      = "export again with LC_ALL=C"
-	oneRun     = "give the tables of one run at a time, made once and with the same filters"
-	nanosecond = "export again with --timeunit nsec"
-	fromReport = "give nsgate the report or its SQLite export instead (nsys export --type sqlite)"
-	noKernel   = "see that the workload did not fail, that it uses the GPU, and that the capture range covers its kernels"
-	noTime     = "export again with --timeunit nsec; where that does not help, record again"
-)
-
 // Read reads the tables of one run. The error is a *measure.Refusal where they cannot be judged: no kernels in them, a
-// table that is cut or broken, numbers in another language, tables that contradict each other. Reading stops when ctx ends.
+// table that is cut or broken, numbers in another language. Reading stops when ctx ends.
 func Read(ctx context.Context, files ...File) (Run, error) {
-	c := newCollection()
+	c := collection{tables: map[kind]*table{}, said: map[string][]any{}}
 	for _, f := range files {
-		if err := c.read(ctx, f); err != nil {
+		if err := c.read(f.Name, cells.Until(ctx, f.Reader)); err != nil {
 			return Run{}, err
 		}
 	}
 	return c.finish()
 }
 
-func refuse(file string, line int, reason, next string) error {
-	return measure.Refuse(fmt.Sprintf("%s:%d: %s", file, line, reason), next)
+// collection is the tables of one run.
+type collection struct {
+	files  []string
+	tables map[kind]*table
+	others []string // the reports that are there and not read
+	said   map[string][]any
+	blank  string // the first file that holds nothing, as nsys leaves it where it skips a report
 }
 
-// quote is untrusted text as it may stand in a message.
-func quote(s string) string {
-	const longest = 80
-	if r := []rune(s); len(r) > longest {
-		s = string(r[:longest]) + "…"
+// read reads the tables of one file.
+func (c *collection) read(file string, in io.Reader) error {
+	c.files = append(c.files, file)
+	s := newLines(file, in)
+	announced := ""  // the report that nsys says comes next
+	var after *table // the table before this line, as long as a row may have strayed from it
+	for {
+		line, err := s.next()
+		if err == io.EOF {
+			if s.line == 0 {
+				c.blank = cmp.Or(c.blank, file)
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if strings.TrimSpace(line) == "" || after == nil && ordinary(line) {
+			continue
+		}
+		if h, ok := find(line); ok {
+			if after, err = c.table(s, h, announced); err != nil {
+				return err
+			}
+			announced = ""
+			continue
+		}
+		if name, ok := named(line); ok {
+			announced = name
+		}
+		for _, r := range remarks {
+			if m := r.looks.FindStringSubmatch(line); m != nil && c.said[r.key] == nil {
+				c.said[r.key] = []any{place(file, s.line)}
+				if r.detail != nil {
+					c.said[r.key] = append(c.said[r.key], r.detail(m))
+				}
+			}
+		}
+		switch found, open := split(line, 0); {
+		case after == nil:
+		case around.MatchString(line), !open && len(found) >= 3 && !someNumber(line): // or an unknown header
+			after = nil
+		case !open && len(found) == len(after.columns):
+			return refuse("stray-row", file, s.line, after.kind)
+		}
 	}
-	return fmt.Sprintf("%q", measure.NormalizeControl(s))
 }
+
+// table reads the table that begins with this header, announced as that report. It gives the table if it was read.
+func (c *collection) table(s *lines, h *header, announced string) (*table, error) {
+	if k, ok := reports[announced]; ok && k == other {
+		h.kind = other // a report that is not read can look like one that is
+	}
+	t := &table{header: h, lines: s, from: s.line}
+	if err := t.check(); err != nil {
+		return nil, err
+	}
+	if t.kind == other {
+		_, byName, _ := reportOf(filepath.Base(s.file))
+		c.others = append(c.others, cmp.Or(announced, byName, h.other))
+		return nil, nil
+	}
+	read := t.readSums
+	switch t.kind {
+	case gpuTrace:
+		read = t.readTrace
+	case projTrace:
+		read = t.readSpans
+	}
+	if err := read(); err != nil {
+		return nil, err
+	}
+	if old := c.tables[t.kind]; old != nil {
+		if old.digest.Sum64() != t.digest.Sum64() {
+			return nil, t.refuse("table-twice", t.kind, old.place())
+		}
+		return t, nil
+	}
+	if t.rows == 0 && t.kind <= gpuSum {
+		return nil, t.refuse("no-rows", t.kind)
+	}
+	c.tables[t.kind] = t
+	return t, nil
+}
+
+// kernels is the table that says most of the kernels.
+func (c *collection) kernels() *table {
+	for k := gpuTrace; k <= apiSum; k++ {
+		if t := c.tables[k]; t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// finish makes a run of the tables.
+func (c *collection) finish() (Run, error) {
+	t := c.kernels()
+	files := strings.Join(c.files, ", ")
+	if t != nil && c.said["no-kernels"] == nil {
+		if t.kind == gpuTrace {
+			trace, err := c.finishTrace(t)
+			return Run{Trace: trace}, err
+		}
+		summary, err := c.finishSummary(t)
+		return Run{Summary: summary}, err
+	}
+	if len(c.files) == 0 {
+		return Run{}, Reasons.Refuse("no-file")
+	}
+	if said := c.said["no-kernels"]; t != nil && t.launches() > 0 {
+		return Run{}, Reasons.Refuse("kernels-and-none", said[0])
+	}
+	tables := c.others
+	for k := range maps.Keys(c.tables) {
+		tables = append(tables, k.String())
+	}
+	for _, r := range remarks { // the most telling first
+		if said := c.said[r.key]; said != nil && (len(tables) == 0 || !r.alone) {
+			return Run{}, Reasons.Refuse(r.key, said...)
+		}
+	}
+	switch {
+	case len(tables) > 0:
+		slices.Sort(tables)
+		return Run{}, Reasons.Refuse("other-tables", files, strings.Join(slices.Compact(tables), ", "))
+	case c.blank != "":
+		return Run{}, Reasons.Refuse("empty", c.blank)
+	}
+	return Run{}, Reasons.Refuse("no-table", files)
+}
+
+func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }

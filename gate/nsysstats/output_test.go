@@ -43,7 +43,7 @@ func TestPrintedTrace(t *testing.T) {
 // Every table of one recording that lists kernels counts 40 launches of 712,261 ns.
 func TestPrintedAlike(t *testing.T) {
 	for name, rounded := range map[string]float64{
-		"odd/odd_cuda_gpu_trace.csv": 0, "odd/odd_cuda_kern_exec_trace.csv": 0, "odd/odd_cuda_api_gpu_sum.csv": 0, "odd/all.txt": 0, "odd/msec.txt": 40 * 50,
+		"odd/odd_cuda_gpu_trace.csv": 0, "odd/odd_cuda_api_gpu_sum.csv": 0, "odd/all.txt": 0, "odd/msec.txt": 40 * 50,
 	} {
 		run := open(t, name, "odd/odd_dx11_pix_sum.csv") // the latter is empty, as nsys leaves it
 		var launches, ns float64
@@ -98,8 +98,6 @@ func TestPrintedRun(t *testing.T) {
 		want    float64
 	}{
 		{measure.Workload, "gpu_time", 8916017}, {measure.Workload, "launches", 122},
-		{measure.Subject{Scope: measure.ScopeRange, Name: "compute"}, "gpu_time", 3088571 + 1464462 + 24544},
-		{measure.Subject{Scope: measure.ScopeRange, Name: "step"}, "gpu_time", 8916017 - 182658},
 		{measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}, "copy_bytes", 167_772_000},
 		{measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}, "copy_time", 3099422},
 		{measure.Subject{Scope: measure.ScopeWorkload, Name: "memset"}, "copies", 1},
@@ -119,7 +117,7 @@ func TestPrintedRefusals(t *testing.T) {
 		"odd/nocuda.txt":            "odd/nocuda.txt:11: nsys found no CUDA kernels in the recording",
 		"odd/column.txt":            "odd/column.txt:5: the table is not printed as CSV",
 		"odd/tsv.txt":               "odd/tsv.txt:2: the table is not printed as CSV",
-		"odd/odd_nvtx_kern_sum.csv": "odd/odd_nvtx_kern_sum.csv:6: the row has 1 cells, the header 13",
+		"odd/odd_nvtx_kern_sum.csv": "odd/odd_nvtx_kern_sum.csv: no table of kernels, only nvtx_kern_sum",
 		"odd/odd_dx11_pix_sum.csv":  "odd/odd_dx11_pix_sum.csv is empty",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

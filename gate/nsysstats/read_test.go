@@ -132,16 +132,6 @@ func TestGenerations(t *testing.T) {
 		"UTC timestamps": {head2025 + strings.Replace(row2025, "1000,500", "1795202612000000001,7", 1),
 			`1795202612000000001-1795202612000000008 void k(int, float) 4x1x1/256x1x1 regs 40 shared 8000+0 device 0 stream 7
 "NVIDIA H200" 1 tick 32`},
-		"cuda_kern_exec_trace": {
-			"API Start (ns),API Dur (ns),Queue Start (ns),Queue Dur (ns),Kernel Start (ns),Kernel Dur (ns),Total Dur (ns),PID,TID,DevId,API Function,GridXYZ,BlockXYZ,Kernel Name\n" +
-				"10,50,,,900,100,990,5,6,0,cudaLaunchKernel, 256    1    1, 128    1    1,k\n" +
-				"12,40,,,900,100,988,5,6,0,cuLaunchKernel, 256    1    1, 128    1    1,k\n" + // the driver's call inside it
-				"60,50,,,100,20,70,5,6,1,cudaGraphLaunch,1 1 1,1 1 1,k\n" +
-				"60,50,,,100,20,70,5,6,1,cudaGraphLaunch,1 1 1,1 1 1,k\n",
-			`100-120 k 1x1x1/1x1x1 regs -1 shared -1+-1 device 1 stream -1
-100-120 k 1x1x1/1x1x1 regs -1 shared -1+-1 device 1 stream -1
-900-1000 k 256x1x1/128x1x1 regs -1 shared -1+-1 device 0 stream -1
-"" 2 tick 32`},
 		"gpukernsum of 2021": {"Time(%),Total Time (ns),Instances,Average,Minimum,Maximum,Name\n" +
 			"66.7,2000,2,1000.0,900,1100,\"f(int, int)\"\n33.3,1000,10,100.0,90,110,g\n",
 			`workload  gpu_time 3000
@@ -219,34 +209,6 @@ workload memcpy DtoH copy_bytes 2.5166e+07
 workload memcpy DtoH copy_time 900
 workload memcpy PtoP copies 1
 workload memcpy PtoP copy_time 100
-kernel k launches 3
-kernel k time 500
-kernel k total 1500
-tick 32`},
-		"nvtx_kern_sum beside kernels": {headSum + rowSum + "\n" +
-			"NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name\n" +
-			",,5,5,0,1,500,500.0,500.0,500,500,0.0,k\n" +
-			":step,PushPop,5,5,2,2,1000,500.0,500.0,400,600,1.0,k\n:step,PushPop,5,6,1,1,400,400.0,400.0,400,400,0.0,k\n" +
-			"my domain:inner,PushPop,5,5,2,2,1000,500.0,500.0,400,600,1.0,k\n" +
-			":twice,PushPop,5,5,2,2,1500,500.0,500.0,400,600,1.0,k\n", // three rows of two kernels
-			`workload  gpu_time 1500
-workload  launches 3
-range my domain:inner gpu_time 1000
-range step gpu_time 1400
-kernel k launches 3
-kernel k time 500
-kernel k total 1500
-tick 32`},
-		"nvtx_kern_sum alone": {
-			"NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name\n" +
-				",,5,5,0,1,500,500.0,500.0,500,500,0.0,k\nstep,PushPop,5,5,2,2,1000,500.0,500.0,400,600,1.0,k\nother,PushPop,5,5,2,2,200,100.0,100.0,100,100,0.0,g\n",
-			`workload  gpu_time 1700
-workload  launches 5
-range other gpu_time 200
-range step gpu_time 1000
-kernel g launches 2
-kernel g time 100
-kernel g total 200
 kernel k launches 3
 kernel k time 500
 kernel k total 1500
@@ -416,17 +378,6 @@ func TestErrors(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// Tables of one run agree in number as well as in time.
-func TestAgreement(t *testing.T) {
-	const memTime = "Time (%),Total Time (ns),Count,Avg (ns),Operation\n100.0,900,3,300.0,[CUDA memset]\n"
-	const memSize = "Total (MB),Count,Avg (MB),Med (MB),Min (MB),Max (MB),StdDev (MB),Operation\n1.000,2,0.500,0.500,0.500,0.500,0.000,[CUDA memset]\n"
-	refused(t, "cuda_gpu_kern_sum has 3 launches of 1500 ns, cuda_gpu_trace at a.csv:1 1 of 1500 ns", "one run",
-		head2025+strings.Replace(row2025, ",500,", ",1500,", 1), headSum+rowSum)
-	refused(t, "c.csv:1: cuda_gpu_mem_size_sum and cuda_gpu_mem_time_sum at b.csv:1 differ in their copies", "one run", headSum+rowSum, memTime, memSize)
-	refused(t, "cuda_gpu_sum has 2 launches of 1500 ns, cuda_gpu_kern_sum at a.csv:1 3 of 1500 ns", "one run", headSum+rowSum,
-		"Time (%),Total Time (ns),Instances,Avg (ns),Category,Operation\n100.0,1500,2,750.0,CUDA_KERNEL,k\n")
-}
 
 // Rows need not be sorted, and the attributes of a kernel are those of most of its launches.
 func TestOrder(t *testing.T) {

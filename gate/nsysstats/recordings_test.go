@@ -104,19 +104,6 @@ func projections(t testing.TB, db *sqlite.Conn) string {
 		GROUP BY x.rowid ORDER BY s, d DESC`)
 }
 
-func execTraces(t testing.TB, db *sqlite.Conn) string {
-	return printed(t, db, "API Start (ns),API Dur (ns),Queue Start (ns),Queue Dur (ns),Kernel Start (ns),Kernel Dur (ns),Total Dur (ns),PID,TID,DevId,API Function,GridXYZ,BlockXYZ,Kernel Name\n",
-		`SELECT r.start, r.end - r.start, '', '', k.start, k.end - k.start, 0, (r.globalTid >> 24) & 0xFFFFFF, r.globalTid & 0xFFFFFF, deviceId, 'cudaLaunchKernel',
-			printf('%4d %4d %4d', gridX, gridY, gridZ), printf('%4d %4d %4d', blockX, blockY, blockZ), n.value
-		FROM `+kernelNames+` JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId AND r.globalTid & 0xFFFFFFFFFF000000 = k.globalPid ORDER BY 1`)
-}
-
-func rangeKernels(t testing.TB, db *sqlite.Conn) string {
-	return printed(t, db, "NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name\n",
-		`SELECT ':' || `+rangeText+` AS range, 'PushPop', 1, 1, count(DISTINCT x.rowid), count(DISTINCT g.rowid), sum(g.end - g.start), round(avg(g.end - g.start), 1), 0, 0, 0, 0, n.value
-		FROM CUPTI_ACTIVITY_KIND_KERNEL g JOIN StringIds n ON n.id = g.demangledName `+within+` GROUP BY range, n.value ORDER BY 1, 7 DESC`)
-}
-
 func recording(t testing.TB, name string) (*sqlite.Conn, string) {
 	t.Helper()
 	file := filepath.Join("..", "..", "testdata", "h200", filepath.FromSlash(name))
@@ -168,7 +155,7 @@ func TestRecordings(t *testing.T) {
 			times, sizes := memSums(t, db)
 
 			// Everything of one run, as it is printed today: all of it agrees, and all samples are the same.
-			run, err := read(t, gpuTrace2025(t, db), projections(t, db), kern, gb, times, sizes, rangeKernels(t, db))
+			run, err := read(t, gpuTrace2025(t, db), projections(t, db), kern, gb, times, sizes)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,20 +175,6 @@ func TestRecordings(t *testing.T) {
 			got, _ = cut(t, *run.Trace, sample.NoStep)
 			if diff := cmp.Diff(anywhere(withoutAttributes(want, measure.LocalMemory)), anywhere(withoutAttributes(got, measure.LocalMemory))); diff != "" {
 				t.Errorf("gputrace (-SQLite +CSV):\n%s", diff)
-			}
-
-			// By the calls: ranges as they were on the CPU, without copies.
-			if run, err = read(t, execTraces(t, db), projections(t, db)); err != nil {
-				t.Fatal(err)
-			}
-			if len(run.Trace.Launches) != len(traces[0].Launches) {
-				t.Fatalf("%d launches, want %d", len(run.Trace.Launches), len(traces[0].Launches))
-			}
-			for i, l := range run.Trace.Launches {
-				w := traces[0].Launches[i]
-				if l.Start != w.Start || l.End != w.End || l.API != w.API || pathOf(run.Trace, l.Range) != pathOf(&traces[0], w.Range) {
-					t.Fatalf("launch %d: %+v in %q, want %+v in %q", i, l, pathOf(run.Trace, l.Range), w, pathOf(&traces[0], w.Range))
-				}
 			}
 		})
 	}
@@ -223,21 +196,12 @@ func anywhere(values map[string]float64) map[string]float64 {
 	return out
 }
 
-// pathOf is the names of the ranges around a range.
-func pathOf(t *measure.Trace, r int32) string {
-	var names []string
-	for ; r >= 0; r = t.Ranges[r].Parent {
-		names = append(names, t.RangeNames[t.Ranges[r].Name])
-	}
-	return strings.Join(names, " in ")
-}
-
-// The summaries, held against SQL: totals, launches and bytes, of kernels, copies, ranges and the whole.
+// The summaries, held against SQL: totals, launches and bytes, of kernels, copies and the whole.
 func TestRecordedSummaries(t *testing.T) {
 	db, _ := recording(t, "kernels/base/base.000.sqlite")
 	kern, gb := kernSums(t, db)
 	times, sizes := memSums(t, db)
-	for name, texts := range map[string][]string{"by name": {kern, times, sizes, rangeKernels(t, db)}, "by geometry": {kern, gb, times, sizes, rangeKernels(t, db)}} {
+	for name, texts := range map[string][]string{"by name": {kern, times, sizes}, "by geometry": {kern, gb, times, sizes}} {
 		t.Run(name, func(t *testing.T) {
 			run, err := read(t, texts...)
 			if err != nil {
@@ -276,7 +240,6 @@ func TestRecordedSummaries(t *testing.T) {
 					fill("SELECT 'workload/" + kind.name + "//" + metric + "', " + value + " FROM " + operations + " WHERE name = '" + kind.label + "' GROUP BY name")
 				}
 			}
-			fill("SELECT 'range/' || " + rangeText + " || '//gpu_time', sum(g.end - g.start) FROM CUPTI_ACTIVITY_KIND_KERNEL g " + within + " GROUP BY 1")
 			for key := range want {
 				if math.IsNaN(want[key]) {
 					t.Errorf("SQL knows no %s", key)

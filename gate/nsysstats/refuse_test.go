@@ -28,7 +28,6 @@ func TestRefusals(t *testing.T) {
 	const (
 		memTime = "Time (%),Total Time (ns),Count,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Operation\n100.0,900,3,300.0,300.0,100,500,1.0,[CUDA memcpy Device-to-Host]\n"
 		nvtx    = "NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name\n"
-		proj    = "Name,Projected Start (ns),Projected Duration (ns),Orig Start (ns),Orig Duration (ns),Style,PID,TID,NumGPUOps,Lvl,NumChild,RangeId,ParentId,RangeStack\n"
 	)
 	replace := strings.Replace
 	for name, c := range map[string]struct {
@@ -95,7 +94,7 @@ func TestRefusals(t *testing.T) {
 		"copies, no kernels":  {head2025 + "1,2,3,,,,,,,,,,0.004,1.0,Pinned,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy HtoD]\n\nSKIPPED: x.sqlite does not contain CUDA kernel data.\n", "a.csv:4: nsys found no CUDA kernels", "did not fail"},
 		"no ranges, nothing":  {nvtx, "no table of kernels, only nvtx_kern_sum", "cuda_gpu_trace"},
 		"a row astray":        {head2025 + row2025 + "\nloss 0.5\n" + row2025, "a.csv:5: a row of cuda_gpu_trace outside of the table", "SQLite"},
-		"a long line":         {headSum + "0.0,1500,3,500.0,500.0,400,600,100.0," + strings.Repeat("x", longestLine), "a.csv:2: the line is longer than any row", "again"},
+		"a long line":         {headSum + "0.0,1500,3,500.0,500.0,400,600,100.0," + strings.Repeat("x", 1<<20), "a.csv:2: the line is longer than any row", "again"},
 		"no time":             {head2025 + replace(row2025, ",500,", ",0,", 1), "a.csv:1: all 1 launches took no time", "--timeunit nsec"},
 		"no time in sums":     {headSum + "0.0,0,3,0.0,0.0,0,0,0.0,k\n", "a.csv:1: all 3 launches took no time", "--timeunit nsec"},
 		"copies alone":        {head2025 + "1,2,3,,,,,,,,,,0.004,1.0,Pinned,Device,NVIDIA H200 (0),1,,7,[CUDA memcpy HtoD]\n", "a.csv:1: cuda_gpu_trace lists 1 copies and no kernel", "did not fail"},
@@ -103,18 +102,7 @@ func TestRefusals(t *testing.T) {
 		"another category":    {"Time (%),Total Time (ns),Instances,Avg (ns),Category,Operation\n100.0,100,1,100.0,KernelDispatch,k\n", `"KernelDispatch" is no category of nsys`, "again"},
 		"no such copy":        {headSum + rowSum + "\n" + replace(memTime, "[CUDA memcpy Device-to-Host]", "k", 1), `"k" is no copy and no memset`, "SQLite"},
 		"rows are missing":    {headSum + "60.0,1500,3,500.0,500.0,400,600,100.0,k\n", "a.csv:1: the rows of cuda_gpu_kern_sum add up to 60.0 % of its total: rows are missing", "cuda_gpu_kern_sum"},
-		"percentages":         {headSum + "60.0,1500,3,500.0,500.0,400,600,100.0,k\n40.0,1500,3,500.0,500.0,400,600,100.0,l\n", "a.csv:2: the row says that it is 60 % of the total, and its time is 50.0 % of it", "again"},
-		"means":               {headSum + replace(rowSum, "500.0,500.0", "501.0,500.0", 1), "a.csv:2: the row says that 3 times 501 are 1500", "again"},
-		"two ranges":          {nvtx + ":a,PushPop,5,5,2,2,1000,500.0,500.0,400,600,1.0,k\n:b,PushPop,5,5,2,2,1000,500.0,500.0,400,600,1.0,k\n", `a.csv:3: kernel "k" stands in the ranges "a" and "b"`, "cuda_gpu_kern_sum"},
-		"counted twice":       {nvtx + ":a,PushPop,5,5,2,2,1500,500.0,500.0,400,600,1.0,k\n", `a.csv:2: kernel "k" is counted twice in range "a"`, "cuda_gpu_kern_sum"},
-		"more in a range":     {headSum + rowSum + "\n" + nvtx + ":a,PushPop,5,5,2,4,2000,500.0,500.0,400,600,1.0,k\n", `range "a" has more kernel time than the whole run`, "one run"},
-		"another summary":     {headSum + rowSum + "\n" + head2025 + row2025, "a.csv:1: cuda_gpu_kern_sum has 3 launches of 1500 ns, cuda_gpu_trace at a.csv:4 1 of 500 ns", "one run"},
-		"other copies":        {head2025 + row2025 + "\n" + memTime, "a.csv:4: cuda_gpu_mem_time_sum and cuda_gpu_trace at a.csv:1 differ in their copies", "one run"},
-		"ranges of another":   {head2025 + row2025 + "\n" + proj + ":step,999,500,900,50,PushPop,5,5,1,0,0,1,,:1\n", `a.csv:5: range "step" begins with no kernel or copy of the table at a.csv:1`, "one run"},
-		"a range twice":       {head2025 + row2025 + "\n" + proj + strings.Repeat(":step,1000,500,900,50,PushPop,5,5,1,0,0,1,,:1\n", 2), "a.csv:6: range 1 is there twice, also on line 5", "again"},
-		"its own parent":      {head2025 + row2025 + "\n" + proj + ":step,1000,500,900,50,PushPop,5,5,1,0,0,1,1,:1\n", "a.csv:5: range 1 begins before range 1, which it lies in", "again"},
-		"an odd grid":         {"API Start (ns),Kernel Start (ns),Kernel Dur (ns),PID,TID,GridXYZ,BlockXYZ,Kernel Name\n1,2,3,4,5,6 7,1 1 1,k\n", `column "GridXYZ": "6 7" is no extent`, "again"},
-		"a range on no clock": {"API Start (ns),Kernel Start (ns),Kernel Dur (ns),PID,TID,GridXYZ,BlockXYZ,Kernel Name\n1,2,3,4,5,6 7 8,1 1 1,k\n\nName,Projected Start (ns),Projected Duration (ns)\n:a,2,3\n", "a.csv:5: the range does not say when it began on the CPU", "again"},
+		"an odd grid":         {replace(headSum, ",Name", ",GridXYZ,BlockXYZ,Name", 1) + replace(rowSum, ",k", ",6 7,1 1 1,k", 1), `column "GridXYZ": "6 7" is no extent`, "again"},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, c.want, c.next, c.text) })
 	}

@@ -1,6 +1,7 @@
 package nsysstats
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,62 +10,55 @@ import (
 // kind says which report a table is.
 type kind int
 
-// The reports that are read. Everything else that nsys prints is other.
+// The reports that are read, those of kernels in the order in which they are preferred. Everything else that nsys prints
+// is other.
 const (
 	other     kind = iota
 	gpuTrace       // kernels and copies one by one
-	execTrace      // kernels one by one, with the calls that launched them
-	kernSum        // kernels by name
 	gbSum          // kernels by name, grid and block
+	kernSum        // kernels by name
 	gpuSum         // kernels and copies by name
 	apiSum         // calls, kernels and copies by name
 	memTime        // times of copies by kind
 	memSize        // bytes of copies by kind
-	nvtxSum        // kernels by range and name
 	projTrace      // ranges one by one, projected onto the GPU
 )
 
 // String is the name of the report since 2023.
 func (k kind) String() string {
 	return [...]string{
-		"another report", "cuda_gpu_trace", "cuda_kern_exec_trace", "cuda_gpu_kern_sum", "cuda_gpu_kern_gb_sum", "cuda_gpu_sum",
-		"cuda_api_gpu_sum", "cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_kern_sum", "nvtx_gpu_proj_trace",
+		"another report", "cuda_gpu_trace", "cuda_gpu_kern_gb_sum", "cuda_gpu_kern_sum", "cuda_gpu_sum", "cuda_api_gpu_sum",
+		"cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_gpu_proj_trace",
 	}[k]
 }
 
 // reports are the names of all reports, those until 2022 too.
-var reports = map[string]kind{
-	"cuda_gpu_trace": gpuTrace, "gputrace": gpuTrace, "cuda_gpu_kern_trace": gpuTrace,
-	"cuda_kern_exec_trace": execTrace, "kernexectrace": execTrace,
-	"cuda_gpu_kern_sum": kernSum, "gpukernsum": kernSum, "cuda_gpu_kern_gb_sum": gbSum, "gpukerngbsum": gbSum,
-	"cuda_gpu_sum": gpuSum, "gpusum": gpuSum, "cuda_api_gpu_sum": apiSum, "apigpusum": apiSum,
-	"cuda_gpu_mem_time_sum": memTime, "gpumemtimesum": memTime, "cuda_gpu_mem_size_sum": memSize, "gpumemsizesum": memSize,
-	"nvtx_kern_sum": nvtxSum, "nvtxkernsum": nvtxSum, "nvtx_gpu_proj_trace": projTrace, "nvtxgpuproj": projTrace,
-	"nvtxgpuprojtrace": projTrace,
-
-	"cuda_api_sum": other, "cudaapisum": other, "cuda_api_trace": other, "cudaapitrace": other,
-	"cuda_kern_exec_sum": other, "kernexecsum": other,
-	"nvtx_sum": other, "nvtxsum": other, "nvtx_pushpop_sum": other, "nvtxppsum": other, "nvtx_pushpop_trace": other,
-	"nvtxpptrace": other, "nvtx_startend_sum": other, "nvtxsssum": other, "nvtx_gpu_proj_sum": other, "nvtxgpuprojsum": other,
-	"osrt_sum": other, "osrtsum": other, "syscall_sum": other, "openacc_sum": other, "openaccsum": other,
-	"openmp_sum": other, "openmpevtsum": other, "mpi_event_sum": other, "mpi_event_trace": other, "mpi_msg_size_sum": other,
-	"nvvideo_api_sum": other, "network_congestion": other,
-	"um_sum": other, "um_total_sum": other, "um_cpu_page_faults_sum": other, "unifiedmemory": other,
-	"unifiedmemorytotals": other, "umcpupagefaults": other,
-	"vulkan_api_sum": other, "vulkan_api_trace": other, "vulkan_marker_sum": other, "vulkan_gpu_marker_sum": other,
-	"vulkanapisum": other, "vulkanmarkerssum": other, "vulkangpumarkersum": other,
-	"opengl_khr_range_sum": other, "opengl_khr_gpu_range_sum": other, "khrdebugsum": other, "khrdebuggpusum": other,
-	"dx11_pix_sum": other, "dx12_pix_sum": other, "dx12_gpu_marker_sum": other, "dx11pixsum": other, "dx12pixsum": other,
-	"dx12gpumarkersum": other, "wddm_queue_sum": other, "wddmqueuesdetails": other,
-}
+var reports = func() map[string]kind {
+	all := map[string]kind{}
+	for k, names := range map[kind]string{
+		gpuTrace: "cuda_gpu_trace gputrace cuda_gpu_kern_trace", kernSum: "cuda_gpu_kern_sum gpukernsum",
+		gbSum: "cuda_gpu_kern_gb_sum gpukerngbsum", gpuSum: "cuda_gpu_sum gpusum", apiSum: "cuda_api_gpu_sum apigpusum",
+		memTime: "cuda_gpu_mem_time_sum gpumemtimesum", memSize: "cuda_gpu_mem_size_sum gpumemsizesum",
+		projTrace: "nvtx_gpu_proj_trace nvtxgpuproj nvtxgpuprojtrace",
+		other: `cuda_api_sum cudaapisum cuda_api_trace cudaapitrace cuda_kern_exec_sum kernexecsum cuda_kern_exec_trace
+			kernexectrace nvtx_kern_sum nvtxkernsum nvtx_sum nvtxsum nvtx_pushpop_sum nvtxppsum nvtx_pushpop_trace nvtxpptrace
+			nvtx_startend_sum nvtxsssum nvtx_gpu_proj_sum nvtxgpuprojsum osrt_sum osrtsum syscall_sum openacc_sum openaccsum
+			openmp_sum openmpevtsum mpi_event_sum mpi_event_trace mpi_msg_size_sum nvvideo_api_sum network_congestion um_sum
+			um_total_sum um_cpu_page_faults_sum unifiedmemory unifiedmemorytotals umcpupagefaults vulkan_api_sum
+			vulkan_api_trace vulkan_marker_sum vulkan_gpu_marker_sum vulkanapisum vulkanmarkerssum vulkangpumarkersum
+			opengl_khr_range_sum opengl_khr_gpu_range_sum khrdebugsum khrdebuggpusum dx11_pix_sum dx12_pix_sum
+			dx12_gpu_marker_sum dx11pixsum dx12pixsum dx12gpumarkersum wddm_queue_sum wddmqueuesdetails`,
+	} {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = k
+		}
+	}
+	return all
+}()
 
 // outputName is how nsys names a file: PREFIX_REPORT.csv, with the report's arguments behind it.
 var outputName = func() *regexp.Regexp {
-	var names []string
-	for name := range reports {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(reports))
 	return regexp.MustCompile(`(?i)^(?:(.*?)[_.-])?(` + strings.Join(names, "|") + `)` +
 		`((?:[_:.-](?:base|mangled|nvtx-name|nvtx=.*|start=[0-9-]+|end=[0-9-]+|rows=[0-9]+))*)\.csv$`)
 }()

@@ -1,254 +1,157 @@
 package nsysstats
 
 import (
-	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// sumRow is a row of a summary, of whichever report.
-type sumRow struct {
-	Percent   string `csv:"time"`
-	Time      string `csv:"total time"`
-	Size      string `csv:"total"`
-	Instances string `csv:"instances"`
-	Count     string `csv:"count"`
-	Kernels   string `csv:"kern inst"`
-	Mean      string `csv:"avg"`
-	Least     string `csv:"min"`
-	Most      string `csv:"max"`
-	Grid      string `csv:"gridxyz"`
-	Block     string `csv:"blockxyz"`
-	Category  string `csv:"category"`
-	Name      string `csv:"name"`
-	Operation string `csv:"operation"`
-	Range     string `csv:"nvtx range"`
-	Kernel    string `csv:"kernel name"`
-}
-
 // sum is one line of a summary in ns or bytes.
 type sum struct {
-	line        int
-	total, step float64 // what all have together, and what that is rounded to
-	count       int64
-	mean        float64 // -1 where the table does not say
-	meanStep    float64
-	percent     float64 // of the table, -1 where it does not say
-	within      float64 // what the percentage is rounded to
-	least, most int64   // -1 where the table does not say
-	grid, block measure.Dim3
-	name        string
-	rng         string // of nvtxSum, "" outside all
+	subject     measure.Subject // of kernels
+	kind        measure.CopyKind
 	kernel      bool
-	kind        measure.CopyKind // of copies
+	count       int64
+	total, step float64 // what all have together, and what that is rounded to
+	mean        float64
+	least, most int64 // 0 where the table does not say
 }
 
-func (r *rows) readSums(t *table) error {
-	columns := map[kind][]string{
-		kernSum: {"total time", "instances", "name"}, gbSum: {"total time", "instances", "name"},
-		gpuSum: {"total time", "instances", "operation"}, memTime: {"total time", "count", "operation"},
-		memSize: {"total", "count", "operation"}, nvtxSum: {"total time", "kern inst", "avg", "kernel name"},
-	}[t.kind]
-	if err := r.need(r.file, r.from, columns...); err != nil {
-		return err
-	}
-	total, mean, err := r.sumUnits(t.kind)
-	if err != nil {
-		return err
-	}
-	k := t.kind
-	err = each(r, func(row sumRow) error {
-		s, err := r.sum(k, row, total, mean)
-		if err != nil {
-			return err
-		}
-		if row.Category == "CUDA_API" {
-			t.kind = apiSum
-		}
-		t.units.total = max(t.units.total, s.step)
-		t.sums = append(t.sums, s)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if t.kind != memSize && t.units.total > coarsest {
-		return t.refuse(t.line, fmt.Sprintf("the times are rounded to %.0f ns", t.units.total), nanosecond)
-	}
-	return t.complete()
-}
-
-// sumUnits are the units of a summary's totals and means.
-func (r *rows) sumUnits(k kind) (total, mean unit, err error) {
-	if k == memSize {
-		if total, err = r.size(r.file, r.from, "total"); err != nil {
-			return total, mean, err
-		}
-		if c, _ := r.find("total"); c.unit == "" {
-			total = unit{kibi: 1} // the releases until 2021 do not say so
-		}
-		return total, total, nil
-	}
-	units, err := r.times("total time", "avg")
-	if err != nil {
-		return total, mean, err
-	}
-	for _, name := range []string{"min", "max"} {
-		if u, err := r.time(r.file, r.from, name); err != nil {
-			return total, mean, err
-		} else if !r.has("avg") {
-			units[1] = u
-		} else if r.has(name) && u != units[1] {
-			return total, mean, refuse(r.file, r.from, "the columns are in different units of time", again)
-		}
-	}
-	return units[0], units[1], nil
-}
-
-func (r *rows) sum(k kind, row sumRow, total, mean unit) (sum, error) {
-	s := sum{line: r.line, mean: -1, percent: -1, least: -1, most: -1}
-	name, totalColumn, totalCell, countColumn, countCell := row.Operation, "total time", row.Time, "instances", row.Instances
-	switch k {
-	case kernSum, gbSum:
-		name = row.Name
-	case nvtxSum:
-		name, countColumn, countCell = row.Kernel, "kern inst", row.Kernels
-	case memSize:
-		totalColumn, totalCell, countColumn, countCell = "total", row.Size, "count", row.Count
+func (t *table) readSums() error {
+	total, count, name := "total time", "instances", "name"
+	switch t.kind {
+	case gpuSum:
+		name = "operation"
 	case memTime:
-		countColumn, countCell = "count", row.Count
+		count, name = "count", "operation"
+	case memSize:
+		total, count, name = "total", "count", "operation"
 	}
-	n, err := r.number(totalColumn, totalCell)
-	if err != nil {
-		return s, err
+	if err := t.need(total, count, name); err != nil {
+		return err
 	}
-	s.total, s.step = n.float(total), n.step(total)
-	if s.total > largest {
-		return s, r.cell(totalColumn, totalCell, "is more than can be", again)
+	if err := t.sumUnits(); err != nil {
+		return err
 	}
-	if s.count, err = r.whole(countColumn, countCell, busiest); err != nil {
-		return s, err
-	}
-	if s.count == 0 {
-		return s, r.cell(countColumn, countCell, "is no number of launches", again)
-	}
-	if r.has("avg") {
-		if n, err = r.number("avg", row.Mean); err != nil {
-			return s, err
+	var percent, slack float64
+	calls := false
+	err := t.each(func(r *row) {
+		s := sum{count: 1}
+		n, c := r.number(total), t.columns[t.index[total]]
+		s.total, s.step = n.Float(c.factor), n.Step(c.factor)
+		if s.total > largest {
+			r.wrong("too-much", total)
 		}
-		s.mean, s.meanStep = n.float(mean), n.step(mean)
-	}
-	if r.has("time") {
-		if n, err = r.number("time", row.Percent); err != nil {
-			return s, err
+		t.step = max(t.step, s.step)
+		if s.count = r.whole(count, busiest); s.count == 0 {
+			r.wrong("no-count", count)
+			return
 		}
-		s.percent, s.within = n.float(unit{}), n.step(unit{})
-	}
-	if r.has("min", "max") && k != memSize {
-		if s.least, err = r.quantity("min", row.Least, mean, largest); err != nil {
-			return s, err
+		s.mean = s.total / float64(s.count)
+		if c, ok := t.find("avg"); ok {
+			n := r.number("avg")
+			// As printed, unless the total is rounded less.
+			if step := n.Step(c.factor); step <= 1 || step <= s.step/float64(s.count) {
+				s.mean = n.Float(c.factor)
+			}
 		}
-		if s.most, err = r.quantity("max", row.Most, mean, largest); err != nil {
-			return s, err
+		if t.has("time") {
+			n := r.number("time")
+			percent, slack = percent+n.Float(1), slack+n.Step(1)/2
 		}
-	}
-	if k == gbSum {
-		if s.grid, err = r.extents("gridxyz", row.Grid); err != nil {
-			return s, err
+		if t.has("min", "max") && t.kind != memSize {
+			s.least, _ = r.quantity("min", largest)
+			s.most, _ = r.quantity("max", largest)
 		}
-		if s.block, err = r.extents("blockxyz", row.Block); err != nil {
-			return s, err
+		var grid, block measure.Dim3
+		if t.kind == gbSum {
+			grid, block = r.extents("gridxyz"), r.extents("blockxyz")
 		}
-	}
-	if name == "" {
-		return s, r.refuse("the row has no name", fromReport)
-	}
-	s.name, s.rng = strings.Clone(name), strings.Clone(rangeName(row.Range))
-	var copied bool
-	s.kind, copied = operation(name)
-	switch {
-	case k == gpuSum && row.Category == "CUDA_KERNEL":
-		s.kernel = true
-	case k == gpuSum && row.Category == "CUDA_API":
-	case k == gpuSum && row.Category != "MEMORY_OPER":
-		return s, r.cell("category", row.Category, "is no category of nsys", again)
-	case k == gpuSum, k == memTime, k == memSize:
-		if !copied {
-			return s, r.cell("operation", row.Operation, "is no copy and no memset", fromReport)
+		text, category := strings.Clone(r.cell(name)), r.cell("category")
+		copied := false
+		s.kind, copied = operation(text)
+		s.kernel = (t.kind == kernSum || t.kind == gbSum) && !copied || category == "CUDA_KERNEL"
+		switch {
+		case text == "":
+			r.refuse("no-name")
+		case t.kind == gpuSum && category == "CUDA_API":
+			calls = true
+			return
+		case s.kernel:
+			s.subject = measure.KernelSubject(text, grid, block)
+		case t.kind == gpuSum && category != "MEMORY_OPER":
+			r.wrong("no-category", "category")
+		case !copied:
+			r.wrong("no-copy", name)
 		}
-	default:
-		s.kernel = !copied
+		t.sums = append(t.sums, s)
+	})
+	if calls {
+		t.kind = apiSum
 	}
-	return s, nil
+	if err == nil && t.kind != memSize {
+		err = t.fine("times")
+	}
+	if err == nil && t.has("time") && t.rows > 0 && percent < 100-slack-0.1 && t.total() > 0 {
+		err = t.refuse("rows-missing", t.kind, fmt.Sprintf("%.1f", percent), t.kind)
+	}
+	return err
 }
 
-// complete refuses a summary whose rows do not fit each other, because some are missing or a number is not what
-// it seems.
-func (t *table) complete() error {
-	var total, percent, slack float64
-	for _, s := range t.sums {
-		total += s.total
-		percent += s.percent
-		slack += s.within / 2
+// sumUnits reads the units of the numbers.
+func (t *table) sumUnits() error {
+	if t.kind == memSize {
+		if c, _ := t.find("total"); c.unit == "" {
+			t.columns[t.index["total"]].unit = "kib" // the releases until 2021 do not say so
+		}
+		return t.units("B", "total")
 	}
-	for _, s := range t.sums {
-		if s.percent >= 0 && total > 0 && percent < 100-slack-0.1 {
-			return t.refuse(t.line, fmt.Sprintf("the rows of %s add up to %.1f %% of its total: rows are missing", t.kind, percent),
-				"export the whole table again: nsys stats --report "+t.kind.String()+" --format csv REPORT.nsys-rep")
-		}
-		if p := 100 * s.total / total; s.percent >= 0 && total > 0 && math.Abs(p-s.percent) > 0.52*s.within+100*s.step/total {
-			return t.refuse(s.line, fmt.Sprintf("the row says that it is %v %% of the total, and its time is %.1f %% of it",
-				s.percent, p), again)
-		}
-		if t.kind == nvtxSum { // counts some kernels twice
-			continue
-		}
-		if s.mean >= 0 && !s.consistent() {
-			return refuse(t.file, s.line, fmt.Sprintf("the row says that %d times %v are %v", s.count, s.mean, s.total), again)
+	if err := t.units("ns", "total time", "avg", "min", "max"); err != nil {
+		return err
+	}
+	most, _ := t.find("max")
+	for _, name := range []string{"avg", "min"} {
+		if c, ok := t.find(name); ok && t.has("max") && c.factor != most.factor {
+			return t.refuse("units-mixed")
 		}
 	}
 	return nil
 }
 
-// consistent reports whether total, count and mean can be roundings of what fits together.
-func (s *sum) consistent() bool {
-	return math.Abs(s.total-float64(s.count)*s.mean) <= 0.51*(s.step+float64(s.count)*s.meanStep)+1e-9*s.total
-}
-
-// time is the mean of the launches: as printed, or from the total where that is rounded less.
-func (s *sum) time() float64 {
-	if s.mean >= 0 && (s.meanStep <= 1 || s.meanStep <= s.step/float64(s.count)) {
-		return s.mean
+// total is the sum over all rows.
+func (t *table) total() (total float64) {
+	for _, s := range t.sums {
+		total += s.total
 	}
-	return s.total / float64(s.count)
+	return total
 }
 
-// Ranges that are worth a row, as in gate/sample.
+// launches is the number of launches that the table lists.
+func (t *table) launches() (n int64) {
+	if t.traced != nil {
+		return int64(len(t.traced.launches))
+	}
+	for _, s := range t.sums {
+		if s.kernel {
+			n += s.count
+		}
+	}
+	return n
+}
+
 const (
-	rangeShare = 0.001
-	rangeCount = 200
+	// roughly is how far bytes may be off, as a part of them, to be worth a sample: sizes count as exact.
+	roughly = 0.01
+	// mode keeps what a summary says from being held against what a trace says of the same kernels.
+	mode = "summary of all launches"
+	// meanOfAll is the note of times, since the time of a trace is another one.
+	meanOfAll = "mean over all launches, the first ones included"
 )
 
-// roughly is how far bytes may be off, as a part of them, to be worth a sample: sizes count as exact.
-const roughly = 0.01
-
-// mode keeps what a summary says from being held against what a trace says of the same kernels.
-const mode = "summary of all launches"
-
-// meanOfAll is the note of times, since the time of a trace is another one.
-const meanOfAll = "mean over all launches, the first ones included"
-
-// finishSummary makes a session of the summaries.
-func (c *collection) finishSummary() (*measure.Session, error) {
-	t := c.kernels()
-	kernels, err := c.kernelSums(t)
-	if err != nil {
-		return nil, err
-	}
+// finishSummary makes a session of the summaries; t is that of the kernels.
+func (c *collection) finishSummary(t *table) (*measure.Session, error) {
 	s := &measure.Session{Environment: measure.Environment{Tool: Tool, Mode: mode}, Warmup: "0"}
 	set := func(subject measure.Subject, m measure.Metric, value float64, note string) {
 		if m.Unit == "ns" {
@@ -256,172 +159,69 @@ func (c *collection) finishSummary() (*measure.Session, error) {
 		}
 		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Values: measure.Values{value}, Note: note})
 	}
+	launches := t.launches()
 	var total float64
-	var launches int64
 	var durations []int64
-	for _, k := range kernels {
-		set(k.subject, measure.Time, k.time, meanOfAll)
+	// Rows of one subject are builds of one kernel.
+	for _, k := range merged(t.sums, func(x sum) (measure.Subject, bool) { return x.subject, x.kernel }) {
+		set(k.subject, measure.Time, k.mean, meanOfAll)
 		set(k.subject, measure.Launches, float64(k.count), "")
 		set(k.subject, measure.Total, k.total, "")
 		total += k.total
-		launches += k.count
 		durations = append(durations, k.least, k.most)
 	}
-	if launches == 0 {
-		return nil, refuse(t.file, t.line, t.kind.String()+" lists copies and no kernel", noKernel)
-	}
-	if total == 0 {
-		return nil, refuse(t.file, t.line, fmt.Sprintf("all %d launches took no time", launches), noTime)
+	switch {
+	case launches == 0:
+		return nil, t.refuse("copies-only", t.kind, "copies")
+	case total == 0:
+		return nil, t.refuse("no-time", launches)
 	}
 	set(measure.Workload, measure.GPUTime, total, "")
 	set(measure.Workload, measure.Launches, float64(launches), "")
-	for _, x := range c.copySums() {
-		subject := measure.Subject{Scope: measure.ScopeWorkload, Name: x.kind.String()}
-		set(subject, measure.Copies, float64(x.count), "")
-		if x.timed {
-			set(subject, measure.CopyTime, x.time, "")
+	counted := map[measure.CopyKind]bool{}
+	for _, k := range []kind{memTime, gpuSum, apiSum, memSize} {
+		if c.tables[k] == nil || k == gpuSum && c.tables[memTime] != nil || k == apiSum && (c.tables[memTime] != nil || c.tables[gpuSum] != nil) {
+			continue
 		}
-		if x.sized {
-			set(subject, measure.CopyBytes, x.bytes, "")
+		for _, x := range merged(c.tables[k].sums, func(x sum) (measure.CopyKind, bool) { return x.kind, !x.kernel }) {
+			subject := measure.Subject{Scope: measure.ScopeWorkload, Name: x.kind.String()}
+			if !counted[x.kind] {
+				set(subject, measure.Copies, float64(x.count), "")
+			}
+			counted[x.kind] = true
+			switch {
+			case k != memSize:
+				set(subject, measure.CopyTime, x.total, "")
+			case x.step/2 <= roughly*x.total:
+				set(subject, measure.CopyBytes, x.total, "")
+			}
 		}
 	}
-	ranges, err := c.rangeSums(total)
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range ranges {
-		set(measure.Subject{Scope: measure.ScopeRange, Name: x.name}, measure.GPUTime, x.total, "")
-	}
-	s.Tick = tick(len(durations), func(i int) int64 { return durations[i] }, t.units.total)
+	s.Tick = tick(len(durations), func(i int) int64 { return durations[i] }, t.step)
 	s.Runs = []measure.Run{{Total: int(launches), Launches: int(launches), Steady: true}}
 	s.SortSeries()
 	return s, s.Check()
 }
 
-// kernelTotal is a kernel in a summary.
-type kernelTotal struct {
-	subject     measure.Subject
-	time, total float64
-	count       int64
-	least, most int64
-}
-
-// kernelSums adds up the rows of each kernel. Rows of nvtx_kern_sum count a kernel in every range around it, so that they
-// do only where no kernel stands in more than one.
-func (c *collection) kernelSums(t *table) ([]kernelTotal, error) {
-	var out []kernelTotal
-	at := map[measure.Subject]int{}
-	within := map[measure.Subject]string{}
-	for i := range t.sums {
-		s := &t.sums[i]
-		if !s.kernel {
-			continue
-		}
-		subject := measure.KernelSubject(s.name, s.grid, s.block)
-		if t.kind == nvtxSum {
-			const next = "export cuda_gpu_kern_sum as well, and give both"
-			if !s.consistent() {
-				return nil, t.refuse(s.line, fmt.Sprintf("kernel %s is counted twice in range %s, which lies in one of the same "+
-					"name", quote(subject.Short()), quote(s.rng)), next)
-			}
-			if known, ok := within[subject]; s.rng != "" && ok && known != s.rng {
-				return nil, t.refuse(s.line, fmt.Sprintf("kernel %s stands in the ranges %s and %s: how often it ran, this table "+
-					"does not say", quote(subject.Short()), quote(known), quote(s.rng)), next)
-			}
-			if s.rng != "" {
-				within[subject] = s.rng
-			}
-		}
-		k, ok := at[subject]
+// merged adds up the rows of one key; those that have none are left out.
+func merged[Key comparable](sums []sum, of func(sum) (Key, bool)) []sum {
+	var out []sum
+	at := map[Key]int{}
+	for _, s := range sums {
+		key, ok := of(s)
 		if !ok {
-			at[subject] = len(out)
-			out = append(out, kernelTotal{subject: subject, time: s.time(), total: s.total, count: s.count, least: s.least,
-				most: s.most})
 			continue
 		}
-		x := &out[k]
-		x.total += s.total
-		x.count += s.count
-		x.time = x.total / float64(x.count)
+		i, known := at[key]
+		if !known {
+			at[key] = len(out)
+			out = append(out, s)
+			continue
+		}
+		x := &out[i]
+		x.total, x.count, x.step = x.total+s.total, x.count+s.count, x.step+s.step
+		x.mean = x.total / float64(x.count)
 		x.least, x.most = min(x.least, s.least), max(x.most, s.most)
 	}
-	return out, nil
-}
-
-// copyTotal is a kind of copies in the summaries.
-type copyTotal struct {
-	kind         measure.CopyKind
-	count        int64
-	time, bytes  float64
-	slack        float64 // what the bytes can be off by
-	timed, sized bool
-}
-
-// copySums is what the summaries say of each kind of copies.
-func (c *collection) copySums() []copyTotal {
-	var out []copyTotal
-	of := func(kind measure.CopyKind) *copyTotal {
-		i := slices.IndexFunc(out, func(x copyTotal) bool { return x.kind == kind })
-		if i < 0 {
-			i = len(out)
-			out = append(out, copyTotal{kind: kind})
-		}
-		return &out[i]
-	}
-	for _, k := range []kind{memTime, gpuSum, apiSum} {
-		if t := c.tables[k]; t != nil {
-			for _, x := range t.copies() {
-				o := of(x.kind)
-				o.count, o.time, o.timed = x.count, x.time, true
-			}
-			break
-		}
-	}
-	if t := c.tables[memSize]; t != nil {
-		for _, x := range t.copies() {
-			o := of(x.kind)
-			o.count, o.bytes, o.sized = x.count, x.bytes, x.slack <= roughly*x.bytes
-		}
-	}
 	return out
-}
-
-// rangeTotal is the time of the kernels in a range.
-type rangeTotal struct {
-	name  string
-	total float64
-}
-
-// rangeSums adds up the kernels of each range, the largest ranges first.
-func (c *collection) rangeSums(whole float64) ([]rangeTotal, error) {
-	t := c.tables[nvtxSum]
-	if t == nil {
-		return nil, nil
-	}
-	var out []rangeTotal
-	at := map[string]int{}
-	twice := map[string]bool{}
-	for i := range t.sums {
-		s := &t.sums[i]
-		if s.rng == "" || !s.kernel {
-			continue
-		}
-		twice[s.rng] = twice[s.rng] || !s.consistent()
-		k, ok := at[s.rng]
-		if !ok {
-			k = len(out)
-			at[s.rng] = k
-			out = append(out, rangeTotal{name: s.rng})
-		}
-		out[k].total += s.total
-	}
-	out = slices.DeleteFunc(out, func(x rangeTotal) bool { return twice[x.name] || x.total < rangeShare*whole })
-	slices.SortFunc(out, func(a, b rangeTotal) int {
-		return cmp.Or(-cmp.Compare(a.total, b.total), cmp.Compare(a.name, b.name))
-	})
-	if len(out) > 0 && out[0].total > whole*(1+1e-6)+t.units.total {
-		return nil, refuse(t.file, t.line, fmt.Sprintf("range %s has more kernel time than the whole run", quote(out[0].name)),
-			oneRun)
-	}
-	return out[:min(len(out), rangeCount)], nil
 }

@@ -1,248 +1,290 @@
 package nsysstats
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"hash"
+	"hash/fnv"
 	"io"
 	"math"
 	"slices"
+	"strings"
 
-	"github.com/gocarina/gocsv"
+	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// rows are the rows of one table, as the CSV reader gets them: a line of the names of the columns, then each row as RFC
-// 4180 has it, until the table ends.
-type rows struct {
-	*scanner
+// table is one table and what was read of it.
+type table struct {
 	*header
-	from   int    // line of the header
-	line   int    // where the row that was read last begins
-	count  int    // of rows
-	ready  []byte // to be read
-	ended  bool
-	failed error
+	*lines
+	from   int // line of the header
+	rows   int
 	open   bool // the last row has no line end
-	digest hash.Hash
+	digest hash.Hash64
 	// unclear is the first number of which the table does not say whether its comma separates thousands, until english.
 	unclear error
 	english bool
+	step    float64 // what its durations or totals are rounded to, in ns
+
+	traced *traced // of gpuTrace
+	sums   []sum   // of the summaries
+	spans  []span  // of projTrace
 }
 
-func newRows(s *scanner, h *header) *rows {
-	return &rows{scanner: s, header: h, from: s.line, ready: []byte(h.names()), digest: sha256.New()}
+func (t *table) place() string { return place(t.file, t.from) }
+
+// refuse refuses the table by a reason that is about the line of its header.
+func (t *table) refuse(key string, details ...any) error {
+	return refuse(key, t.file, t.from, details...)
 }
 
-// Read implements io.Reader. It gives no more than one row at a time, so that line is that of the row read last.
-func (r *rows) Read(p []byte) (int, error) {
-	if len(r.ready) == 0 && !r.ended {
-		row, err := r.row()
+// row is one row. The first error of a cell stays, and every further cell is zero.
+type row struct {
+	*table
+	line  int
+	cells []string
+	err   error
+}
+
+func (r *row) refuse(key string, details ...any) {
+	if r.err == nil {
+		r.err = refuse(key, r.file, r.line, details...)
+	}
+}
+
+// each reads the rows one by one. The cells are valid until the next row.
+func (t *table) each(do func(*row)) error {
+	t.digest = fnv.New64a()
+	for {
+		r, err := t.next()
 		switch {
 		case err != nil:
-			r.ended, r.failed = true, err
-			return 0, err
-		case row == nil:
-			r.ended = true
-		default:
-			r.count++
-			r.digest.Write(row)
-			r.digest.Write([]byte{'\n'})
-			r.ready = append(append(r.ready[:0], row...), '\n')
+			return err
+		case r == nil && t.unclear != nil && !t.english:
+			return t.unclear
+		case r == nil:
+			return nil
+		}
+		t.rows++
+		for _, cell := range r.cells {
+			_, _ = io.WriteString(t.digest, cell)
+			_, _ = t.digest.Write([]byte{0})
+		}
+		if do(r); r.err != nil {
+			return r.err
 		}
 	}
-	if len(r.ready) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, r.ready)
-	r.ready = r.ready[n:]
-	return n, nil
 }
 
-// row is the next row, nil where the table ends.
-func (r *rows) row() ([]byte, error) {
+// next is the next row, nil where the table ends.
+func (t *table) next() (*row, error) {
 	for blank := false; ; {
-		line, err := r.next()
+		line, err := t.lines.next()
 		if err == io.EOF {
 			return nil, nil
 		}
-		r.line = r.scanner.line
-		if err == errLong {
-			return nil, r.refuse(err.Error(), again)
-		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.file, err)
+			return nil, fmt.Errorf("%s: %w", t.file, err)
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
+		at := t.line
+		broken := func(key string, details ...any) (*row, error) {
+			return nil, refuse(key, t.file, at, details...)
+		}
+		if strings.TrimSpace(line) == "" {
 			blank = true
 			continue
 		}
-		if r.first(line) {
-			r.again()
-			return nil, nil
+		if len(line) >= cells.LongestLine-2 {
+			return broken("long-line")
 		}
-		cells, ok, open := strict(line)
-		if ok && cells == len(r.columns) {
-			r.open = r.last
-			return line, nil
+		if c := line[0]; c < '0' || c > '9' {
+			if _, another := recognise(line); another {
+				t.again()
+				return nil, nil
+			}
 		}
-		row, cells, err := r.repair(line, cells, ok, open)
+		found, open := split(line, len(t.columns))
+		for more := 0; open; more++ { // a quoted cell holds line ends
+			next, err := t.lines.next()
+			switch {
+			case err == io.EOF:
+				return broken("cut-quotes")
+			case err != nil:
+				return nil, fmt.Errorf("%s: %w", t.file, err)
+			case more == 100 || len(line) > cells.LongestLine:
+				return broken("endless-quotes")
+			}
+			line += "\n" + next
+			found, open = split(line, len(t.columns))
+		}
+		t.open = t.last
 		switch {
-		case err != nil:
-			return nil, err
-		case row != nil:
-			r.open = r.last
-			return row, nil
-		case around.Match(line) || blank && !someNumber(line):
-			r.again()
+		case len(found) == len(t.columns):
+			return &row{table: t, line: at, cells: found}, nil
+		case around.MatchString(line) || blank && !someNumber(line):
+			t.again()
 			return nil, nil
-		case r.last:
-			return nil, r.refuse(fmt.Sprintf("the last row has %d cells, the header %d: the file is cut", cells,
-				len(r.columns)), again)
+		case t.last:
+			return broken("cut", len(found), len(t.columns))
+		case len(found) > len(t.columns):
+			return broken("many-cells", len(found), len(t.columns))
 		}
-		why := "the table is cut, mixed with other output, or holds a name with a line break"
-		if cells > len(r.columns) {
-			why = "a name with commas has lost its quotes, or the table is mixed with other output"
-		}
-		return nil, r.refuse(fmt.Sprintf("the row has %d cells, the header %d: %s", cells, len(r.columns), why), fromReport)
+		return broken("few-cells", len(found), len(t.columns))
 	}
 }
 
 // someNumber reports whether a line has several cells and a number in one, so that it may be a piece of a row.
-func someNumber(line []byte) bool {
-	cells, _ := loose(line)
-	return len(cells) > 1 && slices.ContainsFunc(cells, func(cell []byte) bool {
-		_, form := parse(string(cell))
-		return form != noNumber
+func someNumber(line string) bool {
+	found, _ := split(line, 0)
+	return len(found) > 1 && slices.ContainsFunc(found, func(cell string) bool {
+		_, form := cells.Parse(cell)
+		return form != cells.NoNumber
 	})
 }
 
-// first reports whether a line is the header of the next table. Rows that begin with a digit are none.
-func (r *rows) first(line []byte) bool {
-	if c := line[0]; c >= '0' && c <= '9' {
-		return false
+// split takes a row apart that should have so many cells; it is open where it ends inside quotes. nsys puts a cell between
+// quotes where it holds a comma, and leaves quotes inside it as they are: ":a, "b"",PushPop. Others who print these tables
+// double them, as RFC 4180 has it, which counts where it gives the right number of cells.
+func split(line string, want int) (found []string, open bool) {
+	if strings.IndexByte(line, '"') < 0 {
+		return strings.Split(line, ","), false
 	}
-	_, ok := recognise(line)
-	return ok
+	clear := true
+	for rest, more := line, true; more; {
+		var cell string
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			end := 0
+			for {
+				i := strings.IndexByte(quoted[end:], '"')
+				if i < 0 {
+					open = true
+					break
+				}
+				if end += i; end+1 == len(quoted) || quoted[end+1] == ',' {
+					break
+				}
+				end++
+			}
+			if open {
+				break
+			}
+			cell, rest = quoted[:end], quoted[end+1:]
+			more = strings.HasPrefix(rest, ",")
+			rest = strings.TrimPrefix(rest, ",")
+		} else {
+			cell, rest, more = strings.Cut(rest, ",")
+		}
+		clear = clear && !strings.Contains(cell, `"`)
+		found = append(found, cell)
+	}
+	if want == 0 || clear && !open && len(found) == want {
+		return found, open
+	}
+	r := csv.NewReader(strings.NewReader(line))
+	if strict, err := r.Read(); err == nil && len(strict) == want && r.InputOffset() == int64(len(line)) {
+		return strict, false
+	}
+	return found, open
 }
 
-// repair makes a row of a line that is none of RFC 4180: by nsys's own way with quotes, or with the lines after it where
-// a quoted cell holds line ends. Without a row it gives the number of cells.
-func (r *rows) repair(line []byte, cells int, ok, open bool) ([]byte, int, error) {
-	const lines = 100
-	joined := bytes.Clone(line)
-	for i := 0; ; i++ {
-		loosely, openToo := loose(joined)
-		if !openToo && len(loosely) == len(r.columns) {
-			return encode(loosely), 0, nil
-		}
-		if ok || !open && !openToo {
-			return nil, cells, nil
-		}
-		if i == lines || len(joined) > longestLine {
-			return nil, 0, r.refuse("a cell begins with a quote and does not end", again)
-		}
-		more, err := r.next()
-		if err == io.EOF {
-			return nil, 0, r.refuse("the last row ends inside quotes: the file is cut", again)
-		}
-		if err == errLong {
-			return nil, 0, r.refuse(err.Error(), again)
-		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", r.file, err)
-		}
-		joined = append(append(joined, '\n'), more...)
-		if cells, ok, open = strict(joined); ok && cells == len(r.columns) {
-			return joined, 0, nil
-		}
+// cell is the text of a column, "" where there is none.
+func (r *row) cell(name string) string {
+	if i, ok := r.index[name]; ok {
+		return r.cells[i]
 	}
+	return ""
 }
 
-func (r *rows) refuse(reason, next string) error { return refuse(r.file, r.line, reason, next) }
-
-// each reads the rows into structs of strings and hands them on one by one. What a cell means is decided cell by cell
-// afterwards, since gocsv by itself reads an empty cell or a missing column as zero.
-func each[Row any](r *rows, do func(Row) error) error {
-	reader := csv.NewReader(r)
-	reader.ReuseRecord = true
-	reader.FieldsPerRecord = len(r.columns)
-	um, err := gocsv.NewUnmarshaller(reader, *new(Row))
-	for err == nil {
-		var x any
-		if x, err = um.Read(); err == nil {
-			err = do(x.(Row))
-		}
-	}
-	var broken *csv.ParseError
-	switch {
-	case r.failed != nil:
-		return r.failed
-	case errors.As(err, &broken):
-		return r.refuse(fmt.Sprintf("the table is broken: %v", broken.Err), again)
-	case err != io.EOF:
-		return err
-	case r.unclear != nil && !r.english:
-		return r.unclear
-	}
-	return nil
-}
-
-func (r *rows) cell(name, text, reason, next string) error {
+// wrong refuses the row for a cell.
+func (r *row) wrong(key, name string, details ...any) {
 	c, _ := r.find(name)
-	return r.refuse(fmt.Sprintf("column %s: %s %s", quote(c.title), quote(text), reason), next)
+	r.refuse(key, append([]any{measure.Quote(c.title), measure.Quote(r.cell(name))}, details...)...)
 }
 
 // number reads a cell that must hold a number.
-func (r *rows) number(name, text string) (number, error) {
-	if text == "" {
+func (r *row) number(name string) cells.Number {
+	text := r.cell(name)
+	n, form := cells.Parse(text)
+	switch {
+	case text == "":
 		c, _ := r.find(name)
-		return number{}, r.refuse(fmt.Sprintf("column %s: the cell is empty", quote(c.title)), again)
-	}
-	n, form := parse(text)
-	switch form {
-	case grouped:
+		r.refuse("empty-cell", measure.Quote(c.title))
+	case form == cells.Foreign:
+		r.wrong("foreign", name)
+	case form == cells.NoNumber:
+		r.wrong("no-number", name)
+	case n.Digits < 0:
+		r.wrong("negative", name)
+	case form == cells.Thousands:
 		r.english = true
-	case unclear:
-		if r.unclear == nil {
-			r.unclear = r.cell(name, text, "is ambiguous: its comma may separate thousands or decimals", withC)
-		}
-	case comma:
-		return n, r.cell(name, text, "is written with a decimal comma or with points between thousands", withC)
-	case negative:
-		return n, r.cell(name, text, "is negative", again)
-	case noNumber:
-		return n, r.cell(name, text, "is no number", again)
+	case form == cells.ThreeAfterComma && r.unclear == nil:
+		bare := row{table: r.table, line: r.line, cells: r.cells}
+		bare.wrong("ambiguous", name)
+		r.unclear = bare.err
 	}
-	return n, nil
+	if r.err != nil {
+		return cells.Number{}
+	}
+	return n
 }
 
 // whole reads a cell that must hold a whole number.
-func (r *rows) whole(name, text string, limit int64) (int64, error) {
-	n, err := r.number(name, text)
-	if err != nil {
-		return 0, err
+func (r *row) whole(name string, most int64) int64 {
+	n := r.number(name)
+	v, _ := n.Int(1)
+	if float64(v) != n.Float(1) || v > most {
+		r.wrong("not-whole", name, most)
 	}
-	v, _ := n.int(unit{})
-	if float64(v) != n.float(unit{}) || v > limit {
-		return 0, r.cell(name, text, fmt.Sprintf("is no whole number of at most %d", limit), again)
-	}
-	return v, nil
+	return v
 }
 
-// quantity reads a cell of a time or a size, rounded to the base unit.
-func (r *rows) quantity(name, text string, u unit, limit int64) (int64, error) {
-	n, err := r.number(name, text)
-	if err != nil {
-		return 0, err
+// quantity reads a cell of a time or a size in ns or bytes, rounded to whole ones, and what the table rounds it to.
+func (r *row) quantity(name string, most int64) (value int64, step float64) {
+	n := r.number(name)
+	c, _ := r.find(name)
+	v, ok := n.Int(c.factor)
+	if !ok || v > most {
+		key := "too-much"
+		if most == longest {
+			key = "too-long"
+		}
+		r.wrong(key, name)
 	}
-	v, ok := n.int(u)
-	if !ok || v > limit {
-		return 0, r.cell(name, text, "is more than can be", again)
+	return v, n.Step(c.factor)
+}
+
+// extents reads the grid or block in one cell: " 896    1    1".
+func (r *row) extents(name string) (d measure.Dim3) {
+	parts := strings.Fields(r.cell(name))
+	if len(parts) != 3 {
+		r.wrong("no-extent", name)
+		return d
 	}
-	return v, nil
+	for i, to := range []*uint32{&d.X, &d.Y, &d.Z} {
+		n, form := cells.Parse(parts[i])
+		if form != cells.Whole || n.Digits > math.MaxUint32 {
+			r.wrong("no-extent", name)
+		}
+		*to = uint32(n.Digits)
+	}
+	return d
+}
+
+// span reads a start and a duration.
+func (r *row) span(start, duration string) measure.Interval {
+	from, _ := r.quantity(start, latest)
+	ns, step := r.quantity(duration, longest)
+	r.step = max(r.step, step)
+	return measure.Interval{Start: from, End: from + ns}
+}
+
+// fine refuses a table whose times are rounded to more than many a kernel lasts.
+func (t *table) fine(what string) error {
+	if t.step > coarsest {
+		return t.refuse("coarse", what, fmt.Sprintf("%.0f", t.step))
+	}
+	return nil
 }
 
 // The most that a cell may hold: a duration of eleven days as in gate/nsys, a time since 1970, a size, a number

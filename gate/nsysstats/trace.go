@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -16,49 +18,20 @@ import (
 type traced struct {
 	launches []measure.Launch
 	copies   []measure.Copy
-	threads  []thread // of each launch, in an execTrace only
-	kernels  []kernel
-	number   map[kernel]int32
-	count    []int          // launches of each kernel
-	devices  map[string]gpu // by the text of the cell
-	used     []gpu          // those that launched kernels
+	kernels  []measure.KernelInfo
+	number   map[measure.KernelInfo]int32 // of the kernels, by all that a row says of them
+	count    []int                        // launches of each kernel
+	devices  map[string]gpu               // by the text of the cell
+	used     []gpu                        // those that launched kernels
+	ignored  map[string]int               // what is neither a kernel nor a copy, by its name
 	// rounded are the copies whose bytes are not exact, sizes the exact ones of others.
 	rounded []int
 	sizes   sizes
-	// ignored counts what is neither a kernel nor a copy, by its name.
-	ignored map[string]int
-}
-
-// kernel is all that a row says of a kernel itself.
-type kernel struct {
-	name                       string
-	grid, block                measure.Dim3
-	registers, static, dynamic int64
 }
 
 type gpu struct {
 	model  string
 	number int32
-}
-
-type thread struct{ process, thread int64 }
-
-func newTraced() *traced {
-	return &traced{number: map[kernel]int32{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{}}
-}
-
-// intern numbers the kernels and counts their launches.
-func (t *traced) intern(k kernel) int32 {
-	i, ok := t.number[k]
-	if !ok {
-		k.name = strings.Clone(k.name) // the cell is part of a whole row
-		i = int32(len(t.kernels))
-		t.number[k] = i
-		t.kernels = append(t.kernels, k)
-		t.count = append(t.count, 0)
-	}
-	t.count[i]++
-	return i
 }
 
 // numbered is the form of "NVIDIA H200 (0)". A recording that does not know the GPU gives " (0)".
@@ -78,84 +51,136 @@ func (t *traced) device(cell string) gpu {
 	return d
 }
 
-func (t *traced) add(l measure.Launch, d gpu) {
-	l.Device = d.number
-	t.launches = append(t.launches, l)
-	if !slices.Contains(t.used, d) {
-		t.used = append(t.used, d)
+func (t *table) readTrace() error {
+	geometry := []string{"grdx", "grdy", "grdz", "blkx", "blky", "blkz"}
+	if !t.hasAny(geometry...) {
+		geometry = nil
 	}
-}
-
-// field is a cell, the name of its column, and the unit of that.
-type field struct {
-	column, cell string
-	unit         unit
-}
-
-// span reads a start and a duration.
-func (r *rows) span(start, duration field, p *precision) (from, to int64, err error) {
-	s, err := r.number(start.column, start.cell)
-	if err != nil {
-		return 0, 0, err
-	}
-	d, err := r.number(duration.column, duration.cell)
-	if err != nil {
-		return 0, 0, err
-	}
-	from, ok := s.int(start.unit)
-	if !ok || from > latest {
-		return 0, 0, r.cell(start.column, start.cell, "is more than can be", again)
-	}
-	ns, ok := d.int(duration.unit)
-	if !ok || ns > longest {
-		return 0, 0, r.cell(duration.column, duration.cell, "is longer than any launch", again)
-	}
-	p.start, p.duration = max(p.start, s.step(start.unit)), max(p.duration, d.step(duration.unit))
-	return from, from + ns, nil
-}
-
-// coarse refuses durations that are rounded to more than many a kernel lasts.
-func (r *rows) coarse(p precision) error {
-	if p.duration > coarsest {
-		return refuse(r.file, r.from, fmt.Sprintf("the durations are rounded to %.0f ns", p.duration), nanosecond)
-	}
-	return nil
-}
-
-// extent reads one dimension of a grid or block.
-func (r *rows) extent(name, text string) (uint32, error) {
-	v, err := r.whole(name, text, 1<<32-1)
-	return uint32(v), err
-}
-
-// times are the units of columns of times.
-func (r *rows) times(names ...string) ([]unit, error) {
-	units := make([]unit, len(names))
-	for i, name := range names {
-		var err error
-		if units[i], err = r.time(r.file, r.from, name); err != nil {
-			return nil, err
+	for _, err := range []error{t.need(append([]string{"start", "duration", "name"}, geometry...)...),
+		t.units("ns", "start", "duration"), t.units("B", "stcsmem", "dymsmem", "bytes")} {
+		if err != nil {
+			return err
 		}
 	}
-	return units, nil
+	t.traced = &traced{number: map[measure.KernelInfo]int32{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{}}
+	registers, static, dynamic, stream := t.has("reg/trd"), t.has("stcsmem"), t.has("dymsmem"), t.has("strm")
+	err := t.each(func(r *row) {
+		x, at, name := t.traced, r.span("start", "duration"), r.cell("name")
+		kind, copied := operation(name)
+		switch {
+		case name == "":
+			r.refuse("no-name")
+		case copied:
+			r.copy(kind, at)
+		case label.MatchString(name):
+			x.ignored[measure.Quote(name)]++
+		}
+		if name == "" || label.MatchString(name) {
+			return
+		}
+		k := measure.KernelInfo{Raw: name, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1}
+		if geometry != nil {
+			g, b := &k.Subject.Grid, &k.Subject.Block
+			for i, to := range []*uint32{&g.X, &g.Y, &g.Z, &b.X, &b.Y, &b.Z} {
+				*to = uint32(r.whole(geometry[i], math.MaxUint32))
+			}
+		}
+		if registers {
+			k.Registers = r.whole("reg/trd", 1<<16)
+		}
+		if static {
+			k.StaticShared, _ = r.quantity("stcsmem", largest)
+		}
+		if dynamic {
+			k.DynamicShared, _ = r.quantity("dymsmem", largest)
+		}
+		d := x.device(r.cell("device"))
+		l := measure.Launch{Start: at.Start, End: at.End, API: at.Start, Range: -1, Stream: -1, Kernel: x.intern(k), Device: d.number}
+		if stream {
+			l.Stream = int32(r.whole("strm", math.MaxInt32))
+		}
+		x.launches = append(x.launches, l)
+		if !slices.Contains(x.used, d) {
+			x.used = append(x.used, d)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	t.traced.resize()
+	return t.fine("durations")
+}
+
+// intern numbers the kernels and counts their launches.
+func (t *traced) intern(k measure.KernelInfo) int32 {
+	i, ok := t.number[k]
+	if !ok {
+		k.Raw = strings.Clone(k.Raw) // the cell is part of a whole row
+		i = int32(len(t.kernels))
+		t.number[k] = i
+		t.kernels = append(t.kernels, k)
+		t.count = append(t.count, 0)
+	}
+	t.count[i]++
+	return i
+}
+
+func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
+	if err := r.need("bytes"); err != nil {
+		r.err = err
+		return
+	}
+	x := r.traced
+	bytes, step := r.quantity("bytes", largest)
+	if step > 1 {
+		c, _ := r.find("throughput")
+		factor, known := rate(c.unit)
+		printed, form := cells.Parse(r.cell("throughput"))
+		known = known && (form == cells.Whole || form == cells.Point || form == cells.ThreeAfterPoint) && r.step <= 1
+		if b, ok := exact(float64(bytes), step, at.End-at.Start, printed.Float(factor), printed.Step(factor)); known && ok {
+			x.sizes.learn(bytes, b)
+			bytes = b
+		} else {
+			x.rounded = append(x.rounded, len(x.copies))
+		}
+	}
+	c := measure.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Kind: kind,
+		Source: measure.MemoryKindNamed(r.cell("srcmemkd")), Target: measure.MemoryKindNamed(r.cell("dstmemkd"))}
+	if kind == measure.Memset { // the one kind of memory of a memset stands in the first column
+		c.Source, c.Target = measure.MemoryUnknown, c.Source
+	}
+	x.copies = append(x.copies, c)
 }
 
 // finishTrace makes a trace of a table, and of the ranges if they are there.
 func (c *collection) finishTrace(t *table) (*measure.Trace, error) {
 	x := t.traced
-	busy := slices.ContainsFunc(x.launches, func(l measure.Launch) bool { return l.End > l.Start })
 	switch {
 	case len(x.launches) == 0:
-		return nil, refuse(t.file, t.line, fmt.Sprintf("%s lists %d copies and no kernel", t.kind, len(x.copies)), noKernel)
-	case !busy:
-		return nil, refuse(t.file, t.line, fmt.Sprintf("all %d launches took no time", len(x.launches)), noTime)
+		return nil, t.refuse("copies-only", t.kind, fmt.Sprintf("%d copies", len(x.copies)))
+	case !slices.ContainsFunc(x.launches, func(l measure.Launch) bool { return l.End > l.Start }):
+		return nil, t.refuse("no-time", len(x.launches))
 	}
+	slices.SortStableFunc(x.copies, func(a, b measure.Copy) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(x.launches, func(a, b measure.Launch) int { return cmp.Compare(a.Start, b.Start) })
 	trace := &measure.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, MemoryPeak: -1}
-	trace.Kernels = x.named()
-	x.order()
-	trace.Environment = x.environment(t.units.duration)
-	if err := c.ranges(trace, t); err != nil {
-		return nil, err
+	for i := range x.kernels {
+		k := &x.kernels[i]
+		k.Subject = measure.KernelSubject(k.Raw, k.Subject.Grid, k.Subject.Block)
+	}
+	var models []string
+	for _, d := range x.used {
+		models = append(models, d.model)
+	}
+	merged, to := measure.MergeKernels(x.kernels, x.count)
+	trace.Kernels = merged
+	for i := range x.launches {
+		x.launches[i].Kernel = to[x.launches[i].Kernel]
+	}
+	trace.Environment = measure.Environment{Tool: Tool, GPU: measure.Models(models), GPUs: len(x.used),
+		Tick: tick(len(x.launches), func(i int) int64 { return x.launches[i].End - x.launches[i].Start }, t.step)}
+	if p := c.tables[projTrace]; p != nil {
+		p.ranges(trace)
 	}
 	if t.open {
 		t.warn(trace, "the last row has no line end; if the file was cut there, launches are missing")
@@ -168,15 +193,6 @@ func (c *collection) finishTrace(t *table) (*measure.Trace, error) {
 		}
 		t.warn(trace, "%d rows of %s are neither kernels nor copies and are not judged", x.ignored[name], name)
 	}
-	processes := map[int64]bool{}
-	for _, by := range x.threads {
-		processes[by.process] = true
-		trace.Process = int(by.process)
-	}
-	if len(processes) > 1 {
-		trace.Process = 0
-		t.warn(trace, "the kernels are of %d processes, which count as one run", len(processes))
-	}
 	return trace, nil
 }
 
@@ -185,56 +201,7 @@ func (t *table) warn(trace *measure.Trace, format string, args ...any) {
 	trace.Warnings = append(trace.Warnings, t.place()+": "+fmt.Sprintf(format, args...))
 }
 
-// order sorts launches and copies by their start, and the threads of launches with them.
-func (t *traced) order() {
-	slices.SortStableFunc(t.copies, func(a, b measure.Copy) int { return cmp.Compare(a.Start, b.Start) })
-	byStart := func(a, b measure.Launch) int { return cmp.Compare(a.Start, b.Start) }
-	if slices.IsSortedFunc(t.launches, byStart) {
-		return
-	}
-	if t.threads == nil {
-		slices.SortStableFunc(t.launches, byStart)
-		return
-	}
-	type pair struct {
-		measure.Launch
-		thread
-	}
-	pairs := make([]pair, len(t.launches))
-	for i := range pairs {
-		pairs[i] = pair{t.launches[i], t.threads[i]}
-	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return byStart(a.Launch, b.Launch) })
-	for i := range pairs {
-		t.launches[i], t.threads[i] = pairs[i].Launch, pairs[i].thread
-	}
-}
-
-// named merges the kernels of one subject and renumbers the launches.
-func (t *traced) named() []measure.KernelInfo {
-	kernels := make([]measure.KernelInfo, len(t.kernels))
-	for i, k := range t.kernels {
-		kernels[i] = measure.KernelInfo{
-			Subject: measure.KernelSubject(k.name, k.grid, k.block), Raw: k.name,
-			Registers: k.registers, StaticShared: k.static, DynamicShared: k.dynamic, LocalMemory: -1,
-		}
-	}
-	merged, to := measure.MergeKernels(kernels, t.count)
-	for i := range t.launches {
-		t.launches[i].Kernel = to[t.launches[i].Kernel]
-	}
-	return merged
-}
-
-// environment is what the rows say of the GPUs. Durations are rounded to step.
-func (t *traced) environment(step float64) measure.Environment {
-	var models []string
-	for _, d := range t.used {
-		if d.model != "" && !slices.Contains(models, d.model) {
-			models = append(models, d.model)
-		}
-	}
-	slices.Sort(models)
-	tick := tick(len(t.launches), func(i int) int64 { return t.launches[i].End - t.launches[i].Start }, step)
-	return measure.Environment{Tool: Tool, GPU: strings.Join(models, " + "), GPUs: len(t.used), Tick: tick}
+// tick is the resolution of the times: that of the GPU's timer, or what the table rounds them to where that is more.
+func tick(n int, duration func(i int) int64, step float64) float64 {
+	return max(measure.Tick(n, duration, 1), measure.ShortestTick, step)
 }

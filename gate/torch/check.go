@@ -17,58 +17,42 @@ const (
 	leastCalls = 20  // so many must lack their kernel as well
 )
 
-const activities = "profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]"
-
 // check refuses a trace that is not complete.
 func (t *trace) check() error {
-	name := t.src.name
 	calls, unanswered := t.unanswered()
-	if t.foreign > 0 && len(t.calls) == 0 {
-		return measure.Refuse(name+" is the trace of an Intel GPU (XPU), which nsgate cannot judge", "profile on a CUDA GPU")
-	}
-	if len(t.launches) == 0 {
+	launches := len(t.launches)
+	switch {
+	case t.foreign > 0 && len(t.calls) == 0:
+		return t.src.refuse("intel-gpu")
+	case launches == 0:
 		return t.refuseNoKernels(calls)
-	}
-	if t.lost != "" {
-		return measure.Refuse(name+": "+t.lost+", and kernels are missing",
-			"profile fewer steps, or set KINETO_CONFIG to a file with ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB=1024")
-	}
-	if t.timeless > 0 {
-		return measure.Refuse(fmt.Sprintf("%s: %d of %d kernels have no time: the GPU's records of them were lost",
-			name, t.timeless, len(t.launches)), "profile fewer steps")
-	}
-	if !slices.ContainsFunc(t.launches, func(l launch) bool { return l.end > l.start }) {
-		return measure.Refuse(fmt.Sprintf("%s: all %d kernels took no time: the GPU's clock was not recorded",
-			name, len(t.launches)), profileAgain)
-	}
+	case t.lost != "":
+		return t.src.refuse("records-lost", t.lost)
+	case t.timeless > 0:
+		return t.src.refuse("no-times", t.timeless, launches)
+	case !slices.ContainsFunc(t.launches, func(l launch) bool { return l.end > l.start }):
+		return t.src.refuse("zero-length", launches)
 	// What is captured into a CUDA graph launches nothing.
-	if !t.capturing && unanswered > leastCalls && float64(unanswered) > mostLost*float64(calls) {
-		return measure.Refuse(fmt.Sprintf("%s: %d of %d calls that launch a kernel have no kernel: "+
-			"the GPU's records of them were lost", name, unanswered, calls),
-			"call torch.cuda.synchronize() before the profiler stops, and profile fewer steps")
+	case !t.capturing && unanswered > leastCalls && float64(unanswered) > mostLost*float64(calls):
+		return t.src.refuse("kernels-lost", unanswered, calls)
 	}
 	return nil
 }
 
 // refuseNoKernels says as well as the trace allows why it holds no kernel.
 func (t *trace) refuseNoKernels(calls int) error {
-	none := t.src.name + " holds no GPU kernel: "
 	switch {
 	case t.cupti != "":
-		return measure.Refuse(none+"CUPTI failed with "+t.cupti,
-			"see that no other profiler (nsys, ncu, DCGM) uses the GPU, and that this user may profile")
+		return t.src.refuse("cupti-failed", t.cupti)
 	case !t.known:
-		return measure.Refuse(none+"nothing in it is of torch.profiler", "name a file that prof.export_chrome_trace wrote")
+		return t.src.refuse("other-trace")
 	case calls > 0:
-		return measure.Refuse(fmt.Sprintf("%s%d were launched, but none was recorded on the GPU", none, calls),
-			activities+", call torch.cuda.synchronize() before it stops, and see that no other profiler uses the GPU")
+		return t.src.refuse("none-recorded", calls)
 	case len(t.calls) > 0:
-		return measure.Refuse(none+"the program called CUDA but launched nothing while it was profiled",
-			"see that the active steps of the schedule cover the work")
+		return t.src.refuse("nothing-launched")
 	}
 	// So it is too where CUPTI could not start: releases of Kineto since 2025 keep no log of that in the trace.
-	return measure.Refuse(none+"only the CPU was recorded",
-		activities+", where torch.cuda.is_available() and no other profiler (nsys, ncu, DCGM) uses the GPU")
+	return t.src.refuse("cpu-only")
 }
 
 // unanswered counts the calls that launch a kernel, those of one id as one, and how many have no kernel.

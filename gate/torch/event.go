@@ -153,14 +153,6 @@ func rangeName(raw string) string {
 	return name
 }
 
-var memoryKinds = map[string]measure.MemoryKind{
-	"Pageable": 0, "Pinned": 1, "Device": 2, "Array": 3, "Managed": 4, "Device Static": 5, "Managed Static": 6,
-}
-
-var copyKinds = map[string]measure.CopyKind{
-	"HtoD": 1, "DtoH": 2, "HtoA": 3, "AtoH": 4, "AtoA": 5, "AtoD": 6, "DtoA": 7, "DtoD": 8, "HtoH": 9, "PtoP": 10,
-}
-
 // parseCopy reads the name of a copy, "Memcpy HtoD (Pinned -> Device)", or of a memset, "Memset (Device)". What it does
 // not know is of unknown kind.
 func parseCopy(name string) (kind measure.CopyKind, source, target measure.MemoryKind) {
@@ -169,14 +161,9 @@ func parseCopy(name string) (kind measure.CopyKind, source, target measure.Memor
 	if !both {
 		from, to = "", from
 	}
-	memoryKind := func(s string) measure.MemoryKind {
-		if k, ok := memoryKinds[s]; ok {
-			return k
-		}
-		return measure.MemoryUnknown
-	}
 	if strings.HasPrefix(what, "Memset") {
-		return measure.Memset, measure.MemoryUnknown, memoryKind(to)
+		return measure.Memset, measure.MemoryUnknown, measure.MemoryKindNamed(to)
 	}
-	return copyKinds[strings.TrimPrefix(what, "Memcpy ")], memoryKind(from), memoryKind(to)
+	kind = measure.CopyKindNamed("memcpy " + strings.TrimPrefix(what, "Memcpy "))
+	return kind, measure.MemoryKindNamed(from), measure.MemoryKindNamed(to)
 }

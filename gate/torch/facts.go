@@ -104,7 +104,7 @@ func (t *trace) readDevices() error {
 	t.in.begin = at
 	if err := t.dec.Decode(&devices); err != nil {
 		if _, mismatch := err.(*json.UnmarshalTypeError); mismatch {
-			return t.refuse(at, "deviceProperties is no list of GPUs", exportAgain)
+			return t.refuse("no-devices", at)
 		}
 		return t.fail(err)
 	}
@@ -165,12 +165,9 @@ func (t *trace) environment(launches []measure.Launch) measure.Environment {
 	e.GPUs = len(used)
 	var names []string
 	for _, d := range used {
-		if name := t.gpus[d]; name != "" {
-			names = append(names, name)
-		}
+		names = append(names, t.gpus[d])
 	}
-	slices.Sort(names)
-	e.GPU = strings.Join(slices.Compact(names), " + ")
+	e.GPU = measure.Models(names)
 	// Times count from the base; without one from 1970, or from a start that nothing tells.
 	const since = 1e18 // 2001, in ns
 	switch first := launches[0].Start; {

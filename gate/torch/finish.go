@@ -43,8 +43,7 @@ func (t *trace) finish() (*measure.Trace, error) {
 	t.attach(out)
 	out.Environment = t.environment(out.Launches)
 	if t.amd && out.GPU == "" {
-		return nil, measure.Refuse(t.src.name+" is the trace of an AMD GPU, but does not say of which model",
-			"profile with a newer PyTorch")
+		return nil, t.src.refuse("amd-model")
 	}
 	t.doubt(out)
 	return out, nil

@@ -2,66 +2,23 @@ package torch
 
 import (
 	"bytes"
-	"math"
 	"strconv"
+
+	"github.com/nsgate/nsgate/gate/internal/cells"
 )
 
-// decimal reads a decimal number and shifts its point to the right: the 3 places from microseconds to nanoseconds. It
-// works on the digits, because a float64 holds no time of today to the nanosecond. Digits behind the shifted
-// point are rounded. fraction says that the number was written with a point. Quotation marks around the number are
-// taken off. A number that is none, or of more than half of what an int64 holds, is not ok.
-func decimal(text []byte, shift int) (value int64, fraction, ok bool) {
+// decimal reads a decimal number, quoted or not, in a unit of so many whole base units, and rounds it to these. fraction
+// says that it was written with a point. A number that is none, or of more than half of what an int64 holds, is not ok.
+func decimal(text []byte, unit float64) (value int64, fraction, ok bool) {
 	s := bytes.TrimSpace(unquote(text))
-	negative := len(s) > 0 && s[0] == '-'
-	if negative {
-		s = s[1:]
+	n, form := cells.Parse(s)
+	switch form {
+	case cells.Whole, cells.Point, cells.ThreeAfterPoint:
+		const most = 4611686018427387899
+		value, ok = n.Int(unit)
+		return value, bytes.IndexByte(s, '.') >= 0, ok && value <= most && value >= -most
 	}
-	mantissa, exponent, scientific := cutAny(s, "eE")
-	if scientific {
-		e, err := strconv.Atoi(string(exponent))
-		if err != nil || e < -100 || e > 100 {
-			return 0, false, false
-		}
-		shift += e
-	}
-	whole, decimals, fraction := bytes.Cut(mantissa, []byte("."))
-	if len(whole)+len(decimals) == 0 {
-		return 0, fraction, false
-	}
-	places := len(whole) + shift // digits in front of the shifted point
-	for i := range max(places, len(whole)+len(decimals)) {
-		digit := byte('0')
-		switch {
-		case i < len(whole):
-			digit = whole[i]
-		case i < len(whole)+len(decimals):
-			digit = decimals[i-len(whole)]
-		}
-		if digit < '0' || digit > '9' {
-			return 0, fraction, false
-		}
-		switch {
-		case i < places:
-			if value >= math.MaxInt64/20 {
-				return 0, fraction, false
-			}
-			value = 10*value + int64(digit-'0')
-		case i == places && digit >= '5':
-			value++
-		}
-	}
-	if negative {
-		value = -value
-	}
-	return value, fraction, true
-}
-
-// cutAny is bytes.Cut at the first of several characters.
-func cutAny(s []byte, chars string) (before, after []byte, found bool) {
-	if i := bytes.IndexAny(s, chars); i >= 0 {
-		return s[:i], s[i+1:], true
-	}
-	return s, nil, false
+	return 0, false, false
 }
 
 // unquote takes the quotation marks off a JSON string, or gives back what is no string. Escapes stay.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/cells"
 )
 
 // Sniff reports whether the beginning of a file, best its first 64 KiB, looks like a Chrome trace of torch.profiler or like
@@ -23,7 +25,8 @@ func Sniff(head []byte) bool {
 	if isJSON(head) {
 		return sniffTrace(head)
 	}
-	for line := range strings.Lines(string(bytes.TrimPrefix(head, byteOrderMark))) {
+	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(head)))
+	for line := range strings.Lines(string(text)) {
 		if _, ok := tableHeader(line); ok {
 			return true
 		}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // source is the file as it comes in. It ends when ctx does, and remembers why it ended.
@@ -40,24 +38,27 @@ func (s *source) broken(err error) error {
 	if err := s.ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
-	const next = "copy or write it again"
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		if s.packed {
-			return measure.Refuse(s.name+": the compressed file ends in the middle", next)
+			return s.refuse("packed-truncated")
 		}
-		return s.truncated()
+		return s.refuse("truncated")
 	case errors.Is(err, gzip.ErrChecksum):
-		return measure.Refuse(s.name+": the compressed file is damaged: its checksum is wrong", next)
+		return s.refuse("packed-checksum")
 	case errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
-		return measure.Refuse(s.name+": the compressed file is damaged or has something behind its end", next)
+		return s.refuse("packed-damaged")
 	}
 	return fmt.Errorf("%s: %w", s.name, err)
 }
 
-// truncated refuses a file that stops before it is complete.
-func (s *source) truncated() error {
-	return measure.Refuse(s.name+": the file ends in the middle",
-		"see that the program was not stopped while the profiler wrote it, and that the disk was not full")
+// refuse makes the refusal of a key of [Reasons] that is about the file.
+func (s *source) refuse(key string, details ...any) error {
+	return Reasons.Refuse(key, append([]any{s.name}, details...)...)
+}
+
+// refuseLine makes one that is about a line of it.
+func (s *source) refuseLine(key string, line int, details ...any) error {
+	return Reasons.Refuse(key, append([]any{fmt.Sprintf("%s:%d", s.name, line)}, details...)...)
 }

@@ -14,16 +14,14 @@ const TableMode = "key_averages"
 
 // session turns a table into a session of one run.
 func (t *printed) session() (*measure.Session, error) {
-	if !t.closed {
-		return nil, refuseLine(t.name, t.line, "the table that begins here ends in the middle", printAgain)
-	}
-	if !t.total.ok {
-		return nil, refuseLine(t.name, t.line, fmt.Sprintf("the table has no line \"Self %s time total\" at its foot, "+
-			"so that nothing tells whether it is complete", t.device), printAgain+" with its last lines")
-	}
 	work, annotations := t.split()
-	if len(work) == 0 {
-		return nil, refuseLine(t.name, t.line, "the table lists no GPU kernel", activities+", then "+printAgain)
+	switch {
+	case !t.closed:
+		return nil, t.refuse("table-cut")
+	case !t.total.ok:
+		return nil, t.refuse("no-foot", t.device)
+	case len(work) == 0:
+		return nil, t.refuse("table-no-kernels")
 	}
 	if err := t.checkTotal(work, annotations); err != nil {
 		return nil, err
@@ -52,7 +50,7 @@ func (t *printed) session() (*measure.Session, error) {
 		run.Launches += int(r.calls)
 	}
 	if run.Launches == 0 {
-		return nil, refuseLine(t.name, t.line, "the table lists copies but no GPU kernel", printAgain)
+		return nil, t.refuse("table-copies-only")
 	}
 	run.Total = run.Launches
 	s.Runs = []measure.Run{run}
@@ -61,7 +59,7 @@ func (t *printed) session() (*measure.Session, error) {
 		measure.Series{Subject: measure.Workload, Metric: measure.Launches, Values: measure.Values{count}})
 	s.SortSeries()
 	if err := s.Check(); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", t.name, t.line, err)
+		return nil, fmt.Errorf("%s:%d: %w", t.src.name, t.line, err)
 	}
 	return s, nil
 }
@@ -99,13 +97,11 @@ func (t *printed) checkTotal(work, annotations []printedRow) error {
 	if len(annotations) > 0 && abs(with-total) <= more {
 		return nil
 	}
-	reason := fmt.Sprintf("the rows of what ran on the GPU add up to %.3f ms, the foot of the table says %.3f ms",
-		sum/1e6, total/1e6)
+	key := "table-annotations"
 	if sum < total {
-		return refuseLine(t.name, t.line, reason+": rows are missing", printAgain)
+		key = "table-rows-missing"
 	}
-	return refuseLine(t.name, t.line, reason+": kernels and annotations cannot be told apart",
-		printAgain+"; where that does not help, use the trace: prof.export_chrome_trace")
+	return t.refuse(key, fmt.Sprintf("%.3f", sum/1e6), fmt.Sprintf("%.3f", total/1e6))
 }
 
 // work is one kernel, or the copies of one kind.

@@ -2,23 +2,16 @@ package torch
 
 import (
 	"bufio"
-	"bytes"
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// printAgain prints a table in which every kernel has its name.
-const printAgain = "print prof.key_averages().table(row_limit=-1, max_name_column_width=None)"
-
-const (
-	longestLine = 1 << 20  // the most bytes that a line may have
-	mostTable   = 64 << 20 // the most bytes that the rows of a table may have
-)
+// mostTable is the most bytes that the rows of a table may have.
+const mostTable = 64 << 20
 
 var (
 	gap    = regexp.MustCompile(`\s{2,}`)
@@ -50,8 +43,8 @@ func tableHeader(line string) (columns []string, ok bool) {
 
 // printed is a table on its way in.
 type printed struct {
-	name string // of the file
-	line int    // of the header
+	src  *source
+	line int // of the header
 	// device is how the table calls the GPU: CUDA, or HIP.
 	device string
 	column map[string]int // of the columns behind the names
@@ -81,26 +74,11 @@ type amount struct {
 
 // parseAmount reads "239.338ms".
 func parseAmount(s string) amount {
-	for _, unit := range []struct {
-		name  string
-		shift int
-	}{{"ns", 0}, {"us", 3}, {"µs", 3}, {"μs", 3}, {"ms", 6}, {"s", 9}} {
-		digits, ok := strings.CutSuffix(s, unit.name)
-		if !ok {
-			continue
-		}
-		ns, _, ok := decimal([]byte(strings.TrimSpace(digits)), unit.shift)
-		_, decimals, _ := strings.Cut(digits, ".")
-		half := 0.5
-		for i := len(decimals); i < unit.shift; i++ {
-			half *= 10
-		}
-		if !ok {
-			break
-		}
-		return amount{ns, half, true}
-	}
-	return amount{}
+	unit := strings.TrimLeft(s, "0123456789.")
+	factor, base, known := measure.BaseUnit(unit)
+	n, form := cells.Parse(strings.TrimSpace(strings.TrimSuffix(s, unit)))
+	ns, ok := n.Int(factor)
+	return amount{ns, max(0.5, n.Step(factor)/2), ok && known && base == "ns" && form >= cells.Whole && form != cells.Foreign}
 }
 
 // readTable reads the one table that stands somewhere in a text. A table that is printed again in another order, as
@@ -119,13 +97,13 @@ func readTable(src *source, in *bufio.Reader) (*measure.Session, error) {
 		case first == nil:
 			first, session = open, s
 		case !sameSeries(session, s):
-			return refuseLine(src.name, open.line, fmt.Sprintf("there is another table in line %d, with other numbers", first.line),
-				"keep one table a file, of one run")
+			return open.refuse("tables", first.line)
 		}
 		return nil
 	}
+	in = bufio.NewReader(cells.UTF8(in))
 	for number := 1; ; number++ {
-		line, err := readLine(in)
+		line, err := cells.Line(in)
 		if err != nil && err != io.EOF {
 			return nil, src.broken(err)
 		}
@@ -136,7 +114,7 @@ func readTable(src *source, in *bufio.Reader) (*measure.Session, error) {
 			if err := finish(); err != nil {
 				return nil, err
 			}
-			if open, err = newPrinted(src.name, number, columns); err != nil {
+			if open, err = newPrinted(src, number, columns); err != nil {
 				return nil, err
 			}
 			continue
@@ -151,30 +129,14 @@ func readTable(src *source, in *bufio.Reader) (*measure.Session, error) {
 		return nil, err
 	}
 	if session == nil {
-		return nil, measure.Refuse(src.name+" holds neither a trace nor a table of torch.profiler",
-			"name what prof.export_chrome_trace wrote, or "+printAgain)
+		return nil, src.refuse("neither")
 	}
 	return session, nil
 }
 
-// readLine reads a line without its end; of a very long one only the beginning is kept.
-func readLine(in *bufio.Reader) (string, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if room := longestLine - len(line); room > 0 {
-			line = append(line, part[:min(len(part), room)]...)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		return string(bytes.TrimPrefix(line, byteOrderMark)), err
-	}
-}
-
 // newPrinted checks that the header has what is needed.
-func newPrinted(name string, line int, columns []string) (*printed, error) {
-	t := &printed{name: name, line: line, column: make(map[string]int), cpu: make(map[string]bool), names: []int{0}}
+func newPrinted(src *source, line int, columns []string) (*printed, error) {
+	t := &printed{src: src, line: line, column: make(map[string]int), cpu: make(map[string]bool), names: []int{0}}
 	behind := 1
 	if columns[1] == "Overload Name" {
 		behind, t.names = 2, []int{0, 0}
@@ -188,17 +150,15 @@ func newPrinted(name string, line int, columns []string) (*printed, error) {
 	_, old := t.column["CUDA total"]
 	switch {
 	case t.device == "" && old:
-		return nil, refuseLine(name, line, "a table of PyTorch before 1.8, which lists no kernels",
-			"update PyTorch and "+printAgain)
+		return nil, t.refuse("old-table")
 	case t.device == "":
-		return nil, refuseLine(name, line, "the table has no GPU times", activities+", then "+printAgain)
+		return nil, t.refuse("no-gpu-times")
 	case t.device != "CUDA" && t.device != "HIP":
-		return nil, refuseLine(name, line, fmt.Sprintf("the table is of %s, which nsgate cannot judge", quoted(t.device)),
-			"profile on a CUDA GPU")
+		return nil, t.refuse("other-device", measure.Quote(t.device))
 	}
 	for _, c := range append(t.times(), "# of Calls") {
 		if _, ok := t.column[c]; !ok {
-			return nil, refuseLine(name, line, "the table has no column "+quoted(c), printAgain)
+			return nil, t.refuse("no-column", measure.Quote(c))
 		}
 	}
 	return t, nil
@@ -221,16 +181,16 @@ func (t *printed) read(line string, number int) error {
 			return nil
 		}
 		if t.total = parseAmount(m[2]); !t.total.ok {
-			return refuseLine(t.name, number, quoted(m[2])+" is no time", printAgain)
+			return t.src.refuseLine("odd-foot", number, measure.Quote(m[2]))
 		}
 		return nil
 	case t.names[0] == 0:
 		if !isRule(line) {
-			return refuseLine(t.name, number, "the line under the header is no rule", printAgain)
+			return t.src.refuseLine("no-rule", number)
 		}
 		rules := gap.Split(strings.TrimSpace(line), -1)
 		if len(rules) != len(t.names)+len(t.column) {
-			return refuseLine(t.name, number, "the rule has other columns than the header", printAgain)
+			return t.src.refuseLine("other-rule", number)
 		}
 		t.from = strings.IndexByte(line, '-')
 		for i := range t.names {
@@ -240,12 +200,11 @@ func (t *printed) read(line string, number int) error {
 	case isRule(line):
 		t.closed = true
 		return nil
-	case len(line) >= longestLine-2:
-		return refuseLine(t.name, number, "the line is longer than a row of a table", printAgain)
+	case len(line) >= cells.LongestLine-2:
+		return t.src.refuseLine("long-row", number)
 	}
 	if t.size += len(line); t.size > mostTable {
-		return refuseLine(t.name, number, fmt.Sprintf("the table is larger than %d MB", mostTable>>20),
-			"group its rows: "+printAgain)
+		return t.src.refuseLine("large-table", number, mostTable>>20)
 	}
 	return t.readRow(line, number)
 }
@@ -253,7 +212,7 @@ func (t *printed) read(line string, number int) error {
 // readRow takes in a row. The names stand in columns of fixed width, in characters; all others are set apart by at least
 // two spaces, however wide they are.
 func (t *printed) readRow(line string, number int) error {
-	broken := func(reason string) error { return refuseLine(t.name, number, reason, printAgain) }
+	broken := func(key string, details ...any) error { return t.src.refuseLine(key, number, details...) }
 	var name string
 	rest := line
 	cut := func(n int) (cell string, ok bool) {
@@ -268,27 +227,27 @@ func (t *printed) readRow(line string, number int) error {
 		return cell, n == 0
 	}
 	if indent, ok := cut(t.from); !ok || strings.TrimSpace(indent) != "" {
-		return broken("the row begins before the column of names")
+		return broken("row-early")
 	}
 	for i, width := range t.names {
 		cell, ok := cut(width)
 		if !ok {
-			return broken("the row is no row of the table")
+			return broken("no-row")
 		}
 		if i == 0 {
 			name = strings.TrimSpace(cell)
 		}
 		if space, _ := cut(2); space != "  " {
-			return broken("the row is no row of the table")
+			return broken("no-row")
 		}
 	}
 	if name == "" { // one more line of a stack
 		return nil
 	}
-	cells := gap.Split(strings.TrimSpace(rest), -1)
+	found := gap.Split(strings.TrimSpace(rest), -1)
 	cell := func(column string) string {
-		if i := t.column[column]; i < len(cells) {
-			return cells[i]
+		if i := t.column[column]; i < len(found) {
+			return found[i]
 		}
 		return ""
 	}
@@ -296,13 +255,13 @@ func (t *printed) readRow(line string, number int) error {
 	for _, c := range t.times() {
 		x := parseAmount(cell(c))
 		if !x.ok {
-			return broken(fmt.Sprintf("column %s: %s is no time", quoted(c), quoted(cell(c))))
+			return broken("no-time-cell", measure.Quote(c), measure.Quote(cell(c)))
 		}
 		times[c] = x
 	}
 	calls, ok := integer([]byte(cell("# of Calls")))
 	if !ok || calls < 1 {
-		return broken(fmt.Sprintf("column \"# of Calls\": %s is no count", quoted(cell("# of Calls"))))
+		return broken("no-count", measure.Quote(cell("# of Calls")))
 	}
 	self, total, average := times["Self "+t.device], times[t.device+" total"], times[t.device+" time avg"]
 	if times["Self CPU"].ns != 0 || times["CPU total"].ns != 0 || self.ns <= 0 {
@@ -310,10 +269,10 @@ func (t *printed) readRow(line string, number int) error {
 		return nil
 	}
 	if self.ns != total.ns {
-		return broken("what ran on the GPU has a total that is not its own time")
+		return broken("other-total")
 	}
 	if off := float64(average.ns)*float64(calls) - float64(total.ns); abs(off) > average.half*float64(calls)+total.half+1 {
-		return broken("average times calls is not the total")
+		return broken("other-average")
 	}
 	t.gpu = append(t.gpu, printedRow{name: name, line: number, total: total, average: average, calls: calls})
 	return nil
@@ -321,15 +280,7 @@ func (t *printed) readRow(line string, number int) error {
 
 func abs(x float64) float64 { return max(x, -x) }
 
-func refuseLine(name string, line int, reason, next string) error {
-	return measure.Refuse(fmt.Sprintf("%s:%d: %s", name, line, reason), next)
-}
-
-// quoted writes a cell for a message: in quotation marks, not too long, without control characters.
-func quoted(s string) string {
-	const most = 60
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	return `"` + measure.NormalizeControl(strings.Join(strings.Fields(s), " ")) + `"`
+// refuse makes a refusal that is about the table as a whole.
+func (t *printed) refuse(key string, details ...any) error {
+	return t.src.refuseLine(key, t.line, details...)
 }

@@ -277,7 +277,7 @@ func TestRefusedTables(t *testing.T) {
 		{"CPU rows only", printTable(columns, []row{tableRows[3]}, "Self CUDA time total: 0.000us"), "the table lists no GPU kernel"},
 		{"wide rows", printTable(columns, slices.Repeat([]row{gpu(strings.Repeat("k", 1_000_000), "1.000us", "1.000us", "1")}, 70), foot),
 			"the table is larger than 64 MB"},
-		{"long row", strings.Join(lines[:4], "") + strings.Repeat("x", longestLine+5) + "\n", "the line is longer than a row of a table"},
+		{"long row", strings.Join(lines[:4], "") + strings.Repeat("x", 1<<20+5) + "\n", "the line is longer than a row of a table"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			refused(t, strings.NewReader(strings.ReplaceAll(c.file, "t.txt", "t.json")), strings.ReplaceAll(c.words, "t.txt", "t.json"))

@@ -28,8 +28,6 @@ type Run struct {
 // profiler is the name under which the numbers go; see measure.Environment.Tool.
 const profiler = "torch.profiler"
 
-const profileAgain = "profile the workload again"
-
 // Read reads one file; name stands for it in messages and in measure.Trace.Source. A trace of any size is streamed: only
 // what ran on the GPU, the CUDA calls that launched it and the ranges of record_function are kept.
 //
@@ -56,7 +54,7 @@ func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 		return Run{}, src.broken(err)
 	}
 	if len(start) == 0 {
-		return Run{}, measure.Refuse(name+" is empty", "see that the profiler finished and wrote its file")
+		return Run{}, src.refuse("empty")
 	}
 	if isJSON(start) {
 		t, err := readTrace(src, in, usual)

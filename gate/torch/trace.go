@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
@@ -19,6 +18,9 @@ type bounds struct {
 
 // usual are the bounds of every file. A trace that goes over them would be many gigabytes long.
 var usual = bounds{records: 20_000_000, text: 256 << 20}
+
+// microsecond is the unit of times, in ns.
+const microsecond = 1000
 
 // deepest is how many levels a value that is not read may have.
 const deepest = 1000
@@ -156,9 +158,9 @@ func (t *trace) read() error {
 		case err != nil:
 			return err
 		case events:
-			return t.refuse(at, "there is a second list of events", exportAgain)
+			return t.refuse("events-twice", at)
 		case start != json.Delim('['):
-			return t.refuse(at, "traceEvents is no list", exportAgain)
+			return t.refuse("events-no-list", at)
 		}
 		events = true
 		if err := t.readEvents(); err != nil {
@@ -169,13 +171,10 @@ func (t *trace) read() error {
 		return err
 	}
 	if !events {
-		return measure.Refuse(t.src.name+" is JSON, but no trace of torch.profiler: it has no traceEvents",
-			"name a file that prof.export_chrome_trace or tensorboard_trace_handler wrote")
+		return t.src.refuse("no-events")
 	}
 	return nil
 }
-
-const exportAgain = "export the trace again with prof.export_chrome_trace"
 
 // token reads the next token. The file must not end here.
 func (t *trace) token() (json.Token, error) {
@@ -201,8 +200,7 @@ func (t *trace) readEvents() error {
 		if err := t.dec.Decode(&e); err != nil {
 			var mismatch *json.UnmarshalTypeError
 			if errors.As(err, &mismatch) {
-				return t.refuse(at, "there is something among the events that is no event, or an event without proper args",
-					exportAgain)
+				return t.refuse("odd-event", at)
 			}
 			return t.fail(err)
 		}
@@ -226,7 +224,7 @@ func (t *trace) add(e *event, at int64) error {
 		case `"s"`, `"t"`, `"f"`, `"M"`, `"i"`, `"I"`, `"C"`: // arrows, labels, marks and counters
 			return nil
 		}
-		return t.refuse(at, "work of the GPU is not given as a complete event (ph X)", exportAgain)
+		return t.refuse("odd-phase", at)
 	case callEvent:
 		if complete {
 			return t.addCall(e)
@@ -244,18 +242,18 @@ func (t *trace) add(e *event, at int64) error {
 // addWork takes in a kernel, a copy or a memset.
 func (t *trace) addWork(e *event, at int64) error {
 	what := e.kind.String()
-	start, pointed, ok := decimal(e.Ts, 3)
+	start, pointed, ok := decimal(e.Ts, microsecond)
 	if !ok {
-		return t.refuse(at, "a "+what+" has no time (ts)", exportAgain)
+		return t.refuse("no-time", at, what)
 	}
-	duration, pointed2, ok := decimal(e.Dur, 3)
+	duration, pointed2, ok := decimal(e.Dur, microsecond)
 	switch {
 	case !ok:
-		return t.refuse(at, "a "+what+" has no duration (dur)", exportAgain)
+		return t.refuse("no-duration", at, what)
 	case duration < 0:
-		return t.refuse(at, fmt.Sprintf("a %s lasts %g µs", what, float64(duration)/1000), profileAgain)
+		return t.refuse("negative-duration", at, what, float64(duration)/1000)
 	case start < 0:
-		return t.refuse(at, fmt.Sprintf("a %s starts at %g µs", what, float64(start)/1000), profileAgain)
+		return t.refuse("negative-time", at, what, float64(start)/1000)
 	}
 	t.fractional = t.fractional || pointed || pointed2
 	id := integerOr(e.Args.Correlation, 0)
@@ -308,7 +306,7 @@ func (t *trace) extent(b json.RawMessage, what string, at int64) (measure.Dim3, 
 	}
 	d, ok := parseExtent(b)
 	if !ok {
-		return d, t.refuse(at, "the "+what+" of a kernel is none", exportAgain)
+		return d, t.refuse("no-extent", at, what)
 	}
 	t.extents[string(b)] = d
 	return d, t.keep(len(b))
@@ -352,7 +350,7 @@ func (t *trace) addCall(e *event) error {
 	if c.id = integerOr(e.Args.Correlation, 0); c.id == 0 {
 		return nil
 	}
-	if c.start, _, ok = decimal(e.Ts, 3); !ok {
+	if c.start, _, ok = decimal(e.Ts, microsecond); !ok {
 		return nil
 	}
 	process, err := t.process(e.Pid)
@@ -369,11 +367,11 @@ func (t *trace) addCall(e *event) error {
 
 // addRange takes in an annotation; one that never ended is left out.
 func (t *trace) addRange(e *event) error {
-	start, _, ok := decimal(e.Ts, 3)
+	start, _, ok := decimal(e.Ts, microsecond)
 	if !ok {
 		return nil
 	}
-	duration, _, ok := decimal(e.Dur, 3)
+	duration, _, ok := decimal(e.Dur, microsecond)
 	if !ok || duration < 0 {
 		return nil
 	}
@@ -413,8 +411,7 @@ func (t *trace) process(pid json.RawMessage) ([]byte, error) {
 		t.pid = string(p)
 	}
 	if string(p) != t.pid {
-		return p, measure.Refuse(t.src.name+" is merged from the traces of several processes",
-			"name the trace of each rank by itself")
+		return p, t.src.refuse("merged")
 	}
 	return p, nil
 }
@@ -422,7 +419,7 @@ func (t *trace) process(pid json.RawMessage) ([]byte, error) {
 // keep counts the bytes of names that stay in memory.
 func (t *trace) keep(n int) error {
 	if t.texts += n; t.texts > t.bounds.text {
-		return t.tooMuch(fmt.Sprintf("names of more than %d MB", t.bounds.text>>20))
+		return t.src.refuse("many-names", t.bounds.text>>20)
 	}
 	return nil
 }
@@ -430,14 +427,9 @@ func (t *trace) keep(n int) error {
 // bounded checks how many records of a kind there are.
 func (t *trace) bounded(n int) error {
 	if n > t.bounds.records {
-		return t.tooMuch(fmt.Sprintf("more than %d records of one kind", t.bounds.records))
+		return t.src.refuse("many-records", t.bounds.records)
 	}
 	return nil
-}
-
-func (t *trace) tooMuch(what string) error {
-	return measure.Refuse(t.src.name+" holds "+what,
-		"profile fewer steps: torch.profiler.schedule(wait=…, warmup=…, active=…)")
 }
 
 // readEnd reads what follows the value, which must be nothing, up to the end: the checksum of a compressed file stands
@@ -449,7 +441,7 @@ func (t *trace) readEnd() error {
 		t.in.begin = t.in.offset
 		n, err := rest.Read(b)
 		if space := len(b[:n]) - len(bytes.TrimLeft(b[:n], " \t\r\n")); space < n {
-			return t.refuse(at+int64(space), "something follows the end of the trace", "give every trace a file of its own")
+			return t.refuse("more-behind", at+int64(space))
 		}
 		at += int64(n)
 		if err == io.EOF {
@@ -499,20 +491,20 @@ func (t *trace) fail(err error) error {
 	case t.src.cause != nil:
 		return t.src.broken(err)
 	case errors.Is(err, errLong):
-		return t.refuse(at, fmt.Sprintf("a value is longer than %d MB", longest>>20), exportAgain)
+		return t.refuse("long-value", at, longest>>20)
 	case errors.Is(err, errDeep):
-		return t.refuse(at, fmt.Sprintf("a value has more than %d levels", deepest), exportAgain)
+		return t.refuse("deep-value", at, deepest)
 	case t.in.err != nil && t.in.err != io.EOF:
 		return t.src.broken(t.in.err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return t.src.truncated()
+		return t.src.refuse("truncated")
 	case errors.As(err, &syntax):
-		return t.refuse(at, "the file is no JSON: "+syntax.Error(), exportAgain+", or see who edited it")
+		return t.refuse("no-json", at, syntax)
 	}
 	return t.src.broken(err)
 }
 
 // refuse says what is wrong at, or a little behind, a position.
-func (t *trace) refuse(at int64, reason, next string) error {
-	return measure.Refuse(fmt.Sprintf("%s, near byte %d: %s", t.src.name, at, reason), next)
+func (t *trace) refuse(key string, at int64, details ...any) error {
+	return t.src.refuse(key, append([]any{at}, details...)...)
 }

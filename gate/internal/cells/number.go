@@ -1,0 +1,177 @@
+package cells
+
+import (
+	"math"
+	"math/bits"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Number is a decimal number as it was printed: Digits × 10^-Places, exactly. Times of today in microseconds have more
+// digits than a float64.
+type Number struct {
+	Digits int64
+	Places int
+	up     bool // what was cut off behind the digits is half or more of the last one
+}
+
+// Form is how a number was written, and so what it can mean.
+type Form int
+
+// The forms. Whether a comma or a point stands between thousands or before decimals depends on the language of the
+// machine: 482,333 and 117.344 may be either.
+const (
+	NoNumber        Form = iota
+	Whole                // 7, 10776576
+	Point                // 0.57, 1.5e3: a decimal point, and nothing else it could be
+	Thousands            // 2,272,780 or 1,234.5: commas between thousands, and nothing else they could be
+	ThreeAfterComma      // 482,333: thousands in English, a fraction in German
+	ThreeAfterPoint      // 117.344: a fraction in English, thousands in German
+	Foreign              // 0,57 or 1.234.567 or 10 776 576: not English
+)
+
+var (
+	grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`)
+	// foreign is what no English number is: a comma before other than three digits, several points, or digits in groups
+	// of another kind: "10 776 576" with every kind of space, "1'234.5", "1,07,76,576". U+FFFD stands for a space of a code
+	// page of Windows.
+	foreign = regexp.MustCompile(`^([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+$|^[0-9]{1,3}(\.[0-9]{3}){2,}$|` +
+		`^[0-9]{1,3}([ \x{00A0}\x{2009}\x{202F}\x{FFFD}'’][0-9]{3})+([.,][0-9]+)?$|^[0-9]+(,[0-9]{2,3}){2,}(\.[0-9]+)?$`)
+)
+
+// Parse reads a number, in English where it may be of two languages. One that is Foreign, is none, or is larger than an
+// int64 has no value.
+func Parse[Text string | []byte](s Text) (Number, Form) {
+	if n, form := simple(s); form != NoNumber {
+		return n, form
+	}
+	text := string(s)
+	sign, bare := int64(1), text
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		if bare = text[1:]; text[0] == '-' {
+			sign = -1
+		}
+	}
+	switch {
+	case grouped.MatchString(bare):
+		n, form := simple(strings.ReplaceAll(bare, ",", ""))
+		switch {
+		case form == NoNumber:
+			return n, form
+		case strings.Count(bare, ",") == 1 && !strings.Contains(bare, "."):
+			form = ThreeAfterComma
+		default:
+			form = Thousands
+		}
+		n.Digits *= sign
+		return n, form
+	case foreign.MatchString(bare):
+		return Number{}, Foreign
+	case bare != text:
+		n, form := simple(bare)
+		if form == NoNumber {
+			n, form = scientific(bare)
+		}
+		n.Digits *= sign
+		return n, form
+	}
+	return scientific(text)
+}
+
+// scientific reads 1.5e3.
+func scientific(s string) (Number, Form) {
+	i := strings.IndexAny(s, "eE")
+	if i < 0 {
+		return Number{}, NoNumber
+	}
+	n, form := simple(s[:i])
+	e, err := strconv.Atoi(s[i+1:])
+	if form == NoNumber || err != nil || e < -100 || e > 100 {
+		return Number{}, NoNumber
+	}
+	for n.Places -= e; n.Places < 0 && n.Digits != 0; n.Places++ {
+		if n.Digits > math.MaxInt64/10 {
+			return Number{}, NoNumber
+		}
+		n.Digits *= 10
+	}
+	n.Places = max(n.Places, 0)
+	return n, Point
+}
+
+// simple reads digits with at most one point among them. Digits behind the point that an int64 has no room for are cut
+// off.
+func simple[Text string | []byte](s Text) (n Number, form Form) {
+	const full = (math.MaxInt64 - 9) / 10
+	point, cut := -1, false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '.' && point < 0 && i > 0:
+			point = i
+		case c < '0' || c > '9':
+			return Number{}, NoNumber
+		case n.Digits > full && point < 0:
+			return Number{}, NoNumber
+		case cut:
+		case n.Digits > full || n.Places == 18:
+			n.up, cut = c >= '5', true
+		default:
+			n.Digits = n.Digits*10 + int64(c-'0')
+			if point >= 0 {
+				n.Places++
+			}
+		}
+	}
+	switch {
+	case len(s) == 0 || point == len(s)-1:
+		return Number{}, NoNumber
+	case point < 0:
+		return n, Whole
+	case len(s)-point == 4 && point <= 3 && s[0] != '0':
+		return n, ThreeAfterPoint
+	}
+	return n, Point
+}
+
+// Float is the number in the base unit, of which factor is the size of its unit.
+func (n Number) Float(factor float64) float64 {
+	return float64(n.Digits) / math.Pow10(n.Places) * factor
+}
+
+// Step is the value of one of the last digit in the base unit.
+func (n Number) Step(factor float64) float64 { return factor / math.Pow10(n.Places) }
+
+// Int is the number in the base unit, rounded half away from zero; not ok where it does not fit. The factor is a whole
+// number.
+func (n Number) Int(factor float64) (value int64, ok bool) {
+	times, places := uint64(factor), n.Places
+	for ; places > 0 && times%10 == 0; places-- {
+		times /= 10
+	}
+	digits := uint64(max(n.Digits, -n.Digits))
+	high, low := bits.Mul64(digits, times)
+	if n.up && places == 0 && times == 1 {
+		low++
+	}
+	if places > 0 {
+		ten := uint64(1)
+		for range min(places, 19) {
+			ten *= 10
+		}
+		var carry, rest uint64
+		low, carry = bits.Add64(low, ten/2, 0)
+		if high += carry; places > 19 || high >= ten {
+			return 0, places > 19
+		}
+		low, rest = bits.Div64(high, low, ten)
+		_, high = rest, 0
+	}
+	if high > 0 || low > math.MaxInt64 {
+		return 0, false
+	}
+	if n.Digits < 0 {
+		return -int64(low), true
+	}
+	return int64(low), true
+}

@@ -1,0 +1,48 @@
+// Package cells reads what profilers print in tables: text in the encodings of PowerShell, and numbers in the language of
+// the machine.
+package cells
+
+import (
+	"bufio"
+	"context"
+	"io"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
+)
+
+// UTF8 takes off a byte order mark, and turns UTF-16 that has one, as PowerShell writes it, into UTF-8. Other text, whatever
+// its encoding, comes out as it is.
+func UTF8(r io.Reader) io.Reader {
+	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
+}
+
+// LongestLine is how many bytes of a line [Line] gives.
+const LongestLine = 1 << 20
+
+// Line reads a line with its end; of one that is longer than [LongestLine] the rest is dropped. At the end of the input
+// the error is io.EOF, with the last line where that has no end.
+func Line(in *bufio.Reader) (string, error) {
+	part, err := in.ReadSlice('\n')
+	line := string(part)
+	for err == bufio.ErrBufferFull {
+		part, err = in.ReadSlice('\n')
+		line += string(part[:min(len(part), LongestLine-len(line))])
+	}
+	return line, err
+}
+
+// Until reads until ctx ends, whose error it then gives.
+func Until(ctx context.Context, r io.Reader) io.Reader { return until{ctx, r} }
+
+type until struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(p)
+}

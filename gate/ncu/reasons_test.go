@@ -1,0 +1,11 @@
+package ncu
+
+import (
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/reasonstest"
+)
+
+func TestReasons(t *testing.T) {
+	reasonstest.Check(t, Reasons, map[string]int{".Refuse": 0, "refuse": -1, ".refuse": 3})
+}
