@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

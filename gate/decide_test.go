@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

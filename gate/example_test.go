@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/stats"
 )
 
 // A shift is common when at least this many kernels, and at least this part of all, move by the same amount; and it is

@@ -17,9 +17,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

@@ -4,8 +4,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/check"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The workloads of these tests.
@@ -273,11 +272,11 @@ func TestKillWhileWriting(t *testing.T) {
 		time.Sleep(took * time.Duration(i%(kills/2)+1) / (kills / 2))
 		j.cmd.Process.Kill()
 		j.wait()
-		sessions, err := baseline.Read(dir)
+		sessions, err := committed(w)
 		switch {
 		case err == nil && len(sessions) == old+1:
 			written++
-		case err == nil && len(sessions) == old, old == 0 && errors.Is(err, fs.ErrNotExist):
+		case err == nil && len(sessions) == old:
 		default:
 			t.Errorf("kill %d: %d sessions, %v", i+1, len(sessions), err)
 		}
@@ -462,11 +461,19 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
+// committed are the sessions of the baseline that a world without a name has; none where there is no baseline.
+func committed(w *world) ([]measure.Session, error) {
+	baselines, err := check.ReadBaselines(filepath.Join(w.work, check.DefaultRoot), "default")
+	if err != nil || len(baselines) == 0 {
+		return nil, err
+	}
+	return baselines[0].Sessions, nil
+}
+
 // Two records at the same time both count, and who reads meanwhile reads a whole baseline.
 func TestTwoRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	dir := filepath.Join(w.work, ".nsgate", "default", "nvidia-h200")
 	hosts := []string{"a", "b", "e", "f"}
 	var jobs []*job
 	for _, host := range hosts {
@@ -481,7 +488,7 @@ func TestTwoRecords(t *testing.T) {
 				return
 			default:
 			}
-			if _, err := baseline.Read(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if _, err := committed(w); err != nil {
 				t.Errorf("a reader finds half a baseline: %v", err)
 				return
 			}
@@ -494,7 +501,7 @@ func TestTwoRecords(t *testing.T) {
 	}
 	close(ended)
 	reader.Wait()
-	sessions, err := baseline.Read(dir)
+	sessions, err := committed(w)
 	if err != nil || len(sessions) != len(hosts) {
 		t.Errorf("%d sessions, want %d: %v", len(sessions), len(hosts), err)
 	}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/nsys"
 	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/gate/report"
 )
@@ -26,11 +25,15 @@ func TestReadmeTables(t *testing.T) {
 	detail := regexp.MustCompile(`\{(\w+)\}`)
 	table := func(reasons measure.Reasons) string {
 		var b strings.Builder
-		b.WriteString("| no verdict, because | way out |\n| --- | --- |\n")
+		b.WriteString("| no verdict, because | way out | reason_key |\n| --- | --- | --- |\n")
 		for _, r := range reasons {
-			fmt.Fprintf(&b, "| %s | %s |\n", detail.ReplaceAllStringFunc(r.Sentence, strings.ToUpper), detail.ReplaceAllStringFunc(r.Next, strings.ToUpper))
+			fmt.Fprintf(&b, "| %s | %s | `%s` |\n", detail.ReplaceAllStringFunc(r.Sentence, strings.ToUpper), detail.ReplaceAllStringFunc(r.Next, strings.ToUpper), r.Key)
 		}
 		return strings.NewReplacer("{", "", "}", "").Replace(b.String())
+	}
+	var refusals strings.Builder
+	for _, k := range check.Refusals() {
+		fmt.Fprintf(&refusals, "<details><summary>%s</summary>\n\n%s\n</details>\n", k.Name, table(k.Reasons))
 	}
 	var inputs strings.Builder
 	inputs.WriteString("| what | files | gives |\n| --- | --- | --- |\n")
@@ -49,7 +52,7 @@ func TestReadmeTables(t *testing.T) {
 	}
 	want := readme
 	for _, list := range []struct{ name, table string }{
-		{"inputs", inputs.String()}, {"formats", formats.String()}, {"reasons: recordings", table(nsys.Reasons)}, {"reasons: comparisons", table(gate.Reasons)},
+		{"inputs", inputs.String()}, {"formats", formats.String()}, {"reasons", refusals.String()},
 	} {
 		begin, end := "<!-- "+list.name+" -->\n", "<!-- end -->"
 		before, rest, ok := bytes.Cut(want, []byte(begin))

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/internal/collect"
 )
 
 // Base is a base build that is known and not yet there.

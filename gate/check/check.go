@@ -19,10 +19,10 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
-	"github.com/nsgate/nsgate/gate/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
 

@@ -9,10 +9,10 @@ import (
 	"os/exec"
 	"regexp"
 
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // Mark says how an observation is meant.

@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
-	"github.com/nsgate/nsgate/gate/why"
 )
 
 // Explain says which regressions are looked into with Nsight Compute.

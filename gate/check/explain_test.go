@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // What is explained is a launch that got slower, not that there are more of them or that others took its place.

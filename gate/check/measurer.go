@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/collect"
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 	"github.com/nsgate/nsgate/gate/profile"
 )
 

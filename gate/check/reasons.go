@@ -1,6 +1,17 @@
 package check
 
-import "github.com/nsgate/nsgate/gate/measure"
+import (
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/nsysjax"
+	"github.com/nsgate/nsgate/gate/internal/nsysstats"
+	"github.com/nsgate/nsgate/gate/internal/sample"
+	"github.com/nsgate/nsgate/gate/internal/torch"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/profile"
+)
 
 // Reasons are all causes for which nothing is measured, or what was is not used, beside those of the readers, of the
 // collector and of the decision.
@@ -26,4 +37,27 @@ var Reasons = measure.Reasons{
 	{Key: "counters-vary-not",
 		Sentence: "counters of ncu say nothing about how times vary",
 		Next:     "calibrate with the workload, or with profiles of nsys"},
+}
+
+// Kind is the refusals of one kind.
+type Kind struct {
+	Name    string
+	Reasons measure.Reasons
+}
+
+// Refusals is everything for which there is no verdict, by kind: what the key in reports stands for. One word in two kinds
+// is the same cause in two kinds of files.
+func Refusals() []Kind {
+	return []Kind{
+		{"What is handed in", profile.Reasons},
+		{"Recordings of nsys", nsys.Reasons},
+		{"Tables of nsys stats", nsysstats.Reasons},
+		{"Archives of nsys-jax", nsysjax.Reasons},
+		{"Traces and tables of torch.profiler", torch.Reasons},
+		{"Pages and reports of ncu", ncu.Reasons},
+		{"Cutting runs into samples", sample.Reasons},
+		{"Measuring", collect.Reasons},
+		{"Comparisons", gate.Reasons},
+		{"Commands", Reasons},
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/thresholds"

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
 )
 
 // Repository is the directory above the working directory that holds .git, "" where none does.

@@ -222,7 +222,7 @@ func (s *Session) Find(subject Subject, metric string) (Series, bool) {
 // length than the runs, a value that is negative or infinite, a series without any value, or a duplicate.
 func (s *Session) Check() error {
 	if len(s.Runs) == 0 {
-		return Refuse("the session holds no run", "record the workload again")
+		return errors.New("the session holds no run; record the workload again")
 	}
 	type key struct {
 		Subject
@@ -276,9 +276,6 @@ type Refusal struct {
 	Next   string // what to do about it
 	Key    string // of the [Reason] behind it, "" where there is no list
 }
-
-// Refuse makes a *Refusal that is in no list.
-func Refuse(reason, next string) error { return &Refusal{Reason: reason, Next: next} }
 
 func (r *Refusal) Error() string {
 	if r.Next == "" {

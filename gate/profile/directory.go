@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/nsysstats"
 )
 
 // openDirectory adds the profiles of a directory. What an export or a page lies beside is read from that, and tables of

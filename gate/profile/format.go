@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/nsysjax"
+	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/ncu"
-	"github.com/nsgate/nsgate/gate/nsys"
-	"github.com/nsgate/nsgate/gate/nsysjax"
-	"github.com/nsgate/nsgate/gate/nsysstats"
+	"github.com/nsgate/nsgate/gate/internal/torch"
 	"github.com/nsgate/nsgate/gate/report"
-	"github.com/nsgate/nsgate/gate/torch"
 )
 
 // Format is one kind of file that a recording comes in.

@@ -18,10 +18,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/baseline"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
-	"github.com/nsgate/nsgate/gate/sample"
 )
 
 // Recording is what was recorded of a workload. Most often one of the lists is filled: a recording comes from one

@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/nsys"
+	"github.com/nsgate/nsgate/gate/internal/nsys"
 )
 
 // warmup is the number of leading launches that are left out of every kernel; kernels with fewer than 50 are no part

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // report makes a report with blocks of these payloads, written by that ncu.

@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 )
 
-const recordings = "../../testdata/ncu"
+const recordings = "../../../testdata/ncu"
 
 func open(t testing.TB, file string) *ncu.Profile {
 	t.Helper()
@@ -558,7 +558,7 @@ func TestSamples(t *testing.T) {
 		"h200/ncu/torch.raw.csv":                         "4 17 2220",
 		"h200/ncu/empty.raw.csv":                         "no NVTX range matched",
 	}
-	const shared = "../../../shared"
+	const shared = "../../../../shared"
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the published samples are not in this checkout")
 	}

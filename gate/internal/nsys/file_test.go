@@ -17,7 +17,7 @@ import (
 )
 
 // recorded is a real export of a few kilobytes.
-const recorded = "../../testdata/h200/cupy/cupy.000.sqlite"
+const recorded = "../../../testdata/h200/cupy/cupy.000.sqlite"
 
 func put(t testing.TB, content []byte) string {
 	t.Helper()

@@ -12,15 +12,15 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
-	"github.com/nsgate/nsgate/gate/why"
 )
 
 // launches reads the launches of a kernel from a recording.
 func launches(t *testing.T, file, short string) []ncu.Record {
 	t.Helper()
-	f, err := os.Open(filepath.Join("../../testdata/ncu", file))
+	f, err := os.Open(filepath.Join("../../../testdata/ncu", file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"sort"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/stats"
 )
 
 // cut is one trace and what of it counts.

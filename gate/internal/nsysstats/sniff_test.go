@@ -45,11 +45,11 @@ func TestSniff(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	others, _ := filepath.Glob("../../testdata/ncu/*.csv")
+	others, _ := filepath.Glob("../../../testdata/ncu/*.csv")
 	if len(others) == 0 {
 		t.Error("no output of ncu to hold it against")
 	}
-	tables, _ := filepath.Glob("../../testdata/h200/sessions/*/*.csv")
+	tables, _ := filepath.Glob("../../../testdata/h200/sessions/*/*.csv")
 	for _, file := range append(others, tables...) {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // rule is one way in which a kernel gets slower.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/sample"
 )
 
 // What nsys printed, held against SQL on the recording that it printed it of: the numbers below.
@@ -135,7 +135,7 @@ func TestPrintedRefusals(t *testing.T) {
 
 // The published outputs beside the repository.
 func TestSamples(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "shared", "samples")
+	dir := filepath.Join("..", "..", "..", "..", "shared", "samples")
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no samples beside the repository")
 	}

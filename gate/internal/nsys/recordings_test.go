@@ -18,11 +18,11 @@ import (
 // NSGATE_RECORDINGS lists.
 func recordings(t *testing.T) (files []string) {
 	t.Helper()
-	beside := filepath.Join("..", "..", "..", "shared", "samples")
+	beside := filepath.Join("..", "..", "..", "..", "shared", "samples")
 	if _, err := os.Stat(beside); err != nil {
 		t.Log("there are no public exports beside the repository: only its own recordings are read")
 	}
-	own := filepath.Join("..", "..", "testdata", "h200")
+	own := filepath.Join("..", "..", "..", "testdata", "h200")
 	for _, dir := range append(filepath.SplitList(os.Getenv("NSGATE_RECORDINGS")), own, beside) {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && filepath.Ext(path) == ".sqlite" {

@@ -12,9 +12,9 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/nsys"
-	"github.com/nsgate/nsgate/gate/sample"
 )
 
 // The tables, made by SQL out of recordings from H200s as the releases print them, must say what gate/nsys and SQL say
@@ -106,7 +106,7 @@ func projections(t testing.TB, db *sqlite.Conn) string {
 
 func recording(t testing.TB, name string) (*sqlite.Conn, string) {
 	t.Helper()
-	file := filepath.Join("..", "..", "testdata", "h200", filepath.FromSlash(name))
+	file := filepath.Join("..", "..", "..", "testdata", "h200", filepath.FromSlash(name))
 	db, err := sqlite.OpenConn(file, sqlite.OpenReadOnly)
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ import (
 )
 
 // recordings are three runs of one program, each in an export of its own, 362 launches a run.
-const recordings = "../../testdata/h200/kernels/base"
+const recordings = "../../../testdata/h200/kernels/base"
 
 // TestMain makes the test binary the fake tools and the runner too, by the name under which it is called.
 func TestMain(m *testing.M) {
@@ -166,7 +166,7 @@ func TestCollectPair(t *testing.T) {
 	}
 	p.Head.Dir = head
 	p.Base = &Build{Command: []string{"sh", "-c", script, "base"}, Dir: base}
-	t.Setenv("NSGATE_FAKE_BASE_PROFILES", "../../testdata/h200/kernels/extra_20")
+	t.Setenv("NSGATE_FAKE_BASE_PROFILES", "../../../testdata/h200/kernels/extra_20")
 	var last Event
 	res, err := Collect(t.Context(), p, func(e Event) { last = e })
 	if err != nil {
@@ -317,7 +317,7 @@ func TestRefusals(t *testing.T) {
 
 // The importer of nsys loses what JAX did; without the domain TSL it does not.
 func TestRepeat(t *testing.T) {
-	lossy, err := filepath.Abs("../../testdata/h200/jax-lossy.sqlite")
+	lossy, err := filepath.Abs("../../../testdata/h200/jax-lossy.sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}

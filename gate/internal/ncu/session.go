@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/stats"
 )
 
 // Session reduces profiles of one workload, one a run, to a session: the median over a run's launches of each subject. The

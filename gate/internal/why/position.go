@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // Position is what limits a kernel.

@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/sample"
 )
 
 // sums is what a trace amounts to. Times are in ns.
@@ -172,7 +172,7 @@ func TestRecordings(t *testing.T) {
 	files := []string{
 		filepath.Join("testdata", "h200.pt.trace.json"), filepath.Join("testdata", "h100-steps.pt.trace.json.gz"),
 	}
-	shared := filepath.Join("..", "..", "..", "shared")
+	shared := filepath.Join("..", "..", "..", "..", "shared")
 	for _, pattern := range []string{filepath.Join("h200", "kineto", "*.json.gz"), filepath.Join("samples", "kineto-*.json.gz")} {
 		found, _ := filepath.Glob(filepath.Join(shared, pattern))
 		if len(found) == 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
 )
 
 // The headers that versions and options of ncu write, and what people make of them. Each was seen in a public repository

@@ -35,7 +35,7 @@ func explained(t *testing.T, log, script string) NcuPlan {
 }
 
 func TestExplain(t *testing.T) {
-	log, err := os.ReadFile("../../testdata/ncu/base.raw.csv")
+	log, err := os.ReadFile("../../../testdata/ncu/base.raw.csv")
 	if err != nil {
 		t.Fatal(err)
 	}

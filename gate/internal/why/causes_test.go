@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/ncu"
-	"github.com/nsgate/nsgate/gate/why"
 )
 
 // counters are changes of a page: what the cell of a counter becomes. A counter that the page lacks is added.
@@ -40,7 +40,7 @@ const ncuPeak = ".peak_sustained_elapsed.per_second"
 // changed reads the raw page of an H200 with the counters of one kernel, and its grid, changed.
 func changed(t *testing.T, kernel, grid string, changes counters) []ncu.Record {
 	t.Helper()
-	data, err := os.ReadFile("../../testdata/ncu/base.raw.csv")
+	data, err := os.ReadFile("../../../testdata/ncu/base.raw.csv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestTensorRoofline(t *testing.T) {
 // Between recordings of unchanged kernels, and between the launches of one recording, no rule speaks; of the kernels that
 // were changed the right one does, on the full pages.
 func TestFullRecordings(t *testing.T) {
-	const shared = "../../../shared/h200/ncu"
+	const shared = "../../../../shared/h200/ncu"
 	if _, err := os.Stat(shared); err != nil {
 		t.Skip("the full recordings are not in this checkout")
 	}

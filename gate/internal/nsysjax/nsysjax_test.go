@@ -15,12 +15,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/nsys"
 )
 
 // recording is a small export of nsys; archives hold it as what nsys would read.
-const recording = "../../testdata/h200/cupy/cupy.000.sqlite"
+const recording = "../../../testdata/h200/cupy/cupy.000.sqlite"
 
 func recorded(t testing.TB) string {
 	t.Helper()
