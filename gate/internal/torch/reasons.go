@@ -42,7 +42,6 @@ var Reasons = measure.Reasons{
 	{Key: "negative-duration", Sentence: "{file}, near byte {at}: a {what} lasts {time} µs", Next: profileAgain},
 	{Key: "negative-time", Sentence: "{file}, near byte {at}: a {what} starts at {time} µs", Next: profileAgain},
 	{Key: "long-value", Sentence: "{file}, near byte {at}: a value is longer than {most} MB", Next: exportAgain},
-	{Key: "deep-value", Sentence: "{file}, near byte {at}: a value has more than {most} levels", Next: exportAgain},
 	{Key: "many-names", Sentence: "{file} holds names of more than {most} MB", Next: fewerSteps},
 	{Key: "many-records", Sentence: "{file} holds more than {most} records of one kind", Next: fewerSteps},
 	{Key: "merged", Sentence: "{file} is merged from the traces of several processes", Next: "name the trace of each rank by itself"},

@@ -59,7 +59,7 @@ func (t *printed) session() (*measure.Session, error) {
 		measure.Series{Subject: measure.Workload, Metric: measure.Launches, Values: measure.Values{count}})
 	s.SortSeries()
 	if err := s.Check(); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", t.src.name, t.line, err)
+		return nil, fmt.Errorf("%s:%d: %w", t.src, t.line, err)
 	}
 	return s, nil
 }

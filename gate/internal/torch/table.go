@@ -43,7 +43,7 @@ func tableHeader(line string) (columns []string, ok bool) {
 
 // printed is a table on its way in.
 type printed struct {
-	src  *source
+	src  source
 	line int // of the header
 	// device is how the table calls the GPU: CUDA, or HIP.
 	device string
@@ -83,7 +83,7 @@ func parseAmount(s string) amount {
 
 // readTable reads the one table that stands somewhere in a text. A table that is printed again in another order, as
 // programs do, is read once.
-func readTable(src *source, in *bufio.Reader) (*measure.Session, error) {
+func readTable(src source, in *bufio.Reader) (*measure.Session, error) {
 	var session *measure.Session
 	var first, open *printed
 	finish := func() error {
@@ -135,7 +135,7 @@ func readTable(src *source, in *bufio.Reader) (*measure.Session, error) {
 }
 
 // newPrinted checks that the header has what is needed.
-func newPrinted(src *source, line int, columns []string) (*printed, error) {
+func newPrinted(src source, line int, columns []string) (*printed, error) {
 	t := &printed{src: src, line: line, column: make(map[string]int), cpu: make(map[string]bool), names: []int{0}}
 	behind := 1
 	if columns[1] == "Overload Name" {
