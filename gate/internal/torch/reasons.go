@@ -98,6 +98,5 @@ var Reasons = measure.Reasons{
 	{Key: "no-row", Sentence: "{place}: the row is no row of the table", Next: printAgain},
 	{Key: "no-time-cell", Sentence: "{place}: column {column}: {cell} is no time", Next: printAgain},
 	{Key: "no-count", Sentence: "{place}: column \"# of Calls\": {cell} is no count", Next: printAgain},
-	{Key: "other-total", Sentence: "{place}: what ran on the GPU has a total that is not its own time", Next: printAgain},
 	{Key: "other-average", Sentence: "{place}: average times calls is not the total", Next: printAgain},
 }
