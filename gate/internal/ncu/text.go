@@ -3,7 +3,6 @@ package ncu
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"io"
 	"regexp"
 	"slices"
@@ -21,16 +20,10 @@ type table struct {
 }
 
 // decode turns UTF-16, which PowerShell writes, into UTF-8.
-func decode(data []byte) (string, error) {
-	wide := bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff})
-	if wide && len(data)%2 != 0 {
-		return "", errCutText
-	}
-	text, err := io.ReadAll(cells.UTF8(bytes.NewReader(data)))
-	return string(text), err
+func decode(data []byte) string {
+	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(data))) // memory does not fail
+	return string(text)
 }
-
-var errCutText = errors.New("UTF-16 text that ends in the middle of a character")
 
 var (
 	// A header may be glued to a last line of the program's that had no end. One that is cut cannot be taken apart into
@@ -51,12 +44,6 @@ func heading(line string) (at int, row *regexp.Regexp) {
 	if !strings.Contains(line, "ID") {
 		return 0, nil
 	}
-	if !strings.Contains(line, "Kernel Name") { // as in most lines of a program, which are not taken apart
-		if found := start.FindStringIndex(line); found != nil {
-			return found[0], aRow
-		}
-		return 0, nil
-	}
 	for _, at := range []int{0, strings.Index(line, `"ID"`)} {
 		if at < 0 {
 			continue
@@ -73,6 +60,9 @@ func heading(line string) (at int, row *regexp.Regexp) {
 
 // launches is what rows look like under this header, nil where it is not that of a table of launches.
 func launches(header string) *regexp.Regexp {
+	if !strings.Contains(header, "Kernel Name") { // as in most lines of a program, which are not taken apart
+		return nil
+	}
 	r := csv.NewReader(strings.NewReader(header))
 	r.TrimLeadingSpace = true
 	cells, err := r.Read()
