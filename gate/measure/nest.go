@@ -6,7 +6,6 @@ import "sort"
 type Timeline struct {
 	changes []change // each holds until the next one
 	open    []int32  // ranges that have begun and may still hold, each ending no later than those before it
-	last    int      // the change that was found last: times come nearly in order
 }
 
 type change struct {
@@ -62,20 +61,31 @@ func (t *Timeline) enclosing(n int) int32 {
 
 // At is the innermost range at a time, -1 for none; no timeline has none.
 func (t *Timeline) At(time int64) int32 {
-	if t == nil {
+	c := Cursor{Timeline: t}
+	return c.At(time)
+}
+
+// Cursor asks a timeline, which may be nil, for times that come nearly in order.
+type Cursor struct {
+	*Timeline
+	last int // the change that was found last
+}
+
+// At is [Timeline.At].
+func (c *Cursor) At(time int64) int32 {
+	if c.Timeline == nil {
 		return -1
 	}
-	from := func(i int) int64 { return t.changes[i].from }
-	for i := t.last; i < t.last+3 && i < len(t.changes) && from(i) <= time; i++ {
-		if i+1 == len(t.changes) || time < from(i+1) {
-			t.last = i
-			return t.changes[i].rng
+	for i := c.last; i < c.last+3 && i < len(c.changes) && c.changes[i].from <= time; i++ {
+		if i+1 == len(c.changes) || time < c.changes[i+1].from {
+			c.last = i
+			return c.changes[i].rng
 		}
 	}
-	i := sort.Search(len(t.changes), func(i int) bool { return from(i) > time }) - 1
+	i := sort.Search(len(c.changes), func(i int) bool { return c.changes[i].from > time }) - 1
 	if i < 0 {
 		return -1
 	}
-	t.last = i
-	return t.changes[i].rng
+	c.last = i
+	return c.changes[i].rng
 }

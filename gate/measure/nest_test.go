@@ -49,7 +49,11 @@ func TestNest(t *testing.T) {
 			if rapid.Bool().Draw(t, "in order") {
 				slices.Sort(times)
 			}
+			c := measure.Cursor{Timeline: lines[thread]}
 			for _, at := range times {
+				if got := c.At(at); got != lines[thread].At(at) {
+					t.Fatalf("thread %d at %d: the cursor is at %d", thread, at, got)
+				}
 				if got, want := lines[thread].At(at), inner(thread, at, at, ranges); got != want {
 					t.Fatalf("thread %d at %d: range %d, want %d", thread, at, got, want)
 				}
