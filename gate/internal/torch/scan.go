@@ -22,15 +22,20 @@ type scanner struct {
 // walk reads the object, or the bare list of events, that the file is: event takes each event, and fact reads the value of each
 // other key. It does not read on to the end of the file.
 func (s *scanner) walk(fact func(key string) error, event func(text []byte) error) error {
-	start, err := s.next()
-	if err != nil {
-		return s.broken(err)
+	list := func() error {
+		return s.each(']', func() error {
+			text, err := s.value()
+			if err == nil {
+				err = event(text)
+			}
+			return err
+		})
 	}
-	if start == '[' {
-		return s.each(']', func() error { return s.event(event) })
+	if start, _ := s.next(); start == '[' {
+		return list()
 	}
 	events := false
-	err = s.each('}', func() error {
+	err := s.each('}', func() error {
 		text, err := s.value()
 		if err != nil {
 			return err
@@ -40,11 +45,11 @@ func (s *scanner) walk(fact func(key string) error, event func(text []byte) erro
 			return s.refuse("no-json", s.begin, "a key is no string")
 		}
 		at := s.at
-		if err := s.expect(':'); err != nil || key != "traceEvents" {
-			if err == nil {
-				err = fact(key)
-			}
+		switch err := s.expect(':'); {
+		case err != nil:
 			return err
+		case key != "traceEvents":
+			return fact(key)
 		}
 		switch start, err := s.next(); {
 		case err != nil:
@@ -55,20 +60,12 @@ func (s *scanner) walk(fact func(key string) error, event func(text []byte) erro
 			return s.refuse("events-no-list", at)
 		}
 		events = true
-		return s.each(']', func() error { return s.event(event) })
+		return list()
 	})
 	if err == nil && !events {
 		return s.refuse("no-events")
 	}
 	return err
-}
-
-func (s *scanner) event(take func(text []byte) error) error {
-	text, err := s.value()
-	if err != nil {
-		return err
-	}
-	return take(text)
 }
 
 // each reads an opening bracket, the parts, and the closing bracket.

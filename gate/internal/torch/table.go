@@ -84,23 +84,7 @@ func parseAmount(s string) (amount, bool) {
 // readTable reads the one table that stands somewhere in a text. A table that is printed again in another order, as
 // programs do, is read once.
 func readTable(src source, in *bufio.Reader) (*measure.Session, error) {
-	var session *measure.Session
-	var first, open *printed
-	finish := func() error {
-		if open == nil {
-			return nil
-		}
-		s, err := open.session()
-		switch {
-		case err != nil:
-			return err
-		case first == nil:
-			first, session = open, s
-		case !sameSeries(session, s):
-			return open.refuse("tables", first.line)
-		}
-		return nil
-	}
+	var tables []*printed
 	in = bufio.NewReader(cells.UTF8(in))
 	for number := 1; ; number++ {
 		line, err := cells.Line(in)
@@ -110,28 +94,34 @@ func readTable(src source, in *bufio.Reader) (*measure.Session, error) {
 		if line == "" && err == io.EOF {
 			break
 		}
+		err = nil
 		if columns, ok := tableHeader(line); ok {
-			if err := finish(); err != nil {
-				return nil, err
-			}
-			if open, err = newPrinted(src, number, columns); err != nil {
-				return nil, err
-			}
-			continue
+			var t *printed
+			t, err = newPrinted(src, number, columns)
+			tables = append(tables, t)
+		} else if len(tables) > 0 {
+			err = tables[len(tables)-1].read(line, number)
 		}
-		if open != nil {
-			if err := open.read(line, number); err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return nil, err
 		}
 	}
-	if err := finish(); err != nil {
-		return nil, err
+	var first *measure.Session
+	for _, t := range tables {
+		s, err := t.session()
+		switch {
+		case err != nil:
+			return nil, err
+		case first == nil:
+			first = s
+		case !sameSeries(first, s):
+			return nil, t.refuse("tables", tables[0].line)
+		}
 	}
-	if session == nil {
+	if first == nil {
 		return nil, src.refuse("neither")
 	}
-	return session, nil
+	return first, nil
 }
 
 // newPrinted checks that the header has what is needed.
