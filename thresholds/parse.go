@@ -257,17 +257,22 @@ func unknown(line int, name string, known []string, what string) error {
 
 // suggestion names the nearest of the known words, or all of them where none is near.
 func suggestion(name string, known []string) string {
-	slices.Sort(known)
+	if near := Nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; known are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
+}
+
+// Nearest is the one of the known words that a misspelt word was meant for, the first in the alphabet where several are as
+// near; "" where none is within two letters of it.
+func Nearest(word string, known []string) string {
 	best, least := "", 3
-	for _, k := range known {
-		if d := distance(name, k); d < least && d < len(k) {
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := distance(word, k); d < least && d < len(k) {
 			best, least = k, d
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	return "; known are " + strings.Join(known, ", ")
+	return best
 }
 
 // distance is the Levenshtein distance of two words, in bytes.

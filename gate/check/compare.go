@@ -22,22 +22,7 @@ type Compare struct {
 }
 
 // Run reads both sides and judges them.
-func (c Compare) Run(ctx context.Context) (*gate.Report, error) {
-	r, err := c.judge(ctx)
-	if err != nil {
-		return refused(err)
-	}
-	if c.Counters != [2]string{} {
-		hinted, err := explainFrom(c.Counters[0], c.Counters[1], r)
-		if err != nil {
-			return nil, err
-		}
-		if hinted != "" && c.Observe != nil {
-			c.Observe(Event{Stage: Hint, Text: hinted})
-		}
-	}
-	return r, nil
-}
+func (c Compare) Run(ctx context.Context) (*gate.Report, error) { return refused(c.judge(ctx)) }
 
 func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 	base, err := c.Tools.Open(ctx, c.Base)
@@ -60,5 +45,15 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 		return nil, err
 	}
 	b, h := alike(sides[0], sides[1])
-	return judged(b, h, c.Policy, slices.Concat(base.Warnings, head.Warnings)), nil
+	r := judged(b, h, c.Policy, slices.Concat(base.Warnings, head.Warnings))
+	if c.Counters != [2]string{} {
+		hint, err := explainFrom(c.Counters, r)
+		if err != nil {
+			return nil, err
+		}
+		if hint != "" && c.Observe != nil {
+			c.Observe(Event{Stage: Hint, Text: hint})
+		}
+	}
+	return r, nil
 }

@@ -65,34 +65,6 @@ func (m *Measurement) add(o *Measurement) {
 	}
 }
 
-// sessions cuts what was measured, all of it alike and like finished sessions, where there are some, and fills in what the
-// recordings do not say.
-func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []measure.Session) (base, head []measure.Session, err error) {
-	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
-	if err != nil {
-		return nil, nil, err
-	}
-	base, head = cut[1], cut[2]
-	for i := range base {
-		base[i].Commit = m.BaseCommit
-		m.place(&base[i])
-	}
-	for i := range head {
-		m.place(&head[i])
-		if head[i].Commit == "" {
-			head[i].Commit = commit(ctx)
-		}
-	}
-	return base, head, nil
-}
-
-// place fills in what the pages of ncu do not say of a session that was measured here.
-func (m *Measurement) place(s *measure.Session) {
-	if at := m.Place; at.Tool != "" {
-		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver
-	}
-}
-
 // Finished is a Measurer of profiles that lie ready.
 type Finished struct {
 	Path  string // see [profile.Open]

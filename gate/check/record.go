@@ -69,6 +69,22 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	return c.store(head)
 }
 
+// Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
+func (c *Record) Commands() []Command {
+	m, ok := c.Measurer.(*Machine)
+	if !ok {
+		return nil
+	}
+	out := m.Commands([]int{c.Runs}, nil)
+	if c.Counters != nil {
+		counting := *m
+		counting.Counters = c.Counters
+		out = append(out, Command{Remark: "then the heaviest kernels, with -k and their names:"})
+		out = append(out, counting.Commands([]int{CounterRuns}, nil)...)
+	}
+	return out
+}
+
 func (c *Record) warn(text string) {
 	if c.Observe != nil {
 		c.Observe(Event{Stage: Warning, Text: text})
@@ -77,18 +93,16 @@ func (c *Record) warn(text string) {
 
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]measure.Session, error) {
-	m, err := by.Measure(ctx, runs, nil)
+	m, err := take(ctx, by, runs)
 	if err != nil {
 		return nil, err
 	}
-	own := &Measurement{}
-	own.add(m)
-	all.add(&Measurement{Warnings: own.Warnings})
 	var like []measure.Session
-	if b, ok := baselines.ForGPU(own.Head.GPU()); ok && !c.Replace {
+	if b, ok := baselines.ForGPU(m.Head.GPU()); ok && !c.Replace {
 		like = measure.Nsys.Pick(b.Sessions)
 	}
-	_, head, err := own.sessions(ctx, c.Rule, like)
+	all.add(&Measurement{Warnings: m.Warnings})
+	_, head, err := m.sessions(c.Rule, like)
 	return head, err
 }
 
@@ -118,7 +132,7 @@ func (c *Record) store(head []measure.Session) (*Recorded, error) {
 		// What may be stored does not depend on what is judged.
 		unruled := *c.Policy
 		unruled.Rules = nil
-		if r := evaluated(own, own, &unruled); r.Verdict == gate.NoVerdict {
+		if r := judged(own, own, &unruled, nil); r.Verdict == gate.NoVerdict {
 			return nil, &measure.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
 		}
 		out.Sessions = append(out.Sessions, own)
@@ -145,7 +159,7 @@ func (c *Record) fits(old, head []measure.Session) error {
 	if len(old) == 0 {
 		return nil
 	}
-	switch r := evaluated(old, head, c.Policy); r.Verdict {
+	switch r := judged(old, head, c.Policy, nil); r.Verdict {
 	case gate.NoVerdict:
 		return Reasons.Refuse("other-baseline", r.Reason)
 	case gate.Fail:

@@ -17,6 +17,8 @@ func acceptCommand() *command {
 		name:    "accept",
 		usage:   "[flags] REPORT",
 		summary: "take what a saved report measured as the new baseline",
+		own:     1,
+		wants:   "one saved report",
 		long: `
 REPORT is a JSON report of nsgate check. What it measured becomes the baseline; the sessions so far are dropped,
 because they no longer describe the code. The reason is stored beside the session, for those who review the change.
@@ -25,13 +27,10 @@ Example:
 
   nsgate check --report json=report.json -- ./app
   nsgate accept report.json --reason "exact softmax, agreed in review"`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			reason := fs.String("reason", "", "why the change is wanted (required)")
 			root := fs.String("baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+check.DefaultRoot+")")
 			return func(_ context.Context, e *env, args arguments) error {
-				if len(args.own) != 1 {
-					return usageError("accept wants one saved report and got %d", len(args.own))
-				}
 				if *reason == "" {
 					return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 				}

@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/gate/report"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func checkCommand() *command {
@@ -50,7 +51,7 @@ Examples:
   nsgate check --base-ref origin/main --build 'make -C bench' -- bench/app --steps 60
   nsgate check --base-cmd './app.old --steps 60' --runs 5..12 -- ./app --steps 60
   nsgate check --from profiles/`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			var m measureFlags
 			var base baseFlags
 			var policy policyFlags
@@ -67,21 +68,17 @@ Examples:
 			out.bind(fs)
 			return func(ctx context.Context, e *env, args arguments) error {
 				by := measure.Profiler(profiler)
-				if err := firstOf(out.check(report.Formats()), oneOf("explain", explain, autoAlwaysNever...),
+				if err := cmp.Or(out.check(report.Formats()), oneOf("explain", explain, autoAlwaysNever...),
 					oneOf("profiler", profiler, "nsys", "ncu"), counters.check(by.ByLaunch())); err != nil {
 					return err
 				}
-				p, err := policy.load()
-				if err != nil {
-					return err
-				}
-				j, err := m.resolve(p, args, by)
+				j, err := m.resolve(e, &policy, args.workload, by, out.quiet)
 				if err != nil {
 					return err
 				}
 				c := &check.Check{
-					Workload: j.name, Policy: p.For(j.name), Looks: m.looks(j), Paired: base.paired, Profiler: by, Kernels: counters.Kernels,
-					Rule: j.rule, Explain: check.Explain(explain), Observe: newProgress(e, out.quiet).event,
+					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Looks: j.looks, Paired: base.paired, Profiler: by,
+					Kernels: counters.Kernels, Rule: j.rule, Explain: check.Explain(explain), Observe: j.progress,
 				}
 				if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {
 					return err
@@ -95,16 +92,11 @@ Examples:
 				if err := c.Valid(); err != nil {
 					return usageError("--kernel: %w", err)
 				}
-				c.Measurer = m.measurer(e, j, out.quiet)
-				machine, live := c.Measurer.(*check.Machine)
-				if live && by.ByLaunch() {
+				if machine, ok := c.Measurer.(*check.Machine); ok && by.ByLaunch() {
 					machine.Counters = &counters.Counters
-					if len(counters.Kernels) == 0 {
-						counters.Kernels = c.Known()
-					}
 				}
 				if m.dryRun {
-					return printCheck(e, &m, c, machine)
+					return printCommands(e, c.Commands())
 				}
 				if !c.Screens() && c.Base == nil {
 					return usageError("no baseline of workload %q in %s; write one with %s, on the code to compare with",
@@ -114,39 +106,12 @@ Examples:
 				if err != nil {
 					return err
 				}
-				shown := &env{line: withoutCommands(e.line)}
-				r.Reproduce = shown.reproduce(args.workload)
-				if r.Baseline != "" {
-					offerAccept(r, &out)
-				}
-				return out.publish(e, r, true, p.File)
+				r.Reproduce = e.again
+				offerAccept(r, &out)
+				return out.publish(e, r, true, j.policy.File)
 			}
 		},
 	}
-}
-
-// firstOf is the first error there is.
-func firstOf(errs ...error) error {
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
-	}
-	return nil
-}
-
-// printCheck is --dry-run.
-func printCheck(e *env, m *measureFlags, c *check.Check, by *check.Machine) error {
-	if c.Screens() || c.Base == nil {
-		looks := c.Looks
-		if c.Base != nil {
-			looks = looks[:1]
-		}
-		if err := m.printPlan(e, by, looks, nil); err != nil || c.Base == nil {
-			return err
-		}
-		fmt.Fprintln(e.Out, "# unless that passes against the committed baseline:")
-	}
-	printCommands(e, c.Base.Commands())
-	return m.printPlan(e, by, c.Looks, &c.Base.Build)
 }
 
 func compareCommand() *command {
@@ -154,6 +119,8 @@ func compareCommand() *command {
 		name:    "compare",
 		usage:   "[flags] BASE HEAD",
 		summary: "judge from profiles or saved sessions, no GPU needed",
+		own:     2,
+		wants:   "two sides, BASE and HEAD,",
 		long: `
 BASE and HEAD are each a profile, a directory of profiles, a baseline directory, or a saved JSON report. Every process in a
 profile that launched kernels is a run of that side; both sides must come from one profiler. What is read:
@@ -165,7 +132,7 @@ Examples:
   nsgate compare --threshold 1% before.sqlite after.sqlite
   nsgate compare --explain before.csv,after.csv before/ after/
   nsgate compare --format json before/ after/ > report.json`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			var cut sampleFlags
 			var out outputFlags
@@ -175,9 +142,6 @@ Examples:
 			fs.StringVar(&explain, "explain", "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
 			out.bind(fs)
 			return func(ctx context.Context, e *env, args arguments) error {
-				if len(args.own) != 2 {
-					return usageError("compare wants two sides, BASE and HEAD, and got %d", len(args.own))
-				}
 				if err := out.check(report.Formats()); err != nil {
 					return err
 				}
@@ -201,7 +165,7 @@ Examples:
 				if err != nil {
 					return err
 				}
-				r.Reproduce = e.reproduce(nil)
+				r.Reproduce = e.again
 				return out.publish(e, r, false, p.File)
 			}
 		},
@@ -213,19 +177,18 @@ func reportCommand() *command {
 		name:    "report",
 		usage:   "[flags] REPORT",
 		summary: "render a saved JSON report in any format",
+		own:     1,
+		wants:   "one saved report",
 		long: `
 Renders a report that check or compare saved, without a GPU, and ends with the exit code of its verdict.
 
 Example:
 
   nsgate report --format markdown report.json`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			var out outputFlags
 			out.bind(fs)
 			return func(_ context.Context, e *env, args arguments) error {
-				if len(args.own) != 1 {
-					return usageError("report wants one saved report and got %d", len(args.own))
-				}
 				if err := out.check(report.Formats()); err != nil {
 					return err
 				}
@@ -241,7 +204,7 @@ Example:
 
 // offerAccept puts the command that takes a failing report's measurement as the baseline into the report.
 func offerAccept(r *gate.Report, out *outputFlags) {
-	if r.Verdict != gate.Fail {
+	if r.Verdict != gate.Fail || r.Baseline == "" {
 		return
 	}
 	file := ""
@@ -255,9 +218,9 @@ func offerAccept(r *gate.Report, out *outputFlags) {
 		r.Next = append(r.Next, "to accept the change, check again with --report json="+file)
 	}
 	if out.patch != "" {
-		r.Next = append(r.Next, "to accept it with the patch that is written beside: git apply "+quote(out.patch))
+		r.Next = append(r.Next, "to accept it with the patch that is written beside: "+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
 	}
-	r.Accept = "nsgate accept " + quote(file) + " --reason 'WHY'"
+	r.Accept = thresholds.JoinCommand([]string{"nsgate", "accept", file, "--reason"}) + " 'WHY'"
 }
 
 // inputs lists what is read, a line a format.

@@ -18,6 +18,8 @@ func completionCommand() *command {
 		name:    "completion",
 		usage:   "bash|zsh|fish",
 		summary: "print a script that completes commands, flags and their values in a shell",
+		own:     1,
+		wants:   "a shell: bash, zsh or fish,",
 		words:   shells,
 		long: `
 Prints a script for one shell. In bash it needs the package bash-completion.
@@ -27,7 +29,7 @@ Examples:
   source <(nsgate completion bash)                                  # in ~/.bashrc
   nsgate completion zsh > "${fpath[1]}/_nsgate"
   nsgate completion fish > ~/.config/fish/completions/nsgate.fish`,
-		bind: func(*pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(*pflag.FlagSet) action {
 			return func(_ context.Context, e *env, args arguments) error {
 				tree := root(e)
 				scripts := map[string]func() error{
@@ -35,7 +37,7 @@ Examples:
 					"zsh":  func() error { return tree.GenZshCompletion(e.Out) },
 					"fish": func() error { return tree.GenFishCompletion(e.Out, true) },
 				}
-				if len(args.own) != 1 || scripts[args.own[0]] == nil {
+				if scripts[args.own[0]] == nil {
 					return usageError("completion wants a shell: bash, zsh or fish")
 				}
 				return scripts[args.own[0]]()

@@ -25,15 +25,12 @@ Examples:
 
   nsgate doctor
   nsgate doctor --nsys /opt/nvidia/nsight-systems/bin/nsys`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			nsys := fs.String("nsys", "nsys", "the nsys executable")
 			root := fs.String("baseline", check.DefaultRoot, "directory of the committed baselines")
 			fs.StringVar(&policy.file, "policy", "", "policy file")
-			return func(ctx context.Context, e *env, args arguments) error {
-				if len(args.own) > 0 {
-					return usageError("doctor takes no arguments")
-				}
+			return func(ctx context.Context, e *env, _ arguments) error {
 				healthy := true
 				for _, o := range append(check.Examine(ctx, *nsys), examineRepository(*root, &policy)...) {
 					mark := map[check.Mark]string{check.Good: "✓", check.Note: "–", check.Bad: "✗"}[o.Mark]
@@ -42,7 +39,7 @@ Examples:
 				}
 				if !healthy {
 					fmt.Fprintln(e.Out, "\nNothing can be measured here before what is marked ✗ is set right.")
-					return &exit{code: ExitNoVerdict, quiet: true}
+					return &exit{code: ExitNoVerdict}
 				}
 				fmt.Fprintln(e.Out, "\nA workload can be measured here.")
 				return nil
