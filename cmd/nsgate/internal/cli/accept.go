@@ -19,14 +19,6 @@ func acceptCommand() *command {
 		summary: "take what a saved report measured as the new baseline",
 		own:     1,
 		wants:   "one saved report",
-		long: `
-REPORT is a JSON report of nsgate check. What it measured becomes the baseline; the sessions so far are dropped,
-because they no longer describe the code. The reason is stored beside the session, for those who review the change.
-
-Example:
-
-  nsgate check --report json=report.json -- ./app
-  nsgate accept report.json --reason "exact softmax, agreed in review"`,
 		bind: func(fs *pflag.FlagSet) action {
 			reason := fs.String("reason", "", "why the change is wanted (required)")
 			root := fs.String("baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+check.DefaultRoot+")")

@@ -17,18 +17,6 @@ func calibrateCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the noise here, and how many runs a limit needs",
 		workload: true,
-		long: `
-Runs the unchanged workload in one session, ten times by default, and says how much each kernel moves from run to run, how
-often a gate of these runs would have failed although nothing changed, which slowdown can be found with how many runs, and
-what it takes to gate 1, 2, 3 and 5 %. The baseline is not touched. Where the runs are not alike, because the GPU was hot
-or busy or the times drift, there is no calibration and the exit code is 3.
-
-Examples:
-
-  nsgate calibrate -- ./app --steps 60
-  nsgate calibrate --workload training --threshold 1% --runs 20
-  nsgate calibrate --from .nsgate/training/nvidia-h200
-  nsgate calibrate --format json --from profiles/ > calibration.json`,
 		bind: func(fs *pflag.FlagSet) action {
 			var m measureFlags
 			var policy policyFlags

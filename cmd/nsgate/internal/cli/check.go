@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/gate/report"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -23,34 +21,6 @@ func checkCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the workload and judge it against the committed baseline or a base build",
 		workload: true,
-		long: `
-Runs the workload several times, each a fresh process, in one nsys session, and compares what its kernels, copies and
-ranges cost with the baseline that nsgate record wrote. Without a command after -- the workload of nsgate.toml is run.
-
-With a base build (--base-ref, --base-cmd or both) a head that the baseline does not let pass for certain is measured
-again, by turns with the base build in one session, and that decides: hosts and clocks are then the same on both
-sides. Without a baseline, or with --paired, only that is done. The worktree of --base-ref, with its submodules, is
-removed afterwards; what a workload finds by absolute paths, installed packages or the environment is not part of it.
-
-Where a kernel's time fails the gate and Nsight Compute (ncu) is installed, the base build and the head are run once more
-under ncu, a few launches of these kernels only, and the report says why: spilled registers, lower occupancy, more
-traffic, more work. Without a base build it says what limits the kernel. That changes no verdict; --explain never leaves
-it out.
-
---profiler ncu judges what Nsight Compute measures of single launches instead: their duration, and whatever a rule of the policy
-names (sm_throughput, registers, local_loads, dram_throughput, …). Kernels are those of the baseline that nsgate record
---ncu wrote, or --kernel.
-
---runs 5..12 judges after 5, 8 and 12 runs and stops as soon as nothing is undecided; the chance of a false alarm is
-shared out among the looks, so it stays what --alpha says.
-
-Examples:
-
-  nsgate check -- ./app --steps 60
-  nsgate check --workload training --threshold 2% --report json=report.json
-  nsgate check --base-ref origin/main --build 'make -C bench' -- bench/app --steps 60
-  nsgate check --base-cmd './app.old --steps 60' --runs 5..12 -- ./app --steps 60
-  nsgate check --from profiles/`,
 		bind: func(fs *pflag.FlagSet) action {
 			var m measureFlags
 			var base baseFlags
@@ -121,17 +91,6 @@ func compareCommand() *command {
 		summary: "judge from profiles or saved sessions, no GPU needed",
 		own:     2,
 		wants:   "two sides, BASE and HEAD,",
-		long: `
-BASE and HEAD are each a profile, a directory of profiles, a baseline directory, or a saved JSON report. Every process in a
-profile that launched kernels is a run of that side; both sides must come from one profiler. What is read:
-
-` + inputs() + `
-Examples:
-
-  nsgate compare before/ after/
-  nsgate compare --threshold 1% before.sqlite after.sqlite
-  nsgate compare --explain before.csv,after.csv before/ after/
-  nsgate compare --format json before/ after/ > report.json`,
 		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			var cut sampleFlags
@@ -179,12 +138,6 @@ func reportCommand() *command {
 		summary: "render a saved JSON report in any format",
 		own:     1,
 		wants:   "one saved report",
-		long: `
-Renders a report that check or compare saved, without a GPU, and ends with the exit code of its verdict.
-
-Example:
-
-  nsgate report --format markdown report.json`,
 		bind: func(fs *pflag.FlagSet) action {
 			var out outputFlags
 			out.bind(fs)
@@ -221,17 +174,4 @@ func offerAccept(r *gate.Report, out *outputFlags) {
 		r.Next = append(r.Next, "to accept it with the patch that is written beside: "+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
 	}
 	r.Accept = thresholds.JoinCommand([]string{"nsgate", "accept", file, "--reason"}) + " 'WHY'"
-}
-
-// inputs lists what is read, a line a format.
-func inputs() string {
-	var b strings.Builder
-	for _, f := range profile.Formats() {
-		needs := ""
-		if f.Needs != "" {
-			needs = ", needs " + f.Needs
-		}
-		fmt.Fprintf(&b, "  %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
-	}
-	return b.String()
 }

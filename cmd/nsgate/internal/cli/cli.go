@@ -39,7 +39,6 @@ type command struct {
 	name    string
 	usage   string // after the name
 	summary string // one line
-	long    string // shown by --help, ends in examples
 	// bind declares the flags and returns what runs once they are parsed.
 	bind func(fs *pflag.FlagSet) action
 	// own is how many arguments there are before "--", and wants says which. optional ones may be left out.
@@ -147,6 +146,10 @@ func root(e *env) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	root.SuggestionsMinimumDistance = 2
+	var all []*cobra.Command
+	for _, c := range commands() {
+		all = append(all, c.cobra(e))
+	}
 	version := root.Flags().Bool("version", false, "print the version")
 	root.RunE = func(_ *cobra.Command, args []string) error {
 		switch {
@@ -154,7 +157,7 @@ func root(e *env) *cobra.Command {
 			fmt.Fprintln(e.Out, versionLine())
 			return nil
 		case len(args) == 0:
-			usage(e.Err)
+			fmt.Fprint(e.Err, help("nsgate", all))
 			return &exit{code: ExitUsage}
 		}
 		meant := ""
@@ -178,10 +181,10 @@ func root(e *env) *cobra.Command {
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {
-			usage(e.Out)
+			fmt.Fprint(e.Out, help("nsgate", all))
 			return
 		}
-		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  nsgate %s\n\n%s\n\nFlags:\n\n%s", c.CommandPath(), c.Short,
+		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  nsgate %s\n\n%s\nFlags:\n\n%s", c.CommandPath(), c.Short,
 			c.Use, c.Long, c.Flags().FlagUsagesWrapped(100))
 	})
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "explain a command",
@@ -192,16 +195,14 @@ func root(e *env) *cobra.Command {
 			}
 			return c.Help()
 		}})
-	for _, c := range commands() {
-		root.AddCommand(c.cobra(e))
-	}
+	root.AddCommand(all...)
 	return root
 }
 
 // cobra is the command as part of the tree.
 func (c *command) cobra(e *env) *cobra.Command {
 	out := &cobra.Command{
-		Use: strings.TrimSpace(c.name + " " + c.usage), Short: c.summary, Long: strings.TrimSpace(c.long),
+		Use: strings.TrimSpace(c.name + " " + c.usage), Short: c.summary, Long: help(c.name, nil),
 		Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true,
 	}
 	fs := out.Flags()
@@ -262,23 +263,4 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []str
 
 func variable(flag string) string {
 	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-func usage(w io.Writer) {
-	fmt.Fprint(w, `nsgate is a performance gate for GPU code: it measures a workload under NVIDIA Nsight Systems, compares
-what every kernel cost with a baseline, and answers pass, regression or no verdict.
-
-Usage:
-
-`)
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  nsgate %-10s %s\n", c.name, c.summary)
-	}
-	fmt.Fprint(w, `
-nsgate COMMAND --help explains a command and shows examples.
-
-Exit codes: 0 pass, 1 regression, 2 wrong usage, policy or baseline file, 3 no verdict, 128+n on a signal.
-Every flag can be set by a variable: --keep-profiles by NSGATE_KEEP_PROFILES. Flags win over variables, variables over
-nsgate.toml, nsgate.toml over defaults.
-`)
 }

@@ -21,14 +21,6 @@ func completionCommand() *command {
 		own:     1,
 		wants:   "a shell: bash, zsh or fish,",
 		words:   shells,
-		long: `
-Prints a script for one shell. In bash it needs the package bash-completion.
-
-Examples:
-
-  source <(nsgate completion bash)                                  # in ~/.bashrc
-  nsgate completion zsh > "${fpath[1]}/_nsgate"
-  nsgate completion fish > ~/.config/fish/completions/nsgate.fish`,
 		bind: func(*pflag.FlagSet) action {
 			return func(_ context.Context, e *env, args arguments) error {
 				tree := root(e)

@@ -17,14 +17,6 @@ func doctorCommand() *command {
 		name:    "doctor",
 		usage:   "[flags]",
 		summary: "say what is missing to measure here, and what to do about it",
-		long: `
-Looks at nsys, ncu, the GPUs, the right to read performance counters, the room for reports, the policy file and the
-baselines. Exit code 0 when a workload can be measured here, 3 when not. compare, accept and report need none of it.
-
-Examples:
-
-  nsgate doctor
-  nsgate doctor --nsys /opt/nvidia/nsight-systems/bin/nsys`,
 		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			nsys := fs.String("nsys", "nsys", "the nsys executable")

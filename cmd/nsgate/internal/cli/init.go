@@ -27,15 +27,6 @@ func initCommand() *command {
 		name:    "init",
 		usage:   "[flags]",
 		summary: "write a commented nsgate.toml and CI files to start from",
-		long: `
-Looks at the repository: where it is hosted, what builds it, which programs use a GPU. Writes nsgate.toml with those
-programs as workloads, and a GitHub workflow or a GitLab job where the repository is at home on one of them. Files
-that exist are left alone.
-
-Examples:
-
-  nsgate init
-  nsgate init --ci gitlab`,
 		bind: func(fs *pflag.FlagSet) action {
 			ci := fs.String("ci", "auto", "CI files to write: auto, github, gitlab or none")
 			return func(_ context.Context, e *env, _ arguments) error {

@@ -20,16 +20,6 @@ func policyCommand() *command {
 		summary: "check the policy file and print the rules that it makes",
 		own:     1, optional: true,
 		wants: "one file",
-		long: `
-Reads nsgate.toml, or FILE, and prints what applies and where it comes from: the limits, the workloads and the rules in
-their order. A mistake in the file is an error with its line and exit code 2. Needs no GPU; the pre-commit hook
-nsgate-policy runs it.
-
-Examples:
-
-  nsgate policy
-  nsgate policy bench/nsgate.toml
-  nsgate policy --threshold 1%`,
 		bind: func(fs *pflag.FlagSet) action {
 			var flags policyFlags
 			flags.bind(fs)

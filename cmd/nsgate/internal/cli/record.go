@@ -19,20 +19,6 @@ func recordCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the workload and write, or extend, its baseline",
 		workload: true,
-		long: `
-Runs the workload as nsgate check does and stores the session below --baseline, as CSV made for review. Commit it.
-A baseline holds several sessions: recorded on several hosts it tells differences between hosts from regressions. A
-session taken on the same GPU within the hour replaces the one before. --replace starts the baseline anew.
-
-With --ncu the heaviest kernels are profiled with Nsight Compute as well and stored beside: nsgate check --profiler ncu is held
-against that, and a check that fails explains itself with it.
-
-Examples:
-
-  nsgate record -- ./app --steps 60
-  nsgate record --ncu -- ./app --steps 60
-  nsgate record --workload training --reason "second host"
-  nsgate record --from profiles/`,
 		bind: func(fs *pflag.FlagSet) action {
 			var m measureFlags
 			var policy policyFlags
