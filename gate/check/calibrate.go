@@ -21,17 +21,17 @@ const calibrationRuns = 10
 
 // Calibrate measures the unchanged workload and says how much it moves from run to run, and which gates that allows.
 type Calibrate struct {
-	Workload  string
+	Workload  string // its name in the answer
 	Measurer  Measurer
-	Baselines Baselines // that say by which step to count; they are not changed
-	Policy    *thresholds.Policy
-	Rule      profile.Rule
+	Baselines Baselines          // that say by which step to count; they are not changed
+	Policy    *thresholds.Policy // must be given
+	Rule      profile.Rule       // how traces are cut; what it leaves open is as in the baseline
 	// Gates is the number of runs a side of the gates to foresee, 0 for [DefaultRuns]; Runs how many to measure, 0 for
 	// twice as many and at least ten.
 	Gates, Runs int
 }
 
-// Measured is how many runs it takes.
+// Measured is how many runs are measured.
 func (c *Calibrate) Measured() int {
 	return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates()))
 }

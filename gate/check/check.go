@@ -28,8 +28,7 @@ import (
 // Check measures a head and judges it: against the committed baseline, and where that is not a clear pass and there is a
 // base build, beside that.
 type Check struct {
-	// Workload is its name in reports.
-	Workload string
+	Workload string // its name in reports
 	Measurer Measurer
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
 	Baselines Baselines
@@ -37,15 +36,16 @@ type Check struct {
 	// the baselines say.
 	Base   *Base
 	Paired bool
+	// Policy says what is allowed. It must be given.
 	Policy *thresholds.Policy
-	// Looks are the numbers of runs after which to judge, ascending: the measurement goes on to the next while something
-	// is undecided. The chance of a false alarm is shared out among them.
+	// Looks are the numbers of runs a side after which to judge, ascending, at least one: the measurement goes on to the
+	// next while something is undecided. The chance of a false alarm is shared out among them.
 	Looks []int
 	// Profiler says whose sessions of the baselines to hold the head against; "" takes what the head was measured with.
 	Profiler measure.Profiler
 	// Kernels are the short names of those to judge, none for all.
 	Kernels []string
-	Rule    profile.Rule
+	Rule    profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
 	Explain Explain
 	// Observe, where not nil, is told how it goes.
@@ -55,8 +55,8 @@ type Check struct {
 // Screens reports whether the head is held against the committed baselines first.
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
-// Valid says what keeps the check from being tried: nothing to hold the head against, or a kernel that the baseline lacks.
-// Run says so too.
+// Valid says what keeps the check from being tried: a kernel that the baseline lacks, where there is no base build. Run says
+// so too.
 func (c *Check) Valid() error {
 	for _, b := range c.Baselines {
 		have := kernels(c.pick(b.Sessions))
@@ -88,7 +88,7 @@ func (c *Check) own() Baselines {
 	return out
 }
 
-// Run measures and judges.
+// Run measures and judges. What must not be judged is a report without a verdict and no error.
 func (c *Check) Run(ctx context.Context) (*gate.Report, error) {
 	if err := c.Valid(); err != nil {
 		return nil, err
@@ -117,12 +117,12 @@ func (c *Check) run(ctx context.Context) (*gate.Report, error) {
 	case screen.Verdict == gate.Pass && !screen.Undecided:
 		return screen, nil
 	}
-	c.tell(Event{Stage: Pairing, Text: Answer(screen)})
+	c.tell(Event{Stage: Pairing, Text: answer(screen)})
 	r, err := refused(c.pair(ctx))
 	if err != nil {
 		return nil, err
 	}
-	note(r, remark("screened", gate.Args{"answer": Answer(screen), "because": screen.Reason}))
+	note(r, remark("screened", gate.Args{"answer": answer(screen), "because": screen.Reason}))
 	if screen.Verdict == gate.Fail && r.Verdict == gate.Pass {
 		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
 	}
@@ -140,7 +140,7 @@ func (c *Check) screen(ctx context.Context) (*gate.Report, error) {
 		if models := m.Models(ctx); len(models) > 0 {
 			b, ok := own.ForGPU(models...)
 			if !ok {
-				r, err := refused(nil, Reasons.Refuse("no-baseline-here", models[0], list(own.Models())))
+				r, err := refused(nil, Reasons.Refuse("no-baseline-here", models[0], list(own.models())))
 				r.Baseline = chosen.Dir
 				return r, err
 			}
@@ -250,14 +250,10 @@ func open(f gate.Finding) bool {
 	return f.Gates && f.Outcome == gate.Inconclusive && !(f.High <= f.Limit)
 }
 
-func (c *Check) tell(e Event) {
-	if c.Observe != nil {
-		c.Observe(e)
-	}
-}
+func (c *Check) tell(e Event) { tell(c.Observe, e) }
 
-// Answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
-func Answer(r *gate.Report) string {
+// answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
+func answer(r *gate.Report) string {
 	switch {
 	case r.Undecided:
 		return "undecided"

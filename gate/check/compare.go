@@ -12,16 +12,17 @@ import (
 // Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them.
 type Compare struct {
 	Base, Head string
-	Policy     *thresholds.Policy
-	Rule       profile.Rule
-	Tools      profile.Tools
+	Policy     *thresholds.Policy // must be given
+	Rule       profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
+	Tools      profile.Tools      // that reading some formats takes
 	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
 	Counters [2]string
 	// Observe, where not nil, is told what is worth knowing.
 	Observe func(Event)
 }
 
-// Run reads both sides and judges them.
+// Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a path
+// does not exist, or that a baseline or report there is damaged.
 func (c Compare) Run(ctx context.Context) (*gate.Report, error) { return refused(c.judge(ctx)) }
 
 func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
@@ -51,8 +52,8 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		if hint != "" && c.Observe != nil {
-			c.Observe(Event{Stage: Hint, Text: hint})
+		if hint != "" {
+			tell(c.Observe, Event{Stage: Hint, Text: hint})
 		}
 	}
 	return r, nil

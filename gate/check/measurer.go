@@ -118,23 +118,17 @@ const (
 	counterTimeout = 10 * time.Minute
 )
 
-func (m *Machine) tell(e Event) {
-	if m.Observe != nil {
-		m.Observe(e)
-	}
-}
-
 // Measure runs the builds under the profiler and reads what it recorded. Nothing is left: no process, no file.
 func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	if m.Counters != nil {
 		return m.count(ctx, runs, base)
 	}
 	result, err := collect.Collect(ctx, m.plan(runs, base), func(e collect.Event) {
-		m.tell(Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Elapsed: e.Elapsed, Expected: e.Expected})
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
-	m.tell(Event{Stage: Done})
+	tell(m.Observe, Event{Stage: Done})
 	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
-		m.tell(Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
+		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
 	}
 	if err != nil {
 		return nil, err
@@ -167,7 +161,7 @@ func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measuremen
 		if base != nil {
 			side = map[bool]string{true: "base", false: "head"}[isBase]
 		}
-		m.tell(Event{Stage: Counting, Run: index + 1, Runs: of, Side: side})
+		tell(m.Observe, Event{Stage: Counting, Run: index + 1, Runs: of, Side: side})
 	})
 	if err != nil {
 		return nil, err

@@ -15,12 +15,13 @@ import (
 
 // Record measures a workload and writes, or extends, its baseline.
 type Record struct {
-	Workload string
-	Root     string // of the baselines
-	Measurer Measurer
-	Runs     int
-	Policy   *thresholds.Policy
-	Rule     profile.Rule
+	Workload string   // its name, which the baseline bears
+	Root     string   // directory of the baselines
+	Measurer Measurer // of the workload
+	Runs     int      // fresh processes, at least one
+	// Policy says how much of the GPU time a kernel needs to matter, and which changes are worth a warning. It must be given.
+	Policy *thresholds.Policy
+	Rule   profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
 	// Measurer must be a [Machine].
 	Counters *Counters
@@ -32,9 +33,9 @@ type Record struct {
 	Observe func(Event)
 }
 
-// Recorded is what became of it.
+// Recorded is what [Record.Run] wrote.
 type Recorded struct {
-	Dir      string              // of the baseline
+	Dir      string              // directory of the baseline
 	Sessions [][]measure.Session // that were added, by profiler
 	Total    int                 // sessions that the baseline now holds
 }
@@ -85,11 +86,7 @@ func (c *Record) Commands() []Command {
 	return out
 }
 
-func (c *Record) warn(text string) {
-	if c.Observe != nil {
-		c.Observe(Event{Stage: Warning, Text: text})
-	}
-}
+func (c *Record) warn(text string) { tell(c.Observe, Event{Stage: Warning, Text: text}) }
 
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]measure.Session, error) {

@@ -3,13 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/check"
-	"github.com/nsgate/nsgate/gate/report"
 )
 
 func acceptCommand() *command {
@@ -39,13 +36,4 @@ func acceptCommand() *command {
 			}
 		},
 	}
-}
-
-func readReport(file string) (*gate.Report, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return report.ReadJSON(f, file)
 }

@@ -55,16 +55,13 @@ func examineRepository(root string, flags *policyFlags) (out []check.Observation
 	default:
 		add(check.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
 	}
-	names := []string{"default"}
-	if len(policy.Workloads) > 0 {
-		names = nil
-		for _, w := range policy.Workloads {
-			names = append(names, w.Name)
-		}
+	workloads := policy.Workloads
+	if len(workloads) == 0 {
+		workloads = []thresholds.Workload{{Name: "default"}}
 	}
-	for _, name := range names {
-		what := "baseline " + name
-		baselines, err := check.ReadBaselines(root, name)
+	for _, w := range workloads {
+		what := "baseline " + w.Name
+		baselines, err := check.ReadBaselines(root, w.Name)
 		switch {
 		case err != nil:
 			add(check.Bad, what, err.Error())
