@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -126,7 +127,7 @@ func readExport(ctx context.Context, _ Tools, files []string, to *Recording) err
 
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	return proc.InPrivate(func(dir string) error {
-		export, err := nsys.Export(ctx, t.nsys(), files[0], dir)
+		export, err := nsys.Export(ctx, cmp.Or(t.Nsys, "nsys"), files[0], dir)
 		if err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	return proc.InPrivate(func(dir string) error {
-		page, err := ncu.Export(ctx, t.ncu(), files[0], dir)
+		page, err := ncu.Export(ctx, cmp.Or(t.Ncu, "ncu"), files[0], dir)
 		if err != nil {
 			return err
 		}
