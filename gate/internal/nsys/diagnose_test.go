@@ -47,7 +47,7 @@ func TestComplete(t *testing.T) {
 		{"full buffers", []string{diagnosticRow(2, "312 CUPTI activity records were dropped.", pidA)}, "buffers-dropped",
 			"--cuda-flush-interval"},
 		{"a buffer that did not come back", []string{collected(30, pidA), diagnosticRow(1, missing, pidA)}, "buffers-missing",
-			"only 49 of 50"},
+			"CUPTI buffers: 49 of 50"},
 		{"a buffer of another process", []string{collected(30, pidA), produced(31, pidA), diagnosticRow(1, missing, pidB)},
 			"buffers-missing", ""},
 		{"incomplete", []string{collected(30, pidA), produced(31, pidA), diagnosticRow(1, incomplete(2800), pidA)},

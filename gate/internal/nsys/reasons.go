@@ -88,12 +88,12 @@ var Reasons = measure.Reasons{
 		Sentence: "{file}: nsys says that records of the GPU were dropped",
 		Next:     "record a shorter part, or let the buffers be emptied more often with --cuda-flush-interval=1000"},
 	{Key: "buffers-missing",
-		Sentence: "{file}: nsys says that some CUDA events might be missing: only {back} of {all} of their buffers came back",
+		Sentence: "{file}: nsys says that some CUDA events might be missing (CUPTI buffers: {part} of {all})",
 		Next:     moreOften},
 	{Key: "records-incomplete",
 		Sentence: "{file}: nsys dropped {dropped} records of the GPU because they were incomplete",
-		Next: "let the workload synchronise and end by itself before the recording does, or record with --trace=cuda-sw, which does " +
-			"not need the GPU's own clock"},
+		Next: "let the workload synchronise and end by itself before the recording does, or record with --trace=cuda-sw, which traces " +
+			"by software"},
 	{Key: "events-lost",
 		Sentence: "{file}: only {kept} of the {made} CUDA events that the workload produced were kept",
 		Next:     recordAgain + ", without NVTX (--trace=cuda) if it happens again"},
