@@ -89,7 +89,7 @@ func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []me
 // place fills in what the pages of ncu do not say of a session that was measured here.
 func (m *Measurement) place(s *measure.Session) {
 	if at := m.Place; at.Tool != "" {
-		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver
+		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware
 	}
 }
 
