@@ -44,7 +44,7 @@ func (m *Measurement) sessions(rule profile.Rule, like []measure.Session) (base,
 // place fills in what the pages of ncu do not say of a session that was measured here.
 func (m *Measurement) place(s *measure.Session) {
 	if at := m.Place; at.Tool != "" {
-		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver
+		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware
 	}
 }
 
