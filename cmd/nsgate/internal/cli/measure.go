@@ -73,7 +73,6 @@ type job struct {
 	launcher []string
 	gates    int   // runs a side that the policy file gives it, 0 for none
 	looks    []int // numbers of runs after which to judge
-	timeout  time.Duration
 	rule     profile.Rule
 	progress func(check.Event)
 	measurer check.Measurer
@@ -91,8 +90,7 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 		return nil, err
 	}
 	j := &job{
-		name: cmp.Or(w.Name, m.workload, "default"), gates: w.Runs, timeout: cmp.Or(m.timeout, w.Timeout),
-		progress: newProgress(e, quiet).event,
+		name: cmp.Or(w.Name, m.workload, "default"), gates: w.Runs, progress: newProgress(e, quiet).event,
 	}
 	j.policy = p.For(j.name)
 	j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule()
@@ -130,8 +128,8 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 		return j, nil
 	}
 	j.measurer = &check.Machine{
-		Head: j.build, Timeout: j.timeout, Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy, KeepProfiles: m.keep,
-		Observe: j.progress,
+		Head: j.build, Timeout: cmp.Or(m.timeout, w.Timeout), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy,
+		KeepProfiles: m.keep, Observe: j.progress,
 	}
 	return j, nil
 }
