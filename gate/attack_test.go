@@ -424,7 +424,9 @@ var attacks = []attack{
 					m.kernels[k].role = ""
 				}
 			})
-			return b.session(r, nil), h.session(r, nil)
+			base, head = b.session(r, nil), h.session(r, nil)
+			base.Step, head.Step = "", ""
+			return base, head
 		}},
 	{name: "one of eight devices 10 % slower", wanted: found, open: true, // pass 100 %
 		gate: func(r *rand.Rand) (base, head measure.Session) {
