@@ -74,7 +74,7 @@ func atLeast(a answer, least float64) share {
 var (
 	notGreen = []share{never(passes), never(passesUndecided)} // fail, or no verdict where fail is not certain
 	found    = []share{always(fails)}
-	quiet    = []share{atMost(fails, 1)}
+	noAlarm  = []share{atMost(fails, 1)}
 	silent   = []share{always(passes)}
 )
 
@@ -450,36 +450,36 @@ var attacks = []attack{
 	{name: "+5 %, one run ±10 % off", gate: oneOff(0.05), wanted: []share{atLeast(fails, 95)}, open: true}, // undecided 100 %
 
 	// Never red by doubt.
-	{name: "base 20 runs, head 3 of 5 times the noise, 6 kernels", limit: 0.01, wanted: quiet, open: true, // fail 21 %
+	{name: "base 20 runs, head 3 of 5 times the noise, 6 kernels", limit: 0.01, wanted: noAlarm, open: true, // fail 21 %
 		gate: unequal(six(), 20, 3, 0.002, 0.01)},
-	{name: "base 20 runs, head 3 of 5 times the noise, 30 kernels", limit: 0.01, wanted: quiet, open: true, // fail 62 %
+	{name: "base 20 runs, head 3 of 5 times the noise, 30 kernels", limit: 0.01, wanted: noAlarm, open: true, // fail 62 %
 		gate: unequal(many(30), 20, 3, 0.002, 0.01)},
-	{name: "base 10 runs, head 3 of 5 times the noise, 30 kernels", limit: 0.01, wanted: quiet, open: true, // fail 42 %
+	{name: "base 10 runs, head 3 of 5 times the noise, 30 kernels", limit: 0.01, wanted: noAlarm, open: true, // fail 42 %
 		gate: unequal(many(30), 10, 3, 0.002, 0.01)},
-	{name: "2 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 2, 0.02), nil), wanted: quiet, quick: 200, open: true}, // fail 12.4 %
-	{name: "3 runs, 6 kernels, sd 1 %", limit: 0.01, gate: both(noisy(six(), 3, 0.01), nil), wanted: quiet, quick: 400, open: true}, // fail 3.6 %
-	{name: "3 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 3, 0.02), nil), wanted: quiet, quick: 400, open: true}, // fail 4.1 %
-	{name: "twice the launches, total −20 %", gate: both(six(), relaunched(2, 0.8)), wanted: silent, open: true},                    // fail 100 %
-	{name: "half the launches, total −10 %", gate: both(six(), relaunched(0.5, 0.9)), wanted: silent, open: true},                   // fail 100 %
-	{name: "twice the launches, total +5 %", gate: both(six(), relaunched(2, 1.05)), wanted: found},                                 // fail 100 %
-	{name: "10 or 11 launches at random, 3 runs", gate: alike(noisy(tenTimes(), 3, 0.002), tenOrEleven), wanted: quiet, open: true}, // fail 13 %
-	{name: "two algorithms 3 to 30 % apart, 3 runs", gate: alike(noisy(many(20), 3, 0.002), bimodal), wanted: quiet, open: true},    // fail 15 %
+	{name: "2 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 2, 0.02), nil), wanted: noAlarm, quick: 200, open: true}, // fail 12.4 %
+	{name: "3 runs, 6 kernels, sd 1 %", limit: 0.01, gate: both(noisy(six(), 3, 0.01), nil), wanted: noAlarm, quick: 400, open: true}, // fail 3.6 %
+	{name: "3 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 3, 0.02), nil), wanted: noAlarm, quick: 400, open: true}, // fail 4.1 %
+	{name: "twice the launches, total −20 %", gate: both(six(), relaunched(2, 0.8)), wanted: silent, open: true},                      // fail 100 %
+	{name: "half the launches, total −10 %", gate: both(six(), relaunched(0.5, 0.9)), wanted: silent, open: true},                     // fail 100 %
+	{name: "twice the launches, total +5 %", gate: both(six(), relaunched(2, 1.05)), wanted: found},                                   // fail 100 %
+	{name: "10 or 11 launches at random, 3 runs", gate: alike(noisy(tenTimes(), 3, 0.002), tenOrEleven), wanted: noAlarm, open: true}, // fail 13 %
+	{name: "two algorithms 3 to 30 % apart, 3 runs", gate: alike(noisy(many(20), 3, 0.002), bimodal), wanted: noAlarm, open: true},    // fail 15 %
 	{name: "one run of ten 10 % slow, 2 runs", limit: 0.01, gate: alike(noisy(six(), 2, 0.002), slowRuns), // undecided 34 %
 		wanted: []share{atMost(fails, 1), atMost(passesUndecided, 36)}},
 	{name: "one run of ten 10 % slow, 5 runs", limit: 0.01, gate: alike(six(), slowRuns), // undecided 60 %
 		wanted: []share{atMost(fails, 1), atMost(passesUndecided, 20)}, open: true},
-	{name: "batches, clock step of 1.5 % (sd)", limit: 0.01, gate: batches(six(), 0.015, 0, false), wanted: quiet, open: true},   // fail 30 %
-	{name: "interleaved, clock step of 1.5 % (sd)", limit: 0.01, gate: batches(six(), 0.015, 0, true), wanted: quiet},            // fail 0 %
-	{name: "batches 0.2 % apart, 6 kernels", limit: 0.005, gate: batches(six(), 0, 0.002, false), wanted: quiet, open: true},     // fail 8 %
-	{name: "batches 0.2 % apart, 16 kernels", limit: 0.005, gate: batches(many(16), 0, 0.002, false), wanted: quiet, open: true}, // fail 15 %
-	{name: "PyTorch, another host", limit: 0.01, gate: hosts, wanted: quiet, quick: 400, open: true},                             // fail 2.7 %
+	{name: "batches, clock step of 1.5 % (sd)", limit: 0.01, gate: batches(six(), 0.015, 0, false), wanted: noAlarm, open: true},   // fail 30 %
+	{name: "interleaved, clock step of 1.5 % (sd)", limit: 0.01, gate: batches(six(), 0.015, 0, true), wanted: noAlarm},            // fail 0 %
+	{name: "batches 0.2 % apart, 6 kernels", limit: 0.005, gate: batches(six(), 0, 0.002, false), wanted: noAlarm, open: true},     // fail 8 %
+	{name: "batches 0.2 % apart, 16 kernels", limit: 0.005, gate: batches(many(16), 0, 0.002, false), wanted: noAlarm, open: true}, // fail 15 %
+	{name: "PyTorch, another host", limit: 0.01, gate: hosts, wanted: noAlarm, quick: 400, open: true},                             // fail 2.7 %
 
 	// What the mending must not cost: changes that are found.
 	{name: "+1 %, sd 0.2 %, 3 runs", limit: 0.005, gate: changed(six(), 3, 0.01), wanted: []share{atLeast(fails, 80)}},
 	{name: "+1 %, sd 0.2 %, 5 runs", limit: 0.005, gate: changed(six(), 5, 0.01), wanted: []share{atLeast(fails, 95)}},
 	{name: "+2 %, sd 0.2 %, 3 runs", limit: 0.01, gate: changed(six(), 3, 0.02), wanted: []share{atLeast(fails, 99)}},
 	{name: "+5 %, sd 0.2 %, 3 runs", gate: changed(six(), 3, 0.05), wanted: found},
-	{name: "unchanged, sd 0.2 %, 5 runs", limit: 0.01, gate: both(six(), nil), wanted: quiet},
+	{name: "unchanged, sd 0.2 %, 5 runs", limit: 0.01, gate: both(six(), nil), wanted: noAlarm},
 }
 
 // changed draws a head with one kernel slower, any but the tiny one.
