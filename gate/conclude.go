@@ -26,7 +26,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	}
 	t := newTrial(base, head, policy)
 	pairs := match(t)
-	if refusal := timed(t, pairs); refusal != nil {
+	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)
 	}
 	estimates, sessions := estimates(t, pairs)

@@ -96,6 +96,8 @@ var details = map[string]string{
 	"other-step.head":         `{{if .head}}{{printf "%q" .head}}{{else}}none{{end}}`,
 	"other-work.base":         `{{number .base}}`,
 	"other-work.head":         `{{number .head}}`,
+	"other-workload.base":     `{{count .base "kernel"}}`,
+	"other-workload.head":     `{{count .head "kernel"}}`,
 	"few-runs.runs":           `{{count .runs "run"}}`,
 	"unsteady.some":           `{{number .some}}`,
 	"unsteady.all":            `{{number .all}}`,
