@@ -159,6 +159,9 @@ func (t trial) floor(p pair) float64 {
 // decideChange judges the change from base to head. p is corrected, alpha the part of the gate's error that it may spend.
 func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	estimate, base := e.contrast.Estimate, float64(f.Base)
+	if !e.relative {
+		base = average(e.base)
+	}
 	a := unanswered
 	a.p = Number(p)
 	if base == 0 {

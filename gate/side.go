@@ -127,12 +127,15 @@ func (s *side) hasMetric(subject measure.Subject, metric string) bool {
 	return slices.ContainsFunc(s.series, func(x map[key]*measure.Series) bool { return x[key{subject, metric}] != nil })
 }
 
-// values are the samples of a metric, one list a session, all NaN where a session has none.
+// values are the samples of a metric, one list a session, all NaN where a session has none. In a session that has a kernel,
+// the runs without it launched it zero times and spent no time on it.
 func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	out := make([][]float64, len(s.sessions))
 	for i := range s.sessions {
 		if x := s.series[i][key{subject, metric}]; x != nil {
-			out[i] = x.Values
+			if out[i] = x.Values; metric == measure.Launches.Name || metric == measure.Total.Name {
+				out[i] = s.absent(i, subject, out[i])
+			}
 			continue
 		}
 		out[i] = make([]float64, len(s.sessions[i].Runs))
@@ -143,7 +146,27 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	return out
 }
 
-// sum adds a metric of several subjects run by run. A run that has none of them stays NaN.
+// absent puts zero for the runs of a session in which nothing of a kernel was measured. A run that lacks one value and has
+// another is no such run: that value is not known.
+func (s *side) absent(session int, subject measure.Subject, values []float64) []float64 {
+	var times []float64
+	if x := s.series[session][key{subject, measure.Time.Name}]; x != nil {
+		times = x.Values
+	}
+	if subject.Scope != measure.ScopeKernel || s.total != measure.Total || times == nil {
+		return values
+	}
+	launches, total := s.series[session][key{subject, measure.Launches.Name}], s.series[session][key{subject, measure.Total.Name}]
+	out := slices.Clone(values)
+	for run := range out {
+		if math.IsNaN(times[run]) && (launches == nil || math.IsNaN(launches.Values[run])) && (total == nil || math.IsNaN(total.Values[run])) {
+			out[run] = 0
+		}
+	}
+	return out
+}
+
+// sum adds a metric of several subjects run by run. A session that has none of them stays NaN.
 func (s *side) sum(subjects []measure.Subject, metric string) [][]float64 {
 	out := s.values(subjects[0], metric)
 	for i := range out {
@@ -205,7 +228,9 @@ func (s *side) share(subject measure.Subject) float64 {
 	case subject == measure.Workload:
 		return 1
 	case subject.Scope == measure.ScopeKernel:
-		part = s.typical(subject, s.total.Name)
+		if part = s.typical(subject, s.total.Name); part == 0 {
+			part = average(s.values(subject, s.total.Name)) // most runs are without it
+		}
 	case subject.Scope == measure.ScopeRange:
 		part = s.typical(subject, measure.GPUTime.Name)
 	default:

@@ -120,7 +120,8 @@ type Series struct {
 	Subject Subject `json:"subject"`
 	Metric  Metric  `json:"metric"`
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
-	// kernel was never launched); it is never read as zero.
+	// kernel was never launched); it is never read as zero, but for the launches and the total time of a kernel of which
+	// the run has nothing and another run of the session has.
 	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string `json:"role"`
