@@ -254,6 +254,8 @@ func qualified(t trial, p pair, f Finding) []Remark {
 	switch p.match {
 	case "role":
 		out = append(out, remark("by-role", Args{"range": f.Role}))
+	case "rest":
+		out = append(out, remark("by-rest", nil))
 	case "name":
 		out = append(out, remark("by-name", nil))
 	case "stem":

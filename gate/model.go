@@ -157,7 +157,7 @@ type Finding struct {
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
 	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same
-	// range), or "" for added and removed.
+	// range), "rest" (all kernels that are gone against all that are new), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.
 	BaseNames []string `json:"base_names,omitempty"`

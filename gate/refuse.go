@@ -233,8 +233,10 @@ func related(t trial, pairs []pair) *Remark {
 	if t.base.sessions[0].Step != "" || t.time == measure.NcuTime {
 		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
-	common := func(p pair) bool { return p.compared() && p.subject.Scope != measure.ScopeWorkload }
-	base, head := t.base.kernels(), t.head.kernels()
+	common := func(p pair) bool {
+		return p.compared() && p.match != "rest" && p.subject.Scope != measure.ScopeWorkload
+	}
+	base, head := kernels(t.base.subjects()), kernels(t.head.subjects())
 	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
 		return nil
 	}

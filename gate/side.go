@@ -102,11 +102,6 @@ func (s *side) subjects() []measure.Subject {
 	return slices.SortedFunc(maps.Keys(s.known), measure.Subject.Compare)
 }
 
-// kernels lists the kernels among the subjects.
-func (s *side) kernels() []measure.Subject {
-	return slices.DeleteFunc(s.subjects(), func(x measure.Subject) bool { return x.Scope != measure.ScopeKernel })
-}
-
 // runs is how many runs the sessions have in all.
 func (s *side) runs() int {
 	n := 0

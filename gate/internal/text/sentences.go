@@ -29,11 +29,12 @@ var sentences = map[string]string{
 
 	"replaced": `its place in range {{.range}} is taken by {{few .by}}`,
 	"replaces": `it takes the place of {{few .what}} in range {{.range}}`,
-	"gone":     `nothing in the head takes its place`,
-	"new":      `nothing in the base has its place`,
+	"gone":     `nothing in the head has its name or its place`,
+	"new":      `nothing in the base has its name or its place`,
 
 	// What goes with an outcome.
 	"by-role":      `judged by its place in range {{.range}}`,
+	"by-rest":      `all kernels that are gone held against all that are new`,
 	"by-name":      `judged with all kernels of this short name`,
 	"by-stem":      `judged with all kernels of this name, whatever number the code generator gave them`,
 	"by-total":     `launched with another geometry, so judged by its total time`,
