@@ -67,8 +67,39 @@ func decide(t trial, estimates []estimate) (findings []Finding, family int) {
 			findings[judged[k]] = f.answered(a)
 		}
 	}
+	forgive(t, estimates, findings)
 	return findings, family + len(gating)
 }
+
+// forgive takes the verdict from counts and times a launch that rose while what they add up to did not: fewer and longer
+// launches, or more and shorter ones, are no loss. A rule that names the metric, or a bound, still judges.
+func forgive(t trial, estimates []estimate, findings []Finding) {
+	totals, recounted := map[measure.Subject]*Finding{}, map[measure.Subject]bool{}
+	for i, e := range estimates {
+		switch f := &findings[i]; {
+		case !e.compared() || e.match != "exact":
+		case f.Metric == t.total.Name, f.Metric == measure.GPUTime.Name, f.Metric == measure.CopyTime.Name:
+			totals[e.subject] = f
+		case counts(e.metric):
+			recounted[e.subject] = f.Change != 0
+		}
+	}
+	for i, e := range estimates {
+		f, total := &findings[i], totals[e.subject]
+		part := counts(e.metric) || f.Metric == measure.Time.Name
+		if !f.Gates || !part || total == nil || !recounted[e.subject] || e.limit.Bounded() || t.named(e.pair) {
+			continue
+		}
+		worse := f.Outcome == Regressed || f.Outcome == Inconclusive
+		if worse && (total.Outcome == Unchanged || total.Outcome == Improved) {
+			f.Gates, f.Undecided = false, false
+			f.Also = append(f.Also, remark("total-not-worse", Args{"metric": total.Metric, "change": total.Change}))
+		}
+	}
+}
+
+// counts reports whether a metric is how often something is done that has a total time as well.
+func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
 
 var (
 	unknown    = Number(math.NaN())

@@ -171,9 +171,13 @@ func wanted(t trial, s measure.Subject, m measure.Metric) bool {
 	if s.Scope != measure.ScopeKernel || t.time != measure.NcuTime {
 		return false
 	}
-	l := t.policy.Limit(s, m)
+	return t.named(pair{metric: m, limit: t.policy.Limit(s, m)})
+}
+
+// named reports whether the rule that limits a metric names it in full.
+func (t trial) named(p pair) bool {
 	return slices.ContainsFunc(t.policy.Rules, func(r thresholds.Rule) bool {
-		return string(r.Metric) == m.Name && r.Where == l.Rule
+		return string(r.Metric) == p.metric.Name && r.Where == p.limit.Rule
 	})
 }
 

@@ -33,13 +33,14 @@ var sentences = map[string]string{
 	"new":      `nothing in the base has its name or its place`,
 
 	// What goes with an outcome.
-	"by-role":      `judged by its place in range {{.range}}`,
-	"by-rest":      `all kernels that are gone held against all that are new`,
-	"by-name":      `judged with all kernels of this short name`,
-	"by-stem":      `judged with all kernels of this name, whatever number the code generator gave them`,
-	"by-total":     `launched with another geometry, so judged by its total time`,
-	"warn-only":    `the policy only warns of it ({{.rule}})`,
-	"under-impact": `{{percent .share}} of GPU time is under the impact floor of {{percent .impact}}, so it does not fail the gate`,
+	"by-role":         `judged by its place in range {{.range}}`,
+	"by-rest":         `all kernels that are gone held against all that are new`,
+	"by-name":         `judged with all kernels of this short name`,
+	"by-stem":         `judged with all kernels of this name, whatever number the code generator gave them`,
+	"by-total":        `launched with another geometry, so judged by its total time`,
+	"warn-only":       `the policy only warns of it ({{.rule}})`,
+	"total-not-worse": `the {{metric .metric}} is not worse ({{change .change}}), so it does not fail the gate`,
+	"under-impact":    `{{percent .share}} of GPU time is under the impact floor of {{percent .impact}}, so it does not fail the gate`,
 
 	"two-levels": `runs fall on two levels, {{number .some}} of {{number .all}} near {{quantity .low .unit}} and the others {{percent .above}} above`,
 	"outlier":    `one run of the {{.side}} is {{change .change}} off the others`,
