@@ -376,9 +376,9 @@ func hosts(r *rand.Rand) (_, _ measure.Session) {
 // attacks are the ways known so far. What an earlier engine said stands in the comments.
 var attacks = []attack{
 	// Never green by doubt.
-	{name: "4 of 5 runs ×257 slower", gate: spilled(4, 5), wanted: notGreen, open: true}, // undecided 100 %
-	{name: "3 of 4 runs ×257 slower", gate: spilled(3, 4), wanted: notGreen, open: true}, // undecided 100 %
-	{name: "3 of 5 copies pageable", wanted: notGreen, open: true, // undecided 100 %
+	{name: "4 of 5 runs ×257 slower", gate: spilled(4, 5), wanted: notGreen}, // was: undecided 100 %
+	{name: "3 of 4 runs ×257 slower", gate: spilled(3, 4), wanted: notGreen}, // was: undecided 100 %
+	{name: "3 of 5 copies pageable", wanted: notGreen, // was: undecided 100 %
 		gate: func(r *rand.Rand) (base, head measure.Session) {
 			pinned := func() float64 { return 155000 * math.Exp(0.005*r.NormFloat64()) }
 			return copied(six().session(r, nil), "pinned to device", func(int) float64 { return pinned() }),
@@ -389,7 +389,7 @@ var attacks = []attack{
 					return pinned()
 				})
 		}},
-	{name: "9 % of GPU time, in 1 of 5 runs, then in all", wanted: notGreen, open: true, // was: pass 100 %
+	{name: "9 % of GPU time, in 1 of 5 runs, then in all", wanted: notGreen, // was: pass 100 %
 		gate: func(r *rand.Rand) (base, head measure.Session) {
 			m := six().with(func(m *made) { m.kernels = append(m.kernels, kernel{"sometimes", 39000, 1, ""}) })
 			return m.session(r, func(run, k int, c cell) cell {

@@ -80,12 +80,15 @@ func conclude(t trial, findings []Finding, family int) (v Verdict, because Remar
 			open = append(open, i)
 		}
 	}
-	unseen := unseen(t, findings)
+	unseen, doubted := unseen(t, findings), slices.IndexFunc(findings, func(f Finding) bool { return f.Doubted })
 	switch {
 	case len(failed) > 0:
 		return Fail, remark("regressed", Args{"subjects": Number(len(failed))}), false
 	case unseen != nil:
 		return NoVerdict, *unseen, false
+	case doubted >= 0:
+		f := findings[doubted]
+		return NoVerdict, *refusal("doubted", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(doubted)}), true
 	case len(open) > 0:
 		if v = Pass; t.policy.Undecided == "fail" {
 			v = NoVerdict

@@ -12,7 +12,7 @@ import (
 // answer is what the decision makes of an estimate, in the terms of a [Finding].
 type answer struct {
 	outcome                   Outcome
-	undecided                 bool
+	undecided, doubted        bool
 	change, low, high, p, mde Number
 	because                   []Remark // the reason, then what goes with it
 }
@@ -92,7 +92,7 @@ func forgive(t trial, estimates []estimate, findings []Finding) {
 		}
 		worse := f.Outcome == Regressed || f.Outcome == Inconclusive
 		if worse && (total.Outcome == Unchanged || total.Outcome == Improved) {
-			f.Gates, f.Undecided = false, false
+			f.Gates, f.Undecided, f.Doubted = false, false, false
 			f.Also = append(f.Also, remark("total-not-worse", Args{"metric": total.Metric, "change": total.Change}))
 		}
 	}
@@ -150,7 +150,7 @@ func describe(t trial, p pair) Finding {
 
 // answered is the finding with its answer.
 func (f Finding) answered(a answer) Finding {
-	f.Outcome, f.Undecided = a.outcome, a.undecided
+	f.Outcome, f.Undecided, f.Doubted = a.outcome, a.undecided, a.doubted
 	f.Change, f.Low, f.High, f.P, f.MDE = a.change, a.low, a.high, a.p, a.mde
 	f.ReasonKey, f.ReasonArgs, f.Also = a.because[0].Key, a.because[0].Args, a.because[1:]
 	return f
@@ -243,14 +243,56 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	case math.Max(math.Abs(low), math.Abs(high)) <= limit:
 		return a.with(Unchanged, remark("within", Args{"by": by, "size": size, "unit": unit}))
 	}
-	a = a.with(Inconclusive, append([]Remark{
-		remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})}, settle(t, e, a, limit)...)...)
-	worst := high
+	worst, least := high, low
 	if sign < 0 {
-		worst = -low
+		worst, least = -low, -high
 	}
 	a.undecided = f.Gates && worst > limit && worst*float64(f.Share) >= limit*material
-	return a
+	because := remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	if least > limit || -worst > limit {
+		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	}
+	if off := apart(e, limit, sign); a.undecided && 2*len(off) > len(known(slices.Concat(e.head...))) {
+		all, others := len(known(slices.Concat(e.head...))), len(known(slices.Concat(e.base...)))
+		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
+			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
+		if e.contrast.SessionWeight == 0 && stats.Apart(len(off), all, others) < alpha {
+			a.undecided = false
+			return a.with(Regressed, append([]Remark{because}, qualified(t, e.pair, f)...)...)
+		}
+		a.doubted = true
+	}
+	a.doubted = a.doubted || a.undecided && least > limit
+	return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit)...)...)
+}
+
+// apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
+// two of the base's standard deviations, and across sessions by what those differ.
+func apart(e estimate, limit, sign float64) (off []float64) {
+	scale := func(v float64) float64 { return sign * v / average(e.base) }
+	if e.relative {
+		scale = func(v float64) float64 { return sign * math.Log(v) }
+	}
+	base := transform(e.base, scale)
+	var spread []stats.Variance
+	for _, session := range base {
+		spread = append(spread, stats.SampleVariance(known(session)))
+	}
+	sd := math.Sqrt(stats.Moderate(stats.Pool(spread...), e.prior).S2)
+	if e.metric.Exact {
+		sd = 0
+	}
+	all := known(slices.Concat(base...))
+	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
+	if w := e.contrast.SessionWeight; w > 0 {
+		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, confidence)
+	}
+	for _, v := range known(slices.Concat(e.head...)) {
+		if scale(v) > least {
+			off = append(off, v)
+		}
+	}
+	return off
 }
 
 // decideFromZero judges a metric whose base is zero, of which no change is a relative one.

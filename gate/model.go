@@ -132,6 +132,9 @@ type Finding struct {
 	// Undecided is true where the data cannot exclude a regression that would fail the gate and that is large enough
 	// to matter: one that could cost a sixth of its limit in the workload's GPU time.
 	Undecided bool `json:"undecided"`
+	// Doubted is true where an undecided comparison says harm, and not surely enough to fail: the whole interval, or most
+	// runs of the head, lie beyond the limit. Such a gate never passes.
+	Doubted bool `json:"doubted,omitempty"`
 	// Severity is what the policy says of a regression here: "fail" or "warn". What it ignores is no finding.
 	Severity string `json:"severity"`
 

@@ -13,6 +13,8 @@ var sentences = map[string]string{
 	"within":      `within {{binding .by .size .unit}}`,
 	"faster":      `faster by more than {{percent .limit}}`,
 	"open":        `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"uncertain":   `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}, but not certain for so many comparisons`,
+	"most-runs":   `{{number .some}} of {{count .all "run"}} are about {{change .change}}, beyond {{binding .by .size .unit}} and beyond every run of the base`,
 	"one-run":     `a side has one run: without the spread between runs no change can be told from noise`,
 	"few-samples": `too few runs have this {{.scope}} to know its spread`,
 	"zero":        `zero on both sides`,
@@ -110,6 +112,7 @@ var details = map[string]string{
 	"metric-missing.metric":   `{{metric .metric}}`,
 	"time-unjudged.metric":    `{{metric .metric}}`,
 	"counter-unjudged.metric": `{{metric .metric}}`,
+	"doubted.metric":          `{{metric .metric}}`,
 	"drift.change":            `{{change .change}}`,
 	"drift.p":                 `{{printf "%.2g" .p}}`,
 }
