@@ -462,8 +462,8 @@ var attacks = []attack{
 	{name: "twice the launches, total −20 %", gate: both(six(), relaunched(2, 0.8)), wanted: silent},                                  // was: fail 100 %
 	{name: "half the launches, total −10 %", gate: both(six(), relaunched(0.5, 0.9)), wanted: silent},                                 // was: fail 100 %
 	{name: "twice the launches, total +5 %", gate: both(six(), relaunched(2, 1.05)), wanted: found},                                   // fail 100 %
-	{name: "10 or 11 launches at random, 3 runs", gate: alike(noisy(tenTimes(), 3, 0.002), tenOrEleven), wanted: noAlarm, open: true}, // fail 13 %
-	{name: "two algorithms 3 to 30 % apart, 3 runs", gate: alike(noisy(many(20), 3, 0.002), bimodal), wanted: noAlarm, open: true},    // fail 15 %
+	{name: "10 or 11 launches at random, 3 runs", gate: alike(noisy(tenTimes(), 3, 0.002), tenOrEleven), wanted: noAlarm},             // was: fail 13 %
+	{name: "two algorithms 3 to 30 % apart, 3 runs", gate: alike(noisy(many(20), 3, 0.002), bimodal), wanted: noAlarm},                // was: fail 15 %
 	{name: "one run of ten 10 % slow, 2 runs", limit: 0.01, gate: alike(noisy(six(), 2, 0.002), slowRuns), // undecided 34 %
 		wanted: []share{atMost(fails, 1), atMost(passesUndecided, 36)}},
 	{name: "one run of ten 10 % slow, 5 runs", limit: 0.01, gate: alike(six(), slowRuns), // undecided 60 %

@@ -55,12 +55,16 @@ func decide(t trial, estimates []estimate) (findings []Finding, family int) {
 		p, weights, total := make([]float64, len(judged)), make([]float64, len(judged)), 0.0
 		for k, i := range judged {
 			e := &estimates[i]
-			p[k], weights[k] = stats.TwoSided(e.contrast.Estimate, e.variance), e.weight()
+			p[k], weights[k] = math.Min(1, stats.TwoSided(e.contrast.Estimate, e.variance)+e.luck), e.weight()
 			total += weights[k]
 		}
 		for k, corrected := range stats.Holm(p, weights) {
 			e, f := estimates[judged[k]], findings[judged[k]]
-			a := decideChange(t, e, f, corrected, t.policy.Alpha*weights[k]/total)
+			alpha := t.policy.Alpha
+			if weights[k] > 0 {
+				alpha *= weights[k] / total
+			}
+			a := decideChange(t, e, f, corrected, alpha)
 			if e.limit.Bounded() {
 				a = decideBounds(e.pair, f, a)
 			}
@@ -106,11 +110,11 @@ var (
 	unanswered = answer{change: unknown, low: unknown, high: unknown, p: unknown, mde: unknown}
 )
 
-// weight is the estimate's part in the family-wise correction. A count that is the same in every run of a side cannot
-// raise a false alarm, and costs nothing.
+// weight is the estimate's part in the family-wise correction. Counts of which no run differs from another of its side cannot
+// raise a false alarm, and cost nothing.
 func (e *estimate) weight() float64 {
 	switch {
-	case e.metric.Exact && e.run.S2 == 0:
+	case e.pool.steady, e.metric.Exact && e.variance.S2 == 0:
 		return 0
 	case math.IsInf(e.limit.Max, 1):
 		return 0
@@ -216,7 +220,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		limit = math.Max(limit, float64(f.Floor)/base)
 	}
 	if !math.IsInf(limit, 1) {
-		a.mde = Number(e.natural(stats.Detectable(e.variance, e.working(limit), alpha, power)))
+		a.mde = Number(e.natural(stats.Detectable(e.variance, e.working(limit), alpha-e.luck, power)))
 	}
 
 	// lower is better for every metric that is judged, unless it says otherwise
@@ -263,7 +267,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		a.doubted = true
 	}
 	a.doubted = a.doubted || a.undecided && least > limit
-	return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit)...)...)
+	return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
 }
 
 // apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
@@ -278,8 +282,8 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	for _, session := range base {
 		spread = append(spread, stats.SampleVariance(known(session)))
 	}
-	sd := math.Sqrt(stats.Moderate(stats.Pool(spread...), e.prior).S2)
-	if e.metric.Exact {
+	sd := math.Sqrt(stats.Moderate(stats.Pool(spread...), e.pool.prior).S2)
+	if e.pool.exact {
 		sd = 0
 	}
 	all := known(slices.Concat(base...))
@@ -347,19 +351,22 @@ func qualified(t trial, p pair, f Finding) []Remark {
 }
 
 // settle says what hides the answer of an undecided comparison and what would give it.
-func settle(t trial, e estimate, a answer, limit float64) []Remark {
+func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 	hidden := levels(e.pair)
 	if hidden == nil {
 		hidden = outlier(e.pair)
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, confidence, maxRuns)
+	for e.luck > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
+		n++
+	}
 	switch {
-	case n > 0 && n > runs(e.base, e.head):
+	case n > runs(e.base, e.head) && n <= maxRuns:
 		return append(hidden, remark("more-runs", Args{"runs": Number(n)}))
 	case session > 0:
 		return append(hidden, remark("other-host", Args{"hosts": t.hosts(), "spread": Number(math.Sqrt(2 * e.session.S2))}))
-	case float64(a.mde) > limit:
+	case a.mde.Known() && float64(a.mde) > limit:
 		return append(hidden, remark("too-fine", Args{"mde": a.mde}))
 	}
 	return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)}))

@@ -34,6 +34,8 @@ const (
 	secondary = 0.2
 	// rounding is the change on the working scale below which nothing but arithmetic has happened.
 	rounding = 1e-13
+	// countedRuns is the fewest runs a side of which the same count in all makes certain that it is no matter of chance.
+	countedRuns = 5
 	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
 	countedDF = 1000
 	// poolLeast is the fewest kernels from which a prior is learnt; with fewer the default one holds.
@@ -53,55 +55,36 @@ type estimate struct {
 	pair
 	relative bool // on the log scale; else relative to the base's mean, because a value is zero
 	contrast stats.Contrast
-	prior    stats.Variance // what the variances between runs of its kind have in common
+	pool     pool           // what others of its kind show
 	run      stats.Variance // moderated variance between runs
 	session  stats.Variance // moderated variance between sessions
 	variance stats.Variance // of contrast.Estimate
+	luck     float64        // chance of a change without a cause that the variance does not know, see [pool.luck]
+}
+
+// samples is the smaller number of samples of the two sides.
+func (e *estimate) samples() int {
+	return min(len(known(slices.Concat(e.base...))), len(known(slices.Concat(e.head...))))
 }
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another;
 // sessions is the variance between sessions, before what a kernel's own show. What is not compared has no estimate.
 func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) {
-	pools := map[string][]stats.Variance{}
 	for _, p := range pairs {
 		e := estimate{pair: p}
 		if p.compared() {
 			e = contrast(t, p)
-			pools[p.kind()] = append(pools[p.kind()], e.contrast.Run)
 		}
 		out = append(out, e)
 	}
-	priors := map[string]stats.Variance{}
-	for kind, v := range pools {
-		priors[kind] = prior(v)
-	}
+	pools := pools(t, out)
 	sessions = betweenSessions(t, out)
-	for i := range out {
-		out[i].prior = priors[out[i].kind()]
-		if out[i].compared() {
-			out[i] = moderate(t, out[i], sessions)
+	for i, e := range out {
+		if e.compared() {
+			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
 	}
 	return out, sessions
-}
-
-// kind names the pairs whose variances are expected to be alike.
-func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
-
-// prior is what variances of one pool have in common.
-func prior(v []stats.Variance) stats.Variance {
-	known := 0
-	for _, x := range v {
-		if x.DF > 0 && x.S2 > 0 {
-			known++
-		}
-	}
-	if known < poolLeast {
-		return runPrior
-	}
-	p := stats.FitPrior(v)
-	p.DF = math.Min(p.DF, priorMost)
-	return p
 }
 
 // betweenSessions estimates how much sessions differ from what this gate sees of all kernels together: most of them
@@ -142,6 +125,9 @@ func contrast(t trial, p pair) estimate {
 		scale = func(v float64) float64 { return v / mean }
 	}
 	e.contrast = stats.NewContrast(transform(p.base, scale), transform(p.head, scale), t.shared)
+	if p.metric.Exact {
+		e.contrast.SessionWeight = 0 // hosts do not differ in what is counted
+	}
 	if math.Abs(e.contrast.Estimate) < rounding {
 		e.contrast.Estimate = 0 // equal values whose mean logarithm was rounded is no change of what is counted
 	}
@@ -154,8 +140,9 @@ func contrast(t trial, p pair) estimate {
 }
 
 // moderate turns the raw variances of an estimate into the variance of its contrast.
-func moderate(t trial, e estimate, sessions stats.Variance) estimate {
-	if e.metric.Exact {
+func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate {
+	e.pool, e.luck = pool, pool.luck(&e)
+	if e.metric.Exact && (pool.exact || t.time == measure.NcuTime) {
 		e.run = e.contrast.Run
 		if e.run.DF == 0 && t.time == measure.NcuTime {
 			e.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
@@ -163,7 +150,7 @@ func moderate(t trial, e estimate, sessions stats.Variance) estimate {
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e
 	}
-	e.run = stats.Moderate(e.contrast.Run, e.prior)
+	e.run = stats.Moderate(e.contrast.Run, pool.prior)
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing
 	}

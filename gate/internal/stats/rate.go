@@ -26,3 +26,10 @@ func Apart(some, all, other int) float64 {
 	}
 	return worst
 }
+
+// Split is the largest chance that n runs of one side all meet one of two levels and m runs of the other all the other one, when
+// a run of either side has the same chance of each.
+func Split(n, m int) float64 {
+	all := float64(n + m)
+	return math.Pow(float64(n)/all, float64(n)) * math.Pow(float64(m)/all, float64(m))
+}

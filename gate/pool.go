@@ -1,0 +1,97 @@
+package gate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// pool is what the estimates of one kind, whose variances are expected to be alike, show together.
+type pool struct {
+	prior stats.Variance // of the variance between runs
+	// steady is true of what is counted where no run differs from another of its side, exact where that is so of enough runs
+	// to be sure of it.
+	steady, exact bool
+	jumping       float64 // the part of the estimates whose runs jump between two levels
+}
+
+// kind names the pairs whose variances are expected to be alike.
+func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
+
+// pools sorts estimates by their kind.
+func pools(t trial, estimates []estimate) map[string]pool {
+	members := map[string][]*estimate{}
+	for i := range estimates {
+		if e := &estimates[i]; e.compared() {
+			members[e.kind()] = append(members[e.kind()], e)
+		}
+	}
+	out := map[string]pool{}
+	for kind, of := range members {
+		out[kind] = newPool(t, of)
+	}
+	return out
+}
+
+func newPool(t trial, members []*estimate) pool {
+	p := pool{steady: true, exact: true}
+	var runs []stats.Variance
+	jumps := 0
+	for _, e := range members {
+		runs = append(runs, e.contrast.Run)
+		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
+		p.exact = p.exact && e.samples() >= countedRuns
+		if e.jumps() {
+			jumps++
+		}
+	}
+	p.exact = p.steady && (p.exact || t.time == measure.NcuTime)
+	p.prior = prior(runs)
+	p.jumping = float64(jumps) / float64(len(members))
+	return p
+}
+
+// prior is what variances of one pool have in common.
+func prior(v []stats.Variance) stats.Variance {
+	known := slices.DeleteFunc(slices.Clone(v), func(x stats.Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
+	if len(known) < poolLeast {
+		return runPrior
+	}
+	p := stats.FitPrior(known)
+	p.DF = math.Min(p.DF, priorMost)
+	return p
+}
+
+// jumps reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
+// algorithms, or numbers of launches, in each process.
+func (e *estimate) jumps() bool {
+	sides := slices.Concat(e.base, e.head)
+	sessions := sides
+	if e.contrast.SessionWeight == 0 {
+		sessions = [][]float64{slices.Concat(sides...)}
+	}
+	for _, runs := range sessions {
+		low, high, _, ok := stats.Levels(known(runs))
+		if !ok || high < low*(1+commonSize) {
+			continue
+		}
+		middle := (low + high) / 2
+		for _, side := range sides {
+			if side = known(side); len(side) > 0 && slices.Min(side) < middle && slices.Max(side) > middle {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// luck is the chance that a change is none: in a pool of which some kernels jump, a quiet one may be one that jumps as well,
+// and every run of a side have met the same level.
+func (p pool) luck(e *estimate) float64 {
+	if p.jumping == 0 || p.exact {
+		return 0
+	}
+	return p.jumping * stats.Split(len(known(slices.Concat(e.base...))), len(known(slices.Concat(e.head...))))
+}
