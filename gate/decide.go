@@ -277,16 +277,15 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
 	}
-	base := transform(e.base, scale)
-	var spread []stats.Variance
-	for _, session := range base {
-		spread = append(spread, stats.SampleVariance(known(session)))
+	prior := e.pool.prior
+	if e.pool.unequal {
+		prior = e.pool.sides[0]
 	}
-	sd := math.Sqrt(stats.Moderate(stats.Pool(spread...), e.pool.prior).S2)
+	sd := math.Sqrt(stats.Moderate(e.contrast.Sides[0], prior).S2)
 	if e.pool.exact {
 		sd = 0
 	}
-	all := known(slices.Concat(base...))
+	all := known(slices.Concat(transform(e.base, scale)...))
 	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
 	if w := e.contrast.SessionWeight; w > 0 {
 		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, confidence)

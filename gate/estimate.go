@@ -34,6 +34,8 @@ const (
 	secondary = 0.2
 	// rounding is the change on the working scale below which nothing but arithmetic has happened.
 	rounding = 1e-13
+	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
+	unequalFrom = 2
 	// countedRuns is the fewest runs a side of which the same count in all makes certain that it is no matter of chance.
 	countedRuns = 5
 	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
@@ -134,7 +136,9 @@ func contrast(t trial, p pair) estimate {
 	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
 		// Rounding to the timer's tick is noise of its own: uniform over one tick.
 		tick := t.tick / average(p.base)
-		e.contrast.Run.S2 = math.Max(e.contrast.Run.S2, tick*tick/12)
+		for _, v := range []*stats.Variance{&e.contrast.Run, &e.contrast.Sides[0], &e.contrast.Sides[1]} {
+			v.S2 = math.Max(v.S2, tick*tick/12)
+		}
 	}
 	return e
 }
@@ -158,13 +162,34 @@ func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate 
 	// kind, and the next of another.
 	e.session = stats.Pool(e.contrast.Session, sessions)
 	e.session = stats.Variance{S2: math.Max(e.session.S2, sessions.S2), DF: sessionDF}
-	weights := []float64{e.contrast.RunWeight}
-	parts := []stats.Variance{e.run}
-	if e.contrast.SessionWeight > 0 {
-		weights = append(weights, e.contrast.SessionWeight)
-		parts = append(parts, e.session)
+	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
+	if pool.unequal && e.run.DF > 0 {
+		e = welch(e)
 	}
-	e.variance = stats.Satterthwaite(weights, parts)
+	return e
+}
+
+// with is the variance of the change of which the runs make these parts, and the sessions theirs.
+func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Variance {
+	if e.contrast.SessionWeight > 0 {
+		weights, runs = append(weights, e.contrast.SessionWeight), append(runs, e.session)
+	}
+	return stats.Satterthwaite(weights, runs)
+}
+
+// welch gives an estimate a variance between runs a side (Welch 1938), each moderated by the prior of its side. That makes
+// nothing surer than one variance for both would.
+func welch(e estimate) estimate {
+	w := e.contrast.SideWeights[:]
+	var sides []stats.Variance
+	for i, v := range e.contrast.Sides {
+		sides = append(sides, stats.Moderate(v, e.pool.sides[i]))
+	}
+	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, confidence) > stats.Margin(e.variance, confidence) {
+		e.variance = v
+		// What needs one variance for both takes the one that comes to the same.
+		e.run = stats.Satterthwaite([]float64{w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1])}, sides)
+	}
 	return e
 }
 

@@ -10,7 +10,9 @@ import (
 
 // pool is what the estimates of one kind, whose variances are expected to be alike, show together.
 type pool struct {
-	prior stats.Variance // of the variance between runs
+	prior   stats.Variance    // of the variance between runs
+	sides   [2]stats.Variance // of that of base and head alone
+	unequal bool              // the sides differ in noise, see [stats.Unequal]
 	// steady is true of what is counted where no run differs from another of its side, exact where that is so of enough runs
 	// to be sure of it.
 	steady, exact bool
@@ -20,6 +22,11 @@ type pool struct {
 // kind names the pairs whose variances are expected to be alike.
 func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
 
+// times is the kind of the times of kernels.
+func (t trial) times() string {
+	return (&pair{subject: measure.Subject{Scope: measure.ScopeKernel}, metric: t.time}).kind()
+}
+
 // pools sorts estimates by their kind.
 func pools(t trial, estimates []estimate) map[string]pool {
 	members := map[string][]*estimate{}
@@ -28,19 +35,27 @@ func pools(t trial, estimates []estimate) map[string]pool {
 			members[e.kind()] = append(members[e.kind()], e)
 		}
 	}
+	var times [][2]stats.Variance
+	for _, e := range members[t.times()] {
+		times = append(times, e.contrast.Sides)
+	}
+	unequal := math.Abs(stats.Unequal(times)) > unequalFrom
 	out := map[string]pool{}
 	for kind, of := range members {
-		out[kind] = newPool(t, of)
+		p := newPool(t, of)
+		p.unequal = unequal
+		out[kind] = p
 	}
 	return out
 }
 
 func newPool(t trial, members []*estimate) pool {
 	p := pool{steady: true, exact: true}
-	var runs []stats.Variance
+	var runs, base, head []stats.Variance
 	jumps := 0
 	for _, e := range members {
 		runs = append(runs, e.contrast.Run)
+		base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
 		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && e.samples() >= countedRuns
 		if e.jumps() {
@@ -48,7 +63,7 @@ func newPool(t trial, members []*estimate) pool {
 		}
 	}
 	p.exact = p.steady && (p.exact || t.time == measure.NcuTime)
-	p.prior = prior(runs)
+	p.prior, p.sides = prior(runs), [2]stats.Variance{prior(base), prior(head)}
 	p.jumping = float64(jumps) / float64(len(members))
 	return p
 }
