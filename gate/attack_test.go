@@ -450,20 +450,20 @@ var attacks = []attack{
 	{name: "+5 %, one run ±10 % off", gate: oneOff(0.05), wanted: []share{atLeast(fails, 95)}, open: true}, // undecided 100 %
 
 	// Never red by doubt.
-	{name: "base 20 runs, head 3 of 5 times the noise, 6 kernels", limit: 0.01, wanted: noAlarm, open: true, // fail 21 %
+	{name: "base 20 runs, head 3 of 5 times the noise, 6 kernels", limit: 0.01, wanted: noAlarm, // was: fail 21 %
 		gate: unequal(six(), 20, 3, 0.002, 0.01)},
 	{name: "base 20 runs, head 3 of 5 times the noise, 30 kernels", limit: 0.01, wanted: noAlarm, // was: fail 62 %
 		gate: unequal(many(30), 20, 3, 0.002, 0.01)},
 	{name: "base 10 runs, head 3 of 5 times the noise, 30 kernels", limit: 0.01, wanted: noAlarm, // was: fail 42 %
 		gate: unequal(many(30), 10, 3, 0.002, 0.01)},
-	{name: "2 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 2, 0.02), nil), wanted: noAlarm, quick: 200, open: true}, // fail 12.4 %
-	{name: "3 runs, 6 kernels, sd 1 %", limit: 0.01, gate: both(noisy(six(), 3, 0.01), nil), wanted: noAlarm, quick: 400, open: true}, // fail 3.6 %
-	{name: "3 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 3, 0.02), nil), wanted: noAlarm, quick: 400, open: true}, // fail 4.1 %
-	{name: "twice the launches, total −20 %", gate: both(six(), relaunched(2, 0.8)), wanted: silent},                                  // was: fail 100 %
-	{name: "half the launches, total −10 %", gate: both(six(), relaunched(0.5, 0.9)), wanted: silent},                                 // was: fail 100 %
-	{name: "twice the launches, total +5 %", gate: both(six(), relaunched(2, 1.05)), wanted: found},                                   // fail 100 %
-	{name: "10 or 11 launches at random, 3 runs", gate: alike(noisy(tenTimes(), 3, 0.002), tenOrEleven), wanted: noAlarm},             // was: fail 13 %
-	{name: "two algorithms 3 to 30 % apart, 3 runs", gate: alike(noisy(many(20), 3, 0.002), bimodal), wanted: noAlarm},                // was: fail 15 %
+	{name: "2 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 2, 0.02), nil), wanted: noAlarm, quick: 200}, // was: fail 12.4 %
+	{name: "3 runs, 6 kernels, sd 1 %", limit: 0.01, gate: both(noisy(six(), 3, 0.01), nil), wanted: noAlarm, quick: 400}, // was: fail 3.6 %
+	{name: "3 runs, 6 kernels, sd 2 %", limit: 0.01, gate: both(noisy(six(), 3, 0.02), nil), wanted: noAlarm, quick: 400}, // was: fail 4.1 %
+	{name: "twice the launches, total −20 %", gate: both(six(), relaunched(2, 0.8)), wanted: silent},                      // was: fail 100 %
+	{name: "half the launches, total −10 %", gate: both(six(), relaunched(0.5, 0.9)), wanted: silent},                     // was: fail 100 %
+	{name: "twice the launches, total +5 %", gate: both(six(), relaunched(2, 1.05)), wanted: found},                       // fail 100 %
+	{name: "10 or 11 launches at random, 3 runs", gate: alike(noisy(tenTimes(), 3, 0.002), tenOrEleven), wanted: noAlarm}, // was: fail 13 %
+	{name: "two algorithms 3 to 30 % apart, 3 runs", gate: alike(noisy(many(20), 3, 0.002), bimodal), wanted: noAlarm},    // was: fail 15 %
 	{name: "one run of ten 10 % slow, 2 runs", limit: 0.01, gate: alike(noisy(six(), 2, 0.002), slowRuns), // undecided 34 %
 		wanted: []share{atMost(fails, 1), atMost(passesUndecided, 36)}},
 	{name: "one run of ten 10 % slow, 5 runs", limit: 0.01, gate: alike(six(), slowRuns), // undecided 60 %

@@ -40,7 +40,9 @@ const (
 	countedRuns = 5
 	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
 	countedDF = 1000
-	// poolLeast is the fewest kernels from which a prior is learnt; with fewer the default one holds.
+	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
+	coarse = 0.005
+	// poolLeast is the fewest kernels from which a prior is learnt; with fewer only its place is.
 	poolLeast = 8
 	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
 	priorMost = 10

@@ -37,7 +37,9 @@ func pools(t trial, estimates []estimate) map[string]pool {
 	}
 	var times [][2]stats.Variance
 	for _, e := range members[t.times()] {
-		times = append(times, e.contrast.Sides)
+		if len(members[t.times()]) >= poolLeast || !t.coarse(e.pair) {
+			times = append(times, e.contrast.Sides)
+		}
 	}
 	unequal := math.Abs(stats.Unequal(times)) > unequalFrom
 	out := map[string]pool{}
@@ -46,6 +48,7 @@ func pools(t trial, estimates []estimate) map[string]pool {
 		p.unequal = unequal
 		out[kind] = p
 	}
+	sums(t, out)
 	return out
 }
 
@@ -54,8 +57,10 @@ func newPool(t trial, members []*estimate) pool {
 	var runs, base, head []stats.Variance
 	jumps := 0
 	for _, e := range members {
-		runs = append(runs, e.contrast.Run)
-		base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
+		if len(members) >= poolLeast || !t.coarse(e.pair) {
+			runs = append(runs, e.contrast.Run)
+			base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
+		}
 		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && e.samples() >= countedRuns
 		if e.jumps() {
@@ -68,11 +73,39 @@ func newPool(t trial, members []*estimate) pool {
 	return p
 }
 
-// prior is what variances of one pool have in common.
+// sums makes the priors of sums over kernels as wide as that of the kernels asks for: were the kernels' runs independent, the
+// variance of a sum would be that of a kernel times the sum of the squares of their shares.
+func sums(t trial, pools map[string]pool) {
+	kernels, squares := pools[t.times()], 0.0
+	for s := range t.head.known {
+		if s.Scope == measure.ScopeKernel {
+			squares += math.Pow(t.head.share(s), 2)
+		}
+	}
+	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange} {
+		kind := (&pair{subject: measure.Subject{Scope: scope}, metric: measure.GPUTime}).kind()
+		if p, ok := pools[kind]; ok {
+			p.prior.S2 = math.Max(p.prior.S2, squares*kernels.prior.S2)
+			for i := range p.sides {
+				p.sides[i].S2 = math.Max(p.sides[i].S2, squares*kernels.sides[i].S2)
+			}
+			pools[kind] = p
+		}
+	}
+}
+
+// coarse reports whether what the timer's tick does to a time says nothing about the few other kernels.
+func (t trial) coarse(p pair) bool {
+	return p.metric.Name == t.time.Name && t.tick > coarse*average(p.base)
+}
+
+// prior is what variances of one pool have in common. Too few to learn from say at least where it lies: no less than at what is
+// expected before seeing any, which counts as one of them.
 func prior(v []stats.Variance) stats.Variance {
 	known := slices.DeleteFunc(slices.Clone(v), func(x stats.Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
 	if len(known) < poolLeast {
-		return runPrior
+		expected := stats.Variance{S2: runPrior.S2, DF: math.Inf(1)}
+		return stats.Variance{S2: math.Max(runPrior.S2, stats.Typical(append(known, expected))), DF: runPrior.DF}
 	}
 	p := stats.FitPrior(known)
 	p.DF = math.Min(p.DF, priorMost)

@@ -78,9 +78,21 @@ func Unequal(pairs [][2]Variance) float64 {
 	return mean / math.Sqrt(math.Max(spread, expected/n)/n)
 }
 
+// Typical is the geometric mean of variances, each without the bias of its few degrees of freedom.
+func Typical(v []Variance) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += logVariance(x)
+	}
+	return math.Exp(sum / float64(len(v)))
+}
+
 // logVariance is the logarithm of a variance without the bias of few degrees of freedom (Smyth 2004, section 6.2).
 func logVariance(v Variance) float64 {
 	half := v.DF / 2
+	if math.IsInf(half, 1) {
+		return math.Log(v.S2)
+	}
 	return math.Log(v.S2) - mathext.Digamma(half) + math.Log(half)
 }
 
