@@ -260,7 +260,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		all, others := len(known(slices.Concat(e.head...))), len(known(slices.Concat(e.base...)))
 		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
 			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
-		if e.contrast.SessionWeight == 0 && stats.Apart(len(off), all, others) < alpha {
+		// How often a side of more noise is beyond all of the other says nothing of a change.
+		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, others) < alpha {
 			a.undecided = false
 			return a.with(Regressed, append([]Remark{because}, qualified(t, e.pair, f)...)...)
 		}
