@@ -129,7 +129,7 @@ func describe(t trial, p pair) Finding {
 	share := t.share(p)
 	f := Finding{
 		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
-		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.base), HeadRuns: flatten(p.head),
+		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.shown[0]), HeadRuns: flatten(p.shown[1]),
 		Limit: Number(p.limit.Max), Floor: Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
 		Share: Number(share), Match: p.match, BaseNames: p.baseNames, Facts: p.facts,
 		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
@@ -376,7 +376,7 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 // broken for certain where every run says so: one run of what is counted, two of what is measured.
 func decideBounds(p pair, f Finding, a answer) answer {
 	broken, all := 0, 0
-	for _, session := range p.head {
+	for _, session := range p.shown[1] {
 		for _, v := range session {
 			if math.IsNaN(v) {
 				continue

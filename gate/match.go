@@ -14,8 +14,9 @@ import (
 type pair struct {
 	subject    measure.Subject
 	metric     measure.Metric
-	match      string      // see [Finding.Match]
-	base, head [][]float64 // samples by session and run
+	match      string         // see [Finding.Match]
+	base, head [][]float64    // samples by session and run, NaN for runs that are left out
+	shown      [2][][]float64 // samples of base and head with those
 	limit      thresholds.Limit
 	listed     Outcome // Added or Removed, where there is nothing to compare
 	because    Remark  // of that outcome
@@ -82,6 +83,7 @@ func match(t trial) []pair {
 	pairs = append(pairs, list(t, gone, Removed, remark("gone", nil))...)
 	pairs = append(pairs, list(t, fresh, Added, remark("new", nil))...)
 	for i, p := range pairs {
+		pairs[i] = t.judged(p)
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
 	}
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })

@@ -273,6 +273,9 @@ type Report struct {
 	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there too.
 	Confidence Number `json:"confidence,omitempty"`
 
+	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
+	Off []Off `json:"off,omitempty"`
+
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first
 	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed

@@ -19,6 +19,7 @@ type trial struct {
 	base, head  *side
 	shared      [][2]int // pairs of a base and a head session that are one session
 	tick        float64
+	off         []Off // runs that are left out
 }
 
 func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
@@ -41,7 +42,7 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 			t.shared = nil
 		}
 	}
-	return t
+	return t.leaveOut()
 }
 
 // hosts says how much is known of where sides of several sessions were measured: "different", or "unknown" where a

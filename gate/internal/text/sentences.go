@@ -69,6 +69,8 @@ var sentences = map[string]string{
 	"common-shift": `{{number .moved}} of {{count .kernels "kernel"}} moved together by about {{change .change}} ({{join .names ", "}}): ` +
 		`{{if eq .hosts "same"}}another clock, power limit or neighbour does that more often than code` +
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
+	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
+		`and the chance of a false alarm halved`,
 	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
 		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
