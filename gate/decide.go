@@ -235,7 +235,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
 		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
 	}
-	if e.contrast.SessionWeight > 0 && !e.metric.Exact && math.Abs(change)*float64(f.Share) < sessionImpact {
+	if e.contrast.SessionWeight > 0 && !t.batches && math.Abs(change)*float64(f.Share) < sessionImpact {
 		beyond = false
 	}
 	by, size, unit := binding(t, e.pair, f, change, limit)
@@ -364,6 +364,8 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 	switch {
 	case n > runs(e.base, e.head) && n <= maxRuns:
 		return append(hidden, remark("more-runs", Args{"runs": Number(n)}))
+	case session > 0 && t.batches:
+		return append(hidden, remark("other-batch", Args{"spread": Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
 		return append(hidden, remark("other-host", Args{"hosts": t.hosts(), "spread": Number(math.Sqrt(2 * e.session.S2))}))
 	case a.mde.Known() && float64(a.mde) > limit:

@@ -19,6 +19,9 @@ const (
 	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
 	// kernels, so it counts as known.
 	sessionWeight, sessionDF = 8, 1000
+	// batchSD is what two batches of runs on one GPU, minutes apart, differ by; batchLeast is the fewest kernels from which
+	// more is learnt of it.
+	batchSD, batchLeast = 0.002, 3
 	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
 	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
 	sessionMost = 5
@@ -95,7 +98,10 @@ func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) 
 // did not change, so their typical change between the sides is what the hosts make of it. The estimate is robust
 // against the few that did change, and joined with the policy's prior.
 func betweenSessions(t trial, estimates []estimate) stats.Variance {
-	sd := t.policy.SessionSD
+	sd, least := t.policy.SessionSD, poolLeast
+	if t.batches {
+		sd, least = batchSD, batchLeast
+	}
 	v := stats.Variance{S2: sd * sd, DF: sessionWeight}
 	var scaled []float64
 	for _, e := range estimates {
@@ -103,7 +109,7 @@ func betweenSessions(t trial, estimates []estimate) stats.Variance {
 			scaled = append(scaled, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
 		}
 	}
-	if n := float64(len(scaled)); n >= poolLeast {
+	if n := float64(len(scaled)); len(scaled) >= least {
 		seen := stats.Median(scaled) / normalQuartile
 		v = stats.Pool(v, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
 		// Beyond that it is not hosts of one model that differ.
@@ -129,6 +135,9 @@ func contrast(t trial, p pair) estimate {
 		scale = func(v float64) float64 { return v / mean }
 	}
 	e.contrast = stats.NewContrast(transform(p.base, scale), transform(p.head, scale), t.shared)
+	if t.batches {
+		e.contrast.SessionWeight = e.contrast.PairWeight
+	}
 	if p.metric.Exact {
 		e.contrast.SessionWeight = 0 // hosts do not differ in what is counted
 	}
@@ -164,6 +173,9 @@ func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate 
 	// kind, and the next of another.
 	e.session = stats.Pool(e.contrast.Session, sessions)
 	e.session = stats.Variance{S2: math.Max(e.session.S2, sessions.S2), DF: sessionDF}
+	if t.batches {
+		e.session.DF = sessions.DF
+	}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
 	if pool.unequal && e.run.DF > 0 {
 		e = welch(e)

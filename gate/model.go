@@ -265,7 +265,7 @@ type Report struct {
 	Workload string `json:"workload,omitempty"`
 	Base     Side   `json:"base"`
 	Head     Side   `json:"head"`
-	// Paired is true where base and head were measured in one session, so that no session term applies.
+	// Paired is true where base and head were measured in one session and in turn, so that no session term applies.
 	Paired bool `json:"paired"`
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`

@@ -18,6 +18,7 @@ type trial struct {
 	time, total measure.Metric
 	base, head  *side
 	shared      [][2]int // pairs of a base and a head session that are one session
+	batches     bool     // they are one session, but not measured in turn
 	tick        float64
 	off         []Off // runs that are left out
 }
@@ -42,7 +43,29 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 			t.shared = nil
 		}
 	}
+	for _, p := range t.shared {
+		t.batches = t.batches || !inTurn(&base[p[0]], &head[p[1]])
+	}
 	return t.leaveOut()
+}
+
+// inTurn reports whether two sides of one session were measured by turns, and saw the same clocks and temperatures: where the
+// middle run of each lies among the runs of the other. Parts of one recording of which no run says its time are.
+func inTurn(a, b *measure.Session) bool {
+	times := func(s *measure.Session) (out []float64) {
+		for _, run := range s.Runs {
+			if !run.Start.IsZero() {
+				out = append(out, float64(run.Start.UnixNano()))
+			}
+		}
+		return out
+	}
+	x, y := times(a), times(b)
+	if len(x) == 0 || len(y) == 0 {
+		return len(x) == len(y) && a.Start.Equal(b.Start)
+	}
+	among := func(at float64, of []float64) bool { return slices.Min(of) <= at && at <= slices.Max(of) }
+	return among(stats.Median(x), y) && among(stats.Median(y), x)
 }
 
 // hosts says how much is known of where sides of several sessions were measured: "different", or "unknown" where a

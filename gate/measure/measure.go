@@ -186,6 +186,8 @@ type Run struct {
 	Launches int `json:"launches"`
 	// Steady is false where the series never settled.
 	Steady bool `json:"steady"`
+	// Start is when its first kernel ran, zero where that is not known.
+	Start time.Time `json:"start,omitzero"`
 }
 
 // Session is the runs taken on one GPU host close together in time.

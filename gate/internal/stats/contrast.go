@@ -15,6 +15,8 @@ type Contrast struct {
 	RunWeight     float64
 	Session       Variance
 	SessionWeight float64
+	// PairWeight is the weight of a variance between the two of each pair that was measured as one session, 0 without any.
+	PairWeight float64
 	// Sides are the variances between the runs of base and head alone, SideWeights their parts of RunWeight.
 	Sides       [2]Variance
 	SideWeights [2]float64
@@ -39,10 +41,12 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		w := 1 / (1/x.n + 1/y.n)
 		sum += w * (y.mean - x.mean)
 		weight += w
+		c.PairWeight += 2 * w * w
 		c.SideWeights[0] += w * w / x.n
 		c.SideWeights[1] += w * w / y.n
 	}
 	if weight > 0 {
+		c.PairWeight /= weight * weight
 		c.SideWeights[0] /= weight * weight
 		c.SideWeights[1] /= weight * weight
 		c.Estimate = sum / weight

@@ -50,6 +50,8 @@ var sentences = map[string]string{
 	"more-runs":     `{{count .runs "run"}} a side would settle it`,
 	"too-many-runs": `more than {{count .most "run"}} a side would be needed`,
 	"too-fine":      `the limit is under what this data can show (MDE {{percent .mde}})`,
+	"other-batch": `the sides were measured one after the other, and such batches may differ by {{percent .spread}}: ` +
+		`measure the base build beside the head`,
 	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
 		`record the baseline on a second host, or measure the base build beside the head`,
 
