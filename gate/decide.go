@@ -364,6 +364,8 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 	switch {
 	case n > runs(e.base, e.head) && n <= maxRuns:
 		return append(hidden, remark("more-runs", Args{"runs": Number(n)}))
+	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, confidence, maxRuns) == 0:
+		return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)})) // the runs hide it, not where they were measured
 	case session > 0 && t.batches:
 		return append(hidden, remark("other-batch", Args{"spread": Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:

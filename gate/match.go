@@ -96,12 +96,14 @@ func kernels(subjects []measure.Subject) []measure.Subject {
 
 // weighs reports whether kernels together take a part of the workload's time that matters. What is gone is held against what is
 // new only where both do: else it was removed or added, not replaced.
+//
+// Nsight Compute sees the kernels that it was told to, of which none tells what the rest took.
 func (t trial) weighs(side *side, kernels []measure.Subject) bool {
 	share := 0.0
 	for _, s := range kernels {
 		share += side.share(s)
 	}
-	return len(kernels) > 0 && share >= t.policy.Impact
+	return len(kernels) > 0 && share >= t.policy.Impact && t.time != measure.NcuTime
 }
 
 // groups sorts kernels by a key; those without one are left out.

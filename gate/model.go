@@ -267,6 +267,8 @@ type Report struct {
 	Head     Side   `json:"head"`
 	// Paired is true where base and head were measured in one session and in turn, so that no session term applies.
 	Paired bool `json:"paired"`
+	// Batches is true where they were measured in one session, one after the other: a small term of its own applies.
+	Batches bool `json:"batches,omitempty"`
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`

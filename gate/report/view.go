@@ -200,9 +200,12 @@ func facts(r *gate.Report) []fact {
 	add("base", side(r.Base))
 	add("head", side(r.Head))
 	if r.Base.Runs > 0 && r.Head.Runs > 0 {
-		if r.Paired {
+		switch {
+		case r.Paired:
 			add("pairing", "measured in one session: no spread between hosts in the intervals")
-		} else {
+		case r.Batches:
+			add("pairing", "one after the other on one GPU: what such batches differ by widens the intervals")
+		default:
 			add("pairing", "different sessions: the spread between hosts widens the intervals")
 		}
 	}
