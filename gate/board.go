@@ -59,8 +59,8 @@ func onBoard(base, head []measure.Session) []measure.Session {
 	return kept
 }
 
-// leftOut says how many of all base sessions that could be compared are held against the head, nothing where all are.
-func leftOut(all, base []measure.Session) []Remark {
+// onOthers says how many of all base sessions that could be compared are held against the head, nothing where all are.
+func onOthers(all, base []measure.Session) []Remark {
 	b := base[len(base)-1]
 	n := 0
 	for i := range all {

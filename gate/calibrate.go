@@ -290,7 +290,7 @@ func (f *forecast) mdes(limit float64) []float64 {
 	for n := maxRuns; n >= 0; n-- {
 		if n >= minRuns {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
-			v := stats.Moderate(raw, f.prior)
+			v := stats.Moderate(raw, f.pool.prior)
 			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
 			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, power)))
 		}

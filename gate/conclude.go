@@ -25,16 +25,16 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if r.Remarks, refusal = unmeasured(head, policy); refusal != nil {
 		return r.refuse(refusal)
 	}
-	r.Remarks = append(r.Remarks, leftOut(all, base)...)
+	r.Remarks = append(r.Remarks, onOthers(all, base)...)
 	t := newTrial(base, head, policy)
 	pairs := match(t)
-	if refusal := timed(t, pairs); refusal != nil {
+	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)
 	}
 	estimates, sessions := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
-	r.Doubts = slices.Concat(r.Doubts, commonShift(t, r.Findings), waiting(t, sessions))
-	r.Paired = len(t.shared) > 0
+	r.Doubts = slices.Concat(r.Doubts, leftOut(t), commonShift(t, r.Findings), waiting(t, sessions))
+	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)
 	}
@@ -82,12 +82,15 @@ func conclude(t trial, findings []Finding, family int) (v Verdict, because Remar
 			open = append(open, i)
 		}
 	}
-	unseen := unseen(t, findings)
+	unseen, doubted := unseen(t, findings), slices.IndexFunc(findings, func(f Finding) bool { return f.Doubted })
 	switch {
 	case len(failed) > 0:
 		return Fail, remark("regressed", Args{"subjects": Number(len(failed))}), false
 	case unseen != nil:
 		return NoVerdict, *unseen, false
+	case doubted >= 0:
+		f := findings[doubted]
+		return NoVerdict, *refusal("doubted", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(doubted)}), true
 	case len(open) > 0:
 		if v = Pass; t.policy.Undecided == "fail" {
 			v = NoVerdict

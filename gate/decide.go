@@ -12,7 +12,7 @@ import (
 // answer is what the decision makes of an estimate, in the terms of a [Finding].
 type answer struct {
 	outcome                   Outcome
-	undecided                 bool
+	undecided, doubted        bool
 	change, low, high, p, mde Number
 	because                   []Remark // the reason, then what goes with it
 }
@@ -55,31 +55,66 @@ func decide(t trial, estimates []estimate) (findings []Finding, family int) {
 		p, weights, total := make([]float64, len(judged)), make([]float64, len(judged)), 0.0
 		for k, i := range judged {
 			e := &estimates[i]
-			p[k], weights[k] = stats.TwoSided(e.contrast.Estimate, e.variance), e.weight()
+			p[k], weights[k] = math.Min(1, stats.TwoSided(e.contrast.Estimate, e.variance)+e.luck), e.weight()
 			total += weights[k]
 		}
 		for k, corrected := range stats.Holm(p, weights) {
 			e, f := estimates[judged[k]], findings[judged[k]]
-			a := decideChange(t, e, f, corrected, t.policy.Alpha*weights[k]/total)
+			alpha := t.policy.Alpha
+			if weights[k] > 0 {
+				alpha *= weights[k] / total
+			}
+			a := decideChange(t, e, f, corrected, alpha)
 			if e.limit.Bounded() {
 				a = decideBounds(e.pair, f, a)
 			}
 			findings[judged[k]] = f.answered(a)
 		}
 	}
+	forgive(t, estimates, findings)
 	return findings, family + len(gating)
 }
+
+// forgive takes the verdict from counts and times a launch that rose while what they add up to did not: fewer and longer
+// launches, or more and shorter ones, are no loss. A rule that names the metric, or a bound, still judges.
+func forgive(t trial, estimates []estimate, findings []Finding) {
+	totals, recounted := map[measure.Subject]*Finding{}, map[measure.Subject]bool{}
+	for i, e := range estimates {
+		switch f := &findings[i]; {
+		case !e.compared() || e.match != "exact":
+		case f.Metric == t.total.Name, f.Metric == measure.GPUTime.Name, f.Metric == measure.CopyTime.Name:
+			totals[e.subject] = f
+		case counts(e.metric):
+			recounted[e.subject] = f.Change != 0
+		}
+	}
+	for i, e := range estimates {
+		f, total := &findings[i], totals[e.subject]
+		part := counts(e.metric) || f.Metric == measure.Time.Name
+		if !f.Gates || !part || total == nil || !recounted[e.subject] || e.limit.Bounded() || t.named(e.pair) {
+			continue
+		}
+		worse := f.Outcome == Regressed || f.Outcome == Inconclusive
+		if worse && (total.Outcome == Unchanged || total.Outcome == Improved) {
+			f.Gates, f.Undecided, f.Doubted = false, false, false
+			f.Also = append(f.Also, remark("total-not-worse", Args{"metric": total.Metric, "change": total.Change}))
+		}
+	}
+}
+
+// counts reports whether a metric is how often something is done that has a total time as well.
+func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
 
 var (
 	unknown    = Number(math.NaN())
 	unanswered = answer{change: unknown, low: unknown, high: unknown, p: unknown, mde: unknown}
 )
 
-// weight is the estimate's part in the family-wise correction. A count that is the same in every run of a side cannot
-// raise a false alarm, and costs nothing.
+// weight is the estimate's part in the family-wise correction. Counts of which no run differs from another of its side cannot
+// raise a false alarm, and cost nothing.
 func (e *estimate) weight() float64 {
 	switch {
-	case e.metric.Exact && e.run.S2 == 0:
+	case e.pool.steady, e.metric.Exact && e.variance.S2 == 0:
 		return 0
 	case math.IsInf(e.limit.Max, 1):
 		return 0
@@ -94,7 +129,7 @@ func describe(t trial, p pair) Finding {
 	share := t.share(p)
 	f := Finding{
 		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
-		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.base), HeadRuns: flatten(p.head),
+		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.shown[0]), HeadRuns: flatten(p.shown[1]),
 		Limit: Number(p.limit.Max), Floor: Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
 		Share: Number(share), Match: p.match, BaseNames: p.baseNames, Facts: p.facts,
 		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
@@ -119,7 +154,7 @@ func describe(t trial, p pair) Finding {
 
 // answered is the finding with its answer.
 func (f Finding) answered(a answer) Finding {
-	f.Outcome, f.Undecided = a.outcome, a.undecided
+	f.Outcome, f.Undecided, f.Doubted = a.outcome, a.undecided, a.doubted
 	f.Change, f.Low, f.High, f.P, f.MDE = a.change, a.low, a.high, a.p, a.mde
 	f.ReasonKey, f.ReasonArgs, f.Also = a.because[0].Key, a.because[0].Args, a.because[1:]
 	return f
@@ -159,6 +194,9 @@ func (t trial) floor(p pair) float64 {
 // decideChange judges the change from base to head. p is corrected, alpha the part of the gate's error that it may spend.
 func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	estimate, base := e.contrast.Estimate, float64(f.Base)
+	if !e.relative {
+		base = average(e.base)
+	}
 	a := unanswered
 	a.p = Number(p)
 	if base == 0 {
@@ -182,7 +220,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		limit = math.Max(limit, float64(f.Floor)/base)
 	}
 	if !math.IsInf(limit, 1) {
-		a.mde = Number(e.natural(stats.Detectable(e.variance, e.working(limit), alpha, power)))
+		a.mde = Number(e.natural(stats.Detectable(e.variance, e.working(limit), alpha-e.luck, power)))
 	}
 
 	// lower is better for every metric that is judged, unless it says otherwise
@@ -197,7 +235,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
 		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
 	}
-	if e.contrast.SessionWeight > 0 && !e.metric.Exact && math.Abs(change)*float64(f.Share) < sessionImpact {
+	if e.contrast.SessionWeight > 0 && !t.batches && math.Abs(change)*float64(f.Share) < sessionImpact {
 		beyond = false
 	}
 	by, size, unit := binding(t, e.pair, f, change, limit)
@@ -209,14 +247,56 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	case math.Max(math.Abs(low), math.Abs(high)) <= limit:
 		return a.with(Unchanged, remark("within", Args{"by": by, "size": size, "unit": unit}))
 	}
-	a = a.with(Inconclusive, append([]Remark{
-		remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})}, settle(t, e, a, limit)...)...)
-	worst := high
+	worst, least := high, low
 	if sign < 0 {
-		worst = -low
+		worst, least = -low, -high
 	}
 	a.undecided = f.Gates && worst > limit && worst*float64(f.Share) >= limit*material
-	return a
+	because := remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	if least > limit || -worst > limit {
+		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	}
+	if off := apart(e, limit, sign); a.undecided && 2*len(off) > len(known(slices.Concat(e.head...))) {
+		all, others := len(known(slices.Concat(e.head...))), len(known(slices.Concat(e.base...)))
+		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
+			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
+		// How often a side of more noise is beyond all of the other says nothing of a change.
+		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, others) < alpha {
+			a.undecided = false
+			return a.with(Regressed, append([]Remark{because}, qualified(t, e.pair, f)...)...)
+		}
+		a.doubted = true
+	}
+	a.doubted = a.doubted || a.undecided && least > limit
+	return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
+}
+
+// apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
+// two of the base's standard deviations, and across sessions by what those differ.
+func apart(e estimate, limit, sign float64) (off []float64) {
+	scale := func(v float64) float64 { return sign * v / average(e.base) }
+	if e.relative {
+		scale = func(v float64) float64 { return sign * math.Log(v) }
+	}
+	prior := e.pool.prior
+	if e.pool.unequal {
+		prior = e.pool.sides[0]
+	}
+	sd := math.Sqrt(stats.Moderate(e.contrast.Sides[0], prior).S2)
+	if e.pool.exact {
+		sd = 0
+	}
+	all := known(slices.Concat(transform(e.base, scale)...))
+	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
+	if w := e.contrast.SessionWeight; w > 0 {
+		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, confidence)
+	}
+	for _, v := range known(slices.Concat(e.head...)) {
+		if scale(v) > least {
+			off = append(off, v)
+		}
+	}
+	return off
 }
 
 // decideFromZero judges a metric whose base is zero, of which no change is a relative one.
@@ -251,6 +331,8 @@ func qualified(t trial, p pair, f Finding) []Remark {
 	switch p.match {
 	case "role":
 		out = append(out, remark("by-role", Args{"range": f.Role}))
+	case "rest":
+		out = append(out, remark("by-rest", nil))
 	case "name":
 		out = append(out, remark("by-name", nil))
 	case "stem":
@@ -269,19 +351,26 @@ func qualified(t trial, p pair, f Finding) []Remark {
 }
 
 // settle says what hides the answer of an undecided comparison and what would give it.
-func settle(t trial, e estimate, a answer, limit float64) []Remark {
+func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 	hidden := levels(e.pair)
 	if hidden == nil {
 		hidden = outlier(e.pair)
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, confidence, maxRuns)
+	for e.luck > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
+		n++
+	}
 	switch {
-	case n > 0 && n > runs(e.base, e.head):
+	case n > runs(e.base, e.head) && n <= maxRuns:
 		return append(hidden, remark("more-runs", Args{"runs": Number(n)}))
+	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, confidence, maxRuns) == 0:
+		return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)})) // the runs hide it, not where they were measured
+	case session > 0 && t.batches:
+		return append(hidden, remark("other-batch", Args{"spread": Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
 		return append(hidden, remark("other-host", Args{"hosts": t.hosts(), "spread": Number(math.Sqrt(2 * e.session.S2))}))
-	case float64(a.mde) > limit:
+	case a.mde.Known() && float64(a.mde) > limit:
 		return append(hidden, remark("too-fine", Args{"mde": a.mde}))
 	}
 	return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)}))
@@ -291,7 +380,7 @@ func settle(t trial, e estimate, a answer, limit float64) []Remark {
 // broken for certain where every run says so: one run of what is counted, two of what is measured.
 func decideBounds(p pair, f Finding, a answer) answer {
 	broken, all := 0, 0
-	for _, session := range p.head {
+	for _, session := range p.shown[1] {
 		for _, v := range session {
 			if math.IsNaN(v) {
 				continue

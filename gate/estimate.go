@@ -19,6 +19,9 @@ const (
 	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
 	// kernels, so it counts as known.
 	sessionWeight, sessionDF = 8, 1000
+	// batchSD is what two batches of runs on one GPU, minutes apart, differ by; batchLeast is the fewest kernels from which
+	// more is learnt of it.
+	batchSD, batchLeast = 0.002, 3
 	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
 	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
 	sessionMost = 5
@@ -34,9 +37,15 @@ const (
 	secondary = 0.2
 	// rounding is the change on the working scale below which nothing but arithmetic has happened.
 	rounding = 1e-13
+	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
+	unequalFrom = 2
+	// countedRuns is the fewest runs a side of which the same count in all makes certain that it is no matter of chance.
+	countedRuns = 5
 	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
 	countedDF = 1000
-	// poolLeast is the fewest kernels from which a prior is learnt; with fewer the default one holds.
+	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
+	coarse = 0.005
+	// poolLeast is the fewest kernels from which a prior is learnt; with fewer only its place is.
 	poolLeast = 8
 	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
 	priorMost = 10
@@ -53,62 +62,46 @@ type estimate struct {
 	pair
 	relative bool // on the log scale; else relative to the base's mean, because a value is zero
 	contrast stats.Contrast
-	prior    stats.Variance // what the variances between runs of its kind have in common
+	pool     pool           // what others of its kind show
 	run      stats.Variance // moderated variance between runs
 	session  stats.Variance // moderated variance between sessions
 	variance stats.Variance // of contrast.Estimate
+	luck     float64        // chance of a change without a cause that the variance does not know, see [pool.luck]
+}
+
+// samples is the smaller number of samples of the two sides.
+func (e *estimate) samples() int {
+	return min(len(known(slices.Concat(e.base...))), len(known(slices.Concat(e.head...))))
 }
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another;
 // sessions is the variance between sessions, before what a kernel's own show. What is not compared has no estimate.
 func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) {
-	pools := map[string][]stats.Variance{}
 	for _, p := range pairs {
 		e := estimate{pair: p}
 		if p.compared() {
 			e = contrast(t, p)
-			pools[p.kind()] = append(pools[p.kind()], e.contrast.Run)
 		}
 		out = append(out, e)
 	}
-	priors := map[string]stats.Variance{}
-	for kind, v := range pools {
-		priors[kind] = prior(v)
-	}
+	pools := pools(t, out)
 	sessions = betweenSessions(t, out)
-	for i := range out {
-		out[i].prior = priors[out[i].kind()]
-		if out[i].compared() {
-			out[i] = moderate(t, out[i], sessions)
+	for i, e := range out {
+		if e.compared() {
+			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
 	}
 	return out, sessions
-}
-
-// kind names the pairs whose variances are expected to be alike.
-func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
-
-// prior is what variances of one pool have in common.
-func prior(v []stats.Variance) stats.Variance {
-	known := 0
-	for _, x := range v {
-		if x.DF > 0 && x.S2 > 0 {
-			known++
-		}
-	}
-	if known < poolLeast {
-		return runPrior
-	}
-	p := stats.FitPrior(v)
-	p.DF = math.Min(p.DF, priorMost)
-	return p
 }
 
 // betweenSessions estimates how much sessions differ from what this gate sees of all kernels together: most of them
 // did not change, so their typical change between the sides is what the hosts make of it. The estimate is robust
 // against the few that did change, and joined with the policy's prior.
 func betweenSessions(t trial, estimates []estimate) stats.Variance {
-	sd := t.policy.SessionSD
+	sd, least := t.policy.SessionSD, poolLeast
+	if t.batches {
+		sd, least = batchSD, batchLeast
+	}
 	v := stats.Variance{S2: sd * sd, DF: sessionWeight}
 	var scaled []float64
 	for _, e := range estimates {
@@ -116,7 +109,7 @@ func betweenSessions(t trial, estimates []estimate) stats.Variance {
 			scaled = append(scaled, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
 		}
 	}
-	if n := float64(len(scaled)); n >= poolLeast {
+	if n := float64(len(scaled)); len(scaled) >= least {
 		seen := stats.Median(scaled) / normalQuartile
 		v = stats.Pool(v, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
 		// Beyond that it is not hosts of one model that differ.
@@ -142,20 +135,29 @@ func contrast(t trial, p pair) estimate {
 		scale = func(v float64) float64 { return v / mean }
 	}
 	e.contrast = stats.NewContrast(transform(p.base, scale), transform(p.head, scale), t.shared)
+	if t.batches {
+		e.contrast.SessionWeight = e.contrast.PairWeight
+	}
+	if p.metric.Exact {
+		e.contrast.SessionWeight = 0 // hosts do not differ in what is counted
+	}
 	if math.Abs(e.contrast.Estimate) < rounding {
 		e.contrast.Estimate = 0 // equal values whose mean logarithm was rounded is no change of what is counted
 	}
 	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
 		// Rounding to the timer's tick is noise of its own: uniform over one tick.
 		tick := t.tick / average(p.base)
-		e.contrast.Run.S2 = math.Max(e.contrast.Run.S2, tick*tick/12)
+		for _, v := range []*stats.Variance{&e.contrast.Run, &e.contrast.Sides[0], &e.contrast.Sides[1]} {
+			v.S2 = math.Max(v.S2, tick*tick/12)
+		}
 	}
 	return e
 }
 
 // moderate turns the raw variances of an estimate into the variance of its contrast.
-func moderate(t trial, e estimate, sessions stats.Variance) estimate {
-	if e.metric.Exact {
+func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate {
+	e.pool, e.luck = pool, pool.luck(&e)
+	if e.metric.Exact && (pool.exact || t.time == measure.NcuTime) {
 		e.run = e.contrast.Run
 		if e.run.DF == 0 && t.time == measure.NcuTime {
 			e.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
@@ -163,7 +165,7 @@ func moderate(t trial, e estimate, sessions stats.Variance) estimate {
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e
 	}
-	e.run = stats.Moderate(e.contrast.Run, e.prior)
+	e.run = stats.Moderate(e.contrast.Run, pool.prior)
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing
 	}
@@ -171,13 +173,37 @@ func moderate(t trial, e estimate, sessions stats.Variance) estimate {
 	// kind, and the next of another.
 	e.session = stats.Pool(e.contrast.Session, sessions)
 	e.session = stats.Variance{S2: math.Max(e.session.S2, sessions.S2), DF: sessionDF}
-	weights := []float64{e.contrast.RunWeight}
-	parts := []stats.Variance{e.run}
-	if e.contrast.SessionWeight > 0 {
-		weights = append(weights, e.contrast.SessionWeight)
-		parts = append(parts, e.session)
+	if t.batches {
+		e.session.DF = sessions.DF
 	}
-	e.variance = stats.Satterthwaite(weights, parts)
+	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
+	if pool.unequal && e.run.DF > 0 {
+		e = welch(e)
+	}
+	return e
+}
+
+// with is the variance of the change of which the runs make these parts, and the sessions theirs.
+func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Variance {
+	if e.contrast.SessionWeight > 0 {
+		weights, runs = append(weights, e.contrast.SessionWeight), append(runs, e.session)
+	}
+	return stats.Satterthwaite(weights, runs)
+}
+
+// welch gives an estimate a variance between runs a side (Welch 1938), each moderated by the prior of its side. That makes
+// nothing surer than one variance for both would.
+func welch(e estimate) estimate {
+	w := e.contrast.SideWeights[:]
+	var sides []stats.Variance
+	for i, v := range e.contrast.Sides {
+		sides = append(sides, stats.Moderate(v, e.pool.sides[i]))
+	}
+	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, confidence) > stats.Margin(e.variance, confidence) {
+		e.variance = v
+		// What needs one variance for both takes the one that comes to the same.
+		e.run = stats.Satterthwaite([]float64{w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1])}, sides)
+	}
 	return e
 }
 

@@ -14,8 +14,9 @@ import (
 type pair struct {
 	subject    measure.Subject
 	metric     measure.Metric
-	match      string      // see [Finding.Match]
-	base, head [][]float64 // samples by session and run
+	match      string         // see [Finding.Match]
+	base, head [][]float64    // samples by session and run, NaN for runs that are left out
+	shown      [2][][]float64 // samples of base and head with those
 	limit      thresholds.Limit
 	listed     Outcome // Added or Removed, where there is nothing to compare
 	because    Remark  // of that outcome
@@ -29,7 +30,7 @@ func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
 
 // match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
 // with another geometry, the same short name, the same short name but for the numbers of a code generator, the same place
-// in the same NVTX range. What is matched below the first level is judged by its total time, because one launch of the
+// in the same NVTX range, and what is left of both as two sums. What is matched below the first level is judged by its total time, because one launch of the
 // one need not do the work of one launch of the other. What the policy ignores is left out.
 func match(t trial) []pair {
 	var pairs []pair
@@ -76,21 +77,39 @@ func match(t trial) []pair {
 		isMatched := func(s measure.Subject) bool { return matched[s] }
 		gone, fresh = slices.DeleteFunc(gone, isMatched), slices.DeleteFunc(fresh, isMatched)
 	}
+	if old, new := kernels(gone), kernels(fresh); t.weighs(t.base, old) && t.weighs(t.head, new) {
+		pairs = append(pairs, totals(t, old, new, "rest")...)
+	}
 	pairs = append(pairs, list(t, gone, Removed, remark("gone", nil))...)
 	pairs = append(pairs, list(t, fresh, Added, remark("new", nil))...)
 	for i, p := range pairs {
+		pairs[i] = t.judged(p)
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
 	}
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
 }
 
+// kernels are those among subjects.
+func kernels(subjects []measure.Subject) []measure.Subject {
+	return slices.DeleteFunc(slices.Clone(subjects), func(s measure.Subject) bool { return s.Scope != measure.ScopeKernel })
+}
+
+// weighs reports whether kernels together take a part of the workload's time that matters. What is gone is held against what is
+// new only where both do: else it was removed or added, not replaced.
+//
+// Nsight Compute sees the kernels that it was told to, of which none tells what the rest took.
+func (t trial) weighs(side *side, kernels []measure.Subject) bool {
+	share := 0.0
+	for _, s := range kernels {
+		share += side.share(s)
+	}
+	return len(kernels) > 0 && share >= t.policy.Impact && t.time != measure.NcuTime
+}
+
 // groups sorts kernels by a key; those without one are left out.
 func groups(side *side, subjects []measure.Subject, key func(*side, measure.Subject) string) map[string][]measure.Subject {
 	out := map[string][]measure.Subject{}
-	for _, s := range subjects {
-		if s.Scope != measure.ScopeKernel {
-			continue
-		}
+	for _, s := range kernels(subjects) {
 		if k := key(side, s); k != "" {
 			out[k] = append(out[k], s)
 		}
@@ -156,9 +175,13 @@ func wanted(t trial, s measure.Subject, m measure.Metric) bool {
 	if s.Scope != measure.ScopeKernel || t.time != measure.NcuTime {
 		return false
 	}
-	l := t.policy.Limit(s, m)
+	return t.named(pair{metric: m, limit: t.policy.Limit(s, m)})
+}
+
+// named reports whether the rule that limits a metric names it in full.
+func (t trial) named(p pair) bool {
 	return slices.ContainsFunc(t.policy.Rules, func(r thresholds.Rule) bool {
-		return string(r.Metric) == m.Name && r.Where == l.Rule
+		return string(r.Metric) == p.metric.Name && r.Where == p.limit.Rule
 	})
 }
 

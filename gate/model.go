@@ -132,6 +132,9 @@ type Finding struct {
 	// Undecided is true where the data cannot exclude a regression that would fail the gate and that is large enough
 	// to matter: one that could cost a sixth of its limit in the workload's GPU time.
 	Undecided bool `json:"undecided"`
+	// Doubted is true where an undecided comparison says harm, and not surely enough to fail: the whole interval, or most
+	// runs of the head, lie beyond the limit. Such a gate never passes.
+	Doubted bool `json:"doubted,omitempty"`
 	// Severity is what the policy says of a regression here: "fail" or "warn". What it ignores is no finding.
 	Severity string `json:"severity"`
 
@@ -157,7 +160,7 @@ type Finding struct {
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
 	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same
-	// range), or "" for added and removed.
+	// range), "rest" (all kernels that are gone against all that are new), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.
 	BaseNames []string `json:"base_names,omitempty"`
@@ -262,15 +265,20 @@ type Report struct {
 	Workload string `json:"workload,omitempty"`
 	Base     Side   `json:"base"`
 	Head     Side   `json:"head"`
-	// Paired is true where base and head were measured in one session, so that no session term applies.
+	// Paired is true where base and head were measured in one session and in turn, so that no session term applies.
 	Paired bool `json:"paired"`
 	// Boards is whether base and head were measured on boards of one revision.
 	Boards Boards `json:"boards,omitempty"`
+	// Batches is true where they were measured in one session, one after the other: a small term of its own applies.
+	Batches bool `json:"batches,omitempty"`
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`
 	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there too.
 	Confidence Number `json:"confidence,omitempty"`
+
+	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
+	Off []Off `json:"off,omitempty"`
 
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first

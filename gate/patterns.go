@@ -110,10 +110,9 @@ func waiting(t trial, sessions stats.Variance) []Remark {
 	if !t.base.hasMetric(measure.Workload, measure.StepTime.Name) || !t.head.hasMetric(measure.Workload, measure.StepTime.Name) {
 		return nil
 	}
-	e := contrast(t, pair{subject: measure.Workload, metric: measure.StepTime, match: "exact",
-		base: t.base.values(measure.Workload, measure.StepTime.Name), head: t.head.values(measure.Workload, measure.StepTime.Name)})
-	e.prior = runPrior
-	e = moderate(t, e, sessions)
+	e := contrast(t, t.judged(pair{subject: measure.Workload, metric: measure.StepTime, match: "exact",
+		base: t.base.values(measure.Workload, measure.StepTime.Name), head: t.head.values(measure.Workload, measure.StepTime.Name)}))
+	e = moderate(t, e, pool{prior: runPrior}, sessions)
 	change := e.natural(e.contrast.Estimate)
 	if !(change > least && change > t.policy.Threshold && stats.TwoSided(e.contrast.Estimate, e.variance) < t.policy.Alpha/10) {
 		return nil

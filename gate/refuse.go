@@ -56,6 +56,9 @@ var Reasons = measure.Reasons{
 	{Key: "other-work",
 		Sentence: "the workload did a different amount of work: {base} steps in the base, {head} in the head",
 		Next:     again},
+	{Key: "other-workload",
+		Sentence: "the sides have no kernel and no range in common: {base} in the base, {head} in the head",
+		Next:     "compare two builds of one workload"},
 	{Key: "few-runs",
 		Sentence: "the {side} has {runs}: without the spread between runs no change can be told from noise",
 		Next:     "measure at least 2 runs a side, better 5"},
@@ -83,6 +86,9 @@ var Reasons = measure.Reasons{
 	{Key: "counter-unjudged",
 		Sentence: "the {metric} of {kernel} cannot be judged: {reason}",
 		Next:     "measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest"},
+	{Key: "doubted",
+		Sentence: "the {metric} of {kernel} looks worse, too much so to pass and not surely enough to fail: {reason}",
+		Next:     "measure again with more runs"},
 	{Key: "nothing-measured",
 		Sentence: "there is no session to calibrate with",
 		Next:     "measure one"},
@@ -223,6 +229,22 @@ func steps(s *measure.Session) int {
 		least = min(least, r.Total)
 	}
 	return least
+}
+
+// related refuses sides that have nothing in common but the workload as a whole: no kernel, not even by its short name or its
+// place, no range, and no step. What one program takes says nothing about another.
+func related(t trial, pairs []pair) *Remark {
+	if t.base.sessions[0].Step != "" || t.time == measure.NcuTime {
+		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
+	}
+	common := func(p pair) bool {
+		return p.compared() && p.match != "rest" && p.subject.Scope != measure.ScopeWorkload
+	}
+	base, head := kernels(t.base.subjects()), kernels(t.head.subjects())
+	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
+		return nil
+	}
+	return refusal("other-workload", Args{"base": Number(len(base)), "head": Number(len(head))})
 }
 
 // timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.

@@ -18,8 +18,10 @@ type trial struct {
 	time, total measure.Metric
 	base, head  *side
 	shared      [][2]int // pairs of a base and a head session that are one session
+	batches     bool     // they are one session, but not measured in turn
 	tick        float64
 	boards      Boards
+	off         []Off // runs that are left out
 }
 
 func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
@@ -42,7 +44,29 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 			t.shared = nil
 		}
 	}
-	return t
+	for _, p := range t.shared {
+		t.batches = t.batches || !inTurn(&base[p[0]], &head[p[1]])
+	}
+	return t.leaveOut()
+}
+
+// inTurn reports whether two sides of one session were measured by turns, and saw the same clocks and temperatures: where the
+// middle run of each lies among the runs of the other. Parts of one recording of which no run says its time are.
+func inTurn(a, b *measure.Session) bool {
+	times := func(s *measure.Session) (out []float64) {
+		for _, run := range s.Runs {
+			if !run.Start.IsZero() {
+				out = append(out, float64(run.Start.UnixNano()))
+			}
+		}
+		return out
+	}
+	x, y := times(a), times(b)
+	if len(x) == 0 || len(y) == 0 {
+		return len(x) == len(y) && a.Start.Equal(b.Start)
+	}
+	among := func(at float64, of []float64) bool { return slices.Min(of) <= at && at <= slices.Max(of) }
+	return among(stats.Median(x), y) && among(stats.Median(y), x)
 }
 
 // hosts says how much is known of where sides of several sessions were measured: "different", or "unknown" where a
@@ -123,12 +147,15 @@ func (s *side) hasMetric(subject measure.Subject, metric string) bool {
 	return slices.ContainsFunc(s.series, func(x map[key]*measure.Series) bool { return x[key{subject, metric}] != nil })
 }
 
-// values are the samples of a metric, one list a session, all NaN where a session has none.
+// values are the samples of a metric, one list a session, all NaN where a session has none. In a session that has a kernel,
+// the runs without it launched it zero times and spent no time on it.
 func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	out := make([][]float64, len(s.sessions))
 	for i := range s.sessions {
 		if x := s.series[i][key{subject, metric}]; x != nil {
-			out[i] = x.Values
+			if out[i] = x.Values; metric == measure.Launches.Name || metric == measure.Total.Name {
+				out[i] = s.absent(i, subject, out[i])
+			}
 			continue
 		}
 		out[i] = make([]float64, len(s.sessions[i].Runs))
@@ -139,7 +166,27 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	return out
 }
 
-// sum adds a metric of several subjects run by run. A run that has none of them stays NaN.
+// absent puts zero for the runs of a session in which nothing of a kernel was measured. A run that lacks one value and has
+// another is no such run: that value is not known.
+func (s *side) absent(session int, subject measure.Subject, values []float64) []float64 {
+	var times []float64
+	if x := s.series[session][key{subject, measure.Time.Name}]; x != nil {
+		times = x.Values
+	}
+	if subject.Scope != measure.ScopeKernel || s.total != measure.Total || times == nil {
+		return values
+	}
+	launches, total := s.series[session][key{subject, measure.Launches.Name}], s.series[session][key{subject, measure.Total.Name}]
+	out := slices.Clone(values)
+	for run := range out {
+		if math.IsNaN(times[run]) && (launches == nil || math.IsNaN(launches.Values[run])) && (total == nil || math.IsNaN(total.Values[run])) {
+			out[run] = 0
+		}
+	}
+	return out
+}
+
+// sum adds a metric of several subjects run by run. A session that has none of them stays NaN.
 func (s *side) sum(subjects []measure.Subject, metric string) [][]float64 {
 	out := s.values(subjects[0], metric)
 	for i := range out {
@@ -201,7 +248,9 @@ func (s *side) share(subject measure.Subject) float64 {
 	case subject == measure.Workload:
 		return 1
 	case subject.Scope == measure.ScopeKernel:
-		part = s.typical(subject, s.total.Name)
+		if part = s.typical(subject, s.total.Name); part == 0 {
+			part = average(s.values(subject, s.total.Name)) // most runs are without it
+		}
 	case subject.Scope == measure.ScopeRange:
 		part = s.typical(subject, measure.GPUTime.Name)
 	default:

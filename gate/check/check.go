@@ -196,36 +196,30 @@ func (c *Check) pair(ctx context.Context) (*gate.Report, error) {
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
 	sides func(*Measurement) (base, head []measure.Session, err error)) (*gate.Report, error) {
 	var r *gate.Report
-	taken := 0
+	taken, again := 0, 0
 	for i, share := range stats.Spend(c.Policy.Alpha, looks) {
 		if i > 0 {
 			c.tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
-		}
-		m, err := c.Measurer.Measure(ctx, looks[i]-taken, base)
-		if err != nil {
-			return nil, err
-		}
-		all.add(m)
-		taken = looks[i]
-		held, head, err := sides(all)
-		if err != nil {
-			return nil, err
-		}
-		head = only(c.Kernels, head)
-		if all.finished {
-			if err := c.asked(head); err != nil {
-				return nil, err
-			}
-			held, head = alike(held, head)
 		}
 		p := *c.Policy
 		p.Alpha = share
 		var course []gate.Remark
 		if len(looks) > 1 {
 			course = append(course, remark("look", gate.Args{"look": gate.Number(i + 1), "looks": gate.Number(len(looks)),
-				"runs": gate.Number(taken), "most": gate.Number(looks[len(looks)-1])}))
+				"runs": gate.Number(looks[i]), "most": gate.Number(looks[len(looks)-1])}))
 		}
-		r = judged(held, head, &p, all.Warnings, course...)
+		var err error
+		if r, err = c.look(ctx, looks[i]-taken, base, all, sides, &p, course...); err != nil {
+			return nil, err
+		}
+		taken = looks[i]
+		// Runs that are off as a whole are measured again, once, whatever the answer is without them; they stay in the report.
+		if n := off(r, base != nil) - again; n > 0 && !all.finished {
+			again += n
+			if r, err = c.look(ctx, n, base, all, sides, &p, course...); err != nil {
+				return nil, err
+			}
+		}
 		if len(looks) > 1 {
 			r.Alpha = gate.Number(c.Policy.Alpha)
 		}
@@ -234,6 +228,41 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		}
 	}
 	return r, nil
+}
+
+// look measures so many further runs and judges all of them.
+func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measurement,
+	sides func(*Measurement) (base, head []measure.Session, err error), p *thresholds.Policy, course ...gate.Remark) (*gate.Report, error) {
+	m, err := c.Measurer.Measure(ctx, runs, base)
+	if err != nil {
+		return nil, err
+	}
+	all.add(m)
+	held, head, err := sides(all)
+	if err != nil {
+		return nil, err
+	}
+	head = only(c.Kernels, head)
+	if all.finished {
+		if err := c.asked(head); err != nil {
+			return nil, err
+		}
+		held, head = alike(held, head)
+	}
+	return judged(held, head, p, all.Warnings, course...), nil
+}
+
+// off is how many runs of a side are off as a whole, of the side that has more of them: of what can be measured again, which is
+// not a committed base.
+func off(r *gate.Report, both bool) int {
+	runs := map[string]int{}
+	for _, x := range r.Off {
+		runs[x.Side]++
+	}
+	if !both {
+		return runs["head"]
+	}
+	return max(runs["base"], runs["head"])
 }
 
 // asked refuses finished profiles of another profiler than the one asked for. Where none is, they say themselves what

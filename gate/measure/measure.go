@@ -120,7 +120,8 @@ type Series struct {
 	Subject Subject `json:"subject"`
 	Metric  Metric  `json:"metric"`
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
-	// kernel was never launched); it is never read as zero.
+	// kernel was never launched); it is never read as zero, but for the launches and the total time of a kernel of which
+	// the run has nothing and another run of the session has.
 	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string `json:"role"`
@@ -186,6 +187,8 @@ type Run struct {
 	Launches int `json:"launches"`
 	// Steady is false where the series never settled.
 	Steady bool `json:"steady"`
+	// Start is when its first kernel ran, zero where that is not known.
+	Start time.Time `json:"start,omitzero"`
 }
 
 // Session is the runs taken on one GPU host close together in time.

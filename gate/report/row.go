@@ -223,6 +223,7 @@ func match(f gate.Finding) string {
 		"geometry": "launched with another grid or block",
 		"name":     "matched by its short name",
 		"stem":     "matched by its name without the code generator's number",
+		"rest":     "all that is gone against all that is new",
 		"role":     "matched by its role",
 	}[f.Match] + was)
 }

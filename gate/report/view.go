@@ -204,6 +204,8 @@ func facts(r *gate.Report, verbose bool) []fact {
 		switch spread := ": the spread between hosts widens the intervals"; {
 		case r.Paired:
 			add("pairing", "measured in one session: no spread between hosts in the intervals")
+		case r.Batches:
+			add("pairing", "one after the other on one GPU: what such batches differ by widens the intervals")
 		case r.Boards == gate.SameBoard:
 			add("pairing", "different sessions, same board"+spread)
 		case r.Boards == gate.OtherBoard:

@@ -13,6 +13,12 @@ import (
 // launches give. Runs of one GPU, profiler and mode that started within an hour belong together, as for [Sessions].
 func Join(runs []measure.Session) ([]measure.Session, error) {
 	runs = slices.Clone(runs)
+	for i, r := range runs {
+		if len(r.Runs) == 1 && r.Runs[0].Start.IsZero() {
+			runs[i].Runs = slices.Clone(r.Runs)
+			runs[i].Runs[0].Start = r.Start
+		}
+	}
 	slices.SortStableFunc(runs, func(a, b measure.Session) int {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Start.Compare(b.Start))
 	})

@@ -76,7 +76,7 @@ func (t *table) set(run int, subject measure.Subject, metric measure.Metric, val
 
 // reduce writes the samples of one run into the table.
 func (c *cut) reduce(run int, t *table) measure.Run {
-	info := measure.Run{Skipped: c.skip, Total: len(c.steps), Steady: c.steady}
+	info := measure.Run{Skipped: c.skip, Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
 	per := 1.0 // steps that the sums are divided by
 	if len(c.steps) > 0 {
 		per = float64(len(c.steps) - c.skip)

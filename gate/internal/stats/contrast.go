@@ -15,6 +15,11 @@ type Contrast struct {
 	RunWeight     float64
 	Session       Variance
 	SessionWeight float64
+	// PairWeight is the weight of a variance between the two of each pair that was measured as one session, 0 without any.
+	PairWeight float64
+	// Sides are the variances between the runs of base and head alone, SideWeights their parts of RunWeight.
+	Sides       [2]Variance
+	SideWeights [2]float64
 }
 
 // NewContrast compares sessions, each a list of run values (NaN where a run has none; sessions without any value
@@ -24,12 +29,8 @@ type Contrast struct {
 // NaN where a side has no value.
 func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 	b, h := summarise(base), summarise(head)
-	var c Contrast
-	var runs []Variance
-	for _, s := range append(append([]summary(nil), b...), h...) {
-		runs = append(runs, s.v)
-	}
-	c.Run = Pool(runs...)
+	c := Contrast{Sides: [2]Variance{pooled(b), pooled(h)}}
+	c.Run = Pool(c.Sides[:]...)
 
 	var weight, sum float64
 	for _, p := range shared {
@@ -40,8 +41,14 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		w := 1 / (1/x.n + 1/y.n)
 		sum += w * (y.mean - x.mean)
 		weight += w
+		c.PairWeight += 2 * w * w
+		c.SideWeights[0] += w * w / x.n
+		c.SideWeights[1] += w * w / y.n
 	}
 	if weight > 0 {
+		c.PairWeight /= weight * weight
+		c.SideWeights[0] /= weight * weight
+		c.SideWeights[1] /= weight * weight
 		c.Estimate = sum / weight
 		c.RunWeight = 1 / weight
 		return c
@@ -50,6 +57,7 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 	hm, hw, hn := unweighted(h)
 	c.Estimate = hm - bm
 	c.RunWeight = bw + hw
+	c.SideWeights = [2]float64{bw, hw}
 	c.SessionWeight = 1/bn + 1/hn
 	c.Session = Pool(between(b, c.Run.S2), between(h, c.Run.S2))
 	return c
@@ -72,6 +80,15 @@ func summarise(sessions [][]float64) []summary {
 		out[i] = summary{n: float64(len(x)), mean: stat.Mean(x, nil), v: SampleVariance(x)}
 	}
 	return out
+}
+
+// pooled is the variance between the runs of all sessions.
+func pooled(s []summary) Variance {
+	v := make([]Variance, len(s))
+	for i, x := range s {
+		v[i] = x.v
+	}
+	return Pool(v...)
 }
 
 // unweighted is the mean of the session means, the weight of the run variance in it, and the number of sessions.

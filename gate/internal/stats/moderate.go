@@ -43,9 +43,8 @@ func FitPrior(v []Variance) Variance {
 		if x.DF <= 0 || x.S2 <= 0 {
 			continue
 		}
-		half := x.DF / 2
-		e = append(e, math.Log(x.S2)-mathext.Digamma(half)+math.Log(half))
-		tri = append(tri, trigamma(half))
+		e = append(e, logVariance(x))
+		tri = append(tri, trigamma(x.DF/2))
 	}
 	if len(e) < 2 {
 		return Variance{}
@@ -57,6 +56,44 @@ func FitPrior(v []Variance) Variance {
 	}
 	half := trigammaInverse(excess)
 	return Variance{S2: math.Exp(mean + mathext.Digamma(half) - math.Log(half)), DF: 2 * half}
+}
+
+// Unequal is how many standard errors the logarithms of the second variances of pairs lie from those of the first on the whole:
+// about normal where the variances of a pair are equal. Their differences are taken to spread no less than their degrees of
+// freedom let them (Smyth 2004, section 6.2). Pairs of which one is zero or unknown take no part; NaN for fewer than two.
+func Unequal(pairs [][2]Variance) float64 {
+	var d []float64
+	var expected float64
+	for _, x := range pairs {
+		if x[0].DF > 0 && x[1].DF > 0 && x[0].S2 > 0 && x[1].S2 > 0 {
+			d = append(d, logVariance(x[1])-logVariance(x[0]))
+			expected += trigamma(x[0].DF/2) + trigamma(x[1].DF/2)
+		}
+	}
+	if len(d) < 2 {
+		return math.NaN()
+	}
+	mean, spread := stat.MeanVariance(d, nil)
+	n := float64(len(d))
+	return mean / math.Sqrt(math.Max(spread, expected/n)/n)
+}
+
+// Typical is the geometric mean of variances, each without the bias of its few degrees of freedom.
+func Typical(v []Variance) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += logVariance(x)
+	}
+	return math.Exp(sum / float64(len(v)))
+}
+
+// logVariance is the logarithm of a variance without the bias of few degrees of freedom (Smyth 2004, section 6.2).
+func logVariance(v Variance) float64 {
+	half := v.DF / 2
+	if math.IsInf(half, 1) {
+		return math.Log(v.S2)
+	}
+	return math.Log(v.S2) - mathext.Digamma(half) + math.Log(half)
 }
 
 // Moderate shrinks an estimate toward a prior (the moderated variance of limma; Smyth 2004, section 3): the weighted

@@ -92,10 +92,14 @@ func Holm(p, weights []float64) []float64 {
 }
 
 // Detectable is the effect that would be found in the given share of cases (power, 0.8 for 80 %) by a rule that wants
-// an estimate beyond limit and a two-sided p-value below alpha. Effect, limit and result are on the scale of v.
+// an estimate beyond limit and a two-sided p-value below alpha. Effect, limit and result are on the scale of v. +Inf for an
+// alpha of zero or less.
 func Detectable(v Variance, limit, alpha, power float64) float64 {
-	if !(v.DF > 0) {
+	switch {
+	case !(v.DF > 0):
 		return math.NaN()
+	case alpha <= 0:
+		return math.Inf(1)
 	}
 	if v.S2 == 0 {
 		return limit

@@ -13,6 +13,8 @@ var sentences = map[string]string{
 	"within":      `within {{binding .by .size .unit}}`,
 	"faster":      `faster by more than {{percent .limit}}`,
 	"open":        `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"uncertain":   `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}, but not certain for so many comparisons`,
+	"most-runs":   `{{number .some}} of {{count .all "run"}} are about {{change .change}}, beyond {{binding .by .size .unit}} and beyond every run of the base`,
 	"one-run":     `a side has one run: without the spread between runs no change can be told from noise`,
 	"few-samples": `too few runs have this {{.scope}} to know its spread`,
 	"zero":        `zero on both sides`,
@@ -29,16 +31,18 @@ var sentences = map[string]string{
 
 	"replaced": `its place in range {{.range}} is taken by {{few .by}}`,
 	"replaces": `it takes the place of {{few .what}} in range {{.range}}`,
-	"gone":     `nothing in the head takes its place`,
-	"new":      `nothing in the base has its place`,
+	"gone":     `nothing in the head has its name or its place`,
+	"new":      `nothing in the base has its name or its place`,
 
 	// What goes with an outcome.
-	"by-role":      `judged by its place in range {{.range}}`,
-	"by-name":      `judged with all kernels of this short name`,
-	"by-stem":      `judged with all kernels of this name, whatever number the code generator gave them`,
-	"by-total":     `launched with another geometry, so judged by its total time`,
-	"warn-only":    `the policy only warns of it ({{.rule}})`,
-	"under-impact": `{{percent .share}} of GPU time is under the impact floor of {{percent .impact}}, so it does not fail the gate`,
+	"by-role":         `judged by its place in range {{.range}}`,
+	"by-rest":         `all kernels that are gone held against all that are new`,
+	"by-name":         `judged with all kernels of this short name`,
+	"by-stem":         `judged with all kernels of this name, whatever number the code generator gave them`,
+	"by-total":        `launched with another geometry, so judged by its total time`,
+	"warn-only":       `the policy only warns of it ({{.rule}})`,
+	"total-not-worse": `the {{metric .metric}} is not worse ({{change .change}}), so it does not fail the gate`,
+	"under-impact":    `{{percent .share}} of GPU time is under the impact floor of {{percent .impact}}, so it does not fail the gate`,
 
 	"two-levels": `runs fall on two levels, {{number .some}} of {{number .all}} near {{quantity .low .unit}} and the others {{percent .above}} above`,
 	"outlier":    `one run of the {{.side}} is {{change .change}} off the others`,
@@ -46,6 +50,8 @@ var sentences = map[string]string{
 	"more-runs":     `{{count .runs "run"}} a side would settle it`,
 	"too-many-runs": `more than {{count .most "run"}} a side would be needed`,
 	"too-fine":      `the limit is under what this data can show (MDE {{percent .mde}})`,
+	"other-batch": `the sides were measured one after the other, and such batches may differ by {{percent .spread}}: ` +
+		`measure the base build beside the head`,
 	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
 		`record the baseline on a second host, or measure the base build beside the head`,
 
@@ -65,6 +71,8 @@ var sentences = map[string]string{
 	"common-shift": `{{number .moved}} of {{count .kernels "kernel"}} moved together by about {{change .change}} ({{join .names ", "}}): ` +
 		`{{if eq .hosts "same"}}another clock, power limit or neighbour does that more often than code` +
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
+	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
+		`and the chance of a false alarm halved`,
 	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
 		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
@@ -100,6 +108,8 @@ var details = map[string]string{
 	"other-step.head":         `{{if .head}}{{printf "%q" .head}}{{else}}none{{end}}`,
 	"other-work.base":         `{{number .base}}`,
 	"other-work.head":         `{{number .head}}`,
+	"other-workload.base":     `{{count .base "kernel"}}`,
+	"other-workload.head":     `{{count .head "kernel"}}`,
 	"few-runs.runs":           `{{count .runs "run"}}`,
 	"unsteady.some":           `{{number .some}}`,
 	"unsteady.all":            `{{number .all}}`,
@@ -110,6 +120,7 @@ var details = map[string]string{
 	"metric-missing.metric":   `{{metric .metric}}`,
 	"time-unjudged.metric":    `{{metric .metric}}`,
 	"counter-unjudged.metric": `{{metric .metric}}`,
+	"doubted.metric":          `{{metric .metric}}`,
 	"drift.change":            `{{change .change}}`,
 	"drift.p":                 `{{printf "%.2g" .p}}`,
 }
