@@ -13,13 +13,15 @@ import (
 )
 
 // judged is the report on two sides, finished: with the causes that the measurement itself holds, what of the policy
-// has nothing to judge, recordings that stand on both sides, and what the measurement warned of.
+// has nothing to judge, recordings that stand on both sides, what crept over the sessions of the base, and what the measurement
+// warned of.
 func judged(base, head []measure.Session, p *thresholds.Policy, warnings []string) *gate.Report {
 	r := evaluated(base, head, p)
 	explainCounted(r, base)
 	if r.Verdict != gate.NoVerdict || r.Undecided {
 		tellUnused(r, p, base, head)
 		tellTwice(r, base, head)
+		r.Doubts = append(r.Doubts, gate.Creep(base, head, p)...)
 		text.Tell(r)
 	}
 	r.Warnings = append(r.Warnings, warnings...)

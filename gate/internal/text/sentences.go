@@ -78,6 +78,13 @@ var sentences = map[string]string{
 	"last-session": `of {{count .sessions "session"}} the last alone is used: a calibration is about one GPU at one time`,
 	"false-alarms": `{{number .alarms}} of {{count .gates "unchanged gate"}} failed, more than the {{percent .alpha}} that the policy allows: ` +
 		`the runs are not alike; do not rely on this limit here`,
+	"crept": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
+		`beyond the limit of {{percent .limit}}{{if .also}}; so did {{few .also}}{{end}}: ` +
+		`accept it, or look for it in what was merged since`,
+	"creeping": `{{.kernel}} {{metric .metric}} creeps: {{change .change}} (between {{change .low}} and {{change .high}}) ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
+		`in steps that add up to more than those of unchanged code do{{if .also}}; {{few .also}} as well{{end}}`,
 }
 
 // details puts those details of [gate.Reasons] into words that are no words yet, by key and name.
