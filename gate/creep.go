@@ -36,14 +36,18 @@ const (
 // geometry from the first session that has it. A base of one session, or one that head cannot be held against, has nothing
 // to say.
 func Creep(base, head []measure.Session, policy *thresholds.Policy) []Remark {
-	if base, because := comparable(base, head); because != nil || len(base) < 2 {
+	base, because := comparable(base, head)
+	if because != nil || len(base) < 2 {
 		return nil
-	} else if sessions := separate(slices.Concat(base, head)); len(sessions) > 2 {
-		return creep(sessions, follow(sessions, newTrial(base, head, policy)), policy.Alpha)
 	}
-	return nil
+	sessions := separate(slices.Concat(base, head))
+	if len(sessions) < 3 {
+		return nil
+	}
+	return creep(sessions, follow(sessions, newTrial(base, head, policy)), policy.Alpha)
 }
 
+// creep is what paths through sessions show for certain.
 func creep(sessions []measure.Session, paths []path, alpha float64) (out []Remark) {
 	var p []float64 // of the anchor and the CUSUM, by turns
 	for i := range paths {
