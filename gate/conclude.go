@@ -15,8 +15,9 @@ import (
 func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	r := &Report{Schema: Schema, Alpha: Number(policy.Alpha), Confidence: confidence, HeadSessions: head, Findings: []Finding{}}
 	r.Head = summary(head)
-	base, refusal := comparable(base, head)
-	r.Base = summary(base)
+	all := base
+	base, refusal := comparable(all, head)
+	r.Base, r.Boards = summary(base), boardsOf(base, head)
 	if refusal != nil {
 		return r.refuse(refusal)
 	}
@@ -24,6 +25,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if r.Remarks, refusal = unmeasured(head, policy); refusal != nil {
 		return r.refuse(refusal)
 	}
+	r.Remarks = append(r.Remarks, leftOut(all, base)...)
 	t := newTrial(base, head, policy)
 	pairs := match(t)
 	if refusal := timed(t, pairs); refusal != nil {

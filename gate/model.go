@@ -264,6 +264,8 @@ type Report struct {
 	Head     Side   `json:"head"`
 	// Paired is true where base and head were measured in one session, so that no session term applies.
 	Paired bool `json:"paired"`
+	// Boards is whether base and head were measured on boards of one revision.
+	Boards Boards `json:"boards,omitempty"`
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`

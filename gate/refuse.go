@@ -130,6 +130,7 @@ func comparable(base, head []measure.Session) ([]measure.Session, *Remark) {
 	if len(fits) == 0 || slices.ContainsFunc(head, func(s measure.Session) bool { return s.GPU != h.GPU }) {
 		return base, refusal("other-gpu", Args{"models": models, "model": h.GPU})
 	}
+	fits = onBoard(fits, head)
 	for _, b := range fits {
 		for i := range head {
 			if refused := sameWay(&b, &head[i]); refused != nil {
@@ -284,10 +285,22 @@ func doubts(base, head []measure.Session) []Remark {
 	differ("driver", b.Driver, h.Driver)
 	differ("CUDA", b.CUDA, h.CUDA)
 	differ("profiler", minor(b.Tool), minor(h.Tool))
+	differ("power limit", watts(b.PowerW), watts(h.PowerW))
+	if boardsOf(base, head) == OtherBoard {
+		out = append(out, remark("other-board", Args{"base": classes(base), "head": classes(head)}))
+	}
 	if b.Step != "" && steps(&b) != steps(&h) {
 		out = append(out, remark("steps", Args{"base": Number(steps(&b)), "head": Number(steps(&h))}))
 	}
 	return out
+}
+
+// watts is a power limit in words, "" where it is not known.
+func watts(limit int) string {
+	if limit == 0 {
+		return ""
+	}
+	return measure.Quantity(float64(limit), "W")
 }
 
 // minor cuts a version after its second number: "nsys 2025.3.2" to "nsys 2025.3".

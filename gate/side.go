@@ -19,10 +19,11 @@ type trial struct {
 	base, head  *side
 	shared      [][2]int // pairs of a base and a head session that are one session
 	tick        float64
+	boards      Boards
 }
 
 func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
-	t := trial{policy: policy, time: measure.Time, total: measure.Total}
+	t := trial{policy: policy, time: measure.Time, total: measure.Total, boards: boardsOf(base, head)}
 	if byLaunch(head) {
 		t.time, t.total = measure.NcuTime, measure.NcuTime
 	}

@@ -126,28 +126,6 @@ func document[T any](table string, keys []key[T]) []Key {
 	return out
 }
 
-// Reference is the reference of all keys in Markdown, a table for each place that a key may stand in.
-func Reference() string {
-	var b strings.Builder
-	table := "none"
-	for _, k := range Keys() {
-		if k.Table != table {
-			table = k.Table
-			title := "At the top of the file"
-			if table != "" {
-				title = "In each `[[" + table + "]]`"
-			}
-			fmt.Fprintf(&b, "\n%s:\n\n| key | value | default | |\n| --- | --- | --- | --- |\n", title)
-		}
-		standard := k.Default
-		if k.Literal() {
-			standard = "`" + standard + "`"
-		}
-		fmt.Fprintf(&b, "| `%s` | %s: `%s` | %s | %s |\n", k.Name, k.Type, k.Example, standard, k.Doc)
-	}
-	return b.String()[1:]
-}
-
 // Setting is what holds for one key.
 type Setting struct {
 	Table string // as in [Key]

@@ -138,6 +138,28 @@ func TestSetErrors(t *testing.T) {
 	}
 }
 
+// reference is the reference of all keys in Markdown, a table for each place that a key may stand in.
+func reference() string {
+	var b strings.Builder
+	table := "none"
+	for _, k := range Keys() {
+		if k.Table != table {
+			table = k.Table
+			title := "At the top of the file"
+			if table != "" {
+				title = "In each `[[" + table + "]]`"
+			}
+			fmt.Fprintf(&b, "\n%s:\n\n| key | value | default | |\n| --- | --- | --- | --- |\n", title)
+		}
+		standard := k.Default
+		if k.Literal() {
+			standard = "`" + standard + "`"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s: `%s` | %s | %s |\n", k.Name, k.Type, k.Example, standard, k.Doc)
+	}
+	return b.String()[1:]
+}
+
 // TestReference holds the README's reference of the policy file against the rows; -update rewrites it.
 func TestReference(t *testing.T) {
 	const file, begin, end = "../README.md", "<!-- policy -->\n", "<!-- end -->"
@@ -150,7 +172,7 @@ func TestReference(t *testing.T) {
 	if !ok || !closed {
 		t.Fatalf("the README has no reference of the policy file between %q and %q", begin, end)
 	}
-	if want := "\n" + Reference() + "\n"; old != want {
+	if want := "\n" + reference() + "\n"; old != want {
 		if !*update {
 			t.Fatal("the README's reference of the policy file is not that of the code; go test ./thresholds -update rewrites it")
 		}

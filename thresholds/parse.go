@@ -33,13 +33,24 @@ const maxFile = 1 << 20
 // Errors are of the form "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and
 // numbers that cannot be meant, a name given twice and a rule that can never apply are errors.
 func Parse(file string, data []byte) (*Policy, error) {
-	tables, err := read(file, data)
-	if err != nil {
-		return nil, at(file, err)
-	}
 	p := Default()
 	p.File = file
+	err := p.parse(data)
+	if place := (*measure.PlaceError)(nil); errors.As(err, &place) {
+		place.File = file
+		return nil, place
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, nil
+}
+
+func (p *Policy) parse(data []byte) error {
+	tables, err := read(p.File, data)
 	for _, t := range tables {
+		if err != nil {
+			break
+		}
 		switch t.name {
 		case "":
 			err = take(t.entries, rootKeys, p, &p.Places)
@@ -50,32 +61,17 @@ func Parse(file string, data []byte) (*Policy, error) {
 		default:
 			err = unknown(t.line, t.name, []string{"rule", "workload"}, "table")
 		}
-		if err != nil {
-			return nil, at(file, err)
-		}
 	}
-	return p, nil
+	return err
 }
 
-// lineError is an error at a line of the file.
-type lineError struct {
-	line int
-	err  error
-}
-
-func (e *lineError) Error() string { return e.err.Error() }
-
+// errorAt is an error at a line of the file, whose name [Parse] adds; line 0 is no place.
 func errorAt(line int, format string, args ...any) error {
-	return &lineError{line, fmt.Errorf(format, args...)}
-}
-
-// at puts the place before the message.
-func at(file string, err error) error {
-	var le *lineError
-	if errors.As(err, &le) {
-		return &measure.PlaceError{File: file, Line: le.line, Err: le.err}
+	err := fmt.Errorf(format, args...)
+	if line == 0 {
+		return err
 	}
-	return fmt.Errorf("%s: %w", file, err)
+	return &measure.PlaceError{Line: line, Err: err}
 }
 
 // A table is the top of the file (name "") or one [[name]], its entries in the order of the file.
@@ -257,17 +253,22 @@ func unknown(line int, name string, known []string, what string) error {
 
 // suggestion names the nearest of the known words, or all of them where none is near.
 func suggestion(name string, known []string) string {
-	slices.Sort(known)
+	if near := Nearest(name, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; known are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
+}
+
+// Nearest is the one of the known words that a misspelt word was meant for, the first in the alphabet where several are as
+// near; "" where none is within two letters of it.
+func Nearest(word string, known []string) string {
 	best, least := "", 3
-	for _, k := range known {
-		if d := distance(name, k); d < least && d < len(k) {
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := distance(word, k); d < least && d < len(k) {
 			best, least = k, d
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	return "; known are " + strings.Join(known, ", ")
+	return best
 }
 
 // distance is the Levenshtein distance of two words, in bytes.

@@ -74,7 +74,13 @@ func amount(to **measure.Amount) field {
 }
 
 func duration(to *time.Duration) field {
-	return parsed("duration", to, ParseTimeout, func(d time.Duration) string {
+	return parsed("duration", to, func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(strings.TrimSpace(s))
+		if err != nil || d <= 0 {
+			return 0, fmt.Errorf(`%q is not a positive duration; write it like "90s" or "2m30s"`, s)
+		}
+		return d, nil
+	}, func(d time.Duration) string {
 		if d == 0 {
 			return ""
 		}
@@ -193,15 +199,6 @@ func ParseWarmup(s string) (string, error) {
 		return "", fmt.Errorf(`warm-up %q is not a rule; write "auto", "capture" or the number of steps to skip`, s)
 	}
 	return strconv.FormatUint(n, 10), nil
-}
-
-// ParseTimeout reads a positive duration such as "90s" or "2m30s".
-func ParseTimeout(s string) (time.Duration, error) {
-	d, err := time.ParseDuration(strings.TrimSpace(s))
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf(`%q is not a positive duration; write it like "90s" or "2m30s"`, s)
-	}
-	return d, nil
 }
 
 // SplitCommand splits a command line into words as a POSIX shell would, with quotes and backslashes but without

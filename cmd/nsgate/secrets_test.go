@@ -11,17 +11,19 @@ import (
 	"github.com/nsgate/nsgate/gate/report"
 )
 
-// What a workload is given and what it prints, in a form that no escaping changes.
+// What a workload is given and what it prints, and what nvidia-smi says of the machine, in a form that no escaping changes.
 const (
 	secretEnv    = "xENVIRONMENTx4711"
 	secretArg    = "xARGUMENTx4712"
 	secretOutput = "xOUTPUTx4713"
+	identity     = "xIDENTITYx4714"
+	uuid         = "GPU-host-a"
 )
 
 // secrets says which of them stand in a text, "" for none.
 func secrets(text string) string {
 	var found []string
-	for _, s := range []string{secretEnv, secretArg, secretOutput} {
+	for _, s := range []string{secretEnv, secretArg, secretOutput, identity, uuid} {
 		if strings.Contains(text, s) {
 			found = append(found, s)
 		}
@@ -33,6 +35,7 @@ func secrets(text string) string {
 func secretive(t *testing.T) *world {
 	w := newWorld(t)
 	w.set("SECRET_TOKEN", secretEnv)
+	w.set("NSGATE_FAKE_BOARD", "692-2G520-0282-001")
 	w.set("GITHUB_ACTIONS", "true")
 	w.set("GITHUB_WORKSPACE", w.work)
 	for _, name := range []string{"OUTPUT", "STEP_SUMMARY", "ENV", "STATE"} {
@@ -48,7 +51,7 @@ func secretive(t *testing.T) *world {
 	return w
 }
 
-// Nothing that the workload is given and nothing that it prints reaches a file that stays, or the output, with one exception: of
+// Nothing that the workload is given, nothing that it prints and nothing that names the machine reaches a file that stays, or the output, with one exception: of
 // a run that failed the output is shown, on standard error.
 func TestSecrets(t *testing.T) {
 	if testing.Short() {
@@ -64,7 +67,8 @@ func TestSecrets(t *testing.T) {
 		says   string // in what is said
 		output bool   // the workload's output may be shown
 	}{
-		{"record", "", []string{"record", "--reason", "x", "--", "./app", arg}, 0, "recorded 1 session", false},
+		{"record", "", []string{"record", "--reason", "x", "--", "./app", arg}, 0, ",692-2G520-0282-001,", false},
+		{"record counters", "", []string{"record", "--ncu", "--", "./app", arg}, 0, ",ncu 2025.3.1,", false},
 		{"record fails", "", []string{"record", "--", "./fails", arg}, 3, "not recorded", true},
 		{"pass", "", []string{"check", "--", "./app", arg}, 0, "PASS", false},
 		{"fail", "NSGATE_FAKE_PROFILES=saxpy_1.05", []string{"check", "--patch", "p.patch", "--", "./app", arg}, 1, "FAIL", false},
@@ -94,7 +98,7 @@ func TestSecrets(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := secretive(t)
-			if tt.name != "record" {
+			if !strings.HasPrefix(tt.name, "record") || tt.code != 0 {
 				w.run(0, "nsgate", "record", "-q", "--from", w.get("KERNELS")+"/base")
 			}
 			args := tt.args
@@ -181,6 +185,9 @@ func TestSecretsAreThere(t *testing.T) {
 	t.Parallel()
 	w := secretive(t)
 	w.run(0, "nsgate", "record", "--runs", "2", "--keep-profiles", "kept", "--", "sh", "-c", "env; echo $0; ./app", secretArg)
+	if s := secrets(w.run(0, "nvidia-smi", "-q", "-x").said()); s != identity+" "+uuid {
+		t.Errorf("nvidia-smi says %q", s)
+	}
 	kept := filepath.Join(w.work, "kept", "session-001.nsys-rep")
 	text, err := os.ReadFile(kept)
 	if err != nil {
@@ -195,7 +202,7 @@ func TestSecretsAreThere(t *testing.T) {
 		}
 	}
 	full := w.run(0, "sh", "-c", "nsys export --type sqlite --output=full.sqlite kept/session-001.nsys-rep && cat full.sqlite")
-	if secrets(full.said()) != secretEnv {
+	if secrets(full.said()) != secretEnv+" "+uuid {
 		t.Errorf("a full export holds %q", secrets(full.said()))
 	}
 	j := w.run(3, "nsgate", "check", "--allow-busy", "--baseline", ".nsgate", "--", "sh", "-c", "env; echo $0; ./fails", secretArg)

@@ -14,62 +14,60 @@ import (
 	"github.com/nsgate/nsgate/gate/report"
 )
 
-// TestReadmeTables holds the README's tables against the lists in the code: what is refused, and what can be read; -update
-// rewrites them.
-func TestReadmeTables(t *testing.T) {
-	const file = "../../README.md"
-	readme, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	detail := regexp.MustCompile(`\{(\w+)\}`)
-	table := func(reasons measure.Reasons) string {
-		var b strings.Builder
-		b.WriteString("| no verdict, because | way out | reason_key |\n| --- | --- | --- |\n")
-		for _, r := range reasons {
-			fmt.Fprintf(&b, "| %s | %s | `%s` |\n", detail.ReplaceAllStringFunc(r.Sentence, strings.ToUpper), detail.ReplaceAllStringFunc(r.Next, strings.ToUpper), r.Key)
-		}
-		return strings.NewReplacer("{", "", "}", "").Replace(b.String())
-	}
-	var refusals strings.Builder
-	for _, k := range check.Refusals() {
-		fmt.Fprintf(&refusals, "<details><summary>%s</summary>\n\n%s\n</details>\n", k.Name, table(k.Reasons))
-	}
-	var inputs strings.Builder
-	inputs.WriteString("| what | files | gives |\n| --- | --- | --- |\n")
+// TestTables holds the tables of the README and of the manual against the lists in the code: what is read, what can be
+// written and what is refused; -update rewrites them.
+func TestTables(t *testing.T) {
+	inputs := "| what | files | gives |\n| --- | --- | --- |\n"
 	for _, f := range profile.Formats() {
 		files := "`" + strings.Join(f.Suffixes, "`, `") + "`"
 		if f.Needs != "" {
 			files += ", with `" + f.Needs + "` on the PATH"
 		}
-		fmt.Fprintf(&inputs, "| %s | %s | %s |\n", f.Name, files, f.Gives)
+		inputs += fmt.Sprintf("| %s | %s | %s |\n", f.Name, files, f.Gives)
 	}
-	var formats strings.Builder
-	formats.WriteString("| format | for |\n| --- | --- |\n")
+	formats := "| format | for |\n| --- | --- |\n"
 	for _, name := range report.Formats() {
 		f, _ := report.Lookup(name)
-		fmt.Fprintf(&formats, "| `%s` | %s |\n", name, f.About)
+		formats += fmt.Sprintf("| `%s` | %s |\n", name, f.About)
 	}
-	want := readme
-	for _, list := range []struct{ name, table string }{
-		{"inputs", inputs.String()}, {"formats", formats.String()}, {"reasons", refusals.String()},
+	refusals := ""
+	for _, k := range check.Refusals() {
+		refusals += "\n## " + k.Name + "\n\n" + refused(k.Reasons)
+	}
+	for _, x := range []struct{ file, name, table string }{
+		{"../../README.md", "inputs", inputs}, {"../../README.md", "formats", formats}, {"docs/refusals.md", "reasons", refusals},
 	} {
-		begin, end := "<!-- "+list.name+" -->\n", "<!-- end -->"
-		before, rest, ok := bytes.Cut(want, []byte(begin))
-		_, after, closed := bytes.Cut(rest, []byte(end))
-		if !ok || !closed {
-			t.Fatalf("the README has no table between %q and %q", begin, end)
-		}
-		want = []byte(string(before) + begin + list.table + end + string(after))
-	}
-	if bytes.Equal(want, readme) {
-		return
-	}
-	if *update {
-		if err := os.WriteFile(file, want, 0o644); err != nil {
+		text, err := os.ReadFile(x.file)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return
+		begin, end := "<!-- "+x.name+" -->\n", "<!-- end -->"
+		before, rest, ok := bytes.Cut(text, []byte(begin))
+		_, after, closed := bytes.Cut(rest, []byte(end))
+		want := []byte(string(before) + begin + x.table + end + string(after))
+		switch {
+		case !ok || !closed:
+			t.Errorf("%s has no table between %q and %q", x.file, begin, end)
+		case bytes.Equal(want, text):
+		case *update:
+			if err := os.WriteFile(x.file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("the table %q of %s is not that of the code; go test ./cmd/nsgate -run TestTables -update rewrites it", x.name, x.file)
+		}
 	}
-	t.Error("the README's tables are not those of the code; go test ./cmd/nsgate -run ReadmeTables -update rewrites them")
+}
+
+// refused is a table of refusals, with the names of details in capitals.
+func refused(reasons measure.Reasons) string {
+	detail := regexp.MustCompile(`\{(\w+)\}`)
+	capitals := func(s string) string {
+		return detail.ReplaceAllStringFunc(s, func(d string) string { return strings.ToUpper(strings.Trim(d, "{}")) })
+	}
+	s := "| no verdict, because | way out | reason_key |\n| --- | --- | --- |\n"
+	for _, r := range reasons {
+		s += fmt.Sprintf("| %s | %s | `%s` |\n", capitals(r.Sentence), capitals(r.Next), r.Key)
+	}
+	return s
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +15,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Accept takes what a report measured as the new baseline.
+// Accept takes what a report measured as the new baseline: the sessions so far are dropped.
 type Accept struct {
+	// Report is of a [Check] that measured something: it has HeadSessions.
 	Report *gate.Report
 	// Reason says why the change is wanted, for those who review the baseline. It must be given.
 	Reason string
@@ -23,7 +25,7 @@ type Accept struct {
 	Root string
 }
 
-// Dir is the baseline that takes the report's measurement.
+// Dir is the directory of the baseline that takes the report's measurement.
 func (a Accept) Dir() string {
 	// A report is a file from elsewhere: it does not choose a place outside this directory.
 	if a.Root == "" && a.Report.Baseline != "" && filepath.IsLocal(a.Report.Baseline) {
@@ -33,96 +35,52 @@ func (a Accept) Dir() string {
 	return baseline.Dir(cmp.Or(a.Root, DefaultRoot), cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU)
 }
 
-// Run writes the baseline.
-func (a Accept) Run() error {
-	return baseline.Update(a.Dir(), func(old []measure.Session) ([]measure.Session, error) {
+// Run writes the baseline, all of it or nothing. A report that cannot be a baseline is a *measure.Refusal.
+func (a Accept) Run() error { return a.update(a.Dir()) }
+
+func (a Accept) update(dir string) error {
+	return baseline.Update(dir, func(old []measure.Session) ([]measure.Session, error) {
 		return baseline.Accept(old, a.Report.HeadSessions, a.Reason)
 	})
 }
 
-// Patch is what Run would change, as a patch for git apply relative to the root of the repository.
-func (a Accept) Patch(repository string) (string, error) {
+// Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository; nothing is changed. It
+// is an error where the baseline lies outside of the repository, or the report has none.
+func (a Accept) Patch(repository string) (patch string, err error) {
 	if a.Report.Baseline == "" || len(a.Report.HeadSessions) == 0 {
-		return "", errors.New("this report has no committed baseline that could be updated; leave --patch out")
+		return "", errors.New("this report has no committed baseline that could be updated")
 	}
 	dir := a.Dir()
 	name := Within(repository, dir)
 	if repository == "" || name == "" {
-		return "", fmt.Errorf("the baseline %s lies outside the repository; leave --patch out, or keep it inside", dir)
+		return "", fmt.Errorf("the baseline %s lies outside the repository; keep it inside", dir)
 	}
-	old, err := tables(dir)
-	if err != nil {
-		return "", err
-	}
-	var updated map[string]string
-	err = proc.InPrivate(func(private string) (err error) {
-		updated, err = accepted(filepath.Join(private, "baseline"), old, a.Report.HeadSessions, a.Reason)
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	return patch(name, old, updated)
-}
-
-// accepted are the tables of a baseline after accept, which is done to a copy in the new directory tmp.
-func accepted(tmp string, old map[string]string, head []measure.Session, reason string) (map[string]string, error) {
-	if err := os.Mkdir(tmp, 0o700); err != nil {
-		return nil, err
-	}
-	for name, text := range old {
-		if err := os.WriteFile(filepath.Join(tmp, name), []byte(text), 0o600); err != nil {
-			return nil, err
-		}
-	}
-	err := baseline.Update(tmp, func(sessions []measure.Session) ([]measure.Session, error) {
-		return baseline.Accept(sessions, head, reason)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return tables(tmp)
-}
-
-// tables reads the files of a baseline by name; none where there is no baseline.
-func tables(dir string) (map[string]string, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.csv"))
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]string)
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil {
-			return nil, err
-		}
-		out[filepath.Base(f)] = string(text)
-	}
-	return out, nil
-}
-
-// patch is the change of a directory's files as git writes it, for git apply where name is the directory.
-func patch(name string, old, updated map[string]string) (text string, err error) {
-	err = proc.InPrivate(func(dir string) error {
-		for side, files := range map[string]map[string]string{"a": old, "b": updated} {
-			place := filepath.Join(dir, side, filepath.FromSlash(name))
-			if err := os.MkdirAll(place, 0o700); err != nil {
+	err = proc.InPrivate(func(private string) error {
+		before, after := filepath.Join(private, "a", name), filepath.Join(private, "b", name)
+		for _, side := range []string{before, after} {
+			if err := os.MkdirAll(side, 0o700); err != nil {
 				return err
 			}
-			for file, text := range files {
-				if err := os.WriteFile(filepath.Join(place, file), []byte(text), 0o644); err != nil {
-					return err
-				}
+			if err := os.CopyFS(side, os.DirFS(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
 			}
 		}
-		cmd := exec.Command("git", "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "a", "b")
-		cmd.Dir = dir
-		out, err := cmd.Output()
-		if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {
-			err = nil // they differ
+		if err := a.update(after); err != nil {
+			return err
 		}
-		text = string(out)
+		patch, err = diff(private)
 		return err
 	})
-	return text, err
+	return patch, err
+}
+
+// diff is how the directory b below dir differs from a, as git apply takes it.
+func diff(dir string) (string, error) {
+	cmd := exec.Command("git", "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "a", "b")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {
+		err = nil // they differ
+	}
+	return string(out), err
 }

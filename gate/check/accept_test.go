@@ -44,11 +44,24 @@ func TestPatchApplies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		old := map[string]string{}
-		if existed {
-			old[filepath.Base(file)] = before
+		private, err := os.MkdirTemp(dir, "private")
+		if err != nil {
+			t.Fatal(err)
 		}
-		p, err := patch(filepath.ToSlash(filepath.Dir(file)), old, map[string]string{filepath.Base(file): after})
+		defer os.RemoveAll(private)
+		for side, content := range map[string]string{"a": before, "b": after} {
+			place := filepath.Join(private, side, file)
+			if err := os.MkdirAll(filepath.Dir(place), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if side == "a" && !existed {
+				continue
+			}
+			if err := os.WriteFile(place, []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := diff(private)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,9 +12,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/collect"
 )
 
-// Base is a base build that is known and not yet there.
+// Base is another build of the workload, which may have to be checked out and built first. [Base.At] makes it one of a
+// revision; without, it lies ready.
 type Base struct {
-	// Build is what to run: with a revision, in the worktree of that.
+	// Build is what to run: of a revision, in its worktree.
 	Build Build
 	// Script is a shell command that builds the revision's worktree, "" where nothing needs to be built.
 	Script string
@@ -24,14 +25,15 @@ type Base struct {
 	revision *collect.Revision // nil for a build that lies ready
 }
 
-// At makes the base the workload as it is at a git revision of the repository here. Nothing is checked out yet.
+// At makes the base the workload as it is at a git revision of the repository here, an error where there is none of that
+// name. Nothing is checked out yet.
 func (b *Base) At(ctx context.Context, revision string) (err error) {
 	b.revision, err = collect.FindRevision(ctx, revision)
 	return err
 }
 
-// Separate refuses a base whose command leads into the head's checkout: head would be compared with head. Where only
-// the environment does, that is a warning.
+// Separate is an error for a base of a revision whose command leads into the head's checkout: head would be compared with
+// head. Where only the environment, as getenv says, does, that is a warning.
 func (b *Base) Separate(getenv func(string) string) error {
 	if b.revision == nil {
 		return nil
@@ -42,8 +44,7 @@ func (b *Base) Separate(getenv func(string) string) error {
 	}
 	for _, w := range words {
 		if b.revision.Holds(w) {
-			return fmt.Errorf("%s lies in this checkout, so the base would use the head's: name it relative to the "+
-				"working directory, or give the base's own command with --base-cmd", w)
+			return fmt.Errorf("%s lies in this checkout, so the base would use the head's: name it relative to the working directory", w)
 		}
 	}
 	for _, name := range []string{"PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD"} {

@@ -16,14 +16,15 @@ const DefaultRoot = ".nsgate"
 
 // Baseline is the committed sessions of a workload on one model of GPU.
 type Baseline struct {
-	Dir      string
+	Dir      string            // where they are committed
 	Sessions []measure.Session // oldest first, at least one
 }
 
 // Baselines are those of one workload, by directory.
 type Baselines []Baseline
 
-// ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error.
+// ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error, one that is damaged
+// is.
 func ReadBaselines(root, workload string) (Baselines, error) {
 	root = filepath.Dir(baseline.Dir(root, workload, "x"))
 	entries, err := os.ReadDir(root)
@@ -48,7 +49,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 	return out, nil
 }
 
-// ForGPU is the baseline of the first of these models that has one.
+// ForGPU is the baseline of the first of these models ("NVIDIA H200") that has one.
 func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 	for _, model := range models {
 		if i := slices.IndexFunc(b, func(x Baseline) bool { return x.Sessions[0].GPU == model }); i >= 0 {
@@ -58,14 +59,11 @@ func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 	return Baseline{}, false
 }
 
-// Models are the GPU models that have a baseline.
-func (b Baselines) Models() []string {
+// models are the GPU models that have a baseline.
+func (b Baselines) models() []string {
 	var out []string
 	for _, x := range b {
 		out = append(out, x.Sessions[0].GPU)
 	}
 	return out
 }
-
-// Writable says why no baseline could be written below root, nil where one could. It leaves nothing behind.
-func Writable(root string) error { return baseline.Writable(root) }

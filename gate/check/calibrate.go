@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -20,29 +21,29 @@ const calibrationRuns = 10
 
 // Calibrate measures the unchanged workload and says how much it moves from run to run, and which gates that allows.
 type Calibrate struct {
-	Workload  string
+	Workload  string // its name in the answer
 	Measurer  Measurer
-	Baselines Baselines // that say by which step to count; they are not changed
-	Policy    *thresholds.Policy
-	Rule      profile.Rule
+	Baselines Baselines          // that say by which step to count; they are not changed
+	Policy    *thresholds.Policy // must be given
+	Rule      profile.Rule       // how traces are cut; what it leaves open is as in the baseline
 	// Gates is the number of runs a side of the gates to foresee, 0 for [DefaultRuns]; Runs how many to measure, 0 for
 	// twice as many and at least ten.
 	Gates, Runs int
 }
 
-// Measured is how many runs it takes.
+// Measured is how many runs are measured.
 func (c *Calibrate) Measured() int {
-	if c.Runs > 0 {
-		return c.Runs
-	}
-	return max(calibrationRuns, 2*c.gates())
+	return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates()))
 }
 
-func (c *Calibrate) gates() int {
-	if c.Gates > 0 {
-		return c.Gates
+func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
+
+// Commands are what Run would run.
+func (c *Calibrate) Commands() []Command {
+	if m, ok := c.Measurer.(*Machine); ok {
+		return m.Commands([]int{c.Measured()}, nil)
 	}
-	return DefaultRuns
+	return nil
 }
 
 // Run measures and calibrates. What says nothing about gates is a calibration that is not sound.
@@ -60,13 +61,11 @@ func (c *Calibrate) Run(ctx context.Context) (*gate.Calibration, error) {
 }
 
 func (c *Calibrate) run(ctx context.Context) (*gate.Calibration, error) {
-	all := &Measurement{}
 	start := time.Now()
-	m, err := c.Measurer.Measure(ctx, c.Measured(), nil)
+	all, err := take(ctx, c.Measurer, c.Measured())
 	if err != nil {
 		return nil, err
 	}
-	all.add(m)
 	perRun := time.Since(start) / time.Duration(c.Measured())
 	if all.finished {
 		perRun = 0
@@ -77,7 +76,7 @@ func (c *Calibrate) run(ctx context.Context) (*gate.Calibration, error) {
 		return nil, Reasons.Refuse("held-back", all.HeldBack)
 	}
 	like, _ := c.Baselines.ForGPU(all.Head.GPU())
-	_, head, err := all.sessions(ctx, c.Rule, like.Sessions)
+	_, head, err := all.sessions(c.Rule, like.Sessions)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/thresholds"
@@ -29,8 +28,7 @@ import (
 // Check measures a head and judges it: against the committed baseline, and where that is not a clear pass and there is a
 // base build, beside that.
 type Check struct {
-	// Workload is its name in reports.
-	Workload string
+	Workload string // its name in reports
 	Measurer Measurer
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
 	Baselines Baselines
@@ -38,15 +36,16 @@ type Check struct {
 	// the baselines say.
 	Base   *Base
 	Paired bool
+	// Policy says what is allowed. It must be given.
 	Policy *thresholds.Policy
-	// Looks are the numbers of runs after which to judge, ascending: the measurement goes on to the next while something
-	// is undecided. The chance of a false alarm is shared out among them.
+	// Looks are the numbers of runs a side after which to judge, ascending, at least one: the measurement goes on to the
+	// next while something is undecided. The chance of a false alarm is shared out among them.
 	Looks []int
 	// Profiler says whose sessions of the baselines to hold the head against; "" takes what the head was measured with.
 	Profiler measure.Profiler
 	// Kernels are the short names of those to judge, none for all.
 	Kernels []string
-	Rule    profile.Rule
+	Rule    profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
 	Explain Explain
 	// Observe, where not nil, is told how it goes.
@@ -56,8 +55,8 @@ type Check struct {
 // Screens reports whether the head is held against the committed baselines first.
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
-// Valid says what keeps the check from being tried: nothing to hold the head against, or a kernel that the baseline lacks.
-// Run says so too.
+// Valid says what keeps the check from being tried: a kernel that the baseline lacks, where there is no base build. Run says
+// so too.
 func (c *Check) Valid() error {
 	for _, b := range c.Baselines {
 		have := kernels(c.pick(b.Sessions))
@@ -89,47 +88,43 @@ func (c *Check) own() Baselines {
 	return out
 }
 
-// Run measures and judges.
+// Run measures and judges. What must not be judged is a report without a verdict and no error.
 func (c *Check) Run(ctx context.Context) (*gate.Report, error) {
 	if err := c.Valid(); err != nil {
 		return nil, err
 	}
-	r, err := c.run(ctx)
-	if err != nil {
-		return nil, err
+	c.nameKernels()
+	r, err := refused(c.run(ctx))
+	if err == nil {
+		r.Workload = c.Workload
 	}
-	r.Workload = c.Workload
-	return r, nil
+	return r, err
 }
 
 func (c *Check) run(ctx context.Context) (*gate.Report, error) {
-	var screen *gate.Report
-	if c.Screens() {
-		var err error
-		if screen, err = c.screen(ctx); err != nil {
-			return refused(err) // to measure the base would not help
-		}
+	if !c.Screens() {
 		if c.Base == nil {
-			return screen, c.explain(ctx, screen, nil)
+			return nil, errors.New("there is nothing to hold the head against: no baseline, and no base build")
 		}
-		if screen.Verdict == gate.Pass && !screen.Undecided {
-			return screen, nil
-		}
-		c.tell(Event{Stage: Pairing, Text: Answer(screen)})
-	} else if c.Base == nil {
-		return nil, errors.New("there is nothing to hold the head against: no baseline, and no base build")
+		return c.pair(ctx)
 	}
-	r, err := c.pair(ctx)
+	screen, err := c.screen(ctx)
+	switch {
+	case err != nil: // to measure the base would not help
+		return nil, err
+	case c.Base == nil:
+		return screen, c.explain(ctx, screen, nil)
+	case screen.Verdict == gate.Pass && !screen.Undecided:
+		return screen, nil
+	}
+	c.tell(Event{Stage: Pairing, Text: answer(screen)})
+	r, err := refused(c.pair(ctx))
 	if err != nil {
-		if r, err = refused(err); err != nil {
-			return nil, err
-		}
+		return nil, err
 	}
-	if screen != nil {
-		note(r, remark("screened", gate.Args{"answer": Answer(screen), "because": screen.Reason}))
-		if screen.Verdict == gate.Fail && r.Verdict == gate.Pass {
-			r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
-		}
+	note(r, remark("screened", gate.Args{"answer": answer(screen), "because": screen.Reason}))
+	if screen.Verdict == gate.Fail && r.Verdict == gate.Pass {
+		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
 	}
 	return r, nil
 }
@@ -145,7 +140,7 @@ func (c *Check) screen(ctx context.Context) (*gate.Report, error) {
 		if models := m.Models(ctx); len(models) > 0 {
 			b, ok := own.ForGPU(models...)
 			if !ok {
-				r, err := refused(Reasons.Refuse("no-baseline-here", models[0], list(own.Models())))
+				r, err := refused(nil, Reasons.Refuse("no-baseline-here", models[0], list(own.models())))
 				r.Baseline = chosen.Dir
 				return r, err
 			}
@@ -160,7 +155,7 @@ func (c *Check) screen(ctx context.Context) (*gate.Report, error) {
 		if b, ok := own.ForGPU(m.Head.GPU()); ok {
 			chosen = b
 		}
-		_, head, err := m.sessions(ctx, c.Rule, chosen.Sessions)
+		_, head, err := m.sessions(c.Rule, chosen.Sessions)
 		return chosen.Sessions, head, err
 	})
 	if err != nil {
@@ -181,9 +176,9 @@ func (c *Check) pair(ctx context.Context) (*gate.Report, error) {
 	all := &Measurement{BaseCommit: c.Base.commit(), Warnings: slices.Clone(c.Base.Warnings)}
 	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]measure.Session, []measure.Session, error) {
 		committed, ok := own.ForGPU(m.Head.GPU())
-		base, head, err := m.sessions(ctx, c.Rule, committed.Sessions)
+		base, head, err := m.sessions(c.Rule, committed.Sessions)
 		if err != nil && ok {
-			base, head, err = m.sessions(ctx, c.Rule, nil) // the committed sessions are not what decides
+			base, head, err = m.sessions(c.Rule, nil) // the committed sessions are not what decides
 		}
 		return base, head, err
 	})
@@ -225,11 +220,14 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		}
 		p := *c.Policy
 		p.Alpha = share
-		r = judged(held, head, &p, all.Warnings)
+		var course []gate.Remark
+		if len(looks) > 1 {
+			course = append(course, remark("look", gate.Args{"look": gate.Number(i + 1), "looks": gate.Number(len(looks)),
+				"runs": gate.Number(taken), "most": gate.Number(looks[len(looks)-1])}))
+		}
+		r = judged(held, head, &p, all.Warnings, course...)
 		if len(looks) > 1 {
 			r.Alpha = gate.Number(c.Policy.Alpha)
-			note(r, remark("look", gate.Args{"look": gate.Number(i + 1), "looks": gate.Number(len(looks)),
-				"runs": gate.Number(taken), "most": gate.Number(looks[len(looks)-1])}))
 		}
 		if r.Verdict == gate.NoVerdict && !r.Undecided || r.Verdict == gate.Fail || !slices.ContainsFunc(r.Findings, open) {
 			break
@@ -252,14 +250,10 @@ func open(f gate.Finding) bool {
 	return f.Gates && f.Outcome == gate.Inconclusive && !(f.High <= f.Limit)
 }
 
-func (c *Check) tell(e Event) {
-	if c.Observe != nil {
-		c.Observe(e)
-	}
-}
+func (c *Check) tell(e Event) { tell(c.Observe, e) }
 
-// Answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
-func Answer(r *gate.Report) string {
+// answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
+func answer(r *gate.Report) string {
 	switch {
 	case r.Undecided:
 		return "undecided"
@@ -269,28 +263,32 @@ func Answer(r *gate.Report) string {
 	return string(r.Verdict)
 }
 
-// refused turns a refusal into a report without a verdict and lets every other error through.
-func refused(err error) (*gate.Report, error) {
-	if r := (*measure.Refusal)(nil); errors.As(err, &r) {
-		report := gate.Refused(r)
-		text.Tell(report)
-		return report, nil
+// Commands are what Run would run at most. DIR and XXXXXX stand for what is not known before.
+func (c *Check) Commands() []Command {
+	m, ok := c.Measurer.(*Machine)
+	if !ok {
+		return nil
 	}
-	return nil, err
+	c.nameKernels()
+	switch {
+	case c.Base == nil:
+		return m.Commands(c.Looks, nil)
+	case !c.Screens():
+		return slices.Concat(c.Base.Commands(), m.Commands(c.Looks, &c.Base.Build))
+	}
+	return slices.Concat(m.Commands(c.Looks[:1], nil), []Command{{Remark: "unless that passes against the committed baseline:"}},
+		c.Base.Commands(), m.Commands(c.Looks, &c.Base.Build))
 }
 
-// note says how a report came about.
-func note(r *gate.Report, how gate.Remark) {
-	r.Remarks = append(r.Remarks, how)
-	text.Tell(r)
-}
-
-// Known are the short names of the kernels that the baselines have of this check's profiler: what Nsight Compute is to
-// profile where nobody names any.
-func (c *Check) Known() []string {
-	var names []string
+// nameKernels has Nsight Compute profile the kernels that the baselines have, where nobody names any.
+func (c *Check) nameKernels() {
+	m, ok := c.Measurer.(*Machine)
+	if !ok || m.Counters == nil || len(m.Counters.Kernels) > 0 {
+		return
+	}
+	counters := *m.Counters
 	for _, b := range c.own() {
-		names = kernels(b.Sessions)
+		counters.Kernels = kernels(b.Sessions)
 	}
-	return names
+	m.Counters = &counters
 }

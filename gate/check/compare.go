@@ -12,32 +12,18 @@ import (
 // Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them.
 type Compare struct {
 	Base, Head string
-	Policy     *thresholds.Policy
-	Rule       profile.Rule
-	Tools      profile.Tools
+	Policy     *thresholds.Policy // must be given
+	Rule       profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
+	Tools      profile.Tools      // that reading some formats takes
 	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
 	Counters [2]string
 	// Observe, where not nil, is told what is worth knowing.
 	Observe func(Event)
 }
 
-// Run reads both sides and judges them.
-func (c Compare) Run(ctx context.Context) (*gate.Report, error) {
-	r, err := c.judge(ctx)
-	if err != nil {
-		return refused(err)
-	}
-	if c.Counters != [2]string{} {
-		hinted, err := explainFrom(c.Counters[0], c.Counters[1], r)
-		if err != nil {
-			return nil, err
-		}
-		if hinted != "" && c.Observe != nil {
-			c.Observe(Event{Stage: Hint, Text: hinted})
-		}
-	}
-	return r, nil
-}
+// Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a path
+// does not exist, or that a baseline or report there is damaged.
+func (c Compare) Run(ctx context.Context) (*gate.Report, error) { return refused(c.judge(ctx)) }
 
 func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 	base, err := c.Tools.Open(ctx, c.Base)
@@ -60,5 +46,15 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 		return nil, err
 	}
 	b, h := alike(sides[0], sides[1])
-	return judged(b, h, c.Policy, slices.Concat(base.Warnings, head.Warnings)), nil
+	r := judged(b, h, c.Policy, slices.Concat(base.Warnings, head.Warnings))
+	if c.Counters != [2]string{} {
+		hint, err := explainFrom(c.Counters, r)
+		if err != nil {
+			return nil, err
+		}
+		if hint != "" {
+			tell(c.Observe, Event{Stage: Hint, Text: hint})
+		}
+	}
+	return r, nil
 }

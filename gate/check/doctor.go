@@ -25,10 +25,11 @@ const (
 	Bad  Mark = "bad"
 )
 
-// Observation is one thing that was looked at, and what to do about it.
+// Observation is one thing that was looked at.
 type Observation struct {
-	Mark         Mark
-	What, Detail string
+	Mark   Mark
+	What   string // "nsys", "GPU 0 clock"
+	Detail string // how it is, and what to do about it
 }
 
 // Examine looks at what measuring on this machine takes: the profilers, the GPUs, the right to read performance counters,

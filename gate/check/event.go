@@ -13,9 +13,9 @@ const (
 	Counting    Stage = "counting"     // a run under Nsight Compute begins; Event.Side says of what
 	Finishing   Stage = "finishing"    // nsys writes its report
 	Exporting   Stage = "exporting"    // nsys turns the report into SQLite
-	Reading     Stage = "reading"
-	Repeating   Stage = "repeating" // nsys lost events: the whole session once more, without the NVTX domain TSL
-	Done        Stage = "done"      // the measurement has ended, well or not
+	Reading     Stage = "reading"      // what it exported
+	Repeating   Stage = "repeating"    // nsys lost events: the whole session once more, without the NVTX domain TSL
+	Done        Stage = "done"         // the measurement has ended, well or not
 
 	Failed      Stage = "failed"       // a run or a build; Event.Text says which, Event.Output what it printed
 	Looking     Stage = "looking"      // undecided after Event.Run runs: measuring up to Event.Runs
@@ -27,13 +27,20 @@ const (
 	Warning     Stage = "warning"      // Event.Text is a doubt
 )
 
-// Event is a step of progress.
+// Event is a step of progress. Which fields are filled in depends on the stage.
 type Event struct {
 	Stage     Stage
 	Run, Runs int           // run i of N, counted from 1
 	Elapsed   time.Duration // since the session began
 	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
 	Side      string        // "base", "head", or "" where there is only one
-	Text      string
-	Output    string // untrusted
+	Text      string        // what it is about
+	Output    string        // what a workload or a build printed: untrusted
+}
+
+// tell hands an event to whoever observes, who may be nobody.
+func tell(observe func(Event), e Event) {
+	if observe != nil {
+		observe(e)
+	}
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -106,7 +105,7 @@ func (c *Check) explain(ctx context.Context, r *gate.Report, base *Build) error 
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		c.tell(Event{Stage: Hint, Text: "no explanation: " + hint(err)})
+		c.tell(Event{Stage: Hint, Text: "no explanation: " + err.Error()})
 	default:
 		attach(findings, before, after)
 	}
@@ -128,15 +127,6 @@ func launched(sessions []measure.Session, s measure.Subject) int {
 		}
 	}
 	return int(math.Min(least, 1e6))
-}
-
-// hint is what an error says, with the next step.
-func hint(err error) string {
-	var r *measure.Refusal
-	if errors.As(err, &r) {
-		return r.Error()
-	}
-	return err.Error()
 }
 
 // baseName is the name that the base has for a finding's kernel.
@@ -235,17 +225,17 @@ func profileOf(sessions []measure.Session) *ncu.Profile {
 	return p
 }
 
-// explainFrom attaches causes from two pages of ncu. Pages that cannot be judged give a hint instead.
-func explainFrom(base, head string, r *gate.Report) (hinted string, err error) {
+// explainFrom attaches causes from two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
+func explainFrom(pages [2]string, r *gate.Report) (hint string, err error) {
 	var profiles [2]*ncu.Profile
-	for i, name := range []string{base, head} {
+	for i, name := range pages {
 		f, err := os.Open(name)
 		if err != nil {
 			return "", err
 		}
 		defer f.Close()
 		if profiles[i], err = ncu.Read(f, filepath.Base(name)); err != nil {
-			return "no explanation: " + hint(err), nil
+			return "no explanation: " + err.Error(), nil
 		}
 	}
 	attach(slower(r, true), profiles[0], profiles[1])

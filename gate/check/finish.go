@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,27 +13,36 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// judged is the report on two sides, finished: with the causes that the measurement itself holds, what of the policy
-// has nothing to judge, recordings that stand on both sides, what crept over the sessions of the base, and what the measurement
-// warned of.
-func judged(base, head []measure.Session, p *thresholds.Policy, warnings []string) *gate.Report {
-	r := evaluated(base, head, p)
+// judged is the report on two sides, finished in the same order for every command: the decision, the causes that the
+// measurement itself holds, what of the policy has nothing to judge, recordings that stand on both sides, what crept over the
+// sessions of the base, how it came about, all that in words, and what the measurement warned of. Workload, baseline and causes
+// that are measured afterwards only add.
+func judged(base, head []measure.Session, p *thresholds.Policy, warnings []string, course ...gate.Remark) *gate.Report {
+	r := gate.Evaluate(base, head, p)
 	explainCounted(r, base)
 	if r.Verdict != gate.NoVerdict || r.Undecided {
 		tellUnused(r, p, base, head)
 		tellTwice(r, base, head)
 		r.Doubts = append(r.Doubts, gate.Creep(base, head, p)...)
-		text.Tell(r)
 	}
+	note(r, course...)
 	r.Warnings = append(r.Warnings, warnings...)
 	return r
 }
 
-// evaluated is the decision in words.
-func evaluated(base, head []measure.Session, p *thresholds.Policy) *gate.Report {
-	r := gate.Evaluate(base, head, p)
+// refused turns a refusal into a report without a verdict and lets everything else through.
+func refused(r *gate.Report, err error) (*gate.Report, error) {
+	if refusal := (*measure.Refusal)(nil); errors.As(err, &refusal) {
+		r, err = gate.Refused(refusal), nil
+		text.Tell(r)
+	}
+	return r, err
+}
+
+// note says in words what a report holds, and how it came about.
+func note(r *gate.Report, how ...gate.Remark) {
+	r.Remarks = append(r.Remarks, how...)
 	text.Tell(r)
-	return r
 }
 
 func remark(key string, args gate.Args) gate.Remark { return gate.Remark{Key: key, Args: args} }
@@ -116,48 +126,4 @@ func prints(s *measure.Session) []string {
 		}
 	}
 	return out
-}
-
-// alike picks what one profiler measured where a side holds what several did, as baselines do: nsys's where both sides have
-// that, else what both have.
-func alike(base, head []measure.Session) (b, h []measure.Session) {
-	for _, p := range append([]measure.Profiler{measure.Nsys, measure.Ncu}, measure.Profilers(head)...) {
-		b, h := p.Pick(base), p.Pick(head)
-		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
-			return b, h
-		}
-	}
-	return base, head
-}
-
-// kernels lists the short names of the kernels that sessions have, each once.
-func kernels(sessions []measure.Session) []string {
-	var names []string
-	for _, s := range sessions {
-		for _, x := range s.Series {
-			if n := x.Subject.Short(); x.Subject.Scope == measure.ScopeKernel && !slices.Contains(names, n) {
-				names = append(names, n)
-			}
-		}
-	}
-	return names
-}
-
-// only restricts sessions to kernels of these short names; to all where there are none.
-func only(kernels []string, sessions []measure.Session) []measure.Session {
-	if len(kernels) == 0 {
-		return sessions
-	}
-	sessions = slices.Clone(sessions)
-	for i := range sessions {
-		sessions[i].Series = slices.DeleteFunc(slices.Clone(sessions[i].Series), func(x measure.Series) bool {
-			return x.Subject.Scope == measure.ScopeKernel && !slices.Contains(kernels, x.Subject.Short())
-		})
-	}
-	return sessions
-}
-
-// list puts names in order, each once.
-func list(words []string) string {
-	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }

@@ -65,34 +65,6 @@ func (m *Measurement) add(o *Measurement) {
 	}
 }
 
-// sessions cuts what was measured, all of it alike and like finished sessions, where there are some, and fills in what the
-// recordings do not say.
-func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []measure.Session) (base, head []measure.Session, err error) {
-	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
-	if err != nil {
-		return nil, nil, err
-	}
-	base, head = cut[1], cut[2]
-	for i := range base {
-		base[i].Commit = m.BaseCommit
-		m.place(&base[i])
-	}
-	for i := range head {
-		m.place(&head[i])
-		if head[i].Commit == "" {
-			head[i].Commit = commit(ctx)
-		}
-	}
-	return base, head, nil
-}
-
-// place fills in what the pages of ncu do not say of a session that was measured here.
-func (m *Measurement) place(s *measure.Session) {
-	if at := m.Place; at.Tool != "" {
-		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver
-	}
-}
-
 // Finished is a Measurer of profiles that lie ready.
 type Finished struct {
 	Path  string // see [profile.Open]
@@ -146,23 +118,17 @@ const (
 	counterTimeout = 10 * time.Minute
 )
 
-func (m *Machine) tell(e Event) {
-	if m.Observe != nil {
-		m.Observe(e)
-	}
-}
-
 // Measure runs the builds under the profiler and reads what it recorded. Nothing is left: no process, no file.
 func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	if m.Counters != nil {
 		return m.count(ctx, runs, base)
 	}
 	result, err := collect.Collect(ctx, m.plan(runs, base), func(e collect.Event) {
-		m.tell(Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Elapsed: e.Elapsed, Expected: e.Expected})
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
-	m.tell(Event{Stage: Done})
+	tell(m.Observe, Event{Stage: Done})
 	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
-		m.tell(Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
+		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
 	}
 	if err != nil {
 		return nil, err
@@ -195,7 +161,7 @@ func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measuremen
 		if base != nil {
 			side = map[bool]string{true: "base", false: "head"}[isBase]
 		}
-		m.tell(Event{Stage: Counting, Run: index + 1, Runs: of, Side: side})
+		tell(m.Observe, Event{Stage: Counting, Run: index + 1, Runs: of, Side: side})
 	})
 	if err != nil {
 		return nil, err

@@ -39,9 +39,9 @@ var Reasons = measure.Reasons{
 		Next:     "calibrate with the workload, or with profiles of nsys"},
 }
 
-// Kind is the refusals of one kind.
+// Kind is the refusals of one kind, such as those of one reader.
 type Kind struct {
-	Name    string
+	Name    string // as a heading
 	Reasons measure.Reasons
 }
 

@@ -15,12 +15,13 @@ import (
 
 // Record measures a workload and writes, or extends, its baseline.
 type Record struct {
-	Workload string
-	Root     string // of the baselines
-	Measurer Measurer
-	Runs     int
-	Policy   *thresholds.Policy
-	Rule     profile.Rule
+	Workload string   // its name, which the baseline bears
+	Root     string   // directory of the baselines
+	Measurer Measurer // of the workload
+	Runs     int      // fresh processes, at least one
+	// Policy says how much of the GPU time a kernel needs to matter, and which changes are worth a warning. It must be given.
+	Policy *thresholds.Policy
+	Rule   profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
 	// Measurer must be a [Machine].
 	Counters *Counters
@@ -32,9 +33,9 @@ type Record struct {
 	Observe func(Event)
 }
 
-// Recorded is what became of it.
+// Recorded is what [Record.Run] wrote.
 type Recorded struct {
-	Dir      string              // of the baseline
+	Dir      string              // directory of the baseline
 	Sessions [][]measure.Session // that were added, by profiler
 	Total    int                 // sessions that the baseline now holds
 }
@@ -69,26 +70,36 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	return c.store(head)
 }
 
-func (c *Record) warn(text string) {
-	if c.Observe != nil {
-		c.Observe(Event{Stage: Warning, Text: text})
+// Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
+func (c *Record) Commands() []Command {
+	m, ok := c.Measurer.(*Machine)
+	if !ok {
+		return nil
 	}
+	out := m.Commands([]int{c.Runs}, nil)
+	if c.Counters != nil {
+		counting := *m
+		counting.Counters = c.Counters
+		out = append(out, Command{Remark: "then the heaviest kernels, with -k and their names:"})
+		out = append(out, counting.Commands([]int{CounterRuns}, nil)...)
+	}
+	return out
 }
+
+func (c *Record) warn(text string) { tell(c.Observe, Event{Stage: Warning, Text: text}) }
 
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]measure.Session, error) {
-	m, err := by.Measure(ctx, runs, nil)
+	m, err := take(ctx, by, runs)
 	if err != nil {
 		return nil, err
 	}
-	own := &Measurement{}
-	own.add(m)
-	all.add(&Measurement{Warnings: own.Warnings})
 	var like []measure.Session
-	if b, ok := baselines.ForGPU(own.Head.GPU()); ok && !c.Replace {
+	if b, ok := baselines.ForGPU(m.Head.GPU()); ok && !c.Replace {
 		like = measure.Nsys.Pick(b.Sessions)
 	}
-	_, head, err := own.sessions(ctx, c.Rule, like)
+	all.add(&Measurement{Warnings: m.Warnings})
+	_, head, err := m.sessions(c.Rule, like)
 	return head, err
 }
 
@@ -118,7 +129,7 @@ func (c *Record) store(head []measure.Session) (*Recorded, error) {
 		// What may be stored does not depend on what is judged.
 		unruled := *c.Policy
 		unruled.Rules = nil
-		if r := evaluated(own, own, &unruled); r.Verdict == gate.NoVerdict {
+		if r := judged(own, own, &unruled, nil); r.Verdict == gate.NoVerdict {
 			return nil, &measure.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
 		}
 		out.Sessions = append(out.Sessions, own)
@@ -145,7 +156,7 @@ func (c *Record) fits(old, head []measure.Session) error {
 	if len(old) == 0 {
 		return nil
 	}
-	switch r := evaluated(old, head, c.Policy); r.Verdict {
+	switch r := judged(old, head, c.Policy, nil); r.Verdict {
 	case gate.NoVerdict:
 		return Reasons.Refuse("other-baseline", r.Reason)
 	case gate.Fail:

@@ -1,10 +1,12 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,58 +41,50 @@ func Within(root, file string) string {
 	if err != nil {
 		return ""
 	}
-	if relative, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(relative) {
+	inside := func(root, path string) string {
+		relative, err := filepath.Rel(root, path)
+		if err != nil || !filepath.IsLocal(relative) {
+			return ""
+		}
 		return filepath.ToSlash(relative)
 	}
 	// Either may have been reached through a symbolic link.
 	realRoot, err1 := filepath.EvalSymlinks(root)
 	realPath, err2 := filepath.EvalSymlinks(path)
-	if relative, err := filepath.Rel(realRoot, realPath); err1 == nil && err2 == nil && err == nil && filepath.IsLocal(relative) {
-		return filepath.ToSlash(relative)
+	if err1 != nil || err2 != nil {
+		return inside(root, path)
 	}
-	return ""
+	return cmp.Or(inside(root, path), inside(realRoot, realPath))
 }
 
-// Row finds the first row of a finding's metric in the report's baseline; not ok where there is none.
-func Row(r *gate.Report, f gate.Finding) (file string, line int, ok bool) {
+// Row finds the first row of a finding's metric in the report's baseline; file is relative to root, line counts from 1. It
+// is not ok where there is none, or it lies outside of root.
+func Row(root string, r *gate.Report, f gate.Finding) (file string, line int, ok bool) {
 	if r.Baseline == "" {
 		return "", 0, false
 	}
-	return baseline.Locate(r.Baseline, f.Subject(), f.Metric)
+	if file, line, ok = baseline.Locate(r.Baseline, f.Subject(), f.Metric); !ok {
+		return "", 0, false
+	}
+	file = Within(root, file)
+	return file, line, file != ""
 }
 
 // Edit is a file by which the change under review is judged and which it edits itself.
 type Edit struct {
 	What  string // "baseline" or "policy"
-	File  string // relative to the repository
-	Lines int
+	File  string // relative to the repository, with slashes
+	Lines int    // added or deleted, whichever is more
 }
 
-// Edits says which of the baseline and the policy files the change under review edits, since it left its target: a
-// branch of origin, or a commit. known is false where git does not know that.
+// Edits says which of the baseline (a directory) and the policy files the change under review edits, since it left its
+// target: a branch of origin, or a commit. known is false where git does not know that. What is "" is left out.
 func Edits(root, branch, commit, baseline string, policies []string) (edits []Edit, known bool) {
 	base := mergeBase(root, branch, commit)
 	if base == "" {
 		return nil, false
 	}
-	for _, x := range []struct {
-		what  string
-		files []string
-	}{{"baseline", []string{baseline}}, {"policy", policies}} {
-		var paths []string
-		for _, f := range x.files {
-			if f == "" {
-				continue
-			}
-			if f = Within(root, f); f != "" {
-				paths = append(paths, f)
-			}
-		}
-		for _, c := range changed(root, base, paths) {
-			edits = append(edits, Edit{x.what, c.file, c.lines})
-		}
-	}
-	return edits, true
+	return slices.Concat(changed(root, base, "baseline", baseline), changed(root, base, "policy", policies...)), true
 }
 
 // mergeBase is the commit at which the change under review left its target, "" where git does not know it. On GitHub
@@ -108,38 +102,35 @@ func mergeBase(root, branch, commit string) string {
 	return git(root, "rev-parse", "--verify", "--quiet", "HEAD^1")
 }
 
-// change is how many lines of a file differ.
-type change struct {
-	file  string
-	lines int
-}
-
-// changed lists which of the paths differ between a commit and the working tree.
-func changed(root, base string, paths []string) []change {
-	if len(paths) == 0 {
+// changed lists which of the files, of what they are, differ between a commit and the working tree.
+func changed(root, base, what string, files ...string) (edits []Edit) {
+	args := []string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base, "--"}
+	none := len(args)
+	for _, f := range files {
+		if f != "" && Within(root, f) != "" {
+			args = append(args, Within(root, f))
+		}
+	}
+	if len(args) == none {
 		return nil
 	}
-	args := []string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base, "--"}
-	var out []change
-	for row := range strings.SplitSeq(git(root, append(args, paths...)...), "\x00") {
-		cells := strings.SplitN(row, "\t", 3)
-		if len(cells) != 3 {
-			continue
+	for row := range strings.SplitSeq(git(root, args...), "\x00") {
+		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 {
+			added, _ := strconv.Atoi(cells[0]) // "-" for a file that is not text
+			deleted, _ := strconv.Atoi(cells[1])
+			edits = append(edits, Edit{what, cells[2], max(added, deleted)})
 		}
-		added, _ := strconv.Atoi(cells[0]) // "-" for a file that is not text
-		deleted, _ := strconv.Atoi(cells[1])
-		out = append(out, change{cells[2], max(added, deleted)})
 	}
-	return out
+	return edits
 }
 
-// git runs git in the repository and returns what it printed, "" where it failed.
-func git(root string, args ...string) string {
+// git runs git in a directory and returns what it printed, "" where it failed.
+func git(dir string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	// In a container the checkout often belongs to another user, which git refuses unless told otherwise.
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*", "-c", "core.quotePath=false"}, args...)...)
-	cmd.Dir = root
+	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return ""
@@ -147,17 +138,14 @@ func git(root string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit is the commit that is checked out, "" where git does not say.
-func commit(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "git", "rev-parse", "--verify", "--quiet", "HEAD").Output()
-	id := strings.TrimSpace(string(out))
-	if err != nil || len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
+// commit is the commit that is checked out here, "" where git does not say.
+func commit() string {
+	id := git("", "rev-parse", "--verify", "--quiet", "HEAD")
+	if len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
 	}
 	return id[:12]
 }
 
-// Origin is where a checkout came from, "" where git does not say.
+// Origin is the address that a checkout was cloned from, "" where git does not say.
 func Origin(root string) string { return git(root, "config", "--get", "remote.origin.url") }

@@ -140,8 +140,9 @@ type Environment struct {
 	// Processes is how many processes of one run launched kernels at the same time (ranks), 0 where that is not known.
 	Processes int    `json:"processes,omitempty"`
 	GPUHash   string `json:"gpu_hash"` // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
-	Driver    string `json:"driver"`
-	CUDA      string `json:"cuda"`
+	Hardware
+	Driver string `json:"driver"`
+	CUDA   string `json:"cuda"`
 	// Tool is what the numbers come from and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
 	// first word is [Environment.Profiler].
 	Tool   string `json:"tool"`

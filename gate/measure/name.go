@@ -86,7 +86,7 @@ const (
 func NormalizeName(raw string) string {
 	name := printable(raw)
 	for range passes {
-		next := demangled(apply(suffixes, withoutFile(name)))
+		next := opened(demangled(apply(suffixes, withoutFile(name))))
 		if next = printable(apply(unstable, next)); next == name || next == "" {
 			return name
 		}
@@ -142,6 +142,20 @@ func withoutFile(name string) string {
 	}
 	return rest[n+1:]
 }
+
+// opened gives back what is missing of a name out of which something took "at::native::<", as if it began a template:
+// void unnamed>::f<unnamed>::A, 8>(int). There, the "<" behind a word is that of its template.
+func opened(name string) string {
+	if !lostNamespace.MatchString(name) {
+		return name
+	}
+	return unnamed.ReplaceAllString(name, anonymous+"::")
+}
+
+var (
+	lostNamespace = regexp.MustCompile(`(?:^|[ ,(*&])unnamed>::`)
+	unnamed       = regexp.MustCompile(`(?:\B<)?\bunnamed>::`)
+)
 
 // NormalizeRange is [NormalizeName] for NVTX text: numbers that count occurrences are taken out, so that
 // "ProfilerStep#12" and "aten::mm, seq = 73" each belong to one range.
@@ -205,6 +219,8 @@ func ShortName(name string) string {
 			case !outside && c == '>' && open[len(open)-1] == '<' && name[i-1] != '-': // in parentheses it is a comparison, too
 				open = open[:len(open)-1]
 			case !outside:
+			case c == '>' && !strings.HasSuffix(name[:i], "-"): // closes what lost its beginning
+				base = base[:0]
 			case strings.HasPrefix(rest, " [clone "):
 				return orWhole(base, name)
 			case c == ' ' && !strings.HasPrefix(rest, " <"): // operator<< <int>

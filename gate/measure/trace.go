@@ -156,11 +156,14 @@ func MemoryKindNamed(name string) MemoryKind {
 	return MemoryUnknown
 }
 
+// joint is between names of unlike GPUs.
+const joint = " + "
+
 // Models names the GPUs of a run by their models, each once: "NVIDIA A100 + NVIDIA H200".
 func Models(names []string) string {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 	slices.Sort(names)
-	return strings.Join(slices.Compact(names), " + ")
+	return strings.Join(slices.Compact(names), joint)
 }
 
 // End is the end of the last launch or copy, 0 for an empty trace.

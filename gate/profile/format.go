@@ -1,7 +1,9 @@
 package profile
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/nsysjax"
@@ -33,6 +36,9 @@ type Format struct {
 	certain bool
 	// sniff says from the first bytes of a file whether it is of this format; nil where only the name tells.
 	sniff func(name string, head []byte) bool
+	// begins are what a line has that begins a table of this format, or what its program says instead: one of them. Such a
+	// line is looked for behind the output of the workload; none where the file begins as the format does.
+	begins []string
 	// read adds what the files of one recording hold, most often one file.
 	read func(ctx context.Context, t Tools, files []string, to *Recording) error
 	// refusal is the key of the reason for which files of this format are not read, "" where they are.
@@ -44,6 +50,10 @@ type Format struct {
 // formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
 // first whose name it certainly has, which then says what is wrong with it.
 var formats = []Format{
+	{Name: "Git LFS pointer", refusal: "git-lfs", Suffixes: pointers,
+		sniff: func(name string, head []byte) bool {
+			return bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")) && ends(name, pointers...)
+		}},
 	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026", Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
 		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
 	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".ncu-repz", ".nsight-cuprof-report"}, certain: true, Needs: "ncu", read: readNcuReport,
@@ -56,11 +66,14 @@ var formats = []Format{
 			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
 		}},
 	{Name: "trace or key_averages table of torch.profiler", Gives: "launches, copies, record_function, ProfilerStep# as the step; of a table one mean a run", Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
-		read: readTorch, sniff: func(_ string, head []byte) bool { return torch.Sniff(head) }},
+		read: readTorch, sniff: func(_ string, head []byte) bool { return torch.Sniff(head) },
+		begins: []string{"# of Calls", "Number of Calls"}},
 	{Name: "CSV page of ncu", Gives: "counters of single launches, of the raw or details page", Suffixes: []string{".csv"}, read: readCounters,
-		sniff: func(_ string, head []byte) bool { return ncu.Sniff(head) }},
+		sniff:  func(_ string, head []byte) bool { return ncu.Sniff(head) },
+		begins: []string{`"ID"`, "Kernel Name", "==PROF==", "==WARNING==", "==ERROR=="}},
 	{Name: "CSV of nsys stats", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum and its like one mean a run, first launches included", Suffixes: []string{".csv"}, read: readStats,
-		sniff: func(_ string, head []byte) bool { return nsysstats.Sniff(head) }},
+		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
+		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "NVTX Range", "Projected Start", "Processing [", "SKIPPED: "}},
 	{Name: "compressed profile", certain: true, refusal: "compressed", Suffixes: []string{
 		".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
 		".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2", ".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
@@ -68,13 +81,24 @@ var formats = []Format{
 	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"}, certain: true, refusal: "other-export"},
 }
 
+// pointers are the suffixes of files that Git LFS may have left a pointer of: another file is none of a profile.
+var pointers = []string{
+	".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep", ".ncu-rep", ".ncu-repz", ".csv", ".json", ".zip", ".gz", ".xz", ".zst", ".bz2",
+}
+
 // Formats lists the formats that can be read.
 func Formats() []Format {
 	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.refusal != "" })
 }
 
-// sniffed is how much of a file says what it is, in bytes.
-const sniffed = 64 << 10
+const (
+	// sniffed is how much of a file says what it is, in bytes.
+	sniffed = 64 << 10
+	// furthest is how much output of the workload may stand before a table.
+	furthest = 256 << 20
+	// mostSeeming is how many lines are looked at that have what begins a table and begin none, which takes time.
+	mostSeeming = 10_000
+)
 
 // formatOf finds out what a file is; nil for nothing that is known.
 func formatOf(file string) (*Format, error) {
@@ -97,7 +121,44 @@ func formatOf(file string) (*Format, error) {
 			return f, nil
 		}
 	}
-	return formatNamed(name), nil
+	if f := formatNamed(name); f != nil || len(head) < sniffed {
+		return f, nil
+	}
+	var behind *Format
+	err := opened(file, func(f *os.File) (err error) {
+		behind, err = formatBehind(name, io.LimitReader(f, furthest))
+		return err
+	})
+	return behind, err
+}
+
+// formatBehind is the format of the first table behind text, as in `ncu --csv ./train > out.csv`; nil for none, and for what is
+// no text.
+func formatBehind(name string, r io.Reader) (*Format, error) {
+	in := bufio.NewReaderSize(cells.UTF8(r), sniffed)
+	for seeming := 0; seeming < mostSeeming; {
+		line, err := cells.Line(in)
+		switch {
+		case err != nil && err != io.EOF:
+			return nil, err
+		case strings.ContainsRune(line, 0):
+			return nil, nil
+		}
+		for i := range formats {
+			f := &formats[i]
+			if !slices.ContainsFunc(f.begins, func(s string) bool { return strings.Contains(line, s) }) {
+				continue
+			}
+			if f.sniff(name, []byte(line)) {
+				return f, nil
+			}
+			seeming++
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	return nil, nil
 }
 
 // formatNamed is the format that a file of this name is taken for whatever it holds, nil for none.
@@ -126,7 +187,7 @@ func readExport(ctx context.Context, _ Tools, files []string, to *Recording) err
 
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	return proc.InPrivate(func(dir string) error {
-		export, err := nsys.Export(ctx, t.nsys(), files[0], dir)
+		export, err := nsys.Export(ctx, cmp.Or(t.Nsys, "nsys"), files[0], dir)
 		if err != nil {
 			return err
 		}
@@ -136,7 +197,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	return proc.InPrivate(func(dir string) error {
-		page, err := ncu.Export(ctx, t.ncu(), files[0], dir)
+		page, err := ncu.Export(ctx, cmp.Or(t.Ncu, "ncu"), files[0], dir)
 		if err != nil {
 			return err
 		}

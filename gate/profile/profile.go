@@ -103,21 +103,7 @@ func (r *Recording) pure() error {
 
 // Tools are the programs that reading some formats takes. The zero value finds them on the PATH.
 type Tools struct {
-	Nsys, Ncu string
-}
-
-func (t Tools) nsys() string {
-	if t.Nsys == "" {
-		return "nsys"
-	}
-	return t.Nsys
-}
-
-func (t Tools) ncu() string {
-	if t.Ncu == "" {
-		return "ncu"
-	}
-	return t.Ncu
+	Nsys, Ncu string // the executables, "" for those on the PATH
 }
 
 // Open reads a profile of any format, a directory of them, a baseline or a saved report. An error that is no

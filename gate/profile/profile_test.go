@@ -2,12 +2,14 @@ package profile_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
@@ -45,8 +47,10 @@ func TestRefused(t *testing.T) {
 		}
 		return file
 	}
+	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 	for key, path := range map[string]string{
 		"unknown":            write("notes.csv", "a,b\n1,2\n"),
+		"git-lfs":            write("x.sqlite", pointer),
 		"compressed":         write("x.sqlite.gz", "x"),
 		"unfinished-capture": write("x.qdstrm", "x"),
 		"other-export":       write("x.parquet", "x"),
@@ -58,8 +62,67 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: refused for %q (%v), want %q", path, got, err, key)
 		}
 	}
+	for _, name := range []string{"x.nsys-rep", "x.qdrep", "x.ncu-rep", "x.csv", "x.zip", "x.pt.trace.json", "x.pt.trace.json.gz", "x.sqlite.gz", "dir/x.nsys-rep"} {
+		path := write("lfs/"+name, pointer)
+		if strings.Contains(name, "/") {
+			write("lfs/dir/out.txt", "hello")
+			path = filepath.Dir(path)
+		}
+		_, err := profile.Open(context.Background(), path)
+		if measure.RefusalKey(err) != "git-lfs" || !strings.Contains(err.Error(), "is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	if _, err := profile.Open(context.Background(), filepath.Join(dir, "nowhere")); err == nil || measure.RefusalKey(err) != "" {
 		t.Errorf("a path that does not exist: %v", err)
+	}
+}
+
+// A table is found behind whatever the program printed before it.
+func TestBehindOutput(t *testing.T) {
+	wide := func(s string) string { // as PowerShell writes it
+		out := []byte{0xff, 0xfe}
+		for _, x := range utf16.Encode([]rune(s)) {
+			out = binary.LittleEndian.AppendUint16(out, x)
+		}
+		return string(out)
+	}
+	output := strings.Repeat("epoch 1 (3.2 it/s): loss 0.5, accuracy 91 (%), Total 7\n", 2_000)
+	for _, table := range []string{
+		"../../testdata/ncu/base.raw.csv", "../internal/nsysstats/testdata/kernels/k_cuda_gpu_kern_sum.csv", "../internal/torch/testdata/h100-steps.table.txt",
+	} {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := profile.Open(context.Background(), table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, content := range map[string]string{
+			"100 kB":           output + string(text),
+			"the edge":         output[:64<<10-9] + "\n" + string(text),
+			"one endless line": strings.Repeat("progress 5 % ", 10_000) + "\n" + string(text),
+			"UTF-16":           wide(output + strings.ToValidUTF8(string(text), "?")),
+			"carriage returns": strings.ReplaceAll(output+string(text), "\n", "\r\n"),
+		} {
+			file := filepath.Join(t.TempDir(), "out.log")
+			if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got, err := profile.Open(context.Background(), file)
+			if err != nil || len(got.Counters) != len(alone.Counters) || len(got.Summaries) != len(alone.Summaries) {
+				t.Errorf("%s behind %s: %v", table, what, err)
+			}
+		}
+		// What no text is holds no table.
+		file := filepath.Join(t.TempDir(), "out.bin")
+		if err := os.WriteFile(file, []byte(output+"\x00\n"+string(text)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := profile.Open(context.Background(), file); measure.RefusalKey(err) != "unknown" {
+			t.Errorf("a binary file with %s in it: %v", table, err)
+		}
 	}
 }
 

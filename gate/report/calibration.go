@@ -50,11 +50,11 @@ func seconds(n gate.Number) string {
 	case !n.Known():
 		return measure.Unknown
 	case s < 1:
-		return strconv.FormatFloat(s, 'f', 1, 64) + nb + "s"
+		return bind(fmt.Sprintf("%.1f s", s))
 	case s < 119.5:
-		return strconv.FormatFloat(s, 'f', 0, 64) + nb + "s"
+		return bind(fmt.Sprintf("%.0f s", s))
 	default:
-		return strconv.FormatFloat(s/60, 'f', 0, 64) + nb + "min"
+		return bind(fmt.Sprintf("%.0f min", s/60))
 	}
 }
 

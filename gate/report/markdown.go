@@ -34,7 +34,7 @@ func markdown(v *view, o Options) (string, error) {
 	notes := bullets("Why", reasons(top), limit/3)
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
-	tail := footer(v)
+	tail := footer(v, limit/3)
 	room := limit - len(head) - len(notes) - len(tail)
 	if room < 0 { // too small for anything but the verdict
 		return Cut(head, limit), nil
@@ -184,8 +184,8 @@ func counters(top []group, room int) string {
 	return text
 }
 
-// footer says what was compared and how to go on.
-func footer(v *view) string {
+// footer says what was compared and how to go on, the next steps in at most room bytes.
+func footer(v *view, room int) string {
 	compared := ""
 	for _, f := range v.Facts {
 		compared += fmt.Sprintf("| %s | %s |\n", f.Label, prose(f.Text))
@@ -193,13 +193,7 @@ func footer(v *view) string {
 	if compared != "" {
 		compared = "\n| | |\n| --- | --- |\n" + compared
 	}
-	text := fold("What was compared", compared)
-	if len(v.Next) > 0 {
-		text += "\n**Next**\n\n"
-	}
-	for _, s := range v.Next[:min(len(v.Next), maxNotes)] {
-		text += "- " + prose(s) + "\n"
-	}
+	text := fold("What was compared", compared) + bullets("Next", proses(v.Next), room)
 	for _, c := range v.Commands {
 		text += "\n" + c.Label + ":\n\n" + pre(c.Text) + "\n"
 	}

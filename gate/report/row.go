@@ -110,18 +110,14 @@ type group []row
 
 // groups splits rows by what they are about, in the order of their first one.
 func groups(rows []row) []group {
-	type key struct {
-		scope             measure.Scope
-		name, grid, block string
-	}
 	var out []group
-	index := make(map[key]int)
+	index := make(map[measure.Subject]int)
 	for _, r := range rows {
-		k := key{r.F.Scope, r.F.Name, r.F.Grid, r.F.Block}
-		i, ok := index[k]
+		s := r.F.Subject()
+		i, ok := index[s]
 		if !ok {
 			i = len(out)
-			index[k] = i
+			index[s] = i
 			out = append(out, nil)
 		}
 		out[i] = append(out[i], r)

@@ -180,13 +180,7 @@ func (p *page) short(g group, s style) {
 
 // join puts facts behind each other, leaving out those that are unknown.
 func join(facts ...string) string {
-	var known []string
-	for _, f := range facts {
-		if f != "" {
-			known = append(known, f)
-		}
-	}
-	return strings.Join(known, " · ")
+	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 }
 
 // rest says in a line what is not shown.

@@ -101,7 +101,7 @@ type section struct {
 func newView(r *gate.Report, o Options) *view {
 	v := &view{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
-		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r), locate: o.Locate,
+		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate,
 	}
 	for _, c := range []fact{{"To reproduce", r.Reproduce}, {"To accept as the new baseline", r.Accept}} {
 		if c.Text = trimmed(c.Text); c.Text != "" {
@@ -181,8 +181,9 @@ func (v *view) kept(f gate.Finding) (file string, line int) {
 	return file, line
 }
 
-// facts describes both sides: hardware, runs, warm-up, pairing and what such data can see.
-func facts(r *gate.Report) []fact {
+// facts describes both sides: hardware, runs, warm-up, pairing and what such data can see; verbose also what is not known
+// of them.
+func facts(r *gate.Report, verbose bool) []fact {
 	var out []fact
 	add := func(label, text string) {
 		if text = trimmed(text); text != "" {
@@ -200,10 +201,17 @@ func facts(r *gate.Report) []fact {
 	add("base", side(r.Base))
 	add("head", side(r.Head))
 	if r.Base.Runs > 0 && r.Head.Runs > 0 {
-		if r.Paired {
+		switch spread := ": the spread between hosts widens the intervals"; {
+		case r.Paired:
 			add("pairing", "measured in one session: no spread between hosts in the intervals")
-		} else {
-			add("pairing", "different sessions: the spread between hosts widens the intervals")
+		case r.Boards == gate.SameBoard:
+			add("pairing", "different sessions, same board"+spread)
+		case r.Boards == gate.OtherBoard:
+			add("pairing", "different sessions, different boards"+spread)
+		case verbose && (r.Base.Environment.Class() == "" || r.Head.Environment.Class() == ""):
+			add("pairing", "different sessions"+spread+"; not every profile says on which board it was measured")
+		default:
+			add("pairing", "different sessions"+spread)
 		}
 	}
 	var mdes []gate.Number
@@ -226,14 +234,14 @@ func facts(r *gate.Report) []fact {
 	return out
 }
 
-// machine prints GPU, driver, CUDA and profiler of an environment, "" for none.
+// machine prints GPU, board, driver, CUDA and profiler of an environment, "" for none.
 func machine(e measure.Environment) string {
 	var parts []string
 	gpu := e.GPU
 	if e.GPUs > 1 && gpu != "" {
 		gpu = fmt.Sprintf("%d × %s", e.GPUs, gpu)
 	}
-	for _, p := range []fact{{"", gpu}, {"driver ", e.Driver}, {"CUDA ", e.CUDA}, {"", e.Tool}} {
+	for _, p := range []fact{{"", gpu}, {"board ", e.Board}, {"driver ", e.Driver}, {"CUDA ", e.CUDA}, {"", e.Tool}} {
 		if p.Text != "" {
 			parts = append(parts, p.Label+p.Text)
 		}

@@ -43,6 +43,37 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// The facts say on what kind of board the sides were measured, and that it is not known only where all is shown.
+func TestBoards(t *testing.T) {
+	const fast, slow = "692-2G520-0282-001", "692-2G520-0282-000"
+	for _, c := range []struct {
+		base, head string
+		boards     gate.Boards
+		verbose    bool
+		want       string
+	}{
+		{fast, fast, gate.SameBoard, false, "GPU: H200, board " + fast + "; pairing: different sessions, same board: the spread between hosts widens the intervals"},
+		{slow, fast, gate.OtherBoard, false, "base GPU: H200, board " + slow + "; head GPU: H200, board " + fast +
+			"; pairing: different sessions, different boards: the spread between hosts widens the intervals"},
+		{"", "", "", false, "GPU: H200; pairing: different sessions: the spread between hosts widens the intervals"},
+		{"", "", "", true, "GPU: H200; pairing: different sessions: the spread between hosts widens the intervals; " +
+			"not every profile says on which board it was measured"},
+	} {
+		r := &gate.Report{Boards: c.boards, Base: gate.Side{Runs: 2}, Head: gate.Side{Runs: 2}}
+		r.Base.Environment.GPU, r.Head.Environment.GPU = "H200", "H200"
+		r.Base.Environment.Board, r.Head.Environment.Board = c.base, c.head
+		var got []string
+		for _, f := range facts(r, c.verbose) {
+			if f.Label != "base" && f.Label != "head" {
+				got = append(got, f.Label+": "+f.Text)
+			}
+		}
+		if got := strings.Join(got, "; "); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
 func TestElide(t *testing.T) {
 	for _, c := range []struct {
 		s    string

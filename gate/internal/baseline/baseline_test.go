@@ -47,6 +47,8 @@ func sample() []measure.Session {
 		Environment: measure.Environment{
 			GPU: "NVIDIA H200", GPUs: 1, GPUHash: "1a2b3c4d", Driver: "580.159", CUDA: "13.0", Tool: "nsys 2025.3.1",
 			Schema: "3.15.1", GraphTrace: "node", Tick: 32, ClockMHz: 1980, Start: start,
+			Hardware: measure.Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700,
+				CPU: "INTEL(R) XEON(R) PLATINUM 8558"},
 		},
 		Step: "step", Warmup: "auto", Commit: "5f2d1c0", Reason: "first record",
 		Runs: []measure.Run{run(3, true), run(3, true), run(4, true)},
@@ -61,6 +63,7 @@ func sample() []measure.Session {
 	}
 	two := one
 	two.GPUHash, two.Start, two.Reason = "99887766", start.Add(26*time.Hour), "second host"
+	two.Hardware = measure.Hardware{MIG: "60 + 60 SMs"}
 	two.Runs = []measure.Run{run(0, false)}
 	two.Series = []measure.Series{
 		{Subject: measure.Workload, Metric: measure.GPUTime, Values: measure.Values{1234000}},
@@ -306,6 +309,7 @@ func TestWriteRefuses(t *testing.T) {
 		"no runs":     {change(func(s *measure.Session) { s.Runs = nil }), "holds no run"},
 		"models":      {change(func(s *measure.Session) { s.GPU = "NVIDIA H100" }), "is another model"},
 		"UUID":        {change(func(s *measure.Session) { s.GPUHash = "GPU-11111111-2222" }), "is not eight hexadecimal digits"},
+		"serial":      {change(func(s *measure.Session) { s.Board = "1654523003308" }), "is not a board's part number"},
 		"metric":      {change(func(s *measure.Session) { s.Series[0].Metric.Name = "pixie_dust" }), `metric "pixie_dust" is not one of nsgate's`},
 		"metric unit": {change(func(s *measure.Session) { s.Series[0].Metric.Unit = "us" }), "is not one of nsgate's"},
 		"tick":        {change(func(s *measure.Session) { s.Tick = math.NaN() }), "tick_ns"},
@@ -594,6 +598,11 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 					Driver: text.Draw(t, "driver"), CUDA: text.Draw(t, "cuda"), Tool: text.Draw(t, "tool"), Schema: text.Draw(t, "schema"),
 					GraphTrace: rapid.SampledFrom([]string{"", "node", "graph"}).Draw(t, "graph"),
 					Tick:       rapid.Float64Range(0, 1e9).Draw(t, "tick"), ClockMHz: count.Draw(t, "clock"),
+					Hardware: measure.Hardware{
+						Board: rapid.StringMatching(`(692-2G520-0282-00[0-9]( \+ 965-2G520-0041-000)?)?`).Draw(t, "board"),
+						VBIOS: text.Draw(t, "vbios"), MemoryMHz: count.Draw(t, "memory"), PowerW: count.Draw(t, "power"),
+						MIG: text.Draw(t, "mig"), CPU: text.Draw(t, "cpu"),
+					},
 				},
 				Step: text.Draw(t, "step"), Warmup: text.Draw(t, "warmup"), Commit: text.Draw(t, "commit"), Reason: text.Draw(t, "reason"),
 			}

@@ -42,6 +42,12 @@ type (
 		GraphTrace string `csv:"graph_trace"`
 		Tick       string `csv:"tick_ns"`
 		Clock      string `csv:"clock_mhz"`
+		Board      string `csv:"board_part_number"`
+		VBIOS      string `csv:"vbios"`
+		Memory     string `csv:"memory_clock_max_mhz"`
+		Power      string `csv:"power_limit_w"`
+		MIG        string `csv:"mig"`
+		CPU        string `csv:"cpu"`
 		Start      string `csv:"start"`
 		Step       string `csv:"step"`
 		Warmup     string `csv:"warmup"`
@@ -79,7 +85,7 @@ type placed[Row any] struct {
 }
 
 // younger are columns that baselines written before them lack: their cells are empty there.
-var younger = []string{"mode", "processes"}
+var younger = []string{"mode", "processes", "board_part_number", "vbios", "memory_clock_max_mhz", "power_limit_w", "mig", "cpu"}
 
 // table reads the rows of one file. Columns may stand in any order, but each must be there once, and no other.
 func table[Row any](dir, name string, data files) ([]placed[Row], error) {
@@ -157,6 +163,14 @@ func formed(form *regexp.Regexp, what string) func(string) (string, error) {
 	}
 }
 
+// parseBoard keeps serial numbers and UUIDs out.
+func parseBoard(s string) (string, error) {
+	if s != "" && !measure.IsBoard(s) {
+		return "", fmt.Errorf("%q is not a board's part number, such as 692-2G520-0282-001", s)
+	}
+	return s, nil
+}
+
 func (r *sessionRow) session(c *cells) measure.Session {
 	s := measure.Session{
 		ID: parse(c, "id", r.ID, formed(idForm, "a session id (letters, digits and hyphens)")),
@@ -174,6 +188,14 @@ func (r *sessionRow) session(c *cells) measure.Session {
 			Tick:       parse(c, "tick_ns", r.Tick, parseNumber),
 			ClockMHz:   parse(c, "clock_mhz", r.Clock, parseCount),
 			Start:      parse(c, "start", r.Start, parseStart),
+			Hardware: measure.Hardware{
+				Board:     parse(c, "board_part_number", r.Board, parseBoard),
+				VBIOS:     parse(c, "vbios", r.VBIOS, unescape),
+				MemoryMHz: parse(c, "memory_clock_max_mhz", cmp.Or(r.Memory, "0"), parseCount),
+				PowerW:    parse(c, "power_limit_w", cmp.Or(r.Power, "0"), parseCount),
+				MIG:       parse(c, "mig", r.MIG, unescape),
+				CPU:       parse(c, "cpu", r.CPU, unescape),
+			},
 		},
 		Step:   parse(c, "step", r.Step, unescape),
 		Warmup: parse(c, "warmup", r.Warmup, unescape),
@@ -206,8 +228,9 @@ func newSessionRow(s *measure.Session) sessionRow {
 		ID:  s.ID,
 		GPU: escape(s.GPU), GPUs: strconv.Itoa(s.GPUs), Processes: strconv.Itoa(s.Processes), GPUHash: s.GPUHash,
 		Driver: escape(s.Driver), CUDA: escape(s.CUDA), Tool: escape(s.Tool), Schema: escape(s.Schema),
-		Mode: escape(s.Mode), GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz), Start: formatStart(s.Start),
-		Step: escape(s.Step), Warmup: escape(s.Warmup),
+		Mode: escape(s.Mode), GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz),
+		Board: s.Board, VBIOS: escape(s.VBIOS), Memory: strconv.Itoa(s.MemoryMHz), Power: strconv.Itoa(s.PowerW), MIG: escape(s.MIG), CPU: escape(s.CPU),
+		Start: formatStart(s.Start), Step: escape(s.Step), Warmup: escape(s.Warmup),
 		Runs:     strconv.Itoa(len(s.Runs)),
 		Skipped:  counts(func(r measure.Run) int { return r.Skipped }),
 		Total:    counts(func(r measure.Run) int { return r.Total }),

@@ -135,6 +135,7 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 		return nil, err
 	}
 	res.GPU, res.Warnings = watch.result(res.Traces, runs)
+	hardware := hardware(res.GPU.GPUs)
 	session := sessions.Add(1)
 	for i := range res.Traces {
 		for j := range res.Traces[i] {
@@ -143,7 +144,7 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 			if session > 1 { // two sessions have nothing to do with each other
 				t.Source += fmt.Sprintf(" in session %d", session)
 			}
-			t.ClockMHz = res.GPU.ClockMHz
+			t.ClockMHz, t.Hardware = res.GPU.ClockMHz, hardware
 			if t.Driver == "" && len(res.GPU.GPUs) > 0 {
 				t.Driver = res.GPU.GPUs[0].Driver
 			}

@@ -30,7 +30,8 @@ type GPU struct {
 	MemoryMiB             float64 // in use
 	Throttle              Throttle
 	MIG                   bool
-	PState                string // performance state, "P0" is the fastest
+	PState                string           // performance state, "P0" is the fastest
+	Hardware              measure.Hardware // of a session's GPUs, but for the CPU
 }
 
 // Throttle is nvidia-smi's bit mask of the reasons for which the clocks are held down.
@@ -189,6 +190,8 @@ func baseName(name string) string {
 	return string(runes[:min(len(runes), 40)])
 }
 
+const asCSV = "--format=csv,noheader,nounits"
+
 func (w *watcher) query(ctx context.Context, args ...string) ([]byte, error) {
 	if w.exe == "" {
 		return nil, errors.New("nvidia-smi was not found")
@@ -197,7 +200,7 @@ func (w *watcher) query(ctx context.Context, args ...string) ([]byte, error) {
 	defer cancel()
 	var out bytes.Buffer
 	var failure proc.Output
-	err := proc.Run(ctx, "", &out, &failure, w.exe, append(args, "--format=csv,noheader,nounits")...)
+	err := proc.Run(ctx, "", &out, &failure, w.exe, args...)
 	if err != nil { // nvidia-smi explains itself on stdout
 		return nil, fmt.Errorf("nvidia-smi: %w: %s", err, said(out.String()+"\n"+failure.String()))
 	}
@@ -205,10 +208,10 @@ func (w *watcher) query(ctx context.Context, args ...string) ([]byte, error) {
 }
 
 func (w *watcher) gpus(ctx context.Context) ([]GPU, error) {
-	out, err := w.query(ctx, "--query-gpu="+gpuFields+w.throttle)
+	out, err := w.query(ctx, "--query-gpu="+gpuFields+w.throttle, asCSV)
 	if err != nil && w.throttle == newThrottle && strings.Contains(err.Error(), "not a valid field") {
 		w.throttle = oldThrottle
-		out, err = w.query(ctx, "--query-gpu="+gpuFields+w.throttle)
+		out, err = w.query(ctx, "--query-gpu="+gpuFields+w.throttle, asCSV)
 	}
 	if err != nil {
 		return nil, err
@@ -221,7 +224,7 @@ func (w *watcher) gpus(ctx context.Context) ([]GPU, error) {
 }
 
 func (w *watcher) apps(ctx context.Context) ([]app, error) {
-	out, err := w.query(ctx, "--query-compute-apps="+appFields)
+	out, err := w.query(ctx, "--query-compute-apps="+appFields, asCSV)
 	if err != nil {
 		return nil, err
 	}

@@ -159,7 +159,7 @@ func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(b
 		uuids = append(uuids, g.UUID)
 		c.Environment.Driver = g.Driver
 	}
-	c.Environment.GPUHash = measure.HashUUID(uuids...)
+	c.Environment.GPUHash, c.Environment.Hardware = measure.HashUUID(uuids...), hardware(watch.first)
 	turns := Plan{Head: p.Build, Base: base, Runs: runs}.turns()
 	for i, isBase := range turns {
 		started(isBase, i, len(turns))

@@ -154,6 +154,15 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 		return nil
 	}
 	w.first = gpus
+	var boards map[string]measure.Hardware
+	var asking sync.WaitGroup
+	asking.Go(func() { boards = w.boards(ctx) }) // while the GPU comes to rest
+	defer func() {
+		asking.Wait()
+		for i := range gpus {
+			gpus[i].Hardware = boards[gpus[i].UUID]
+		}
+	}()
 	apps, err := w.apps(ctx)
 	if err != nil {
 		w.warnings = append(w.warnings, "other processes on the GPU were not looked for: "+err.Error())

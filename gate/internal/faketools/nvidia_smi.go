@@ -1,8 +1,10 @@
 package faketools
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -10,10 +12,12 @@ import (
 // $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen), "process" (another process computes on it),
 // "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
 // "absent" (no driver), "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long
-// as they live). Each call adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set.
+// as they live). Each --query adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board,
+// which -q -x shows among much that names the machine, is $NSGATE_FAKE_BOARD, N/A where that is not set.
 func NvidiaSMI() int {
 	mode := os.Getenv("NSGATE_FAKE_GPU")
-	if calls := os.Getenv("NSGATE_FAKE_GPU_CALLS"); calls != "" {
+	all := slices.Equal(os.Args[1:], []string{"-q", "-x"})
+	if calls := os.Getenv("NSGATE_FAKE_GPU_CALLS"); calls != "" && !all {
 		f, err := os.OpenFile(calls, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -25,6 +29,10 @@ func NvidiaSMI() int {
 	if mode == "absent" {
 		fmt.Println("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
 		return 9
+	}
+	if all {
+		fmt.Printf(everything, Identity, uuid, cmp.Or(os.Getenv("NSGATE_FAKE_BOARD"), "N/A"))
+		return 0
 	}
 	for _, arg := range os.Args[1:] {
 		if fields, ok := strings.CutPrefix(arg, "--query-gpu="); ok {
@@ -63,6 +71,62 @@ func showApps(fields string) int {
 }
 
 const uuid = "GPU-host-a"
+
+// Identity stands in -q -x wherever that names one machine.
+const Identity = "xIDENTITYx4714"
+
+// everything is -q -x of an H200 in the words of driver 580, shortened.
+const everything = `<?xml version="1.0" ?>
+<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">
+<nvidia_smi_log>
+	<timestamp>Sat Nov 21 01:51:07 2026</timestamp>
+	<driver_version>580.159.03</driver_version>
+	<attached_gpus>1</attached_gpus>
+	<gpu id="00000000:04:00.0">
+		<product_name>NVIDIA H200</product_name>
+		<mig_mode>
+			<current_mig>Disabled</current_mig>
+			<pending_mig>Disabled</pending_mig>
+		</mig_mode>
+		<mig_devices>
+			None
+		</mig_devices>
+		<serial>%[1]s</serial>
+		<uuid>%[2]s</uuid>
+		<vbios_version>96.00.A5.00.1A</vbios_version>
+		<board_id>0x400</board_id>
+		<board_part_number>%[3]s</board_part_number>
+		<gpu_part_number>2335-895-A1</gpu_part_number>
+		<platformInfo>
+			<chassis_serial_number>%[1]s</chassis_serial_number>
+			<host_id>%[1]s</host_id>
+			<gpu_fabric_guid>%[1]s</gpu_fabric_guid>
+		</platformInfo>
+		<pci>
+			<pci_bus_id>00000000:04:00.0</pci_bus_id>
+		</pci>
+		<gpu_power_readings>
+			<power_state>P0</power_state>
+			<instant_power_draw>118.43 W</instant_power_draw>
+			<current_power_limit>700.00 W</current_power_limit>
+			<max_power_limit>700.00 W</max_power_limit>
+		</gpu_power_readings>
+		<clocks>
+			<mem_clock>3201 MHz</mem_clock>
+		</clocks>
+		<max_clocks>
+			<sm_clock>1980 MHz</sm_clock>
+			<mem_clock>3201 MHz</mem_clock>
+		</max_clocks>
+		<processes>
+			<process_info>
+				<pid>4711</pid>
+				<process_name>/home/%[1]s/a & b <c></process_name>
+			</process_info>
+		</processes>
+	</gpu>
+</nvidia_smi_log>
+`
 
 func gpu(mode string) map[string]string {
 	g := map[string]string{

@@ -160,7 +160,7 @@ func (r *reader) readCalls() error {
 	if err != nil {
 		return err
 	}
-	if names.count[profilerStart]+names.count[profilerStop] == 0 && !r.ranges() {
+	if names.count[profilerStart]+names.count[profilerStop] == 0 && !r.ranges() && len(r.diagnosis.few) == 0 {
 		if more, err := r.moreCalls(names); !more || err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // nsys exits with success even where its importer dropped events. What it says of that stands in DIAGNOSTIC_EVENT
-// (2024.2 and later).
+// (2024.2 and later); before, what was collected stands in StringIds alone.
 const diagnosticTable = "DIAGNOSTIC_EVENT"
 
 // lost are the messages of an nsys that lost events and the keys of their refusals, the most telling first.
@@ -27,10 +27,22 @@ var lost = []struct{ text, key string }{
 	{"Errors occurred while processing the raw events", "importer-failed"},
 }
 
-// No message about full buffers is known from public recordings: whatever nsys says of CUDA in these words counts.
+// missing are the sentences with which nsys tells of a loss as mere information, and the keys of their refusals, whose details
+// they name.
+var missing = []struct {
+	text *regexp.Regexp
+	key  string
+}{
+	{regexp.MustCompile(`^Number of CUPTI events produced:\s*\d+, CUPTI buffers:\s*(\d+) of (\d+)\.\s*Some CUPTI events might be missing\b`),
+		"buffers-missing"},
+	{regexp.MustCompile(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`), "records-incomplete"},
+}
+
+// Of warnings and errors, whatever nsys says of CUDA in these words counts.
 var (
 	ofCUDA  = regexp.MustCompile(`(?i)\b(CUDA|CUPTI)\b`)
 	dropped = regexp.MustCompile(`(?i)\b(dropped|lost|discarded|overflow\w*)\b`)
+	none    = regexp.MustCompile(`dropped:\s*0\b`)
 )
 
 // doubtful are messages that go with a usable recording, as warnings.
@@ -57,9 +69,32 @@ var (
 // diagnosis is what the diagnostics of a usable recording say.
 type diagnosis struct {
 	noEvents  bool // no process made CUDA calls
-	oldNsys   bool // for the CUDA driver
+	notAll    bool // nsys doubts that it collected all CUDA events
+	traced    bool // CUDA was traced
 	collected int  // CUDA events that must be in the export at least
+	few       []fewKept
 	warnings  []string
+
+	missing []string // the first sentence in the order of the list of missing, with its details
+	place   int      // of it in that list
+}
+
+// fewKept is a process of whose CUDA events only a small part was kept.
+type fewKept struct {
+	process    int64
+	kept, made int
+}
+
+// hear takes in what nsys says at any severity.
+func (d *diagnosis) hear(text string) {
+	for i, x := range missing {
+		if m := x.text.FindStringSubmatch(text); m != nil && (d.missing == nil || i < d.place) {
+			d.missing, d.place = m, i
+		}
+	}
+	d.noEvents = d.noEvents || strings.HasPrefix(text, "No CUDA events collected")
+	d.notAll = d.notAll || strings.HasPrefix(text, "Not all CUDA events might have been collected")
+	d.traced = d.traced || strings.HasPrefix(text, "CUDA injection initialized") || collectedEvents.MatchString(text)
 }
 
 func (d *diagnosis) warn(text string) {
@@ -68,7 +103,7 @@ func (d *diagnosis) warn(text string) {
 	}
 }
 
-// diagnose refuses a recording that lost events.
+// diagnose refuses a recording that says that it lost events.
 func (db *database) diagnose() (diagnosis, error) {
 	const info, failure = 1, 3
 	var d diagnosis
@@ -92,15 +127,12 @@ func (db *database) diagnose() (diagnosis, error) {
 					d.warn(x.warning)
 				}
 			}
-			overflow = overflow || ofCUDA.MatchString(text) && dropped.MatchString(text)
-			d.oldNsys = d.oldNsys || strings.Contains(text, unsupportedDriver)
+			overflow = overflow || ofCUDA.MatchString(text) && dropped.MatchString(text) && !none.MatchString(text)
 		}
 		if severity == failure {
 			failures++
 		}
-		if strings.HasPrefix(text, "No CUDA events collected") {
-			d.noEvents = true
-		}
+		d.hear(text)
 		// A process that is profiled several times reports the events collected each time and those produced so far.
 		if m := collectedEvents.FindStringSubmatch(text); m != nil {
 			n, _ := strconv.Atoi(m[1])
@@ -112,12 +144,21 @@ func (db *database) diagnose() (diagnosis, error) {
 			produced[process] = max(produced[process], n)
 		}
 	})
+	if err == nil {
+		err = db.hearStrings(&d)
+	}
 	if err != nil {
 		return d, err
 	}
 	switch {
 	case found < len(lost):
 		return d, db.refuse(lost[found].key)
+	case d.missing != nil:
+		var details []any
+		for _, x := range d.missing[1:] {
+			details = append(details, x)
+		}
+		return d, db.refuse(missing[d.place].key, details...)
 	case overflow:
 		return d, db.refuse("buffers-dropped")
 	}
@@ -125,7 +166,7 @@ func (db *database) diagnose() (diagnosis, error) {
 		n := produced[process]
 		kept, ok := collected[process]
 		if ok && float64(kept.all) < fewestKept*float64(n) && n-kept.all > leastMissed {
-			return d, db.refuse("events-lost", kept.all, n)
+			d.few = append(d.few, fewKept{process & processMask, kept.all, n})
 		}
 	}
 	for _, n := range collected {
@@ -137,47 +178,96 @@ func (db *database) diagnose() (diagnosis, error) {
 	return d, nil
 }
 
+// hearStrings takes in what nsys says in StringIds, where the names of the workload stand as well: only a whole sentence counts,
+// and only where no kernel, range or call is called so.
+func (db *database) hearStrings(d *diagnosis) error {
+	if err := db.require("StringIds", "id", "value"); err != nil {
+		return err
+	}
+	said := make(map[int64]string)
+	err := db.scan("StringIds", "value GLOB 'N* CU* events *'", []string{"id", "value"}, func(row *row) {
+		said[row.intOr(0, noName)] = row.text(1)
+	})
+	if err != nil {
+		return err
+	}
+	for _, x := range []struct{ table, column string }{
+		{kernelTable, "demangledName"}, {kernelTable, "mangledName"}, {kernelTable, "shortName"}, {runtimeTable, "nameId"},
+		{rangeTable, "textId"}, {rangeTable, "jsonTextId"},
+	} {
+		for id := range said {
+			if db.has(x.table, x.column) && db.some(x.table, fmt.Sprintf("NOT INDEXED WHERE %s = %d", x.column, id)) {
+				delete(said, id)
+			}
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(said)) {
+		d.hear(said[id])
+	}
+	return nil
+}
+
+// checkKept refuses a recording of which nsys kept few of the events of a process, unless every launch has its kernel and every
+// kernel its launch: programs with OpenACC and OpenMP produce many events that are neither.
+func (r *reader) checkKept() error {
+	for _, few := range r.diagnosis.few {
+		p := r.of(few.process)
+		if p == nil || !p.found.seen || p.unknown > 0 || len(p.found.lost) > 0 && p.outsideGraphs() > 0 {
+			return r.db.refuse("events-lost", few.kept, few.made)
+		}
+	}
+	return nil
+}
+
+// some reports whether a table has a row; where is the rest of the SQL.
+func (db *database) some(table, where string) bool {
+	yes := false
+	if db.columns[table] != nil {
+		err := db.query("SELECT 1 FROM "+table+" "+where+" LIMIT 1", func(*sqlite.Stmt) { yes = true })
+		yes = yes && err == nil
+	}
+	return yes
+}
+
 // refuseNoKernels says as well as the export allows why it holds no kernel.
 func (db *database) refuseNoKernels(d diagnosis) error {
-	some := func(table, where string) bool {
-		yes := false
-		if db.columns[table] != nil {
-			err := db.query("SELECT 1 FROM "+table+" "+where+" LIMIT 1", func(*sqlite.Stmt) { yes = true })
-			yes = yes && err == nil
-		}
-		return yes
-	}
 	const launch = "JOIN StringIds ON nameId = id WHERE value GLOB 'cu*Launch*'"
+	on, off := db.traced()
 	switch {
-	case some(graphTable, ""):
+	case db.some(graphTable, ""):
 		return db.refuse("whole-graphs")
-	case db.has(runtimeTable, "nameId") && db.has("StringIds", "value") && some(runtimeTable, launch):
+	case db.has(runtimeTable, "nameId") && db.has("StringIds", "value") && db.some(runtimeTable, launch):
 		return db.refuse("kernels-lost")
-	case some(runtimeTable, ""):
+	case d.notAll && (!d.noEvents || db.some(runtimeTable, "")): // a helper without CUDA calls is told both
+		return db.refuse("not-all-collected")
+	case db.some(runtimeTable, ""):
 		return db.refuse("nothing-launched")
-	case db.untraced():
+	case off:
 		return db.refuse("kernels-not-traced")
 	case d.noEvents:
 		return db.refuse("no-cuda")
+	case on || d.traced:
+		return db.refuse("traced-nothing")
 	}
 	return db.refuse("no-kernels")
 }
 
-// untraced reports whether the options of the recording, where they were exported, say that CUDA was not traced. The
+// traced reports whether the options of the recording, where they were exported, say that CUDA was traced, or was not. The
 // same table holds the environment variables of the workload: nothing else is read.
-func (db *database) untraced() bool {
+func (db *database) traced() (on, off bool) {
 	const table = "META_DATA_CAPTURE"
 	if !db.has(table, "name") || !db.has(table, "value") {
-		return false
+		return false, false
 	}
-	events, cuda, off := false, false, false
+	events := false
 	err := db.scan(table, "name IN ('CAPTURE_EVENT_TYPE', 'COLLECT_CUDA_TRACE')", []string{"name", "value"}, func(row *row) {
 		switch value := strings.ToLower(row.text(1)); row.text(0) {
 		case "CAPTURE_EVENT_TYPE":
-			events, cuda = true, cuda || value == "cuda"
+			events, on = true, on || value == "cuda"
 		case "COLLECT_CUDA_TRACE":
 			off = value == "false" || value == "0"
 		}
 	})
-	return err == nil && (off || events && !cuda)
+	off = err == nil && (off || events && !on)
+	return err == nil && on && !off, off
 }

@@ -15,6 +15,9 @@ func TestComplete(t *testing.T) {
 		return diagnosticRow(1, fmt.Sprintf("Number of CUPTI events produced: \t%d, CUPTI buffers: 50.", n), process)
 	}
 	const failure = "Error when processing events: Type=ErrorInformation (18)\n ProcessEventsError (4005)\n"
+	const missing = "Number of CUPTI events produced: \t31, CUPTI buffers: 49 of 50. Some CUPTI events might be missing. " +
+		"Consider calling cudaDeviceSynchronize before the process ends."
+	incomplete := func(n int) string { return fmt.Sprintf("Number of incomplete CUPTI events dropped: \t%d.", n) }
 	for _, c := range []struct {
 		name    string
 		rows    []string
@@ -43,6 +46,22 @@ func TestComplete(t *testing.T) {
 		{"stopped", []string{diagnosticRow(2, "Status: TargetProfilingFailed", pidA)}, "profiling-failed", ""},
 		{"full buffers", []string{diagnosticRow(2, "312 CUPTI activity records were dropped.", pidA)}, "buffers-dropped",
 			"--cuda-flush-interval"},
+		{"a buffer that did not come back", []string{collected(30, pidA), diagnosticRow(1, missing, pidA)}, "buffers-missing",
+			"CUPTI buffers: 49 of 50"},
+		{"a buffer of another process", []string{collected(30, pidA), produced(31, pidA), diagnosticRow(1, missing, pidB)},
+			"buffers-missing", ""},
+		{"incomplete", []string{collected(30, pidA), produced(31, pidA), diagnosticRow(1, incomplete(2800), pidA)},
+			"records-incomplete", "2800 records"},
+		{"incomplete, a warning", []string{diagnosticRow(2, incomplete(7), pidA)}, "records-incomplete", "--trace=cuda-sw"},
+		{"none incomplete", []string{diagnosticRow(1, incomplete(0), pidA), diagnosticRow(2, incomplete(0), pidB)}, "", ""},
+		{"before 2024.2", []string{stringRow(50, missing)}, "buffers-missing", ""},
+		{"incomplete, before 2024.2", []string{stringRow(50, incomplete(12))}, "records-incomplete", "12 records"},
+		{"harmless, before 2024.2", []string{stringRow(50, "Number of CUPTI events produced: 31, CUPTI buffers: 50."),
+			stringRow(51, incomplete(0)), stringRow(52, "Not all CUDA events might have been collected.")}, "", ""},
+		{"about it, before 2024.2", []string{stringRow(50, "echo "+missing), stringRow(51, "# "+incomplete(5))}, "", ""},
+		{"a kernel of that name", []string{stringRow(50, missing), kernelRow(2000, 2640, 12, pidA, 50)}, "", ""},
+		{"a range of that name", []string{stringRow(50, incomplete(3)), rangeRow(59, 1, 2, 5<<24, "NULL", "NULL", 50, 0)}, "", ""},
+		{"a call of that name", []string{stringRow(50, incomplete(3)), callRow(1, 2, tidA, 99, 50)}, "", ""},
 		{"full buffers of something else", []string{diagnosticRow(2, "312 CPU samples were lost.", pidA)}, "", ""},
 		{"an older driver", []string{diagnosticRow(2, "Installed CUDA driver version (13.2) is not supported by this build of "+
 			"Nsight Systems. CUDA trace will be collected using libraries for driver version 12.8", pidA)}, "", "update nsys"},
@@ -80,4 +99,38 @@ func reversed(rows []string) []string {
 	rows = slices.Clone(rows)
 	slices.Reverse(rows)
 	return rows
+}
+
+// Programs with OpenACC or OpenMP produce many events of which nsys keeps a quarter: with a kernel to every launch, nothing
+// is lost.
+func TestFewKept(t *testing.T) {
+	events := []string{
+		"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL",
+		diagnosticRow(1, "Number of CUDA events collected: \t1360.", pidA),
+		diagnosticRow(1, "Number of CUPTI events produced: \t7641, CUPTI buffers: 50.", pidA),
+	}
+	const launch = 3
+	for _, c := range []struct {
+		name string
+		rows []string
+		key  string
+	}{
+		{"every launch has its kernel", []string{kernelRows(6, ""), callRows(6, launch, 0, "")}, ""},
+		{"one launch has none", []string{kernelRows(6, "i < 5"), callRows(6, launch, 0, "")}, "events-lost"},
+		{"one kernel has no launch", []string{kernelRows(6, ""), callRows(6, launch, 0, "i < 5")}, "events-lost"},
+		{"no launches were traced", []string{kernelRows(6, "")}, "events-lost"},
+		{"no kernels", []string{callRows(6, launch, 0, "")}, "events-lost"},
+		{"neither", nil, "events-lost"},
+	} {
+		for _, more := range []string{"SELECT 1", "DELETE FROM StringIds WHERE value GLOB 'cu*Profiler*'"} {
+			t.Run(c.name, func(t *testing.T) {
+				file := build(t, with(slices.Concat(events, c.rows, []string{more})...)...)
+				if c.key != "" {
+					refused(t, file, c.key, "only 1360 of the 7641 CUDA events")
+				} else if traces, err := Read(t.Context(), file); err != nil || len(traces[0].Launches) != 6 || len(traces[0].Warnings) > 0 {
+					t.Errorf("%v, %+v", err, traces)
+				}
+			})
+		}
+	}
 }

@@ -50,6 +50,7 @@ func ReadAs(ctx context.Context, file, name string) ([]measure.Trace, error) {
 // reader collects what one export says of each process.
 type reader struct {
 	db        *database
+	diagnosis diagnosis
 	processes map[int64]*process // by globalPid
 	// oneProcess is true where no launch says which process it belongs to: the export is taken for one process.
 	oneProcess bool
@@ -92,21 +93,21 @@ func (r *reader) of(global int64) *process {
 }
 
 func (r *reader) read(file string) ([]measure.Trace, error) {
-	diagnosis, err := r.db.diagnose()
-	if err != nil {
+	var err error
+	if r.diagnosis, err = r.db.diagnose(); err != nil {
 		return nil, err
 	}
 	if err := r.readKernels(); err != nil {
 		return nil, err
 	}
 	if r.launches == 0 {
-		return nil, r.db.refuseNoKernels(diagnosis)
+		return nil, cmp.Or(r.checkKept(), r.db.refuseNoKernels(r.diagnosis))
 	}
-	if err := r.db.checkRows(diagnosis); err != nil {
+	if err := r.db.checkRows(r.diagnosis); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readStrings, r.nameRanges, r.readCalls,
+		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readStrings, r.nameRanges, r.readCalls, r.checkKept,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -126,7 +127,7 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 		t := r.finish(p)
 		t.Source = file
 		t.Environment = facts.environment(&t, p.graphs > 0)
-		t.Warnings = slices.Concat(r.db.origin.warnings(), diagnosis.warnings, r.silence(), t.Warnings)
+		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)
 	}
 	slices.SortFunc(traces, func(a, b measure.Trace) int {

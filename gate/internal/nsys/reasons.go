@@ -6,7 +6,11 @@ const (
 	exportAgain = "export the report again with `nsys export --type sqlite`"
 	recordAgain = "record the workload again"
 	updateNsys  = "update nsys to a release at least as new as the CUDA driver and record again"
-	traceCUDA   = "record with `nsys profile --trace=cuda,nvtx` and see that the workload uses the GPU"
+	moreOften   = "let the workload synchronise before it ends, record a shorter part, or let the buffers be emptied more often " +
+		"with --cuda-flush-interval=1000"
+	launchSome = "see that the workload launched kernels while it was recorded: that it did not fail, that the capture range covers " +
+		"them, and that nsys followed the process that launches them"
+	traceCUDA = "record with `nsys profile --trace=cuda,nvtx` and see that the workload uses the GPU"
 )
 
 // Reasons are all causes for which this package refuses. It makes no refusal that is not in this list.
@@ -83,6 +87,13 @@ var Reasons = measure.Reasons{
 	{Key: "buffers-dropped",
 		Sentence: "{file}: nsys says that records of the GPU were dropped",
 		Next:     "record a shorter part, or let the buffers be emptied more often with --cuda-flush-interval=1000"},
+	{Key: "buffers-missing",
+		Sentence: "{file}: nsys says that some CUDA events might be missing (CUPTI buffers: {part} of {all})",
+		Next:     moreOften},
+	{Key: "records-incomplete",
+		Sentence: "{file}: nsys dropped {dropped} records of the GPU because they were incomplete",
+		Next: "let the workload synchronise and end by itself before the recording does, or record with --trace=cuda-sw, which traces " +
+			"by software"},
 	{Key: "events-lost",
 		Sentence: "{file}: only {kept} of the {made} CUDA events that the workload produced were kept",
 		Next:     recordAgain + ", without NVTX (--trace=cuda) if it happens again"},
@@ -98,21 +109,27 @@ var Reasons = measure.Reasons{
 		Sentence: "{file} holds no kernels: the workload launched some, but what the GPU recorded of them was lost",
 		Next: "see that the workload ends by itself instead of being killed and that nsys is no older than the CUDA driver, " +
 			"and record again"},
+	{Key: "not-all-collected",
+		Sentence: "{file} holds no kernels: nsys says that not all CUDA events might have been collected",
+		Next: "let the workload synchronise before the recording or its capture range ends, see that the capture range covers its " +
+			"kernels and that nsys is no older than the CUDA driver, and record again"},
 	{Key: "nothing-launched",
 		Sentence: "{file} holds no kernels: the workload called CUDA but launched nothing while it was recorded",
 		Next:     "see that it did not fail, and that the capture range covers its kernels"},
 	{Key: "no-cuda",
 		Sentence: "{file} holds no kernels: the workload made no CUDA calls while it was recorded",
 		Next:     "see that it did not fail and that it uses the GPU"},
+	{Key: "traced-nothing",
+		Sentence: "{file} holds no kernels: CUDA was traced, but no activity of it was recorded",
+		Next:     launchSome},
 	{Key: "no-kernels",
 		Sentence: "{file} holds no kernels: no CUDA activity was recorded",
-		Next:     traceCUDA},
+		Next:     launchSome + "; where CUDA was not among what is traced, record with `nsys profile --trace=cuda,nvtx`"},
 
 	// What is in the recording contradicts itself.
 	{Key: "launches-lost",
 		Sentence: "{file}: {missing} of {calls} kernel launches of process {pid} left no trace of their kernel",
-		Next: "let the workload synchronise before it ends, record a shorter part, or let the buffers be emptied more often " +
-			"with --cuda-flush-interval=1000"},
+		Next:     moreOften},
 	{Key: "clock-backwards",
 		Sentence: "{file}: the clock goes backwards: {what}",
 		Next:     recordAgain + "; if it happens again, update the driver and nsys"},

@@ -229,6 +229,9 @@ func TestRefusals(t *testing.T) {
 		{"other files", pack(t, file{name: "a.py"}, file{name: "kernel.cu"}), "x.zip holds no report of nsys (2 files)"},
 		{"a link", pack(t, file{name: "a.nsys-rep", content: "/etc/passwd", change: func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink) }}), "x.zip holds no report of nsys (0 files)"},
 		{"tables", pack(t, jax()...), "x.zip holds tables (.parquet) but no report of nsys; give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
+		{"public: the report taken out", pack(t, append(jax(), file{name: "nvtx_gpu_proj_trace/all.parquet", content: "PAR1"},
+			file{name: "report_nvtx_pushpop_trace.csv.xz", content: "xz"})...), "x.zip holds tables (.parquet) but no report of nsys; give the archives that nsys-jax wrote, " +
+			"or combine them with `nsys-jax-combine --keep-nsys-rep=all`: nsys-jax puts the report (.nsys-rep) beside its tables, which hold NVTX ranges and no kernel"},
 		{"combined, none kept", pack(t, combined(3)...), "x.zip holds tables (.parquet) but no report of nsys"},
 		{"combined, first kept", pack(t, combined(4, file{name: "rank0.nsys-rep", content: one})...), "x.zip combines more recordings than it holds reports of: none of rank1 and 2 more; give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
 		{"combined, one lost", pack(t, combined(2, file{name: "rank1.nsys-rep", content: one})...), "x.zip combines more recordings than it holds reports of: none of rank0;"},

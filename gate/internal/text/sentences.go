@@ -78,6 +78,10 @@ var sentences = map[string]string{
 	"last-session": `of {{count .sessions "session"}} the last alone is used: a calibration is about one GPU at one time`,
 	"false-alarms": `{{number .alarms}} of {{count .gates "unchanged gate"}} failed, more than the {{percent .alpha}} that the policy allows: ` +
 		`the runs are not alike; do not rely on this limit here`,
+	"on-board": `{{number .kept}} of {{count .all "base session"}} {{if eq (number .kept) "1"}}was{{else}}were{{end}} measured on the board revision of the head ` +
+		`and {{if eq (number .kept) "1"}}is{{else}}are{{end}} held against it; the others are left out`,
+	"other-board": `the base was measured on another board revision ({{join .base ", "}}, here {{join .head ", "}}); ` +
+		`revisions of one model are known to differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head`,
 	"crept": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
 		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
 		`beyond the limit of {{percent .limit}}{{if .also}}; so did {{few .also}}{{end}}: ` +

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -163,11 +164,7 @@ func (t *trace) environment(launches []measure.Launch) measure.Environment {
 		}
 	}
 	e.GPUs = len(used)
-	var names []string
-	for _, d := range used {
-		names = append(names, t.gpus[d])
-	}
-	e.GPU = measure.Models(names)
+	e.GPU = t.models(used)
 	// Times count from the base; without one from 1970, or from a start that nothing tells.
 	const since = 1e18 // 2001, in ns
 	switch first := launches[0].Start; {
@@ -177,6 +174,24 @@ func (t *trace) environment(launches []measure.Launch) measure.Environment {
 		e.Start = time.Unix(0, t.base).Add(time.Duration(first)).UTC()
 	}
 	return e
+}
+
+// models names the GPUs of some numbers. ROCm lists its GPUs from 0 on, but the numbers of its events count the processors as
+// well: where one of them is not in the list, only a list of one model tells which GPUs they are.
+func (t *trace) models(used []int32) string {
+	var names []string
+	for _, d := range used {
+		name, listed := t.gpus[d]
+		if !listed && len(t.gpus) > 0 {
+			names = slices.Collect(maps.Values(t.gpus))
+			if slices.Sort(names); names[0] != names[len(names)-1] {
+				return ""
+			}
+			return names[0]
+		}
+		names = append(names, name)
+	}
+	return measure.Models(names)
 }
 
 // tick is the resolution of the GPU's timer, 0 where that is not known: Kineto rounds start and end each for itself, so that

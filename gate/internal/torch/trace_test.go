@@ -273,6 +273,20 @@ func TestAMD(t *testing.T) {
 	if len(got.Copies) != 0 || !strings.Contains(strings.Join(got.Warnings, "\n"), "1 of 1 copies and memsets do not tell their size") {
 		t.Errorf("a copy without a size: %+v, %v", got.Copies, got.Warnings)
 	}
+	// Events number the GPUs with the processors, the list without: one model is one model.
+	for list, want := range map[string]string{
+		`{"id": 0, "name": "AMD Instinct MI300X"}`:                                           "AMD Instinct MI300X",
+		`{"id": 5, "name": "AMD Instinct MI300X"}, {"id": 6, "name": "AMD Instinct MI300X"}`: "AMD Instinct MI300X",
+		`{"id": 0, "name": "AMD Instinct MI300X"}, {"id": 1, "name": "AMD Instinct MI250"}`:  "",
+		`{"id": 0, "name": "AMD Instinct MI300X"}, {"id": 1, "name": ""}`:                    "",
+	} {
+		list = `"deviceProperties": [` + list + `], "hip_runtime_version": 60342134`
+		if want == "" {
+			refused(t, strings.NewReader(fileOf(list, events[2])), "AMD GPU, but does not say of which model")
+		} else if got := readString(t, fileOf(list, events[2])).GPU; got != want {
+			t.Errorf("%s: %q", list, got)
+		}
+	}
 	refused(t, strings.NewReader(fileOf(`"hip_runtime_version": 60342134`, events...)), "AMD GPU, but does not say of which model")
 	refused(t, strings.NewReader(fileOf(`"deviceProperties": [{"name": ""}]`, events...)), "AMD GPU, but does not say of which model")
 }

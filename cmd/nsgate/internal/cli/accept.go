@@ -3,13 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/check"
-	"github.com/nsgate/nsgate/gate/report"
 )
 
 func acceptCommand() *command {
@@ -17,21 +14,12 @@ func acceptCommand() *command {
 		name:    "accept",
 		usage:   "[flags] REPORT",
 		summary: "take what a saved report measured as the new baseline",
-		long: `
-REPORT is a JSON report of nsgate check. What it measured becomes the baseline; the sessions so far are dropped,
-because they no longer describe the code. The reason is stored beside the session, for those who review the change.
-
-Example:
-
-  nsgate check --report json=report.json -- ./app
-  nsgate accept report.json --reason "exact softmax, agreed in review"`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		own:     1,
+		wants:   "one saved report",
+		bind: func(fs *pflag.FlagSet) action {
 			reason := fs.String("reason", "", "why the change is wanted (required)")
 			root := fs.String("baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+check.DefaultRoot+")")
 			return func(_ context.Context, e *env, args arguments) error {
-				if len(args.own) != 1 {
-					return usageError("accept wants one saved report and got %d", len(args.own))
-				}
 				if *reason == "" {
 					return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 				}
@@ -48,13 +36,4 @@ Example:
 			}
 		},
 	}
-}
-
-func readReport(file string) (*gate.Report, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return report.ReadJSON(f, file)
 }

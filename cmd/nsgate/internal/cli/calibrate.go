@@ -17,19 +17,7 @@ func calibrateCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the noise here, and how many runs a limit needs",
 		workload: true,
-		long: `
-Runs the unchanged workload in one session, ten times by default, and says how much each kernel moves from run to run, how
-often a gate of these runs would have failed although nothing changed, which slowdown can be found with how many runs, and
-what it takes to gate 1, 2, 3 and 5 %. The baseline is not touched. Where the runs are not alike, because the GPU was hot
-or busy or the times drift, there is no calibration and the exit code is 3.
-
-Examples:
-
-  nsgate calibrate -- ./app --steps 60
-  nsgate calibrate --workload training --threshold 1% --runs 20
-  nsgate calibrate --from .nsgate/training/nvidia-h200
-  nsgate calibrate --format json --from profiles/ > calibration.json`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			var m measureFlags
 			var policy policyFlags
 			var out outputFlags
@@ -42,28 +30,21 @@ Examples:
 				if err := out.check(report.CalibrationFormats()); err != nil {
 					return err
 				}
-				p, err := policy.load()
+				j, err := m.resolve(e, &policy, args.workload, measure.Nsys, out.quiet)
 				if err != nil {
 					return err
 				}
-				j, err := m.resolve(p, args, measure.Nsys)
-				if err != nil {
+				if err := m.fixed(j, "calibration"); err != nil {
 					return err
 				}
-				switch {
-				case len(m.looks(j)) > 1:
-					return usageError("--runs: a calibration has a fixed number of runs, not %s", m.runs.String())
-				case m.busy:
+				if m.busy {
 					return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
 				}
 				c := &check.Calibrate{
-					Workload: j.name, Measurer: m.measurer(e, j, out.quiet), Policy: p.For(j.name), Rule: j.rule, Runs: m.runs.first,
-				}
-				if w, ok := p.Workload(j.name); ok {
-					c.Gates = w.Runs
+					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: m.runs.first,
 				}
 				if m.dryRun {
-					return m.printPlan(e, m.machine(e, j, out.quiet), []int{c.Measured()}, nil)
+					return printCommands(e, c.Commands())
 				}
 				if c.Baselines, err = check.ReadBaselines(m.baseline, j.name); err != nil {
 					return err
@@ -76,7 +57,7 @@ Examples:
 					return err
 				}
 				if !answer.Sound {
-					return &exit{code: ExitNoVerdict, quiet: true}
+					return &exit{code: ExitNoVerdict}
 				}
 				return nil
 			}

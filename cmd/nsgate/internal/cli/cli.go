@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/check"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // The exit codes. They never depend on the output format. A signal n ends nsgate with 128+n.
@@ -37,14 +39,19 @@ type command struct {
 	name    string
 	usage   string // after the name
 	summary string // one line
-	long    string // shown by --help, ends in examples
 	// bind declares the flags and returns what runs once they are parsed.
-	bind func(fs *pflag.FlagSet) func(ctx context.Context, e *env, args arguments) error
+	bind func(fs *pflag.FlagSet) action
+	// own is how many arguments there are before "--", and wants says which. optional ones may be left out.
+	own      int
+	optional bool
+	wants    string
 	// workload is true where a workload may follow "--".
 	workload bool
 	// words are what may stand for the arguments, for completion; files where there are none.
 	words []string
 }
+
+type action func(ctx context.Context, e *env, args arguments) error
 
 // arguments are the words of a command line that are no flags.
 type arguments struct {
@@ -52,29 +59,36 @@ type arguments struct {
 	workload []string // what follows "--", nil without it
 }
 
+// check refuses other arguments than the command takes.
+func (a arguments) check(c *command) error {
+	switch n := len(a.own); {
+	case n > 0 && c.workload:
+		return usageError("unexpected argument %q; put the workload after --", a.own[0])
+	case n > c.own || n < c.own && !c.optional:
+		return usageError("%s wants %s and got %d", c.name, cmp.Or(c.wants, "no arguments"), n)
+	case a.workload != nil && !c.workload:
+		return usageError("nsgate %s takes no workload after --", c.name)
+	case a.workload != nil && len(a.workload) == 0:
+		return usageError("no workload after --; example: nsgate %s -- ./app --steps 60", c.name)
+	}
+	return nil
+}
+
 // env is the world of one command.
 type env struct {
 	Streams
 	getenv func(string) string
-	// line is the command line, for the report's "how to reproduce".
-	line []string
-	// sections counts the sections of a GitLab log, whose names must differ.
-	sections int
+	line   []string // the command line, without the name of the program
+	again  string   // the command line that repeats the command, for reports
 }
 
-// exit is an error that carries an exit code. Where quiet, its message has been shown already.
+// exit is an error that carries an exit code; without err its message has been shown already.
 type exit struct {
-	code  int
-	err   error
-	quiet bool
+	code int
+	err  error
 }
 
-func (e *exit) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
+func (e *exit) Error() string { return fmt.Sprint(e.err) }
 func (e *exit) Unwrap() error { return e.err }
 
 // usageError is a mistake on the command line.
@@ -112,24 +126,17 @@ func Main(args []string, s Streams) int {
 	root := root(world)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-
-	var stop interrupted
-	if errors.As(context.Cause(ctx), &stop) {
+	if stop := (interrupted{}); errors.As(context.Cause(ctx), &stop) {
 		fmt.Fprintln(s.Err, "nsgate:", stop)
 		return 128 + int(stop.signal)
 	}
-	var e *exit
-	switch {
-	case err == nil:
+	e := &exit{code: ExitUsage, err: err}
+	if err == nil {
 		return ExitPass
-	case errors.As(err, &e):
-		if !e.quiet && e.err != nil {
-			world.complain(e.err, e.code)
-		}
-		return e.code
+	} else if !errors.As(err, &e) || e.err != nil {
+		world.complain(err, e.code)
 	}
-	world.complain(err, ExitUsage)
-	return ExitUsage
+	return e.code
 }
 
 // root is the tree of commands.
@@ -139,10 +146,19 @@ func root(e *env) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	root.SuggestionsMinimumDistance = 2
+	var all []*cobra.Command
+	for _, c := range commands() {
+		all = append(all, c.cobra(e))
+	}
+	version := root.Flags().Bool("version", false, "print the version")
 	root.RunE = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			usage(e.Err)
-			return &exit{code: ExitUsage, quiet: true}
+		switch {
+		case *version:
+			fmt.Fprintln(e.Out, versionLine())
+			return nil
+		case len(args) == 0:
+			fmt.Fprint(e.Err, help("nsgate", all))
+			return &exit{code: ExitUsage}
 		}
 		meant := ""
 		if near := root.SuggestionsFor(args[0]); len(near) > 0 {
@@ -153,32 +169,40 @@ func root(e *env) *cobra.Command {
 	root.SetOut(e.Out)
 	root.SetErr(e.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError("%v; %s --help lists the flags", err, c.CommandPath())
+		meant := ""
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+			var known []string
+			c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+			if near := thresholds.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+				meant = "did you mean --" + near + "? "
+			}
+		}
+		return usageError("%w; %s%s --help lists the flags", err, meant, c.CommandPath())
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {
-			usage(e.Out)
+			fmt.Fprint(e.Out, help("nsgate", all))
 			return
 		}
-		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  %s\n\n%s\n\nFlags:\n\n%s", c.CommandPath(), c.Short,
-			"nsgate "+c.Use, c.Long, c.Flags().FlagUsagesWrapped(100))
+		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  nsgate %s\n\n%s\nFlags:\n\n%s", c.CommandPath(), c.Short,
+			c.Use, c.Long, c.Flags().FlagUsagesWrapped(100))
 	})
-	version := root.Flags().Bool("version", false, "print the version")
-	root.PreRun = func(*cobra.Command, []string) {
-		if *version {
-			root.RunE = func(*cobra.Command, []string) error { fmt.Fprintln(e.Out, versionLine()); return nil }
-		}
-	}
-	for _, c := range commands() {
-		root.AddCommand(c.cobra(e))
-	}
+	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "explain a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, _ := root.Find(args)
+			if len(rest) > 0 {
+				return root.RunE(root, rest)
+			}
+			return c.Help()
+		}})
+	root.AddCommand(all...)
 	return root
 }
 
 // cobra is the command as part of the tree.
 func (c *command) cobra(e *env) *cobra.Command {
 	out := &cobra.Command{
-		Use: strings.TrimSpace(c.name + " " + c.usage), Short: c.summary, Long: strings.TrimSpace(c.long),
+		Use: strings.TrimSpace(c.name + " " + c.usage), Short: c.summary, Long: help(c.name, nil),
 		Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true,
 	}
 	fs := out.Flags()
@@ -200,16 +224,13 @@ func (c *command) cobra(e *env) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		e.line = slices.Concat(e.line[:1], given, e.line[1:])
+		e.again = reproduce(slices.Concat(e.line[:1], given, e.line[1:]), fs)
 		a := arguments{own: words}
 		if at := fs.ArgsLenAtDash(); at >= 0 {
 			a.own, a.workload = words[:at], words[at:]
-			if !c.workload {
-				return usageError("nsgate %s takes no workload after --", c.name)
-			}
-			if len(a.workload) == 0 {
-				return usageError("no workload after --; example: nsgate %s -- ./app --steps 60", c.name)
-			}
+		}
+		if err := a.check(c); err != nil {
+			return err
 		}
 		return call(out.Context(), e, a)
 	}
@@ -217,8 +238,7 @@ func (c *command) cobra(e *env) *cobra.Command {
 }
 
 // fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
-// NSGATE_KEEP_PROFILES. An empty variable counts as unset. given is what was set, as a command line would say it, for
-// the report's "how to reproduce": without what says only where output goes.
+// NSGATE_KEEP_PROFILES. An empty variable counts as unset. given is what was set, as a command line would say it.
 func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []string, wrong error) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		name := variable(f.Name)
@@ -235,9 +255,7 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []str
 			if err := fs.Set(f.Name, v); err != nil {
 				wrong = usageError("%s: %v", name, err)
 			}
-			if !slices.Contains(outputOnly, f.Name) {
-				given = append(given, "--"+f.Name+"="+v)
-			}
+			given = append(given, "--"+f.Name+"="+v)
 		}
 	})
 	return given, wrong
@@ -245,23 +263,4 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []str
 
 func variable(flag string) string {
 	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-func usage(w io.Writer) {
-	fmt.Fprint(w, `nsgate is a performance gate for GPU code: it measures a workload under NVIDIA Nsight Systems, compares
-what every kernel cost with a baseline, and answers pass, regression or no verdict.
-
-Usage:
-
-`)
-	for _, c := range commands() {
-		fmt.Fprintf(w, "  nsgate %-10s %s\n", c.name, c.summary)
-	}
-	fmt.Fprint(w, `
-nsgate COMMAND --help explains a command and shows examples.
-
-Exit codes: 0 pass, 1 regression, 2 wrong usage, policy or baseline file, 3 no verdict, 128+n on a signal.
-Every flag can be set by a variable: --keep-profiles by NSGATE_KEEP_PROFILES. Flags win over variables, variables over
-nsgate.toml, nsgate.toml over defaults.
-`)
 }

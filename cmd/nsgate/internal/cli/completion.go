@@ -13,32 +13,24 @@ import (
 )
 
 func completionCommand() *command {
-	shells := []string{"bash", "zsh", "fish"}
 	return &command{
 		name:    "completion",
 		usage:   "bash|zsh|fish",
 		summary: "print a script that completes commands, flags and their values in a shell",
-		words:   shells,
-		long: `
-Prints a script for one shell. In bash it needs the package bash-completion.
-
-Examples:
-
-  source <(nsgate completion bash)                                  # in ~/.bashrc
-  nsgate completion zsh > "${fpath[1]}/_nsgate"
-  nsgate completion fish > ~/.config/fish/completions/nsgate.fish`,
-		bind: func(*pflag.FlagSet) func(context.Context, *env, arguments) error {
+		own:     1,
+		wants:   "a shell: bash, zsh or fish,",
+		words:   []string{"bash", "zsh", "fish"},
+		bind: func(*pflag.FlagSet) action {
 			return func(_ context.Context, e *env, args arguments) error {
-				tree := root(e)
-				scripts := map[string]func() error{
-					"bash": func() error { return tree.GenBashCompletionV2(e.Out, true) },
-					"zsh":  func() error { return tree.GenZshCompletion(e.Out) },
-					"fish": func() error { return tree.GenFishCompletion(e.Out, true) },
+				switch tree := root(e); args.own[0] {
+				case "bash":
+					return tree.GenBashCompletionV2(e.Out, true)
+				case "zsh":
+					return tree.GenZshCompletion(e.Out)
+				case "fish":
+					return tree.GenFishCompletion(e.Out, true)
 				}
-				if len(args.own) != 1 || scripts[args.own[0]] == nil {
-					return usageError("completion wants a shell: bash, zsh or fish")
-				}
-				return scripts[args.own[0]]()
+				return usageError("completion wants a shell: bash, zsh or fish")
 			}
 		},
 	}
@@ -54,7 +46,7 @@ func completeFlags(c *cobra.Command) {
 		"report":      reports,
 		"annotations": words(autoAlwaysNever...),
 		"color":       words(autoAlwaysNever...),
-		"explain":     words("auto", "always", "never"),
+		"explain":     words(autoAlwaysNever...),
 		"profiler":    words("nsys", "ncu"),
 		"undecided":   words("warn", "fail"),
 		"warmup":      words("auto", "capture"),

@@ -17,23 +17,12 @@ func doctorCommand() *command {
 		name:    "doctor",
 		usage:   "[flags]",
 		summary: "say what is missing to measure here, and what to do about it",
-		long: `
-Looks at nsys, ncu, the GPUs, the right to read performance counters, the room for reports, the policy file and the
-baselines. Exit code 0 when a workload can be measured here, 3 when not. compare, accept and report need none of it.
-
-Examples:
-
-  nsgate doctor
-  nsgate doctor --nsys /opt/nvidia/nsight-systems/bin/nsys`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			nsys := fs.String("nsys", "nsys", "the nsys executable")
 			root := fs.String("baseline", check.DefaultRoot, "directory of the committed baselines")
 			fs.StringVar(&policy.file, "policy", "", "policy file")
-			return func(ctx context.Context, e *env, args arguments) error {
-				if len(args.own) > 0 {
-					return usageError("doctor takes no arguments")
-				}
+			return func(ctx context.Context, e *env, _ arguments) error {
 				healthy := true
 				for _, o := range append(check.Examine(ctx, *nsys), examineRepository(*root, &policy)...) {
 					mark := map[check.Mark]string{check.Good: "✓", check.Note: "–", check.Bad: "✗"}[o.Mark]
@@ -42,7 +31,7 @@ Examples:
 				}
 				if !healthy {
 					fmt.Fprintln(e.Out, "\nNothing can be measured here before what is marked ✗ is set right.")
-					return &exit{code: ExitNoVerdict, quiet: true}
+					return &exit{code: ExitNoVerdict}
 				}
 				fmt.Fprintln(e.Out, "\nA workload can be measured here.")
 				return nil
@@ -66,16 +55,13 @@ func examineRepository(root string, flags *policyFlags) (out []check.Observation
 	default:
 		add(check.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
 	}
-	names := []string{"default"}
-	if len(policy.Workloads) > 0 {
-		names = nil
-		for _, w := range policy.Workloads {
-			names = append(names, w.Name)
-		}
+	workloads := policy.Workloads
+	if len(workloads) == 0 {
+		workloads = []thresholds.Workload{{Name: "default"}}
 	}
-	for _, name := range names {
-		what := "baseline " + name
-		baselines, err := check.ReadBaselines(root, name)
+	for _, w := range workloads {
+		what := "baseline " + w.Name
+		baselines, err := check.ReadBaselines(root, w.Name)
 		switch {
 		case err != nil:
 			add(check.Bad, what, err.Error())

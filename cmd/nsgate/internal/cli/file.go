@@ -11,29 +11,24 @@ import (
 )
 
 // writeFile writes a file so that it is there whole or not at all. What is no file, such as /dev/stdout, is written to.
-func writeFile(name string, write func(io.Writer) error) error {
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	defer func() { err = unwritten(name, err) }()
 	if special(name) {
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil {
-			return unwritten(name, err)
+			return err
 		}
-		if err := errors.Join(write(f), f.Close()); err != nil {
-			return unwritten(name, err)
-		}
-		return nil
+		return errors.Join(write(f), f.Close())
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
-		return unwritten(name, err)
+		return err
 	}
 	defer os.Remove(f.Name())
 	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return unwritten(name, err)
+		return err
 	}
-	if err := os.Rename(f.Name(), name); err != nil {
-		return unwritten(name, err)
-	}
-	return nil
+	return os.Rename(f.Name(), name)
 }
 
 // special reports whether a file is there and is a pipe, a device or the like.
@@ -58,16 +53,14 @@ func writable(name string) error {
 	return os.Remove(f.Name())
 }
 
-// unwritten says which file could not be written, and what to do about it. The error of the system names a temporary file
-// that nobody knows.
+// unwritten says which file could not be written, and what to do about it; nil stays nil. The error of the system names a
+// temporary file that nobody knows.
 func unwritten(name string, err error) error {
-	var path *fs.PathError
-	var link *os.LinkError
-	switch {
-	case errors.As(err, &path):
-		err = path.Err
-	case errors.As(err, &link):
-		err = link.Err
+	if err == nil {
+		return nil
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		err = errno
 	}
 	next := "name a file in a directory that can be written"
 	switch {

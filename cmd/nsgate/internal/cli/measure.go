@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -67,115 +68,102 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 // job is a workload that is about to be measured.
 type job struct {
 	name     string
+	policy   *thresholds.Policy
 	build    check.Build // with its launcher; no command with --from
 	launcher []string
-	runs     runPlan // as given on the command line or in the policy file; zero where nobody said
-	timeout  time.Duration
+	gates    int   // runs a side that the policy file gives it, 0 for none
+	looks    []int // numbers of runs after which to judge
 	rule     profile.Rule
+	progress func(check.Event)
+	measurer check.Measurer
 }
 
-// resolve finds out what to measure: what follows "--", or a workload of the policy file. What the file says of the
-// workload fills in for flags that were not given.
-func (m *measureFlags) resolve(p *thresholds.Policy, args arguments, profiler measure.Profiler) (*job, error) {
-	if len(args.own) > 0 {
-		return nil, usageError("unexpected argument %q; put the workload after --", args.own[0])
+// resolve finds out what to measure, and by what policy: what follows "--", or a workload of the policy file. What the
+// file says of the workload fills in for flags that were not given.
+func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, by measure.Profiler, quiet bool) (*job, error) {
+	p, err := policy.load()
+	if err != nil {
+		return nil, err
 	}
-	name := m.workload
-	if name == "" && args.workload == nil && len(p.Workloads) > 0 {
-		if len(p.Workloads) > 1 {
-			var names []string
-			for _, w := range p.Workloads {
-				names = append(names, w.Name)
-			}
-			return nil, usageError("%s has several workloads: choose one with --workload (%s)", p.File, strings.Join(names, ", "))
-		}
-		name = p.Workloads[0].Name
+	w, err := m.choose(p, workload)
+	if err != nil {
+		return nil, err
 	}
-	j := &job{name: name, build: check.Build{Command: args.workload}, timeout: m.timeout, runs: m.runs}
-	cut := m.sampleFlags
-	if w, ok := p.Workload(name); ok {
-		if j.build.Command == nil {
-			j.build = check.Build{Command: w.Command, Dir: w.Dir}
-			if w.Dir != "" && p.File != "" {
-				j.build.Dir = filepath.Join(filepath.Dir(p.File), w.Dir)
-			}
+	j := &job{
+		name: cmp.Or(w.Name, m.workload, "default"), gates: w.Runs, progress: newProgress(e, quiet).event,
+	}
+	j.policy = p.For(j.name)
+	j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule()
+	switch {
+	case err != nil:
+		return nil, err
+	case m.from != "" && workload != nil:
+		return nil, usageError("--from judges finished profiles: leave out the workload after --")
+	case m.from != "" && m.dryRun:
+		return nil, usageError("--dry-run has nothing to show with --from")
+	case workload != nil:
+		j.build.Command = workload
+	case m.from == "" && w.Command != nil:
+		j.build = check.Build{Command: w.Command, Dir: w.Dir}
+		if w.Dir != "" && p.File != "" {
+			j.build.Dir = filepath.Join(filepath.Dir(p.File), w.Dir)
 		}
-		if j.build.Command != nil {
-			j.launcher = w.Launcher
-			j.build.Command = append(slices.Clone(w.Launcher), j.build.Command...)
-		}
-		if j.runs == (runPlan{}) && !profiler.ByLaunch() {
-			j.runs = runPlan{w.Runs, w.Runs}
-		}
-		if j.timeout == 0 {
-			j.timeout = w.Timeout
-		}
-		if cut.warmup == "" {
-			cut.warmup = w.Warmup
-		}
-		if cut.step == "" {
-			cut.step = w.Step
-		}
-	} else if m.workload != "" && j.build.Command == nil && m.from == "" {
+	case m.from == "" && m.workload != "" && w.Name == "":
 		return nil, usageError("no workload %q in the policy file; give its command after --", m.workload)
-	}
-	if j.name == "" {
-		j.name = "default"
-	}
-	if j.runs == (runPlan{}) {
-		j.runs = runPlan{check.DefaultRuns, check.DefaultRuns}
-		if profiler.ByLaunch() {
-			j.runs = runPlan{check.CounterRuns, check.CounterRuns}
-		}
-	}
-	if m.from != "" {
-		if args.workload != nil {
-			return nil, usageError("--from judges finished profiles: leave out the workload after --")
-		}
-		j.build.Command = nil
-	} else if j.build.Command == nil {
+	case m.from == "":
 		return nil, usageError("no workload: give its command after --, or a [[workload]] in %s", policyFile)
 	}
-	var err error
-	j.rule, err = cut.rule()
-	return j, err
-}
-
-// looks are the numbers of runs after which to judge.
-func (m *measureFlags) looks(j *job) []int {
+	if j.build.Command != nil {
+		j.launcher = w.Launcher
+		j.build.Command = slices.Concat(w.Launcher, j.build.Command)
+	}
+	usual := cmp.Or(w.Runs, check.DefaultRuns)
+	if by.ByLaunch() {
+		usual = check.CounterRuns
+	}
+	j.looks = cmp.Or(m.runs, runPlan{usual, usual}).looks()
 	if m.from != "" {
-		return j.runs.looks()[:1]
+		j.looks = j.looks[:1]
+		j.measurer = &check.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
+		return j, nil
 	}
-	return j.runs.looks()
+	j.measurer = &check.Machine{
+		Head: j.build, Timeout: cmp.Or(m.timeout, w.Timeout), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy,
+		KeepProfiles: m.keep, Observe: j.progress,
+	}
+	return j, nil
 }
 
-// measurer measures a job, or reads the profiles of --from.
-func (m *measureFlags) measurer(e *env, j *job, quiet bool) check.Measurer {
-	if m.from != "" {
-		return &check.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
+// choose finds the workload in the policy file, an empty one where it is not there.
+func (m *measureFlags) choose(p *thresholds.Policy, command []string) (*thresholds.Workload, error) {
+	switch {
+	case m.workload != "" || command != nil || len(p.Workloads) == 0:
+		if w, ok := p.Workload(m.workload); ok {
+			return w, nil
+		}
+		return &thresholds.Workload{}, nil
+	case len(p.Workloads) == 1:
+		return &p.Workloads[0], nil
 	}
-	return m.machine(e, j, quiet)
+	var names []string
+	for _, w := range p.Workloads {
+		names = append(names, w.Name)
+	}
+	return nil, usageError("%s has several workloads: choose one with --workload (%s)", p.File, strings.Join(names, ", "))
 }
 
-func (m *measureFlags) machine(e *env, j *job, quiet bool) *check.Machine {
-	return &check.Machine{
-		Head: j.build, Timeout: j.timeout, Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy, KeepProfiles: m.keep,
-		Observe: newProgress(e, quiet).event,
+// fixed refuses --runs LO..HI for what has one number of runs.
+func (m *measureFlags) fixed(j *job, what string) error {
+	if len(j.looks) > 1 {
+		return usageError("--runs: a %s has a fixed number of runs, not %s", what, m.runs.String())
 	}
-}
-
-// printPlan is --dry-run of one measurement.
-func (m *measureFlags) printPlan(e *env, by *check.Machine, looks []int, base *check.Build) error {
-	if m.from != "" {
-		return usageError("--dry-run has nothing to show with --from")
-	}
-	printCommands(e, by.Commands(looks, base))
 	return nil
 }
 
-func printCommands(e *env, commands []check.Command) {
+// printCommands is --dry-run.
+func printCommands(e *env, commands []check.Command) error {
 	for _, c := range commands {
-		line := quoteAll(c.Words)
+		line := thresholds.JoinCommand(c.Words)
 		if c.Remark != "" {
 			if line != "" {
 				line += "  "
@@ -183,10 +171,11 @@ func printCommands(e *env, commands []check.Command) {
 			line += "# " + c.Remark
 		}
 		if len(c.Last) > 0 {
-			line += " " + quoteAll(c.Last)
+			line += " " + thresholds.JoinCommand(c.Last)
 		}
 		fmt.Fprintln(e.Out, line)
 	}
+	return nil
 }
 
 // counterFlags say what to profile with Nsight Compute.
@@ -230,9 +219,9 @@ func (b *baseFlags) bind(fs *pflag.FlagSet) {
 
 // resolve finds out what the base build of a job is, nil for none. It changes nothing yet.
 func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*check.Base, error) {
-	for _, f := range []struct{ name, value string }{{"base-cmd", b.command}, {"base-ref", b.ref}, {"build", b.build}} {
-		if b.fs.Changed(f.name) && strings.TrimSpace(f.value) == "" {
-			return nil, usageError("--%s is empty; leave it out, or say which base is meant", f.name)
+	for _, name := range []string{"base-cmd", "base-ref", "build"} {
+		if f := b.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
+			return nil, usageError("--%s is empty; leave it out, or say which base is meant", name)
 		}
 	}
 	switch {
@@ -251,7 +240,7 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 		if err != nil {
 			return nil, usageError("--base-cmd: %v", err)
 		}
-		base.Build.Command = append(slices.Clone(j.launcher), words...)
+		base.Build.Command = slices.Concat(j.launcher, words)
 	}
 	if b.ref == "" {
 		return base, nil
@@ -260,7 +249,7 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 		return nil, usageError("--base-ref: %v", err)
 	}
 	if err := base.Separate(e.getenv); err != nil {
-		return nil, usageError("%w", err)
+		return nil, usageError("%w, or give the base's own command with --base-cmd", err)
 	}
 	return base, nil
 }

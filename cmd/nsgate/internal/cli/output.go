@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -34,9 +33,6 @@ type outputFlags struct {
 	verbose     bool
 	quiet       bool
 }
-
-// outputOnly are flags that change nothing about a verdict.
-var outputOnly = []string{"format", "report", "annotations", "color", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}
 
 var autoAlwaysNever = []string{"auto", "always", "never"}
 
@@ -86,7 +82,7 @@ func (o *outputFlags) check(formats []string) error {
 			return usageError("--patch: %w", err)
 		}
 	}
-	return errors.Join(oneOf("annotations", cmp.Or(o.annotations, "auto"), autoAlwaysNever...), oneOf("color", o.color, autoAlwaysNever...))
+	return cmp.Or(oneOf("annotations", cmp.Or(o.annotations, "auto"), autoAlwaysNever...), oneOf("color", o.color, autoAlwaysNever...))
 }
 
 // options are how a report looks on standard output.
@@ -97,7 +93,6 @@ func (o *outputFlags) options(e *env) report.Options {
 // publish prints and writes the report and turns its verdict into the command's error. rows is true where the report's
 // baseline lies here, so that findings have rows in it; policy is the file that was judged by.
 func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) error {
-	code := map[gate.Verdict]int{gate.Pass: ExitPass, gate.Fail: ExitFail, gate.NoVerdict: ExitNoVerdict}[r.Verdict]
 	notices := ownEdits(e, r, policy)
 	for _, n := range notices {
 		r.Warnings = append(r.Warnings, n.Message)
@@ -117,9 +112,10 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) 
 	}
 	if o.patch != "" && r.Verdict == gate.Fail {
 		if err := o.writePatch(r); err != nil {
-			return fmt.Errorf("--patch: %w", err)
+			return fmt.Errorf("--patch: %w; leave it out to judge alone", err)
 		}
 	}
+	verdict := &exit{code: map[gate.Verdict]int{gate.Pass: ExitPass, gate.Fail: ExitFail, gate.NoVerdict: ExitNoVerdict}[r.Verdict]}
 	if o.annotations == "always" || o.annotations == "auto" && e.getenv("GITHUB_ACTIONS") == "true" {
 		var summary strings.Builder
 		if err := report.Render("markdown", &summary, r, report.Options{}); err != nil {
@@ -129,16 +125,15 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) 
 		if o.format != "text" {
 			to = e.Err
 		}
-		err := github.Publish(r, summary.String(), code,
-			github.Options{Writer: to, Getenv: e.getenv, Locate: options.Locate, Notices: notices})
-		if err != nil {
+		if err := github.Publish(r, summary.String(), verdict.code,
+			github.Options{Writer: to, Getenv: e.getenv, Locate: options.Locate, Notices: notices}); err != nil {
 			return err
 		}
 	}
-	if code == ExitPass {
+	if verdict.code == ExitPass {
 		return nil
 	}
-	return &exit{code: code, quiet: true}
+	return verdict
 }
 
 // writePatch writes what accept would do to the baseline.
@@ -163,9 +158,9 @@ func ownEdits(e *env, r *gate.Report, policy string) []github.Notice {
 		return nil
 	}
 	const title = "nsgate: the change edits what it is judged by"
-	policies := []string{cmp.Or(policy, policyFile)}
+	policies := []string{policy}
 	if policy == "" || filepath.Base(policy) == policyFile {
-		policies = append(policies, filepath.Join(root, policyFile))
+		policies = []string{policy, policyFile, filepath.Join(root, policyFile)}
 	}
 	edits, known := check.Edits(root, branch, commit, r.Baseline, policies)
 	if !known {
@@ -192,60 +187,31 @@ func locate(e *env, r *gate.Report, rows bool) report.Locator {
 	if root != "" {
 		files = os.DirFS(root)
 	}
-	return report.NewLocator(files, func(f gate.Finding) (string, int, bool) {
-		if !rows {
-			return "", 0, false
-		}
-		file, line, ok := check.Row(r, f)
-		if ok {
-			file = check.Within(root, file)
-		}
-		return file, line, ok && file != ""
-	})
+	var row report.Locator
+	if rows {
+		row = func(f gate.Finding) (string, int, bool) { return check.Row(root, r, f) }
+	}
+	return report.NewLocator(files, row)
 }
 
 func (o *outputFlags) coloured(e *env) bool {
-	switch {
-	case o.color == "always":
-		return true
-	case o.color == "never" || e.getenv("NO_COLOR") != "" || e.getenv("TERM") == "dumb":
-		return false
-	}
-	return columns(e.Out) > 0
+	return o.color == "always" || o.color == "auto" && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb" && columns(e.Out) > 0
 }
 
 // width is the terminal's width; COLUMNS, then 100 where there is none.
 func width(e *env) int {
-	if n := columns(e.Out); n > 0 {
-		return n
-	}
-	if n, err := strconv.Atoi(e.getenv("COLUMNS")); err == nil && n > 0 {
-		return n
-	}
-	return 100
+	given, _ := strconv.Atoi(e.getenv("COLUMNS"))
+	return cmp.Or(columns(e.Out), max(given, 0), 100)
 }
 
 // columns is the width of the terminal that w writes to, 0 where it is none.
 func columns(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return max(width, 1)
+		}
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return max(width, 1)
-}
-
-// stopCommands keeps GitHub from taking commands out of what is printed until the returned function is called.
-func stopCommands(e *env) (resume func()) {
-	if e.getenv("GITHUB_ACTIONS") != "true" {
-		return func() {}
-	}
-	token := rand.Text()
-	fmt.Fprintf(e.Err, "::stop-commands::%s\n", token)
-	return func() { fmt.Fprintf(e.Err, "::%s::\n", token) }
+	return 0
 }
 
 // complain says on standard error why there is nothing to judge, and on GitHub beside the line that is to blame.
@@ -261,74 +227,4 @@ func (e *env) complain(err error, code int) {
 	if err := github.PublishError(report.Clean(err.Error()), file, line, code, github.Options{Writer: e.Err, Getenv: e.getenv}); err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)
 	}
-}
-
-// reproduce is the command line that repeats this command. The workload's own command line is shown only where the
-// user asked for it: it may hold secrets. Flags that say only where output goes are left out.
-func (e *env) reproduce(workload []string) string {
-	words := []string{"nsgate"}
-	value := false
-	for _, w := range e.line {
-		name, _, joined := strings.Cut(strings.TrimLeft(w, "-"), "=")
-		switch flag := strings.HasPrefix(w, "-"); {
-		case value:
-			value = false
-			continue
-		case w == "-q", w == "-v", flag && slices.Contains(outputOnly, name):
-			value = !joined && !slices.Contains([]string{"q", "v", "quiet", "verbose"}, name)
-			continue
-		case w == "--" && workload != nil:
-			return strings.Join(append(words, "-- WORKLOAD…"), " ")
-		}
-		words = append(words, quote(w))
-	}
-	return strings.Join(words, " ")
-}
-
-// commandFlags hold command lines, which may hold secrets.
-var commandFlags = []string{"--base-cmd", "--build"}
-
-// withoutCommands is a command line without what [commandFlags] were given, and without arguments of nsys that may be
-// variables of the workload (--env-var).
-func withoutCommands(line []string) []string {
-	line = slices.Clone(line)
-	for i := 0; i < len(line) && line[i] != "--"; i++ {
-		name, value, joined := strings.Cut(line[i], "=")
-		at := i
-		if !joined && i+1 < len(line) {
-			at, value = i+1, line[i+1]
-		}
-		instead := ""
-		switch {
-		case slices.Contains(commandFlags, name):
-			instead = "COMMAND"
-		case name == "--nsys-arg" && (!strings.HasPrefix(value, "--") || strings.HasPrefix(value, "--env-var")):
-			instead = "ARGUMENT"
-		default:
-			continue
-		}
-		if joined {
-			instead = name + "=" + instead
-		}
-		line[at] = instead
-		i = at
-	}
-	return line
-}
-
-// quote writes a word as a POSIX shell reads it back.
-func quote(s string) string {
-	plain := s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") == ""
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-func quoteAll(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = quote(w)
-	}
-	return strings.Join(quoted, " ")
 }

@@ -18,26 +18,14 @@ func policyCommand() *command {
 		name:    "policy",
 		usage:   "[flags] [FILE]",
 		summary: "check the policy file and print the rules that it makes",
-		long: `
-Reads nsgate.toml, or FILE, and prints what applies and where it comes from: the limits, the workloads and the rules in
-their order. A mistake in the file is an error with its line and exit code 2. Needs no GPU; the pre-commit hook
-nsgate-policy runs it.
-
-Examples:
-
-  nsgate policy
-  nsgate policy bench/nsgate.toml
-  nsgate policy --threshold 1%`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		own:     1, optional: true,
+		wants: "one file",
+		bind: func(fs *pflag.FlagSet) action {
 			var flags policyFlags
 			flags.bind(fs)
 			return func(_ context.Context, e *env, args arguments) error {
-				switch len(args.own) {
-				case 0:
-				case 1:
+				if len(args.own) > 0 {
 					flags.file = args.own[0]
-				default:
-					return usageError("policy takes one file and got %d", len(args.own))
 				}
 				p, err := flags.load()
 				if err != nil {

@@ -19,21 +19,7 @@ func recordCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the workload and write, or extend, its baseline",
 		workload: true,
-		long: `
-Runs the workload as nsgate check does and stores the session below --baseline, as CSV made for review. Commit it.
-A baseline holds several sessions: recorded on several hosts it tells differences between hosts from regressions. A
-session taken on the same GPU within the hour replaces the one before. --replace starts the baseline anew.
-
-With --ncu the heaviest kernels are profiled with Nsight Compute as well and stored beside: nsgate check --profiler ncu is held
-against that, and a check that fails explains itself with it.
-
-Examples:
-
-  nsgate record -- ./app --steps 60
-  nsgate record --ncu -- ./app --steps 60
-  nsgate record --workload training --reason "second host"
-  nsgate record --from profiles/`,
-		bind: func(fs *pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(fs *pflag.FlagSet) action {
 			var m measureFlags
 			var policy policyFlags
 			var counters counterFlags
@@ -50,35 +36,25 @@ Examples:
 				if err := counters.check(count); err != nil {
 					return err
 				}
-				p, err := policy.load()
-				if err != nil {
-					return err
-				}
-				j, err := m.resolve(p, args, measure.Nsys)
-				if err != nil {
-					return err
-				}
 				if count && m.from != "" {
 					return usageError("--ncu runs the workload, --from does not; record finished pages of ncu with --from alone")
 				}
-				if len(m.looks(j)) > 1 {
-					return usageError("--runs: a baseline has a fixed number of runs, not %s", m.runs.String())
+				j, err := m.resolve(e, &policy, args.workload, measure.Nsys, quiet)
+				if err != nil {
+					return err
 				}
-				if m.dryRun {
-					machine := m.machine(e, j, quiet)
-					if err := m.printPlan(e, machine, m.looks(j), nil); err != nil || !count {
-						return err
-					}
-					machine.Counters = &counters.Counters
-					fmt.Fprintln(e.Out, "# then the heaviest kernels, with -k and their names:")
-					return m.printPlan(e, machine, []int{check.CounterRuns}, nil)
+				if err := m.fixed(j, "baseline"); err != nil {
+					return err
 				}
 				c := &check.Record{
-					Workload: j.name, Root: m.baseline, Measurer: m.measurer(e, j, quiet), Runs: j.runs.first, Policy: p.For(j.name),
-					Rule: j.rule, Reason: reason, Replace: replace, Observe: newProgress(e, quiet).event,
+					Workload: j.name, Root: m.baseline, Measurer: j.measurer, Runs: j.looks[0], Policy: j.policy,
+					Rule: j.rule, Reason: reason, Replace: replace, Observe: j.progress,
 				}
 				if count {
 					c.Counters = &counters.Counters
+				}
+				if m.dryRun {
+					return printCommands(e, c.Commands())
 				}
 				done, err := c.Run(ctx)
 				if err != nil {
@@ -104,7 +80,7 @@ func noVerdict(e *env, err error) error {
 	if r.Next != "" {
 		fmt.Fprintln(e.Err, "nsgate:", report.Clean(r.Next))
 	}
-	return &exit{code: ExitNoVerdict, quiet: true}
+	return &exit{code: ExitNoVerdict}
 }
 
 // recorded says what sessions of one profiler hold.

@@ -14,13 +14,7 @@ func versionCommand() *command {
 		name:    "version",
 		usage:   "",
 		summary: "print the version",
-		long: `
-Prints version, commit and Go version.
-
-Example:
-
-  nsgate version`,
-		bind: func(*pflag.FlagSet) func(context.Context, *env, arguments) error {
+		bind: func(*pflag.FlagSet) action {
 			return func(_ context.Context, e *env, _ arguments) error {
 				fmt.Fprintln(e.Out, versionLine())
 				return nil

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/check"
+	"github.com/nsgate/nsgate/gate/report"
+)
+
+func compareCommand() *command {
+	return &command{
+		name:    "compare",
+		usage:   "[flags] BASE HEAD",
+		summary: "judge from profiles or saved sessions, no GPU needed",
+		own:     2,
+		wants:   "two sides, BASE and HEAD,",
+		bind: func(fs *pflag.FlagSet) action {
+			var policy policyFlags
+			var cut sampleFlags
+			var out outputFlags
+			var explain string
+			policy.bind(fs)
+			cut.bind(fs)
+			fs.StringVar(&explain, "explain", "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
+			out.bind(fs)
+			return func(ctx context.Context, e *env, args arguments) error {
+				if err := out.check(report.Formats()); err != nil {
+					return err
+				}
+				p, err := policy.load()
+				if err != nil {
+					return err
+				}
+				c := check.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Observe: newProgress(e, false).event}
+				c.Tools.Nsys = cut.nsys
+				if c.Rule, err = cut.rule(); err != nil {
+					return err
+				}
+				if explain != "" {
+					pages := strings.Split(explain, ",")
+					if len(pages) != 2 || pages[0] == "" || pages[1] == "" {
+						return usageError("--explain: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", explain)
+					}
+					c.Counters = [2]string(pages)
+				}
+				r, err := c.Run(ctx)
+				if err != nil {
+					return err
+				}
+				r.Reproduce = e.again
+				return out.publish(e, r, false, p.File)
+			}
+		},
+	}
+}

@@ -1,0 +1,75 @@
+package gate
+
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Boards is what is known of the boards on which the sides were measured.
+type Boards string
+
+// The three answers; "unknown" also where the sides have some boards in common and others not.
+const (
+	UnknownBoards Boards = ""
+	SameBoard     Boards = "same"  // of one class, see [measure.Hardware.Class]
+	OtherBoard    Boards = "other" // no class is on both sides
+)
+
+// boardsOf compares the boards of two sides.
+func boardsOf(base, head []measure.Session) Boards {
+	b, h := classes(base), classes(head)
+	switch common := func(class string) bool { return slices.Contains(b, class) }; {
+	case slices.Contains(b, "") || slices.Contains(h, ""):
+		return UnknownBoards
+	case len(b) == 1 && slices.Equal(b, h):
+		return SameBoard
+	case len(b) > 0 && len(h) > 0 && !slices.ContainsFunc(h, common):
+		return OtherBoard
+	}
+	return UnknownBoards
+}
+
+// classes are the classes of hardware of some sessions, each once.
+func classes(sessions []measure.Session) []string {
+	var out []string
+	for i := range sessions {
+		out = append(out, sessions[i].Class())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// onBoard returns the base sessions of the head's class, where it has one and they have runs enough, else all.
+func onBoard(base, head []measure.Session) []measure.Session {
+	class := classes(head)
+	if len(class) != 1 || class[0] == "" {
+		return base
+	}
+	kept, runs := []measure.Session{}, 0
+	for i := range base {
+		if base[i].Class() == class[0] {
+			kept = append(kept, base[i])
+			runs += len(base[i].Runs)
+		}
+	}
+	if runs < minRuns && !(byLaunch(head) && runs > 0) {
+		return base
+	}
+	return kept
+}
+
+// leftOut says how many of all base sessions that could be compared are held against the head, nothing where all are.
+func leftOut(all, base []measure.Session) []Remark {
+	b := base[len(base)-1]
+	n := 0
+	for i := range all {
+		if all[i].GPU == b.GPU && all[i].Profiler() == b.Profiler() {
+			n++
+		}
+	}
+	if n <= len(base) {
+		return nil
+	}
+	return []Remark{remark("on-board", Args{"kept": Number(len(base)), "all": Number(n)})}
+}

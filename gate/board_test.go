@@ -1,0 +1,88 @@
+package gate_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Of the base those sessions count that were measured on the head's kind of board, where there are any.
+func TestBoards(t *testing.T) {
+	const fast, slow = "692-2G520-0282-001", "692-2G520-0282-000"
+	const note, doubt = "measured on the board revision of the head", "another board revision"
+	const one = "1 of 3 base sessions was " + note + " and is held against it; the others are left out"
+	tests := []struct {
+		name       string
+		base, head string // the boards of the sessions, from another host each; "?" is not known, "!" one of a single run
+		boards     gate.Boards
+		sessions   int // of the base, that are held against the head
+		says       string
+	}{
+		{"nothing known", "??", "?", gate.UnknownBoards, 2, ""},
+		{"head unknown", "fs", "?", gate.UnknownBoards, 2, ""},
+		{"base unknown", "??", "f", gate.UnknownBoards, 2, ""},
+		{"same", "ff", "f", gate.SameBoard, 2, ""},
+		{"some", "sfs", "f", gate.SameBoard, 1, one},
+		{"some, the others unknown", "?f?", "f", gate.SameBoard, 1, one},
+		{"some, in too few runs", "s!s", "f", gate.UnknownBoards, 3, ""},
+		{"most", "sff", "f", gate.SameBoard, 2, "2 of 3 base sessions were " + note + " and are held against it; the others are left out"},
+		{"other", "ss", "f", gate.OtherBoard, 2, "the base was measured on " + doubt + " (" + slow + ", here " + fast + ")"},
+		{"other or unknown", "s?", "f", gate.UnknownBoards, 2, ""},
+		{"head of both", "ff", "fs", gate.UnknownBoards, 2, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			n := 0
+			side := func(boards string) (out []measure.Session) {
+				for _, b := range boards {
+					n++
+					p := quiet().with(func(p *program) {
+						p.host, p.start, p.seed = fmt.Sprint(n), noon.Add(time.Duration(n)*24*time.Hour), uint64(n)
+						if b == '!' {
+							p.runs = 1
+						}
+					})
+					s := p.session()
+					s.Board = map[rune]string{'f': fast, '!': fast, 's': slow}[b]
+					out = append(out, s)
+				}
+				return out
+			}
+			r := evaluate(side(tt.base), side(tt.head), thresholds.Default())
+			if r.Verdict == gate.NoVerdict {
+				t.Fatal(r.Reason)
+			}
+			if r.Boards != tt.boards || r.Base.Sessions != tt.sessions {
+				t.Errorf("boards %q, %d sessions of the base; want %q, %d", r.Boards, r.Base.Sessions, tt.boards, tt.sessions)
+			}
+			said := strings.Join(append(r.Warnings, r.Notes...), "\n")
+			if tt.says == "" && (strings.Contains(said, note) || strings.Contains(said, doubt)) || !strings.Contains(said, tt.says) {
+				t.Errorf("said %q, want %q", said, tt.says)
+			}
+		})
+	}
+}
+
+// What cannot be compared anyway is not missed.
+func TestLeftOutIsWhatCouldCount(t *testing.T) {
+	base, other, head := quiet().session(), quiet().session(), quiet().session()
+	base.Board, head.Board, other.GPU = "692-2G520-0282-001", "692-2G520-0282-001", "NVIDIA H100"
+	r := evaluate([]measure.Session{other, base}, []measure.Session{head}, thresholds.Default())
+	if len(r.Notes) > 0 || r.Base.Sessions != 1 {
+		t.Errorf("%q, %d sessions", r.Notes, r.Base.Sessions)
+	}
+}
+
+func TestPowerLimitDiffers(t *testing.T) {
+	base, head := quiet().session(), quiet().with(func(p *program) { p.host = "b" }).session()
+	base.PowerW, head.PowerW = 700, 500
+	r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+	if want := "the power limit differs: 700 W in the base, 500 W in the head"; !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
+		t.Errorf("%q, want %q", r.Warnings, want)
+	}
+}

@@ -1,0 +1,126 @@
+package collect
+
+import (
+	"bufio"
+	"context"
+	"encoding/xml"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// boards asks nvidia-smi for the hardware of the GPUs, by UUID; none where it does not say. nvidia-smi --query-gpu has no
+// field for the part number of the board.
+func (w *watcher) boards(ctx context.Context) map[string]measure.Hardware {
+	out, err := w.query(ctx, "-q", "-x")
+	if err != nil {
+		return nil
+	}
+	return parseBoards(out)
+}
+
+// device is what is taken of nvidia-smi -q -x, whose rest names the machine. Names of elements changed in 2023.
+type device struct {
+	UUID     string   `xml:"uuid"`
+	Board    string   `xml:"board_part_number"`
+	VBIOS    string   `xml:"vbios_version"`
+	Memory   string   `xml:"max_clocks>mem_clock"`
+	Power    string   `xml:"gpu_power_readings>current_power_limit"`
+	OldPower string   `xml:"power_readings>power_limit"`
+	MIG      string   `xml:"mig_mode>current_mig"`
+	SMs      []string `xml:"mig_devices>mig_device>device_attributes>shared>multiprocessor_count"`
+}
+
+// parseBoards reads as far as it can.
+func parseBoards(text []byte) map[string]measure.Hardware {
+	d := xml.NewDecoder(strings.NewReader(measure.NormalizeControl(string(text)))) // names of processes may hold anything
+	d.Strict = false
+	out := make(map[string]measure.Hardware)
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return out
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok || start.Name.Local != "gpu" {
+			continue
+		}
+		var x device
+		if d.DecodeElement(&x, &start) != nil {
+			return out
+		}
+		h := measure.Hardware{
+			Board: known(x.Board), VBIOS: known(x.VBIOS), MemoryMHz: whole(x.Memory, "MHz"), PowerW: max(whole(x.Power, "W"), whole(x.OldPower, "W")),
+		}
+		if !measure.IsBoard(h.Board) {
+			h.Board = ""
+		}
+		if x.MIG == "Enabled" {
+			h.MIG = known(strings.Join(x.SMs, " + ") + " SMs")
+		}
+		out[x.UUID] = h
+	}
+}
+
+// whole is a quantity such as "700.00 W" to the unit, 0 where it is none.
+func whole(s, unit string) int {
+	v := number(strings.TrimSpace(strings.TrimSuffix(s, unit)))
+	if !(v > 0 && v < 1e6) {
+		return 0
+	}
+	return int(math.Round(v))
+}
+
+// hardware sums up the GPUs of a session and the machine around them.
+func hardware(gpus []GPU) measure.Hardware {
+	var h measure.Hardware
+	var boards, versions, cuts []string
+	for i, g := range gpus {
+		boards, versions, cuts = append(boards, g.Hardware.Board), append(versions, g.Hardware.VBIOS), append(cuts, g.Hardware.MIG)
+		if i == 0 {
+			h.MemoryMHz, h.PowerW = g.Hardware.MemoryMHz, g.Hardware.PowerW
+		}
+		if h.MemoryMHz != g.Hardware.MemoryMHz {
+			h.MemoryMHz = 0
+		}
+		if h.PowerW != g.Hardware.PowerW {
+			h.PowerW = 0
+		}
+	}
+	h.Board, h.VBIOS, h.MIG = all(boards), all(versions), all(cuts)
+	if f, err := os.Open("/proc/cpuinfo"); err == nil {
+		defer f.Close()
+		h.CPU = cpu(f)
+	}
+	return h
+}
+
+// all joins what is known of every GPU; a part would not be the whole.
+func all(names []string) string {
+	if slices.Contains(names, "") {
+		return ""
+	}
+	return measure.Models(names)
+}
+
+// cpu is the model of the first processor of /proc/cpuinfo. Arm names it by number only.
+func cpu(info io.Reader) string {
+	implementer := ""
+	for s := bufio.NewScanner(info); s.Scan(); {
+		name, value, _ := strings.Cut(s.Text(), ":")
+		value = measure.NormalizeLine(value)
+		switch strings.TrimSpace(name) {
+		case "model name", "cpu":
+			return value
+		case "CPU implementer":
+			implementer = value
+		case "CPU part":
+			return strings.TrimSpace("Arm " + implementer + " " + value)
+		}
+	}
+	return ""
+}

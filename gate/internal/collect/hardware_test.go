@@ -1,0 +1,119 @@
+//go:build linux
+
+package collect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nsgate/nsgate/gate/internal/faketools"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// testdata/nvidia-smi-q.xml is an H200 as driver 580 describes it and a divided A100 as driver 525 did, in one file. What names a
+// machine in it is made up.
+func TestParseBoards(t *testing.T) {
+	text, err := os.ReadFile("testdata/nvidia-smi-q.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte("someone"), []byte("some\xff\x1bone"), 1)
+	h200 := measure.Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700}
+	a100 := measure.Hardware{VBIOS: "92.00.19.00.13", MemoryMHz: 1215, PowerW: 250, MIG: "42 + 28 + 14 SMs"}
+	const one, two = "GPU-11111111-2222-3333-4444-555555555555", "GPU-66666666-7777-8888-9999-000000000000"
+	if d := cmp.Diff(map[string]measure.Hardware{one: h200, two: a100}, parseBoards(text)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	cut := text[:len(text)-200] // a driver that dies while it speaks
+	if d := cmp.Diff(map[string]measure.Hardware{one: h200}, parseBoards(cut)); d != "" {
+		t.Errorf("cut off, -want +got:\n%s", d)
+	}
+	for _, s := range []string{"", "No devices were found", "<nvidia_smi_log/>", "<gpu><uuid>" + one, "\x00<<<>>&"} {
+		if got := parseBoards([]byte(s)); len(got) > 0 {
+			t.Errorf("%q gives %+v", s, got)
+		}
+	}
+	for _, s := range []string{"N/A", "[N/A]", "1654523003308", one, "Requested functionality has been deprecated"} {
+		got := parseBoards(fmt.Appendf(nil, "<gpu><uuid>u</uuid><board_part_number>%s</board_part_number></gpu>", s))
+		if len(got) != 1 || got["u"] != (measure.Hardware{}) {
+			t.Errorf("a board of number %q gives %+v", s, got)
+		}
+	}
+}
+
+func TestHardware(t *testing.T) {
+	one := GPU{Hardware: measure.Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700}}
+	two := one
+	two.Hardware.Board, two.Hardware.PowerW = "692-2G520-0282-000", 500
+	for name, c := range map[string]struct {
+		gpus []GPU
+		want measure.Hardware
+	}{
+		"none":    {nil, measure.Hardware{}},
+		"alike":   {[]GPU{one, one}, one.Hardware},
+		"unlike":  {[]GPU{one, two}, measure.Hardware{Board: "692-2G520-0282-000 + 692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201}},
+		"unknown": {[]GPU{one, {}}, measure.Hardware{}},
+	} {
+		got := hardware(c.gpus)
+		if got.CPU = ""; got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestCPU(t *testing.T) {
+	for info, want := range map[string]string{
+		"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 207\nmodel name\t: INTEL(R) XEON(R)  PLATINUM 8558\nmicrocode\t: 0x21\n": "INTEL(R) XEON(R) PLATINUM 8558",
+		"processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x0\nCPU part\t: 0xd4f\n\nprocessor\t: 1\n":                            "Arm 0x41 0xd4f",
+		"processor\t: 0\ncpu\t\t: POWER9, altivec supported\n":                                                                          "POWER9, altivec supported",
+		"": "",
+	} {
+		if got := cpu(strings.NewReader(info)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A session knows its board where nvidia-smi does, under either profiler, and never who has it.
+func TestHardwareOfSessions(t *testing.T) {
+	for mode, want := range map[string]measure.Hardware{
+		"":       {Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700},
+		"absent": {},
+	} {
+		t.Run("board"+mode, func(t *testing.T) {
+			p := session(t, 1, "true")
+			p.AllowBusy = true
+			t.Setenv("NSGATE_FAKE_GPU", mode)
+			t.Setenv("NSGATE_FAKE_BOARD", "692-2G520-0282-001")
+			res, err := Collect(t.Context(), p, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			log, err := os.ReadFile("../../../testdata/ncu/base.raw.csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := explained(t, string(log), "exit 0")
+			plan.AllowBusy = true
+			counted, err := Count(t.Context(), plan, nil, 1, func(bool, int, int) {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range []measure.Environment{res.Traces[0][0].Environment, counted.Environment} {
+				got := e.Hardware
+				if got.CPU = ""; got != want {
+					t.Errorf("%+v, want %+v", got, want)
+				}
+				if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), faketools.Identity) {
+					t.Errorf("%s, %v", text, err)
+				}
+			}
+		})
+	}
+}
