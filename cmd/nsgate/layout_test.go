@@ -26,7 +26,7 @@ var layout = map[string]struct {
 	"gate/internal/nsysstats": {1, nil},
 	"gate/internal/nsysjax":   {1, nil},
 	"gate/internal/torch":     {1, nil},
-	"gate/internal/ncu":       {1, []string{"github.com/gocarina/gocsv"}},
+	"gate/internal/ncu":       {1, nil},
 	"gate/internal/sample":    {1, nil},
 	"gate/internal/baseline":  {1, []string{"github.com/gocarina/gocsv"}},
 	"thresholds":              {1, []string{"github.com/pelletier/go-toml/v2"}},

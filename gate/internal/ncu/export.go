@@ -9,17 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// exportLimit is the size in bytes of the largest page that [Export] writes: what [Read] takes.
-const exportLimit = sizeLimit
 
 // ExportArgs are the arguments with which [Export] runs ncu.
 func ExportArgs(report string) []string {
@@ -34,7 +29,7 @@ func ExportArgs(report string) []string {
 // the error is a *measure.Refusal and no file is left; when ctx ends, ncu and its children are killed.
 func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	name := filepath.Base(report)
-	written, err := inspectFile(report)
+	written, err := inspect(report)
 	if err != nil {
 		return "", err
 	}
@@ -71,14 +66,15 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	switch {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: the export was interrupted: %w", name, ctx.Err())
-	case page.full:
-		return "", Reasons.Refuse("large-page", name, exportLimit>>20)
+	case page.err == errFull:
+		return "", Reasons.Refuse("large-page", name, sizeLimit>>20)
 	case page.err != nil:
 		return "", Reasons.Refuse("disk", name, cause(page.err))
 	}
 	why := cmp.Or(blame(stderr.String(), page.end.String()), err.Error())
-	if mine := Version(ctx, program); newer(written, mine) {
-		return "", Reasons.Refuse("old-ncu", name, by, why, mine, release(written))
+	mine := Version(ctx, program)
+	if year, number, newer := newer(written, mine); newer {
+		return "", Reasons.Refuse("old-ncu", name, by, why, mine, fmt.Sprintf("%d.%d", year, number))
 	}
 	return "", Reasons.Refuse("damaged", name, by, why, by)
 }
@@ -92,24 +88,24 @@ func cause(err error) error {
 	return err
 }
 
-// page is a file that takes what ncu prints, up to a limit.
+// page is a file that takes what ncu prints, up to what [Read] takes.
 type page struct {
 	file *os.File
 	stop func() // ends ncu
 	size int64
-	full bool
 	err  error
 	end  proc.Output
 }
 
-func (p *page) Write(b []byte) (int, error) {
-	if p.size += int64(len(b)); p.size > exportLimit {
-		p.full = true
-		p.stop()
-		return 0, errors.New("too much output")
+var errFull = errors.New("too much output")
+
+func (p *page) Write(b []byte) (n int, err error) {
+	if p.size += int64(len(b)); p.size > sizeLimit {
+		err = errFull
+	} else {
+		p.end.Write(b)
+		n, err = p.file.Write(b)
 	}
-	p.end.Write(b)
-	n, err := p.file.Write(b)
 	if err != nil {
 		p.err = err
 		p.stop()
@@ -117,22 +113,16 @@ func (p *page) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// said is what ncu says went wrong: the last of its errors, or else the last line with words.
-func blame(outputs ...string) string {
-	var errors, lines []string
-	for _, output := range outputs {
-		var failed []string
-		for _, m := range failure.FindAllStringSubmatch(output, -1) {
-			failed = append(failed, m[1])
-		}
-		errors, lines = append(errors, strings.Join(failed, "\n")), append(lines, marker.ReplaceAllString(output, ""))
-	}
-	return measure.NormalizeLine(cmp.Or(proc.Said(errors...), proc.Said(lines...)))
+// blame is what ncu says went wrong: the last of its errors, or else the last line with words.
+func blame(stderr, stdout string) string {
+	errors := func(output string) string { return strings.Join(failure.FindAllString(output, -1), "\n") }
+	said := cmp.Or(proc.Said(errors(stderr), errors(stdout)), proc.Said(stderr, stdout))
+	return measure.NormalizeLine(marker.ReplaceAllString(said, ""))
 }
 
 var (
-	failure = regexp.MustCompile(`(?m)^==ERROR==[ \t]*(.*)$`)
-	marker  = regexp.MustCompile(`(?m)^==(?:ERROR|WARNING|PROF)==[ \t]*`)
+	failure = regexp.MustCompile(`(?m)^==ERROR==.*$`)
+	marker  = regexp.MustCompile(`^==(?:ERROR|WARNING|PROF)==`)
 )
 
 var number = regexp.MustCompile(`\b20[0-9]{2}\.[0-9]+\.[0-9]+`)
@@ -148,52 +138,11 @@ func Version(ctx context.Context, ncu string) string {
 	return number.FindString(out.String())
 }
 
-// release is year and number of a version: 2025.3 of 2025.3.1.0.
-func release(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
-}
-
-// newer reports whether a version is of a later release than another one. It is not where either is unknown.
-func newer(version, than string) bool {
-	if version == "" || than == "" {
-		return false
-	}
-	number := func(version string) []int {
-		var n []int
-		for _, part := range strings.SplitN(release(version), ".", 2) {
-			v, _ := strconv.Atoi(part)
-			n = append(n, v)
-		}
-		return n
-	}
-	return slices.Compare(number(version), number(than)) > 0
-}
-
-// inspectFile looks at the outside of a report and gives the version of the ncu that wrote it, "" where it does not say.
-func inspectFile(report string) (version string, err error) {
-	f, err := os.Open(report)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") { // of another make, which only ncu knows
-		return "", nil
-	}
-	name := filepath.Base(report)
-	version, err = inspect(f, info.Size())
-	var cut *cutError
-	switch {
-	case errors.Is(err, errForeign):
-		return "", Reasons.Refuse("no-report", name)
-	case errors.As(err, &cut):
-		return "", Reasons.Refuse("cut-report", name, cut.want, cut.have)
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", name, cause(err))
-	}
-	return version, nil
+// newer reports whether a version is of a later release, which is year and number, than another one. It is not where
+// either is unknown.
+func newer(version, than string) (year, number int, newer bool) {
+	var thanYear, thanNumber int
+	fmt.Sscanf(version, "%d.%d", &year, &number)
+	fmt.Sscanf(than, "%d.%d", &thanYear, &thanNumber)
+	return year, number, thanYear > 0 && (year > thanYear || year == thanYear && number > thanNumber)
 }

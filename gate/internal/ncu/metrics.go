@@ -1,10 +1,12 @@
 package ncu
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -21,68 +23,57 @@ type term struct {
 	name   string
 }
 
-// of is the sum of ncu metrics.
-func of(names ...string) formula {
-	var f formula
-	for _, n := range names {
-		f.terms = append(f.terms, term{1, n})
+// formulas reads formulas as they are written in the tables below: "a | b + c | 32 b + 32 c | 2 b × d ÷ e", where times
+// and over are those of the whole sum.
+func formulas(text string) (all []formula) {
+	for one := range strings.SplitSeq(text, " | ") {
+		var f formula
+		one, f.over, _ = strings.Cut(one, " ÷ ")
+		one, f.times, _ = strings.Cut(one, " × ")
+		for part := range strings.SplitSeq(one, " + ") {
+			t := term{1, part}
+			if factor, name, ok := strings.Cut(part, " "); ok {
+				t.name = name
+				t.factor, _ = strconv.ParseFloat(factor, 64)
+			}
+			f.terms = append(f.terms, t)
+		}
+		all = append(all, f)
 	}
-	return f
+	return all
 }
 
-func (f formula) scaled(by float64) formula {
-	f.terms = slices.Clone(f.terms)
-	for i := range f.terms {
-		f.terms[i].factor *= by
+// flops are the ways to know the operations of one precision, of which the sections of ncu give rates a cycle only: a fused
+// multiply-add is two, and a half-precision instruction works on two numbers at once (as in ncu's own derived__…_pred_on_x2
+// and _x4).
+func flops(lanes int, letter string) []formula {
+	way := func(unit, rate string) string {
+		return fmt.Sprintf("%[1]d %[3]sadd_pred_on.sum%[4]s + %[1]d %[3]smul_pred_on.sum%[4]s + %[2]d %[3]sfma_pred_on.sum%[4]s",
+			lanes, 2*lanes, unit+"__sass_thread_inst_executed_op_"+letter, rate)
 	}
-	return f
-}
-func (f formula) by(name string) formula      { f.times = name; return f }
-func (f formula) divided(name string) formula { f.over = name; return f }
-
-// flop counts the operations of one precision: a fused multiply-add is two, and a half-precision instruction works on
-// two numbers at once (as in ncu's own derived__…_pred_on_x2 and _x4).
-func flop(lanes float64, unit, letter, suffix string) formula {
-	name := func(op string) string {
-		return unit + "__sass_thread_inst_executed_op_" + letter + op + "_pred_on" + suffix
-	}
-	return formula{terms: []term{{lanes, name("add")}, {lanes, name("mul")}, {2 * lanes, name("fma")}}}
-}
-
-// flops are the ways to know the operations of one precision. The sections of ncu give rates a cycle only.
-func flops(lanes float64, letter string) []formula {
-	return []formula{
-		flop(lanes, "smsp", letter, ".sum"),
-		flop(lanes, "sm", letter, ".sum"),
-		flop(lanes, "smsp", letter, ".sum.per_cycle_elapsed").by("smsp__cycles_elapsed.avg"),
-		flop(lanes, "sm", letter, ".sum.per_cycle_elapsed").by("sm__cycles_elapsed.avg"),
-	}
+	return formulas(strings.Join([]string{
+		way("smsp", ""), way("sm", ""),
+		way("smsp", ".per_cycle_elapsed") + " × smsp__cycles_elapsed.avg", way("sm", ".per_cycle_elapsed") + " × sm__cycles_elapsed.avg",
+	}, " | "))
 }
 
 // peak is the rate of one precision if every cycle issued fused multiply-adds on every lane, of which ncu's derived
 // metric has the number.
-func peak(letter string, operations float64) []formula {
-	inst := "sm__sass_thread_inst_executed_op_" + letter + "fma_pred_on"
-	return []formula{
-		of(fmt.Sprintf("derived__%s_x%v", inst, operations)).by("sm__cycles_elapsed.avg.per_second"),
-		of(inst + ".sum.peak_sustained").scaled(operations).by("sm__cycles_elapsed.avg.per_second"),
-	}
+func peak(letter string, operations int) []formula {
+	return formulas(fmt.Sprintf("derived__%[1]s_x%[2]d × %[3]s | %[2]d %[1]s.sum.peak_sustained × %[3]s",
+		"sm__sass_thread_inst_executed_op_"+letter+"fma_pred_on", operations, "sm__cycles_elapsed.avg.per_second"))
 }
 
 func stalled(reason string) string {
 	return "smsp__average_warps_issue_stalled_" + reason + "_per_issue_active.ratio"
 }
 
-func stall(reason string) []formula { return []formula{of(stalled(reason))} }
+func stall(reason string) []formula { return formulas(stalled(reason)) }
 
 // sectors are 32 bytes.
-const sector = 32
-
 func sectors(op string) []formula {
-	return []formula{
-		of("l1tex__t_sectors_pipe_lsu_mem_global_op_" + op + ".sum").divided("l1tex__t_requests_pipe_lsu_mem_global_op_" + op + ".sum"),
-		of("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_" + op + ".ratio"),
-	}
+	return formulas(strings.ReplaceAll("l1tex__t_sectors_pipe_lsu_mem_global_op_OP.sum ÷ l1tex__t_requests_pipe_lsu_mem_global_op_OP.sum | "+
+		"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_OP.ratio", "OP", op))
 }
 
 type source struct {
@@ -94,53 +85,52 @@ type source struct {
 // are all there: names differ between versions, chips and sets of sections. The first column is what to read; the
 // meaning of the others is in NVIDIA's Kernel Profiling Guide, "Metrics Reference".
 var sources = []source{
-	{measure.NcuTime, []formula{of("gpu__time_duration.sum"), of("gpu__time_duration.avg")}},
-	{measure.Cycles, []formula{of("gpc__cycles_elapsed.max"), of("sm__cycles_elapsed.max")}},
-	{measure.SMClock, []formula{of("gpc__cycles_elapsed.avg.per_second"), of("smsp__cycles_elapsed.avg.per_second"),
-		of("sm__cycles_elapsed.avg.per_second")}},
+	{measure.NcuTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg")},
+	{measure.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
+	{measure.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
+		"sm__cycles_elapsed.avg.per_second")},
 
-	{measure.SMThroughput, []formula{of("sm__throughput.avg.pct_of_peak_sustained_elapsed")}},
-	{measure.MemoryThroughput, []formula{of("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")}},
-	{measure.DRAMThroughput, []formula{of("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"),
-		of("dram__throughput.avg.pct_of_peak_sustained_elapsed")}},
-	{measure.DRAMBytes, []formula{of("dram__bytes.sum"), of("dram__bytes_read.sum", "dram__bytes_write.sum"),
-		of("dram__bytes_op_read.sum", "dram__bytes_op_write.sum"),
-		of("dram__sectors_read.sum", "dram__sectors_write.sum").scaled(sector),
-		of("dram__bytes.sum.per_second").scaled(1e-9).by("gpu__time_duration.sum")}},
-	{measure.DRAMBandwidth, []formula{of("dram__bytes.sum.per_second"),
-		of("dram__bytes_read.sum.per_second", "dram__bytes_write.sum.per_second"),
-		of("dram__bytes.sum").scaled(1e9).divided("gpu__time_duration.sum"),
-		of("dram__bytes_read.sum", "dram__bytes_write.sum").scaled(1e9).divided("gpu__time_duration.sum")}},
-	{measure.L2Bytes, []formula{of("lts__t_bytes.sum"), of("lts__t_sectors.sum").scaled(sector)}},
-	{measure.GlobalBytes, []formula{of("memory_l2_theoretical_sectors_global").scaled(sector)}},
-	{measure.L1HitRate, []formula{of("l1tex__t_sector_hit_rate.pct")}},
-	{measure.L2HitRate, []formula{of("lts__t_sector_hit_rate.pct"), of("lts__average_t_sector_hit_rate.pct")}},
+	{measure.SMThroughput, formulas("sm__throughput.avg.pct_of_peak_sustained_elapsed")},
+	{measure.MemoryThroughput, formulas("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")},
+	{measure.DRAMThroughput, formulas("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed | " +
+		"dram__throughput.avg.pct_of_peak_sustained_elapsed")},
+	{measure.DRAMBytes, formulas("dram__bytes.sum | dram__bytes_read.sum + dram__bytes_write.sum | " +
+		"dram__bytes_op_read.sum + dram__bytes_op_write.sum | " +
+		"32 dram__sectors_read.sum + 32 dram__sectors_write.sum | " +
+		"1e-9 dram__bytes.sum.per_second × gpu__time_duration.sum")},
+	{measure.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + dram__bytes_write.sum.per_second | " +
+		"1e9 dram__bytes.sum ÷ gpu__time_duration.sum | " +
+		"1e9 dram__bytes_read.sum + 1e9 dram__bytes_write.sum ÷ gpu__time_duration.sum")},
+	{measure.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},
+	{measure.GlobalBytes, formulas("32 memory_l2_theoretical_sectors_global")},
+	{measure.L1HitRate, formulas("l1tex__t_sector_hit_rate.pct")},
+	{measure.L2HitRate, formulas("lts__t_sector_hit_rate.pct | lts__average_t_sector_hit_rate.pct")},
 	{measure.LoadSectors, sectors("ld")},
 	{measure.StoreSectors, sectors("st")},
 
-	{measure.AchievedOccupancy, []formula{of("sm__warps_active.avg.pct_of_peak_sustained_active")}},
-	{measure.TheoreticalOccupancy, []formula{of("sm__maximum_warps_per_active_cycle_pct")}},
-	{measure.LimitBlocks, []formula{of("launch__occupancy_limit_blocks")}},
-	{measure.LimitRegisters, []formula{of("launch__occupancy_limit_registers")}},
-	{measure.LimitShared, []formula{of("launch__occupancy_limit_shared_mem")}},
-	{measure.LimitWarps, []formula{of("launch__occupancy_limit_warps")}},
-	{measure.LimitBarriers, []formula{of("launch__occupancy_limit_barriers")}},
-	{measure.Waves, []formula{of("launch__waves_per_multiprocessor")}},
-	{measure.Registers, []formula{of("launch__registers_per_thread")}},
-	{measure.StaticShared, []formula{of("launch__shared_mem_per_block_static")}},
-	{measure.DynamicShared, []formula{of("launch__shared_mem_per_block_dynamic")}},
+	{measure.AchievedOccupancy, formulas("sm__warps_active.avg.pct_of_peak_sustained_active")},
+	{measure.TheoreticalOccupancy, formulas("sm__maximum_warps_per_active_cycle_pct")},
+	{measure.LimitBlocks, formulas("launch__occupancy_limit_blocks")},
+	{measure.LimitRegisters, formulas("launch__occupancy_limit_registers")},
+	{measure.LimitShared, formulas("launch__occupancy_limit_shared_mem")},
+	{measure.LimitWarps, formulas("launch__occupancy_limit_warps")},
+	{measure.LimitBarriers, formulas("launch__occupancy_limit_barriers")},
+	{measure.Waves, formulas("launch__waves_per_multiprocessor")},
+	{measure.Registers, formulas("launch__registers_per_thread")},
+	{measure.StaticShared, formulas("launch__shared_mem_per_block_static")},
+	{measure.DynamicShared, formulas("launch__shared_mem_per_block_dynamic")},
 
-	{measure.Instructions, []formula{of("smsp__inst_executed.sum"), of("sm__inst_executed.sum")}},
-	{measure.LocalLoads, []formula{of("sass__inst_executed_local_loads"), of("smsp__sass_inst_executed_op_local_ld.sum"),
-		of("smsp__inst_executed_op_local_ld.sum"), of("l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum")}},
-	{measure.LocalStores, []formula{of("sass__inst_executed_local_stores"), of("smsp__sass_inst_executed_op_local_st.sum"),
-		of("smsp__inst_executed_op_local_st.sum"), of("l1tex__t_requests_pipe_lsu_mem_local_op_st.sum")}},
-	{measure.Spills, []formula{of("sass__inst_executed_register_spilling"), of("derived__local_spilling_requests")}},
+	{measure.Instructions, formulas("smsp__inst_executed.sum | sm__inst_executed.sum")},
+	{measure.LocalLoads, formulas("sass__inst_executed_local_loads | smsp__sass_inst_executed_op_local_ld.sum | " +
+		"smsp__inst_executed_op_local_ld.sum | l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum")},
+	{measure.LocalStores, formulas("sass__inst_executed_local_stores | smsp__sass_inst_executed_op_local_st.sum | " +
+		"smsp__inst_executed_op_local_st.sum | l1tex__t_requests_pipe_lsu_mem_local_op_st.sum")},
+	{measure.Spills, formulas("sass__inst_executed_register_spilling | derived__local_spilling_requests")},
 	{measure.FP64, flops(1, "d")},
 	{measure.FP32, flops(1, "f")},
 	{measure.FP16, flops(2, "h")},
 
-	{measure.PeakDRAM, []formula{of("dram__bytes.sum.peak_sustained").by("dram__cycles_elapsed.avg.per_second")}},
+	{measure.PeakDRAM, formulas("dram__bytes.sum.peak_sustained × dram__cycles_elapsed.avg.per_second")},
 	{measure.PeakFP64, peak("d", 2)},
 	{measure.PeakFP32, peak("f", 2)},
 	{measure.PeakFP16, peak("h", 4)},
@@ -176,13 +166,13 @@ var Evidence = []measure.Metric{SharedWavefronts, GlobalSectors, ActiveThreads, 
 
 // evidence says where each of [Evidence] comes from, as sources does for metrics; TensorPeak has its own way.
 var evidence = []source{
-	{SharedWavefronts, []formula{of("memory_l1_wavefronts_shared").divided("memory_l1_wavefronts_shared_ideal")}},
-	{GlobalSectors, []formula{of("memory_l2_theoretical_sectors_global").divided("memory_l2_theoretical_sectors_global_ideal")}},
-	{ActiveThreads, []formula{of("smsp__thread_inst_executed_per_inst_executed.ratio")}},
-	{UnmaskedThreads, []formula{of("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")}},
-	{TensorBusy, []formula{of("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"),
-		of("sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active"),
-		of("sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active")}},
+	{SharedWavefronts, formulas("memory_l1_wavefronts_shared ÷ memory_l1_wavefronts_shared_ideal")},
+	{GlobalSectors, formulas("memory_l2_theoretical_sectors_global ÷ memory_l2_theoretical_sectors_global_ideal")},
+	{ActiveThreads, formulas("smsp__thread_inst_executed_per_inst_executed.ratio")},
+	{UnmaskedThreads, formulas("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio")},
+	{TensorBusy, formulas("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active | " +
+		"sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active | " +
+		"sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active")},
 }
 
 // kept are the cells that stay in a record, but for the tensor families.
@@ -248,7 +238,29 @@ var labels = map[string]string{
 	"Occupancy: Block Limit Shared Mem":                               "launch__occupancy_limit_shared_mem",
 	"Occupancy: Block Limit Warps":                                    "launch__occupancy_limit_warps",
 	"Occupancy: Block Limit Barriers":                                 "launch__occupancy_limit_barriers",
+
+	// The section of the roofline chart says these once for each precision.
+	roofline + ": SM Frequency":                              "sm__cycles_elapsed.avg.per_second",
+	roofline + ": DRAM Frequency":                            "dram__cycles_elapsed.avg.per_second",
+	roofline + ": DRAM Bandwidth":                            "dram__bytes.sum.per_second",
+	roofline + ": Theoretical DRAM Bytes Accessible":         "dram__bytes.sum.peak_sustained",
+	roofline + ": Theoretical Predicated-On DFMA Operations": "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
+	roofline + ": Theoretical Predicated-On FFMA Operations": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
+	// The reasons for which warps wait, with --print-details all.
+	states + ": Stall Long Scoreboard":    stalled("long_scoreboard"),
+	states + ": Stall Short Scoreboard":   stalled("short_scoreboard"),
+	states + ": Stall MIO Throttle":       stalled("mio_throttle"),
+	states + ": Stall LG Throttle":        stalled("lg_throttle"),
+	states + ": Stall Barrier":            stalled("barrier"),
+	states + ": Stall Math Pipe Throttle": stalled("math_pipe_throttle"),
+	states + ": Stall Wait":               stalled("wait"),
 }
+
+// The sections whose labels mean the same in each of their parts.
+const (
+	roofline = "GPU Speed Of Light Roofline Chart"
+	states   = "Warp State Statistics"
+)
 
 // labelled is what --print-metric-name label-name prints: "Duration (gpu__time_duration.sum)".
 var labelled = regexp.MustCompile(`^.* \((\w+__[\w.:]+)\)$`)
@@ -262,58 +274,17 @@ func counter(section, item, label string) string {
 	if strings.Contains(label, "__") {
 		return label
 	}
-	var parts []string
-	for _, part := range []string{older(section), item, label} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	key := strings.Join(parts, ": ")
-	if name, ok := labels[key]; ok {
-		return name
-	}
-	if name, ok := roofs[label]; ok && section == "GPU Speed Of Light Roofline Chart" {
-		return name
-	}
-	if section == stateSection {
-		for _, s := range states {
-			if s.label == label {
-				return stalled(s.reason)
-			}
-		}
-	}
-	return key
-}
-
-// roofs are the names in the section of the roofline chart, which says them once for each precision.
-var roofs = map[string]string{
-	"SM Frequency":                              "sm__cycles_elapsed.avg.per_second",
-	"DRAM Frequency":                            "dram__cycles_elapsed.avg.per_second",
-	"DRAM Bandwidth":                            "dram__bytes.sum.per_second",
-	"Theoretical DRAM Bytes Accessible":         "dram__bytes.sum.peak_sustained",
-	"Theoretical Predicated-On DFMA Operations": "derived__sm__sass_thread_inst_executed_op_dfma_pred_on_x2",
-	"Theoretical Predicated-On FFMA Operations": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
-}
-
-const stateSection = "Warp State Statistics"
-
-// states are the reasons for which warps wait, as that section calls them with --print-details all.
-var states = []struct{ reason, label string }{
-	{"long_scoreboard", "Stall Long Scoreboard"},
-	{"short_scoreboard", "Stall Short Scoreboard"},
-	{"mio_throttle", "Stall MIO Throttle"},
-	{"lg_throttle", "Stall LG Throttle"},
-	{"barrier", "Stall Barrier"},
-	{"math_pipe_throttle", "Stall Math Pipe Throttle"},
-	{"wait", "Stall Wait"},
-}
-
-// older gives a section its name of today.
-func older(section string) string {
 	if section == "GPU Speed Of Light" { // before 2021.2
-		return "GPU Speed Of Light Throughput"
+		section = "GPU Speed Of Light Throughput"
 	}
-	return section
+	name, known := labels[section+": "+label]
+	switch {
+	case known && (item == "" || section == roofline || section == states):
+		return name
+	case item == "":
+		return section + ": " + label
+	}
+	return section + ": " + item + ": " + label
 }
 
 // Counters lists the ncu metrics to collect for a metric, those of its first formula.
@@ -322,37 +293,58 @@ func Counters(m measure.Metric) []string {
 		return []string{"regex:" + tensor + ".*"}
 	}
 	for _, s := range sources {
-		if s.metric != m {
-			continue
+		if s.metric == m {
+			return s.from[0].names()
 		}
-		return s.from[0].names()
 	}
 	return nil
 }
 
 // derive computes the metrics of a record.
 func derive(r *Record) {
-	r.Metrics, r.missing = map[string]float64{}, map[string]string{}
-	for _, s := range sources {
-		r.derive(s.metric, s.from)
-	}
+	r.Metrics, r.missing, r.Evidence = map[string]float64{}, map[string]string{}, map[string]float64{}
 	ops := tensorOps(r.Raw)
+	all := sources
 	if len(ops) > 0 {
-		r.derive(measure.TensorOps, []formula{of(ops...)})
+		all = append(slices.Clone(sources), source{measure.TensorOps, formulas(strings.Join(ops, " + "))})
 	}
-	r.Evidence = map[string]float64{}
+	for _, s := range all {
+		v, why := s.value(r.Raw)
+		switch {
+		case why != "":
+			r.missing[s.metric.Name] = why
+		case !math.IsNaN(v) && s.metric.Exact:
+			r.Metrics[s.metric.Name] = math.Round(v*exactness(s.metric)) / exactness(s.metric)
+		case !math.IsNaN(v):
+			r.Metrics[s.metric.Name] = v
+		}
+	}
 	for _, s := range evidence {
-		for _, f := range s.from {
-			v, why, ok := f.compute(r.Raw, false)
-			if ok && why == "" && !math.IsInf(v, 0) && !math.IsNaN(v) {
-				r.Evidence[s.metric.Name] = v
-				break
-			}
+		if v, why := s.value(r.Raw); why == "" && !math.IsNaN(v) {
+			r.Evidence[s.metric.Name] = v
 		}
 	}
 	if peak := tensorPeak(r.Raw, ops); peak > 0 && !math.IsInf(peak, 0) {
 		r.Evidence[TensorPeak.Name] = peak
 	}
+}
+
+// value is that of the first formula that can be computed. It is NaN where none can, with the reason where one of them was
+// collected.
+func (s source) value(raw map[string]Value) (value float64, why string) {
+	for _, f := range s.from {
+		v, problem := f.compute(raw, s.metric.Exact)
+		switch {
+		case problem != "":
+			why = cmp.Or(why, problem)
+			if s.metric == measure.NcuTime {
+				return math.NaN(), why // a duration that is broken is not made up for by another column
+			}
+		case !math.IsNaN(v):
+			return v, ""
+		}
+	}
+	return math.NaN(), why
 }
 
 // tensorPeak is the rate at which the tensor cores would do the operations of a launch, each type at its own peak; NaN
@@ -392,34 +384,6 @@ func tensorOps(raw map[string]Value) []string {
 	return out
 }
 
-// derive derives one metric by the first formula that can be computed, or keeps why none can.
-func (r *Record) derive(m measure.Metric, from []formula) {
-	for _, f := range from {
-		v, why, ok := f.compute(r.Raw, m.Exact)
-		if !ok { // not collected
-			continue
-		}
-		if why == "" && (math.IsInf(v, 0) || math.IsNaN(v)) {
-			why = "its parts are out of range"
-		}
-		if why != "" {
-			if r.missing[m.Name] == "" {
-				r.missing[m.Name] = why
-			}
-			if m == measure.NcuTime {
-				return // a duration that is broken is not made up for by another column
-			}
-			continue
-		}
-		if m.Exact {
-			v = math.Round(v*exactness(m)) / exactness(m)
-		}
-		r.Metrics[m.Name] = v
-		delete(r.missing, m.Name)
-		return
-	}
-}
-
 // exactness is how much of a unit an exact metric is known to: counts are whole, ncu writes percentages to two decimals.
 func exactness(m measure.Metric) float64 {
 	if m.Unit == "%" {
@@ -433,31 +397,28 @@ func (f formula) names() []string {
 	for _, t := range f.terms {
 		names = append(names, t.name)
 	}
-	for _, n := range []string{f.times, f.over} {
-		if n != "" {
-			names = append(names, n)
-		}
-	}
-	return names
+	names = append(names, f.times, f.over)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// compute gives the value; why there is none; ok is false where a metric was not collected.
-func (f formula) compute(raw map[string]Value, exact bool) (value float64, why string, ok bool) {
+// compute gives the value, or why there is none; NaN without a reason where a metric was not collected.
+func (f formula) compute(raw map[string]Value, exact bool) (value float64, why string) {
 	for _, name := range f.names() {
 		v, collected := raw[name]
-		switch {
-		case !collected:
-			return 0, "", false
-		case math.IsNaN(v.Number):
-			why = fmt.Sprintf("line %d, column %s holds %s, no number", v.Line, quote(name), quote(v.Text))
-		case v.Number < 0:
-			why = fmt.Sprintf("line %d, column %s is negative: %s", v.Line, quote(name), quote(v.Text))
-		case exact && v.Step >= 1:
-			why = fmt.Sprintf("line %d, column %s is rounded to %s; print it with --print-units base",
-				v.Line, quote(name), quote(v.Text))
+		if !collected {
+			return math.NaN(), ""
 		}
-		if why != "" {
-			return 0, why, true
+		problem := ""
+		switch {
+		case math.IsNaN(v.Number):
+			problem = "holds " + quote(v.Text) + ", no number"
+		case v.Number < 0:
+			problem = "is negative: " + quote(v.Text)
+		case exact && v.Step >= 1:
+			problem = "is rounded to " + quote(v.Text) + "; print it with --print-units base"
+		}
+		if problem != "" {
+			return 0, fmt.Sprintf("line %d, column %s %s", v.Line, quote(name), problem)
 		}
 	}
 	for _, t := range f.terms {
@@ -468,11 +429,14 @@ func (f formula) compute(raw map[string]Value, exact bool) (value float64, why s
 	}
 	if f.over != "" {
 		if raw[f.over].Number == 0 {
-			return 0, "", false // a ratio to nothing does not exist
+			return math.NaN(), "" // a ratio to nothing does not exist
 		}
 		value /= raw[f.over].Number
 	}
-	return value, "", true
+	if math.IsInf(value, 0) || math.IsNaN(value) {
+		return 0, "its parts are out of range"
+	}
+	return value, ""
 }
 
 // quote shows a cell, which is untrusted.

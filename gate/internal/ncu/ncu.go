@@ -1,7 +1,7 @@
 // Package ncu reads what `ncu --csv` of Nsight Compute prints: the raw page (a row a launch, a column a metric) and the
 // details page (a row a metric), of the versions 2021 to 2026, with whatever stands before, between and after the tables.
 //
-// Every cell is read under the name that ncu gives the metric, and counted. From those the metrics of measure.Throughput
+// Every cell is read under the name that ncu gives the metric. From those the metrics of measure.Throughput
 // are derived, by the table in metrics.go. A cell that holds no number gives no metric, and Record.Metric says why.
 package ncu
 
@@ -24,14 +24,13 @@ type Profile struct {
 	Devices int
 	// Records are the profiled launches in the order of the file.
 	Records []Record
-	Count   Count
+	// Cells counts the cells of metrics that were read.
+	Cells int
 }
 
 // Record is one profiled launch.
 type Record struct {
 	Subject measure.Subject
-	// Ordinal numbers the launches of one subject in a profile from 0.
-	Ordinal int
 	// Line is where the launch begins in the file, 0 where it was not read from one.
 	Line int
 	// Metrics are the values by the name of the metric, each in the metric's unit.
@@ -39,10 +38,8 @@ type Record struct {
 	// Evidence are the values of [Evidence], which explain a change and are in no session.
 	Evidence map[string]float64
 	// Raw are the cells by the name of the ncu metric, of those that metrics and evidence come from. The others, over two
-	// thousand with --set full, are read, checked and counted, and not kept.
+	// thousand with --set full, are read and checked, and not kept.
 	Raw map[string]Value
-	// Rules are the remarks of ncu's own rules on the details page. They are untrusted text.
-	Rules []Rule
 
 	missing map[string]string // metric → why it has no value
 }
@@ -58,21 +55,6 @@ type Value struct {
 	// Text is the cell as written.
 	Text string
 	Line int
-}
-
-// Rule is a remark of one of ncu's rules.
-type Rule struct{ Section, Name, Type, Description string }
-
-// Count is how much of the file was understood, so that nothing is dropped in silence: Numbers, Texts, Missing and Repeated
-// together are the cells of metrics in the tables.
-type Count struct {
-	// Numbers, Texts and Missing are the cells that hold a number, a word such as "PolicySpread", and nothing that was
-	// measured: empty, "n/a", "nan", "no data".
-	Numbers, Texts, Missing int
-	// Rules are the rows of rules; Repeated the cells that say again what another one said of the same launch.
-	Rules, Repeated int
-	// UnknownUnits are units that have no base unit here: their numbers are as written.
-	UnknownUnits []string
 }
 
 // Metric is the value of one metric of the launch. Where there is none the error is a *measure.Refusal that says
@@ -121,19 +103,16 @@ func Read(r io.Reader, name string) (*Profile, error) {
 	if len(data) > sizeLimit {
 		return nil, Reasons.Refuse("large", name, sizeLimit>>20)
 	}
-	text, err := decode(data)
-	if err != nil {
-		return nil, refuse("cut-text", name, 1)
-	}
-	tables, err := split(name, text)
+	tables, err := split(name, decode(data))
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder(name)
+	b := builder{&Profile{Source: name}, map[string]bool{}}
 	for _, t := range tables {
 		if err := b.table(t); err != nil {
 			return nil, err
 		}
 	}
-	return b.finish(), nil
+	b.profile.Devices = len(b.devices)
+	return b.profile, nil
 }

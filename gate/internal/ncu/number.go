@@ -9,11 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// nothing are the cells that stand for no measurement.
-var nothing = map[string]bool{
-	"": true, "n/a": true, "no data": true, "nan": true, "-nan": true, "(nan)": true, "inf": true, "-inf": true,
-}
-
 // lists are words that look like numbers: which of the GPU's parts are switched on.
 var lists = map[string]bool{"launch__tpc_enabled": true, "Launch Statistics: Enabled TPC IDs": true}
 
@@ -22,7 +17,7 @@ var topology = regexp.MustCompile(`^(?:numa|nvlink|c2clink)__`)
 
 // language decides whether a table's numbers are English from all of its cells together.
 type language struct {
-	foreign, unclear *cell
+	foreign, unclear error
 	english          bool
 }
 
@@ -34,114 +29,77 @@ func (l *language) see(c *cell) {
 	case form == cells.Point, form == cells.Thousands:
 		l.english = true
 	case form == cells.ThreeAfterPoint && l.unclear == nil: // ncu writes two decimals or six, never three
-		l.unclear = keep(c)
+		l.unclear = c.refuse("ambiguous-number")
 	case form == cells.Foreign && l.foreign == nil:
-		l.foreign = keep(c)
+		l.foreign = c.refuse("foreign-number")
 	}
-}
-
-// keep copies a cell, whose row goes.
-func keep(c *cell) *cell {
-	kept := *c
-	return &kept
 }
 
 // check refuses a table whose numbers may mean something else than they would in English.
 func (l *language) check() error {
-	switch {
-	case l.foreign != nil:
-		return l.foreign.refuse("foreign-number")
-	case l.unclear != nil && !l.english:
-		return l.unclear.refuse("ambiguous-number")
+	if l.foreign == nil && !l.english {
+		return l.unclear
 	}
-	return nil
+	return l.foreign
 }
 
-// value reads the cell. Words have the number NaN.
-func (c *cell) value() (v Value, kind cellKind) {
-	v = Value{Number: math.NaN(), Unit: c.unit, Text: c.text, Line: c.line}
-	switch {
-	case nothing[strings.ToLower(c.text)]:
-		return v, isMissing
-	case lists[c.name]:
-		return v, isText
-	}
+// value reads the cell. What is no number is NaN.
+func (c *cell) value() Value {
+	v := Value{Number: math.NaN(), Unit: c.unit, Text: c.text, Line: c.line}
 	n, form := cells.Parse(c.text)
-	if form == cells.NoNumber || form == cells.Foreign {
-		return v, isText
+	if lists[c.name] || form == cells.NoNumber || form == cells.Foreign {
+		return v
 	}
-	factor, unit, _ := baseUnit(c.unit)
+	factor, unit := baseUnit(c.unit)
 	v.Number, v.Unit, v.Step = n.Float(factor), unit, n.Step(factor)
 	if factor == 1 && n.Places == 0 {
 		v.Step = 0
 	}
-	return v, isNumber
+	return v
 }
 
-type cellKind int
-
-const (
-	isNumber cellKind = iota
-	isText
-	isMissing
-)
-
-// plain are the units that are counts of something.
-var plain = map[string]bool{
-	"": true, "%": true, "inst": true, "cycle": true, "sector": true, "sectors": true, "request": true, "thread": true, "warp": true,
-	"block": true, "cluster": true, "register": true, "branches": true, "pass": true, "sample": true, "SM": true, "FLOP": true,
-}
-
-// scaled is the size of a unit and ncu's word for the base unit, in which its prefixes go by 1000.
-func scaled(unit string) (factor float64, base string, ok bool) {
-	factor, base, ok = measure.BaseUnit(unit)
-	switch base {
-	case "Hz":
-		base = "hz"
-	case "B":
-		base = "byte"
-	case "ns":
-	default:
-		ok = false
-	}
-	return factor, base, ok
-}
-
-// baseUnit is the base unit and what a number is multiplied with to be in it. A rate has the second as its base.
-// An unknown unit is its own base.
-func baseUnit(unit string) (factor float64, base string, known bool) {
+// baseUnit is ncu's word for the base unit, and what a number is multiplied with to be in it. A rate has the second as its
+// base.
+func baseUnit(unit string) (factor float64, base string) {
 	above, below, rate := strings.Cut(unit, "/")
-	factor, base, known = 1, above, plain[above]
-	if f, b, ok := scaled(above); ok {
-		factor, base, known = f, b, true
-	}
+	factor, base = scaled(above)
 	if !rate {
-		return factor, base, known
+		return factor, base
 	}
-	f, b, ok := scaled(below)
-	switch {
-	case !ok:
-		return factor, base + "/" + below, known && plain[below]
-	case b == "ns":
-		factor, below = factor/(f/1e9), "s"
-	default:
-		factor, below = factor/f, b
+	size, per := scaled(below)
+	if per == "ns" {
+		size, per = size/1e9, "s"
 	}
-	if base == "cycle" && below == "s" {
-		return factor, "hz", known
+	if base == "cycle" && per == "s" {
+		return factor / size, "hz"
 	}
-	return factor, base + "/" + below, known
+	return factor / size, base + "/" + per
+}
+
+// scaled is the size of a unit and ncu's word for the base unit, in which its prefixes go by 1000. Another unit is its own
+// base.
+func scaled(unit string) (factor float64, base string) {
+	switch factor, base, _ := measure.BaseUnit(unit); base {
+	case "Hz":
+		return factor, "hz"
+	case "B":
+		return factor, "byte"
+	case "ns":
+		return factor, base
+	}
+	return 1, unit
 }
 
 // cell is one value on its way in.
 type cell struct {
-	file string
-	line int
-	name string // of the ncu metric
-	unit string // as written
-	text string // trimmed
+	file    string
+	line    int
+	section string // of the details page
+	name    string // of the ncu metric
+	unit    string // as written
+	text    string
 }
 
-func (c *cell) refuse(key string, details ...any) error {
-	return refuse(key, c.file, c.line, append([]any{quote(c.name), quote(c.text)}, details...)...)
+func (c *cell) refuse(key string) error {
+	return refuse(key, c.file, c.line, quote(c.name), quote(c.text))
 }

@@ -4,166 +4,170 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/gocarina/gocsv"
-
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// launchRow are the columns that say which launch a row is about. Every field is the text of its cell, and what a cell
-// means is decided in one place below, since gocsv by itself reads an empty cell or a missing column as zero. The
-// columns that name the process and the host are not read.
-type launchRow struct {
-	ID      string `csv:"ID"`
-	Process string `csv:"Process ID"`
-	Kernel  string `csv:"Kernel Name"`
-	Stream  string `csv:"Stream"`
-	Block   string `csv:"Block Size"`
-	Grid    string `csv:"Grid Size"`
-	Device  string `csv:"Device"`
-	// The NVTX ranges around the launch, with --nvtx only.
-	Pushed  string `csv:"thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
-	Started string `csv:"Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
+// identity are the columns that say which launch a row is about; the NVTX ranges around it are there with --nvtx only.
+// Versions and options differ in the others, and people cut away what they do not want to publish.
+var identity = [...]string{
+	id: "ID", process: "Process ID", kernel: "Kernel Name", stream: "Stream", grid: "Grid Size", block: "Block Size", device: "Device",
+	pushed:  "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
+	started: "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
 }
 
-// detailsRow is a row of the details page: of a metric, or of a rule.
-type detailsRow struct {
-	ID       string `csv:"ID"`
-	Process  string `csv:"Process ID"`
-	Kernel   string `csv:"Kernel Name"`
-	Stream   string `csv:"Stream"`
-	Block    string `csv:"Block Size"`
-	Grid     string `csv:"Grid Size"`
-	Device   string `csv:"Device"`
-	Pushed   string `csv:"thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
-	Started  string `csv:"Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"`
-	Section  string `csv:"Section Name"`
-	Item     string `csv:"Body Item Label"` // with some sections only
-	Metric   string `csv:"Metric Name"`
-	Unit     string `csv:"Metric Unit"`
-	Value    string `csv:"Metric Value"`
-	Rule     string `csv:"Rule Name"` // from here on with rules only
-	RuleType string `csv:"Rule Type"`
-	RuleText string `csv:"Rule Description"`
-}
+const (
+	id = iota
+	process
+	kernel
+	stream
+	grid
+	block
+	device
+	pushed
+	started
+)
 
-// needed are the columns that every version writes. The others depend on version and options, and people cut columns
-// away that they do not want to publish.
-var needed = []string{"ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}
-
-// identity are the columns of the raw page that are no metrics and are not read.
-var identity = []string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}
-
-func isIdentity(column string) bool {
-	return slices.Contains(identity, column) || isNumbering(column) ||
-		strings.Contains(column, "Push/Pop_Range") || strings.Contains(column, "Start/Stop_Range")
-}
-
-// builder puts the rows of all tables together.
-type builder struct {
-	profile *Profile
-	devices map[string]bool
-	units   map[string]bool
-	seen    map[measure.Subject]int
-}
-
-func newBuilder(name string) *builder {
-	return &builder{
-		profile: &Profile{Source: name},
-		devices: map[string]bool{}, units: map[string]bool{},
-		seen: map[measure.Subject]int{},
-	}
+// isMetric reports whether a column of the raw page is a metric. Those that name the process and the host are not read.
+func isMetric(column string) bool {
+	return !slices.Contains(identity[:], column) && !isNumbering(column) &&
+		!slices.Contains([]string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}, column)
 }
 
 // launch is a profiled launch while its cells are collected.
 type launch struct {
-	row   launchRow
+	is    [len(identity)]string
+	file  string
 	line  int
 	cells []cell
-	rules []Rule
-	// Of the details page: how many metrics it has, and how many of them, from the first on, are those of the first launch.
-	metrics, alike int
 }
 
-// table reads one table: once to see in which language its numbers are, and once to take in its launches.
+// add adds a cell.
+func (l *launch) add(line int, section, name, unit, text string) {
+	l.cells = append(l.cells, cell{l.file, line, section, name, strings.TrimSpace(unit), strings.TrimSpace(text)})
+}
+
+// builder puts the launches of all tables together.
+type builder struct {
+	profile *Profile
+	devices map[string]bool
+}
+
+// table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a metric
+// or rule.
 func (b *builder) table(t table) error {
-	details, header, err := t.shape()
-	if err != nil {
-		return err
-	}
-	each := func(take func(*launch) error) error { return t.raw(header, take) }
-	if details {
-		each = t.details
-	}
-	var l language
-	found := 0
-	err = each(func(x *launch) error {
-		found++
-		for i := range x.cells {
-			l.see(&x.cells[i])
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case found == 0:
-		return refuse("empty-table", t.file, t.line)
-	}
-	if err := l.check(); err != nil {
-		return err
-	}
-	return each(func(x *launch) error { return b.add(t, x) })
-}
-
-func (t table) reader() *csv.Reader {
 	r := csv.NewReader(strings.NewReader(t.text))
 	r.FieldsPerRecord = -1
 	r.TrimLeadingSpace = true
-	return r
-}
-
-// shape says which page the table is, after checking what gocsv does not: that no column is there twice, and that rows
-// are as long as the header. Rows of metrics on the details page end after the value, or with some empty cells.
-func (t table) shape() (details bool, header []string, err error) {
-	r := t.reader()
-	header, err = r.Read()
+	header, err := r.Read()
 	if err != nil {
-		return false, nil, t.syntax(err)
+		return t.syntax(err)
 	}
-	sorted := slices.Sorted(slices.Values(header))
-	for i := range sorted {
-		if i > 0 && sorted[i] == sorted[i-1] {
-			return false, nil, refuse("column-twice", t.file, t.line, quote(sorted[i]))
+	columns := make(map[string]int, len(header))
+	metrics := make([]bool, len(header))
+	for i, column := range header {
+		if _, twice := columns[column]; twice {
+			return refuse("column-twice", t.file, t.line, quote(column))
+		}
+		columns[column], metrics[i] = i, isMetric(column)
+	}
+	value, details := columns["Metric Value"]
+	needed := identity[:kernel+1]
+	if details {
+		needed = []string{identity[id], identity[kernel], "Metric Name", "Metric Unit"}
+	}
+	for _, column := range needed {
+		if _, ok := columns[column]; !ok && column != identity[process] {
+			return refuse("no-column", t.file, t.line, quote(column))
 		}
 	}
-	value := slices.Index(header, "Metric Value")
-	r.ReuseRecord = true
+	before := len(b.profile.Records)
+	var language language
+	var units []string
+	var launches []*launch // of the details page
+	byID := map[[2]string]*launch{}
 	for {
 		row, err := r.Read()
 		if err == io.EOF {
-			return value >= 0, header, nil
+			break
 		}
 		if err != nil {
-			return false, nil, t.syntax(err)
+			return t.syntax(err)
 		}
-		short := value >= 0 && len(row) > value && len(row) < len(header) &&
-			!slices.ContainsFunc(row[value+1:], func(cell string) bool { return cell != "" })
+		line, _ := r.FieldPos(0)
+		line += t.line - 1
+		// Rows of metrics on the details page end after the value, or with some empty cells.
+		short := details && len(row) > value && len(row) < len(header) && strings.Join(row[value+1:], "") == ""
 		if len(row) != len(header) && !short {
-			line, _ := r.FieldPos(0)
 			key := "row-length"
 			if len(row) > len(header) && !strings.Contains(t.text, `"`) {
 				key = "quotes-lost"
 			}
-			return false, nil, refuse(key, t.file, t.line+line-1, len(row), len(header))
+			return refuse(key, t.file, line, len(row), len(header))
+		}
+		cell := func(column string) string {
+			if i, ok := columns[column]; ok && i < len(row) {
+				return row[i]
+			}
+			return ""
+		}
+		l := &launch{file: t.file, line: line}
+		for i, column := range identity {
+			l.is[i] = cell(column)
+		}
+		if !details {
+			switch {
+			case l.is[id] == "" && units != nil:
+				return refuse("units-twice", t.file, line)
+			case l.is[id] == "":
+				units = row
+				continue
+			case units == nil:
+				return refuse("no-units", t.file, line)
+			}
+			for i, name := range header {
+				if metrics[i] {
+					l.add(line, "", name, units[i], row[i])
+				}
+			}
+			if err := b.add(l, &language); err != nil {
+				return err
+			}
+			continue
+		}
+		key := [2]string{l.is[process], l.is[id]}
+		if first := byID[key]; first == nil {
+			byID[key] = l
+			launches = append(launches, l)
+		} else if first.is != l.is {
+			return refuse("another-kernel", t.file, line, quote(l.is[id]), first.line)
+		}
+		switch name, section := cell("Metric Name"), cell("Section Name"); {
+		case name != "":
+			byID[key].add(line, section, counter(section, cell("Body Item Label"), name), cell("Metric Unit"), cell("Metric Value"))
+		case cell("Rule Name") == "":
+			return refuse("odd-row", t.file, line)
 		}
 	}
+	if len(launches) > 0 && t.last {
+		if err := whole(launches); err != nil {
+			return err
+		}
+	}
+	for _, l := range launches {
+		if err := b.add(l, &language); err != nil {
+			return err
+		}
+	}
+	if len(b.profile.Records) == before {
+		return refuse("empty-table", t.file, t.line)
+	}
+	return language.check()
 }
 
 // syntax turns an error of the CSV reader into a refusal with its place in the file.
@@ -175,171 +179,43 @@ func (t table) syntax(err error) error {
 	return refuse("broken-table", t.file, t.line, err)
 }
 
-// unmarshaller reads rows of one kind, once all columns that it cannot do without are there.
-func (t table) unmarshaller(r *csv.Reader, row any) (*gocsv.Unmarshaller, error) {
-	um, err := gocsv.NewUnmarshaller(r, row)
-	if err != nil {
-		return nil, t.syntax(err)
-	}
-	for _, column := range um.MismatchedStructFields {
-		if slices.Contains(needed, column) {
-			return nil, refuse("no-column", t.file, t.line, quote(column))
-		}
-	}
-	return um, nil
-}
-
-// raw reads the raw page, a row of units and then a row a launch, and gives the launches one by one.
-func (t table) raw(header []string, take func(*launch) error) error {
-	r := t.reader()
-	um, err := t.unmarshaller(r, launchRow{})
-	if err != nil {
-		return err
-	}
-	var units map[string]string
-	for {
-		x, metrics, err := um.ReadUnmatched()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return t.syntax(err)
-		}
-		line, _ := r.FieldPos(0)
-		line += t.line - 1
-		row := x.(launchRow)
-		if row.ID == "" {
-			if units != nil {
-				return refuse("units-twice", t.file, line)
-			}
-			units = metrics
-			continue
-		}
-		if units == nil {
-			return refuse("no-units", t.file, line)
-		}
-		l := &launch{row: row, line: line, cells: make([]cell, 0, len(metrics))}
-		for _, name := range header {
-			if text, ok := metrics[name]; ok && !isIdentity(name) {
-				l.cells = append(l.cells, t.cell(line, name, units[name], text))
-			}
-		}
-		if err := take(l); err != nil {
-			return err
-		}
-	}
-}
-
-// details reads the details page, a row a metric or rule, and gives the launches: the rows of one ID and process.
-func (t table) details(take func(*launch) error) error {
-	r := t.reader()
-	um, err := t.unmarshaller(r, detailsRow{})
-	if err != nil {
-		return err
-	}
-	var launches []*launch
-	var first []label // the metrics of the first launch
-	byID := map[[2]string]*launch{}
-	for {
-		x, err := um.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return t.syntax(err)
-		}
-		line, _ := r.FieldPos(0)
-		line += t.line - 1
-		row := x.(detailsRow)
-		what := launchRow{row.ID, row.Process, row.Kernel, row.Stream, row.Block, row.Grid, row.Device, row.Pushed, row.Started}
-		id := [2]string{row.Process, row.ID}
-		l := byID[id]
-		if l == nil {
-			l = &launch{row: what, line: line}
-			byID[id] = l
-			launches = append(launches, l)
-		}
-		if l.row != what {
-			return refuse("another-kernel", t.file, line, quote(row.ID), l.line)
-		}
-		switch {
-		case row.Metric != "":
-			m := label{row.Section, row.Item, row.Metric}
-			if len(launches) == 1 {
-				first = append(first, m)
-			}
-			if l.metrics < len(first) && l.alike == l.metrics && first[l.metrics] == m {
-				l.alike++
-			}
-			l.metrics++
-			l.cells = append(l.cells, t.cell(line, counter(row.Section, row.Item, row.Metric), row.Unit, row.Value))
-		case row.Rule != "":
-			l.rules = append(l.rules, Rule{row.Section, row.Rule, row.RuleType, row.RuleText})
-		default:
-			return refuse("odd-row", t.file, line)
-		}
-	}
-	if t.last {
-		if err := t.whole(launches, first); err != nil {
-			return err
-		}
-	}
-	for _, l := range launches {
-		if err := take(l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// label is how the details page names a metric.
-type label struct{ section, item, metric string }
-
 // whole refuses a page that ends in the middle of a section that all other launches have more of. Launches of one page
 // have the same metrics, and those that the GPU cannot give have a row too.
-func (t table) whole(launches []*launch, first []label) error {
-	n := len(launches) - 1
-	if n < 1 {
+func whole(launches []*launch) error {
+	last := launches[len(launches)-1]
+	all, n := launches[0].cells, len(last.cells)
+	same := func(a, b cell) bool { return a.section == b.section && a.name == b.name }
+	if n == 0 || n >= len(all) || all[n-1].section != all[n].section || !slices.EqualFunc(last.cells, all[:n], same) {
 		return nil
 	}
-	l := launches[n]
-	differs := func(x *launch) bool { return x.metrics != len(first) || x.alike != len(first) }
-	if l.metrics == 0 || l.alike != l.metrics || l.metrics >= len(first) || slices.ContainsFunc(launches[:n], differs) ||
-		first[l.metrics-1].section != first[l.metrics].section {
-		return nil
+	for _, l := range launches[:len(launches)-1] {
+		if !slices.EqualFunc(l.cells, all, same) {
+			return nil
+		}
 	}
-	return refuse("cut-launch", t.file, l.line, quote(l.row.ID), l.metrics, len(first))
-}
-
-func (t table) cell(line int, name, unit, text string) cell {
-	return cell{file: t.file, line: line, name: name, unit: strings.TrimSpace(unit), text: strings.TrimSpace(text)}
+	return refuse("cut-launch", last.file, last.line, quote(last.is[id]), n, len(all))
 }
 
 // add takes in a launch.
-func (b *builder) add(t table, l *launch) error {
-	subject, err := l.subject(t.file)
+func (b *builder) add(l *launch, language *language) error {
+	subject, err := l.subject()
 	if err != nil {
 		return err
 	}
-	r := Record{Subject: subject, Line: l.line, Raw: map[string]Value{}, Rules: l.rules}
+	r := Record{Subject: subject, Line: l.line, Raw: map[string]Value{}}
 	all := make(map[string]Value, len(l.cells))
-	b.devices[l.row.Device] = true
-	count := &b.profile.Count
-	count.Rules += len(l.rules)
+	b.profile.Cells += len(l.cells)
+	b.devices[l.is[device]] = true
 	for i := range l.cells {
 		c := &l.cells[i]
-		v, kind := c.value()
+		language.see(c)
+		v := c.value()
 		old, again := all[c.name]
 		switch {
 		case again && !agree(old, v):
-			return c.refuse("cell-twice", old.Line, quote(old.Text))
-		case again:
-			count.Repeated++
-			if kind != isNumber || old.Step <= v.Step {
-				continue
-			}
-		default:
-			b.count(c, kind)
+			return refuse("cell-twice", c.file, c.line, quote(c.name), quote(c.text), old.Line, quote(old.Text))
+		case again && (math.IsNaN(v.Number) || old.Step <= v.Step):
+			continue
 		}
 		all[c.name] = v
 		if isKept(c.name) {
@@ -351,30 +227,12 @@ func (b *builder) add(t table, l *launch) error {
 	if gpu := r.Raw[model]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {
-			return refuse("models", t.file, l.line)
+			return refuse("models", l.file, l.line)
 		}
 		b.profile.GPU = name
 	}
-	r.Ordinal = b.seen[subject]
-	b.seen[subject]++
 	b.profile.Records = append(b.profile.Records, r)
 	return nil
-}
-
-// count counts a cell that is the first of its name in a launch.
-func (b *builder) count(c *cell, kind cellKind) {
-	count := &b.profile.Count
-	switch kind {
-	case isNumber:
-		count.Numbers++
-		if _, _, known := baseUnit(c.unit); !known {
-			b.units[measure.NormalizeControl(c.unit)] = true
-		}
-	case isText:
-		count.Texts++
-	case isMissing:
-		count.Missing++
-	}
 }
 
 // agree reports whether two cells can be roundings of one number, or say the same word.
@@ -383,13 +241,6 @@ func agree(a, b Value) bool {
 		return a.Text == b.Text
 	}
 	return a.Unit == b.Unit && math.Abs(a.Number-b.Number) <= math.Max(a.Step, b.Step)
-}
-
-func (b *builder) finish() *Profile {
-	p := b.profile
-	p.Devices = len(b.devices)
-	p.Count.UnknownUnits = slices.Sorted(maps.Keys(b.units))
-	return p
 }
 
 var (
@@ -402,25 +253,23 @@ var (
 
 // subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the NVTX
 // range, and only named "range" where there is none.
-func (l *launch) subject(file string) (measure.Subject, error) {
+func (l *launch) subject() (measure.Subject, error) {
 	s := measure.Subject{Scope: measure.ScopeKernel}
-	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.row.Kernel, "$1<unnamed>::"))
+	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.is[kernel], "$1<unnamed>::"))
 	if s.Name == "" {
-		return s, refuse("no-name", file, l.line)
+		return s, refuse("no-name", l.file, l.line)
 	}
-	for _, x := range []struct {
-		column, text string
-		to           *measure.Dim3
-	}{{"Grid Size", l.row.Grid, &s.Grid}, {"Block Size", l.row.Block, &s.Block}} {
-		if nothing[strings.ToLower(x.text)] {
+	for column, to := range map[int]*measure.Dim3{grid: &s.Grid, block: &s.Block} {
+		text := l.is[column]
+		if text == "" || text == "n/a" {
 			continue
 		}
-		c := cell{file: file, line: l.line, name: x.column, text: x.text}
-		m := extent.FindStringSubmatch(x.text)
+		c := cell{file: l.file, line: l.line, name: identity[column], text: text}
+		m := extent.FindStringSubmatch(text)
 		if m == nil {
 			return s, c.refuse("no-extent")
 		}
-		for i, to := range []*uint32{&x.to.X, &x.to.Y, &x.to.Z} {
+		for i, to := range []*uint32{&to.X, &to.Y, &to.Z} {
 			n, err := strconv.ParseUint(m[i+1], 10, 32)
 			if err != nil {
 				return s, c.refuse("large-extent")
@@ -428,10 +277,9 @@ func (l *launch) subject(file string) (measure.Subject, error) {
 			*to = uint32(n)
 		}
 	}
-	if s.Name == "range" && l.row.Stream == "n/a" { // a range has no stream of its own
+	if s.Name == "range" && l.is[stream] == "n/a" { // a range has no stream of its own
 		s = measure.Subject{Scope: measure.ScopeRange, Name: "range"}
-		ranges := around.FindAllStringSubmatch(l.row.Pushed+" "+l.row.Started, -1)
-		if len(ranges) > 0 {
+		if ranges := around.FindAllStringSubmatch(l.is[pushed]+" "+l.is[started], -1); len(ranges) > 0 {
 			inner := ranges[len(ranges)-1]
 			name := inner[2]
 			if inner[1] != "" && inner[1] != "<default domain>" {

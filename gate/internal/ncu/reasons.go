@@ -61,7 +61,6 @@ var Reasons = measure.Reasons{
 	{Key: "no-id", Sentence: "{place}: the table lacks the column ID or Kernel Name in its place: ncu writes them first", Next: again},
 
 	// The table is cut or broken.
-	{Key: "cut-text", Sentence: "{place}: UTF-16 text that ends in the middle of a character", Next: again},
 	{Key: "elided", Sentence: "{place}: rows are left out here ({text})", Next: again},
 	{Key: "cut-row", Sentence: "{place}: the row is cut", Next: again},
 	{Key: "cut-cell", Sentence: "{place}: the output ends in the middle of a cell: it is cut", Next: again},

@@ -2,10 +2,11 @@ package ncu
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
+	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // A report is "NVR\0" and a file header, then blocks to the end: each a block header, which says how long the payload
@@ -20,15 +21,7 @@ const (
 	headerLimit = 16 << 20
 )
 
-var (
-	errForeign = errors.New("no report")
-	written    = regexp.MustCompile(`(20[0-9]{2}\.[0-9]+\.[0-9]+)(?:\.[0-9]+)? \(build [0-9]+\)`)
-)
-
-// cutError says that a report ends too early.
-type cutError struct{ want, have int64 }
-
-func (e *cutError) Error() string { return fmt.Sprintf("%d of %d bytes", e.have, e.want) }
+var written = regexp.MustCompile(`(20[0-9]{2}\.[0-9]+\.[0-9]+)(?:\.[0-9]+)? \(build [0-9]+\)`)
 
 // SniffReport reports whether a file that begins with head looks like a report of ncu. A game's files begin with the same
 // four bytes.
@@ -40,110 +33,98 @@ func SniffReport(head []byte) bool {
 	return string(head[:4]) == string(magic) && size >= 2 && size <= 4096 && head[8] == versionID<<3
 }
 
-// inspect walks over the blocks of a report. It gives the version of ncu that the first block names, "" where it
-// names none, and a *cutError where the blocks do not end with the file.
-func inspect(r io.ReaderAt, size int64) (version string, err error) {
-	head := make([]byte, min(size, 16))
-	if err := readAt(r, head, 0); err != nil {
+// inspect walks over the blocks of a report and refuses one whose blocks do not end with the file. It gives the version of
+// ncu that the first block names, "" where it names none. What is not laid out as known is for ncu to decide.
+func inspect(report string) (version string, err error) {
+	f, err := os.Open(report)
+	if err != nil {
 		return "", err
 	}
-	if !SniffReport(head) {
-		return "", errForeign
-	}
-	if size < 16 {
-		return "", &cutError{16, size}
-	}
-	next := 8 + int64(binary.LittleEndian.Uint32(head[4:]))
-	if next > size {
-		return "", &cutError{next, size}
-	}
-	file := make([]byte, next-8)
-	if err := readAt(r, file, 8); err != nil {
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
 		return "", err
 	}
-	if layout, ok := field(file, versionID); !ok || layout != known {
-		return "", nil // its blocks may be others
+	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") { // of another make, which only ncu knows
+		return "", nil
 	}
-	if next == size {
-		return "", &cutError{size + 4, size}
-	}
-	for first := true; next < size; first = false {
-		var length [4]byte
-		if next+4 > size {
-			return version, &cutError{next + 4, size}
+	name, size, at := filepath.Base(report), info.Size(), int64(0)
+	move := func(n int64) error {
+		if at += n; at > size {
+			return Reasons.Refuse("cut-report", name, at, size)
 		}
-		if err := readAt(r, length[:], next); err != nil {
+		return nil
+	}
+	read := func(n int64) ([]byte, error) {
+		if err := move(n); err != nil {
+			return nil, err
+		}
+		b := make([]byte, n)
+		if _, err := f.ReadAt(b, at-n); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, cause(err))
+		}
+		return b, nil
+	}
+	header := func() ([]byte, error) {
+		b, err := read(4)
+		if err != nil {
+			return nil, err
+		}
+		n := int64(binary.LittleEndian.Uint32(b))
+		if n > headerLimit && at+n <= size {
+			return nil, nil
+		}
+		return read(n)
+	}
+	const least = 16
+	head, err := read(min(least, size))
+	switch {
+	case err != nil:
+		return "", err
+	case !SniffReport(head):
+		return "", Reasons.Refuse("no-report", name)
+	case size < least:
+		return "", Reasons.Refuse("cut-report", name, least, size)
+	}
+	at = int64(len(magic))
+	block, err := header()
+	if layout, ok := field(block, versionID); err != nil || !ok || layout != known {
+		return "", err
+	}
+	for first := true; first || at < size; first = false {
+		block, err := header()
+		if err != nil {
 			return version, err
 		}
-		n := int64(binary.LittleEndian.Uint32(length[:]))
-		next += 4
-		if next+n > size {
-			return version, &cutError{next + n, size}
-		}
-		if n > headerLimit {
-			return version, nil
-		}
-		header := make([]byte, n)
-		if err := readAt(r, header, next); err != nil {
-			return version, err
-		}
-		if m := written.FindSubmatch(header); first && m != nil {
+		if m := written.FindSubmatch(block); first && m != nil {
 			version = string(m[1])
 		}
-		payload, ok := field(header, payloadID)
+		payload, ok := field(block, payloadID)
 		if !ok || payload > 1<<40 {
-			return version, nil // not as known: ncu decides
+			return version, nil
 		}
-		next += n + int64(payload)
-		if next > size {
-			return version, &cutError{next, size}
+		if err := move(int64(payload)); err != nil {
+			return version, err
 		}
 	}
 	return version, nil
 }
 
-func readAt(r io.ReaderAt, b []byte, off int64) error {
-	n, err := r.ReadAt(b, off)
-	if n == len(b) {
-		return nil
-	}
-	return err
-}
-
-// field finds an integer field of a Protocol Buffers message.
+// field finds a whole number in a Protocol Buffers message of such numbers and of messages.
 func field(message []byte, id uint64) (value uint64, ok bool) {
 	for len(message) > 0 {
 		key, n := binary.Uvarint(message)
-		if n <= 0 {
+		value, m := binary.Uvarint(message[max(n, 0):])
+		if n <= 0 || m <= 0 {
 			return 0, false
 		}
-		message = message[n:]
-		switch key & 7 {
-		case 0:
-			v, n := binary.Uvarint(message)
-			if n <= 0 {
-				return 0, false
-			}
-			if key>>3 == id {
-				return v, true
-			}
-			message = message[n:]
-		case 1, 5:
-			n := 8
-			if key&7 == 5 {
-				n = 4
-			}
-			if len(message) < n {
-				return 0, false
-			}
-			message = message[n:]
-		case 2:
-			length, n := binary.Uvarint(message)
-			if n <= 0 || length > uint64(len(message)-n) {
-				return 0, false
-			}
-			message = message[n+int(length):]
-		default:
+		message = message[n+m:]
+		switch {
+		case key == id<<3:
+			return value, true
+		case key&7 == 2 && value <= uint64(len(message)):
+			message = message[value:]
+		case key&7 != 0:
 			return 0, false
 		}
 	}

@@ -1,7 +1,6 @@
 package ncu
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -13,11 +12,7 @@ import (
 // caller fills in what no page says: driver, CUDA, the GPU's identity and the time.
 func Session(runs ...*Profile) (measure.Session, error) {
 	s := measure.Session{Environment: measure.Environment{Tool: "ncu"}, Warmup: "0"}
-	type key struct {
-		subject measure.Subject
-		metric  string
-	}
-	rows := map[key]*measure.Series{}
+	rows := map[measure.Subject]map[string]measure.Values{}
 	for i, p := range runs {
 		switch {
 		case i == 0:
@@ -26,34 +21,35 @@ func Session(runs ...*Profile) (measure.Session, error) {
 			return s, Reasons.Refuse("another-gpu", p.Source, runs[0].Source)
 		}
 		s.GPUs = max(s.GPUs, p.Devices)
-		values := map[key][]float64{}
-		for _, r := range p.Records {
-			for name, v := range r.Metrics {
-				k := key{r.Subject, name}
-				values[k] = append(values[k], v)
-			}
-		}
-		for k, v := range values {
-			row := rows[k]
-			if row == nil {
-				m, known := measure.MetricByName(k.metric)
-				if !known {
-					return s, fmt.Errorf("%s: no metric is called %q", p.Source, k.metric)
-				}
-				row = &measure.Series{Subject: k.subject, Metric: m, Values: make(measure.Values, len(runs))}
-				for j := range row.Values {
-					row.Values[j] = math.NaN()
-				}
-				rows[k] = row
-			}
-			row.Values[i] = stats.Median(v)
-		}
 		s.Runs = append(s.Runs, measure.Run{Total: len(p.Records), Launches: len(p.Records), Steady: true})
+		values := map[measure.Subject]map[string][]float64{}
+		for _, r := range p.Records {
+			if values[r.Subject] == nil {
+				values[r.Subject] = map[string][]float64{}
+			}
+			for name, v := range r.Metrics {
+				values[r.Subject][name] = append(values[r.Subject][name], v)
+			}
+		}
+		for subject, metrics := range values {
+			if rows[subject] == nil {
+				rows[subject] = map[string]measure.Values{}
+			}
+			for name, v := range metrics {
+				if rows[subject][name] == nil {
+					rows[subject][name] = slices.Repeat(measure.Values{math.NaN()}, len(runs))
+				}
+				rows[subject][name][i] = stats.Median(v)
+			}
+		}
 	}
-	for _, row := range rows {
-		s.Series = append(s.Series, *row)
+	for subject, metrics := range rows {
+		for name, values := range metrics {
+			m, _ := measure.MetricByName(name)
+			s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Values: values})
+		}
 	}
-	if len(runs) > 0 && len(rows) == 0 {
+	if len(runs) > 0 && len(s.Series) == 0 {
 		return s, Reasons.Refuse("no-counters", runs[0].Source)
 	}
 	s.SortSeries()
@@ -61,25 +57,17 @@ func Session(runs ...*Profile) (measure.Session, error) {
 }
 
 // Records are the runs of a stored session as one record each: what a committed baseline still knows of a subject.
-func Records(s *measure.Session, subject measure.Subject) []Record {
-	records := make([]Record, len(s.Runs))
-	for i := range records {
-		records[i] = Record{Subject: subject, Ordinal: i, Metrics: map[string]float64{}}
-	}
-	names := map[string]bool{}
-	for _, s := range sources {
-		names[s.metric.Name] = true
-	}
-	names[measure.TensorOps.Name] = true
-	for _, x := range s.Series {
-		if x.Subject != subject || !names[x.Metric.Name] {
-			continue
-		}
-		for i, v := range x.Values {
-			if !math.IsNaN(v) {
-				records[i].Metrics[x.Metric.Name] = v
+func Records(s *measure.Session, subject measure.Subject) (records []Record) {
+	for i := range s.Runs {
+		r := Record{Subject: subject, Metrics: map[string]float64{}}
+		for _, x := range s.Series {
+			if x.Subject == subject && Counters(x.Metric) != nil && !math.IsNaN(x.Values[i]) {
+				r.Metrics[x.Metric.Name] = x.Values[i]
 			}
 		}
+		if len(r.Metrics) > 0 {
+			records = append(records, r)
+		}
 	}
-	return slices.DeleteFunc(records, func(r Record) bool { return len(r.Metrics) == 0 })
+	return records
 }

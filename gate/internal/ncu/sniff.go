@@ -1,7 +1,6 @@
 package ncu
 
 import (
-	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,13 +12,8 @@ const SniffSize = 64 << 10
 // lines of ncu and of the program before it, another page of ncu's, or its words that it profiled nothing. [Read]
 // reads the first and says of the others what to do.
 func Sniff(head []byte) bool {
-	head = head[:min(len(head), SniffSize)]
-	wide := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
-	if wide && len(head)%2 != 0 {
-		head = head[:len(head)-1]
-	}
-	text, err := decode(head)
-	if err != nil || !wide && strings.ContainsRune(text, 0) {
+	text := decode(head[:min(len(head), SniffSize)])
+	if strings.ContainsRune(text, 0) {
 		return false // no text
 	}
 	for line := range strings.Lines(text) {

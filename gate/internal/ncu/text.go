@@ -3,7 +3,6 @@ package ncu
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"io"
 	"regexp"
 	"slices"
@@ -21,16 +20,10 @@ type table struct {
 }
 
 // decode turns UTF-16, which PowerShell writes, into UTF-8.
-func decode(data []byte) (string, error) {
-	wide := bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff})
-	if wide && len(data)%2 != 0 {
-		return "", errCutText
-	}
-	text, err := io.ReadAll(cells.UTF8(bytes.NewReader(data)))
-	return string(text), err
+func decode(data []byte) string {
+	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(data))) // memory does not fail
+	return string(text)
 }
-
-var errCutText = errors.New("UTF-16 text that ends in the middle of a character")
 
 var (
 	// A header may be glued to a last line of the program's that had no end. One that is cut cannot be taken apart into
@@ -51,12 +44,6 @@ func heading(line string) (at int, row *regexp.Regexp) {
 	if !strings.Contains(line, "ID") {
 		return 0, nil
 	}
-	if !strings.Contains(line, "Kernel Name") { // as in most lines of a program, which are not taken apart
-		if found := start.FindStringIndex(line); found != nil {
-			return found[0], aRow
-		}
-		return 0, nil
-	}
 	for _, at := range []int{0, strings.Index(line, `"ID"`)} {
 		if at < 0 {
 			continue
@@ -73,6 +60,9 @@ func heading(line string) (at int, row *regexp.Regexp) {
 
 // launches is what rows look like under this header, nil where it is not that of a table of launches.
 func launches(header string) *regexp.Regexp {
+	if !strings.Contains(header, "Kernel Name") { // as in most lines of a program, which are not taken apart
+		return nil
+	}
 	r := csv.NewReader(strings.NewReader(header))
 	r.TrimLeadingSpace = true
 	cells, err := r.Read()
@@ -98,7 +88,7 @@ func isNumbering(column string) bool { return column == "" || strings.HasPrefix(
 // split finds the tables, and refuses output that reports a failure instead.
 func split(name, text string) ([]table, error) {
 	var tables []table
-	notes := notes{name: name}
+	notes := notes{name: name, failure: len(failures)}
 	var current *strings.Builder
 	var belongs *regexp.Regexp
 	line, open := 0, false // open: inside a quoted cell that spans lines
@@ -153,12 +143,11 @@ func split(name, text string) ([]table, error) {
 
 // notes are what ncu says of itself around the tables, and what else shows that they are not all.
 type notes struct {
-	name   string
-	failed int // index into failures, from 1
-	line   int // where it says so
-	nvtx   bool
-	other  int    // the line of another page, 0 for none
-	page   string // and why, a key of Reasons
+	name    string
+	failure int // index into failures, their number for none
+	line    int // where it says so
+	nvtx    bool
+	page    error // the refusal of another page
 }
 
 // failures are what ncu says where it measured nothing or not all, the one that explains most first: one failure
@@ -190,54 +179,46 @@ var elsewhere = []struct {
 	certain bool
 	key     string // of Reasons
 }{
-	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true,
-		"summary-page"},
+	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true, "summary-page"},
 	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, "source-page"},
 	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, "session-page"},
 	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, "text-page"},
-	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true,
-		"no-line-ends"},
-	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true,
-		"no-commas"},
-	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true,
-		"window-export"},
+	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true, "no-line-ends"},
+	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true, "no-commas"},
+	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true, "window-export"},
 	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, "no-id"},
 	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, "no-id"},
 }
 
 // see takes in one line. A program can print the same words, and then costs itself its verdict.
 func (n *notes) see(line int, s string) {
-	if n.other == 0 {
-		for _, e := range elsewhere {
-			if e.looks.MatchString(s) {
-				n.other, n.page = line, e.key
-				break
-			}
+	for _, e := range elsewhere {
+		if n.page == nil && e.looks.MatchString(s) {
+			n.page = refuse(e.key, n.name, line)
 		}
 	}
 	if !said.MatchString(s) {
 		return
 	}
 	n.nvtx = n.nvtx || strings.Contains(s, "NVTX include expressions match only")
-	for i, f := range failures {
-		if strings.Contains(s, f.says) && (n.failed == 0 || i+1 < n.failed) {
-			n.failed, n.line = i+1, line
+	for i, f := range failures[:n.failure] {
+		if strings.Contains(s, f.says) {
+			n.failure, n.line = i, line
+			break
 		}
 	}
 }
 
 func (n *notes) refusal(table bool) error {
 	switch {
-	case n.failed > 0:
-		key := failures[n.failed-1].key
-		if key == "no-kernel" && n.nvtx {
-			key = "no-range"
-		}
-		return refuse(key, n.name, n.line)
-	case table:
-		return nil
-	case n.other > 0:
-		return refuse(n.page, n.name, n.other)
+	case n.failure < len(failures) && failures[n.failure].key == "no-kernel" && n.nvtx:
+		return refuse("no-range", n.name, n.line)
+	case n.failure < len(failures):
+		return refuse(failures[n.failure].key, n.name, n.line)
+	case !table && n.page == nil:
+		return Reasons.Refuse("no-table", n.name)
+	case !table:
+		return n.page
 	}
-	return Reasons.Refuse("no-table", n.name)
+	return nil
 }

@@ -280,8 +280,8 @@ func (r *reader) dropFailed(names *names) error {
 func (r *reader) readCallsOf(db *database, part int, where string, names *names, silent map[int64]int) error {
 	var at thread
 	var found *calls
-	var line cursor
-	lines := make(map[thread]cursor)
+	var line measure.Cursor
+	lines := make(map[thread]measure.Cursor)
 	columns := []string{"globalTid", "correlationId", "start", "nameId"}
 	return db.scan(runtimeTable, where, columns, func(row *row) {
 		tid := row.intOr(0, 0)
@@ -298,12 +298,12 @@ func (r *reader) readCallsOf(db *database, part int, where string, names *names,
 			found.seen = true
 			var seen bool
 			if line, seen = lines[at]; !seen {
-				line = cursor{timeline: r.threads[at]}
+				line = measure.Cursor{Timeline: r.threads[at]}
 			}
 		}
 		if i := found.find(row.intOr(1, 0)); i >= 0 {
 			if start := row.int(2); start < found.made[i].start {
-				found.made[i] = call{start, line.at(start)}
+				found.made[i] = call{start, line.At(start)}
 			}
 			return
 		}

@@ -39,7 +39,7 @@ func ReadAs(ctx context.Context, file, name string) ([]measure.Trace, error) {
 		return nil, err
 	}
 	defer db.close()
-	r := reader{db: db, threads: make(map[thread]*timeline)}
+	r := reader{db: db, threads: make(map[thread]*measure.Timeline)}
 	traces, err := r.read(file)
 	if ctx.Err() == nil && changed(file, db.state) {
 		return nil, db.refuse("being-written", "it changed while it was read")
@@ -56,7 +56,7 @@ type reader struct {
 	oneProcess bool
 	launches   int
 	rangeNames []rangeName
-	threads    map[thread]*timeline
+	threads    map[thread]*measure.Timeline
 	domains    map[domain]rangeName
 	strings    map[int64]string // the StringIds that are needed
 	// silent counts the launches of processes without a kernel in the recording, by pid.

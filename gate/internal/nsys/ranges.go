@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -120,7 +119,9 @@ func (r *reader) nameRanges() error {
 			p.ranges[i].Name = index[p.ranges[i].Name]
 		}
 		p.sortRanges()
-		p.timelines(r.threads)
+		for tid, line := range measure.Nest(len(p.ranges), func(i int) (*measure.Range, int64) { return &p.ranges[i].Range, p.ranges[i].tid }) {
+			r.threads[thread{p, tid}] = line
+		}
 	}
 	r.rangeNames = nil
 	return nil
@@ -137,87 +138,4 @@ func (p *process) sortRanges() {
 type thread struct {
 	process *process
 	tid     int64
-}
-
-// timeline says which range is the innermost of a thread at any time: from each change to the next.
-type timeline struct {
-	changes []change
-	open    []int32 // ranges that have begun and may still hold, each ending no later than those before it
-}
-
-type change struct {
-	from int64
-	rng  int32 // -1: none
-}
-
-// timelines finds the parent of each range and the innermost range of each thread over time.
-//
-// Push/pop ranges nest. Start/end ranges need not: where two overlap, the later one to begin is the inner one for as
-// long as it lasts. A range that ends before a later-begun one can be neither parent nor innermost from then on, so
-// the open ranges are a stack whose ends never grow, and each is pushed and popped once.
-func (p *process) timelines(threads map[thread]*timeline) {
-	var line *timeline
-	var last int64
-	for i := range p.ranges {
-		x := &p.ranges[i]
-		if line == nil || last != x.tid {
-			last = x.tid
-			if line = threads[thread{p, last}]; line == nil {
-				line = new(timeline)
-				threads[thread{p, last}] = line
-			}
-		}
-		line.close(p, x.Start)
-		for n := len(line.open); n > 0 && p.ranges[line.open[n-1]].End < x.End; n-- {
-			line.open = line.open[:n-1]
-		}
-		if n := len(line.open); n > 0 {
-			x.Parent = line.open[n-1]
-		}
-		line.open = append(line.open, int32(i))
-		line.changes = append(line.changes, change{x.Start, int32(i)})
-	}
-	for t, line := range threads {
-		if t.process == p {
-			line.close(p, unended)
-		}
-	}
-}
-
-// close ends the ranges that end before a time. A range still holds at its very end.
-func (t *timeline) close(p *process, before int64) {
-	for n := len(t.open); n > 0 && p.ranges[t.open[n-1]].End < before; n-- {
-		end := p.ranges[t.open[n-1]].End
-		t.open = t.open[:n-1]
-		inner := int32(-1)
-		if n > 1 {
-			inner = t.open[n-2]
-		}
-		t.changes = append(t.changes, change{end + 1, inner})
-	}
-}
-
-// cursor searches a timeline for times that come nearly in order.
-type cursor struct {
-	*timeline // nil for a thread without ranges
-	last      int
-}
-
-// at is the innermost range at a time, -1 for none.
-func (c *cursor) at(time int64) int32 {
-	if c.timeline == nil {
-		return -1
-	}
-	for i := c.last; i < c.last+3 && i < len(c.changes) && c.changes[i].from <= time; i++ {
-		if i+1 == len(c.changes) || time < c.changes[i+1].from {
-			c.last = i
-			return c.changes[i].rng
-		}
-	}
-	i := sort.Search(len(c.changes), func(i int) bool { return c.changes[i].from > time }) - 1
-	if i < 0 {
-		return -1
-	}
-	c.last = i
-	return c.changes[i].rng
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,12 +58,27 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 			return nil, Reasons.Refuse("listed-twice", a.name, m.show())
 		}
 	}
-	chosen := prefer(exports, reports)
-	if len(chosen) == 0 {
-		return nil, a.refuseNone(raw, archives, tables, regular)
+	// A report of which there is an export is left out for it.
+	without := func(m member) string { return path.Join(path.Dir(m.path), m.stem) }
+	chosen := slices.Concat(exports, slices.DeleteFunc(reports, func(r member) bool {
+		return slices.ContainsFunc(exports, func(e member) bool { return without(e) == without(r) })
+	}))
+	slices.SortStableFunc(chosen, func(a, b member) int { return strings.Compare(a.path, b.path) })
+	for _, m := range chosen {
+		raw = slices.DeleteFunc(raw, func(r member) bool { return r.stem == m.stem })
+		delete(combined, m.stem)
 	}
-	if err := a.checkAll(chosen, raw, combined); err != nil {
-		return nil, err
+	switch missing := slices.Sorted(maps.Keys(combined)); {
+	case len(raw) > 0:
+		return nil, Reasons.Refuse("no-import", raw[0].show(), a.name)
+	case len(chosen) == 0 && tables > 0:
+		return nil, Reasons.Refuse("tables-only", a.name)
+	case len(chosen) == 0 && len(archives) > 0:
+		return nil, Reasons.Refuse("archives-only", a.name, archives[0].show()+more(len(archives)))
+	case len(chosen) == 0:
+		return nil, Reasons.Refuse("no-report", a.name, regular)
+	case len(missing) > 0:
+		return nil, Reasons.Refuse("reports-missing", a.name, show(missing[0])+more(len(missing)))
 	}
 	return chosen, a.checkEach(chosen)
 }
@@ -78,51 +94,6 @@ func newMember(f *zip.File) member {
 	m.stem = strings.TrimSuffix(base, m.ext)
 	m.ext = strings.ToLower(m.ext)
 	return m
-}
-
-// prefer merges, sorted by path, and leaves out reports of which there is an export.
-func prefer(exports, reports []member) []member {
-	key := func(m member) string { return path.Join(path.Dir(m.path), m.stem) }
-	exported := map[string]bool{}
-	for _, m := range exports {
-		exported[key(m)] = true
-	}
-	reports = slices.DeleteFunc(reports, func(m member) bool { return exported[key(m)] })
-	all := slices.Concat(exports, reports)
-	slices.SortStableFunc(all, func(a, b member) int { return strings.Compare(a.path, b.path) })
-	return all
-}
-
-// refuseNone says what an archive without a report is.
-func (a source) refuseNone(raw, archives []member, tables, files int) error {
-	switch {
-	case len(raw) > 0:
-		return Reasons.Refuse("no-import", raw[0].show(), a.name)
-	case tables > 0:
-		return Reasons.Refuse("tables-only", a.name)
-	case len(archives) > 0:
-		return Reasons.Refuse("archives-only", a.name, list(archives))
-	}
-	return Reasons.Refuse("no-report", a.name, files)
-}
-
-// checkAll refuses an archive that says of recordings that it does not hold.
-func (a source) checkAll(chosen, raw []member, combined map[string]bool) error {
-	have := map[string]bool{}
-	for _, m := range chosen {
-		have[m.stem] = true
-	}
-	for _, m := range raw {
-		if !have[m.stem] {
-			return a.refuseNone([]member{m}, nil, 0, 0)
-		}
-	}
-	maps.DeleteFunc(combined, func(name string, _ bool) bool { return have[name] })
-	if len(combined) == 0 {
-		return nil
-	}
-	missing := slices.Sorted(maps.Keys(combined))
-	return Reasons.Refuse("reports-missing", a.name, show(missing[0])+more(missing))
 }
 
 // checkEach refuses reports that cannot be unpacked, and one that is there twice: it would be taken for two runs.
@@ -156,21 +127,12 @@ func (a source) checkEach(chosen []member) error {
 	return nil
 }
 
-// list names some files.
-func list(members []member) string {
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.show()
-	}
-	return names[0] + more(names)
-}
-
-// more counts what the first name stands for.
-func more(names []string) string {
-	if len(names) == 1 {
+// more counts what the first of n names stands for.
+func more(n int) string {
+	if n == 1 {
 		return ""
 	}
-	return fmt.Sprintf(" and %d more", len(names)-1)
+	return fmt.Sprintf(" and %d more", n-1)
 }
 
 // show makes a name of the archive fit for a message.
@@ -186,11 +148,8 @@ func show(name string) string {
 // plain makes a name of the archive fit for a file's name.
 func plain(stem string) string {
 	const longest = 60
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
-			return r
-		}
-		return '_'
-	}, stem[:min(len(stem), longest)])
+	return odd.ReplaceAllString(stem[:min(len(stem), longest)], "_")
 }
+
+// odd is each character, or byte that is part of none, that a file's name does without.
+var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)

@@ -34,14 +34,13 @@ func Sniff(name string, head []byte) bool {
 	return false
 }
 
-// limits bounds what an archive can make of memory and disk.
+// limits bounds what an archive can make of the disk.
 type limits struct {
-	directory int64  // bytes of the list of files
-	reports   int    // number of reports
-	size      uint64 // bytes of all reports, unpacked
+	reports int    // number of reports
+	size    uint64 // bytes of all reports, unpacked
 }
 
-var usual = limits{directory: 32 << 20, reports: 1024, size: 16 << 30}
+var usual = limits{reports: 1024, size: 16 << 30}
 
 // Reports unpacks the reports (.nsys-rep, .qdrep) of an archive into dir and returns their paths, sorted by their names
 // in the archive. A report beside which its export lies (.sqlite) is left out for it. Nothing else is unpacked, and what
@@ -61,43 +60,36 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
+	switch {
+	case !info.Mode().IsRegular():
 		return nil, Reasons.Refuse("no-file", a.name)
+	case info.Size() == 0:
+		return nil, Reasons.Refuse("empty", a.name)
 	}
-	f, err := os.Open(archive)
+	from, err := zip.OpenReader(archive)
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // no path of the archive is ever used
+		if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return nil, Reasons.Refuse("no-list", a.name)
+		}
+		return nil, err
+	}
+	defer from.Close()
+	reports, err := a.choose(from.File)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	members, err := a.list(f, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	reports, err := a.choose(members)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
+	for i, r := range reports {
+		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, plain(r.stem), r.ext))
+		to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			files = append(files, file)
+			err = errors.Join(a.copy(ctx, to, r), to.Close())
+		}
 		if err != nil {
 			for _, file := range files {
 				os.Remove(file)
 			}
-			files = nil
-		}
-	}()
-	for i, r := range reports {
-		file := filepath.Join(dir, fmt.Sprintf("%03d-%s%s", i, plain(r.stem), r.ext))
-		to, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return files, err
-		}
-		files = append(files, file)
-		err = a.copy(ctx, to, r)
-		if closed := to.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
-			return files, err
+			return nil, err
 		}
 	}
 	return files, nil
@@ -107,45 +99,6 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 type source struct {
 	name string
 	most limits
-}
-
-// list reads the list of files at the end of the archive.
-func (a source) list(f *os.File, size int64) ([]*zip.File, error) {
-	if size == 0 {
-		return nil, Reasons.Refuse("empty", a.name)
-	}
-	part := &gauge{from: f, left: a.most.directory}
-	r, err := zip.NewReader(part, size)
-	switch {
-	case err == nil, errors.Is(err, zip.ErrInsecurePath): // no path of the archive is ever used
-		part.left = unlimited
-		return r.File, nil
-	case errors.Is(err, errLong):
-		return nil, Reasons.Refuse("long-list", a.name, a.most.directory>>20)
-	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return nil, Reasons.Refuse("no-list", a.name)
-	}
-	return nil, err
-}
-
-var errLong = errors.New("longer than allowed")
-
-// gauge limits how much is read: package zip keeps the whole list of files in memory.
-type gauge struct {
-	from io.ReaderAt
-	left int64 // bytes, or unlimited
-}
-
-const unlimited = -1
-
-func (g *gauge) ReadAt(p []byte, off int64) (int, error) {
-	if g.left != unlimited {
-		if int64(len(p)) > g.left {
-			return 0, errLong
-		}
-		g.left -= int64(len(p))
-	}
-	return g.from.ReadAt(p, off)
 }
 
 // copy unpacks a report.

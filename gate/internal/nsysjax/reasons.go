@@ -16,7 +16,6 @@ var Reasons = measure.Reasons{
 		Next: "see what nsys-jax said, and record the workload again"},
 	{Key: "no-list", Sentence: "{file} is no whole archive: the list of files at its end is missing or damaged",
 		Next: "let nsys-jax finish, " + copyAgain},
-	{Key: "long-list", Sentence: "the list of files in {file} is longer than {most} MB", Next: unpackIt},
 
 	// It does not hold the reports of what was recorded.
 	{Key: "no-report", Sentence: "{file} holds no report of nsys ({files} files)",

@@ -23,10 +23,9 @@ type header struct {
 	other   string // what a report that is not read is, as far as its columns tell
 	columns []column
 	index   map[string]int // of the columns, by name
-	// ppu is true for the tables of asys, which copies nsys for another maker's accelerators.
-	ppu bool
-	// old is true for the tables of nvprof, the profiler before nsys.
-	old bool
+	// foreign is the reason to refuse a table of another tool: nvprof, or asys, which copies nsys for another maker's
+	// accelerators.
+	foreign string
 }
 
 var titled = regexp.MustCompile(`^(.*?)\s*\(([^()]*)\)$`)
@@ -91,20 +90,20 @@ func recognise(line string) (*header, bool) {
 	for i, cell := range cells {
 		c := newColumn(cell)
 		if i == 0 && c.name == "row#" {
-			h.ppu = true
+			h.foreign = "not-nsys"
 			continue
 		}
 		h.index[c.name] = len(h.columns)
 		h.columns = append(h.columns, c)
 	}
 	total, _ := h.find("total time")
-	percent, _ := h.find("time")
-	timed := total.unit != "" || percent.unit == "%"
-	h.old = h.has("start", "duration", "registers per thread", "static smem", "name") ||
-		h.has("calls", "avg", "min", "max", "name") && !h.has("total time") &&
-			slices.ContainsFunc(h.columns, func(c column) bool { return c.name == "time" && c.unit == "%" })
+	// Tables of nvprof have two columns of that name.
+	percent := slices.ContainsFunc(h.columns, func(c column) bool { return c.name == "time" && c.unit == "%" })
+	timed := total.unit != "" || percent
 	switch {
-	case h.old:
+	case h.has("start", "duration", "registers per thread", "static smem", "name"),
+		percent && h.has("calls", "avg", "min", "max", "name") && !h.has("total time"):
+		h.foreign = "nvprof"
 	case h.has("name", "projected start", "projected duration"):
 		h.kind = projTrace
 	case h.has("total time", "instances", "category", "operation"):
@@ -121,7 +120,7 @@ func recognise(line string) (*header, bool) {
 		h.kind = gpuTrace
 	default:
 		for _, o := range others {
-			if h.has(o.columns...) && (!o.percent || percent.unit == "%") {
+			if h.has(o.columns...) && (!o.percent || percent) {
 				h.other = o.name
 				return h, true
 			}
@@ -151,11 +150,8 @@ var others = []struct {
 
 // check refuses tables of another tool, and columns that cannot be told apart.
 func (t *table) check() error {
-	switch {
-	case t.ppu:
-		return t.refuse("not-nsys")
-	case t.old:
-		return t.refuse("nvprof")
+	if t.foreign != "" {
+		return t.refuse(t.foreign)
 	}
 	for i, c := range t.columns {
 		if c.name != "" && t.index[c.name] != i {

@@ -155,7 +155,7 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 
 // kernels is the table that says most of the kernels.
 func (c *collection) kernels() *table {
-	for k := gpuTrace; k <= apiSum; k++ {
+	for k := gpuTrace; k <= gpuSum; k++ {
 		if t := c.tables[k]; t != nil {
 			return t
 		}

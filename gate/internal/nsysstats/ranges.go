@@ -84,30 +84,13 @@ func (t *table) ranges(trace *measure.Trace) {
 		trace.Process = 0
 		t.warn(trace, "the ranges are of %d processes, which count as one run", len(processes))
 	}
-	within := innermost(trace.Ranges)
+	// The ranges have their parents already; of all threads the one that began last holds.
+	ranges := slices.Clone(trace.Ranges)
+	line := measure.Nest(len(ranges), func(i int) (*measure.Range, int) { return &ranges[i], 0 })[0]
 	for i := range trace.Launches {
-		trace.Launches[i].Range = within(trace.Launches[i].Start)
+		trace.Launches[i].Range = line.At(trace.Launches[i].Start)
 	}
-	within = innermost(trace.Ranges)
 	for i := range trace.Copies {
-		trace.Copies[i].Range = within(trace.Copies[i].Start)
-	}
-}
-
-// innermost says of times that go up which of the ranges that are open then began last, -1 for none.
-func innermost(ranges []measure.Range) func(time int64) int32 {
-	var open []int32
-	next := 0
-	return func(time int64) int32 {
-		for ; next < len(ranges) && ranges[next].Start <= time; next++ {
-			open = append(open, int32(next))
-		}
-		for len(open) > 0 && ranges[open[len(open)-1]].End < time {
-			open = open[:len(open)-1]
-		}
-		if len(open) == 0 {
-			return -1
-		}
-		return open[len(open)-1]
+		trace.Copies[i].Range = line.At(trace.Copies[i].Start)
 	}
 }

@@ -17,8 +17,7 @@ const (
 	gpuTrace       // kernels and copies one by one
 	gbSum          // kernels by name, grid and block
 	kernSum        // kernels by name
-	gpuSum         // kernels and copies by name
-	apiSum         // calls, kernels and copies by name
+	gpuSum         // kernels and copies by name, with calls or without
 	memTime        // times of copies by kind
 	memSize        // bytes of copies by kind
 	projTrace      // ranges one by one, projected onto the GPU
@@ -27,7 +26,7 @@ const (
 // String is the name of the report since 2023.
 func (k kind) String() string {
 	return [...]string{
-		"another report", "cuda_gpu_trace", "cuda_gpu_kern_gb_sum", "cuda_gpu_kern_sum", "cuda_gpu_sum", "cuda_api_gpu_sum",
+		"another report", "cuda_gpu_trace", "cuda_gpu_kern_gb_sum", "cuda_gpu_kern_sum", "cuda_gpu_sum",
 		"cuda_gpu_mem_time_sum", "cuda_gpu_mem_size_sum", "nvtx_gpu_proj_trace",
 	}[k]
 }
@@ -37,7 +36,7 @@ var reports = func() map[string]kind {
 	all := map[string]kind{}
 	for k, names := range map[kind]string{
 		gpuTrace: "cuda_gpu_trace gputrace cuda_gpu_kern_trace", kernSum: "cuda_gpu_kern_sum gpukernsum",
-		gbSum: "cuda_gpu_kern_gb_sum gpukerngbsum", gpuSum: "cuda_gpu_sum gpusum", apiSum: "cuda_api_gpu_sum apigpusum",
+		gbSum: "cuda_gpu_kern_gb_sum gpukerngbsum", gpuSum: "cuda_gpu_sum gpusum cuda_api_gpu_sum apigpusum",
 		memTime: "cuda_gpu_mem_time_sum gpumemtimesum", memSize: "cuda_gpu_mem_size_sum gpumemsizesum",
 		projTrace: "nvtx_gpu_proj_trace nvtxgpuproj nvtxgpuprojtrace",
 		other: `cuda_api_sum cudaapisum cuda_api_trace cudaapitrace cuda_kern_exec_sum kernexecsum cuda_kern_exec_trace

@@ -1,6 +1,7 @@
 package nsysstats
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -29,16 +30,12 @@ func (t *table) readSums() error {
 	case memSize:
 		total, count, name = "total", "count", "operation"
 	}
-	if err := t.need(total, count, name); err != nil {
-		return err
-	}
-	if err := t.sumUnits(); err != nil {
+	if err := cmp.Or(t.need(total, count, name), t.sumUnits()); err != nil {
 		return err
 	}
 	var percent, slack float64
-	calls := false
 	err := t.each(func(r *row) {
-		s := sum{count: 1}
+		var s sum
 		n, c := r.number(total), t.columns[t.index[total]]
 		s.total, s.step = n.Float(c.factor), n.Step(c.factor)
 		if s.total > largest {
@@ -65,32 +62,29 @@ func (t *table) readSums() error {
 			s.least, _ = r.quantity("min", largest)
 			s.most, _ = r.quantity("max", largest)
 		}
-		var grid, block measure.Dim3
-		if t.kind == gbSum {
-			grid, block = r.extents("gridxyz"), r.extents("blockxyz")
-		}
 		text, category := strings.Clone(r.cell(name)), r.cell("category")
-		copied := false
-		s.kind, copied = operation(text)
-		s.kernel = (t.kind == kernSum || t.kind == gbSum) && !copied || category == "CUDA_KERNEL"
+		kind, copied := operation(text)
 		switch {
 		case text == "":
 			r.refuse("no-name")
 		case t.kind == gpuSum && category == "CUDA_API":
-			calls = true
 			return
-		case s.kernel:
-			s.subject = measure.KernelSubject(text, grid, block)
-		case t.kind == gpuSum && category != "MEMORY_OPER":
+		case t.kind == gpuSum && category != "CUDA_KERNEL" && category != "MEMORY_OPER":
 			r.wrong("no-category", "category")
-		case !copied:
+		case copied && category != "CUDA_KERNEL":
+			s.kind = kind
+		case t.kind == memTime || t.kind == memSize || category == "MEMORY_OPER":
 			r.wrong("no-copy", name)
+		default:
+			s.kernel = true
+			var grid, block measure.Dim3
+			if t.kind == gbSum {
+				grid, block = r.extents("gridxyz"), r.extents("blockxyz")
+			}
+			s.subject = measure.KernelSubject(text, grid, block)
 		}
 		t.sums = append(t.sums, s)
 	})
-	if calls {
-		t.kind = apiSum
-	}
 	if err == nil && t.kind != memSize {
 		err = t.fine("times")
 	}
@@ -179,8 +173,8 @@ func (c *collection) finishSummary(t *table) (*measure.Session, error) {
 	set(measure.Workload, measure.GPUTime, total, "")
 	set(measure.Workload, measure.Launches, float64(launches), "")
 	counted := map[measure.CopyKind]bool{}
-	for _, k := range []kind{memTime, gpuSum, apiSum, memSize} {
-		if c.tables[k] == nil || k == gpuSum && c.tables[memTime] != nil || k == apiSum && (c.tables[memTime] != nil || c.tables[gpuSum] != nil) {
+	for _, k := range []kind{memTime, gpuSum, memSize} {
+		if c.tables[k] == nil || k == gpuSum && c.tables[memTime] != nil {
 			continue
 		}
 		for _, x := range merged(c.tables[k].sums, func(x sum) (measure.CopyKind, bool) { return x.kind, !x.kernel }) {

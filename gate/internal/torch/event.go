@@ -9,13 +9,10 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// event is one element of traceEvents. Its fields are kept as they stand in the file until they are needed.
+// event is one element of traceEvents that is of a category that is read. Its fields are kept as they stand in the file
+// until they are needed.
 type event struct {
-	fields
-	kind kind
-}
-
-type fields struct {
+	kind                             kind
 	Ph, Cat, Name, Pid, Tid, Ts, Dur json.RawMessage
 	Args                             struct {
 		Device, Stream, Correlation, Grid, Block, Bytes json.RawMessage
@@ -25,47 +22,34 @@ type fields struct {
 	}
 }
 
-// UnmarshalJSON reads the fields of an event that is of interest, and none of any other: most are operators.
-func (e *event) UnmarshalJSON(b []byte) error {
-	e.kind = other
-	if !interesting(b) {
-		return nil
+// parseEvent reads an event, and nothing of one that is of no category that is read: most are operators.
+func parseEvent(text []byte) (e event, ok bool) {
+	switch {
+	case text[0] != '{':
+		return e, string(text) == "null"
+	case !interesting(text):
+		return e, true
 	}
-	for _, f := range []*json.RawMessage{
-		&e.Ph, &e.Cat, &e.Name, &e.Pid, &e.Tid, &e.Ts, &e.Dur, &e.Args.Device, &e.Args.Stream, &e.Args.Correlation,
-		&e.Args.Grid, &e.Args.Block, &e.Args.Bytes, &e.Args.Registers, &e.Args.Shared,
-	} {
-		*f = (*f)[:0] // and its memory stays
-	}
-	if err := json.Unmarshal(b, &e.fields); err != nil {
-		return err
-	}
-	e.kind = kindOf(e.Cat)
-	return nil
+	ok = json.Unmarshal(text, &e) == nil
+	e.kind = kinds[string(unquote(e.Cat))]
+	return e, ok
 }
 
-// interesting reports whether an event may be of a category that is read. An object inside of it can have a key of that
-// name too.
-func interesting(b []byte) bool {
-	if len(b) == 0 || b[0] != '{' {
-		return string(b) != "null" // so that it gives an error
-	}
-	for rest := b; ; {
-		var found bool
-		if _, rest, found = bytes.Cut(rest, []byte(`"cat"`)); !found {
+// category finds the category of an event. An object inside of it can have a key of that name too.
+var category = regexp.MustCompile(`"cat"[: \t\r\n]*"([^"]*)"`)
+
+func interesting(text []byte) bool {
+	for {
+		at := category.FindSubmatchIndex(text)
+		if at == nil {
 			return false
 		}
-		value := bytes.TrimLeft(rest, ": \t\r\n")
-		if len(value) == 0 || value[0] != '"' {
-			continue
+		k := kinds[string(text[at[2]:at[3]])]
+		// Before there were user annotations, the steps were operators.
+		if k != other && (k != operatorEvent || bytes.Contains(text, []byte(stepPrefix))) {
+			return true
 		}
-		if end := bytes.IndexByte(value[1:], '"'); end >= 0 {
-			k := kindOf(value[:end+2])
-			// Before there were user annotations, the steps were operators.
-			if k != other && (k != operatorEvent || bytes.Contains(b, []byte(stepPrefix))) {
-				return true
-			}
-		}
+		text = text[at[1]:]
 	}
 }
 
@@ -87,39 +71,20 @@ func (k kind) String() string {
 	return [...]string{"other event", "kernel", "copy", "memset", "call", "annotation", "operator", "call"}[k]
 }
 
-// kindOf goes by the category, which stands in quotation marks. Those in capitals are of 2021.
-func kindOf(category json.RawMessage) kind {
-	switch string(category) {
-	case `"kernel"`, `"Kernel"`:
-		return kernelEvent
-	case `"gpu_memcpy"`, `"Memcpy"`:
-		return copyEvent
-	case `"gpu_memset"`, `"Memset"`:
-		return setEvent
-	case `"cuda_runtime"`, `"cuda_driver"`, `"Runtime"`, `"hip_runtime"`, `"hip_driver"`:
-		return callEvent
-	case `"user_annotation"`:
-		return rangeEvent
-	case `"cpu_op"`, `"Operator"`:
-		return operatorEvent
-	case `"xpu_runtime"`, `"xpu_driver"`:
-		return foreignEvent
-	}
-	return other
+// kinds go by the category. Those in capitals are of 2021.
+var kinds = map[string]kind{
+	"kernel": kernelEvent, "Kernel": kernelEvent,
+	"gpu_memcpy": copyEvent, "Memcpy": copyEvent,
+	"gpu_memset": setEvent, "Memset": setEvent,
+	"cuda_runtime": callEvent, "cuda_driver": callEvent, "Runtime": callEvent, "hip_runtime": callEvent, "hip_driver": callEvent,
+	"user_annotation": rangeEvent,
+	"cpu_op":          operatorEvent, "Operator": operatorEvent,
+	"xpu_runtime": foreignEvent, "xpu_driver": foreignEvent,
 }
 
 // text is the value of a JSON string, "" for anything else.
-func text(b json.RawMessage) string {
-	if len(b) < 2 || b[0] != '"' {
-		return ""
-	}
-	if plain := b[1 : len(b)-1]; bytes.IndexByte(plain, '\\') < 0 {
-		return strings.ToValidUTF8(string(plain), "\uFFFD")
-	}
-	var s string
-	if json.Unmarshal(b, &s) != nil {
-		return ""
-	}
+func text(b json.RawMessage) (s string) {
+	_ = json.Unmarshal(b, &s)
 	return s
 }
 

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -29,65 +30,53 @@ type facts struct {
 
 var version = regexp.MustCompile(`^\d+(\.\d+){1,3}`)
 
-// readFact reads the value of a top-level key. The other keys name files, and anything that the workload adds.
+// factual are the keys that are read beside deviceProperties. The others name files, and anything that the workload adds.
+var factual = map[string]func(f *facts, value []byte){
+	"schemaVersion": func(f *facts, value []byte) {
+		if n, ok := integer(value); ok {
+			f.schema = strconv.FormatInt(n, 10)
+		}
+	},
+	"baseTimeNanoseconds":  func(f *facts, value []byte) { f.base = integerOr(value, 0) },
+	"torch_version":        (*facts).readVersion,
+	"pytorch_version":      (*facts).readVersion,
+	"cuda_runtime_version": func(f *facts, value []byte) { f.runtime = cudaVersion(value) },
+	"cuda_driver_version":  func(f *facts, value []byte) { f.driver = cudaVersion(value) },
+	"hip_runtime_version":  func(f *facts, _ []byte) { f.amd = true },
+	"hip_driver_version":   func(f *facts, _ []byte) { f.amd = true },
+	"WARNING":              (*facts).readLog,
+	"ERROR":                (*facts).readLog,
+	"INFO":                 (*facts).readLog,
+	"VERBOSE":              (*facts).readLog,
+}
+
+// readFact reads the value of a top-level key.
 func (t *trace) readFact(key string) error {
 	t.known = t.known || marks[key]
-	switch key {
-	case "deviceProperties":
-		return t.readDevices()
-	case "WARNING", "ERROR", "INFO", "VERBOSE":
-		return t.skip(t.readLog)
-	case "schemaVersion", "baseTimeNanoseconds", "torch_version", "pytorch_version",
-		"cuda_runtime_version", "cuda_driver_version", "hip_runtime_version", "hip_driver_version":
-	default:
-		return t.skip(nil)
+	read, ok := factual[key]
+	if !ok && key != "deviceProperties" {
+		return t.skip()
 	}
-	var value json.RawMessage
-	t.in.begin = t.dec.InputOffset()
-	if err := t.dec.Decode(&value); err != nil {
-		return t.fail(err)
+	value, err := t.value()
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return t.readDevices(value)
 	}
-	number, isNumber := integer(value)
-	switch key {
-	case "schemaVersion":
-		if isNumber {
-			t.schema = strconv.FormatInt(number, 10)
-		}
-	case "baseTimeNanoseconds":
-		if isNumber && number > 0 {
-			t.base = number
-		}
-	case "torch_version", "pytorch_version":
-		if v := version.FindString(text(value)); v != "" {
-			t.tool = profiler + " " + v
-		}
-	case "cuda_runtime_version":
-		t.runtime = cudaVersion(number)
-	case "cuda_driver_version":
-		t.driver = cudaVersion(number)
-	default:
-		t.amd = true
-	}
+	read(&t.facts, value)
 	return nil
 }
 
-// skip reads over a value of the file.
-func (t *trace) skip(each func(string)) error {
-	begin := func(s string) {
-		t.in.begin = t.dec.InputOffset()
-		if each != nil {
-			each(s)
-		}
+func (f *facts) readVersion(value []byte) {
+	if v := version.FindString(text(value)); v != "" {
+		f.tool = profiler + " " + v
 	}
-	t.in.begin = t.dec.InputOffset()
-	if err := skip(t.dec, begin); err != nil {
-		return t.fail(err)
-	}
-	return nil
 }
 
 // cudaVersion writes 13000 as 13.0.
-func cudaVersion(n int64) string {
+func cudaVersion(value []byte) string {
+	n, _ := integer(value)
 	if n < 1000 || n > 1_000_000 {
 		return ""
 	}
@@ -95,19 +84,14 @@ func cudaVersion(n int64) string {
 }
 
 // readDevices reads the GPUs that the process saw.
-func (t *trace) readDevices() error {
+func (t *trace) readDevices(value []byte) error {
 	var devices []struct {
 		ID   json.RawMessage `json:"id"`
 		Name string          `json:"name"`
 		AMD  json.RawMessage `json:"maxSharedMemoryPerMultiProcessor"`
 	}
-	at := t.dec.InputOffset()
-	t.in.begin = at
-	if err := t.dec.Decode(&devices); err != nil {
-		if _, mismatch := err.(*json.UnmarshalTypeError); mismatch {
-			return t.refuse("no-devices", at)
-		}
-		return t.fail(err)
+	if json.Unmarshal(value, &devices) != nil {
+		return t.refuse("no-devices", t.begin)
 	}
 	t.gpus = make(map[int32]string)
 	for i, d := range devices {
@@ -132,30 +116,22 @@ var losses = []struct {
 
 var cuptiError = regexp.MustCompile(`CUPTI_ERROR_[A-Z_]+`)
 
-// readLog looks for signs of lost records in one line of Kineto's log.
-func (t *trace) readLog(line string) {
-	if !strings.Contains(line, "stopped") && !strings.Contains(line, "Exceeded") && !strings.Contains(line, "Dropped") &&
-		!strings.Contains(line, "CUPTI_ERROR_") {
-		return
-	}
+// readLog looks for signs of lost records in the lines of Kineto's log.
+func (f *facts) readLog(lines []byte) {
 	for _, x := range losses {
-		if t.lost == "" && x.text.MatchString(line) {
-			t.lost = x.says
+		if f.lost == "" && x.text.Match(lines) {
+			f.lost = x.says
 		}
 	}
-	if t.cupti == "" {
-		t.cupti = cuptiError.FindString(line)
+	if f.cupti == "" {
+		f.cupti = string(cuptiError.Find(lines))
 	}
 }
 
 // environment is where and how the run was measured.
 func (t *trace) environment(launches []measure.Launch) measure.Environment {
-	e := measure.Environment{Tool: profiler, Schema: t.schema, CUDA: t.runtime, Tick: t.tick(launches)}
-	if t.tool != "" {
-		e.Tool = t.tool
-	}
-	if e.CUDA == "" {
-		e.CUDA = t.driver
+	e := measure.Environment{
+		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: t.tick(launches),
 	}
 	var used []int32
 	for i := range launches {

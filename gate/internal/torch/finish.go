@@ -12,18 +12,19 @@ import (
 // finish turns what was read into a trace, or says why it cannot be judged.
 func (t *trace) finish() (*measure.Trace, error) {
 	slices.SortFunc(t.launches, func(a, b launch) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end), cmp.Compare(a.id, b.id),
-			cmp.Compare(a.variant, b.variant), cmp.Compare(a.device, b.device), cmp.Compare(a.stream, b.stream))
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.id, b.id),
+			cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Stream, b.Stream))
 	})
 	t.dropTwice()
-	slices.SortFunc(t.calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.start, b.start)) })
 	slices.SortStableFunc(t.copies, func(a, b transfer) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
+	t.joinCalls()
+	missing := t.attach()
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	out := &measure.Trace{Source: t.src.name, MemoryPeak: -1, RangeNames: t.spans.list}
+	out := &measure.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.list}
 	if pid, err := strconv.Atoi(t.pid); err == nil {
 		out.Process = pid
 	}
@@ -31,104 +32,119 @@ func (t *trace) finish() (*measure.Trace, error) {
 	out.Kernels = kernels
 	out.Launches = make([]measure.Launch, len(t.launches))
 	for i, l := range t.launches {
-		out.Launches[i] = measure.Launch{
-			Start: l.start, End: l.end, API: l.start, Kernel: to[l.variant], Range: -1, Device: l.device, Stream: l.stream,
+		l.Kernel = to[l.Kernel]
+		out.Launches[i] = l.Launch
+	}
+	out.Copies = []measure.Copy{}
+	if t.unsized == 0 { // or the bytes of the others would pass for all
+		for _, c := range t.copies {
+			out.Copies = append(out.Copies, c.Copy)
 		}
 	}
-	t.leaveOutUnsized(out)
-	out.Copies = make([]measure.Copy, len(t.copies))
-	for i := range t.copies {
-		out.Copies[i] = t.copies[i].Copy
+	out.Ranges = make([]measure.Range, len(t.ranges))
+	for i, r := range t.ranges {
+		out.Ranges[i] = r.Range
 	}
-	t.attach(out)
 	out.Environment = t.environment(out.Launches)
 	if t.amd && out.GPU == "" {
-		return nil, t.src.refuse("amd-model")
+		return nil, t.refuse("amd-model")
 	}
-	t.doubt(out)
+	t.doubt(out, missing)
 	return out, nil
 }
 
-// kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of static and dynamic shared memory, which stands as dynamic.
-func (t *trace) kernels() (kernels []measure.KernelInfo, to []int32) {
-	launches := make([]int, len(t.variants))
-	for _, l := range t.launches {
-		launches[l.variant]++
+// dropTwice takes out launches that are written twice, and counts them.
+func (t *trace) dropTwice() {
+	before := len(t.launches)
+	t.launches = slices.CompactFunc(t.launches, func(a, b launch) bool { return a == b && a.End > a.Start && a.id != 0 })
+	t.twice = before - len(t.launches)
+}
+
+// joinCalls makes one of the calls of one id: the runtime's, and the driver's inside it, which begins later.
+func (t *trace) joinCalls() {
+	slices.SortFunc(t.calls, func(a, b call) int { return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.start, b.start)) })
+	joined := t.calls[:0]
+	for _, c := range t.calls {
+		if n := len(joined); n > 0 && joined[n-1].id == c.id {
+			joined[n-1].launches = joined[n-1].launches || c.launches
+			joined[n-1].graph = joined[n-1].graph || c.graph
+			continue
+		}
+		joined = append(joined, c)
 	}
-	subjects := make(map[int32]measure.Subject) // by name, each normalised once
-	kernels = make([]measure.KernelInfo, len(t.variants))
-	for i, v := range t.variants {
-		subject, ok := subjects[v.name]
+	t.calls = joined
+}
+
+// attach gives each launch and copy the time of its call, and the innermost range around that on the same thread. It
+// counts the launches that have no call.
+func (t *trace) attach() (missing int) {
+	slices.SortStableFunc(t.ranges, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
+	})
+	lines := measure.Nest(len(t.ranges), func(i int) (*measure.Range, int32) { return &t.ranges[i].Range, t.ranges[i].thread })
+	find := func(id int64) *call {
+		i, ok := slices.BinarySearchFunc(t.calls, id, func(c call, id int64) int { return cmp.Compare(c.id, id) })
 		if !ok {
-			subject = measure.KernelSubject(t.names.list[v.name], measure.Dim3{}, measure.Dim3{})
-			subjects[v.name] = subject
+			return nil
 		}
-		subject.Grid, subject.Block = v.grid, v.block
-		kernels[i] = measure.KernelInfo{
-			Subject: subject, Raw: t.names.list[v.name], Registers: v.registers,
-			StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1,
-		}
-		if v.shared == 0 {
-			kernels[i].StaticShared = 0
-		}
+		return &t.calls[i]
 	}
-	return measure.MergeKernels(kernels, launches)
-}
-
-// leaveOutUnsized drops the copies where some do not tell their size: the bytes of the others would pass for all.
-func (t *trace) leaveOutUnsized(out *measure.Trace) {
-	if t.unsized == 0 {
-		return
-	}
-	out.Warnings = append(out.Warnings, fmt.Sprintf(
-		"%d of %d copies and memsets do not tell their size: none is judged", t.unsized, len(t.copies)))
-	t.copies = nil
-}
-
-// find gives the earliest call of an id.
-func (t *trace) find(id int64) *call {
-	i, ok := slices.BinarySearchFunc(t.calls, id, func(c call, id int64) int { return cmp.Compare(c.id, id) })
-	if !ok || id == 0 {
-		return nil
-	}
-	return &t.calls[i]
-}
-
-// attach gives each launch and copy the time of its call, and the innermost range around that on the same thread.
-func (t *trace) attach(out *measure.Trace) {
-	var asked []question
-	missing := 0
-	for i, l := range t.launches {
-		c := t.find(l.id)
+	for i := range t.launches {
+		l := &t.launches[i]
+		c := find(l.id)
 		if c == nil {
 			missing++
 			continue
 		}
-		x := &out.Launches[i]
-		x.API = c.start
-		x.Node = t.doesAny(l.id, launchesGraph)
-		asked = append(asked, question{c.start, c.thread, &x.Range})
+		c.answered = true
+		l.API, l.Node, l.Range = c.start, c.graph, lines[c.thread].At(c.start)
 	}
-	for i, x := range t.copies {
-		if c := t.find(x.id); c != nil {
-			out.Copies[i].API = c.start
-			asked = append(asked, question{c.start, c.thread, &out.Copies[i].Range})
+	for i := range t.copies {
+		if c := find(t.copies[i].id); c != nil {
+			t.copies[i].API, t.copies[i].Range = c.start, lines[c.thread].At(c.start)
 		}
 	}
-	out.Ranges = t.nest(asked)
-	if missing > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf(
-			"%d of %d launches have no CUDA call in the trace: they belong to no range", missing, len(t.launches)))
-	}
+	return missing
 }
 
-// doesAny reports whether any call of an id does something: the runtime's call, or the driver's inside it.
-func (t *trace) doesAny(id int64, what does) bool {
-	i, _ := slices.BinarySearchFunc(t.calls, id, func(c call, id int64) int { return cmp.Compare(c.id, id) })
-	for ; i < len(t.calls) && t.calls[i].id == id; i++ {
-		if t.calls[i].does&what != 0 {
-			return true
+// kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of
+// static and dynamic shared memory, which stands as dynamic.
+func (t *trace) kernels() (kernels []measure.KernelInfo, to []int32) {
+	launches := make([]int, len(t.variants.list))
+	for _, l := range t.launches {
+		launches[l.Kernel]++
+	}
+	raw := make([]string, len(t.names.list))
+	subjects := make([]measure.Subject, len(raw)) // by name, each normalised once
+	for i, name := range t.names.list {
+		raw[i] = text([]byte(name))
+		subjects[i] = measure.KernelSubject(raw[i], measure.Dim3{}, measure.Dim3{})
+	}
+	for _, v := range t.variants.list {
+		k := measure.KernelInfo{Subject: subjects[v.name], Raw: raw[v.name], Registers: v.registers,
+			StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1}
+		k.Subject.Grid, k.Subject.Block = v.grid, v.block
+		if v.shared == 0 {
+			k.StaticShared = 0
+		}
+		kernels = append(kernels, k)
+	}
+	return measure.MergeKernels(kernels, launches)
+}
+
+// doubt adds what does not forbid a judgement.
+func (t *trace) doubt(out *measure.Trace, missing int) {
+	warn := func(n int, format string, args ...any) {
+		if n > 0 {
+			out.Warnings = append(out.Warnings, fmt.Sprintf(format, append([]any{n}, args...)...))
 		}
 	}
-	return false
+	calls, without := t.unanswered()
+	swallowed, longest := swallowed(out.Launches)
+	warn(t.unsized, "%d of %d copies and memsets do not tell their size: none is judged", len(t.copies))
+	warn(missing, "%d of %d launches have no CUDA call in the trace: they belong to no range", len(t.launches))
+	warn(t.twice, "%d launches are written twice in the trace: each counts once")
+	warn(without, "%d of %d calls that launch a kernel have no kernel in the trace", calls)
+	warn(swallowed, "%d launches last longer than others that start later on their stream, up to %d µs: their durations are doubtful",
+		longest/1000)
 }

@@ -21,24 +21,16 @@ func decimal(text []byte, unit float64) (value int64, fraction, ok bool) {
 	return 0, false, false
 }
 
-// unquote takes the quotation marks off a JSON string, or gives back what is no string. Escapes stay.
-func unquote(b []byte) []byte {
-	if len(b) >= 2 && b[0] == '"' && b[len(b)-1] == '"' {
-		return b[1 : len(b)-1]
-	}
-	return b
-}
+// unquote takes the quotation marks off a JSON string. Escapes stay.
+func unquote(b []byte) []byte { return bytes.Trim(b, `"`) }
 
 // integer reads a whole number, quoted or not.
 func integer(b []byte) (int64, bool) {
-	if len(b) == 0 {
-		return 0, false
-	}
 	n, err := strconv.ParseInt(string(unquote(b)), 10, 64)
 	return n, err == nil
 }
 
-// integerOr is integer with -1, or what else is given, for a number that is not there.
+// integerOr is integer with what else is given for a number that is not there.
 func integerOr(b []byte, otherwise int64) int64 {
 	if n, ok := integer(b); ok {
 		return n

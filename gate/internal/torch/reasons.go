@@ -42,7 +42,6 @@ var Reasons = measure.Reasons{
 	{Key: "negative-duration", Sentence: "{file}, near byte {at}: a {what} lasts {time} µs", Next: profileAgain},
 	{Key: "negative-time", Sentence: "{file}, near byte {at}: a {what} starts at {time} µs", Next: profileAgain},
 	{Key: "long-value", Sentence: "{file}, near byte {at}: a value is longer than {most} MB", Next: exportAgain},
-	{Key: "deep-value", Sentence: "{file}, near byte {at}: a value has more than {most} levels", Next: exportAgain},
 	{Key: "many-names", Sentence: "{file} holds names of more than {most} MB", Next: fewerSteps},
 	{Key: "many-records", Sentence: "{file} holds more than {most} records of one kind", Next: fewerSteps},
 	{Key: "merged", Sentence: "{file} is merged from the traces of several processes", Next: "name the trace of each rank by itself"},
@@ -99,6 +98,5 @@ var Reasons = measure.Reasons{
 	{Key: "no-row", Sentence: "{place}: the row is no row of the table", Next: printAgain},
 	{Key: "no-time-cell", Sentence: "{place}: column {column}: {cell} is no time", Next: printAgain},
 	{Key: "no-count", Sentence: "{place}: column \"# of Calls\": {cell} is no count", Next: printAgain},
-	{Key: "other-total", Sentence: "{place}: what ran on the GPU has a total that is not its own time", Next: printAgain},
 	{Key: "other-average", Sentence: "{place}: average times calls is not the total", Next: printAgain},
 }

@@ -1,9 +1,10 @@
 package torch
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 
@@ -43,54 +44,19 @@ var marks = map[string]bool{
 
 // sniffTrace looks at the keys of the object, and at events as far as the head goes.
 func sniffTrace(head []byte) bool {
-	dec := json.NewDecoder(newLenient(bytes.NewReader(head)))
-	dec.UseNumber()
-	if start, _ := dec.Token(); start == json.Delim('[') {
-		return sniffEvents(dec)
-	}
-	found, events := 0, false
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			break
-		}
-		name, _ := key.(string)
-		if marks[name] {
+	s := scanner{in: bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(head, byteOrderMark)))}
+	found, events := 0, bytes.Contains(head, []byte(`"traceEvents"`))
+	enough := errors.New("enough")
+	err := s.walk(func(key string) error {
+		if marks[key] {
 			found++
 		}
-		if name == "traceEvents" {
-			if found > 0 {
-				return true
-			}
-			events = true
-			if start, _ := dec.Token(); start != json.Delim('[') {
-				return false
-			}
-			if sniffEvents(dec) {
-				return true
-			}
-			if _, err := dec.Token(); err != nil {
-				break
-			}
-			continue
+		return s.skip()
+	}, func(text []byte) error {
+		if e, ok := parseEvent(text); found > 0 || ok && e.kind != other && len(e.Ph) > 0 {
+			return enough
 		}
-		if skip(dec, nil) != nil {
-			break
-		}
-	}
-	return found > 0 && events || found > 1
-}
-
-// sniffEvents looks for an event of a category that only torch.profiler has.
-func sniffEvents(dec *json.Decoder) bool {
-	for dec.More() {
-		var e event
-		if dec.Decode(&e) != nil {
-			return false
-		}
-		if e.kind != other && len(e.Ph) > 0 {
-			return true
-		}
-	}
-	return false
+		return nil
+	})
+	return err == enough || found > 0 && events || found > 1
 }

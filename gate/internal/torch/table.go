@@ -3,6 +3,7 @@ package torch
 import (
 	"bufio"
 	"io"
+	"math"
 	"regexp"
 	"strings"
 
@@ -43,7 +44,7 @@ func tableHeader(line string) (columns []string, ok bool) {
 
 // printed is a table on its way in.
 type printed struct {
-	src  *source
+	src  source
 	line int // of the header
 	// device is how the table calls the GPU: CUDA, or HIP.
 	device string
@@ -54,13 +55,13 @@ type printed struct {
 	gpu    []printedRow   // rows of what ran on the GPU
 	cpu    map[string]bool
 	closed bool
+	footed bool
 	total  amount // at the foot
 }
 
 // printedRow is a row of a kernel, copy or annotation.
 type printedRow struct {
 	name           string
-	line           int
 	total, average amount
 	calls          int64
 }
@@ -69,38 +70,21 @@ type printedRow struct {
 type amount struct {
 	ns   int64
 	half float64
-	ok   bool
 }
 
 // parseAmount reads "239.338ms".
-func parseAmount(s string) amount {
+func parseAmount(s string) (amount, bool) {
 	unit := strings.TrimLeft(s, "0123456789.")
 	factor, base, known := measure.BaseUnit(unit)
-	n, form := cells.Parse(strings.TrimSpace(strings.TrimSuffix(s, unit)))
+	n, form := cells.Parse(strings.TrimSuffix(s, unit))
 	ns, ok := n.Int(factor)
-	return amount{ns, max(0.5, n.Step(factor)/2), ok && known && base == "ns" && form >= cells.Whole && form != cells.Foreign}
+	return amount{ns, max(0.5, n.Step(factor)/2)}, ok && known && base == "ns" && form != cells.NoNumber && form != cells.Foreign
 }
 
 // readTable reads the one table that stands somewhere in a text. A table that is printed again in another order, as
 // programs do, is read once.
-func readTable(src *source, in *bufio.Reader) (*measure.Session, error) {
-	var session *measure.Session
-	var first, open *printed
-	finish := func() error {
-		if open == nil {
-			return nil
-		}
-		s, err := open.session()
-		switch {
-		case err != nil:
-			return err
-		case first == nil:
-			first, session = open, s
-		case !sameSeries(session, s):
-			return open.refuse("tables", first.line)
-		}
-		return nil
-	}
+func readTable(src source, in *bufio.Reader) (*measure.Session, error) {
+	var tables []*printed
 	in = bufio.NewReader(cells.UTF8(in))
 	for number := 1; ; number++ {
 		line, err := cells.Line(in)
@@ -110,32 +94,38 @@ func readTable(src *source, in *bufio.Reader) (*measure.Session, error) {
 		if line == "" && err == io.EOF {
 			break
 		}
+		err = nil
 		if columns, ok := tableHeader(line); ok {
-			if err := finish(); err != nil {
-				return nil, err
-			}
-			if open, err = newPrinted(src, number, columns); err != nil {
-				return nil, err
-			}
-			continue
+			var t *printed
+			t, err = newPrinted(src, number, columns)
+			tables = append(tables, t)
+		} else if len(tables) > 0 {
+			err = tables[len(tables)-1].read(line, number)
 		}
-		if open != nil {
-			if err := open.read(line, number); err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return nil, err
 		}
 	}
-	if err := finish(); err != nil {
-		return nil, err
+	var first *measure.Session
+	for _, t := range tables {
+		s, err := t.session()
+		switch {
+		case err != nil:
+			return nil, err
+		case first == nil:
+			first = s
+		case !sameSeries(first, s):
+			return nil, t.refuse("tables", tables[0].line)
+		}
 	}
-	if session == nil {
+	if first == nil {
 		return nil, src.refuse("neither")
 	}
-	return session, nil
+	return first, nil
 }
 
 // newPrinted checks that the header has what is needed.
-func newPrinted(src *source, line int, columns []string) (*printed, error) {
+func newPrinted(src source, line int, columns []string) (*printed, error) {
 	t := &printed{src: src, line: line, column: make(map[string]int), cpu: make(map[string]bool), names: []int{0}}
 	behind := 1
 	if columns[1] == "Overload Name" {
@@ -164,9 +154,9 @@ func newPrinted(src *source, line int, columns []string) (*printed, error) {
 	return t, nil
 }
 
-// times are the columns of times that are read.
+// times are the columns of times that are read. What ran on the GPU has no total beside its own time.
 func (t *printed) times() []string {
-	return []string{"Self CPU", "CPU total", "Self " + t.device, t.device + " total", t.device + " time avg"}
+	return []string{"Self CPU", "CPU total", "Self " + t.device, t.device + " time avg"}
 }
 
 // read takes in a line behind the header.
@@ -177,10 +167,10 @@ func (t *printed) read(line string, number int) error {
 		return nil
 	case t.closed:
 		m := footer.FindStringSubmatch(line)
-		if m == nil || m[1] != t.device || t.total.ok {
+		if m == nil || m[1] != t.device || t.footed {
 			return nil
 		}
-		if t.total = parseAmount(m[2]); !t.total.ok {
+		if t.total, t.footed = parseAmount(m[2]); !t.footed {
 			return t.src.refuseLine("odd-foot", number, measure.Quote(m[2]))
 		}
 		return nil
@@ -213,72 +203,51 @@ func (t *printed) read(line string, number int) error {
 // two spaces, however wide they are.
 func (t *printed) readRow(line string, number int) error {
 	broken := func(key string, details ...any) error { return t.src.refuseLine(key, number, details...) }
-	var name string
-	rest := line
-	cut := func(n int) (cell string, ok bool) {
-		for i := range rest {
-			if n == 0 {
-				cell, rest = rest[:i], rest[i:]
-				return cell, true
-			}
-			n--
-		}
-		cell, rest = rest, ""
-		return cell, n == 0
-	}
-	if indent, ok := cut(t.from); !ok || strings.TrimSpace(indent) != "" {
+	row := []rune(line)
+	if strings.TrimSpace(string(row[:min(t.from, len(row))])) != "" {
 		return broken("row-early")
 	}
-	for i, width := range t.names {
-		cell, ok := cut(width)
-		if !ok {
-			return broken("no-row")
-		}
-		if i == 0 {
-			name = strings.TrimSpace(cell)
-		}
-		if space, _ := cut(2); space != "  " {
+	end := t.from
+	for _, width := range t.names {
+		if end += width + 2; len(row) < end || string(row[end-2:end]) != "  " {
 			return broken("no-row")
 		}
 	}
+	name := strings.TrimSpace(string(row[t.from : t.from+t.names[0]]))
 	if name == "" { // one more line of a stack
 		return nil
 	}
-	found := gap.Split(strings.TrimSpace(rest), -1)
+	found := gap.Split(strings.TrimSpace(string(row[end:])), -1)
 	cell := func(column string) string {
 		if i := t.column[column]; i < len(found) {
 			return found[i]
 		}
 		return ""
 	}
-	times := make(map[string]amount)
+	var times []amount
 	for _, c := range t.times() {
-		x := parseAmount(cell(c))
-		if !x.ok {
+		x, ok := parseAmount(cell(c))
+		if !ok {
 			return broken("no-time-cell", measure.Quote(c), measure.Quote(cell(c)))
 		}
-		times[c] = x
+		times = append(times, x)
 	}
 	calls, ok := integer([]byte(cell("# of Calls")))
 	if !ok || calls < 1 {
 		return broken("no-count", measure.Quote(cell("# of Calls")))
 	}
-	self, total, average := times["Self "+t.device], times[t.device+" total"], times[t.device+" time avg"]
-	if times["Self CPU"].ns != 0 || times["CPU total"].ns != 0 || self.ns <= 0 {
+	selfCPU, allCPU, total, average := times[0], times[1], times[2], times[3]
+	if selfCPU.ns != 0 || allCPU.ns != 0 || total.ns <= 0 {
 		t.cpu[name] = true
 		return nil
 	}
-	if self.ns != total.ns {
-		return broken("other-total")
-	}
-	if off := float64(average.ns)*float64(calls) - float64(total.ns); abs(off) > average.half*float64(calls)+total.half+1 {
+	off := float64(average.ns)*float64(calls) - float64(total.ns)
+	if math.Abs(off) > average.half*float64(calls)+total.half+1 {
 		return broken("other-average")
 	}
-	t.gpu = append(t.gpu, printedRow{name: name, line: number, total: total, average: average, calls: calls})
+	t.gpu = append(t.gpu, printedRow{name: name, total: total, average: average, calls: calls})
 	return nil
 }
-
-func abs(x float64) float64 { return max(x, -x) }
 
 // refuse makes a refusal that is about the table as a whole.
 func (t *printed) refuse(key string, details ...any) error {

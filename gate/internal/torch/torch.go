@@ -14,6 +14,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -34,40 +35,35 @@ const profiler = "torch.profiler"
 // The error is a *measure.Refusal where the file cannot be judged: no kernels, records that the profiler lost, a file that
 // is damaged, ends in the middle or is something else. It is the error of ctx or of r where these end the reading.
 func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
-	src := &source{ctx: ctx, r: r, name: name}
-	in := bufio.NewReaderSize(src, 64<<10)
+	file := source(name)
+	in := bufio.NewReaderSize(cells.Until(ctx, r), 64<<10)
 	start, err := in.Peek(len(gzipMagic))
 	if err != nil && err != io.EOF {
-		return Run{}, src.broken(err)
+		return Run{}, file.broken(err)
 	}
 	if bytes.Equal(start, gzipMagic) {
-		src.packed = true
 		unzip, err := gzip.NewReader(in)
 		if err != nil {
-			return Run{}, src.broken(err)
+			return Run{}, file.broken(err)
 		}
 		defer unzip.Close()
 		in = bufio.NewReaderSize(unzip, 64<<10)
 	}
 	start, err = in.Peek(peekSize)
-	if err != nil && err != io.EOF {
-		return Run{}, src.broken(err)
-	}
-	if len(start) == 0 {
-		return Run{}, src.refuse("empty")
-	}
-	if isJSON(start) {
-		t, err := readTrace(src, in, usual)
-		if err != nil {
-			return Run{}, err
+	switch {
+	case err != nil && err != io.EOF:
+		return Run{}, file.broken(err)
+	case len(start) == 0:
+		return Run{}, file.refuse("empty")
+	case isJSON(start):
+		if bytes.HasPrefix(start, byteOrderMark) {
+			in.Discard(len(byteOrderMark))
 		}
-		return Run{Trace: t}, nil
+		t, err := readTrace(file, in, usual)
+		return Run{Trace: t}, err
 	}
-	s, err := readTable(src, in)
-	if err != nil {
-		return Run{}, err
-	}
-	return Run{Summary: s}, nil
+	s, err := readTable(file, in)
+	return Run{Summary: s}, err
 }
 
 const peekSize = 4 << 10

@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -384,9 +385,7 @@ func TestRefusedTraces(t *testing.T) {
 		{"XPU", traceOf(base[0], `{"ph": "X", "cat": "xpu_runtime", "name": "urEnqueueKernelLaunch", "pid": 1, "tid": 1, "ts": 1, "dur": 1}`),
 			"the trace of an Intel GPU (XPU)"},
 		{"deep event", traceOf(`{"cat": "kernel", "args": ` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`), "the file is no JSON: invalid character '[' exceeded max depth"},
-		{"deep value", `{"x": ` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `, "traceEvents": []}`, "more than 1000 levels"},
 		{"long string", traceOf(rangeOf(strings.Repeat("x", longest+1<<17), 1, 2, 3)), "a value is longer than 16 MB"},
-		{"long space", traceOf(base[0], strings.Repeat(" ", longest+1<<17)+base[1]), "a value is longer than 16 MB"},
 		{"long value", fileOf(`"deviceProperties": [{"name": "`+strings.Repeat("x", longest+1<<17)+`"}]`, base...), "a value is longer than 16 MB"},
 		{"quotation mark in a name", replace(`scale(float*)`, `scale "fast" (float*)`), "the file is no JSON"},
 	} {
@@ -549,11 +548,11 @@ func TestBounds(t *testing.T) {
 		"calls":    many(101, func(i int) string { return callOf("cudaMalloc", i, i+1) }),
 		"copies":   many(101, func(i int) string { return copyOf("Memset (Device)", i, i, 1) }),
 		"ranges":   many(101, func(i int) string { return rangeOf("r", i, 1, 1) }),
-		"kernels":  many(9, func(i int) string { return kernelOf(strings.Repeat(string(rune('a'+i)), 1<<16), i, 1, i) }),
+		"kernels":  many(18, func(i int) string { return kernelOf(strings.Repeat(string(rune('a'+i)), 1<<16), i, 1, i) }),
 		"names":    many(18, func(i int) string { return rangeOf(strings.Repeat(string(rune('a'+i)), 1<<16), i, 1, 1) }),
 		"threads":  many(18, func(i int) string { return rangeOf("r", i, 1, quote(strings.Repeat(string(rune('a'+i)), 1<<16))) }),
 	} {
-		_, err := readTrace(&source{ctx: t.Context(), name: "t.json"}, strings.NewReader(file), bounds{records: 100, text: 1 << 20})
+		_, err := readTrace("t.json", bufio.NewReader(strings.NewReader(file)), bounds{records: 100, text: 1 << 20})
 		var refusal *measure.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "more than 100 records of one kind") &&
 			!strings.Contains(refusal.Reason, "names of more than 1 MB") {

@@ -125,10 +125,10 @@ func standing(base, head Position) string {
 		precision, ridge := b.Precision, amount(h.Ridge, "")
 		if h.Precision != precision {
 			precision += " → " + h.Precision
-			ridge = amount(b.Ridge, "") + " → " + ridge
+			ridge = arrow(b.Ridge, h.Ridge, "")
 		}
-		s += fmt.Sprintf("roofline (%s): %s → %s FLOP/B (ridge %s), %s → %s of the roof", precision,
-			amount(b.Intensity, ""), amount(h.Intensity, ""), ridge, amount(b.Percent(), "%"), amount(h.Percent(), "%"))
+		s += fmt.Sprintf("roofline (%s): %s FLOP/B (ridge %s), %s of the roof",
+			precision, arrow(b.Intensity, h.Intensity, ""), ridge, arrow(b.Percent(), h.Percent(), "%"))
 	}
 	if s == "" {
 		return ""

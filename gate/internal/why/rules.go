@@ -11,255 +11,185 @@ import (
 // rule is one way in which a kernel gets slower.
 type rule struct {
 	name  string
-	guide guide            // where NVIDIA explains it
-	needs []measure.Metric // unless both sides have all of them, the rule is not tried
+	guide guide   // where NVIDIA explains it
+	needs metrics // unless both sides have all of them, the rule is not tried
 	// last rules speak only where no other does: what they see follows from any cause.
 	last bool
 	// speak gives the reason with its numbers, or "" where the rule does not apply.
 	speak func(pair) string
 }
 
+type metrics []measure.Metric
+
 // rules in the order in which a reader should consider them, so that causes come before what follows from them: a resource
 // that the compiler or the launch changed, then how the work is laid out, then how much there is, then the traffic, then
 // the machine. The limits are well above what repeated launches of one kernel differ by on the recordings in testdata
 // (counts 0, DRAM bytes 0.3 %, hit rates 2 points of kernels that last over 10 µs).
 var rules = []rule{
-	{name: "local memory", guide: localMemory, speak: spilled},
-	{
-		name: "register pressure", guide: pressure,
-		needs: []measure.Metric{measure.Registers, measure.TheoreticalOccupancy},
-		speak: func(p pair) string {
-			if p.by(measure.Registers) <= 0 || !p.emptier() || !p.head.limitedBy(measure.LimitRegisters) {
-				return ""
-			}
-			return fmt.Sprintf("%s per thread and %s: register pressure", p.told(measure.Registers), p.occupancy())
-		},
-	},
-	{
-		name: "shared memory", guide: sharedEffects,
-		needs: []measure.Metric{measure.StaticShared, measure.DynamicShared, measure.TheoreticalOccupancy},
-		speak: func(p pair) string {
-			before, after := p.base.shared(), p.head.shared()
-			if after <= before || !p.emptier() || !p.head.limitedBy(measure.LimitShared) {
-				return ""
-			}
-			return fmt.Sprintf("shared memory %s → %s a block and %s: shared memory limits the blocks of an SM",
-				amount(before, "B"), amount(after, "B"), p.occupancy())
-		},
-	},
-	{
-		name: "occupancy", guide: calculating,
-		needs: []measure.Metric{measure.TheoreticalOccupancy},
-		speak: func(p pair) string {
-			registers, shared := p.by(measure.Registers) > 0, p.head.shared() > p.base.shared()
-			if !p.emptier() || registers && p.head.limitedBy(measure.LimitRegisters) ||
-				shared && p.head.limitedBy(measure.LimitShared) { // of which other rules speak
-				return ""
-			}
-			return p.occupancy() + ": " + p.head.limit()
-		},
-	},
-	{
-		name: "tensor cores", guide: sectionsAndRules("Compute Workload Analysis"),
-		needs: []measure.Metric{measure.TensorOps},
-		speak: func(p pair) string {
-			grown := p.head.flops() - p.base.flops()
-			switch lost := -p.by(measure.TensorOps); {
-			case lost <= 0:
-			case p.head.get(measure.TensorOps) == 0:
-				return p.told(measure.TensorOps) + ": the tensor cores are no longer used"
-			case grown > 0.5*lost:
-				return p.told(measure.TensorOps) + ": a part of the work has left the tensor cores"
-			}
-			if p.known(ncu.TensorPeak) && p.ratio(ncu.TensorPeak) < 0.8 && p.ratio(measure.SMClock) > 0.9 {
-				return fmt.Sprintf("peak of the tensor operations %s → %s: they are of a slower type",
-					amount(p.base.get(ncu.TensorPeak), "OPS"), amount(p.head.get(ncu.TensorPeak), "OPS"))
-			}
+	{"local memory", localMemory, nil, false, spilled},
+	{"register pressure", pressure, metrics{measure.Registers, measure.TheoreticalOccupancy}, false, func(p pair) string {
+		if p.by(measure.Registers) <= 0 || !p.emptier() || !p.head.limitedBy(measure.LimitRegisters) {
 			return ""
-		},
-	},
-	{
-		name: "precision", guide: arithmetic,
-		needs: []measure.Metric{measure.FP64, measure.FP32, measure.FP16},
-		speak: precision,
-	},
-	{
-		name: "divergence", guide: branching,
-		needs: []measure.Metric{ncu.ActiveThreads},
-		speak: func(p pair) string {
-			if by := p.by(ncu.ActiveThreads); by <= -1 && p.ratio(ncu.ActiveThreads) < 0.95 {
-				return fmt.Sprintf("active threads %s → %s of the 32 of a warp: its threads take different branches, or leave early",
-					amount(p.base.get(ncu.ActiveThreads), ""), amount(p.head.get(ncu.ActiveThreads), ""))
-			}
-			if p.known(ncu.UnmaskedThreads) && p.by(ncu.UnmaskedThreads) <= -2 && p.ratio(ncu.UnmaskedThreads) < 0.9 {
-				return fmt.Sprintf("threads of a warp that are not masked out %s → %s of 32: branches within a warp became predicates",
-					amount(p.base.get(ncu.UnmaskedThreads), ""), amount(p.head.get(ncu.UnmaskedThreads), ""))
-			}
+		}
+		return fmt.Sprintf("%s per thread and %s: register pressure", p.told(measure.Registers), p.occupancy())
+	}},
+	{"shared memory", sharedEffects, metrics{measure.StaticShared, measure.DynamicShared, measure.TheoreticalOccupancy}, false, func(p pair) string {
+		before, after := p.base.shared(), p.head.shared()
+		if after <= before || !p.emptier() || !p.head.limitedBy(measure.LimitShared) {
 			return ""
-		},
-	},
-	{
-		name: "bank conflicts", guide: memoryBanks,
-		needs: []measure.Metric{ncu.SharedWavefronts},
-		speak: func(p pair) string {
-			if p.ratio(ncu.SharedWavefronts) < 1.1 || p.by(ncu.SharedWavefronts) < 0.1 {
-				return ""
-			}
-			return fmt.Sprintf("passes through shared memory ×%s → ×%s of what the accesses need: bank conflicts",
-				amount(p.base.get(ncu.SharedWavefronts), ""), amount(p.head.get(ncu.SharedWavefronts), ""))
-		},
-	},
-	{
-		name: "coalescing", guide: coalesced,
-		needs: []measure.Metric{measure.LoadSectors},
-		speak: func(p pair) string { return scattered(p, measure.LoadSectors, "load") },
-	},
-	{
-		name: "coalescing of stores", guide: coalesced,
-		needs: []measure.Metric{measure.StoreSectors},
-		speak: func(p pair) string { return scattered(p, measure.StoreSectors, "store") },
-	},
-	{
-		name: "waves", guide: hardwareModel,
-		needs: []measure.Metric{measure.Waves},
-		speak: func(p pair) string {
-			b, h := p.base.get(measure.Waves), p.head.get(measure.Waves)
-			grid := ""
-			if p.base.grid != p.head.grid && p.base.grid > 0 && p.head.grid > 0 {
-				grid = fmt.Sprintf("grid %s → %s blocks, ", amount(p.base.grid, "count"), amount(p.head.grid, "count"))
-			}
-			switch {
-			case tail(h)-tail(b) < 0.05:
-				return ""
-			case h < 1:
-				return fmt.Sprintf("%swaves %.2f → %.2f: the blocks fill %.0f %% of the GPU", grid, b, h, 100*h)
-			}
-			return fmt.Sprintf("%swaves %.2f → %.2f: in the last wave %.0f %% of the GPU has work", grid, b, h, 100*(h-math.Floor(h)))
-		},
-	},
-	{
-		name: "work", guide: sectionsAndRules("Instruction Statistics"),
-		needs: []measure.Metric{measure.Instructions},
-		speak: func(p pair) string {
-			r := p.ratio(measure.Instructions)
-			if r < 1.01 {
-				return ""
-			}
-			ops := ratio(p.base.operations(), p.head.operations())
-			switch {
-			case math.IsNaN(ops) || p.base.operations() == 0:
-				return p.grown(measure.Instructions) + ": more work"
-			case math.Abs(ops/r-1) < 0.02:
-				return p.grown(measure.Instructions) + " with FLOPs in proportion: more work"
-			case math.Abs(ops-1) < 0.01:
-				return p.grown(measure.Instructions) + " at the same FLOPs: more instructions for the same arithmetic"
-			case ops < 1:
-				return fmt.Sprintf("%s, FLOPs %s: more instructions for less arithmetic", p.grown(measure.Instructions), times(ops))
-			}
-			return fmt.Sprintf("%s, FLOPs %s: more work", p.grown(measure.Instructions), times(ops))
-		},
-	},
-	{name: "L2 cache", guide: l2Table, needs: reuse, speak: func(p pair) string {
+		}
+		return fmt.Sprintf("shared memory %s a block and %s: shared memory limits the blocks of an SM", arrow(before, after, "B"), p.occupancy())
+	}},
+	{"occupancy", calculating, metrics{measure.TheoreticalOccupancy}, false, func(p pair) string {
+		registers, shared := p.by(measure.Registers) > 0, p.head.shared() > p.base.shared()
+		if !p.emptier() || registers && p.head.limitedBy(measure.LimitRegisters) ||
+			shared && p.head.limitedBy(measure.LimitShared) { // of which other rules speak
+			return ""
+		}
+		return p.occupancy() + ": " + p.head.limit()
+	}},
+	{"tensor cores", sectionsAndRules("Compute Workload Analysis"), metrics{measure.TensorOps}, false, func(p pair) string {
+		grown := p.head.flops() - p.base.flops()
+		switch lost := -p.by(measure.TensorOps); {
+		case lost <= 0:
+		case p.head.get(measure.TensorOps) == 0:
+			return p.told(measure.TensorOps) + ": the tensor cores are no longer used"
+		case grown > 0.5*lost:
+			return p.told(measure.TensorOps) + ": a part of the work has left the tensor cores"
+		}
+		if p.known(ncu.TensorPeak) && p.ratio(ncu.TensorPeak) < 0.8 && p.ratio(measure.SMClock) > 0.9 {
+			return fmt.Sprintf("peak of the tensor operations %s: they are of a slower type", p.arrow(ncu.TensorPeak, "OPS"))
+		}
+		return ""
+	}},
+	{"precision", arithmetic, metrics{measure.FP64, measure.FP32, measure.FP16}, false, precision},
+	{"divergence", branching, metrics{ncu.ActiveThreads}, false, func(p pair) string {
+		if by := p.by(ncu.ActiveThreads); by <= -1 && p.ratio(ncu.ActiveThreads) < 0.95 {
+			return fmt.Sprintf("active threads %s of the 32 of a warp: its threads take different branches, or leave early", p.arrow(ncu.ActiveThreads, ""))
+		}
+		if p.known(ncu.UnmaskedThreads) && p.by(ncu.UnmaskedThreads) <= -2 && p.ratio(ncu.UnmaskedThreads) < 0.9 {
+			return fmt.Sprintf("threads of a warp that are not masked out %s of 32: branches within a warp became predicates", p.arrow(ncu.UnmaskedThreads, ""))
+		}
+		return ""
+	}},
+	{"bank conflicts", memoryBanks, metrics{ncu.SharedWavefronts}, false, func(p pair) string {
+		if p.ratio(ncu.SharedWavefronts) < 1.1 || p.by(ncu.SharedWavefronts) < 0.1 {
+			return ""
+		}
+		return fmt.Sprintf("passes through shared memory ×%s → ×%s of what the accesses need: bank conflicts",
+			amount(p.base.get(ncu.SharedWavefronts), ""), amount(p.head.get(ncu.SharedWavefronts), ""))
+	}},
+	{"coalescing", coalesced, metrics{measure.LoadSectors}, false, func(p pair) string { return scattered(p, measure.LoadSectors, "load") }},
+	{"coalescing of stores", coalesced, metrics{measure.StoreSectors}, false, func(p pair) string { return scattered(p, measure.StoreSectors, "store") }},
+	{"waves", hardwareModel, metrics{measure.Waves}, false, func(p pair) string {
+		b, h := p.base.get(measure.Waves), p.head.get(measure.Waves)
+		grid := p.grid()
+		if grid != "" {
+			grid += ", "
+		}
+		switch {
+		case tail(h)-tail(b) < 0.05:
+			return ""
+		case h < 1:
+			return fmt.Sprintf("%swaves %.2f → %.2f: the blocks fill %.0f %% of the GPU", grid, b, h, 100*h)
+		}
+		return fmt.Sprintf("%swaves %.2f → %.2f: in the last wave %.0f %% of the GPU has work", grid, b, h, 100*(h-math.Floor(h)))
+	}},
+	{"work", sectionsAndRules("Instruction Statistics"), metrics{measure.Instructions}, false, func(p pair) string {
+		r := p.ratio(measure.Instructions)
+		if r < 1.01 {
+			return ""
+		}
+		ops := ratio(p.base.operations(), p.head.operations())
+		switch {
+		case math.IsNaN(ops) || p.base.operations() == 0:
+			return p.grown(measure.Instructions) + ": more work"
+		case math.Abs(ops/r-1) < 0.02:
+			return p.grown(measure.Instructions) + " with FLOPs in proportion: more work"
+		case math.Abs(ops-1) < 0.01:
+			return p.grown(measure.Instructions) + " at the same FLOPs: more instructions for the same arithmetic"
+		case ops < 1:
+			return fmt.Sprintf("%s, FLOPs %s: more instructions for less arithmetic", p.grown(measure.Instructions), times(ops))
+		}
+		return fmt.Sprintf("%s, FLOPs %s: more work", p.grown(measure.Instructions), times(ops))
+	}},
+	{"L2 cache", l2Table, reuse, false, func(p pair) string {
 		// The same accesses reach L2: what DRAM has to do more follows.
 		if !p.known(measure.L2Bytes) || !p.same(measure.L2Bytes, 0.02) {
 			return ""
 		}
 		return reused(p)
 	}},
-	{
-		name: "traffic", guide: deviceTable,
-		needs: []measure.Metric{measure.DRAMBytes},
-		speak: func(p pair) string {
-			r, floor := p.ratio(measure.DRAMBytes), p.by(measure.DRAMBytes) >= 1e6
-			ops, what := ratio(p.base.operations(), p.head.operations()), "FLOPs"
-			if math.IsNaN(ops) || p.base.operations() == 0 {
-				ops, what = p.ratio(measure.Instructions), "instructions" // NaN where these are not known either
-			}
-			switch {
-			case r < 1.05 || !floor:
-				return ""
-			case math.IsNaN(ops):
-				return p.grown(measure.DRAMBytes) + ": more traffic"
-			case r < 1.05*ops:
-				return ""
-			case math.Abs(ops-1) < 0.01:
-				return p.grown(measure.DRAMBytes) + " for the same " + what + ": more traffic"
-			}
-			return fmt.Sprintf("%s, %s %s: more traffic", p.grown(measure.DRAMBytes), what, times(ops))
-		},
-	},
-	{name: "L2 cache", guide: l2Table, needs: reuse, speak: func(p pair) string {
+	{"traffic", deviceTable, metrics{measure.DRAMBytes}, false, func(p pair) string {
+		r, floor := p.ratio(measure.DRAMBytes), p.by(measure.DRAMBytes) >= 1e6
+		ops, what := ratio(p.base.operations(), p.head.operations()), "FLOPs"
+		if math.IsNaN(ops) || p.base.operations() == 0 {
+			ops, what = p.ratio(measure.Instructions), "instructions" // NaN where these are not known either
+		}
+		switch {
+		case r < 1.05 || !floor:
+			return ""
+		case math.IsNaN(ops):
+			return p.grown(measure.DRAMBytes) + ": more traffic"
+		case r < 1.05*ops:
+			return ""
+		case math.Abs(ops-1) < 0.01:
+			return p.grown(measure.DRAMBytes) + " for the same " + what + ": more traffic"
+		}
+		return fmt.Sprintf("%s, %s %s: more traffic", p.grown(measure.DRAMBytes), what, times(ops))
+	}},
+	{"L2 cache", l2Table, reuse, false, func(p pair) string {
 		if p.known(measure.L2Bytes) && p.same(measure.L2Bytes, 0.02) { // said above
 			return ""
 		}
 		return reused(p)
 	}},
-	{
-		name: "L1 cache", guide: l1Table,
-		needs: []measure.Metric{measure.L1HitRate, measure.L2Bytes},
-		speak: func(p pair) string {
-			if p.by(measure.L1HitRate) > -5 || p.ratio(measure.L2Bytes) < 1.02 || p.by(measure.L2Bytes) < 1e6 {
+	{"L1 cache", l1Table, metrics{measure.L1HitRate, measure.L2Bytes}, false, func(p pair) string {
+		if p.by(measure.L1HitRate) > -5 || p.ratio(measure.L2Bytes) < 1.02 || p.by(measure.L2Bytes) < 1e6 {
+			return ""
+		}
+		return p.told(measure.L1HitRate) + ": less is reused in L1"
+	}},
+	{"idle warps", sectionsAndRules("Occupancy"), metrics{measure.AchievedOccupancy, measure.TheoreticalOccupancy}, false, func(p pair) string {
+		if p.ratio(measure.AchievedOccupancy) > 0.9 || p.by(measure.AchievedOccupancy) > -5 ||
+			p.by(measure.TheoreticalOccupancy) != 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
+			p.told(measure.AchievedOccupancy))
+	}},
+	{"clock", clockControl, metrics{measure.Instructions, measure.Cycles, measure.SMClock, measure.NcuTime}, false, func(p pair) string {
+		if p.ratio(measure.SMClock) > 0.99 || !p.slower() || !p.same(measure.Instructions, 0.005) ||
+			p.ratio(measure.Cycles) > 1.01 {
+			return ""
+		}
+		bytes := ""
+		if p.known(measure.DRAMBytes) {
+			if p.ratio(measure.DRAMBytes) > 1.02 {
 				return ""
 			}
-			return p.told(measure.L1HitRate) + ": less is reused in L1"
-		},
-	},
-	{
-		name: "idle warps", guide: sectionsAndRules("Occupancy"),
-		needs: []measure.Metric{measure.AchievedOccupancy, measure.TheoreticalOccupancy},
-		speak: func(p pair) string {
-			if p.ratio(measure.AchievedOccupancy) > 0.9 || p.by(measure.AchievedOccupancy) > -5 ||
-				p.by(measure.TheoreticalOccupancy) != 0 {
-				return ""
+			bytes = ", same DRAM bytes"
+		}
+		return fmt.Sprintf("same instructions%s, %s: not the code", bytes, p.grown(measure.SMClock))
+	}},
+	{"memory clock", clockControl, metrics{measure.Instructions, measure.DRAMBytes, measure.PeakDRAM}, false, func(p pair) string {
+		if p.ratio(measure.PeakDRAM) > 0.98 || !p.slower() || !p.same(measure.Instructions, 0.005) || p.ratio(measure.DRAMBytes) > 1.02 {
+			return ""
+		}
+		return fmt.Sprintf("same instructions, same DRAM bytes, %s: the memory clock is lower, not the code", p.grown(measure.PeakDRAM))
+	}},
+	{"stalls", stallReasons, nil, true, func(p pair) string {
+		if !p.slower() {
+			return ""
+		}
+		worst, most := "", 1.0
+		for _, s := range stalls {
+			if by := p.by(s.metric); by > most && p.ratio(s.metric) > 1.2 {
+				worst, most = fmt.Sprintf("a warp waits %s cycles an instruction for %s", p.arrow(s.metric, ""), s.what), by
 			}
-			return fmt.Sprintf("%s at the same theoretical occupancy: the load is unbalanced, or there are too few blocks",
-				p.told(measure.AchievedOccupancy))
-		},
-	},
-	{
-		name: "clock", guide: clockControl,
-		needs: []measure.Metric{measure.Instructions, measure.Cycles, measure.SMClock, measure.NcuTime},
-		speak: func(p pair) string {
-			if p.ratio(measure.SMClock) > 0.99 || !p.slower() || !p.same(measure.Instructions, 0.005) ||
-				p.ratio(measure.Cycles) > 1.01 {
-				return ""
-			}
-			bytes := ""
-			if p.known(measure.DRAMBytes) {
-				if p.ratio(measure.DRAMBytes) > 1.02 {
-					return ""
-				}
-				bytes = ", same DRAM bytes"
-			}
-			return fmt.Sprintf("same instructions%s, %s: not the code", bytes, p.grown(measure.SMClock))
-		},
-	},
-	{
-		name: "memory clock", guide: clockControl,
-		needs: []measure.Metric{measure.Instructions, measure.DRAMBytes, measure.PeakDRAM},
-		speak: func(p pair) string {
-			if p.ratio(measure.PeakDRAM) > 0.98 || !p.slower() || !p.same(measure.Instructions, 0.005) || p.ratio(measure.DRAMBytes) > 1.02 {
-				return ""
-			}
-			return fmt.Sprintf("same instructions, same DRAM bytes, %s: the memory clock is lower, not the code", p.grown(measure.PeakDRAM))
-		},
-	},
-	{
-		name: "stalls", guide: stallReasons, last: true,
-		speak: func(p pair) string {
-			if !p.slower() {
-				return ""
-			}
-			worst, most := "", 1.0
-			for _, s := range stalls {
-				if by := p.by(s.metric); by > most && p.ratio(s.metric) > 1.2 {
-					worst, most = fmt.Sprintf("a warp waits %s → %s cycles an instruction for %s",
-						amount(p.base.get(s.metric), ""), amount(p.head.get(s.metric), ""), s.what), by
-				}
-			}
-			return worst
-		},
-	},
+		}
+		return worst
+	}},
 }
 
 // spilled is the rule of local memory. Spills alone are known from the details page.
@@ -315,7 +245,7 @@ func precision(p pair) string {
 	return ""
 }
 
-var reuse = []measure.Metric{measure.L2HitRate, measure.DRAMBytes}
+var reuse = metrics{measure.L2HitRate, measure.DRAMBytes}
 
 // reused is the rule of L2.
 func reused(p pair) string {
@@ -352,8 +282,8 @@ func scattered(p pair, m measure.Metric, what string) string {
 	} else if precision(p) != "" {
 		return ""
 	}
-	return fmt.Sprintf("sectors per %s request %s → %s: the threads of a warp access addresses farther apart",
-		what, amount(p.base.get(m), ""), amount(p.head.get(m), ""))
+	return fmt.Sprintf("sectors per %s request %s: the threads of a warp access addresses farther apart",
+		what, p.arrow(m, ""))
 }
 
 // tail is the part of the GPU's time that the partial last wave leaves idle if all blocks take equally long.
@@ -383,6 +313,14 @@ func (s sample) limit() string {
 	return "fewer warps fit on an SM"
 }
 
+// grid is the change of the number of blocks, "" where there is none.
+func (p pair) grid() string {
+	if b, h := p.base.grid, p.head.grid; b != h && b > 0 && h > 0 {
+		return "grid " + arrow(b, h, "count") + " blocks"
+	}
+	return ""
+}
+
 // shared is the shared memory of a block.
 func (s sample) shared() float64 { return s.get(measure.StaticShared) + s.get(measure.DynamicShared) }
 
@@ -406,8 +344,7 @@ func (p pair) emptier() bool {
 func (p pair) occupancy() string {
 	text := p.told(measure.TheoreticalOccupancy)
 	if p.known(measure.AchievedOccupancy) {
-		text += fmt.Sprintf(" (achieved %s → %s)", amount(p.base.get(measure.AchievedOccupancy), "%"),
-			amount(p.head.get(measure.AchievedOccupancy), "%"))
+		text += fmt.Sprintf(" (achieved %s)", p.arrow(measure.AchievedOccupancy, "%"))
 	}
 	return text
 }

@@ -103,15 +103,13 @@ func Explain(base, head []ncu.Record) Cause {
 		}
 	}
 	for _, r := range rules {
-		if missing := p.missing(r.needs); len(missing) > 0 {
-			for _, m := range missing {
-				if !slices.Contains(c.Unknown, m) {
-					c.Unknown = append(c.Unknown, m)
-				}
+		missing := p.missing(r.needs)
+		for _, m := range missing {
+			if !slices.Contains(c.Unknown, m) {
+				c.Unknown = append(c.Unknown, m)
 			}
-			continue
 		}
-		if r.last && len(c.Reasons) > 0 {
+		if len(missing) > 0 || r.last && len(c.Reasons) > 0 {
 			continue
 		}
 		if text := r.speak(p); text != "" {
@@ -154,10 +152,10 @@ func Stand(head []ncu.Record) Cause {
 
 // summary puts the cause into words.
 func (c *Cause) summary(p pair) string {
-	var s []string
 	if len(c.Changes) == 0 {
 		return "ncu gives no metric that both sides have."
 	}
+	var s []string
 	if !p.slower() {
 		s = append(s, "Under ncu, which runs launches one by one on cold caches, the kernel is not slower ("+p.show(measure.NcuTime)+").")
 	}
@@ -190,8 +188,8 @@ func (c *Cause) silence(p pair) string {
 	if len(same) > 0 {
 		text += ": " + strings.Join(same, ", ") + " did not change"
 	}
-	if p.base.grid != p.head.grid && p.base.grid > 0 && p.head.grid > 0 {
-		text += fmt.Sprintf("; the grid has %s → %s blocks", amount(p.base.grid, "count"), amount(p.head.grid, "count"))
+	if grid, changed := strings.CutPrefix(p.grid(), "grid "); changed {
+		text += "; the grid has " + grid
 	}
 	if len(c.Unknown) > 0 {
 		text += fmt.Sprintf(" (not known: %s)", labels(c.Unknown))
@@ -245,8 +243,7 @@ func (p pair) same(m measure.Metric, tolerance float64) bool {
 
 // show prints a metric's change: "75.7 µs → 82.4 µs, +8.9 %".
 func (p pair) show(m measure.Metric) string {
-	b, h := p.base.get(m), p.head.get(m)
-	s := amount(b, m.Unit) + " → " + amount(h, m.Unit)
+	s, b, h := p.arrow(m, m.Unit), p.base.get(m), p.head.get(m)
 	if r := ratio(b, h); m.Unit != "%" && b > 0 && r != 1 {
 		s += ", " + times(r)
 	}
@@ -259,7 +256,12 @@ func (p pair) told(m measure.Metric) string {
 	if unit == "FLOP" { // which the name says
 		unit = "count"
 	}
-	return fmt.Sprintf("%s %s → %s", label(m), amount(p.base.get(m), unit), amount(p.head.get(m), unit))
+	return label(m) + " " + p.arrow(m, unit)
+}
+
+// arrow is the metric's change in a unit.
+func (p pair) arrow(m measure.Metric, unit string) string {
+	return arrow(p.base.get(m), p.head.get(m), unit)
 }
 
 // grown is [pair.told] with the ratio where there is one.

@@ -40,22 +40,25 @@ func amount(v float64, unit string) string {
 	}
 	scale, prefix := 1.0, ""
 	if abs := math.Abs(v); unit == "s" {
-		for _, x := range []struct {
-			scale  float64
-			prefix string
-		}{{1, ""}, {1e-3, "m"}, {1e-6, "µ"}, {1e-9, "n"}} {
-			if scale, prefix = x.scale, x.prefix; abs >= scale {
+		for _, prefix = range []string{"", "m", "µ", "n"} {
+			if abs >= scale || prefix == "n" {
 				break
 			}
+			scale /= 1000
 		}
 	} else if abs >= 10_000 || unit != "" && abs >= 1000 {
-		for _, p := range []string{"k", "M", "G", "T", "P"} {
-			if scale, prefix = scale*1000, p; abs < 999.5*scale {
+		for _, prefix = range []string{"k", "M", "G", "T", "P"} {
+			if scale *= 1000; abs < 999.5*scale {
 				break
 			}
 		}
 	}
 	return strings.TrimSpace(three(v/scale) + " " + prefix + unit)
+}
+
+// arrow prints a change: "75.7 µs → 82.4 µs".
+func arrow(base, head float64, unit string) string {
+	return amount(base, unit) + " → " + amount(head, unit)
 }
 
 // three prints three significant digits and leaves whole numbers whole.

@@ -1,0 +1,226 @@
+package torch
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"regexp"
+)
+
+// longest is the most bytes that one event, or one value beside the events, may have.
+const longest = 16 << 20
+
+// scanner walks over a Chrome trace and gives it value by value, so that one event at a time is in memory.
+type scanner struct {
+	source
+	in    *bufio.Reader
+	at    int64 // how far it has read, in bytes
+	begin int64 // where the last value begins
+	text  []byte
+}
+
+// walk reads the object, or the bare list of events, that the file is: event takes each event, and fact reads the value of each
+// other key. It does not read on to the end of the file.
+func (s *scanner) walk(fact func(key string) error, event func(text []byte) error) error {
+	list := func() error {
+		return s.each(']', func() error {
+			text, err := s.value()
+			if err == nil {
+				err = event(text)
+			}
+			return err
+		})
+	}
+	if start, _ := s.next(); start == '[' {
+		return list()
+	}
+	events := false
+	err := s.each('}', func() error {
+		text, err := s.value()
+		if err != nil {
+			return err
+		}
+		var key string
+		if json.Unmarshal(text, &key) != nil {
+			return s.refuse("no-json", s.begin, "a key is no string")
+		}
+		at := s.at
+		switch err := s.expect(':'); {
+		case err != nil:
+			return err
+		case key != "traceEvents":
+			return fact(key)
+		}
+		switch start, err := s.next(); {
+		case err != nil:
+			return s.broken(err)
+		case events:
+			return s.refuse("events-twice", at)
+		case start != '[':
+			return s.refuse("events-no-list", at)
+		}
+		events = true
+		return list()
+	})
+	if err == nil && !events {
+		return s.refuse("no-events")
+	}
+	return err
+}
+
+// each reads an opening bracket, the parts, and the closing bracket.
+func (s *scanner) each(end byte, part func() error) error {
+	s.drop(1)
+	for n := 0; ; n++ {
+		c, err := s.next()
+		switch {
+		case err != nil:
+			return s.broken(err)
+		case c == end:
+			s.drop(1)
+			return nil
+		case n > 0:
+			if err := s.expect(','); err != nil {
+				return err
+			}
+		}
+		if err := part(); err != nil {
+			return err
+		}
+	}
+}
+
+// next is the next byte that is no white space, which stays to be read.
+func (s *scanner) next() (byte, error) {
+	for {
+		b, err := s.in.Peek(1)
+		if err != nil {
+			return 0, err
+		}
+		if !isSpace(b[0]) {
+			return b[0], nil
+		}
+		s.drop(1)
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+func (s *scanner) drop(n int) {
+	n, _ = s.in.Discard(n)
+	s.at += int64(n)
+}
+
+func (s *scanner) expect(want byte) error {
+	switch c, err := s.next(); {
+	case err != nil:
+		return s.broken(err)
+	case c != want:
+		return s.refuse("no-json", s.at, "there is no "+string(want))
+	}
+	s.drop(1)
+	return nil
+}
+
+// value reads a value, which is JSON or was made so by mend. It holds until the next one.
+func (s *scanner) value() ([]byte, error) {
+	if err := s.take(true); err != nil {
+		return nil, err
+	}
+	if json.Valid(s.text) {
+		return s.text, nil
+	}
+	mended := mend(s.text)
+	var checked json.RawMessage
+	if err := json.Unmarshal(mended, &checked); err != nil {
+		return nil, s.refuse("no-json", s.begin, err)
+	}
+	return mended, nil
+}
+
+// skip reads over a value, however long.
+func (s *scanner) skip() error { return s.take(false) }
+
+// take reads up to the end of a value by its quotation marks and brackets alone.
+func (s *scanner) take(keep bool) error {
+	_, err := s.next()
+	s.text, s.begin = s.text[:0], s.at
+	depth, quoted, escaped := 0, false, false
+	for done := false; !done; {
+		if err == nil {
+			_, err = s.in.Peek(1)
+		}
+		if err != nil {
+			return s.broken(err)
+		}
+		b, _ := s.in.Peek(s.in.Buffered())
+		n := 0
+		for ; n < len(b) && !done; n++ {
+			switch c := b[n]; {
+			case escaped:
+				escaped = false
+			case quoted:
+				escaped, quoted = c == '\\', c != '"'
+				done = !quoted && depth == 0
+			case c == '"':
+				quoted = true
+			case c == '{' || c == '[':
+				depth++
+			case depth == 0 && (c == ',' || c == ':' || c == '}' || c == ']' || isSpace(c)):
+				done = true
+				n-- // which ends a number and is none of it
+			case c == '}' || c == ']':
+				depth--
+				done = depth == 0
+			}
+		}
+		if keep {
+			if s.text = append(s.text, b[:n]...); len(s.text) > longest {
+				return s.refuse("long-value", s.begin, longest>>20)
+			}
+		}
+		s.drop(n)
+	}
+	if s.at == s.begin {
+		return s.refuse("no-json", s.at, "there is no value")
+	}
+	return nil
+}
+
+// end reads what follows the value, which must be nothing, up to the end: the checksum of a compressed file stands there.
+func (s *scanner) end() error {
+	switch _, err := s.next(); {
+	case err == nil:
+		return s.refuse("more-behind", s.at)
+	case err != io.EOF:
+		return s.broken(err)
+	}
+	return nil
+}
+
+var (
+	// odd are strings, and the words that C++ and Python write in place of a number.
+	odd = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|-?(?:nan\(ind\)|nan|NaN|N/A|[iI]nf(?:inity)?)`)
+	// escapes are, within a string, those of JSON, and then the backslashes and control characters that must not be there.
+	escapes = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|[\\\x00-\x1f]`)
+)
+
+// mend makes JSON of what Kineto writes instead, where there is but one way to understand it: numbers that are none (nan,
+// inf, N/A), and control characters and backslashes inside strings. A number that is none becomes an empty string, never a
+// zero.
+func mend(text []byte) []byte {
+	return odd.ReplaceAllFunc(text, func(part []byte) []byte {
+		if part[0] != '"' {
+			return []byte(`""`)
+		}
+		return escapes.ReplaceAllFunc(part, func(e []byte) []byte {
+			switch {
+			case len(e) > 1:
+				return e
+			case e[0] == '\\':
+				return []byte("/")
+			}
+			return []byte(" ")
+		})
+	})
+}
