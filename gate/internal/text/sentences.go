@@ -90,6 +90,13 @@ var sentences = map[string]string{
 		`and {{if eq (number .kept) "1"}}is{{else}}are{{end}} held against it; the others are left out`,
 	"other-board": `the base was measured on another board revision ({{join .base ", "}}, here {{join .head ", "}}); ` +
 		`revisions of one model are known to differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head`,
+	"crept": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
+		`beyond the limit of {{percent .limit}}{{if .also}}; so did {{few .also}}{{end}}: ` +
+		`accept it, or look for it in what was merged since`,
+	"creeping": `{{.kernel}} {{metric .metric}} creeps: {{change .change}} (between {{change .low}} and {{change .high}}) ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
+		`in steps that add up to more than those of unchanged code do{{if .also}}; {{few .also}} as well{{end}}`,
 }
 
 // details puts those details of [gate.Reasons] into words that are no words yet, by key and name.

@@ -1,0 +1,288 @@
+package gate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+const (
+	// reference is the k of the CUSUM in standard deviations: half of the smallest shift that it is to find soon (Page
+	// 1954), one standard deviation of a session.
+	reference = 0.5
+	// overshoot corrects for a sum that passes a boundary in steps (Siegmund 1979).
+	overshoot = 0.583
+	// ownStep is the part of a change that the head alone may make: more is a step, and the gate's to judge.
+	ownStep = 2.0 / 3
+	// ofHost is the variance of a host's effect by that of a session's: of memory-bound kernels on the two kinds of H200
+	// host 0.8 %, where sessions are expected to differ by 0.5 %.
+	ofHost = 2.5
+)
+
+// Creep says what became slower over the sessions of a baseline, oldest first, and head, step by step and each step too
+// small for a gate. Two questions are asked of the time of every kernel with a part in the GPU time of at least the
+// policy's impact, and of the workload's GPU time; together they raise a false alarm in at most the policy's alpha of
+// gates:
+//
+//   - "crept": is the head slower than the anchor, the oldest session, by more than its limit allows?
+//   - "creeping", of what has not crept: do the steps from session to session add up (a one-sided CUSUM), however little
+//     that is against the limit?
+//
+// Each answer is one remark, on the subject that costs most, with the names of the others. A kernel is followed by name and
+// geometry from the first session that has it. A base of one session, or one that head cannot be held against, has nothing
+// to say.
+func Creep(base, head []measure.Session, policy *thresholds.Policy) []Remark {
+	base, because := comparable(base, head)
+	if because != nil || len(base) < 2 {
+		return nil
+	}
+	sessions := separate(slices.Concat(base, head))
+	if len(sessions) < 3 {
+		return nil
+	}
+	return creep(sessions, follow(sessions, newTrial(base, head, policy)), policy.Alpha)
+}
+
+// creep is what paths through sessions show for certain.
+func creep(sessions []measure.Session, paths []path, alpha float64) (out []Remark) {
+	var p []float64 // of the anchor and the CUSUM, by turns
+	for i := range paths {
+		p = append(p, paths[i].beyondChance, paths[i].addsUp)
+	}
+	p = stats.Holm(p, nil)
+	var crept, creeping []path
+	for i, x := range paths {
+		switch {
+		case x.step > ownStep*x.change || math.Expm1(x.change)*x.base <= x.floor:
+		case p[2*i] < alpha && math.Expm1(x.change) > x.limit.Max:
+			crept = append(crept, x)
+		case p[2*i+1] < alpha:
+			creeping = append(creeping, x)
+		}
+	}
+	if len(crept) > 0 {
+		w, also := worst(crept)
+		since, commit := w.anchor(sessions)
+		out = append(out, remark("crept", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": Number(math.Expm1(w.change)),
+			"low": Number(math.Expm1(w.change - w.margin)), "high": Number(math.Expm1(w.change + w.margin)), "limit": Number(w.limit.Max),
+			"since": since, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
+	}
+	if len(creeping) > 0 {
+		w, also := worst(creeping)
+		since, commit := w.anchor(sessions)
+		out = append(out, remark("creeping", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": Number(math.Expm1(w.change)),
+			"low": Number(math.Expm1(w.change - w.margin)), "high": Number(math.Expm1(w.change + w.margin)),
+			"since": since, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
+	}
+	return out
+}
+
+// separate leaves out what was measured again within the hour: the later session stands for it.
+func separate(sessions []measure.Session) []measure.Session {
+	var out []measure.Session
+	for i, s := range sessions {
+		if !slices.ContainsFunc(sessions[i+1:], func(later measure.Session) bool {
+			return measure.SameSession(s.Environment, later.Environment)
+		}) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// path is how long a subject took from the anchor to the head.
+type path struct {
+	subject measure.Subject
+	metric  measure.Metric
+	limit   thresholds.Limit
+	share   float64
+	floor   float64 // ns up to which nothing is a finding
+	at      []int   // the sessions that have it, the anchor first
+	times   []float64
+	runs    []float64 // how many stand behind each time
+	base    float64   // ns in the anchor
+	run     stats.Variance
+	// Of the head against the anchor on the log scale: the change, half of its interval, and the part of the last step.
+	change, margin, step float64
+	// The probabilities of such a change from the anchor, and of such a sum of steps, without a change.
+	beyondChance, addsUp float64
+}
+
+// follow traces every subject that counts through sessions, the last of which is the head.
+func follow(sessions []measure.Session, t trial) []path {
+	s := newSide(sessions, t.total)
+	var paths []path
+	var pool []stats.Variance
+	for _, subject := range s.subjects() {
+		x := path{subject: subject, metric: t.time, share: s.share(subject)}
+		switch {
+		case subject == measure.Workload:
+			x.metric = measure.GPUTime
+		case subject.Scope != measure.ScopeKernel || x.share < t.policy.Impact:
+			continue
+		}
+		if x.limit = t.policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore || math.IsInf(x.limit.Max, 1) {
+			continue
+		}
+		x.floor = math.Max(x.limit.Floor, t.tick)
+		var spreads []stats.Variance
+		for i, values := range s.values(subject, x.metric.Name) {
+			values = known(values)
+			if len(values) == 0 || slices.Contains(values, 0) {
+				continue
+			}
+			logs := transform([][]float64{values}, math.Log)
+			x.at = append(x.at, i)
+			x.times = append(x.times, average(logs))
+			x.runs = append(x.runs, float64(len(values)))
+			spreads = append(spreads, stats.SampleVariance(logs[0]))
+		}
+		if x.run = stats.Pool(spreads...); x.run.DF == 0 || len(x.at) < 3 || x.at[len(x.at)-1] != len(sessions)-1 {
+			continue
+		}
+		x.base = math.Exp(x.times[0])
+		tick := t.tick / x.base
+		x.run.S2 = math.Max(x.run.S2, tick*tick/12)
+		pool = append(pool, x.run)
+		paths = append(paths, x)
+	}
+	common := prior(pool)
+	for i := range paths {
+		paths[i].run = stats.Moderate(paths[i].run, common)
+		paths[i].judge(sessions, t.policy.SessionSD)
+	}
+	return paths
+}
+
+// judge asks both questions of a path. Sessions differ by an effect of their own, with standard deviation sd, those of
+// different hosts by one of the host besides. The effect of a host stays with all its sessions, so that a baseline that moves to another host has
+// not crept once more with each session there.
+func (x *path) judge(sessions []measure.Session, sd float64) {
+	last := len(x.at) - 1
+	host := func(i, j int) float64 { // 1 for the same host
+		if h := sessions[x.at[i]].GPUHash; i == j || h != "" && h == sessions[x.at[j]].GPUHash {
+			return 1
+		}
+		return 0
+	}
+	covariance := func(i, j int) float64 {
+		v := ofHost * sd * sd * host(i, j)
+		if i == j {
+			v += sd*sd + x.run.S2/x.runs[i]
+		}
+		return v
+	}
+	// The changes from the anchor hang together by its errors and those of hosts. Their innovations do not: what each
+	// session adds to what those before it let expect, in standard deviations (Brown, Durbin and Evans 1975).
+	changes, between := make([]float64, last), make([][]float64, last)
+	for i := range changes {
+		changes[i] = x.times[i+1] - x.times[0]
+		for j := range i + 1 {
+			between[i] = append(between[i], covariance(i+1, j+1)-covariance(i+1, 0)-covariance(0, j+1)+covariance(0, 0))
+		}
+	}
+	steps := innovations(changes, between)
+	session := stats.Variance{S2: sd * sd * wider(steps[:last-1]), DF: sessionDF}
+	weights := []float64{2 + 2*ofHost*(1-host(0, last)), 1/x.runs[0] + 1/x.runs[last]}
+	variance := stats.Satterthwaite(weights, []stats.Variance{session, x.run})
+
+	x.change, x.step = changes[last-1], x.times[last]-x.times[last-1]
+	x.margin = stats.Margin(variance, confidence)
+	x.beyondChance = 1
+	if x.change > 0 {
+		x.beyondChance = stats.TwoSided(x.change, variance)
+	}
+	widened := stats.Variance{S2: wider(steps[:last-1]), DF: variance.DF}
+	for i := range steps {
+		p := math.Max(stats.TwoSided(steps[i], widened), 1e-300)
+		steps[i] = math.Copysign(math.Sqrt2*math.Erfcinv(p), steps[i])
+	}
+	x.addsUp = chance(cusum(steps), last)
+}
+
+// innovations turns values of a given covariance (its lower triangle) into independent ones of variance 1, each made of the
+// value and those before it: the solution of L·z = values, with L·Lᵀ = covariance (Cholesky).
+func innovations(values []float64, covariance [][]float64) []float64 {
+	out, l := make([]float64, len(values)), covariance
+	for i := range l {
+		out[i] = values[i]
+		for j := range i + 1 {
+			for k := range j {
+				l[i][j] -= l[i][k] * l[j][k]
+			}
+			if j < i {
+				l[i][j] /= l[j][j]
+				out[i] -= l[i][j] * out[j]
+			}
+		}
+		l[i][i] = math.Sqrt(l[i][i])
+		out[i] /= l[i][i]
+	}
+	return out
+}
+
+// wider is the factor by which steps of unit variance vary more than expected, at least 1. A steady creep makes steps grow
+// evenly and is not counted: only how they scatter about that is.
+func wider(steps []float64) float64 {
+	var differences []float64
+	for i := 1; i < len(steps); i++ {
+		differences = append(differences, steps[i]-steps[i-1])
+	}
+	seen := stats.SampleVariance(differences)
+	seen.S2 /= 2 // of a difference of two
+	return math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: sessionWeight}, seen).S2)
+}
+
+// cusum is where Page's one-sided cumulative sum stands after steps in standard deviations.
+func cusum(steps []float64) float64 {
+	sum := 0.0
+	for _, z := range steps {
+		sum = math.Max(0, sum+z-reference)
+	}
+	return sum
+}
+
+// chance bounds the probability that a CUSUM of independent normal steps stands at h or higher after n of them. The
+// sum is the largest of those over the last 1 to n steps; for few steps the sum of the probabilities of these is close, for
+// many the limit of Siegmund (1979). The decision interval h is where this falls below what a
+// comparison may spend: for 1 % over seven kernels and the workload, both questions asked, 3.6 after two steps, 5.1 after
+// five, and 6.8 in the long run.
+func chance(h float64, n int) float64 {
+	if h <= 0 {
+		return 1
+	}
+	few := 0.0
+	for j := 1; j <= n; j++ {
+		few += math.Erfc((h+reference*float64(j))/math.Sqrt(2*float64(j))) / 2
+	}
+	return min(1, few, math.Exp(-2*reference*(h+overshoot)))
+}
+
+// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the names of the others.
+func worst(paths []path) (path, []string) {
+	kernel := func(x path) float64 {
+		if x.subject == measure.Workload {
+			return math.Inf(-1)
+		}
+		return x.share * x.change
+	}
+	slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
+	var others []measure.Subject
+	for _, x := range paths[1:] {
+		others = append(others, x.subject)
+	}
+	return paths[0], names(others)
+}
+
+// anchor says when the path begins, and with which commit; "" where that is not known.
+func (x *path) anchor(sessions []measure.Session) (since, commit string) {
+	s := sessions[x.at[0]]
+	if !s.Start.IsZero() {
+		since = s.Start.UTC().Format("2006-01-02")
+	}
+	return since, s.Commit
+}
