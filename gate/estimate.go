@@ -19,9 +19,10 @@ const (
 	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
 	// kernels, so it counts as known.
 	sessionWeight, sessionDF = 8, 1000
-	// batchSD is what two batches of runs on one GPU, minutes apart, differ by; batchLeast is the fewest kernels from which
-	// more is learnt of it.
-	batchSD, batchLeast = 0.002, 3
+	// batchSD is what two batches of runs on one GPU, minutes apart, differ by before seeing them: 37 batches on an idle H200
+	// differed by 0.01 to 0.03 % (sd) in every kernel, whether seconds or five minutes lay between them; two and a half times
+	// that, for GPUs that are less idle. batchLeast is the fewest kernels from which more is learnt of it.
+	batchSD, batchLeast = 0.0007, 3
 	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
 	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
 	sessionMost = 5
@@ -112,8 +113,8 @@ func betweenSessions(t trial, estimates []estimate) stats.Variance {
 	if n := float64(len(scaled)); len(scaled) >= least {
 		seen := stats.Median(scaled) / normalQuartile
 		v = stats.Pool(v, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
-		// Beyond that it is not hosts of one model that differ.
-		v.S2 = math.Min(v.S2, sessionMost*sessionMost*sd*sd)
+		// Beyond that it is not hosts of one model that differ, nor the clocks of one GPU.
+		v.S2 = math.Min(v.S2, sessionMost*sessionMost*t.policy.SessionSD*t.policy.SessionSD)
 	}
 	return v
 }
