@@ -47,7 +47,8 @@ var sentences = map[string]string{
 	"total-not-worse": `the {{metric .metric}} is not worse ({{change .change}}), so it does not fail the gate`,
 	"under-impact":    `{{percent .share}} of GPU time is under the impact floor of {{percent .impact}}, so it does not fail the gate`,
 
-	"two-levels": `runs fall on two levels, {{number .some}} of {{number .all}} near {{quantity .low .unit}} and the others {{percent .above}} above`,
+	"two-levels": `runs of the {{.side}} fall on two levels, {{number .some}} of {{number .all}} near {{quantity .low .unit}} and the others {{percent .above}} above`,
+	"levels-new": `which the base does not`,
 	"outlier":    `one run of the {{.side}} is {{change .change}} off the others`,
 
 	"more-runs":     `{{count .runs "run"}} a side would settle it`,
@@ -76,6 +77,7 @@ var sentences = map[string]string{
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
 	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
 		`and the chance of a false alarm halved`,
+	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
 	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
 		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
