@@ -33,7 +33,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	}
 	estimates, sessions := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
-	r.Doubts = slices.Concat(r.Doubts, leftOut(t), commonShift(t, r.Findings), waiting(t, sessions))
+	r.Doubts = slices.Concat(r.Doubts, leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), waiting(t, sessions))
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)

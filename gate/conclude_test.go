@@ -392,6 +392,16 @@ func TestPatterns(t *testing.T) {
 	if f := find(r, "gemm", "time"); f.Outcome != gate.Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
 		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
 	}
+	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "which the base does not") {
+		t.Errorf("new levels are not called new: %s", f.Reason)
+	}
+	if r := judge(quiet(), quiet().with(func(p *program) {
+		by := 0.1 * p.kernels[1].time * p.kernels[1].launches
+		p.kernels[1].time *= 1.1
+		p.kernels[0].time -= by / p.kernels[0].launches
+	})); r.Verdict != gate.Fail || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "work moved between kernels: softmax slower, gemm faster") {
+		t.Errorf("%s, warnings %q, want the moved work named", r.Verdict, r.Warnings)
+	}
 	s = quiet().session()
 	for i, x := range s.Series {
 		if x.Subject.Name == "gemm(float*)" && x.Metric == measure.Time {

@@ -219,8 +219,16 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	if base > 0 {
 		limit = math.Max(limit, float64(f.Floor)/base)
 	}
+	across := e.contrast.SessionWeight > 0 && !t.batches
 	if !math.IsInf(limit, 1) {
-		a.mde = Number(e.natural(stats.Detectable(e.variance, e.working(limit), alpha-e.luck, power)))
+		least := e.working(limit)
+		if across {
+			least = math.Max(least, e.working(sessionImpact/float64(f.Share)))
+		}
+		if f.Scope == measure.ScopeRange {
+			least = math.Max(least, e.working(limit)+margin)
+		}
+		a.mde = Number(e.natural(stats.Detectable(e.variance, least, alpha-e.luck, power)))
 	}
 
 	// lower is better for every metric that is judged, unless it says otherwise
@@ -235,9 +243,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
 		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
 	}
-	if e.contrast.SessionWeight > 0 && !t.batches && math.Abs(change)*float64(f.Share) < sessionImpact {
-		beyond = false
-	}
+	slight := across && math.Abs(change)*float64(f.Share) < sessionImpact
+	beyond = beyond && !slight
 	by, size, unit := binding(t, e.pair, f, change, limit)
 	switch {
 	case beyond && certain && sign*change > 0:
@@ -252,9 +259,16 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		worst, least = -low, -high
 	}
 	a.undecided = f.Gates && worst > limit && worst*float64(f.Share) >= limit*material
+	by, size, unit = binding(t, e.pair, f, 0, limit)
 	because := remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
-	if least > limit || -worst > limit {
+	switch {
+	case slight && certain:
+		because = remark("slight", Args{"low": a.low, "high": a.high,
+			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
+	case least > limit, -worst > limit:
 		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	case worst <= limit:
+		because = remark("open-faster", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
 	}
 	if off := apart(e, limit, sign); a.undecided && 2*len(off) > len(known(slices.Concat(e.head...))) {
 		all, others := len(known(slices.Concat(e.head...))), len(known(slices.Concat(e.base...)))

@@ -86,7 +86,7 @@ func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) 
 		out = append(out, e)
 	}
 	pools := pools(t, out)
-	sessions = betweenSessions(t, out)
+	sessions = sessionPrior(t, out)
 	for i, e := range out {
 		if e.compared() {
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
@@ -95,10 +95,11 @@ func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) 
 	return out, sessions
 }
 
-// betweenSessions estimates how much sessions differ from what this gate sees of all kernels together: most of them
+// sessionPrior is how much sessions of a kernel are expected to differ, before its own are seen: where they are batches of one
+// GPU, and where they are of several hosts. It learns from what this gate sees of all kernels together: most of them
 // did not change, so their typical change between the sides is what the hosts make of it. The estimate is robust
 // against the few that did change, and joined with the policy's prior.
-func betweenSessions(t trial, estimates []estimate) stats.Variance {
+func sessionPrior(t trial, estimates []estimate) stats.Variance {
 	sd, least := t.policy.SessionSD, poolLeast
 	if t.batches {
 		sd, least = batchSD, batchLeast

@@ -89,17 +89,51 @@ var sideNames = [...]string{"base", "head"}
 
 // levels names samples that jump between two levels from run to run, which no number of runs turns into one value.
 func levels(p pair) []Remark {
-	for _, side := range [][][]float64{p.base, p.head} {
+	for i, side := range [][][]float64{p.base, p.head} {
 		for _, session := range side {
 			// Each session for itself: two sessions may well be two levels.
 			values := known(session)
 			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
-				return []Remark{remark("two-levels", Args{"some": Number(n), "all": Number(len(values)),
+				out := []Remark{remark("two-levels", Args{"some": Number(n), "all": Number(len(values)), "side": sideNames[i],
 					"low": Number(low), "unit": p.metric.Unit, "above": Number(high/low - 1)})}
+				const least = 4 // runs of the base that would have shown it
+				if base := known(slices.Concat(p.base...)); i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2 {
+					out = append(out, remark("levels-new", nil))
+				}
+				return out
 			}
 		}
 	}
 	return nil
+}
+
+// moved names work that went from kernels to others, with the workload's time as it was: what fails then is where the work went.
+func moved(t trial, findings []Finding) []Remark {
+	var slower, faster []string
+	var net, gross float64
+	same := false
+	for _, f := range findings {
+		switch {
+		case f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == measure.GPUTime.Name:
+			same = f.Outcome == Unchanged
+		case f.Scope != measure.ScopeKernel || f.Metric != t.total.Name:
+		case f.Outcome == Regressed:
+			slower = append(slower, f.Kernel)
+		case f.Outcome == Improved:
+			faster = append(faster, f.Kernel)
+		default:
+			continue
+		}
+		if f.Scope == measure.ScopeKernel && f.Metric == t.total.Name {
+			net += float64(f.Head - f.Base)
+			gross += math.Abs(float64(f.Head - f.Base))
+		}
+	}
+	const cancels = 0.25 // of what the kernels gained and lost is left over at most
+	if !same || len(slower) == 0 || len(faster) == 0 || !(math.Abs(net) <= cancels*gross) {
+		return nil
+	}
+	return []Remark{remark("moved", Args{"slower": slower, "faster": faster})}
 }
 
 // waiting names a workload whose steps take longer although its kernels do not: the GPU waits. Tracing slows the CPU

@@ -63,7 +63,7 @@ func newPool(t trial, members []*estimate) pool {
 		}
 		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && e.samples() >= countedRuns
-		if e.jumps() {
+		if e.jumps(t) {
 			jumps++
 		}
 	}
@@ -114,7 +114,11 @@ func prior(v []stats.Variance) stats.Variance {
 
 // jumps reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
 // algorithms, or numbers of launches, in each process.
-func (e *estimate) jumps() bool {
+func (e *estimate) jumps(t trial) bool {
+	step := commonSize
+	if e.metric.Unit == measure.Time.Unit {
+		step = math.Max(step, 2*t.tick/average(e.base)) // the timer makes levels of its own
+	}
 	sides := slices.Concat(e.base, e.head)
 	sessions := sides
 	if e.contrast.SessionWeight == 0 {
@@ -122,7 +126,7 @@ func (e *estimate) jumps() bool {
 	}
 	for _, runs := range sessions {
 		low, high, _, ok := stats.Levels(known(runs))
-		if !ok || high < low*(1+commonSize) {
+		if !ok || high < low*(1+step) {
 			continue
 		}
 		middle := (low + high) / 2

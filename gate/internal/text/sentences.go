@@ -13,6 +13,9 @@ var sentences = map[string]string{
 	"within":      `within {{binding .by .size .unit}}`,
 	"faster":      `faster by more than {{percent .limit}}`,
 	"open":        `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"open-faster": `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
+	"slight": `between {{change .low}} and {{change .high}}, about {{percent .part}} of the workload's GPU time: ` +
+		`single kernels differ between hosts by up to {{percent .impact}} of it`,
 	"uncertain":   `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}, but not certain for so many comparisons`,
 	"most-runs":   `{{number .some}} of {{count .all "run"}} are about {{change .change}}, beyond {{binding .by .size .unit}} and beyond every run of the base`,
 	"one-run":     `a side has one run: without the spread between runs no change can be told from noise`,
@@ -44,7 +47,8 @@ var sentences = map[string]string{
 	"total-not-worse": `the {{metric .metric}} is not worse ({{change .change}}), so it does not fail the gate`,
 	"under-impact":    `{{percent .share}} of GPU time is under the impact floor of {{percent .impact}}, so it does not fail the gate`,
 
-	"two-levels": `runs fall on two levels, {{number .some}} of {{number .all}} near {{quantity .low .unit}} and the others {{percent .above}} above`,
+	"two-levels": `runs of the {{.side}} fall on two levels, {{number .some}} of {{number .all}} near {{quantity .low .unit}} and the others {{percent .above}} above`,
+	"levels-new": `which the base does not`,
 	"outlier":    `one run of the {{.side}} is {{change .change}} off the others`,
 
 	"more-runs":     `{{count .runs "run"}} a side would settle it`,
@@ -73,6 +77,7 @@ var sentences = map[string]string{
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
 	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
 		`and the chance of a false alarm halved`,
+	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
 	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
 		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
