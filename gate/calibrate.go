@@ -136,12 +136,23 @@ type Plan struct {
 // but for its sentences, Workload and warnings about the machine. A measurement that says nothing about gates (too few runs, no
 // steady state, a drift from run to run) gives a calibration that is not sound.
 func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
+	c, last, forecasts := foretell(sessions, policy, runs, perRun)
+	if last != nil {
+		c.resample(last, policy)
+		c.foresee(forecasts, policy)
+		c.Sound = true
+	}
+	return c
+}
+
+// foretell measures the noise of the last session; without one where that says nothing about gates.
+func foretell(sessions []measure.Session, policy *thresholds.Policy, runs int, perRun time.Duration) (*Calibration, *measure.Session, []forecast) {
 	c := newCalibration(policy)
 	if perRun > 0 {
 		c.SecondsPerRun = Number(perRun.Seconds())
 	}
 	if len(sessions) == 0 {
-		return c.refuse(refusal("nothing-measured", nil))
+		return c.refuse(refusal("nothing-measured", nil)), nil, nil
 	}
 	last := sessions[len(sessions)-1]
 	c.Measured = summary([]measure.Session{last})
@@ -149,7 +160,7 @@ func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, 
 		c.Doubts = append(c.Doubts, remark("last-session", Args{"sessions": Number(n)}))
 	}
 	if r := fit(&last); r != nil {
-		return c.refuse(r)
+		return c.refuse(r), nil, nil
 	}
 	// Two halves, as a gate of this session would see them; every other run, so that a slow drift is in both.
 	var halves [2][]int
@@ -158,24 +169,21 @@ func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, 
 	}
 	base, head := []measure.Session{subset(&last, halves[0])}, []measure.Session{subset(&last, halves[1])}
 	if _, r := comparable(base, head); r != nil {
-		return c.refuse(r)
+		return c.refuse(r), nil, nil
 	}
 	t := newTrial(base, head, policy)
 	estimates, _ := estimates(t, match(t))
 	findings, family := decide(t, estimates)
 	if family == 0 {
-		return c.refuse(refusal("nothing-judged", nil))
+		return c.refuse(refusal("nothing-judged", nil)), nil, nil
 	}
 	c.Gates.Runs = max(min(runs, len(last.Runs)/2), minRuns)
 	forecasts := forecasts(policy, estimates, findings)
 	c.measure(&last, forecasts)
 	if r := drift(&last); r != nil {
-		return c.refuse(r)
+		return c.refuse(r), nil, nil
 	}
-	c.resample(&last, policy)
-	c.foresee(forecasts, policy)
-	c.Sound = true
-	return c
+	return c, &last, forecasts
 }
 
 // CalibrationRefused is the calibration of a measurement that failed or must not be used.

@@ -36,7 +36,7 @@ func TestForetoldMDE(t *testing.T) {
 				seen := draw{host: h, runs: r.Perm(len(h.session.Runs))[:10]}
 				slices.Sort(seen.runs)
 				mde := map[measure.Subject]float64{}
-				for _, n := range gate.Calibrate([]measure.Session{seen.session()}, policy, c.runs, 0).Noise {
+				for _, n := range gate.Noises([]measure.Session{seen.session()}, policy, c.runs) {
 					of := gate.Finding{Scope: n.Scope, Name: n.Name, Grid: n.Grid, Block: n.Block}
 					mde[of.Subject()] = float64(n.MDE)
 				}

@@ -119,7 +119,7 @@ func newSide(sessions []measure.Session, total measure.Metric) *side {
 
 // byLaunch reports whether sessions come from Nsight Compute, which measures single launches and not the workload.
 func byLaunch(sessions []measure.Session) bool {
-	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler() == "ncu"
+	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler().ByLaunch()
 }
 
 // subjects lists what the side has, in stable order.

@@ -105,18 +105,13 @@ func (db *database) readSchema() error {
 		}
 		return db.refuse("not-nsys", "StringIds")
 	}
-	for _, table := range tables {
-		if !slices.Contains(readable, table) {
-			continue
-		}
-		var columns []string
-		err := db.query("SELECT name FROM pragma_table_info('"+table+"')", func(s *sqlite.Stmt) {
-			columns = append(columns, s.ColumnText(0))
-		})
-		if err != nil {
-			return err
-		}
-		db.columns[table] = columns
+	err = db.query("SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.rootpage > 0 "+
+		"AND t.name IN ('"+strings.Join(readable, "', '")+"')", func(s *sqlite.Stmt) {
+		table := s.ColumnText(0)
+		db.columns[table] = append(db.columns[table], s.ColumnText(1))
+	})
+	if err != nil {
+		return err
 	}
 	if err := db.readOrigin(); err != nil {
 		return err
