@@ -61,9 +61,9 @@ func crept(sessions []measure.Session, policy *thresholds.Policy) map[string]gat
 	return out
 }
 
-// A gate of 1 % with a record after each merge does not notice ten times +0.9 %, most of the time; where only the newest
-// state is kept it never does. The anchor sees it in all of them, and where the limit is too wide for the anchor
-// the sum of the steps does.
+// A gate of 1 % that holds each merge against the newest state alone never notices ten times +0.9 %. Against several recorded
+// states it doubts: most runs lie beyond the limit and beyond every run before. The anchor sees it in all of them and says by
+// how much, and where the limit is too wide for the anchor the sum of the steps does.
 func TestCreepThatNoGateSees(t *testing.T) {
 	t.Parallel()
 	const tries, merges = 60, 10
@@ -95,7 +95,7 @@ func TestCreepThatNoGateSees(t *testing.T) {
 	}
 	said := fmt.Sprintf("of %d series %d pass all %d gates with a record after each, %d with record --replace; the anchor sees %d, the CUSUM %d",
 		tries, recorded, merges, replaced, anchor, sums)
-	if t.Log(said); recorded < tries*3/4 || replaced < tries || anchor < tries || sums < tries {
+	if t.Log(said); recorded > tries/4 || replaced < tries || anchor < tries || sums < tries {
 		t.Error(said)
 	}
 }
