@@ -140,8 +140,7 @@ func unseen(t trial, findings []Finding) *Remark {
 func count(findings []Finding) Counts {
 	var c Counts
 	for _, f := range findings {
-		n := map[Outcome]*int{Regressed: &c.Regressed, Improved: &c.Improved, Unchanged: &c.Unchanged,
-			Inconclusive: &c.Inconclusive, Added: &c.Added, Removed: &c.Removed}[f.Outcome]
+		n := outcomes[f.Outcome].count(&c)
 		if f.Outcome == Regressed && !f.Gates {
 			n = &c.Warned
 		}
@@ -153,7 +152,7 @@ func count(findings []Finding) Counts {
 // rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
 // the rest. Within each the largest part of the GPU time that the change adds or takes away comes first.
 func rank(f Finding) float64 {
-	group := map[Outcome]float64{Regressed: 0, Inconclusive: 2, Improved: 4, Added: 5, Removed: 6, Unchanged: 7}[f.Outcome]
+	group := outcomes[f.Outcome].rank
 	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided {
 		group++
 	}

@@ -56,6 +56,20 @@ const (
 	Removed      Outcome = "removed"
 )
 
+// outcomes is every outcome with its rank in a report, the first first, and what counts it. Ranks one higher are those of
+// regressions that do not fail the gate, and of what is open and cannot.
+var outcomes = map[Outcome]struct {
+	rank  float64
+	count func(*Counts) *int
+}{
+	Regressed:    {0, func(c *Counts) *int { return &c.Regressed }},
+	Inconclusive: {2, func(c *Counts) *int { return &c.Inconclusive }},
+	Improved:     {4, func(c *Counts) *int { return &c.Improved }},
+	Added:        {5, func(c *Counts) *int { return &c.Added }},
+	Removed:      {6, func(c *Counts) *int { return &c.Removed }},
+	Unchanged:    {7, func(c *Counts) *int { return &c.Unchanged }},
+}
+
 // Number is a float64 whose NaN (unknown) and infinities are null in JSON.
 type Number float64
 
