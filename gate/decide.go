@@ -270,7 +270,11 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	case worst <= limit:
 		because = remark("open-faster", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
 	}
-	if off := apart(e, limit, sign); a.undecided && 2*len(off) > len(known(slices.Concat(e.head...))) {
+	doubtful := limit
+	if e.metric.Name == measure.CopyTime.Name {
+		doubtful = math.Max(limit, copyJump)
+	}
+	if off := apart(e, doubtful, sign); a.undecided && 2*len(off) > len(known(slices.Concat(e.head...))) {
 		all, others := len(known(slices.Concat(e.head...))), len(known(slices.Concat(e.base...)))
 		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
 			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
@@ -281,7 +285,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		}
 		a.doubted = true
 	}
-	a.doubted = a.doubted || a.undecided && least > limit
+	a.doubted = a.doubted || a.undecided && least > doubtful
 	return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
 }
 
