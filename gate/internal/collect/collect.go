@@ -145,6 +145,9 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 				t.Source += fmt.Sprintf(" in session %d", session)
 			}
 			t.ClockMHz, t.Hardware = res.GPU.ClockMHz, hardware
+			if at := runs[i].Start; !at.IsZero() {
+				t.Start = at.UTC() // of the process, not of what it first did on the GPU: who came first must be right
+			}
 			if t.Driver == "" && len(res.GPU.GPUs) > 0 {
 				t.Driver = res.GPU.GPUs[0].Driver
 			}
