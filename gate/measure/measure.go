@@ -56,12 +56,35 @@ func ParseDim3(s string) (Dim3, error) {
 // Scope says what a subject is.
 type Scope string
 
-// The three things that a metric can belong to.
+// The things that a metric can belong to.
 const (
 	ScopeKernel   Scope = "kernel"
 	ScopeRange    Scope = "range"
 	ScopeWorkload Scope = "workload"
+	// ScopeIdle is a cause for which the GPU had nothing to do.
+	ScopeIdle Scope = "idle"
 )
+
+// idleWhere stands between the class of a cause and where the host was.
+const idleWhere = ": "
+
+// IdleSubject is a cause of idle time: its class ("launch-starved") and where the host was in that time, "" where it plays no
+// part ("micro gaps").
+func IdleSubject(class, where string) Subject {
+	if where != "" {
+		class += idleWhere + where
+	}
+	return Subject{Scope: ScopeIdle, Name: class}
+}
+
+// Idle takes the subject of a cause of idle time apart; both are "" for any other.
+func (s Subject) Idle() (class, where string) {
+	if s.Scope != ScopeIdle {
+		return "", ""
+	}
+	class, where, _ = strings.Cut(s.Name, idleWhere)
+	return class, where
+}
 
 // Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, the whole workload, or one kind
 // of copy of the whole workload. It is comparable and holds nothing that one run numbers for itself.

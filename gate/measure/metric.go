@@ -81,9 +81,12 @@ var (
 	CopyBytes = row("copy_bytes", "B", Lower, judged|exact, "bytes copied")
 	// Copies is the number of copies or memsets of one kind, per step (or per run).
 	Copies = row("copies", "count", Lower, judged|exact)
-	// StepTime is the time from one step's first launch to the next step's on the GPU: what the user waits for,
-	// idle time included. Tracing slows the CPU side down, so it explains and is not judged by default.
+	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
+	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
 	StepTime = row("step_time", "ns", Neither, 0)
+	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
+	// all of them it adds up to StepTime. It explains, and is not judged.
+	Owned = row("owned_time", "ns", Neither, 0, "time of the step")
 	// MemoryPeak is the high-water mark of device memory, where memory use was traced.
 	MemoryPeak = row("memory_peak", "B", Lower, judged|exact, "peak memory")
 	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.

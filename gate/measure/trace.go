@@ -20,6 +20,13 @@ type Trace struct {
 	// RangeNames are the names that Ranges refer to.
 	RangeNames []string
 	Ranges     []Range // sorted by Start
+	// CallNames are the names that Calls refer to: "cudaLaunchKernel".
+	CallNames []string
+	// Calls are the CUDA calls of the process, but for those inside another call of their thread: sorted by Thread, then Start.
+	// None where the calls were not read.
+	Calls []Call
+	// Overhead is when the profiler did work of its own that held up the process: sorted, disjoint.
+	Overhead []Interval
 	// Captures are the intervals between cudaProfilerStart and cudaProfilerStop, sorted; End is the end of the trace
 	// where no stop was called.
 	Captures []Interval
@@ -31,6 +38,20 @@ type Trace struct {
 
 // Interval is a span of the profiler's clock in ns.
 type Interval struct{ Start, End int64 }
+
+// Union sorts spans and joins those that touch.
+func Union(spans []Interval) []Interval {
+	slices.SortFunc(spans, func(a, b Interval) int { return cmp.Compare(a.Start, b.Start) })
+	out := spans[:0]
+	for _, x := range spans {
+		if n := len(out); n > 0 && x.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, x.End)
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
 
 // KernelInfo is what all launches of one kernel share.
 type KernelInfo struct {
@@ -79,6 +100,16 @@ type Launch struct {
 	Stream int32
 	// Node is true for launches that came from a node of a CUDA graph.
 	Node bool
+	// Thread made the call, -1 where the trace does not say.
+	Thread int32
+}
+
+// Call is one call of the CUDA API.
+type Call struct {
+	Start, End int64
+	Name       int32 // index into Trace.CallNames
+	// Thread numbers the threads of the process from 0.
+	Thread int32
 }
 
 // Copy is one memory copy or memset on the GPU.
@@ -87,6 +118,9 @@ type Copy struct {
 	API        int64
 	Bytes      int64
 	Range      int32
+	Device     int32
+	Stream     int32
+	Thread     int32 // as of a [Launch]
 	Kind       CopyKind
 	// Source and Target are the kinds of memory; Source is MemoryUnknown for a memset.
 	Source, Target MemoryKind
@@ -97,6 +131,7 @@ type Range struct {
 	Start, End int64
 	Name       int32 // index into Trace.RangeNames
 	Parent     int32 // innermost enclosing range of the same thread, -1 for none
+	Thread     int32 // as of a [Launch]
 }
 
 // CopyKind is the direction of a copy, numbered as CUPTI numbers it; Memset is added.

@@ -245,7 +245,7 @@ func TestAges(t *testing.T) {
 		},
 		Copies: []measure.Copy{
 			{Start: 6000, End: 6100, API: 5500, Bytes: 64, Range: 2, Kind: 2, Source: measure.MemoryKind(2)},
-			{Start: 6200, End: 6300, API: 6200, Bytes: 4096, Range: -1, Kind: 11,
+			{Start: 6200, End: 6300, API: 6200, Bytes: 4096, Range: -1, Kind: 11, Thread: -1,
 				Source: measure.MemoryUnknown, Target: measure.MemoryUnknown},
 		},
 		Ranges: []measure.Range{
@@ -253,6 +253,10 @@ func TestAges(t *testing.T) {
 			{Start: 4400, End: 6300, Name: 2, Parent: -1}, // it outlasts the step
 		},
 		RangeNames: []string{"step #", "domain:layer", "open"}, MemoryPeak: -1,
+		CallNames: []string{"cudaLaunchKernel", "cudaMemcpyAsync"},
+		Calls: []measure.Call{
+			{Start: 500, End: 550}, {Start: 2500, End: 2550}, {Start: 4500, End: 4550}, {Start: 5500, End: 5550, Name: 1},
+		},
 	}
 	for _, a := range ages {
 		t.Run(a.name, func(t *testing.T) {

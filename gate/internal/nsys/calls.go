@@ -15,28 +15,31 @@ import (
 
 // call is where and when the CPU asked for something: the earliest of the runtime and driver calls that share an id.
 type call struct {
-	start int64 // never: no such call was recorded
-	rng   int32
+	start  int64 // never: no such call was recorded
+	rng    int32
+	thread int32 // index into threads of its [calls]
 }
 
 const never = math.MaxInt64
 
 // calls are the CUDA calls of one process that put work on a GPU, and those that switch profiling.
 type calls struct {
-	ids    []int64 // correlation ids, sorted, each once
-	made   []call  // the call of each id
-	marks  []mark  // calls of cudaProfilerStart and cudaProfilerStop
-	graphs []mark  // calls that begin and end the capture of a stream as a graph
-	lost   []int64 // starts of the calls that launched a kernel of which the recording knows nothing
-	seen   bool    // any call of the process was recorded
-	at     int     // where the last search ended: rows come nearly in the order of their ids
+	ids    []int64        // correlation ids, sorted, each once
+	made   []call         // the call of each id
+	marks  []mark         // calls of cudaProfilerStart and cudaProfilerStop
+	graphs []mark         // calls that begin and end the capture of a stream as a graph
+	lost   []int64        // starts of the calls that launched a kernel of which the recording knows nothing
+	all    []measure.Call // every call; of names the number of their StringIds
+	tids   []int64        // the threads that made them
+	seen   bool           // any call of the process was recorded
+	at     int            // where the last search ended: rows come nearly in the order of their ids
 }
 
 // newCalls makes room for the calls of some ids.
 func newCalls(ids []int64) *calls {
 	c := &calls{ids: ids, made: make([]call, len(ids))}
 	for i := range c.made {
-		c.made[i] = call{start: never, rng: -1}
+		c.made[i] = call{start: never, rng: -1, thread: -1}
 	}
 	return c
 }
@@ -63,15 +66,68 @@ func (c *calls) find(id int64) int {
 
 // merge takes over what another part of the table says of the same ids.
 func (c *calls) merge(o *calls) {
+	to := make([]int32, len(o.tids))
+	for i, tid := range o.tids {
+		to[i] = c.thread(tid)
+	}
 	for i, x := range o.made {
 		if x.start < c.made[i].start {
+			x.thread = to[x.thread]
 			c.made[i] = x
 		}
+	}
+	for _, x := range o.all {
+		x.Thread = to[x.Thread]
+		c.all = append(c.all, x)
 	}
 	c.marks = append(c.marks, o.marks...)
 	c.graphs = append(c.graphs, o.graphs...)
 	c.lost = append(c.lost, o.lost...)
 	c.seen = c.seen || o.seen
+}
+
+// thread numbers a thread.
+func (c *calls) thread(tid int64) int32 {
+	i := slices.Index(c.tids, tid)
+	if i < 0 {
+		i = len(c.tids)
+		c.tids = append(c.tids, tid)
+	}
+	return int32(i)
+}
+
+// outermost sorts all calls and leaves out those inside another one.
+func (c *calls) outermost() {
+	slices.SortFunc(c.all, func(a, b measure.Call) int {
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
+	})
+	kept := c.all[:0]
+	for _, x := range c.all {
+		if n := len(kept); n > 0 && kept[n-1].Thread == x.Thread && x.End <= kept[n-1].End {
+			continue
+		}
+		kept = append(kept, x)
+	}
+	c.all = kept
+}
+
+// name gives every call the index of its name among those that it returns.
+func (c *calls) name(names *names) (list []string) {
+	index := make(map[int32]int32)
+	for i := range c.all {
+		x := &c.all[i]
+		at, ok := index[x.Name]
+		if !ok {
+			text := cmp.Or(names.all[int64(x.Name)], "a CUDA call")
+			if at = int32(slices.Index(list, text)); at < 0 {
+				at = int32(len(list))
+				list = append(list, text)
+			}
+			index[x.Name] = at
+		}
+		x.Name = at
+	}
+	return list
 }
 
 // of gives the call of an id.
@@ -112,11 +168,15 @@ var roles = []struct {
 	{regexp.MustCompile(`^cu(?:da)?StreamEndCapture`), graphEnd},
 }
 
+// versioned is what the runtime's functions end in: cudaLaunchKernel_v7000.
+var versioned = regexp.MustCompile(`_v[0-9]+$`)
+
 // names are the calls that have a role, by their StringIds.
 type names struct {
 	ids   []int64 // sorted
 	roles []role
 	count map[role]int
+	all   map[int64]string // every call, without the version
 }
 
 func (n *names) role(id int64) role {
@@ -128,16 +188,17 @@ func (n *names) role(id int64) role {
 
 // readNames finds the names of the calls that have a role.
 func (r *reader) readNames() (*names, error) {
-	found := make(map[int64]role)
+	found, all := make(map[int64]role), make(map[int64]string)
 	err := r.db.scan("StringIds", "value GLOB 'cu*'", []string{"id", "value"}, func(row *row) {
 		name := row.text(1)
+		all[row.int(0)] = versioned.ReplaceAllString(name, "")
 		for _, x := range roles {
 			if x.pattern.MatchString(name) {
 				found[row.int(0)] = x.role
 			}
 		}
 	})
-	n := &names{ids: slices.Sorted(maps.Keys(found)), count: make(map[role]int)}
+	n := &names{ids: slices.Sorted(maps.Keys(found)), count: make(map[role]int), all: all}
 	for _, id := range n.ids {
 		n.roles = append(n.roles, found[id])
 		n.count[found[id]]++
@@ -200,6 +261,8 @@ func (r *reader) readCalls() error {
 		for _, c := range p.calls[1:] {
 			p.found.merge(c)
 		}
+		p.found.outermost()
+		p.callNames = p.found.name(names)
 		p.attach()
 		p.calls, p.found.ids, p.found.made = nil, nil, nil
 		lost += len(p.found.lost)
@@ -282,7 +345,8 @@ func (r *reader) readCallsOf(db *database, part int, where string, names *names,
 	var found *calls
 	var line measure.Cursor
 	lines := make(map[thread]measure.Cursor)
-	columns := []string{"globalTid", "correlationId", "start", "nameId"}
+	columns := []string{"globalTid", "correlationId", "start", "nameId", "end"}
+	var number int32 // of the thread
 	return db.scan(runtimeTable, where, columns, func(row *row) {
 		tid := row.intOr(0, 0)
 		if at.process == nil || at.tid != tid {
@@ -296,24 +360,29 @@ func (r *reader) readCallsOf(db *database, part int, where string, names *names,
 			}
 			found = at.process.calls[part]
 			found.seen = true
+			number = found.thread(tid)
 			var seen bool
 			if line, seen = lines[at]; !seen {
 				line = measure.Cursor{Timeline: r.threads[at]}
 			}
 		}
+		start, name := row.int(2), row.intOr(3, 0)
+		if end := row.intOr(4, start); end >= start && name == int64(int32(name)) {
+			found.all = append(found.all, measure.Call{Start: start, End: end, Name: int32(name), Thread: number})
+		}
 		if i := found.find(row.intOr(1, 0)); i >= 0 {
-			if start := row.int(2); start < found.made[i].start {
-				found.made[i] = call{start, line.At(start)}
+			if start < found.made[i].start {
+				found.made[i] = call{start, line.At(start), number}
 			}
 			return
 		}
-		switch role := names.role(row.intOr(3, 0)); role {
+		switch role := names.role(name); role {
 		case launchCall:
-			found.lost = append(found.lost, row.int(2))
+			found.lost = append(found.lost, start)
 		case profilerStart, profilerStop:
-			found.marks = append(found.marks, mark{row.int(2), role == profilerStart})
+			found.marks = append(found.marks, mark{start, role == profilerStart})
 		case graphBegin, graphEnd:
-			found.graphs = append(found.graphs, mark{row.int(2), role == graphBegin})
+			found.graphs = append(found.graphs, mark{start, role == graphBegin})
 		}
 	})
 }
@@ -332,12 +401,15 @@ func (p *process) attach() {
 		if p.launches[i].Start < x.start-slack {
 			p.early++
 		}
-		p.launches[i].API, p.launches[i].Range = x.start, x.rng
+		p.launches[i].API, p.launches[i].Range, p.launches[i].Thread = x.start, x.rng, x.thread
 	}
 	for i, id := range p.copyIDs {
 		if x, ok := p.found.of(id); ok {
-			p.copies[i].API, p.copies[i].Range = x.start, x.rng
+			p.copies[i].API, p.copies[i].Range, p.copies[i].Thread = x.start, x.rng, x.thread
 		}
+	}
+	for i := range p.ranges {
+		p.ranges[i].Thread = p.found.thread(p.ranges[i].tid)
 	}
 }
 

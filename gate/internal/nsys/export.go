@@ -18,7 +18,7 @@ import (
 // exported are the tables that are asked of `nsys export`. META_DATA_CAPTURE, ProcessStreams and
 // TARGET_INFO_SYSTEM_ENV are never among them: they hold the environment variables and the output of the workload.
 var exported = []string{
-	"StringIds", kernelTable, runtimeTable, copyTable, setTable, graphTable, memoryTable, rangeTable, diagnosticTable,
+	"StringIds", kernelTable, runtimeTable, copyTable, setTable, graphTable, memoryTable, rangeTable, overheadTable, diagnosticTable,
 	"TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT",
 }
 

@@ -5,17 +5,20 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 const (
-	kernelTable  = "CUPTI_ACTIVITY_KIND_KERNEL"
-	runtimeTable = "CUPTI_ACTIVITY_KIND_RUNTIME"
-	copyTable    = "CUPTI_ACTIVITY_KIND_MEMCPY"
-	setTable     = "CUPTI_ACTIVITY_KIND_MEMSET"
-	graphTable   = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-	memoryTable  = "CUDA_GPU_MEMORY_USAGE_EVENTS"
+	kernelTable   = "CUPTI_ACTIVITY_KIND_KERNEL"
+	runtimeTable  = "CUPTI_ACTIVITY_KIND_RUNTIME"
+	copyTable     = "CUPTI_ACTIVITY_KIND_MEMCPY"
+	setTable      = "CUPTI_ACTIVITY_KIND_MEMSET"
+	graphTable    = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+	memoryTable   = "CUDA_GPU_MEMORY_USAGE_EVENTS"
+	overheadTable = "PROFILER_OVERHEAD"
 )
 
 // variantKey is all that a row of the kernel table says of the kernel itself; names are StringIds.
@@ -115,7 +118,7 @@ func (db *database) readKernelsOf(where string, expected int) (map[int64]*proces
 		}
 		p.launches = append(p.launches, measure.Launch{
 			Start: start, End: end, API: start, Kernel: p.intern(key, 1), Range: -1,
-			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: !row.null(6),
+			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: !row.null(6), Thread: -1,
 		})
 		p.ids = append(p.ids, row.intOr(2, 0))
 	})
@@ -181,13 +184,13 @@ func (r *reader) readCopies() error {
 	if err := r.db.require(copyTable, "start", "end", "bytes", "copyKind"); err != nil {
 		return err
 	}
-	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind"}
+	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "copyKind", "srcKind", "dstKind"}
 	return r.db.scan(copyTable, "", columns, func(row *row) {
-		kind := row.int(5)
+		kind := row.int(7)
 		if kind < 0 || kind >= int64(measure.Memset) {
 			kind = 0
 		}
-		r.addCopy(row, measure.CopyKind(kind), memoryKind(row.intOr(6, -1)), memoryKind(row.intOr(7, -1)))
+		r.addCopy(row, measure.CopyKind(kind), memoryKind(row.intOr(8, -1)), memoryKind(row.intOr(9, -1)))
 	})
 }
 
@@ -195,9 +198,9 @@ func (r *reader) readMemsets() error {
 	if err := r.db.require(setTable, "start", "end", "bytes"); err != nil {
 		return err
 	}
-	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "memKind"}
+	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "memKind"}
 	return r.db.scan(setTable, "", columns, func(row *row) {
-		r.addCopy(row, measure.Memset, measure.MemoryUnknown, memoryKind(row.intOr(5, -1)))
+		r.addCopy(row, measure.Memset, measure.MemoryUnknown, memoryKind(row.intOr(7, -1)))
 	})
 }
 
@@ -213,6 +216,7 @@ func (r *reader) addCopy(row *row, kind measure.CopyKind, source, target measure
 	}
 	p.copies = append(p.copies, measure.Copy{
 		Start: start, End: end, API: start, Bytes: bytes, Range: -1, Kind: kind, Source: source, Target: target,
+		Device: int32(row.intOr(5, 0)), Stream: int32(row.intOr(6, 0)), Thread: -1,
 	})
 	p.copyIDs = append(p.copyIDs, row.intOr(2, 0))
 }
@@ -231,6 +235,35 @@ func (r *reader) readGraphs() error {
 			p.graphs++
 		}
 	})
+}
+
+// readOverhead finds when the profiler held a process up: when it flushed its buffers, instrumented code or managed what it
+// needs for that. What it does before the process starts, and on threads of its own, holds up nobody.
+func (r *reader) readOverhead() error {
+	// The names carry "CUPTI: " or "CUPTI ", and end in "overhead" or in when they were, by release.
+	holds := []string{"flush", "Instrumentation", "Resource Management", "stop overhead", "CUDA profiling overhead"}
+	var names []string
+	err := r.db.scan("StringIds", "value GLOB 'CU*'", []string{"id", "value"}, func(row *row) {
+		if name := row.text(1); slices.ContainsFunc(holds, func(s string) bool { return strings.Contains(name, s) }) {
+			names = append(names, strconv.FormatInt(row.int(0), 10))
+		}
+	})
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	if err := r.db.require(overheadTable, "start", "end", "globalTid", "nameId"); err != nil {
+		return err
+	}
+	where := "nameId IN (" + strings.Join(names, ", ") + ")"
+	err = r.db.scan(overheadTable, where, []string{"start", "end", "globalTid"}, func(row *row) {
+		if p, start, end := r.of(row.intOr(2, 0)), row.int(0), row.int(1); p != nil && end > start {
+			p.overhead = append(p.overhead, measure.Interval{Start: start, End: end})
+		}
+	})
+	for _, p := range r.processes {
+		p.overhead = measure.Union(p.overhead)
+	}
+	return err
 }
 
 // readMemory finds the high-water mark of what each process had allocated on its devices. Frees of what was allocated

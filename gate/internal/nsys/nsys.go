@@ -79,9 +79,12 @@ type process struct {
 	early    int      // launches that began before their call
 	backward int      // ranges that end before they begin
 	names    []string
-	memory   int64
-	graphs   int64 // launches of whole graphs
-	warnings []string
+	// callNames are those of found.all, overhead is what held up the process on the profiler's account.
+	callNames []string
+	overhead  []measure.Interval
+	memory    int64
+	graphs    int64 // launches of whole graphs
+	warnings  []string
 }
 
 // of finds the process that a globalPid or globalTid belongs to; nil for processes without launches.
@@ -107,7 +110,7 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readStrings, r.nameRanges, r.readCalls, r.checkKept,
+		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readOverhead, r.readStrings, r.nameRanges, r.readCalls, r.checkKept,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -140,6 +143,7 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 func (r *reader) finish(p *process) measure.Trace {
 	t := measure.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,
+		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
 	}
 	t.Kernels = r.kernels(p)
 	slices.SortFunc(t.Launches, func(a, b measure.Launch) int {

@@ -88,7 +88,7 @@ func TestProcesses(t *testing.T) {
 	}
 	a, b := traces[1], traces[2]
 	want := []measure.Launch{
-		{Start: 500, End: 600, API: 500, Range: -1, Stream: 7},
+		{Start: 500, End: 600, API: 500, Range: -1, Stream: 7, Thread: -1},
 		{Start: 1000, End: 1640, API: 100, Range: 0, Stream: 7},
 	}
 	if diff := cmp.Diff(want, a.Launches); diff != "" {
@@ -101,7 +101,7 @@ func TestProcesses(t *testing.T) {
 	if b.Launches[0].API != 99 || b.Launches[0].Range != -1 {
 		t.Errorf("launch %+v: want the call of its own process, in no range", b.Launches[0])
 	}
-	wantCopy := []measure.Copy{{Start: 300, End: 310, API: 99, Bytes: 64, Range: -1, Kind: 2, Source: 2, Target: 7}}
+	wantCopy := []measure.Copy{{Start: 300, End: 310, API: 99, Bytes: 64, Range: -1, Stream: 7, Kind: 2, Source: 2, Target: 7}}
 	if diff := cmp.Diff(wantCopy, b.Copies); diff != "" {
 		t.Errorf("copies (-want +got):\n%s", diff)
 	}
@@ -163,7 +163,7 @@ func TestRanges(t *testing.T) {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	want := []measure.Range{
-		{Start: 40, End: 1640, Name: 1, Parent: -1}, {Start: 95, End: 400, Name: 2, Parent: -1},
+		{Start: 40, End: 1640, Name: 1, Parent: -1}, {Start: 95, End: 400, Name: 2, Parent: -1, Thread: 1},
 		{Start: 100, End: 300, Name: 0, Parent: 0},
 	}
 	if diff := cmp.Diff(want, a.Ranges); diff != "" {

@@ -125,6 +125,10 @@ func cut(t testing.TB, trace measure.Trace, step string) (map[string]float64, me
 	}
 	values := map[string]float64{}
 	for _, x := range sessions[0].Series {
+		if x.Subject.Scope == measure.ScopeIdle {
+			values["idle"] += x.Values[0] // tables do not say when an operation was issued
+			continue
+		}
 		values[fmt.Sprintf("%s %s %s %s %s %s", x.Subject.Scope, x.Subject.Name, x.Subject.Geometry(), x.Metric.Name, x.Role, x.Note)] = x.Values[0]
 	}
 	return values, sessions[0]

@@ -95,7 +95,7 @@ func (t *table) readTrace() error {
 			k.DynamicShared, _ = r.quantity("dymsmem", largest)
 		}
 		d := x.device(r.cell("device"))
-		l := measure.Launch{Start: at.Start, End: at.End, API: at.Start, Range: -1, Stream: -1, Kernel: x.intern(k), Device: d.number}
+		l := measure.Launch{Start: at.Start, End: at.End, API: at.Start, Range: -1, Stream: -1, Thread: -1, Kernel: x.intern(k), Device: d.number}
 		if stream {
 			l.Stream = int32(r.whole("strm", math.MaxInt32))
 		}
@@ -144,7 +144,7 @@ func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
 			x.rounded = append(x.rounded, len(x.copies))
 		}
 	}
-	c := measure.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Kind: kind,
+	c := measure.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Thread: -1, Kind: kind,
 		Source: measure.MemoryKindNamed(r.cell("srcmemkd")), Target: measure.MemoryKindNamed(r.cell("dstmemkd"))}
 	if kind == measure.Memset { // the one kind of memory of a memset stands in the first column
 		c.Source, c.Target = measure.MemoryUnknown, c.Source

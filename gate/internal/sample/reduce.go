@@ -38,6 +38,7 @@ func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
 		}
 		s.Runs = append(s.Runs, info)
 	}
+	t.settleOwners()
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)
 	}
@@ -84,15 +85,11 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	kernels := make([]kernelSum, len(c.Kernels))
 	roles := c.newRoles()
 	inRange := make([]float64, len(c.RangeNames))
-	firsts := make([]int64, len(c.steps)) // start on the GPU of the first launch of each step
 	for _, l := range c.launches {
 		at := c.stepOf(l.API)
 		if len(c.steps) > 0 {
 			if at < c.skip { // -1: outside the steps
 				continue
-			}
-			if firsts[at] == 0 || l.Start < firsts[at] {
-				firsts[at] = l.Start
 			}
 		}
 		ns := float64(l.End - l.Start)
@@ -162,9 +159,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	}
 	t.set(run, measure.Workload, measure.GPUTime, all/per)
 	t.set(run, measure.Workload, measure.Launches, float64(count)/per)
-	if d := differences(firsts[min(c.skip, len(firsts)):]); len(d) > 0 {
-		t.set(run, measure.Workload, measure.StepTime, stats.Median(d))
-	}
+	c.reduceSteps(run, t)
 	if c.MemoryPeak >= 0 {
 		t.set(run, measure.Workload, measure.MemoryPeak, float64(c.MemoryPeak))
 	}
@@ -358,15 +353,4 @@ func sum(x []float64) float64 {
 		total += v
 	}
 	return total
-}
-
-// differences are the gaps between neighbours, leaving out steps without a launch (0).
-func differences(x []int64) []float64 {
-	var out []float64
-	for i := 1; i < len(x); i++ {
-		if x[i] != 0 && x[i-1] != 0 {
-			out = append(out, float64(x[i]-x[i-1]))
-		}
-	}
-	return out
 }

@@ -44,6 +44,7 @@ func (t *trace) finish() (*measure.Trace, error) {
 	out.Ranges = make([]measure.Range, len(t.ranges))
 	for i, r := range t.ranges {
 		out.Ranges[i] = r.Range
+		out.Ranges[i].Thread = r.thread
 	}
 	out.Environment = t.environment(out.Launches)
 	if t.amd && out.GPU == "" {
@@ -97,11 +98,11 @@ func (t *trace) attach() (missing int) {
 			continue
 		}
 		c.answered = true
-		l.API, l.Node, l.Range = c.start, c.graph, lines[c.thread].At(c.start)
+		l.API, l.Node, l.Range, l.Thread = c.start, c.graph, lines[c.thread].At(c.start), c.thread
 	}
 	for i := range t.copies {
 		if c := find(t.copies[i].id); c != nil {
-			t.copies[i].API, t.copies[i].Range = c.start, lines[c.thread].At(c.start)
+			t.copies[i].API, t.copies[i].Range, t.copies[i].Thread = c.start, lines[c.thread].At(c.start), c.thread
 		}
 	}
 	return missing

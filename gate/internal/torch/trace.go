@@ -164,7 +164,8 @@ func (t *trace) addWork(e *event) error {
 			t.unsized++
 		}
 		t.copies = append(t.copies, transfer{id: id, Copy: measure.Copy{
-			Start: start, End: start + duration, API: start, Bytes: size, Range: -1, Kind: kind, Source: source, Target: target,
+			Start: start, End: start + duration, API: start, Bytes: size, Range: -1, Kind: kind, Source: source, Target: target, Thread: -1,
+			Device: small(e.Args.Device, e.Pid), Stream: small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream "))),
 		}})
 		return t.bounded(len(t.copies))
 	}
@@ -185,7 +186,7 @@ func (t *trace) addWork(e *event) error {
 	}
 	number, _ := t.variants.of(v)
 	t.launches = append(t.launches, launch{id: id, Launch: measure.Launch{
-		Start: start, End: start + duration, API: start, Kernel: number, Range: -1,
+		Start: start, End: start + duration, API: start, Kernel: number, Range: -1, Thread: -1,
 		Device: small(e.Args.Device, e.Pid), Stream: small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream "))),
 	}})
 	return t.bounded(len(t.launches))

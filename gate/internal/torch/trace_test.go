@@ -143,14 +143,14 @@ func TestTrace(t *testing.T) {
 			{Start: 4369596043649967, End: 4369596043650968, API: 149000, Kernel: 1, Range: 0, Stream: 7, Node: true},
 		},
 		Copies: []measure.Copy{
-			{Start: 4369596043449100, End: 4369596043451600, API: 61000, Bytes: 4096, Range: 1, Kind: 1, Source: 1, Target: 2},
-			{Start: 4369596043459100, End: 4369596043461600, API: 4369596043459100, Bytes: 64, Range: -1, Kind: measure.Memset,
+			{Start: 4369596043449100, End: 4369596043451600, API: 61000, Bytes: 4096, Range: 1, Stream: 7, Kind: 1, Source: 1, Target: 2},
+			{Start: 4369596043459100, End: 4369596043461600, API: 4369596043459100, Bytes: 64, Range: -1, Stream: 7, Thread: -1, Kind: measure.Memset,
 				Source: measure.MemoryUnknown, Target: 2},
 		},
 		RangeNames: []string{"ProfilerStep", "forward", "elsewhere", "## Call CompiledFxGraph … ##"},
 		Ranges: []measure.Range{
 			{Start: 50000, End: 150000, Name: 0, Parent: -1}, {Start: 60000, End: 61000, Name: 3, Parent: 0},
-			{Start: 80000, End: 130000, Name: 2, Parent: -1}, {Start: 89000, End: 92000, Name: 1, Parent: 0},
+			{Start: 80000, End: 130000, Name: 2, Parent: -1, Thread: 1}, {Start: 89000, End: 92000, Name: 1, Parent: 0},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

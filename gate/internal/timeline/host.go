@@ -1,0 +1,104 @@
+package timeline
+
+import (
+	"cmp"
+	"sort"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// host says what the CPU's threads did at any time.
+type host struct {
+	t       *measure.Trace
+	waits   []bool                      // by call name: it synchronises
+	threads map[int32][]measure.Call    // calls of each thread, by start
+	ranges  map[int32]*measure.Timeline // of each thread
+	all     *measure.Timeline           // the ranges of all threads as if they were one
+	passed  int                         // overheads that ended before what is asked for
+}
+
+func newHost(t *measure.Trace) *host {
+	h := &host{t: t, threads: map[int32][]measure.Call{}}
+	for _, name := range t.CallNames {
+		h.waits = append(h.waits, Synchronises(name))
+	}
+	for i := 0; i < len(t.Calls); {
+		n := i + sort.Search(len(t.Calls)-i, func(j int) bool { return t.Calls[i+j].Thread > t.Calls[i].Thread })
+		h.threads[t.Calls[i].Thread] = t.Calls[i:n]
+		i = n
+	}
+	ranges := make([]measure.Range, len(t.Ranges)) // nesting writes to them
+	copy(ranges, t.Ranges)
+	h.ranges = measure.Nest(len(ranges), func(i int) (*measure.Range, int32) { return &ranges[i], ranges[i].Thread })
+	h.all = measure.Nest(len(ranges), func(i int) (*measure.Range, int) { return &ranges[i], 0 })[0]
+	return h
+}
+
+// overheadIn are the profiler's interruptions within [a, b), cut to it. Times are asked for in their order.
+func (h *host) overheadIn(a, b int64) (out []measure.Interval) {
+	for h.passed < len(h.t.Overhead) && h.t.Overhead[h.passed].End <= a {
+		h.passed++
+	}
+	for _, x := range h.t.Overhead[h.passed:] {
+		if x.Start >= b {
+			break
+		}
+		if x.End > x.Start {
+			out = append(out, measure.Interval{Start: max(a, x.Start), End: min(b, x.End)})
+		}
+	}
+	return out
+}
+
+// rangeAt is the name of the innermost range at a time: of the thread, or where that has none, of any. -1 is none.
+func (h *host) rangeAt(thread int32, at int64) int32 {
+	i := h.ranges[thread].At(at)
+	if i < 0 {
+		if i = h.all.At(at); i < 0 {
+			return -1
+		}
+	}
+	return h.t.Ranges[i].Name
+}
+
+// spend gives the time in which a thread had not issued the next operation to what it did instead.
+func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
+	calls := h.threads[thread]
+	i := sort.Search(len(calls), func(i int) bool { return calls[i].End > a })
+	for a < b {
+		o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1}
+		until := b
+		switch {
+		case i < len(calls) && calls[i].Start <= a:
+			if o.Call = calls[i].Name; h.waits[o.Call] {
+				o.Class = Blocking
+			}
+			until = min(b, calls[i].End)
+			i++
+		default:
+			if i > 0 && h.waits[calls[i-1].Name] {
+				o.After = calls[i-1].Name
+			}
+			if i < len(calls) {
+				until = min(b, calls[i].Start)
+			}
+		}
+		// The range is that of the middle: a piece is short, and its ends are those of ranges.
+		o.Range = h.rangeAt(thread, a+(until-a)/2)
+		sums[o] += until - a
+		a = until
+	}
+}
+
+// issuing owns the time from the call of an operation to its start on a GPU that has nothing else to do.
+func (h *host) issuing(next *operation) Owner {
+	o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1, Range: h.rangeAt(next.thread, next.api)}
+	calls := h.threads[next.thread]
+	i, ok := sort.Find(len(calls), func(i int) int { return cmp.Compare(next.api, calls[i].Start) })
+	if ok {
+		if o.Call = calls[i].Name; h.waits[o.Call] {
+			o.Class = Blocking
+		}
+	}
+	return o
+}

@@ -1,0 +1,298 @@
+// Package timeline gives every nanosecond of a step on the GPU one owner: a kernel, a copy, or a cause of idle time.
+//
+// The step's period on a device runs from its first operation to the first one of the next step. What computes owns the time
+// in which it runs; collectives own what no kernel of the program covers, copies what neither covers, and memsets what is
+// left of that (the order of TraceLens: exposed time is what nothing more useful hides). Several that run at once share
+// alike. The rest is idle, by the causes that NVIDIA's own method tells apart (Megatron-Bridge, nemo-mbridge-perf-nsys-analysis):
+// the host had not issued the next operation, or waited itself, or the operation was issued and waited for something on the
+// GPU. The owners of a period add up to it, to the nanosecond.
+package timeline
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Class is what kind of owner a part of a step has.
+type Class uint8
+
+// The classes, those that hide the others first.
+const (
+	Compute Class = iota
+	Communication
+	Copy
+	Memset
+	// Starved is idle time in which the host had not issued the next operation.
+	Starved
+	// Blocking is that in which the host waited for the GPU, in a call that synchronises.
+	Blocking
+	// Stalled is that in which the next operation was issued and waited for another stream.
+	Stalled
+	// Micro is the time between operations that were queued, under MicroGap each.
+	Micro
+	// Profiler is that in which the profiler held the process up; it is no idle time of the program.
+	Profiler
+	// Unknown is idle time of which the recording does not tell when the next operation was issued.
+	Unknown
+)
+
+// MicroGap is the longest pause in ns between queued operations that is the hardware's own (TraceLens' short kernel, and what
+// the gaps of unchanged H200 programs stay under).
+const MicroGap = 10_000
+
+// Idle reports whether nothing of the program ran on the GPU.
+func (c Class) Idle() bool { return c >= Starved && c != Profiler }
+
+// String names the class as reports do.
+func (c Class) String() string {
+	return [...]string{
+		"compute", "exposed communication", "exposed copies", "memsets",
+		"launch-starved", "blocking", "dependency-stalled", "micro gaps", "profiler", "unknown",
+	}[c]
+}
+
+// Owner is whose a part of a step is. It is comparable.
+type Owner struct {
+	Class  Class
+	Kernel int32            // of Compute and Communication: index into Trace.Kernels
+	Copy   measure.CopyKind // of Copy
+	// Call is the CUDA call in which the host was: the one that blocked, or what kept it from issuing the next operation. -1 is
+	// none: code of the host. After is the synchronising call that this code came after, -1 for none.
+	Call, After int32
+	// Range is the name of the innermost NVTX range of the host in that time, -1 for none.
+	Range int32
+}
+
+// Where says where the host was: "host code in step after cudaDeviceSynchronize"; "" for what the GPU did.
+func (o Owner) Where(t *measure.Trace) string {
+	if !(o.Class == Starved || o.Class == Blocking) {
+		return ""
+	}
+	var words []string
+	if o.Call >= 0 {
+		words = append(words, t.CallNames[o.Call])
+	} else {
+		words = append(words, "host code")
+	}
+	if o.Range >= 0 {
+		words = append(words, "in", t.RangeNames[o.Range])
+	}
+	if o.After >= 0 {
+		words = append(words, "after", t.CallNames[o.After])
+	}
+	return strings.Join(words, " ")
+}
+
+// Part is how much of a step is an owner's, in ns.
+type Part struct {
+	Owner
+	Time int64
+}
+
+// Step is one step of a device. Its parts have each owner once and add up to its length.
+type Step struct {
+	measure.Interval
+	Parts []Part
+}
+
+// communication are the beginnings and parts of the names of kernels that move data between GPUs: NCCL's, and those that
+// NVIDIA's method adds.
+var communication = regexp.MustCompile(`(?i)^nccl|^rccl|nvshmem|deep_?ep|hybrid_?ep|^(?:intranode|internode)|(?:^|_)rdma`)
+
+// Communicates reports whether a kernel moves data between GPUs, by its short name.
+func Communicates(short string) bool { return communication.MatchString(short) }
+
+var (
+	synchronises = regexp.MustCompile(`^cu(?:da)?(?:Device|Stream|Event|Ctx|Context)Synchronize|^hip(?:Device|Stream|Event)Synchronize`)
+	blockingCopy = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
+)
+
+// Synchronises reports whether a CUDA call makes the host wait for the GPU: by its name, since whether an asynchronous copy
+// waited is seen from its time alone.
+func Synchronises(call string) bool {
+	return synchronises.MatchString(call) || blockingCopy.MatchString(call) && !strings.Contains(call, "Async")
+}
+
+// operation is a launch or a copy.
+type operation struct {
+	start, end, api int64
+	owner           Owner
+	thread          int32
+	known           bool // when it was issued
+}
+
+// Partition divides the periods of one device, which are sorted and do not overlap, among their owners. The recording must hold
+// every operation: of CUDA graphs that were traced as a whole it does not.
+func Partition(t *measure.Trace, device int32, periods []measure.Interval) []Step {
+	p := partition{t: t, host: newHost(t), steps: make([]Step, len(periods)), sums: map[Owner]int64{}}
+	for i := range periods {
+		p.steps[i].Interval = periods[i]
+	}
+	var active []operation
+	now := int64(0)
+	// advance gives the time until then to what runs, and ends what has ended.
+	advance := func(until int64, next *operation) {
+		for now < until && !p.done() {
+			end := until
+			for i := range active {
+				end = min(end, active[i].end)
+			}
+			if end > now {
+				p.give(now, end, active, next)
+				now = end
+			}
+			active = slices.DeleteFunc(active, func(o operation) bool { return o.end <= now })
+		}
+	}
+	operations := p.operations(device)
+	for i := range operations {
+		o := &operations[i]
+		advance(o.start, o)
+		if o.end > now {
+			active = append(active, *o)
+		}
+	}
+	if n := len(periods); n > 0 {
+		advance(periods[n-1].End, nil)
+	}
+	for !p.done() {
+		p.close()
+	}
+	return p.steps
+}
+
+// operations are those of a device, in the order of their starts.
+func (p *partition) operations(device int32) []operation {
+	t := p.t
+	classes := make([]Class, len(t.Kernels))
+	for i := range t.Kernels {
+		if Communicates(t.Kernels[i].Subject.Short()) {
+			classes[i] = Communication
+		}
+	}
+	var out []operation
+	for i := range t.Launches {
+		if l := &t.Launches[i]; l.Device == device {
+			out = append(out, operation{l.Start, l.End, l.API, nobody(Owner{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
+		}
+	}
+	for i := range t.Copies {
+		c := &t.Copies[i]
+		if c.Device != device {
+			continue
+		}
+		o := Owner{Class: Copy, Kernel: -1, Copy: c.Kind}
+		if c.Kind == measure.Memset {
+			o.Class = Memset
+		}
+		out = append(out, operation{c.Start, c.End, c.API, nobody(o), c.Thread, c.API != c.Start})
+	}
+	slices.SortStableFunc(out, func(a, b operation) int { return cmp.Compare(a.start, b.start) })
+	return out
+}
+
+// nobody is an owner for which the host plays no part.
+func nobody(o Owner) Owner {
+	o.Call, o.After, o.Range = -1, -1, -1
+	return o
+}
+
+// partition is the work of [Partition].
+type partition struct {
+	t     *measure.Trace
+	host  *host
+	steps []Step
+	at    int             // the step that is being filled
+	sums  map[Owner]int64 // its parts
+}
+
+func (p *partition) done() bool { return p.at >= len(p.steps) }
+
+// close ends a step.
+func (p *partition) close() {
+	step := &p.steps[p.at]
+	for owner, time := range p.sums {
+		step.Parts = append(step.Parts, Part{owner, time})
+	}
+	slices.SortFunc(step.Parts, func(a, b Part) int {
+		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Copy, b.Copy),
+			cmp.Compare(a.Call, b.Call), cmp.Compare(a.After, b.After), cmp.Compare(a.Range, b.Range))
+	})
+	clear(p.sums)
+	p.at++
+}
+
+// give gives a time in which the same operations ran to the steps that it lies in, and there to the owner.
+func (p *partition) give(from, to int64, active []operation, next *operation) {
+	for !p.done() {
+		step := &p.steps[p.at]
+		if a, b := max(from, step.Start), min(to, step.End); b > a {
+			if len(active) > 0 {
+				p.share(b-a, active)
+			} else {
+				p.idle(a, b, from, to, next)
+			}
+		}
+		if to < step.End {
+			return
+		}
+		p.close()
+	}
+}
+
+// share divides a time among those that hide the others. What does not divide evenly is the first one's.
+func (p *partition) share(time int64, active []operation) {
+	class, n := Memset, int64(0)
+	for i := range active {
+		switch c := active[i].owner.Class; {
+		case c < class:
+			class, n = c, 1
+		case c == class:
+			n++
+		}
+	}
+	rest := time % n
+	for i := range active {
+		if o := active[i].owner; o.Class == class && time/n+rest > 0 {
+			p.sums[o] += time/n + rest
+			rest = 0
+		}
+	}
+}
+
+// idle finds the owners of a pause, [from, to), as far as it lies in [a, b). The next operation is nil behind the last.
+func (p *partition) idle(a, b, from, to int64, next *operation) {
+	for _, busy := range p.host.overheadIn(a, b) {
+		if busy.Start > a {
+			p.pause(a, busy.Start, from, to, next)
+		}
+		p.sums[nobody(Owner{Class: Profiler, Kernel: -1})] += busy.End - busy.Start
+		a = busy.End
+	}
+	if b > a {
+		p.pause(a, b, from, to, next)
+	}
+}
+
+// pause is idle without the profiler's part.
+func (p *partition) pause(a, b, from, to int64, next *operation) {
+	whole := nobody(Owner{Class: Unknown, Kernel: -1})
+	switch {
+	case next == nil || !next.known:
+	case next.api <= from && to-from < MicroGap:
+		whole.Class = Micro
+	case next.api <= from:
+		whole.Class = Stalled
+	default:
+		p.host.spend(a, min(b, next.api), next.thread, p.sums)
+		if a = max(a, next.api); a < b {
+			p.sums[p.host.issuing(next)] += b - a
+		}
+		return
+	}
+	p.sums[whole] += b - a
+}
