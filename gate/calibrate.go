@@ -172,7 +172,8 @@ func foretell(sessions []measure.Session, policy *thresholds.Policy, runs int, p
 		return c.refuse(r), nil, nil
 	}
 	t := newTrial(base, head, policy)
-	estimates, _ := estimates(t, match(t))
+	t.waterfall = waterfall(t)
+	estimates := estimates(t, match(t))
 	findings, family := decide(t, estimates)
 	if family == 0 {
 		return c.refuse(refusal("nothing-judged", nil)), nil, nil

@@ -31,9 +31,11 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)
 	}
-	estimates, sessions := estimates(t, pairs)
+	t.waterfall = waterfall(t)
+	r.Waterfall = t.waterfall
+	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
-	r.Doubts = slices.Concat(r.Doubts, leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), waiting(t, sessions))
+	r.Doubts = slices.Concat(r.Doubts, leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings))
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)

@@ -118,6 +118,8 @@ func (e *estimate) weight() float64 {
 		return 0
 	case math.IsInf(e.limit.Max, 1):
 		return 0
+	case e.isStep():
+		return first
 	case e.metric.Name == measure.Time.Name, e.metric.Name == measure.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
 		return 1
 	}
@@ -134,6 +136,9 @@ func describe(t trial, p pair) Finding {
 		Share: Number(share), Match: p.match, BaseNames: p.baseNames, Facts: p.facts,
 		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
 			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
+	}
+	if p.isStep() {
+		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
 	}
 	if p.subject.Scope == measure.ScopeKernel {
 		if p.subject.Geometry() != "" {
@@ -212,7 +217,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	}
 	margin := stats.Margin(e.variance, confidence)
 	change := e.natural(estimate)
-	low, high := e.natural(estimate-margin), e.natural(estimate+margin)
+	low, high := e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
 	a.change, a.low, a.high = Number(change), Number(low), Number(high)
 
 	limit := e.limit.Max
@@ -247,6 +252,10 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	beyond = beyond && !slight
 	by, size, unit := binding(t, e.pair, f, change, limit)
 	switch {
+	case e.isStep() && beyond && sign*change > 0 && heldUp(t.waterfall):
+		a = a.open(f, remark("held-up", nil))
+		a.doubted = f.Gates
+		return a
 	case beyond && certain && sign*change > 0:
 		return a.with(Regressed, append([]Remark{remark("beyond", Args{"by": by, "size": size, "unit": unit})}, qualified(t, e.pair, f)...)...)
 	case beyond && certain:
@@ -269,6 +278,10 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
 	case worst <= limit:
 		because = remark("open-faster", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	}
+	if e.isStep() {
+		a = decideStep(t, e, f, a, least, limit)
+		return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
 	}
 	doubtful := limit
 	if e.metric.Name == measure.CopyTime.Name {

@@ -78,9 +78,9 @@ func (e *estimate) samples() int {
 	return min(len(known(slices.Concat(e.base...))), len(known(slices.Concat(e.head...))))
 }
 
-// estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another;
-// sessions is the variance between sessions, before what a kernel's own show. What is not compared has no estimate.
-func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) {
+// estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
+// compared has no estimate.
+func estimates(t trial, pairs []pair) (out []estimate) {
 	for _, p := range pairs {
 		e := estimate{pair: p}
 		if p.compared() {
@@ -89,13 +89,18 @@ func estimates(t trial, pairs []pair) (out []estimate, sessions stats.Variance) 
 		out = append(out, e)
 	}
 	pools := pools(t, out)
-	sessions = sessionPrior(t, out)
+	sessions := sessionPrior(t, out)
 	for i, e := range out {
-		if e.compared() {
+		switch {
+		case !e.compared():
+		case e.isStep():
+			out[i] = moderate(t, e, stepPool(pools[e.kind()]), stepSessions(t))
+			out[i].luck = stepLuck(&out[i])
+		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
 	}
-	return out, sessions
+	return out
 }
 
 // sessionPrior is how much sessions of a kernel are expected to differ, before its own are seen: where they are batches of one

@@ -18,9 +18,11 @@ type pair struct {
 	base, head [][]float64    // samples by session and run, NaN for runs that are left out
 	shown      [2][][]float64 // samples of base and head with those
 	limit      thresholds.Limit
-	listed     Outcome // Added or Removed, where there is nothing to compare
-	because    Remark  // of that outcome
-	oneSided   bool    // one side does not have the metric: only the bounds of its value can be judged
+	listed     Outcome   // Added or Removed, where there is nothing to compare
+	strays     []float64 // of a step's period, by how much samples are far from the others of their side, on the log scale
+	spread     float64   // of a step's period, by how much a sample is at most away from the middle of its side
+	because    Remark    // of that outcome
+	oneSided   bool      // one side does not have the metric: only the bounds of its value can be judged
 	baseNames  []string
 	facts      []Remark
 }
@@ -36,6 +38,9 @@ func match(t trial) []pair {
 	var pairs []pair
 	var gone, fresh []measure.Subject
 	for _, s := range t.base.subjects() {
+		if s.Scope == measure.ScopeIdle {
+			continue // a part of the step, which is judged as a whole
+		}
 		if t.head.has(s) {
 			pairs = append(pairs, same(t, s)...)
 		} else {
@@ -43,7 +48,7 @@ func match(t trial) []pair {
 		}
 	}
 	for _, s := range t.head.subjects() {
-		if !t.base.has(s) {
+		if !t.base.has(s) && s.Scope != measure.ScopeIdle {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}

@@ -294,6 +294,9 @@ type Report struct {
 	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
 	Off []Off `json:"off,omitempty"`
 
+	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
+	Waterfall *Waterfall `json:"waterfall,omitempty"`
+
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first
 	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed

@@ -96,6 +96,9 @@ func (t trial) judged(p pair) pair {
 		(*samples)[off.Session] = slices.Clone((*samples)[off.Session])
 		(*samples)[off.Session][off.Run] = math.NaN()
 	}
+	if p.isStep() {
+		return steadied(p)
+	}
 	return p
 }
 

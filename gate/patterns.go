@@ -135,26 +135,3 @@ func moved(t trial, findings []Finding) []Remark {
 	}
 	return []Remark{remark("moved", Args{"slower": slower, "faster": faster})}
 }
-
-// waiting names a workload whose steps take longer although its kernels do not: the GPU waits. Tracing slows the CPU
-// down, so the step time is no finding unless a rule says so; but it is worth a word. sessions is the variance between
-// sessions.
-func waiting(t trial, sessions stats.Variance) []Remark {
-	const least = 0.05 // relative
-	if !t.base.hasMetric(measure.Workload, measure.StepTime.Name) || !t.head.hasMetric(measure.Workload, measure.StepTime.Name) {
-		return nil
-	}
-	e := contrast(t, t.judged(pair{subject: measure.Workload, metric: measure.StepTime, match: "exact",
-		base: t.base.values(measure.Workload, measure.StepTime.Name), head: t.head.values(measure.Workload, measure.StepTime.Name)}))
-	e = moderate(t, e, pool{prior: runPrior}, sessions)
-	change := e.natural(e.contrast.Estimate)
-	if !(change > least && change > t.policy.Threshold && stats.TwoSided(e.contrast.Estimate, e.variance) < t.policy.Alpha/10) {
-		return nil
-	}
-	kernels := typical(t.head.values(measure.Workload, measure.GPUTime.Name))/t.base.whole - 1
-	if change < 2*kernels {
-		return nil // the kernels themselves explain it
-	}
-	return []Remark{remark("waiting", Args{"base": Number(typical(e.base)), "head": Number(typical(e.head)),
-		"unit": measure.StepTime.Unit, "change": Number(change), "kernels": Number(kernels)})}
-}

@@ -21,7 +21,8 @@ type trial struct {
 	batches     bool     // they are one session, but not measured in turn
 	tick        float64
 	boards      Boards
-	off         []Off // runs that are left out
+	off         []Off      // runs that are left out
+	waterfall   *Waterfall // of the typical step, nil where that is not known
 }
 
 func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {

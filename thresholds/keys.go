@@ -40,6 +40,8 @@ type key[T any] struct {
 var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a time: of a kernel, a range, the whole workload",
 		func(p *Policy) field { return percentage(&p.Threshold, nil) }},
+	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
+		func(p *Policy) field { return percentage(&p.StepThreshold, nil) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
 			return percentage(&p.Alpha, func(s string, v float64) error {

@@ -72,6 +72,7 @@ floor = "1us"
 	}
 	want := []string{
 		"threshold = 3 % # default",
+		"step_threshold = 5 % # default",
 		"alpha = 5 % # nsgate.toml:1",
 		"impact = 0.5 % # default",
 		"session_sd = 0.5 % # default",
@@ -104,7 +105,7 @@ floor = "1us"
 		t.Fatal(err)
 	}
 	want[0] = "threshold = 1 % # --threshold"
-	want[13] = "workload app threshold = 1 % # --threshold"
+	want[14] = "workload app threshold = 1 % # --threshold"
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("with a flag (-want +got):\n%s", diff)
 	}

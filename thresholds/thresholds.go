@@ -62,6 +62,8 @@ type Policy struct {
 	Undecided string
 	// Threshold is the relative limit of times.
 	Threshold float64
+	// StepThreshold is that of the step's period, which tracing makes noisier.
+	StepThreshold float64
 	// Places says where each key at the top was set.
 	Places Places
 	// Rules are in the order of the file: the first that matches applies.
@@ -142,6 +144,8 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	switch {
 	case m.Name == measure.CopyTime.Name && p.Threshold < copyLimit:
 		l.Max = copyLimit
+	case m.Name == measure.StepTime.Name && (p.StepThreshold > p.Threshold || p.Places["step_threshold"] != ""):
+		l.Max, l.Rule = p.StepThreshold, p.Places.Of("step_threshold")
 	case m.Unit == "ns":
 		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
 	}

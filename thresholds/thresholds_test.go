@@ -32,7 +32,7 @@ func TestParse(t *testing.T) {
 	}
 	want := &Policy{
 		File: "ci/nsgate.toml", Alpha: 0.05, Impact: 0.001, SessionSD: 0.011, Undecided: "fail",
-		Threshold: 0.015, Places: places("threshold", 2, "alpha", 3, "impact", 4, "session_sd", 5, "undecided", 6),
+		Threshold: 0.015, StepThreshold: 0.05, Places: places("threshold", 2, "alpha", 3, "impact", 4, "session_sd", 5, "undecided", 6),
 		Workloads: []Workload{{
 			Name: "kernels", Command: []string{"./kernels", "--steps", "60"}, Launcher: []string{"srun", "-n", "1"},
 			Dir: "bench", Timeout: 2 * time.Minute, Warmup: "auto", Step: "step", Runs: 7,
@@ -83,12 +83,12 @@ func TestParseErrors(t *testing.T) {
 		{"syntax", "threshold = \n", `x.toml:1: `},
 		{"duplicate key", "alpha = \"1%\"\nalpha = \"2%\"\n", `x.toml:2: `},
 		{"unknown key", "\ntreshold = \"3%\"\n", `x.toml:2: unknown key "treshold"; did you mean "threshold"?`},
-		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, impact, session_sd, threshold, undecided`},
+		{"far key", "zzzzzz = 1\n", `x.toml:1: unknown key "zzzzzz"; known are alpha, impact, session_sd, step_threshold, threshold, undecided`},
 		{"unknown table", "[[rules]]\n", `x.toml:1: unknown table "rules"; did you mean "rule"?`},
 		{"single table", "\n[rule]\nmax = \"3%\"\n", `x.toml:2: [rule] must be written [[rule]], since there may be several`},
 		{"inline", "rule = [{max = \"3%\"}]\n", `x.toml:1: rule: every element of the list must be a string in quotes`},
 		{"inline table", "workload = {}\n", `x.toml:1: workload must be written as a table [[workload]]`},
-		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, session_sd, threshold, undecided`},
+		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, session_sd, step_threshold, threshold, undecided`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
 			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, floor, kernel, max, metric, range, severity`},
@@ -194,7 +194,7 @@ max = "0%"
 		{"time by default", saxpy, measure.Time, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
 		{"counts have their own default", saxpy, measure.Launches, Limit{Max: 0.03, Severity: Fail, Rule: "default"}},
 		{"explanations are not judged", saxpy, measure.StaticShared, Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
-		{"nor is the step time", measure.Workload, measure.StepTime, Limit{Max: 0.02, Severity: Ignore, Rule: "nsgate.toml:1"}},
+		{"the step has its own default", measure.Workload, measure.StepTime, Limit{Max: 0.05, Severity: Fail, Rule: "default"}},
 		{"unless named", saxpy, measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
 		{"even where a rule matches the kernel first", sgemm, measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
 		{"short name and geometry", sgemm, measure.Time, Limit{Max: 0.05, Floor: 1000, Severity: Fail, Rule: "nsgate.toml:2"}},

@@ -83,7 +83,7 @@ var (
 	Copies = row("copies", "count", Lower, judged|exact)
 	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
 	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
-	StepTime = row("step_time", "ns", Neither, 0)
+	StepTime = row("step_time", "ns", Lower, judged)
 	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
 	// all of them it adds up to StepTime. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, 0, "time of the step")

@@ -29,7 +29,7 @@ func TestMetricTitle(t *testing.T) {
 // What a metric of Nsight Compute says goes up and down without anyone waiting longer, its duration excepted.
 func TestMetricJudged(t *testing.T) {
 	for m, want := range map[Metric]bool{
-		Time: true, Launches: true, CopyBytes: true, StepTime: false, Spread: false, Registers: false,
+		Time: true, Launches: true, CopyBytes: true, StepTime: true, Owned: false, Spread: false, Registers: false,
 		NcuTime: true, Cycles: false, SMThroughput: false, LocalLoads: false,
 		{Name: "of_a_later_version", Better: Lower}: true, {Name: "of_a_later_version"}: false,
 	} {

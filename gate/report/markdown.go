@@ -34,6 +34,7 @@ func markdown(v *view, o Options) (string, error) {
 	notes := bullets("Why", reasons(top), limit/3)
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
+	notes = fallTable(v.Fall, limit/3-len(notes)) + notes
 	tail := footer(v, limit/3)
 	room := limit - len(head) - len(notes) - len(tail)
 	if room < 0 { // too small for anything but the verdict

@@ -31,6 +31,7 @@ func text(v *view, o Options) (string, error) {
 
 // body writes everything below the verdict.
 func (p *page) body(v *view, verbose bool) {
+	p.fall(v.Fall, verbose)
 	hidden := false
 	for c, x := range classes {
 		if class(c) == improved {

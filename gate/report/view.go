@@ -19,6 +19,7 @@ type view struct {
 	Tone         tone
 	Workload     string // "default" where it has no name
 	Rows         []row  // in the report's order, worst first
+	Fall         *fall  // where the change of the step comes from, nil where that is not known
 	Warnings     []string
 	Next         []string
 	Facts        []fact // about what was compared
@@ -111,6 +112,7 @@ func newView(r *gate.Report, o Options) *view {
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, newRow(f))
 	}
+	v.Fall = newFall(r.Waterfall)
 	v.verdict()
 	return v
 }

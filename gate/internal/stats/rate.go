@@ -27,6 +27,11 @@ func Apart(some, all, other int) float64 {
 	return worst
 }
 
+// AtLeast is the chance of at least k events in n independent trials of chance p.
+func AtLeast(k, n int, p float64) float64 {
+	return distuv.Binomial{N: float64(n), P: p}.Survival(float64(k) - 1)
+}
+
 // Split is the largest chance that n runs of one side all meet one of two levels and m runs of the other all the other one, when
 // a run of either side has the same chance of each.
 func Split(n, m int) float64 {

@@ -59,7 +59,11 @@ var sentences = map[string]string{
 	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
 		`record the baseline on a second host, or measure the base build beside the head`,
 
+	"held-up": `the step got longer by time in which its operations were issued and nothing of the program ran: ` +
+		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`,
+
 	// Facts.
+	"step-part": `mostly {{.class}}{{if .where}}, {{.where}}{{end}}: {{quantity .change .unit}} more`,
 	"attribute": `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
 	"memory":    `memory {{.base}} → {{.head}}`,
 	"geometry":  `geometry {{.base}} → {{.head}}`,
@@ -77,9 +81,7 @@ var sentences = map[string]string{
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
 	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
 		`and the chance of a false alarm halved`,
-	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
-	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
-		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
+	"moved":          `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
 	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
