@@ -182,7 +182,7 @@ func (t trial) floor(p pair) float64 {
 	case measure.Launches.Name, measure.Copies.Name:
 		for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
 			if s.Step != "" {
-				for _, run := range s.Runs {
+				for _, run := range s.Runs[:s.Traced()] {
 					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
 				}
 			}
@@ -300,7 +300,7 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	if e.pool.unequal {
 		prior = e.pool.sides[0]
 	}
-	sd := math.Sqrt(stats.Moderate(e.contrast.Sides[0], prior).S2)
+	sd := math.Sqrt(moderateRuns(e.metric, e.contrast.Sides[0], prior).S2)
 	if e.pool.exact {
 		sd = 0
 	}
