@@ -80,6 +80,8 @@ var sentences = map[string]string{
 	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
 	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
 		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
+	"output-unheld": `{{join .names ", "}}: not judged, for the {{.without}} has no untraced run that says it and the {{.with}} has; ` +
+		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see --bare and the outputs of the policy{{end}}`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
 	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
