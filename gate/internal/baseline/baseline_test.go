@@ -207,12 +207,23 @@ func TestReadErrors(t *testing.T) {
 		}
 		return strings.Replace(s, old, new, 1)
 	}
+	untraced := func(skipped, total, launches, steady string) string {
+		return sub(sessions, "0*2,5*2,5*2,yes*2", skipped+","+total+","+launches+","+steady)
+	}
 	for _, c := range []struct {
 		name, file, content string // content replaces file; "-" removes it
 		want                string
 	}{
 		{"nothing wrong", samplesFile, samples, ""},
 		{"partial", sessionsFile, "-", "sessions.csv is missing beside samples.csv; restore it from version control, or remove the directory and record again"},
+		{"a kernel in an untraced run", sessionsFile, untraced("0 -", "5 -", "5 -", "yes -"),
+			"samples.csv:2: values: run 2 has a value, and time is not measured in a run that was untraced"},
+		{"untraced in part", sessionsFile, untraced("0 -", "5*2", "5 -", "yes -"),
+			"sessions.csv:2: steady: run 2 is untraced (-) in some of skipped, total, launches and steady, and not in others"},
+		{"untraced first", sessionsFile, untraced("- 0", "- 5", "- 5", "- yes"),
+			"sessions.csv:2: steady: run 2 was traced and stands behind an untraced one (-); put the traced ones first"},
+		{"an output of traced runs", samplesFile, sub(samples, "time,ns", "rate,"),
+			"samples.csv:2: values: run 1 has a value, and rate is not measured in a run that was traced"},
 		{"empty file", samplesFile, "", "samples.csv:1: the file is empty; restore it from version control, or remove the directory and record again"},
 		{"only a header", sessionsFile, sub(sessions, sessions[strings.Index(sessions, "\n")+1:], ""), "sessions.csv:1: no session; remove the directory and record again"},
 		{"conflict", samplesFile, samples + "<<<<<<< HEAD\n", "samples.csv:3: a merge conflict is not resolved; keep the rows of both sides, or take one side"},
