@@ -129,7 +129,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 		return m.count(ctx, runs, base)
 	}
 	result, err := collect.Collect(ctx, m.plan(runs, base), func(e collect.Event) {
-		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Elapsed: e.Elapsed, Expected: e.Expected})
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Untraced: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
 	tell(m.Observe, Event{Stage: Done})
 	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {

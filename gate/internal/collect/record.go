@@ -129,7 +129,7 @@ func (p Plan) startBare(dir string, env []string) (cmd *exec.Cmd, done chan stru
 // report turns journal lines into progress.
 func report(lines []line, j *journal, runs int, elapsed time.Duration, note func(Event)) {
 	for _, l := range lines {
-		e := Event{Stage: RunStarted, Run: l.Index}
+		e := Event{Stage: RunStarted, Run: l.Index, Bare: l.Run.Bare}
 		if l.Done {
 			e.Stage = RunFinished
 		}

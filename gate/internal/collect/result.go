@@ -85,6 +85,7 @@ const (
 type Event struct {
 	Stage     Stage
 	Run, Runs int           // run i of N, counted from 1
+	Bare      bool          // that run is without a profiler
 	Elapsed   time.Duration // since the session began
 	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
 }
