@@ -139,6 +139,10 @@ func describe(t trial, p pair) Finding {
 	}
 	if p.isStep() {
 		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
+		if f.Gates && t.outputs() && !t.named(p) {
+			f.Gates = false
+			f.Facts = append(f.Facts, remark("output-decides", nil))
+		}
 	}
 	if p.subject.Scope == measure.ScopeKernel {
 		if p.subject.Geometry() != "" {
@@ -187,7 +191,7 @@ func (t trial) floor(p pair) float64 {
 	case measure.Launches.Name, measure.Copies.Name:
 		for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
 			if s.Step != "" {
-				for _, run := range s.Runs {
+				for _, run := range s.Runs[:s.Traced()] {
 					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
 				}
 			}
@@ -292,7 +296,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
 			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
 		// How often a side of more noise is beyond all of the other says nothing of a change.
-		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, others) < alpha {
+		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, 0, others) < alpha {
 			a.undecided = false
 			return a.with(Regressed, append([]Remark{because}, qualified(t, e.pair, f)...)...)
 		}
@@ -313,7 +317,7 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	if e.pool.unequal {
 		prior = e.pool.sides[0]
 	}
-	sd := math.Sqrt(stats.Moderate(e.contrast.Sides[0], prior).S2)
+	sd := math.Sqrt(moderateRuns(e.metric, e.contrast.Sides[0], prior).S2)
 	if e.pool.exact {
 		sd = 0
 	}
@@ -373,6 +377,7 @@ func qualified(t trial, p pair, f Finding) []Remark {
 	}
 	switch {
 	case f.Gates:
+	case p.isStep() && t.outputs():
 	case p.limit.Severity != thresholds.Fail:
 		out = append(out, remark("warn-only", Args{"rule": f.Rule}))
 	default:

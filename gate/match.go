@@ -137,6 +137,9 @@ func names(subjects []measure.Subject) []string {
 func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) []pair {
 	var out []pair
 	for _, s := range subjects {
+		if s.Scope == measure.ScopeOutput {
+			continue // see outputs
+		}
 		p := pair{subject: s, metric: t.total, listed: outcome, because: because}
 		switch s.Scope {
 		case measure.ScopeRange:

@@ -182,7 +182,8 @@ type Finding struct {
 	Recorded string `json:"recorded_name,omitempty"`
 	// Role is the path of NVTX ranges around most launches of the kernel.
 	Role string `json:"role,omitempty"`
-	// BaseRuns and HeadRuns are the samples, one per run, sessions one after the other; null where a run had none.
+	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (traced or untraced), sessions one
+	// after the other; null where a run had none.
 	BaseRuns []Number `json:"base_runs"`
 	HeadRuns []Number `json:"head_runs"`
 	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
@@ -238,8 +239,9 @@ func (f *Finding) Subject() measure.Subject {
 // Side describes one side of a comparison.
 type Side struct {
 	Sessions    int                 `json:"sessions"`
-	Runs        int                 `json:"runs"`
-	Environment measure.Environment `json:"environment"` // of the newest session
+	Runs        int                 `json:"runs"`               // traced ones
+	Untraced    int                 `json:"untraced,omitempty"` // runs without a profiler beside them
+	Environment measure.Environment `json:"environment"`        // of the newest session
 	Commit      string              `json:"commit,omitempty"`
 	Step        string              `json:"step,omitempty"`
 	Warmup      string              `json:"warmup,omitempty"`

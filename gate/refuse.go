@@ -150,7 +150,7 @@ func comparable(base, head []measure.Session) ([]measure.Session, *Remark) {
 	}{{"base", fits}, {"head", head}} {
 		runs, restless := 0, 0
 		for i := range side.sessions {
-			runs += len(side.sessions[i].Runs)
+			runs += side.sessions[i].Traced()
 			restless += unsteady(&side.sessions[i])
 		}
 		if runs < minRuns && !byLaunch(head) { // a few of ncu's metrics need only one
@@ -166,7 +166,7 @@ func comparable(base, head []measure.Session) ([]measure.Session, *Remark) {
 // unsteady counts the runs whose warm-up has no end, where one was looked for.
 func unsteady(s *measure.Session) int {
 	n := 0
-	for _, run := range s.Runs {
+	for _, run := range s.Runs[:s.Traced()] {
 		if !run.Steady && s.Warmup == "auto" {
 			n++
 		}
@@ -222,10 +222,10 @@ func sameWay(b, h *measure.Session) *Remark {
 	return nil
 }
 
-// steps is the number of steps of the session's shortest run.
+// steps is the number of steps of the session's shortest traced run.
 func steps(s *measure.Session) int {
 	least := s.Runs[0].Total
-	for _, r := range s.Runs {
+	for _, r := range s.Runs[:s.Traced()] {
 		least = min(least, r.Total)
 	}
 	return least
@@ -238,7 +238,8 @@ func related(t trial, pairs []pair) *Remark {
 		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p pair) bool {
-		return p.compared() && p.match != "rest" && p.subject.Scope != measure.ScopeWorkload
+		whole := p.subject.Scope == measure.ScopeWorkload || p.subject.Scope == measure.ScopeOutput
+		return p.compared() && p.match != "rest" && !whole
 	}
 	base, head := kernels(t.base.subjects()), kernels(t.head.subjects())
 	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
@@ -288,7 +289,7 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 		case of == 0 || has > 0:
 		case byLaunch(head):
 			return nil, refusal("metric-missing", Args{"metric": m.Name, "rule": rule.Where})
-		case m.Better != measure.Neither:
+		case slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
 			notes = append(notes, remark("needs-ncu", Args{"metric": m.Name, "rule": rule.Where}))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -91,6 +92,10 @@ type Machine struct {
 	MemoryUsage bool
 	// AllowBusy measures although something else uses the GPU.
 	AllowBusy bool
+	// Bare is how many runs without a profiler to take for each traced one, by turns with them: 1 for as many, 0 for none. Outputs
+	// are what to read in what those print.
+	Bare    float64
+	Outputs []measure.Output
 	// KeepProfiles is a directory for the raw report, which holds the environment variables of the workload; "" keeps none.
 	KeepProfiles string
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems.
@@ -124,7 +129,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 		return m.count(ctx, runs, base)
 	}
 	result, err := collect.Collect(ctx, m.plan(runs, base), func(e collect.Event) {
-		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Elapsed: e.Elapsed, Expected: e.Expected})
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Untraced: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
 	tell(m.Observe, Event{Stage: Done})
 	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
@@ -135,6 +140,8 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	}
 	out := &Measurement{}
 	out.Base.Traces, out.Head.Traces = result.Split()
+	out.Base.Untraced, out.Head.Untraced = result.Base, result.Head
+	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	if result.Repeated != "" { // once is enough: what follows is measured as worked here
 		m.Args, m.repeated = result.TraceArgs, result.Repeated
 	}
@@ -192,6 +199,7 @@ func (m *Machine) plan(runs int, base *Build) collect.Plan {
 	p := collect.Plan{
 		Head: collect.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
 		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
+		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs,
 	}
 	if base != nil {
 		p.Base = new(collect.Build(*base))
@@ -238,7 +246,11 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 		out = append(out, Command{Words: line})
 	}
 	if base == nil {
-		out = append(out, Command{Remark: fmt.Sprintf("the runner starts the workload %d times:", plan.Runs), Last: m.Head.Command})
+		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
+		if plan.Bare > 0 {
+			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))
+		}
+		out = append(out, Command{Remark: times, Last: m.Head.Command})
 	} else {
 		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times: %s", plan.Runs, strings.Join(plan.Order(), " "))},
 			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})

@@ -34,23 +34,24 @@ var (
 type knowledge struct {
 	metric Metric
 	title  string
-	judged bool
+	is     mark
 }
 
 // mark is a property of a row.
 type mark uint8
 
 const (
-	exact   mark = 1 << iota // counted, not sampled
-	judged                   // see [Metric.Judged]
-	counter                  // of Nsight Compute
+	exact    mark = 1 << iota // counted, not sampled
+	judged                    // see [Metric.Judged]
+	counter                   // of Nsight Compute
+	untraced                  // see [Metric.Untraced]
 )
 
 // row makes a metric and lists it: a new metric is one row below, and what reads it. The title is the name with spaces
 // unless the row gives another.
 func row(name, unit string, better Direction, is mark, title ...string) Metric {
 	m := Metric{Name: name, Unit: unit, Better: better, Exact: is&exact != 0}
-	k := knowledge{m, strings.ReplaceAll(name, "_", " "), is&judged != 0}
+	k := knowledge{m, strings.ReplaceAll(name, "_", " "), is}
 	if len(title) > 0 {
 		k.title = title[0]
 	}
@@ -94,6 +95,15 @@ var (
 	StaticShared  = row("static_shared", "B", Neither, exact)
 	DynamicShared = row("dynamic_shared", "B", Neither, exact)
 	LocalMemory   = row("local_memory", "B per thread", Neither, exact)
+)
+
+// The metrics of untraced runs: tracing slows the CPU down, so that traced runs say why and these say whether.
+var (
+	// Rate and Cost are numbers that the program prints of itself, in what unit only it knows: see [Output].
+	Rate = row("rate", "", Higher, untraced|judged, "output")
+	Cost = row("cost", "", Lower, untraced|judged, "output")
+	// WallTime is how long the process took from its start to its end, what it does before and after its steps included.
+	WallTime = row("wall_time", "ns", Lower, untraced)
 )
 
 // The metrics that Nsight Compute gives of a single launch. Which counters each comes from stands in gate/ncu.
@@ -188,7 +198,10 @@ func (m Metric) Title() string {
 // Compute's only the duration. Its other metrics are causes and rates that go up and down without anyone waiting longer.
 func (m Metric) Judged() bool {
 	if k, ok := known[m.Name]; ok {
-		return k.judged
+		return k.is&judged != 0
 	}
 	return m.Better != Neither
 }
+
+// Untraced reports whether the metric is of runs without a profiler: see [Run.Untraced]. The others are of traced runs.
+func (m Metric) Untraced() bool { return known[m.Name].is&untraced != 0 }

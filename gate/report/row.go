@@ -25,7 +25,7 @@ type row struct {
 	Interval string // "+4.61 … +5.13 %"
 	Limit    string // what is allowed, for a cell: "3 %, ≥ 70 %"
 	Allowed  string // the same as words: "limit 3 %, at least 70 % (nsgate.toml:12)"
-	Share    string // of the GPU time; "" for the workload
+	Share    string // of the GPU time; "" for the workload and its outputs
 	Runs     string // a bar for each
 	Match    string // how base and head were put together where that is not plain
 	Reason   string
@@ -52,7 +52,7 @@ func newRow(f gate.Finding) row {
 	if f.Change.Known() {
 		r.Change = bind(measure.Change(float64(f.Change)))
 	}
-	if f.Share.Known() && f.Scope != measure.ScopeWorkload {
+	if f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput {
 		r.Share = share(f.Share)
 	}
 	words := limits(f, "limit ", "at least ", "at most ")
@@ -148,7 +148,7 @@ func (g group) cause() (*gate.Cause, string) {
 	return nil, ""
 }
 
-// subject is the name by which a kernel, range or workload is called.
+// subject is the name by which a kernel, range, output or workload is called.
 func subject(scope measure.Scope, kernel string) string {
 	name := trimmed(kernel)
 	switch {

@@ -262,6 +262,9 @@ func side(s gate.Side) string {
 		return "nothing measured"
 	}
 	parts := []string{measure.Count(s.Runs, "run")}
+	if s.Untraced > 0 {
+		parts[0] += fmt.Sprintf(" and %d untraced", s.Untraced)
+	}
 	if s.Sessions > 0 {
 		parts[0] += " in " + measure.Count(s.Sessions, "session")
 	}

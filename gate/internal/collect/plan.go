@@ -9,6 +9,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Build is one build of the workload.
@@ -20,11 +21,13 @@ type Build struct {
 // Plan says what to run and how.
 type Plan struct {
 	Head    Build
-	Base    *Build        // measured by turns with the head, in the same session; nil for the head alone
-	Runs    int           // fresh processes of each build, at least 1
-	Timeout time.Duration // of one run, 0 for none
-	Nsys    string        // the nsys executable, "" for "nsys" on the PATH
-	Self    string        // the executable that nsys starts as the runner, "" for this one
+	Base    *Build           // measured by turns with the head, in the same session; nil for the head alone
+	Runs    int              // fresh processes of each build, at least 1
+	Bare    int              // further ones of each build without a profiler, by turns with the others
+	Outputs []measure.Output // what to read in what those print
+	Timeout time.Duration    // of one run, 0 for none
+	Nsys    string           // the nsys executable, "" for "nsys" on the PATH
+	Self    string           // the executable that nsys starts as the runner, "" for this one
 	// TraceArgs are further arguments of nsys profile, such as --nvtx-domain-exclude=TSL.
 	TraceArgs []string
 	// MemoryUsage traces allocations of device memory as well.
@@ -83,26 +86,48 @@ func (p Plan) profileCommand(dir string) []string {
 	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
 }
 
-// turns says of each run, in order, whether it is one of the base. Two builds are run as A B B A, over and over (A is
-// the base), so that a drift of the machine adds as much to the one as to the other.
-func (p Plan) turns() []bool {
-	if p.Base == nil {
-		return make([]bool, max(p.Runs, 0))
+// turn is which build is run, and whether a profiler is around it.
+type turn struct {
+	Base bool `json:"base"`
+	Bare bool `json:"bare"`
+}
+
+// turns are the runs in order. Two builds are run as A B B A, over and over (A is the base), so that a drift of the machine
+// adds as much to the one as to the other. Untraced runs are spread evenly between the traced ones, and keep the same order
+// among themselves: A B a b B A b a.
+func (p Plan) turns() []turn {
+	var out []turn
+	add := func(bare bool, done int) {
+		if first := done%2 == 0; p.Base != nil {
+			out = append(out, turn{first, bare}, turn{!first, bare})
+		} else {
+			out = append(out, turn{false, bare})
+		}
 	}
-	var out []bool
-	for i := range p.Runs {
-		out = append(out, i%2 == 0, i%2 == 1)
+	rounds := max(p.Runs, p.Bare)
+	for i := range rounds {
+		for _, kind := range []struct {
+			bare bool
+			of   int
+		}{{false, p.Runs}, {true, p.Bare}} {
+			if done := i * kind.of / rounds; (i+1)*kind.of/rounds > done {
+				add(kind.bare, done)
+			}
+		}
 	}
 	return out
 }
 
-// Order names the build of each run, in order: "base" or "head".
+// Order names the build of each run, in order: "base" or "head", and "untraced" behind it.
 func (p Plan) Order() []string {
 	var out []string
-	for _, base := range p.turns() {
+	for _, t := range p.turns() {
 		name := "head"
-		if base {
+		if t.Base {
 			name = "base"
+		}
+		if t.Bare {
+			name += " untraced"
 		}
 		out = append(out, name)
 	}

@@ -35,6 +35,7 @@ type report struct {
 
 type run struct {
 	Base  bool
+	Bare  bool // taken by nsgate beside the session
 	Pid   int
 	Start time.Time
 	File  string
@@ -122,6 +123,7 @@ func profile(args []string) int {
 	defer os.Remove(events)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "NSYS_PROFILING_SESSION_ID=1") // by which scripts tell traced runs from others, as under nsys
 	// nsys gives its target a process group of its own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -196,7 +198,7 @@ func journal(file string) []run {
 			Done bool
 			Run  run
 		}
-		if json.Unmarshal(text, &l) == nil && l.Done {
+		if json.Unmarshal(text, &l) == nil && l.Done && !l.Run.Bare {
 			runs = append(runs, l.Run)
 		}
 		if err != nil {

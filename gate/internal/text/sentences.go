@@ -63,11 +63,12 @@ var sentences = map[string]string{
 		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`,
 
 	// Facts.
-	"step-part": `mostly {{.class}}{{if .where}}, {{.where}}{{end}}: {{quantity .change .unit}} more`,
-	"attribute": `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
-	"memory":    `memory {{.base}} → {{.head}}`,
-	"geometry":  `geometry {{.base}} → {{.head}}`,
-	"names":     `{{few .base}} → {{few .head}}`,
+	"step-part":      `mostly {{.class}}{{if .where}}, {{.where}}{{end}}: {{quantity .change .unit}} more`,
+	"output-decides": `untraced runs decide about the program's speed; under a profiler the step explains`,
+	"attribute":      `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
+	"memory":         `memory {{.base}} → {{.head}}`,
+	"geometry":       `geometry {{.base}} → {{.head}}`,
+	"names":          `{{few .base}} → {{few .head}}`,
 
 	// Sides.
 	"skipped":  `{{number .least}}{{if ne .least .most}} to {{number .most}}{{end}} of {{number .of}} {{if .step}}steps{{else}}launches{{end}} in every run`,
@@ -81,7 +82,13 @@ var sentences = map[string]string{
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
 	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
 		`and the chance of a false alarm halved`,
-	"moved":          `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
+	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
+	"only-traced": `the traced step changed by {{change .traced}}, and {{.output}} of untraced runs did not get worse ({{change .untraced}}): ` +
+		`tracing slows the CPU, so the untraced runs decide`,
+	"only-untraced": `{{.output}} of untraced runs got worse ({{change .untraced}}), and the traced step did not ({{change .traced}}): ` +
+		`what got slower lies outside the steps, or tracing hides it`,
+	"output-unheld": `{{join .names ", "}}: not judged, for the {{.without}} has no untraced run that says it and the {{.with}} has; ` +
+		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see --bare and the outputs of the policy{{end}}`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
 	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
