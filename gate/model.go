@@ -294,6 +294,9 @@ type Report struct {
 	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
 	Off []Off `json:"off,omitempty"`
 
+	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
+	Utilization []Utilization `json:"utilization,omitempty"`
+
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first
 	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed

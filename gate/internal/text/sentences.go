@@ -62,6 +62,9 @@ var sentences = map[string]string{
 	// Facts.
 	"attribute": `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
 	"memory":    `memory {{.base}} → {{.head}}`,
+	"peak-at": `it peaks in range {{.head}}{{if .base}}; in the base it did in {{.base}}{{end}}`,
+	"grew": `requested {{if .range}}in range {{.range}}{{else}}outside these ranges{{end}} and held until then: ` +
+		`{{quantity .base .unit}} → {{quantity .head .unit}}`,
 	"geometry":  `geometry {{.base}} → {{.head}}`,
 	"names":     `{{few .base}} → {{few .head}}`,
 
@@ -81,6 +84,9 @@ var sentences = map[string]string{
 	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
 		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
+	"needs-sampling": `{{.rule}} limits {{metric .metric}}, which is sampled only on request: nsgate check --gpu-metrics judges it`,
+	"too-short": `ranges shorter than the sampling period of {{quantity .period .unit}}, without a value of the GPU's metrics: ` +
+		`{{few .ranges}}`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
 	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
 	"same-runs": `{{number .same}} of {{count .runs "run"}} of the head are runs of the base too: ` +
@@ -129,6 +135,7 @@ var details = map[string]string{
 	"unsettled.all":           `{{number .all}}`,
 	"unsplittable.runs":       `{{count .runs "run"}}`,
 	"zero-time.time":          `{{quantity .time "ns"}}`,
+	"not-sampled.metric":      `{{metric .metric}}`,
 	"metric-missing.metric":   `{{metric .metric}}`,
 	"time-unjudged.metric":    `{{metric .metric}}`,
 	"counter-unjudged.metric": `{{metric .metric}}`,
