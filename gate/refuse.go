@@ -279,11 +279,12 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 			continue
 		}
 		if slices.Contains(measure.GPUMetrics, m) {
-			if note := unsampled(s, policy, m, rule.Where); note == nil {
-			} else if s.hasMetric(measure.Workload, measure.SamplingPeriod.Name) {
-				return nil, refusal("not-sampled", note.Args)
-			} else {
-				notes = append(notes, *note)
+			switch {
+			case sampled(s, policy, m, rule.Where):
+			case s.hasMetric(measure.Workload, measure.SamplingPeriod.Name):
+				return nil, refusal("not-sampled", Args{"metric": m.Name, "rule": rule.Where})
+			default:
+				notes = append(notes, remark("needs-sampling", Args{"metric": m.Name, "rule": rule.Where}))
 			}
 			continue
 		}
@@ -307,15 +308,15 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 	return notes, nil
 }
 
-// unsampled is the remark on a rule about a metric of the whole GPU that nothing which it limits has, nil where something
-// has it: the workload or a range, for it is sampled of no kernel.
-func unsampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) *Remark {
+// sampled reports whether anything that a rule limits has a metric of the whole GPU: the workload or a range, for it is
+// sampled of no kernel.
+func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) bool {
 	for subject := range s.known {
 		if s.hasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
-			return nil
+			return true
 		}
 	}
-	return new(remark("needs-sampling", Args{"metric": m.Name, "rule": rule}))
+	return false
 }
 
 // doubts are differences between the sides that do not forbid a comparison but belong beside its result.

@@ -18,7 +18,7 @@ func TestMetricsAreKnownOnce(t *testing.T) {
 func TestMetricTitle(t *testing.T) {
 	for name, want := range map[string]string{
 		"time": "time", "total": "total time", "gpu_time": "GPU time", "copy_bytes": "bytes copied", "memory_peak": "device memory requested",
-		"sm_active": "SM active",
+		"sm_active":       "SM active",
 		"dram_throughput": "dram throughput", "of_a_later_version": "of a later version",
 	} {
 		if got := (Metric{Name: name}).Title(); got != want {

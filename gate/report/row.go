@@ -65,6 +65,9 @@ func newRow(f gate.Finding) row {
 	for _, e := range f.Evidence {
 		r.Evidence = append(r.Evidence, Clean(e))
 	}
+	if f.Origin != nil {
+		r.Evidence = append(r.Evidence, origin(*f.Origin))
+	}
 	if f.Cause != nil {
 		r.Cause = trimmed(f.Cause.Summary)
 		if note := trimmed(f.Cause.Note); note != "" {
@@ -72,6 +75,18 @@ func newRow(f gate.Finding) row {
 		}
 	}
 	return r
+}
+
+// origin is a place in the program in words: "called at train.py:73 forward, like 36 % of all".
+func origin(o gate.Origin) string {
+	s := "called by " + Clean(o.Function)
+	if o.File != "" {
+		s = fmt.Sprintf("called at %s:%d %s", Clean(o.File), o.Line, Clean(o.Function))
+	}
+	if o.Share.Known() && o.Share < 0.995 {
+		s += ", " + share(o.Share) + " of it"
+	}
+	return strings.TrimSpace(s)
 }
 
 // Why is what there is to say beside the numbers.

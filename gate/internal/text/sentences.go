@@ -62,11 +62,11 @@ var sentences = map[string]string{
 	// Facts.
 	"attribute": `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
 	"memory":    `memory {{.base}} → {{.head}}`,
-	"peak-at": `it peaks in range {{.head}}{{if .base}}; in the base it did in {{.base}}{{end}}`,
+	"peak-at":   `it peaks in range {{.head}}{{if .base}}; in the base it did in {{.base}}{{end}}`,
 	"grew": `requested {{if .range}}in range {{.range}}{{else}}outside these ranges{{end}} and held until then: ` +
 		`{{quantity .base .unit}} → {{quantity .head .unit}}`,
-	"geometry":  `geometry {{.base}} → {{.head}}`,
-	"names":     `{{few .base}} → {{few .head}}`,
+	"geometry": `geometry {{.base}} → {{.head}}`,
+	"names":    `{{few .base}} → {{few .head}}`,
 
 	// Sides.
 	"skipped":  `{{number .least}}{{if ne .least .most}} to {{number .most}}{{end}} of {{number .of}} {{if .step}}steps{{else}}launches{{end}} in every run`,
