@@ -233,7 +233,7 @@ func facts(r *gate.Report, verbose bool) []fact {
 		add("sees", s)
 	}
 	for _, u := range r.Utilization {
-		add(cmp.Or(Elide(Clean(u.Range), 20), "GPU"), utilization(u))
+		add("GPU use", utilization(u, r.Head.Step))
 	}
 	add("baseline", r.Baseline)
 	for _, note := range r.Notes {
@@ -242,17 +242,18 @@ func facts(r *gate.Report, verbose bool) []fact {
 	return out
 }
 
-// utilization prints how a range, or the whole, used the GPU: "SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
-func utilization(u gate.Utilization) string {
+// utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
+func utilization(u gate.Utilization, step string) string {
 	var parts []string
 	for _, m := range u.Metrics {
-		change := quantity(m.Head, m.Unit)
+		change := share(m.Head / 100)
 		if m.Base.Known() {
-			change = bind(measure.Number(measure.Round(float64(m.Base)))+" → ") + change
+			change = strings.TrimSuffix(share(m.Base/100), nb+"%") + bind(" → ") + change
 		}
 		parts = append(parts, metric(m.Name)+nb+change)
 	}
-	return strings.Join(parts, ", ")
+	of := cmp.Or(u.Range, step, "all")
+	return Elide(Clean(of), 40) + ": " + strings.Join(parts, ", ")
 }
 
 // machine prints GPU, board, driver, CUDA and profiler of an environment, "" for none.
