@@ -16,10 +16,10 @@ import (
 // repository it is called. It changes no verdict: what keeps it from that is a hint. The error is that of ctx.
 func (c *Check) findOrigins(ctx context.Context, r *gate.Report) error {
 	m, ok := c.Measurer.(*Machine)
-	wanted := func(f *gate.Finding) bool {
-		return f.Outcome == gate.Regressed && (f.Gates || c.Explain == ExplainAlways) && f.Scope != measure.ScopeRange
+	wanted := func(f gate.Finding) bool {
+		return f.Outcome == gate.Regressed && (f.Gates || c.Explain == ExplainAlways) && called(f.Subject())
 	}
-	some := slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return wanted(&f) && f.Name != "" })
+	some := slices.ContainsFunc(r.Findings, wanted)
 	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || !some {
 		return nil
 	}
@@ -34,11 +34,17 @@ func (c *Check) findOrigins(ctx context.Context, r *gate.Report) error {
 	}
 	s := sources{root: Repository(), dir: m.Head.Dir}
 	for i := range r.Findings {
-		if f := &r.Findings[i]; wanted(f) {
+		if f := &r.Findings[i]; wanted(*f) {
 			f.Origin = originOf(f.Subject(), traces, s)
 		}
 	}
 	return nil
+}
+
+// called reports whether a subject is a kernel or names a CUDA call, for which there can be stacks.
+func called(s measure.Subject) bool {
+	return s.Scope == measure.ScopeKernel ||
+		slices.ContainsFunc(strings.Fields(s.Name), func(word string) bool { return strings.HasPrefix(word, "cu") })
 }
 
 // originOf is the place in the repository from which most calls for a subject come, nil where none of them shows. Calls

@@ -30,8 +30,9 @@ func gpuMetricsRefused(said string) string {
 	return ""
 }
 
-// sampleable is a GPU in nsys's list of those whose metrics it can sample: "0: NVIDIA H200 PCI[0000:19:00.0]".
-var sampleable = regexp.MustCompile(`(?m)^\s*\d+: \S`)
+// sampleable is a GPU in nsys's list of those whose metrics it can sample: "0: NVIDIA H200 PCI[0000:19:00.0]". What keeps it
+// from one stands behind its name.
+var sampleable = regexp.MustCompile(`(?m)^\s*\d+: .*\]\s*$`)
 
 // GPUMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *measure.Refusal where it says why
 // not; known is false where it says neither.
