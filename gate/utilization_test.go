@@ -39,7 +39,7 @@ func utilized(tensor float64) []measure.Series {
 
 func rules(t *testing.T, file string) *thresholds.Policy {
 	t.Helper()
-	p, err := thresholds.Parse([]byte(file), "nsgate.toml")
+	p, err := thresholds.Parse("nsgate.toml", []byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
