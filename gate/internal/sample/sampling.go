@@ -24,18 +24,18 @@ func split(traces []measure.Trace) (timed, beside []measure.Trace) {
 	return timed, beside
 }
 
-// cutAlike cuts traces like the runs that they stand beside.
+// cutAlike cuts traces like the runs that they stand beside, and leaves out those without their step.
 func cutAlike(traces []measure.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
 	cuts, err := newCuts(traces, w)
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(cuts, func(a, b *cut) int { return a.Trace.Start.Compare(b.Trace.Start) })
-	for _, c := range cuts {
+	return slices.DeleteFunc(cuts, func(c *cut) bool {
 		c.divide(step)
 		c.skip = min(like[0].skip, max(len(c.steps)-1, 0))
-	}
-	return cuts, nil
+		return step != "" && len(c.steps) == 0
+	}), nil
 }
 
 // setSampled writes what was sampled: of the runs themselves, or of those beside them on the same GPU.

@@ -74,6 +74,13 @@ func TestSampledBeside(t *testing.T) {
 	if x, ok := s.Find(measure.Workload, measure.SMActive.Name); ok {
 		t.Errorf("values of another GPU: %v", x.Values)
 	}
+	// Nor without the step by which the others are counted.
+	stepless := sampledEvery(timed.trace(), 1000)
+	stepless.RangeNames = []string{"other", "compute"}
+	s = one(t, Options{}, timed.trace(), timed.trace(), stepless)
+	if x, ok := s.Find(measure.Workload, measure.SMActive.Name); ok || s.Step != "step" {
+		t.Errorf("step %q, values without it: %v", s.Step, x.Values)
+	}
 }
 
 func TestMemory(t *testing.T) {
