@@ -27,6 +27,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	}
 	r.Remarks = append(r.Remarks, onOthers(all, base)...)
 	t := newTrial(base, head, policy)
+	var short []Remark
+	r.Utilization, short = utilization(t)
+	r.Remarks = append(r.Remarks, short...)
 	pairs := match(t)
 	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)

@@ -169,7 +169,9 @@ func same(t trial, s measure.Subject) []pair {
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),
 			base: t.base.values(s, m.Name), head: t.head.values(s, m.Name)}
-		if b, h := t.base.note(s, m.Name), t.head.note(s, m.Name); b != h && b != "" && h != "" {
+		if m == measure.MemoryPeak {
+			p.facts = append(p.facts, grown(t)...)
+		} else if b, h := t.base.note(s, m.Name), t.head.note(s, m.Name); b != h && b != "" && h != "" {
 			p.facts = append(p.facts, remark("memory", Args{"base": b, "head": h}))
 		}
 		out = append(out, p)

@@ -189,8 +189,19 @@ type Finding struct {
 	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
 	Evidence []string `json:"evidence,omitempty"`
 	Facts    []Remark `json:"facts,omitempty"` // Evidence as data
+	// Origin says from where the program calls for it, nil where that is not known.
+	Origin *Origin `json:"origin,omitempty"`
 	// Cause says why the kernel got slower, nil where nobody asked.
 	Cause *Cause `json:"cause,omitempty"`
+}
+
+// Origin is a place in the program from which a kernel is launched, or another CUDA call made: the one where most of it
+// comes from.
+type Origin struct {
+	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is known by its function alone
+	Line     int    `json:"line,omitempty"`
+	Function string `json:"function"`
+	Share    Number `json:"share"` // of the launches, or of the time in the call
 }
 
 // Cause is why a kernel got slower, from the counters of Nsight Compute in base and head.
@@ -298,6 +309,8 @@ type Report struct {
 
 	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
+	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
+	Utilization []Utilization `json:"utilization,omitempty"`
 
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first

@@ -77,6 +77,9 @@ var Reasons = measure.Reasons{
 	{Key: "metric-missing",
 		Sentence: "no kernel has {metric}, which {rule} limits",
 		Next:     "profile with ncu --set full; where the GPU does not count it, take the rule out"},
+	{Key: "not-sampled",
+		Sentence: "nothing that {rule} limits has {metric}: the GPU does not count it, or the range is shorter than the sampling",
+		Next:     "limit it for the workload or for a longer range, or take the rule out"},
 	{Key: "not-profiled",
 		Sentence: "ncu profiled no launch of {kernel} in the head, which the base has",
 		Next:     "profile what took its place too, with --kernel; if it is gone on purpose, record the baseline anew"},
@@ -276,6 +279,16 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
 			continue
 		}
+		if slices.Contains(measure.GPUMetrics, m) {
+			switch {
+			case sampled(s, policy, m, rule.Where):
+			case s.hasMetric(measure.Workload, measure.SamplingPeriod.Name):
+				return nil, refusal("not-sampled", Args{"metric": m.Name, "rule": rule.Where})
+			default:
+				notes = append(notes, remark("needs-sampling", Args{"metric": m.Name, "rule": rule.Where}))
+			}
+			continue
+		}
 		of, has := 0, 0
 		for subject := range s.known {
 			if subject.Scope == measure.ScopeKernel && policy.Limit(subject, m).Rule == rule.Where {
@@ -294,6 +307,17 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 		}
 	}
 	return notes, nil
+}
+
+// sampled reports whether anything that a rule limits has a metric of the whole GPU: the workload or a range, for it is
+// sampled of no kernel.
+func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) bool {
+	for subject := range s.known {
+		if s.hasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
+			return true
+		}
+	}
+	return false
 }
 
 // doubts are differences between the sides that do not forbid a comparison but belong beside its result.

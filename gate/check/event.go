@@ -23,6 +23,7 @@ const (
 	CheckingOut Stage = "checking out" // the base's revision Event.Text
 	Building    Stage = "building"     // the base's revision Event.Text
 	Explaining  Stage = "explaining"   // what regressed is profiled, in the build Event.Side
+	Tracing     Stage = "tracing"      // the head runs once more, for the call stacks of what regressed
 	Hint        Stage = "hint"         // Event.Text is worth knowing, and keeps nothing from going on
 	Warning     Stage = "warning"      // Event.Text is a doubt
 )

@@ -90,6 +90,9 @@ type Machine struct {
 	Args []string
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
+	// GPUMetrics samples the GPU's metrics as well, in runs of their own, because sampling disturbs: [GPUMetricRuns] of each
+	// build beside the first runs that are measured.
+	GPUMetrics bool
 	// AllowBusy measures although something else uses the GPU.
 	AllowBusy bool
 	// Bare is how many runs without a profiler to take for each traced one, by turns with them: 1 for as many, 0 for none. Outputs
@@ -103,8 +106,12 @@ type Machine struct {
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
-	repeated string // the warning that nsys needed an argument that Args has held since
+	repeated string  // the warning that nsys needed an argument that Args has held since
+	sampled  [2]bool // whether the GPU's metrics were: of the head alone, and beside a base build
 }
+
+// GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
+const GPUMetricRuns = 2
 
 // Counters says what to profile with Nsight Compute: of each geometry of these kernels (short names; all where there are
 // none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/").
@@ -128,13 +135,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	if m.Counters != nil {
 		return m.count(ctx, runs, base)
 	}
-	result, err := collect.Collect(ctx, m.plan(runs, base), func(e collect.Event) {
-		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Untraced: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
-	})
-	tell(m.Observe, Event{Stage: Done})
-	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
-		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
-	}
+	result, err := m.collect(ctx, m.plan(runs, base))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,46 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 			out.HeldBack = h.String()
 		}
 	}
+	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
+		if result, err = m.collect(ctx, m.sampling(base)); err != nil {
+			return nil, err
+		}
+		base, head := result.Split()
+		out.Base.Traces, out.Head.Traces = append(out.Base.Traces, base...), append(out.Head.Traces, head...)
+		*sampled = true
+	}
 	return out, nil
+}
+
+// collect is a session as the observer sees it.
+func (m *Machine) collect(ctx context.Context, p collect.Plan) (*collect.Result, error) {
+	result, err := collect.Collect(ctx, p, func(e collect.Event) {
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Untraced: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
+	})
+	tell(m.Observe, Event{Stage: Done})
+	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
+		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
+	}
+	return result, err
+}
+
+// sampling is the plan of the runs in which the GPU's metrics are sampled.
+func (m *Machine) sampling(base *Build) collect.Plan {
+	p := m.plan(GPUMetricRuns, base)
+	p.GPUMetrics, p.MemoryUsage, p.Bare, p.Outputs = true, false, 0, nil
+	return p
+}
+
+// stacks runs the head once more and records from where it calls CUDA.
+func (m *Machine) stacks(ctx context.Context) ([]measure.Trace, error) {
+	p := m.plan(1, nil)
+	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Bare, p.Outputs = true, false, "", 0, nil
+	result, err := collect.Collect(ctx, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, head := result.Split()
+	return head, nil
 }
 
 // count profiles the builds by turns with Nsight Compute.
@@ -254,6 +294,13 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 	} else {
 		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times: %s", plan.Runs, strings.Join(plan.Order(), " "))},
 			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})
+	}
+	if m.GPUMetrics {
+		plan := m.sampling(base)
+		out = append(out, Command{Remark: fmt.Sprintf("then for the GPU's metrics, %d times:", plan.Runs)})
+		for _, line := range plan.CommandLines() {
+			out = append(out, Command{Words: line})
+		}
 	}
 	for _, n := range looks[1:] {
 		out = append(out, Command{Remark: fmt.Sprintf("while a comparison is undecided: the same again, up to %d times in all", n)})

@@ -27,6 +27,8 @@ var (
 	Metrics []Metric
 	// Throughput lists the metrics of Nsight Compute. [Registers], [StaticShared] and [DynamicShared] come from it as well.
 	Throughput []Metric
+	// GPUMetrics lists what nsys samples of the whole GPU while the workload runs, see [Sampling].
+	GPUMetrics []Metric
 	// known holds what a row says that is no part of a stored metric, by name.
 	known = map[string]knowledge{}
 )
@@ -45,6 +47,7 @@ const (
 	judged                    // see [Metric.Judged]
 	counter                   // of Nsight Compute
 	untraced                  // see [Metric.Untraced]
+	sampled                   // of the whole GPU
 )
 
 // row makes a metric and lists it: a new metric is one row below, and what reads it. The title is the name with spaces
@@ -59,6 +62,9 @@ func row(name, unit string, better Direction, is mark, title ...string) Metric {
 	Metrics = append(Metrics, m)
 	if is&counter != 0 {
 		Throughput = append(Throughput, m)
+	}
+	if is&sampled != 0 {
+		GPUMetrics = append(GPUMetrics, m)
 	}
 	return m
 }
@@ -88,8 +94,11 @@ var (
 	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
 	// all of them it adds up to StepTime. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, 0, "time of the step")
-	// MemoryPeak is the high-water mark of device memory, where memory use was traced.
-	MemoryPeak = row("memory_peak", "B", Lower, judged|exact, "peak memory")
+	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was traced:
+	// what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
+	MemoryPeak = row("memory_peak", "B", Lower, judged|exact, "device memory requested")
+	// MemoryHeld is the part of it that was requested within a range, where that kept it until the peak: it says what grew.
+	MemoryHeld = row("memory_held", "B", Neither, exact, "device memory requested")
 	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
 	Registers     = row("registers", "per thread", Neither, exact)
 	StaticShared  = row("static_shared", "B", Neither, exact)
@@ -104,6 +113,22 @@ var (
 	Cost = row("cost", "", Lower, untraced|judged, "output")
 	// WallTime is how long the process took from its start to its end, what it does before and after its steps included.
 	WallTime = row("wall_time", "ns", Lower, untraced)
+)
+
+// The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They tell how
+// the GPU was used and are judged where a rule names them. What moves bytes has no direction: less may be better or worse.
+var (
+	SMActive     = row("sm_active", "%", Higher, sampled, "SM active")
+	SMIssue      = row("sm_issue", "%", Higher, sampled, "SM issue")
+	TensorActive = row("tensor_active", "%", Higher, sampled)
+	DRAMRead     = row("dram_read", "%", Neither, sampled, "DRAM read")
+	DRAMWrite    = row("dram_write", "%", Neither, sampled, "DRAM write")
+	PCIeRX       = row("pcie_rx", "%", Neither, sampled, "PCIe received")
+	PCIeTX       = row("pcie_tx", "%", Neither, sampled, "PCIe sent")
+	NVLinkRX     = row("nvlink_rx", "%", Neither, sampled, "NVLink received")
+	NVLinkTX     = row("nvlink_tx", "%", Neither, sampled, "NVLink sent")
+	// SamplingPeriod is the time between two samples of them: a range that is shorter has no value.
+	SamplingPeriod = row("sampling_period", "ns", Neither, 0)
 )
 
 // The metrics that Nsight Compute gives of a single launch. Which counters each comes from stands in gate/ncu.

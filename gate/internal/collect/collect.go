@@ -183,7 +183,7 @@ func causeOr(ctx context.Context, err error) error {
 // read exports and reads the report in dir.
 func (p Plan) read(ctx context.Context, dir string, note func(Event)) ([]measure.Trace, error) {
 	note(Event{Stage: Exporting})
-	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir)
+	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir, p.exportArgs()...)
 	if err != nil {
 		return nil, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
 	}

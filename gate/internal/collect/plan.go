@@ -1,8 +1,10 @@
 package collect
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +34,10 @@ type Plan struct {
 	TraceArgs []string
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
+	// GPUMetrics samples the metrics of the GPUs that the workload sees, which takes the right to read their counters.
+	GPUMetrics bool
+	// Stacks records the call stack of every CUDA call, which slows the workload down.
+	Stacks bool
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
@@ -48,7 +54,7 @@ type Plan struct {
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
 	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
-	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
+	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"), p.exportArgs()...)...)
 	return [][]string{p.profileCommand(dir), export}
 }
 
@@ -67,8 +73,12 @@ func (p Plan) withDefaults() Plan {
 
 func (p Plan) profileCommand(dir string) []string {
 	args := []string{p.Nsys, "profile"}
+	sample := "none"
+	if p.Stacks {
+		sample = "process-tree" // nsys records no stacks without
+	}
 	for _, x := range []struct{ option, short, value string }{
-		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", "none"}, {"--cpuctxsw", "", "none"},
+		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", sample}, {"--cpuctxsw", "", "none"},
 		{"--cuda-graph-trace", "", "node"}, {"--force-overwrite", "-f", "true"},
 	} {
 		// nsys takes no option twice.
@@ -81,9 +91,50 @@ func (p Plan) profileCommand(dir string) []string {
 	if p.MemoryUsage {
 		args = append(args, "--cuda-memory-usage=true")
 	}
+	if p.GPUMetrics {
+		args = append(args, "--gpu-metrics-devices=cuda-visible", "--gpu-metrics-frequency=10000")
+	}
+	if p.Stacks {
+		args = append(args, "--cudabacktrace=all:0") // of kinds in a list nsys 2025.3 takes the last alone
+		if p.Head.python() {
+			args = append(args, "--python-backtrace=cuda")
+		}
+	}
 	args = append(args, p.TraceArgs...)
 	output := strings.TrimSuffix(reportIn(dir), reportExt)
 	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
+}
+
+func (p Plan) exportArgs() []string {
+	if p.Stacks {
+		return []string{nsys.WithStacks}
+	}
+	return nil
+}
+
+var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)
+
+// python reports whether the workload is a program of Python. Others end at their first CUDA call where nsys (2025.3) is
+// told to record the stacks of Python.
+func (b Build) python() bool {
+	for _, word := range b.Command {
+		if pythonProgram.MatchString(filepath.Base(word)) {
+			return true
+		}
+	}
+	x, err := b.program("", "no-workload")
+	if err != nil {
+		return false
+	}
+	f, err := os.Open(x.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	first := make([]byte, 128)
+	n, _ := io.ReadFull(f, first)
+	line, _, _ := strings.Cut(string(first[:n]), "\n")
+	return strings.HasPrefix(line, "#!") && strings.Contains(line, "python")
 }
 
 // turn is which build is run, and whether a profiler is around it.

@@ -159,6 +159,8 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 	switch {
 	case hung:
 		return nil, Reasons.Refuse("nsys-hangs", p.Patience, done, all, because)
+	case done == 0 && p.GPUMetrics && gpuMetricsRefused(log) != "":
+		return nil, Reasons.Refuse(gpuMetricsRefused(log))
 	case done == 0 && unknownOption.MatchString(log):
 		name := unknownOption.FindStringSubmatch(log)[1]
 		return nil, &optionError{Reasons.Refuse("nsys-option", name), name}

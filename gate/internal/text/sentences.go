@@ -67,8 +67,11 @@ var sentences = map[string]string{
 	"output-decides": `untraced runs decide about the program's speed; under a profiler the step explains`,
 	"attribute":      `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
 	"memory":         `memory {{.base}} → {{.head}}`,
-	"geometry":       `geometry {{.base}} → {{.head}}`,
-	"names":          `{{few .base}} → {{few .head}}`,
+	"peak-at":        `it peaks in range {{.head}}{{if .base}}; in the base it did in {{.base}}{{end}}`,
+	"grew": `requested {{if .range}}in range {{.range}}{{else}}outside these ranges{{end}} and held until then: ` +
+		`{{quantity .base .unit}} → {{quantity .head .unit}}`,
+	"geometry": `geometry {{.base}} → {{.head}}`,
+	"names":    `{{few .base}} → {{few .head}}`,
 
 	// Sides.
 	"skipped":  `{{number .least}}{{if ne .least .most}} to {{number .most}}{{end}} of {{number .of}} {{if .step}}steps{{else}}launches{{end}} in every run`,
@@ -90,6 +93,9 @@ var sentences = map[string]string{
 	"output-unheld": `{{join .names ", "}}: not judged, for the {{.without}} has no untraced run that says it and the {{.with}} has; ` +
 		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see --bare and the outputs of the policy{{end}}`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
+	"needs-sampling": `{{.rule}} limits {{metric .metric}}, which is sampled only on request: nsgate check --gpu-metrics judges it`,
+	"too-short": `ranges shorter than the sampling period of {{quantity .period .unit}}, without a value of the GPU's metrics: ` +
+		`{{few .ranges}}`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
 	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
 	"same-runs": `{{number .same}} of {{count .runs "run"}} of the head are runs of the base too: ` +
@@ -138,6 +144,7 @@ var details = map[string]string{
 	"unsettled.all":           `{{number .all}}`,
 	"unsplittable.runs":       `{{count .runs "run"}}`,
 	"zero-time.time":          `{{quantity .time "ns"}}`,
+	"not-sampled.metric":      `{{metric .metric}}`,
 	"metric-missing.metric":   `{{metric .metric}}`,
 	"time-unjudged.metric":    `{{metric .metric}}`,
 	"counter-unjudged.metric": `{{metric .metric}}`,

@@ -48,6 +48,7 @@ type measureFlags struct {
 	keep     string
 	trace    []string
 	memory   bool
+	metrics  bool
 	busy     bool
 	dryRun   bool
 	fs       *pflag.FlagSet
@@ -63,7 +64,7 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&m.from, "from", "", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 	m.sampleFlags.bind(fs)
 	fs.StringArrayVar(&m.trace, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
-	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of device memory")
+	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
 	fs.BoolVar(&m.busy, "allow-busy", false, "measure although something else uses the GPU")
 	fs.StringVar(&m.keep, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
 	fs.BoolVar(&m.dryRun, "dry-run", false, "print the exact commands and stop")
@@ -82,6 +83,11 @@ func (m *measureFlags) untraced(w *thresholds.Workload, by measure.Profiler, run
 		return 1, nil
 	}
 	return 0, nil
+}
+
+// bindMetrics binds what calibrate has no use for.
+func (m *measureFlags) bindMetrics(fs *pflag.FlagSet) {
+	fs.BoolVar(&m.metrics, "gpu-metrics", false, "sample the GPU's metrics too, in two further runs: SM, tensor cores, DRAM, PCIe, NVLink")
 }
 
 // job is a workload that is about to be measured.
@@ -118,6 +124,8 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 		return nil, err
 	case m.from != "" && workload != nil:
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
+	case m.from != "" && m.metrics:
+		return nil, usageError("--gpu-metrics runs the workload, --from does not: what the profiles hold of them is read anyway")
 	case m.from != "" && m.dryRun:
 		return nil, usageError("--dry-run has nothing to show with --from")
 	case workload != nil:
@@ -151,7 +159,7 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 		return nil, err
 	}
 	machine := &check.Machine{
-		Head: j.build, Timeout: cmp.Or(m.timeout, w.Timeout), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy,
+		Head: j.build, Timeout: cmp.Or(m.timeout, w.Timeout), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, GPUMetrics: m.metrics, AllowBusy: m.busy,
 		KeepProfiles: m.keep, Observe: j.progress, Bare: bare,
 	}
 	for _, o := range w.Outputs {

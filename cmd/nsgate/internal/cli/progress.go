@@ -76,6 +76,8 @@ func milestone(ev check.Event) string {
 		return "building the base " + ev.Text
 	case check.Explaining:
 		return "profiling what regressed with ncu: " + ev.Side
+	case check.Tracing:
+		return "running once more to see what launches it"
 	case check.Counting:
 		side := ""
 		if ev.Side != "" {

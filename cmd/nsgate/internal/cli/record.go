@@ -26,6 +26,7 @@ func recordCommand() *command {
 			var quiet, replace, count bool
 			var reason string
 			m.bind(fs)
+			m.bindMetrics(fs)
 			fs.BoolVar(&count, "ncu", false, "profile the heaviest kernels with Nsight Compute as well")
 			counters.bind(fs)
 			fs.StringVar(&reason, "reason", "", "why it is recorded, for those who review the baseline")
