@@ -38,8 +38,8 @@ func match(t trial) []pair {
 	var pairs []pair
 	var gone, fresh []measure.Subject
 	for _, s := range t.base.subjects() {
-		if s.Scope == measure.ScopeIdle {
-			continue // a part of the step, which is judged as a whole
+		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall {
+			continue // a part of the step, or of the calls, which is judged as a whole
 		}
 		if t.head.has(s) {
 			pairs = append(pairs, same(t, s)...)
@@ -48,7 +48,7 @@ func match(t trial) []pair {
 		}
 	}
 	for _, s := range t.head.subjects() {
-		if !t.base.has(s) && s.Scope != measure.ScopeIdle {
+		if !t.base.has(s) && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}

@@ -46,7 +46,7 @@ const (
 // Outcome is the answer of one comparison.
 type Outcome string
 
-// The six outcomes of a comparison.
+// The outcomes of a comparison.
 const (
 	Regressed    Outcome = "regressed"
 	Improved     Outcome = "improved"
@@ -54,6 +54,8 @@ const (
 	Inconclusive Outcome = "inconclusive"
 	Added        Outcome = "added"
 	Removed      Outcome = "removed"
+	// Grew is a count that is larger: it is said, and no regression where no rule names it.
+	Grew Outcome = "grew"
 )
 
 // outcomes is every outcome with its rank in a report, the first first, and what counts it. Ranks one higher are those of
@@ -64,6 +66,7 @@ var outcomes = map[Outcome]struct {
 }{
 	Regressed:    {0, func(c *Counts) *int { return &c.Regressed }},
 	Inconclusive: {2, func(c *Counts) *int { return &c.Inconclusive }},
+	Grew:         {3.5, func(c *Counts) *int { return &c.Grew }},
 	Improved:     {4, func(c *Counts) *int { return &c.Improved }},
 	Added:        {5, func(c *Counts) *int { return &c.Added }},
 	Removed:      {6, func(c *Counts) *int { return &c.Removed }},
@@ -272,6 +275,8 @@ type Counts struct {
 	Removed      int `json:"removed"`
 	// Warned are regressions that do not fail the gate: by severity or below the impact floor.
 	Warned int `json:"warned"`
+	// Grew are counts that grew.
+	Grew int `json:"grew,omitempty"`
 }
 
 // Report is everything that a gate found. It is complete: every renderer works from it alone.

@@ -63,12 +63,14 @@ const (
 	ScopeWorkload Scope = "workload"
 	// ScopeIdle is a cause for which the GPU had nothing to do.
 	ScopeIdle Scope = "idle"
+	// ScopeCall is a function of the CUDA API.
+	ScopeCall Scope = "call"
 	// ScopeOutput is a number that the workload prints, see [Output].
 	ScopeOutput Scope = "output"
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeWorkload, ScopeIdle, ScopeOutput}
+var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput}
 
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "

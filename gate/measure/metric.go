@@ -44,6 +44,7 @@ type mark uint8
 
 const (
 	exact    mark = 1 << iota // counted, not sampled
+	tally                     // see [Metric.Tally]
 	judged                    // see [Metric.Judged]
 	counter                   // of Nsight Compute
 	untraced                  // see [Metric.Untraced]
@@ -77,7 +78,7 @@ var (
 	// times. It says how noisy a kernel is within a run and is no error term: launches of a process are not independent.
 	Spread = row("time_spread", "ns", Neither, 0)
 	// Launches is the number of launches per step, or per run where the workload has no steps.
-	Launches = row("launches", "count", Lower, judged|exact)
+	Launches = row("launches", "count", Lower, judged|exact|tally)
 	// Total is the summed GPU time of all steady launches per step (or per run), outliers included.
 	Total = row("total", "ns", Lower, judged, "total time")
 	// GPUTime is the summed kernel time of a range or of the whole workload, per step (or per run).
@@ -85,9 +86,19 @@ var (
 	// CopyTime is the summed GPU time of one kind of copy or memset, per step (or per run).
 	CopyTime = row("copy_time", "ns", Lower, judged)
 	// CopyBytes is the number of bytes that one kind of copy or memset moved, per step (or per run).
-	CopyBytes = row("copy_bytes", "B", Lower, judged|exact, "bytes copied")
+	CopyBytes = row("copy_bytes", "B", Lower, judged|exact|tally, "bytes copied")
 	// Copies is the number of copies or memsets of one kind, per step (or per run).
-	Copies = row("copies", "count", Lower, judged|exact)
+	Copies = row("copies", "count", Lower, judged|exact|tally)
+	// SyncCalls is the number of CUDA calls that make the host wait for the GPU, per step (or per run): those that synchronise
+	// by name, and copies that are not asynchronous.
+	SyncCalls = row("sync_calls", "count", Lower, judged|exact|tally, "synchronising calls")
+	// Allocations is the number of CUDA calls that allocate device or pinned memory, per step (or per run).
+	Allocations = row("allocations", "count", Lower, judged|exact|tally)
+	// PageableBytes is what copies moved from or to pageable memory, per step (or per run): such copies wait for one another.
+	PageableBytes = row("pageable_bytes", "B", Lower, judged|exact|tally, "pageable bytes")
+	// SmallKernels is the number of launches of kernels under 10 µs each, per step (or per run): launching one costs the host
+	// about as much as running it costs the GPU.
+	SmallKernels = row("small_kernels", "count", Lower, judged|exact|tally, "small kernels")
 	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
 	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
 	StepTime = row("step_time", "ns", Lower, judged)
@@ -227,6 +238,10 @@ func (m Metric) Judged() bool {
 	}
 	return m.Better != Neither
 }
+
+// Tally reports whether the metric counts what a program does and not what that costs: that it grew is said, and fails a gate
+// only where a rule names it.
+func (m Metric) Tally() bool { return known[m.Name].is&tally != 0 }
 
 // Untraced reports whether the metric is of runs without a profiler: see [Run.Untraced]. The others are of traced runs.
 func (m Metric) Untraced() bool { return known[m.Name].is&untraced != 0 }

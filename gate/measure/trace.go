@@ -174,8 +174,11 @@ func CopyKindNamed(name string) CopyKind {
 // where the trace does not say.
 type MemoryKind int8
 
-// MemoryUnknown stands for a missing memory kind.
-const MemoryUnknown MemoryKind = 7
+// Pageable is memory of the host that the driver copies through buffers of its own; MemoryUnknown stands for a missing kind.
+const (
+	Pageable      MemoryKind = 0
+	MemoryUnknown MemoryKind = 7
+)
 
 // String names the kind of memory.
 func (k MemoryKind) String() string {

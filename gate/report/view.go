@@ -47,6 +47,7 @@ const (
 	failing class = iota
 	warned
 	open
+	grew
 	improved
 	added
 	removed
@@ -71,6 +72,7 @@ var classes = [...]classification{
 	failing:   {gate.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
 	warned:    {gate.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
 	open:      {gate.Inconclusive, "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
+	grew:      {gate.Grew, "Grew", "Grew", "⚠️ grew", doubtful, 10},
 	improved:  {gate.Improved, "Improved", "Improved", "✅ improved", good, 5},
 	added:     {gate.Added, "Added", "Added and removed", "added", plain, 10},
 	removed:   {gate.Removed, "Removed", "Added and removed", "removed", plain, 10},

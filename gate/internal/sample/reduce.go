@@ -107,7 +107,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	}
 
 	var all, unsteady float64
-	var count int
+	var count, smalls int
 	for i := range kernels {
 		k, kernel := &kernels[i], &c.Kernels[i]
 		if len(k.times) == 0 {
@@ -126,6 +126,9 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 			unsteady += total
 		}
 		count += len(k.times)
+		if total < small*float64(len(k.times)) {
+			smalls += len(k.times)
+		}
 		info.Launches += len(steady)
 
 		subject, role := kernel.Subject, roles.name(k.role())
@@ -160,6 +163,8 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	}
 	t.set(run, measure.Workload, measure.GPUTime, all/per)
 	t.set(run, measure.Workload, measure.Launches, float64(count)/per)
+	t.set(run, measure.Workload, measure.SmallKernels, float64(smalls)/per)
+	c.reduceCalls(run, per, roles, t)
 	c.reduceSteps(run, t)
 	c.reduceMemory(run, roles, t)
 	for name, ns := range inRange {
@@ -179,9 +184,16 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		between          map[string]float64 // bytes by the kinds of memory at both ends
 	}
 	kinds := map[measure.CopyKind]*sums{}
+	pageable, told := 0.0, true // whether every copy tells its kinds of memory
 	for _, x := range c.copies {
 		if len(c.steps) > 0 && c.stepOf(x.API) < c.skip {
 			continue
+		}
+		if x.Kind != measure.Memset {
+			told = told && x.Source != measure.MemoryUnknown && x.Target != measure.MemoryUnknown
+			if x.Source == measure.Pageable || x.Target == measure.Pageable {
+				pageable += float64(x.Bytes)
+			}
 		}
 		k := kinds[x.Kind]
 		if k == nil {
@@ -196,6 +208,9 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 			between = x.Source.String() + " to " + between
 		}
 		k.between[between] += float64(x.Bytes)
+	}
+	if told {
+		t.set(run, measure.Workload, measure.PageableBytes, pageable/per)
 	}
 	for kind, k := range kinds {
 		subject := measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}

@@ -59,11 +59,15 @@ var sentences = map[string]string{
 	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
 		`record the baseline on a second host, or measure the base build beside the head`,
 
+	"grew-count": `grew beyond {{binding .by .size .unit}}; a count fails a gate only where a rule names it`,
+	"under-step": `{{quantity .change .unit}} is less than {{percent .impact}} of the step, the impact floor, so it does not fail the gate`,
+	"in-graphs":  `one side launches as CUDA graphs, and the step is no slower: it does not fail the gate`,
 	"held-up": `the step got longer by time in which its operations were issued and nothing of the program ran: ` +
 		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`,
 
 	// Facts.
 	"step-part":      `mostly {{.class}}{{if .where}}, {{.where}}{{end}}: {{quantity .change .unit}} more`,
+	"calls":          `{{.call}} {{number .base}} → {{number .head}}{{if .range}}, in {{.range}}{{end}}`,
 	"output-decides": `untraced runs decide about the program's speed; under a profiler the step explains`,
 	"attribute":      `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
 	"memory":         `memory {{.base}} → {{.head}}`,
