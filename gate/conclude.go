@@ -27,6 +27,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	}
 	r.Remarks = append(r.Remarks, onOthers(all, base)...)
 	t := newTrial(base, head, policy)
+	t.bound = bound(all)
 	pairs := match(t)
 	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)

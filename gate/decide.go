@@ -223,7 +223,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	if !math.IsInf(limit, 1) {
 		least := e.working(limit)
 		if across {
-			least = math.Max(least, e.working(sessionImpact/float64(f.Share)))
+			least = math.Max(least, e.working(math.Max(e.jump, sessionImpact/float64(f.Share))))
 		}
 		if f.Scope == measure.ScopeRange {
 			least = math.Max(least, e.working(limit)+margin)
@@ -244,7 +244,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
 	}
 	slight := across && math.Abs(change)*float64(f.Share) < sessionImpact
-	beyond = beyond && !slight
+	host := math.Abs(change) < e.jump
+	beyond = beyond && !slight && !host
 	by, size, unit := binding(t, e.pair, f, change, limit)
 	switch {
 	case beyond && certain && sign*change > 0:
@@ -265,6 +266,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	case slight && certain:
 		because = remark("slight", Args{"low": a.low, "high": a.high,
 			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
+	case host && certain && (least > limit || -worst > limit):
+		because = remark("like-hosts", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.jump)})
 	case least > limit, -worst > limit:
 		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
 	case worst <= limit:

@@ -137,9 +137,9 @@ func moved(t trial, findings []Finding) []Remark {
 }
 
 // waiting names a workload whose steps take longer although its kernels do not: the GPU waits. Tracing slows the CPU
-// down, so the step time is no finding unless a rule says so; but it is worth a word. sessions is the variance between
-// sessions.
-func waiting(t trial, sessions stats.Variance) []Remark {
+// down, so the step time is no finding unless a rule says so; but it is worth a word. sessions is how much
+// sessions differ.
+func waiting(t trial, sessions spreads) []Remark {
 	const least = 0.05 // relative
 	if !t.base.hasMetric(measure.Workload, measure.StepTime.Name) || !t.head.hasMetric(measure.Workload, measure.StepTime.Name) {
 		return nil

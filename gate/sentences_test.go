@@ -72,6 +72,8 @@ func claim(t *rapid.T, r *gate.Report, f gate.Finding) {
 		ok = low <= -limit+rounding && high >= -limit-rounding
 	case "uncertain":
 		ok = (low > limit-rounding || high < -limit+rounding) && float64(f.P) >= float64(r.Alpha)/2-rounding
+	case "like-hosts":
+		ok = (low > limit-rounding || high < -limit+rounding) && math.Abs(change) < number("most")
 	case "slight":
 		ok = math.Abs(change)*float64(f.Share) < number("impact")+rounding && low*high > 0
 	case "most-runs":

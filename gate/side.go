@@ -21,7 +21,8 @@ type trial struct {
 	batches     bool     // they are one session, but not measured in turn
 	tick        float64
 	boards      Boards
-	off         []Off // runs that are left out
+	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
+	off         []Off                    // runs that are left out
 }
 
 func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {

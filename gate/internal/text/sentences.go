@@ -16,6 +16,8 @@ var sentences = map[string]string{
 	"open-faster": `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
 	"slight": `between {{change .low}} and {{change .high}}, about {{percent .part}} of the workload's GPU time: ` +
 		`single kernels differ between hosts by up to {{percent .impact}} of it`,
+	"like-hosts": `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}: ` +
+		`hosts alone make single kernels differ by as much, this by up to {{percent .most}}`,
 	"uncertain":   `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}, but not certain for so many comparisons`,
 	"most-runs":   `{{number .some}} of {{count .all "run"}} are about {{change .change}}, beyond {{binding .by .size .unit}} and beyond every run of the base`,
 	"one-run":     `a side has one run: without the spread between runs no change can be told from noise`,
