@@ -134,7 +134,7 @@ func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) 
 	for _, s := range subjects {
 		p := pair{subject: s, metric: t.total, listed: outcome, because: because}
 		switch s.Scope {
-		case measure.ScopeRange:
+		case measure.ScopeRange, measure.ScopeDevice:
 			p.metric = measure.GPUTime
 		case measure.ScopeWorkload:
 			p.metric = measure.CopyTime

@@ -252,7 +252,7 @@ func (s *side) share(subject measure.Subject) float64 {
 		if part = s.typical(subject, s.total.Name); part == 0 {
 			part = average(s.values(subject, s.total.Name)) // most runs are without it
 		}
-	case subject.Scope == measure.ScopeRange:
+	case subject.Scope == measure.ScopeRange, subject.Scope == measure.ScopeDevice:
 		part = s.typical(subject, measure.GPUTime.Name)
 	default:
 		part = s.typical(subject, measure.CopyTime.Name)

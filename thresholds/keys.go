@@ -38,7 +38,7 @@ type key[T any] struct {
 
 // rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
-	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a time: of a kernel, a range, the whole workload",
+	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a time: of a kernel, a range, a device, the whole workload",
 		func(p *Policy) field { return percentage(&p.Threshold, nil) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
@@ -94,6 +94,8 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return parsed("pattern", &r.Kernel, parseGlob, verbatim) }},
 	{"range", "any", `"forward"`, "name of NVTX ranges, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Range, parseGlob, verbatim) }},
+	{"device", "any", `"GPU 3"`, "one of several GPUs of a run, by its number, instead of a kernel",
+		func(r *Rule) field { return parsed("pattern", &r.Device, parseGlob, verbatim) }},
 	{"copy", "any", `"memcpy HtoD"`, "kind of copies, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
 	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …",

@@ -87,6 +87,7 @@ floor = "1us"
 		"workload app threshold = 0.5 % # nsgate.toml:7",
 		"rule nsgate.toml:9 kernel = sgemm* # nsgate.toml:10",
 		"rule nsgate.toml:9 range = any # default",
+		"rule nsgate.toml:9 device = any # default",
 		"rule nsgate.toml:9 copy = any # default",
 		"rule nsgate.toml:9 metric = time # nsgate.toml:11",
 		"rule nsgate.toml:9 max = that of the metric; none with at_most or at_least # default",

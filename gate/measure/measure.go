@@ -56,19 +56,20 @@ func ParseDim3(s string) (Dim3, error) {
 // Scope says what a subject is.
 type Scope string
 
-// The three things that a metric can belong to.
+// The things that a metric can belong to.
 const (
 	ScopeKernel   Scope = "kernel"
 	ScopeRange    Scope = "range"
+	ScopeDevice   Scope = "device" // one of several GPUs of a run
 	ScopeWorkload Scope = "workload"
 )
 
-// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, the whole workload, or one kind
-// of copy of the whole workload. It is comparable and holds nothing that one run numbers for itself.
+// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, one of several devices, the whole workload,
+// or one kind of copy of the whole workload. It is comparable and holds nothing that one run numbers for itself.
 type Subject struct {
 	Scope Scope `json:"scope"`
 	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
-	// domain), "" for the whole workload, or a copy kind such as "memcpy HtoD" or "memset".
+	// domain) or device ("GPU 3"), "" for the whole workload, or a copy kind such as "memcpy HtoD" or "memset".
 	Name  string `json:"name"`
 	Grid  Dim3   `json:"grid"` // of kernels; zero otherwise
 	Block Dim3   `json:"block"`
@@ -77,8 +78,11 @@ type Subject struct {
 // Workload is the subject of whole-workload metrics.
 var Workload = Subject{Scope: ScopeWorkload}
 
+// Device is the subject of what one of several devices did, by its number in the run.
+func Device(n int32) Subject { return Subject{Scope: ScopeDevice, Name: fmt.Sprintf("GPU %d", n)} }
+
 // Short is the name by which people call the subject: a kernel's base name without template arguments and
-// parameters, a range's or copy kind's name, "workload" for the whole.
+// parameters, a range's, device's or copy kind's name, "workload" for the whole.
 func (s Subject) Short() string {
 	switch {
 	case s.Scope == ScopeKernel:

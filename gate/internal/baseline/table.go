@@ -248,9 +248,9 @@ func (r *subjectRow) subject(c *cells) measure.Subject {
 		Block: parse(c, "block", r.Block, measure.ParseDim3),
 	}
 	switch s.Scope {
-	case measure.ScopeKernel, measure.ScopeRange, measure.ScopeWorkload:
+	case measure.ScopeKernel, measure.ScopeRange, measure.ScopeDevice, measure.ScopeWorkload:
 	default:
-		c.fail("scope", `%q is not "kernel", "range" or "workload"`, r.Scope)
+		c.fail("scope", `%q is not "kernel", "range", "device" or "workload"`, r.Scope)
 	}
 	if r.Subject == "" {
 		c.fail("subject", "the cell is empty; write the id that %s uses", samplesFile)
