@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -238,4 +239,95 @@ func BenchmarkHosts(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// h100 is what two H100 hosts of different boards recorded, by program and host: sessions of five runs, one after the other.
+func h100(tb testing.TB, program, name string) (out []measure.Session) {
+	tb.Helper()
+	dirs, err := filepath.Glob(filepath.Join("../testdata/h100/sessions", program+"-"+name+"-*", "*"))
+	if err != nil || len(dirs) == 0 {
+		tb.Fatal("no recordings of ", program, " on ", name, err)
+	}
+	for _, dir := range dirs {
+		sessions, err := baseline.Read(dir)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out = append(out, sessions...)
+	}
+	return out
+}
+
+// unchanged judges every session of the one list against every other of the other.
+func unchanged(base, head []measure.Session, limit float64) (gates, alarms, undecided int) {
+	policy := thresholds.Default()
+	policy.Threshold = limit
+	for _, b := range base {
+		for _, h := range head {
+			if b.ID == h.ID && b.Start.Equal(h.Start) {
+				continue
+			}
+			r := gate.Evaluate([]measure.Session{b}, []measure.Session{h}, policy)
+			gates++
+			if slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.Outcome == gate.Regressed }) {
+				alarms++
+			}
+			if r.Undecided || r.Verdict == gate.NoVerdict {
+				undecided++
+			}
+		}
+	}
+	return gates, alarms, undecided
+}
+
+// Unchanged programs are not called slower on H100 GPUs either.
+func TestH100(t *testing.T) {
+	for _, program := range []string{"kernels", "transformer"} {
+		a, b := h100(t, program, "a"), h100(t, program, "b")
+		all := append(slices.Clone(a), b...)
+		if gates, alarms, _ := unchanged(all, all, 0.01); gates != len(all)*(len(all)-1) || alarms > gates/50 {
+			t.Errorf("%s: %d false alarms in %d gates", program, alarms, gates)
+		}
+	}
+}
+
+// BenchmarkH100 prints the rates on two H100 hosts.
+func BenchmarkH100(b *testing.B) {
+	for b.Loop() {
+		fmt.Printf("\n| program | sides | limit | gates | false | undecided |\n| --- | --- | --- | --- | --- | --- |\n")
+		for _, program := range []string{"kernels", "transformer"} {
+			one, other := h100(b, program, "a"), h100(b, program, "b")
+			for _, limit := range []float64{0.005, 0.01, 0.03} {
+				for _, x := range []struct {
+					name  string
+					sides [][2][]measure.Session
+				}{
+					{"one host, batches", [][2][]measure.Session{{one, one}, {other, other}}},
+					{"two hosts, other boards", [][2][]measure.Session{{one, other}, {other, one}}},
+				} {
+					var gates, alarms, undecided int
+					for _, s := range x.sides {
+						g, a, u := unchanged(s[0], s[1], limit)
+						gates, alarms, undecided = gates+g, alarms+a, undecided+u
+					}
+					fmt.Printf("| %s | %s | %g %% | %d | %d | %d |\n", program, x.name, 100*limit, gates, alarms, undecided)
+				}
+			}
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// What a kernel has to change by between hosts is in its MDE, with the rules that are no matter of its variance.
+func TestHostRulesAreInTheMDE(t *testing.T) {
+	r := rand.New(rand.NewPCG(61, 71))
+	base, head := pytorch(0, false)(r, 1)
+	for _, f := range gate.Evaluate(base, []measure.Session{head}, thresholds.Default()).Findings {
+		if f.Scope != measure.ScopeKernel || f.Metric != measure.Time.Name {
+			continue
+		}
+		if mde := float64(f.MDE); mde <= 0.04 || mde*float64(f.Share) <= 0.0015 {
+			t.Errorf("%s: the MDE of %.3g is less than what a finding takes", f.Kernel, mde)
+		}
+	}
 }

@@ -102,10 +102,10 @@ const (
 	medianEfficiency = 0.37
 )
 
-// oneBoard reports whether the sides are of several hosts with boards of one known class.
+// oneBoard reports whether the sides are sessions of their own on boards of one known class.
 func (t trial) oneBoard() bool { return t.boards == SameBoard && !t.batches }
 
-// severalOnBoard reports whether they are, and one side of several hosts.
+// severalOnBoard reports whether they are, and a side has several of them, which say how far those lie apart.
 func (t trial) severalOnBoard() bool {
 	return t.oneBoard() && len(t.base.sessions)+len(t.head.sessions) > 2
 }
@@ -139,7 +139,8 @@ func (s *spreads) of(t trial, e *estimate) stats.Variance {
 // jump is the relative change up to which an estimate may be the host's, whatever its variance: a single kernel's, or the part that
 // it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
 func (s *spreads) jump(t trial, e *estimate) float64 {
-	if t.batches || t.oneBoard() && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
+	shown := t.severalOnBoard() || t.oneBoard() && t.bound[e.subject]
+	if t.batches || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
 		return 0
 	}
 	if share := t.share(e.pair); e.subject.Scope != measure.ScopeKernel && share > 0 {

@@ -97,6 +97,12 @@ var sentences = map[string]string{
 		`and {{if eq (number .kept) "1"}}is{{else}}are{{end}} held against it; the others are left out`,
 	"other-board": `the base was measured on another board revision ({{join .base ", "}}, here {{join .head ", "}}); ` +
 		`revisions of one model are known to differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head`,
+	"host-alone":   `the baseline has no other session on {{.gpu}} to hold this host against`,
+	"host-foreign": `this host has no kernel in common with {{count .sessions "session"}}{{if .board}} on board {{.board}}{{end}}`,
+	"host-alike": `none of {{count .kernels "kernel"}} differs by {{percent .least}} from {{count .sessions "session"}}` +
+		`{{if .board}} on board {{.board}}{{end}}`,
+	"host-apart": `{{.kernel}} is {{change .change}} against {{count .sessions "session"}}{{if .board}} on board {{.board}}{{end}}, ` +
+		`and {{number .moved}} of {{count .kernels "kernel"}} by {{percent .least}} or more: this host may be of another class, or the program another one`,
 	"crept": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
 		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
 		`beyond the limit of {{percent .limit}}{{if .also}}; so did {{few .also}}{{end}}: ` +
