@@ -38,16 +38,16 @@ func Fingerprint(host measure.Session, baseline []measure.Session, impact float6
 				}
 			}
 		}
-		args := Args{"sessions": Number(len(of)), "board": class, "kernels": Number(both), "moved": Number(len(moved)), "least": Number(commonSize)}
+		n := Number(len(of))
 		switch {
 		case both == 0:
-			out = append(out, remark("host-foreign", args))
+			out = append(out, remark("host-foreign", Args{"sessions": n, "board": class}))
 		case len(moved) == 0:
-			out = append(out, remark("host-alike", args))
+			out = append(out, remark("host-alike", Args{"sessions": n, "board": class, "kernels": Number(both), "least": Number(commonSize)}))
 		default:
 			most := slices.MaxFunc(moved, func(a, b move) int { return cmp.Compare(math.Abs(a.change), math.Abs(b.change)) })
-			args["kernel"], args["change"] = most.kernel, Number(most.change)
-			out = append(out, remark("host-apart", args))
+			out = append(out, remark("host-apart", Args{"sessions": n, "board": class, "kernel": most.kernel, "change": Number(most.change),
+				"moved": Number(len(moved)), "kernels": Number(both), "least": Number(commonSize)}))
 		}
 	}
 	return out
