@@ -219,19 +219,19 @@ func BenchmarkHosts(b *testing.B) {
 		}{
 			{"kernels recorded, one board", 2, 300, betweenHosts(kernels("a", "b", "f"), fastBoard)},
 			{"kernels recorded, unknown", 3, 300, betweenHosts(kernels("a", "b", "e", "f", "g"), "")},
-			{"kernels on 11 hosts, one board", 5, 300, classed(b, kernels("a")[0], false, fastBoard)},
+			{"kernels on 11 hosts, one board", 5, 1000, classed(b, kernels("a")[0], false, fastBoard)},
 			{"kernels on 11 hosts, unknown", 3, 300, classed(b, kernels("a")[0], false, "")},
 			{"PyTorch recorded, b f", 1, 60, betweenHosts(transformer("b", "f"), fastBoard)},
 			{"PyTorch recorded, e g", 1, 60, betweenHosts(transformer("e", "g"), slowBoard)},
 			{"PyTorch recorded, unknown", 3, 100, betweenHosts(transformer("b", "e", "f", "g"), "")},
-			{"PyTorch made up, one board", 5, 600, pytorch(0, true)},
+			{"PyTorch made up, one board", 5, 1000, pytorch(0, true)},
 			{"PyTorch counted, one board", 3, 600, pytorch(0, true).counted()},
-			{"PyTorch made up, boards known", 3, 300, pytorch(0.4, true)},
-			{"PyTorch made up, unknown", 3, 600, pytorch(0.4, false)},
+			{"PyTorch made up, boards known", 3, 1000, pytorch(0.4, true)},
+			{"PyTorch made up, unknown", 3, 1000, pytorch(0.4, false)},
 		} {
 			for bases := 1; bases <= x.most; bases += 1 + bases/3 {
 				for _, limit := range []float64{0.01, 0.03} {
-					got := x.hosts.rates(61, x.gates, bases, limit, math.Max(0.02, 2*limit-0.01))
+					got := x.hosts.rates(977, x.gates, bases, limit, math.Max(0.02, 2*limit-0.01))
 					fmt.Printf("| %-30s | %d | %g %% | %.1f | %.1f | %.1f | %.1f | %.1f |\n", x.name, bases, 100*limit,
 						got.failed, got.alarms, got.undecided, got.noVerdict, got.found)
 				}
