@@ -50,8 +50,8 @@ func betweenHosts(hosts []host, board string) hostGate {
 	}
 }
 
-// classed draws different hosts of one board of testdata/h200/hosts.csv: the runs of a recorded host, with the times that the
-// kernels have on the other.
+// classed draws different hosts of one kind of testdata/h200/hosts.csv, the slow or the fast one, as if all had that board: the
+// runs of a recorded host, scaled to the medians that the kernels have on the other.
 func classed(tb testing.TB, of host, slow bool, board string) hostGate {
 	f, err := os.Open(filepath.Join(recordings, "hosts.csv"))
 	if err != nil {
