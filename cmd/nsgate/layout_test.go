@@ -41,9 +41,11 @@ var layout = map[string]struct {
 	"cmd/nsgate/internal/cli": {6, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
 	"cmd/nsgate":              {7, nil},
 	// For tests only: nothing but tests imports them.
-	"gate/internal/reasonstest":    {7, nil},
-	"gate/internal/faketools":      {6, []string{"zombiezen.com/go/sqlite"}},
-	"gate/internal/faketools/fake": {7, nil},
+	"gate/internal/reasonstest":          {7, nil},
+	"gate/internal/faketools":            {6, nil},
+	"gate/internal/faketools/ncu":        {7, nil},
+	"gate/internal/faketools/nsys":       {7, []string{"zombiezen.com/go/sqlite"}},
+	"gate/internal/faketools/nvidia-smi": {7, nil},
 }
 
 func TestLayout(t *testing.T) {

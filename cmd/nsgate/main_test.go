@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 // TestMain registers nsgate itself and puts the fake profiler tools on the PATH, so that scripts and nsgate find them.
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "8") // the scripts wait more than they compute; the command line may say otherwise
+	os.Setenv("GOGC", "off")       // for the commands that are started: they end before it pays
 	testscript.Main(withFakes{m}, map[string]func(){"nsgate": main})
 }
 
@@ -30,14 +31,8 @@ func (m withFakes) Run() int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	nsys := filepath.Join(dir, "nsys")
-	if out, err := exec.Command("go", "build", "-o", nsys, "../../gate/internal/faketools/fake").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "../../gate/internal/faketools/...").CombinedOutput(); err != nil {
 		panic(string(out))
-	}
-	for _, name := range []string{"ncu", "nvidia-smi"} {
-		if err := os.Link(nsys, filepath.Join(dir, name)); err != nil {
-			panic(err)
-		}
 	}
 	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return m.M.Run()
@@ -64,6 +59,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("ROOT", root)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("COLUMNS", "100")
+			e.Setenv("GOGC", os.Getenv("GOGC"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty},
