@@ -74,7 +74,7 @@ func (p *page) calibration(c *gate.Calibration, verbose bool) {
 		if m.Step != "" {
 			unit = fmt.Sprintf("per step %q", Clean(m.Step))
 		}
-		p.line(2, 4, span{join(Clean(m.Environment.GPU), Clean(m.Environment.Tool), count(m.Runs, "run"), unit,
+		p.line(2, 4, span{join(" · ", Clean(m.Environment.GPU), Clean(m.Environment.Tool), count(m.Runs, "run"), unit,
 			m.Skipped+" are warm-up"), none})
 	}
 	p.next(c.Next)
