@@ -141,7 +141,11 @@ func (v *view) Lists(all bool) (lists []list, rest string) {
 	}
 	if !all && (hidden || counted != nil) {
 		slices.Reverse(counted)
-		rest = join("; ", strings.Join(counted, ", "), "--verbose shows all.")
+		shows := ""
+		if v.showAll != "" {
+			shows = v.showAll + " shows all."
+		}
+		rest = join("; ", strings.Join(counted, ", "), shows)
 	}
 	return lists, rest
 }

@@ -80,7 +80,7 @@ var sentences = map[string]string{
 	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
 	"waiting": `steps take longer, {{quantity .base .unit}} → {{quantity .head .unit}} ({{change .change}}), although the kernels' time changed by ` +
 		`{{change .kernels}}: the GPU waits more; a rule with metric = "step_time" judges that`,
-	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
+	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: a check of its counters judges it`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
 	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
 	"same-runs": `{{number .same}} of {{count .runs "run"}} of the head are runs of the base too: ` +

@@ -53,6 +53,7 @@ func calibrateCommand() *command {
 				if err != nil {
 					return err
 				}
+				showWay(answer.ReasonKey, answer.Next)
 				if err := report.RenderCalibration(out.format, e.Out, answer, out.options(e)); err != nil {
 					return err
 				}
