@@ -193,14 +193,20 @@ func TestSweep(t *testing.T) {
 		os.Remove(filepath.Join(w.work, "pid"))
 		j := w.start("nsgate", args...)
 		w.until("the run", func() bool { return w.exists("pid") })
-		w.until("their end", func() bool { // the guard first: it must not get the time to clear up
-			for _, words := range []string{"__run --guard", ""} {
-				for pid := range w.find(words) {
-					syscall.Kill(pid, syscall.SIGKILL)
-				}
+		// All are stopped before the first is killed: who sees another one die clears up.
+		stopped := make(map[int]string)
+		w.until("the standstill", func() bool {
+			before := len(stopped)
+			for pid, command := range w.find("") {
+				syscall.Kill(pid, syscall.SIGSTOP)
+				stopped[pid] = command
 			}
-			return len(w.find("")) == 0
+			return len(stopped) == before
 		})
+		for pid := range stopped {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		w.until("their end", func() bool { return len(w.find("")) == 0 })
 		j.wait()
 		names := entries(w.tmp)
 		if len(names) != 1 {
