@@ -18,7 +18,6 @@ var update = flag.Bool("update", false, "rewrite the expected output in the scri
 // TestMain registers nsgate itself and puts the fake profiler tools on the PATH, so that scripts and nsgate find them.
 func TestMain(m *testing.M) {
 	flag.Set("test.parallel", "8") // the scripts wait more than they compute; the command line may say otherwise
-	os.Setenv("GOGC", "off")       // for the commands that are started: they end before it pays
 	testscript.Main(withFakes{m}, map[string]func(){"nsgate": main})
 }
 
@@ -59,7 +58,6 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("ROOT", root)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("COLUMNS", "100")
-			e.Setenv("GOGC", os.Getenv("GOGC"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty},
