@@ -205,14 +205,20 @@ func TestSweep(t *testing.T) {
 		os.Remove(filepath.Join(w.work, "pid"))
 		j := w.start("nsgate", args...)
 		w.until("the run", func() bool { return w.exists("pid") })
-		w.until("their end", func() bool { // the guard first: it must not get the time to clear up
-			for _, words := range []string{"__run --guard", ""} {
-				for pid := range w.find(words) {
-					syscall.Kill(pid, syscall.SIGKILL)
-				}
+		// All are stopped before the first is killed: who sees another one die clears up.
+		stopped := make(map[int]string)
+		w.until("the standstill", func() bool {
+			before := len(stopped)
+			for pid, command := range w.find("") {
+				syscall.Kill(pid, syscall.SIGSTOP)
+				stopped[pid] = command
 			}
-			return len(w.find("")) == 0
+			return len(stopped) == before
 		})
+		for pid := range stopped {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		w.until("their end", func() bool { return len(w.find("")) == 0 })
 		j.wait()
 		names := entries(w.tmp)
 		if len(names) != 1 {
@@ -360,7 +366,7 @@ func TestFull(t *testing.T) {
 		{"baseline", "4k", "new", "", 2, base, `record --baseline new --from $KERNELS/base`},
 		{"grown baseline", "28k", "old", "", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
 		{"report", "4k", "reports", "", 2, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
-		{"kept", "4k", "kept", "", 2, `--keep-profiles: .*no space left on device; name a directory`, `check --keep-profiles kept -- true`},
+		{"kept", "4k", "kept", "", 2, `the profiles cannot be kept: .*no space left on device; name a directory`, `check --keep-profiles kept -- true`},
 		{"owner", "", "", "0", 2, private, `check -- true`},
 		{"limited events", "", "", "1", 3, session, `check -- true`},
 		{"limited export", "", "", "200", 3, session, `check -- true`},
@@ -436,7 +442,7 @@ func TestReadOnly(t *testing.T) {
 		{"temporary", `check -- ./app`, `the private directory: .*read-only file system; set TMPDIR`, false},
 		{"report", `check --report json=ro/r.json -- ./app`, `--report: ro/r.json cannot be written: read-only file system; name a file`, false},
 		{"patch", `check --patch ro/p -- ./app`, `--patch: ro/p cannot be written: read-only file system; name a file`, false},
-		{"kept", `check --keep-profiles ro/k -- ./app`, `--keep-profiles: .*read-only file system; name a directory`, false},
+		{"kept", `check --keep-profiles ro/k -- ./app`, `the profiles cannot be kept: .*read-only file system; name a directory`, false},
 		{"below a file", `record --baseline app/b -- ./app`, `no baseline can be written to app/b: not a directory`, false},
 		{"report below a file", `check --report html=app/r -- ./app`, `--report: app/r cannot be written: not a directory`, false},
 		{"no directory", `check --report html=none/r -- ./app`, `--report: none/r cannot be written: no such file or directory; make the directory none first`, false},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/cmd/nsgate/internal/cli"
 	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
@@ -67,7 +68,7 @@ func refused(reasons measure.Reasons) string {
 	}
 	s := "| no verdict, because | way out | reason_key |\n| --- | --- | --- |\n"
 	for _, r := range reasons {
-		s += fmt.Sprintf("| %s | %s | `%s` |\n", capitals(r.Sentence), capitals(r.Next), r.Key)
+		s += fmt.Sprintf("| %s | %s | `%s` |\n", capitals(r.Sentence), capitals(cli.WayOut(r.Key, r.Next)), r.Key)
 	}
 	return s
 }

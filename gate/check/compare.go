@@ -37,7 +37,7 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 	if c.Rule != (profile.Rule{}) {
 		for _, r := range []*profile.Recording{base, head} {
 			if r.Whole() {
-				r.Warnings = append(r.Warnings, r.Source+" is summed up already: --step and --warmup change nothing in it")
+				r.Warnings = append(r.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (x *examination) bad(what, detail string)  { *x = append(*x, Observation{Ba
 func (x *examination) nsys(ctx context.Context, exe string) {
 	version, err := collect.NsysVersion(ctx, exe)
 	if err != nil {
-		x.bad("nsys", "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), or name it with --nsys")
+		x.bad("nsys", "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), or say where it is")
 		return
 	}
 	x.good("nsys", version)

@@ -72,7 +72,7 @@ func (c *Check) explain(ctx context.Context, r *gate.Report, base *Build) error 
 		return nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {
-		c.tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower, or say --explain never"})
+		c.tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower"})
 		return nil
 	}
 	skip := collect.NcuSkip
@@ -147,7 +147,7 @@ func attach(findings []*gate.Finding, base, head *ncu.Profile) {
 		}
 		if base == nil {
 			f.Cause = causeOf(why.Stand(after))
-			f.Cause.Note = "nothing to compare with: add --base-ref, or record the baseline with --ncu"
+			f.Cause.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
 			continue
 		}
 		s := f.Subject()

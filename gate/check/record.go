@@ -160,7 +160,7 @@ func (c *Record) fits(old, head []measure.Session) error {
 	case r.Verdict == gate.NoVerdict && !r.Undecided:
 		return Reasons.Refuse("other-baseline", r.Reason)
 	case r.Verdict == gate.Fail:
-		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start anew with --replace")
+		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func calibrationText(c *gate.Calibration, o Options) (string, error) {
 	}
 	p.verdict(word, s, reason)
 	if !o.Quiet {
-		p.calibration(c, o.Verbose)
+		p.calibration(c, o)
 	}
 	return p.b.String(), nil
 }
@@ -59,9 +59,9 @@ func seconds(n gate.Number) string {
 }
 
 // calibration writes everything below the first line.
-func (p *page) calibration(c *gate.Calibration, verbose bool) {
+func (p *page) calibration(c *gate.Calibration, o Options) {
 	if len(c.Noise) > 0 {
-		p.noise(c, verbose)
+		p.noise(c, o)
 	}
 	if c.Sound {
 		p.gates(c.Gates, c)
@@ -79,14 +79,14 @@ func (p *page) calibration(c *gate.Calibration, verbose bool) {
 		if m.Step != "" {
 			unit = fmt.Sprintf("per step %q", Clean(m.Step))
 		}
-		p.line(2, 4, span{join(Clean(m.Environment.GPU), Clean(m.Environment.Tool), count(m.Runs, "run"), unit,
+		p.line(2, 4, span{join(" · ", Clean(m.Environment.GPU), Clean(m.Environment.Tool), count(m.Runs, "run"), unit,
 			m.Skipped+" are warm-up"), none})
 	}
 	p.next(c.Next)
 }
 
 // noise writes how each kernel moves from run to run.
-func (p *page) noise(c *gate.Calibration, verbose bool) {
+func (p *page) noise(c *gate.Calibration, o Options) {
 	const most = 12
 	titles := []column{{least: 8}, {title: "GPU time", right: true}, {title: "launches", right: true}, {title: "typical", right: true},
 		{title: "sd", right: true}, {title: "within", right: true, optional: true}, {title: "MDE", right: true}, {title: "runs", least: 8}}
@@ -102,7 +102,7 @@ func (p *page) noise(c *gate.Calibration, verbose bool) {
 		alike[n.Kernel]++
 	}
 	shown := c.Noise
-	if len(shown) > most && !verbose {
+	if len(shown) > most && !o.Verbose {
 		shown = shown[:most]
 	}
 	for _, n := range shown {
@@ -132,7 +132,11 @@ func (p *page) noise(c *gate.Calibration, verbose bool) {
 	p.title("Noise between runs")
 	p.table(titles, rows, nil)
 	if hidden := len(c.Noise) - len(shown); hidden > 0 {
-		p.dim(2, fmt.Sprintf("… and %s that move less; --verbose shows all", count(hidden, "kernel")))
+		more := fmt.Sprintf("… and %s that move less", count(hidden, "kernel"))
+		if o.ShowAll != "" {
+			more += "; " + o.ShowAll + " shows all"
+		}
+		p.dim(2, more)
 	}
 	if c.Sound {
 		p.dim(2, fmt.Sprintf("MDE: the smallest slowdown that %s a side find in 80 %% of cases. Launches are per %s.",

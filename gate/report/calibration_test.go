@@ -44,9 +44,9 @@ func TestCalibrationGolden(t *testing.T) {
 			o           Options
 		}{
 			{"json", "json", Options{}},
-			{"txt", "text", Options{Width: 80}},
+			{"txt", "text", Options{Width: 80, ShowAll: "--verbose"}},
 			{"wide.txt", "text", Options{Width: 140, Verbose: true}},
-			{"color.txt", "text", Options{Width: 80, Color: true}},
+			{"color.txt", "text", Options{Width: 80, Color: true, ShowAll: "--verbose"}},
 			{"quiet.txt", "text", Options{Width: 80, Quiet: true}},
 		} {
 			t.Run(name+"."+form.ext, func(t *testing.T) {

@@ -53,8 +53,10 @@ func Remarks(r *gate.Report, o Options) []Remark {
 				lines = append(lines, r.Metric+": "+r.describe(), r.Reason)
 			}
 			lines = append(lines, g.evidence()...)
-			_, cause := g.cause()
-			for _, l := range nonempty(append(lines, cause, Elide(g[0].FullName, 600))...) {
+			if c := g.cause(); c != nil {
+				lines = append(lines, c.Summary)
+			}
+			for _, l := range nonempty(append(lines, Elide(g[0].FullName, 600))...) {
 				x.Lines = append(x.Lines, Line(l))
 			}
 			out = append(out, x)

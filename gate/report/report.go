@@ -25,6 +25,8 @@ type Options struct {
 	Verbose  bool // text: every finding, and full names
 	Quiet    bool // text: the verdict only
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 900 KiB
+	// ShowAll is what shows the findings that text leaves out, "--verbose"; "" where nothing does.
+	ShowAll string
 	// Locate says where in the repository a finding is written down; nil where that is unknown. JUnit, code quality and
 	// remarks point there; the first two fall back to the report's baseline.
 	Locate Locator

@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 	}
 	forms := []form{
 		{".wide.txt", "text", Options{Width: 160, Verbose: true}},
-		{".color.txt", "text", Options{Width: 80, Color: true}},
+		{".color.txt", "text", Options{Width: 80, Color: true, ShowAll: "--verbose"}},
 		{".quiet.txt", "text", Options{Width: 80, Quiet: true}},
 	}
 	for _, name := range Formats() {
@@ -60,7 +60,7 @@ func TestGolden(t *testing.T) {
 		if f.Suffix == "" || f.About == "" {
 			t.Errorf("%s does not say what it is for", name)
 		}
-		forms = append(forms, form{f.Suffix, name, Options{Width: 80}})
+		forms = append(forms, form{f.Suffix, name, Options{Width: 80, ShowAll: "--verbose"}})
 	}
 	for name, r := range reports(t) {
 		for _, form := range forms {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -31,6 +30,26 @@ type row struct {
 	Reason   string
 	Evidence []string
 	Cause    string // why a kernel got slower
+}
+
+// comparisons are the columns of a table of all rows, and cells those of one.
+var comparisons = []column{
+	{title: "outcome"}, {title: "name", least: 20}, {title: "geometry", rank: 5}, {title: "metric"}, {title: "before", rank: 1, right: true},
+	{title: "after", rank: 1, right: true}, {title: "change", right: true}, {title: "interval", rank: 2, right: true},
+	{title: "limit", rank: 4, right: true}, {title: "share", rank: 3, right: true},
+}
+
+func (r row) cells() []string {
+	cells := []string{
+		string(r.F.Outcome), r.Subject, r.Geometry, Elide(r.Metric, 16), quantity(r.F.Base, r.F.Unit), quantity(r.F.Head, r.F.Unit),
+		cmp.Or(r.Change, measure.Unknown), r.Interval, cmp.Or(r.Limit, measure.Unknown), share(r.F.Share),
+	}
+	for i := range cells {
+		if comparisons[i].least == 0 {
+			cells[i] = Elide(cells[i], 30)
+		}
+	}
+	return cells
 }
 
 func (r row) Result() string { return classes[r.Class].result }
@@ -123,49 +142,6 @@ func (r row) describe() string {
 		s += ", " + r.Allowed
 	}
 	return unbind(s)
-}
-
-// group is the findings on one kernel, range or workload.
-type group []row
-
-// groups splits rows by what they are about, in the order of their first one.
-func groups(rows []row) []group {
-	var out []group
-	index := make(map[measure.Subject]int)
-	for _, r := range rows {
-		s := r.F.Subject()
-		i, ok := index[s]
-		if !ok {
-			i = len(out)
-			index[s] = i
-			out = append(out, nil)
-		}
-		out[i] = append(out[i], r)
-	}
-	return out
-}
-
-// evidence is the distinct facts that go with the group.
-func (g group) evidence() []string {
-	var out []string
-	for _, r := range g {
-		for _, e := range r.Evidence {
-			if !slices.Contains(out, e) {
-				out = append(out, e)
-			}
-		}
-	}
-	return out
-}
-
-// cause is why the kernel got slower, and the same in words; nil where that is not known.
-func (g group) cause() (*gate.Cause, string) {
-	for _, r := range g {
-		if r.F.Cause != nil {
-			return r.F.Cause, r.Cause
-		}
-	}
-	return nil, ""
 }
 
 // subject is the name by which a kernel, range, output or workload is called.

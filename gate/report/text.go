@@ -1,11 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -32,44 +29,42 @@ func text(v *view, o Options) (string, error) {
 // body writes everything below the verdict.
 func (p *page) body(v *view, verbose bool) {
 	p.fall(v.Fall, verbose)
-	hidden := false
-	for c, x := range classes {
-		if class(c) == improved {
+	lists, rest := v.Lists(verbose)
+	for _, l := range lists {
+		if l.class == improved {
 			p.warnings(v.Warnings)
 		}
-		if x.most == 0 {
-			continue
-		}
-		all, named := groups(v.of(class(c))), make(map[string]int)
-		for _, g := range all {
-			named[g[0].F.Kernel]++
-		}
-		for i, g := range all {
+		for i, g := range l.Groups {
 			if i == 0 {
-				p.title(x.title)
+				p.title(l.title)
 			}
-			if i == x.most && !verbose {
-				hidden = true
-				p.dim(2, fmt.Sprintf("… and %d more", len(all)-i))
-				break
-			}
-			if x.part == lookAt {
+			if l.part == lookAt {
 				if i > 0 {
 					p.b.WriteByte('\n')
 				}
-				p.block(g, styles[x.tone], verbose)
+				p.block(g, styles[l.tone], verbose)
 				continue
 			}
-			p.short(g, styles[x.tone])
-			if verbose || named[g[0].F.Kernel] > 1 {
+			p.short(g, styles[l.tone])
+			if verbose || l.named[g[0].F.Kernel] > 1 {
 				p.name(g[0].FullName, verbose)
 			}
 		}
+		if l.More > 0 {
+			p.dim(2, fmt.Sprintf("… and %d more", l.More))
+		}
 	}
 	if verbose && len(v.Rows) > 0 {
-		p.all(v.Rows)
-	} else if !verbose {
-		p.rest(v, hidden)
+		p.title("All comparisons")
+		var cells [][]string
+		for _, r := range v.Rows {
+			cells = append(cells, r.cells())
+		}
+		p.table(comparisons, cells, func(i int) style { return styles[v.Rows[i].Tone()] })
+	}
+	if rest != "" {
+		p.b.WriteByte('\n')
+		p.dim(0, rest)
 	}
 	if len(v.Facts) > 0 {
 		p.title("Compared")
@@ -87,7 +82,7 @@ func (p *page) body(v *view, verbose bool) {
 // block writes the findings on one subject in full.
 func (p *page) block(g group, s style, verbose bool) {
 	f := g[0]
-	about := join(f.about(), f.Geometry)
+	about := g.about("")
 	heading := []span{{bind(Elide(f.Subject, max(p.width-4-columns(about), 20))), s}}
 	if about != "" {
 		heading = append(heading, span{" " + nb + about, dim})
@@ -96,11 +91,7 @@ func (p *page) block(g group, s style, verbose bool) {
 	if f.F.Scope == measure.ScopeKernel {
 		p.name(f.FullName, verbose)
 	}
-	if f.Match != "" {
-		p.dim(4, f.Match)
-	} else if f.F.Role != "" {
-		p.dim(4, "in "+f.F.Role)
-	}
+	p.dim(4, g.origin())
 	label := 0
 	for _, r := range g {
 		label = max(label, min(columns(r.Metric), 24))
@@ -125,36 +116,8 @@ func (p *page) block(g group, s style, verbose bool) {
 	for _, e := range g.evidence() {
 		p.line(4, 6, span{"• ", none}, span{e, none})
 	}
-	if c, told := g.cause(); c != nil {
-		p.line(4, 9, span{"why" + nb + " ", dim}, span{told, none})
-	}
-}
-
-// about is a subject's share of the GPU time in words.
-func (r row) about() string {
-	if r.Share == "" {
-		return ""
-	}
-	return r.Share + nb + "of GPU time"
-}
-
-// name writes a full name: on one line, or with verbose on as many as it needs.
-func (p *page) name(name string, verbose bool) {
-	room := p.width - 4
-	if !verbose {
-		name = Elide(name, room)
-	}
-	for name != "" {
-		line, rest := split(name, room)
-		for strings.HasPrefix(rest, ":") { // a line that begins with a colon pair is a command to a CI runner
-			_, n := utf8.DecodeLastRuneInString(line)
-			if n == len(line) {
-				break
-			}
-			line, rest = line[:len(line)-n], name[len(line)-n:]
-		}
-		p.dim(4, bind(line))
-		name = rest
+	if c := g.cause(); c != nil {
+		p.line(4, 9, span{"why" + nb + " ", dim}, span{c.Summary, none})
 	}
 }
 
@@ -172,53 +135,9 @@ func (p *page) short(g group, s style) {
 		}
 		spans = append(spans, span{text + " ", none})
 	}
-	if facts := join(g[0].about(), g[0].Geometry, g[0].Match); facts != "" {
-		spans = append(spans, span{"· " + facts, dim})
+	if about := g.about(g[0].Match); about != "" {
+		spans = append(spans, span{"· " + about, dim})
 	}
 	p.line(2, 4, spans...)
 	p.dim(4, strings.Join(g.evidence(), "; "))
-}
-
-// join puts facts behind each other, leaving out those that are unknown.
-func join(facts ...string) string {
-	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
-}
-
-// rest says in a line what is not shown.
-func (p *page) rest(v *view, hidden bool) {
-	var parts []string
-	for c, x := range slices.Backward(classes[:]) {
-		if n := len(v.of(class(c))); n > 0 && x.most == 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.ToLower(x.title)))
-		}
-	}
-	if len(parts) == 0 && !hidden {
-		return
-	}
-	p.b.WriteByte('\n')
-	p.dim(0, strings.Join(nonempty(strings.Join(parts, ", "), "--verbose shows all."), "; "))
-}
-
-// all writes every finding in a table.
-func (p *page) all(rows []row) {
-	titles := []column{
-		{title: "outcome"}, {title: "name", least: 20}, {title: "geometry", rank: 5}, {title: "metric"}, {title: "before", rank: 1, right: true},
-		{title: "after", rank: 1, right: true}, {title: "change", right: true}, {title: "interval", rank: 2, right: true},
-		{title: "limit", rank: 4, right: true}, {title: "share", rank: 3, right: true},
-	}
-	var cells [][]string
-	for _, r := range rows {
-		line := []string{
-			string(r.F.Outcome), r.Subject, r.Geometry, Elide(r.Metric, 16), quantity(r.F.Base, r.F.Unit), quantity(r.F.Head, r.F.Unit),
-			cmp.Or(r.Change, measure.Unknown), r.Interval, cmp.Or(r.Limit, measure.Unknown), share(r.F.Share),
-		}
-		for i := range line {
-			if titles[i].least == 0 {
-				line[i] = Elide(line[i], 30)
-			}
-		}
-		cells = append(cells, line)
-	}
-	p.title("All comparisons")
-	p.table(titles, cells, func(i int) style { return styles[rows[i].Tone()] })
 }

@@ -25,6 +25,7 @@ type view struct {
 	Facts        []fact // about what was compared
 	Commands     []fact // that go on from here
 	locate       Locator
+	showAll      string // see [Options]
 }
 
 // fact is a text under its label.
@@ -104,7 +105,7 @@ type section struct {
 func newView(r *gate.Report, o Options) *view {
 	v := &view{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
-		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate,
+		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
 	}
 	for _, c := range []fact{{"To reproduce", r.Reproduce}, {"To accept as the new baseline", r.Accept}} {
 		if c.Text = trimmed(c.Text); c.Text != "" {

@@ -243,7 +243,7 @@ func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result
 	case err != nil:
 		return nil, err
 	}
-	res.Repeated = "the importer of nsys lost events of JAX's NVTX ranges; measured again without the domain TSL; give --nsys-arg=" +
+	res.Repeated = "the importer of nsys lost events of JAX's NVTX ranges; measured again without the domain TSL; give nsys " +
 		excludeTSL + " to save the first attempt"
 	return res, nil
 }

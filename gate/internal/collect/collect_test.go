@@ -21,7 +21,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/nsgate/nsgate/gate/internal/faketools"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -29,11 +28,9 @@ import (
 // recordings are three runs of one program, each in an export of its own, 362 launches a run.
 const recordings = "../../../testdata/h200/kernels/base"
 
-// TestMain makes the test binary the fake tools and the runner too, by the name under which it is called.
+// TestMain makes the test binary the runner and a victim too, by the name under which it is called.
 func TestMain(m *testing.M) {
-	tools := maps.Clone(faketools.Tools)
-	tools["nsgate"] = func() int { return RunnerMain(os.Args[2:]) }
-	tools["victim"] = victim
+	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim}
 	if main := tools[filepath.Base(os.Args[0])]; main != nil {
 		os.Exit(main())
 	}
@@ -54,6 +51,9 @@ func testMain(m *testing.M, tools []string) int {
 	}
 	if err != nil {
 		panic(err)
+	}
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "../faketools/...").CombinedOutput(); err != nil {
+		panic(string(out))
 	}
 	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return m.Run()

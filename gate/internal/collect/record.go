@@ -304,12 +304,12 @@ func (p Plan) keepable() error {
 
 const keptTemporary = ".session-*"
 
-// keepError names the setting as the command line spells it.
+// keepError says what cannot be done where profiles cannot be kept.
 func keepError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("--keep-profiles: %w; name a directory that can be written and has room, or leave it out", err)
+	return fmt.Errorf("the profiles cannot be kept: %w; name a directory that can be written and has room, or leave it out", err)
 }
 
 // keep copies the raw report in dir to where the user wants it, whole or not at all.

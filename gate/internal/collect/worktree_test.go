@@ -57,12 +57,10 @@ func shell(t *testing.T, dir, command string) string {
 	return string(out)
 }
 
-func TestCheckout(t *testing.T) {
-	dir := repository(t)
-	// As in a git hook.
-	t.Setenv("GIT_DIR", filepath.Join(dir, ".git"))
-	t.Setenv("GIT_INDEX_FILE", filepath.Join(dir, ".git", "index"))
-	r, err := FindRevision(t.Context(), "main~1")
+// checkout makes a worktree of a commit, which goes with the test.
+func checkout(t *testing.T, ref string) *Worktree {
+	t.Helper()
+	r, err := FindRevision(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,11 +68,20 @@ func TestCheckout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func TestCheckout(t *testing.T) {
+	dir := repository(t)
+	// As in a git hook.
+	t.Setenv("GIT_DIR", filepath.Join(dir, ".git"))
+	t.Setenv("GIT_INDEX_FILE", filepath.Join(dir, ".git", "index"))
+	w := checkout(t, "main~1")
 	if info, err := os.Stat(w.private.Path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the private directory has mode %v, want 0700 (%v)", info.Mode(), err)
 	}
-	err = w.Build(t.Context(), `cat version >built; git add built; mkdir locked; touch locked/x; chmod 500 locked`)
+	err := w.Build(t.Context(), `cat version >built; git add built; mkdir locked; touch locked/x; chmod 500 locked`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,15 +143,7 @@ func TestCheckoutSubmodules(t *testing.T) {
 	clone := filepath.Join(filepath.Dir(outer), "clone")
 	t.Chdir(clone)
 	config := shell(t, clone, "cat .git/config; ls .git")
-	r, err := FindRevision(t.Context(), "HEAD")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := r.Checkout(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := checkout(t, "HEAD")
 	if err := w.Build(t.Context(), "grep head lib/sub/version"); err != nil {
 		t.Error(err)
 	}
@@ -158,16 +157,8 @@ func TestCheckoutSubmodules(t *testing.T) {
 
 func TestBuildFails(t *testing.T) {
 	repository(t)
-	r, err := FindRevision(t.Context(), "main~1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := r.Checkout(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	err = w.Build(t.Context(), "echo no rule for that; exit 2")
+	w := checkout(t, "main~1")
+	err := w.Build(t.Context(), "echo no rule for that; exit 2")
 	var failure *BuildError
 	var refusal *measure.Refusal
 	if !errors.As(err, &failure) || failure.Output != "no rule for that\n" || !errors.As(err, &refusal) {

@@ -1,6 +1,6 @@
 // Package faketools holds a fake nsys, ncu and nvidia-smi that replay recordings, for tests.
 //
-// Tests put them on the PATH: as the command fake, linked to each name of [Tools], or as the test binary itself.
+// Each is a command of its own, which tests build and put on the PATH.
 //
 // The fake nsys really runs the command that it is given. Its export stands the recordings of $NSGATE_FAKE_PROFILES,
 // a list of single-run SQLite exports and directories of them, in for the runs: the first for the first run and so on,
@@ -22,3 +22,6 @@
 // Like a real one, the report holds the environment and the command line, and an export that is not told which tables
 // to write has them too.
 package faketools
+
+// Identity stands in nvidia-smi -q -x wherever that names one machine.
+const Identity = "xIDENTITYx4714"

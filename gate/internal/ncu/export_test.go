@@ -4,15 +4,14 @@ package ncu_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -42,22 +41,14 @@ var whole = report("2025.3.1.0 (build 36398880)", "one result", strings.Repeat("
 // fakeNcu writes a shell script in the place of ncu.
 func fakeNcu(t *testing.T, script string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "ncu")
-	head := "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'NVIDIA (R) Nsight Compute Command Line Profiler'; echo \"Version ${FAKE:-2024.3.2}.0 (build 1)\"; exit; fi\n" +
-		"printf '%s\\n' \"$@\" \"LC_ALL=$LC_ALL\" \"TMPDIR=$TMPDIR\" > \"$0.args\"\n"
-	if err := os.WriteFile(path, []byte(head+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return exporttest.File(t, "ncu", "#!/bin/sh\nif [ \"$1\" = --version ]; then echo 'NVIDIA (R) Nsight Compute Command Line Profiler'; "+
+		"echo \"Version ${FAKE:-2024.3.2}.0 (build 1)\"; exit; fi\n"+
+		"printf '%s\\n' \"$@\" \"LC_ALL=$LC_ALL\" \"TMPDIR=$TMPDIR\" > \"$0.args\"\n"+script)
 }
 
 func write(t *testing.T, name string, data []byte) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return exporttest.File(t, name, string(data))
 }
 
 func TestExport(t *testing.T) {
@@ -111,19 +102,8 @@ func TestExportFailures(t *testing.T) {
 		{"without an end", "while :; do head -c 1000000 /dev/zero; done\n", "2026.1.0", "the page of run.ncu-rep is larger than 128 MB", "--launch-count"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir()
 			t.Setenv("FAKE", tt.version)
-			_, err := ncu.Export(t.Context(), fakeNcu(t, tt.script), write(t, "run.ncu-rep", whole), dir)
-			var refusal *measure.Refusal
-			if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, tt.want) || !strings.Contains(refusal.Next, tt.next) {
-				t.Errorf("error %v\nwant %q and %q", err, tt.want, tt.next)
-			}
-			if strings.Contains(err.Error(), "someone") || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q names a directory, or has two lines", err)
-			}
-			if left, _ := os.ReadDir(dir); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
-			}
+			exporttest.Fails(t, ncu.Export, fakeNcu(t, tt.script), write(t, "run.ncu-rep", whole), tt.want, tt.next)
 		})
 	}
 	var refusal *measure.Refusal
@@ -183,23 +163,7 @@ func TestExportDamaged(t *testing.T) {
 }
 
 func TestExportInterrupted(t *testing.T) {
-	dir := t.TempDir()
-	tool := fakeNcu(t, "touch \"$0.started\"\nsleep 60\n")
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for ctx.Err() == nil {
-			if _, err := os.Stat(tool + ".started"); err == nil {
-				cancel()
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	if _, err := ncu.Export(ctx, tool, write(t, "run.ncu-rep", whole), dir); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want that of the context", err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
+	exporttest.Interrupted(t, ncu.Export, fakeNcu, write(t, "run.ncu-rep", whole))
 }
 
 // Any bytes are looked at without a panic, and never more than they are.

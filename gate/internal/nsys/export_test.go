@@ -9,30 +9,21 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // fakeNsys writes a shell script in the place of nsys. The path of the output is in $out.
 func fakeNsys(t *testing.T, script string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "nsys")
-	head := "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.args\"\n" +
-		"while [ $# -gt 1 ]; do [ \"$1\" = -o ] && out=$2; shift; done\n"
-	if err := os.WriteFile(path, []byte(head+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return exporttest.File(t, "nsys", "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.args\"\n"+
+		"while [ $# -gt 1 ]; do [ \"$1\" = -o ] && out=$2; shift; done\n"+script)
 }
 
 func report(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "run.nsys-rep")
-	if err := os.WriteFile(path, []byte("NVIDIA Tegra Profiler Report"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return exporttest.File(t, "run.nsys-rep", "NVIDIA Tegra Profiler Report")
 }
 
 func TestExport(t *testing.T) {
@@ -79,18 +70,7 @@ func TestExportFailures(t *testing.T) {
 		{"control characters", "printf 'bad \\033[31mred\\007\\n' >&2; exit 1\n", "bad \uFFFD[31mred\uFFFD", "record it again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			_, err := Export(t.Context(), fakeNsys(t, c.script), report(t), dir)
-			var refusal *measure.Refusal
-			if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, c.want) || !strings.Contains(refusal.Next, c.next) {
-				t.Errorf("error %v, want %q and %q", err, c.want, c.next)
-			}
-			if strings.Contains(err.Error(), "someone") {
-				t.Errorf("%q names a directory", err)
-			}
-			if left, _ := os.ReadDir(dir); len(left) > 0 {
-				t.Errorf("left behind: %v", left)
-			}
+			exporttest.Fails(t, export, fakeNsys(t, c.script), report(t), c.want, c.next)
 		})
 	}
 	var refusal *measure.Refusal
@@ -104,22 +84,10 @@ func TestExportFailures(t *testing.T) {
 }
 
 func TestExportInterrupted(t *testing.T) {
-	dir := t.TempDir()
-	nsys := fakeNsys(t, "touch \"$0.started\"\nsleep 60\n")
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		for ctx.Err() == nil {
-			if _, err := os.Stat(nsys + ".started"); err == nil {
-				cancel()
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	_, err := Export(ctx, nsys, report(t), dir)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want that of the context", err)
-	}
-	if left, _ := os.ReadDir(dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
+	exporttest.Interrupted(t, export, fakeNsys, report(t))
+}
+
+// export is [Export] of what a judgement needs.
+func export(ctx context.Context, tool, report, dir string) (string, error) {
+	return Export(ctx, tool, report, dir)
 }

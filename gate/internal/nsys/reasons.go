@@ -144,7 +144,7 @@ var Reasons = measure.Reasons{
 	// The report cannot be exported.
 	{Key: "no-nsys",
 		Sentence: "{file} cannot be read: nsys was not found",
-		Next:     "install Nsight Systems or pass --nsys PATH, or export it yourself with `nsys export --type sqlite`"},
+		Next:     "export it yourself with `nsys export --type sqlite`, or install Nsight Systems or say where it is"},
 	{Key: "report-truncated",
 		Sentence: "nsys could not export {file}: {why}",
 		Next:     "the report is truncated or no report of nsys: record the workload again"},
@@ -156,7 +156,7 @@ var Reasons = measure.Reasons{
 		Next:     "make room on the disk and try again"},
 	{Key: "export-failed",
 		Sentence: "nsys could not export {file}: {why}",
-		Next:     "the report is damaged or was written by a newer nsys: record it again, or pass --nsys PATH of that release"},
+		Next:     "the report is damaged or was written by a newer nsys: record it again, or use the nsys of that release"},
 }
 
 // refuse makes the refusal of a key of [Reasons] with the details in the order of the sentence, the file's name first.

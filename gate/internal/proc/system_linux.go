@@ -64,6 +64,9 @@ func Adopt() Children {
 // Release undoes [Adopt] and buries the dead.
 func (c Children) Release() {
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+	if childless() {
+		return
+	}
 	for _, s := range stats() {
 		if s.dead && s.parent == os.Getpid() && !c.before[s.process] {
 			syscall.Wait4(s.pid, nil, syscall.WNOHANG, nil) // the init of a container may not do it
@@ -117,8 +120,17 @@ func stats() (out []stat) {
 	return out
 }
 
+// childless reports whether this process has no child, not even a dead one, and so nothing below it: most often, and then
+// no process of the machine needs to be looked at.
+func childless() bool {
+	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil) == unix.ECHILD
+}
+
 // descendants are the living processes below this one, without those of the set and what they started.
 func descendants(without processes) processes {
+	if childless() {
+		return nil
+	}
 	children := make(map[int][]process)
 	for _, s := range stats() {
 		if !s.dead && !without[s.process] {

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -259,4 +260,19 @@ func TestLevels(t *testing.T) {
 			t.Errorf("%s: %d low, %v, want %d, %v", c.name, lows, ok, c.lows, c.ok)
 		}
 	}
+}
+
+func TestQuantile(t *testing.T) {
+	// Tables of Student's t, and the normal distribution's quantile, to which many degrees of freedom come.
+	near(t, "t(10)", quantile(10, 0.975), 2.2281388519862747, 1e-12)
+	near(t, "t(1)", quantile(1, 0.995), 63.65674116287399, 1e-10)
+	near(t, "t(∞)", quantile(math.Inf(1), 0.975), 1.959963984540054, 1e-5)
+	// gonum's own answer to 1 − 1e-8 is 258 for many degrees of freedom; it is 5.6.
+	for _, df := range []float64{0.5, 1, 1.5, 2, 3, 4.7, 8, 20, 123.4, 1e4, 1e6} {
+		for _, p := range []float64{0.51, 0.6, 0.8, 0.9, 0.975, 0.995, 0.9999, 1 - 1e-6, 1 - 1e-8} {
+			q := quantile(df, p)
+			near(t, fmt.Sprintf("tail beyond t(%g, %g) = %g", df, p, q), student(df).Survival(q)/(1-p), 1, 1e-8)
+		}
+	}
+	near(t, "below the middle", quantile(3, 0.2), -quantile(3, 0.8), 1e-9)
 }

@@ -14,8 +14,8 @@ func student(df float64) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: math.Min(df, 1e6)}
 }
 
-// quantiles remembers quantiles of Student's t by degrees of freedom and probability. gonum searches for each with dozens of
-// incomplete beta functions, and the comparisons of a report, like the gates of a calibration, share their degrees of freedom.
+// quantiles remembers quantiles of Student's t by degrees of freedom and probability: the comparisons of a report, like
+// the gates of a calibration, share their degrees of freedom.
 var quantiles = struct {
 	sync.Mutex
 	of map[[2]float64]float64
@@ -27,13 +27,37 @@ func quantile(df, p float64) float64 {
 	key := [2]float64{df, p}
 	t, ok := quantiles.of[key]
 	if !ok {
-		t = student(df).Quantile(p)
+		t = invert(student(df), p)
 		if len(quantiles.of) == 1<<12 {
 			clear(quantiles.of)
 		}
 		quantiles.of[key] = t
 	}
 	return t
+}
+
+// invert is d.Quantile(p) in a tenth of the time, and right far out too, where gonum's search gives up with many degrees
+// of freedom. The logarithm of the tail over that of t is nearly straight where the tail is a power and concave where it
+// is the normal distribution's, so Newton's method needs few steps.
+func invert(d distuv.StudentsT, p float64) float64 {
+	if !(p > 0.5 && p < 1) {
+		return d.Quantile(p)
+	}
+	z := distuv.UnitNormal.Quantile(p)
+	t := z + z*(z*z+1)/(4*d.Nu) + z*(5*z*z*z*z+16*z*z+3)/(96*d.Nu*d.Nu) // Cornish and Fisher's expansion
+	a, _ := math.Lgamma((d.Nu + 1) / 2)
+	b, _ := math.Lgamma(d.Nu / 2)
+	peak := math.Exp(a-b) / math.Sqrt(math.Pi*d.Nu) // the density at zero
+	for range 20 {
+		tail := d.Survival(t)
+		slope := t * peak * math.Exp(-(d.Nu+1)/2*math.Log1p(t*t/d.Nu)) / tail
+		step := math.Log(tail/(1-p)) / slope
+		t *= math.Exp(step)
+		if math.Abs(step) < 1e-7 { // what is left is its square
+			return t
+		}
+	}
+	return d.Quantile(p)
 }
 
 // TwoSided is the probability of an estimate at least this far from zero when the truth is zero: a t test of estimate

@@ -99,9 +99,9 @@ var sentences = map[string]string{
 	"only-untraced": `{{.output}} of untraced runs got worse ({{change .untraced}}), and the traced step did not ({{change .traced}}): ` +
 		`what got slower lies outside the steps, or tracing hides it`,
 	"output-unheld": `{{join .names ", "}}: not judged, for the {{.without}} has no untraced run that says it and the {{.with}} has; ` +
-		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see --bare and the outputs of the policy{{end}}`,
-	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
-	"needs-sampling": `{{.rule}} limits {{metric .metric}}, which is sampled only on request: nsgate check --gpu-metrics judges it`,
+		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see the outputs of the policy, and how many untraced runs are made{{end}}`,
+	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: a check of its counters judges it`,
+	"needs-sampling": `{{.rule}} limits {{metric .metric}}, which is sampled only on request`,
 	"too-short": `ranges shorter than the sampling period of {{quantity .period .unit}}, without a value of the GPU's metrics: ` +
 		`{{few .ranges}}`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,

@@ -111,7 +111,7 @@ func TestEveryRemarkHasItsSentence(t *testing.T) {
 	said, has := said(t), map[string][]string{}
 	for key := range sentences {
 		asked := map[string]bool{}
-		fields(templates.Lookup(key).Root, asked)
+		fields(templates().Lookup(key).Root, asked)
 		has[key] = slices.Sorted(maps.Keys(asked))
 	}
 	for _, r := range gate.Reasons {
@@ -119,8 +119,8 @@ func TestEveryRemarkHasItsSentence(t *testing.T) {
 			t.Errorf("%s is a refusal and a remark", r.Key)
 		}
 		asked := map[string]bool{}
-		fields(templates.Lookup(r.Key).Root, asked)
-		fields(templates.Lookup(way+r.Key).Root, asked)
+		fields(templates().Lookup(r.Key).Root, asked)
+		fields(templates().Lookup(way+r.Key).Root, asked)
 		has[r.Key] = slices.Sorted(maps.Keys(asked))
 	}
 	for key, names := range said {

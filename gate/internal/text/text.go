@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/nsgate/nsgate/gate"
@@ -72,7 +73,7 @@ func reason(r *gate.Report, key string, args gate.Args) (told string, next []str
 	if key == "regressed" {
 		about["what"] = regressed(r)
 	}
-	if templates.Lookup(way+key) != nil {
+	if templates().Lookup(way+key) != nil {
 		next = []string{sentence(gate.Remark{Key: way + key, Args: about})}
 	}
 	return sentence(gate.Remark{Key: key, Args: about}), next
@@ -126,13 +127,14 @@ func moved(f *gate.Finding) string {
 // sentence is a remark in words, its key where this release has none for it.
 func sentence(x gate.Remark) string {
 	var b strings.Builder
-	if t := templates.Lookup(x.Key); t == nil || t.Execute(&b, x.Args) != nil {
+	if t := templates().Lookup(x.Key); t == nil || t.Execute(&b, x.Args) != nil {
 		return x.Key
 	}
 	return b.String()
 }
 
-var templates = func() *template.Template {
+// templates are parsed where a sentence is asked for: most calls of the command, and every run of a workload, say none.
+var templates = sync.OnceValue(func() *template.Template {
 	all := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
 		"metric": Metric, "quantity": quantity, "number": number, "change": change, "percent": percent, "count": count,
 		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join,
@@ -146,7 +148,7 @@ var templates = func() *template.Template {
 		template.Must(all.New(way + r.Key).Parse(next))
 	}
 	return all
-}()
+})
 
 // Metric is a metric's name in a sentence: "total time".
 func Metric(name string) string { return measure.Metric{Name: name}.Title() }

@@ -165,7 +165,7 @@ func TestCauses(t *testing.T) {
 		{name: "register pressure", kernel: "softmax", rules: []string{"register pressure"},
 			head: slower(2.4, counters{registers: becomes(255), byRegisters: becomes(1), theoretical: becomes(12.5), achieved: becomes(12.1), waves: becomes(8)},
 				stalled("long_scoreboard", 9)),
-			first: "registers 31 → 255 per thread and theoretical occupancy 100 % → 12.5 % (achieved 83.3 % → 12.1 %): register pressure"},
+			first: "registers 31 → 255 per thread and theoretical occupancy 100 % → 12.50 % (achieved 83.29 % → 12.10 %): register pressure"},
 		{name: "spilling, because registers were capped", kernel: "softmax", rules: []string{"local memory", "work", "traffic"},
 			head:  slower(1.5, dram(3), counters{registers: becomes(16), loads: becomes(4e6), stores: becomes(2e6), spilling: becomes(6e6), instructions: times(1.12), l2: times(1.6)}),
 			first: "local loads 0 → 4 M and local stores 0 → 2 M: registers spill (registers 31 → 16 per thread)"},
@@ -175,17 +175,17 @@ func TestCauses(t *testing.T) {
 		{name: "bytes × 1.5 at the same FLOPs", kernel: "saxpy", rules: []string{"traffic"},
 			head: slower(1.5, dram(1.5), counters{l2: times(1.5)}), first: "(+50.0 %) for the same FLOPs: more traffic"},
 		{name: "less reuse in L2", kernel: "sgemm", rules: []string{"L2 cache", "traffic"},
-			head: slower(1.6, dram(6), counters{"lts__t_sector_hit_rate.pct": becomes(51)}), first: "L2 hit rate 92.4 % → 51 %: less is reused in L2"},
+			head: slower(1.6, dram(6), counters{"lts__t_sector_hit_rate.pct": becomes(51)}), first: "L2 hit rate 92.39 % → 51 %: less is reused in L2"},
 		{name: "less reuse in L1", kernel: "transpose", rules: []string{"L1 cache"},
 			base: counters{"l1tex__t_sector_hit_rate.pct": becomes(80)}, head: slower(1.3, counters{"l1tex__t_sector_hit_rate.pct": becomes(20), l2: times(4)}),
 			first: "L1 hit rate 80 % → 20 %: less is reused in L1"},
 		{name: "a lower SM clock", kernel: "sgemm", rules: []string{"clock"},
 			head: counters{"gpu__time_duration.sum": times(1.5), "gpu__time_duration.avg": times(1.5), "gpc__cycles_elapsed.avg.per_second": times(1 / 1.5),
 				"smsp__cycles_elapsed.avg.per_second": times(1 / 1.5), "sm__cycles_elapsed.avg.per_second": times(1 / 1.5), "dram__bytes.sum.per_second": times(1 / 1.5)},
-			first: "same instructions, same DRAM bytes, SM clock 1.98 GHz → 1.32 GHz (-33.3 %): not the code"},
+			first: "same instructions, same DRAM bytes, SM clock 1.976 GHz → 1.317 GHz (-33.3 %): not the code"},
 		{name: "a lower memory clock", kernel: "saxpy", rules: []string{"memory clock"},
 			head:  slower(1.2, counters{"dram__cycles_elapsed.avg.per_second": times(1 / 1.2)}),
-			first: "same instructions, same DRAM bytes, peak DRAM 4.81 TB/s → 4.01 TB/s (-16.7 %): the memory clock is lower, not the code"},
+			first: "same instructions, same DRAM bytes, peak DRAM 4.809 TB/s → 4.007 TB/s (-16.7 %): the memory clock is lower, not the code"},
 		{name: "more work", kernel: "softmax", rules: []string{"work"},
 			head: slower(1.5, flops(1.5), dram(1.5), counters{instructions: times(1.5), l2: times(1.5)}), first: "(+50.0 %) with FLOPs in proportion: more work"},
 		{name: "more instructions for the same arithmetic", kernel: "softmax", rules: []string{"work"},
@@ -202,25 +202,25 @@ func TestCauses(t *testing.T) {
 		{name: "shared memory", kernel: "softmax", rules: []string{"shared memory"},
 			head: slower(1.6, counters{"launch__shared_mem_per_block_dynamic": becomes(100000), "launch__occupancy_limit_shared_mem": becomes(2),
 				theoretical: becomes(25), achieved: becomes(24.2), waves: becomes(4)}),
-			first: "shared memory 1.02 kB → 101 kB a block and theoretical occupancy 100 % → 25 % (achieved 83.3 % → 24.2 %): shared memory limits the blocks of an SM"},
+			first: "shared memory 1.024 kB → 101.0 kB a block and theoretical occupancy 100 % → 25 % (achieved 83.29 % → 24.20 %): shared memory limits the blocks of an SM"},
 		{name: "bank conflicts", kernel: "transpose", rules: []string{"bank conflicts"},
 			head:  slower(2.2, counters{"memory_l1_wavefronts_shared": times(16.5)}, stalled("mio_throttle", 30), stalled("short_scoreboard", 50)),
-			first: "passes through shared memory ×1 → ×16.5 of what the accesses need: bank conflicts"},
+			first: "passes through shared memory ×1 → ×16.50 of what the accesses need: bank conflicts"},
 		{name: "divergence", kernel: "softmax", rules: []string{"divergence", "work"},
 			head:  slower(1.8, counters{"smsp__thread_inst_executed_per_inst_executed.ratio": becomes(16.8), instructions: times(1.9)}),
-			first: "active threads 32 → 16.8 of the 32 of a warp: its threads take different branches, or leave early"},
+			first: "active threads 32 → 16.80 of the 32 of a warp: its threads take different branches, or leave early"},
 		{name: "double instead of single precision", kernel: "sgemm", rules: []string{"precision", "traffic"},
 			head:  slower(2, dram(2), counters{rate("ffma"): becomes(0), rate("dfma"): becomes(2166.76 / 2), registers: becomes(32), sectors: times(2), global: times(2), ideal: times(2), l2: times(2)}),
-			first: "FLOPs in fp64 0 → 1.34 G, FLOPs in fp32 1.34 G → 0: arithmetic of a slower precision"},
+			first: "FLOPs in fp64 0 → 1.339 G, FLOPs in fp32 1.342 G → 0: arithmetic of a slower precision"},
 		{name: "the tensor cores are gone", kernel: "sgemm", rules: []string{"tensor cores", "work"},
 			base: counters{tensor: becomes(1342177280), rate("ffma"): becomes(0), instructions: times(0.1)}, head: slower(6),
-			first: "tensor ops 1.34 G → 0: the tensor cores are no longer used"},
+			first: "tensor ops 1.342 G → 0: the tensor cores are no longer used"},
 		{name: "tf32 instead of fp16", kernel: "sgemm", rules: []string{"tensor cores"},
 			base:  counters{tensor: becomes(1342177280), rate("ffma"): becomes(0)},
 			head:  slower(1.7, counters{"sm__ops_path_tensor_src_tf32_dst_fp32.sum": becomes(1342177280), rate("ffma"): becomes(0)}),
-			first: "peak of the tensor operations 1.08 POPS → 538 TOPS: they are of a slower type"},
+			first: "peak of the tensor operations 1.075 POPS → 537.6 TOPS: they are of a slower type"},
 		{name: "a barrier", kernel: "softmax", rules: []string{"stalls"}, head: slower(1.6, stalled("barrier", 24)),
-			first: "a warp waits 3.19 → 24 cycles an instruction for the other warps of its block (barrier)"},
+			first: "a warp waits 3.185 → 24 cycles an instruction for the other warps of its block (barrier)"},
 		{name: "nothing that is counted", kernel: "softmax", head: slower(1.3),
 			first: "No rule explains the change: instructions, DRAM bytes, registers, theoretical occupancy, SM clock did not change. Balanced"},
 		{name: "wider loads that wait for each other", kernel: "saxpy", rules: []string{"stalls"},
@@ -228,7 +228,7 @@ func TestCauses(t *testing.T) {
 			first: "cycles an instruction for loads from global or local memory (long scoreboard)"},
 		{name: "another block", kernel: "softmax", grid: "(264, 1, 1)", rules: []string{"occupancy"},
 			head: slower(1.3, counters{"launch__occupancy_limit_warps": becomes(1), byRegisters: becomes(2), "launch__occupancy_limit_shared_mem": becomes(9), theoretical: becomes(50),
-				achieved: becomes(48), waves: becomes(2)}), first: "theoretical occupancy 100 % → 50 % (achieved 83.3 % → 48 %): limited by warps"},
+				achieved: becomes(48), waves: becomes(2)}), first: "theoretical occupancy 100 % → 50 % (achieved 83.29 % → 48 %): limited by warps"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := why.Explain(changed(t, tt.kernel, "", tt.base), changed(t, tt.kernel, tt.grid, tt.head))
@@ -260,7 +260,7 @@ func TestTensorRoofline(t *testing.T) {
 	if r := c.Head.Roofline; r == nil || r.Precision != "fp32" {
 		t.Errorf("%+v", r)
 	}
-	if want := "roofline (tensor → fp32): 256 → 256"; !strings.Contains(c.Summary, want) || !strings.Contains(c.Summary, "(ridge 224 → 13.9)") {
+	if want := "roofline (tensor → fp32): 255.8 → 255.8"; !strings.Contains(c.Summary, want) || !strings.Contains(c.Summary, "(ridge 223.5 → 13.93)") {
 		t.Errorf("%s, want %s", c, want)
 	}
 	// Without the peak, as in what a baseline keeps, there is no place; but a little use of the tensor cores takes none away.

@@ -52,16 +52,16 @@ func TestRecordings(t *testing.T) {
 		summary                    string
 	}{
 		{"base.raw.csv", "spill.raw.csv", "sgemm", "sgemm_spill", []string{"local memory", "work", "traffic", "L2 cache"},
-			"Local loads 0 → 21.0 M and local stores 0 → 21.0 M: an array that is indexed at run time lies in local memory (the compiler " +
-				"marks no spills); instructions 63.6 M → 329 M (×5.18) at the same FLOPs: more instructions for the same arithmetic; DRAM bytes " +
-				"5.25 MB → 58.0 GB (×11.1 k) for the same FLOPs: more traffic; L2 hit rate 92.4 % → 52.5 %: less is reused in L2. " +
-				"Memory-bound before, latency-bound after; roofline (fp32): 256 → 0.02 FLOP/B (ridge 13.9), 12.8 % → 30.0 % of the roof."},
+			"Local loads 0 → 20.97 M and local stores 0 → 20.97 M: an array that is indexed at run time lies in local memory (the compiler " +
+				"marks no spills); instructions 63.64 M → 329.3 M (×5.175) at the same FLOPs: more instructions for the same arithmetic; DRAM bytes " +
+				"5.248 MB → 58.03 GB (×11.06 k) for the same FLOPs: more traffic; L2 hit rate 92.39 % → 52.45 %: less is reused in L2. " +
+				"Memory-bound before, latency-bound after; roofline (fp32): 255.8 → 0.02313 FLOP/B (ridge 13.90), 12.85 % → 29.96 % of the roof."},
 		{"base.raw.csv", "softmax_1.10.raw.csv", "softmax", "softmax", []string{"work"},
-			"Instructions 52.6 M → 57.8 M (+10.0 %) with FLOPs in proportion: more work. " +
-				"Balanced between compute and memory before and after; roofline (fp32): 2.18 → 2.15 FLOP/B (ridge 13.8), 40.2 % → 41.1 % of the roof."},
+			"Instructions 52.58 M → 57.82 M (+9.97 %) with FLOPs in proportion: more work. " +
+				"Balanced between compute and memory before and after; roofline (fp32): 2.181 → 2.148 FLOP/B (ridge 13.78), 40.23 % → 41.09 % of the roof."},
 		{"base.details.csv", "spill.details.csv", "sgemm", "sgemm_spill", []string{"work", "traffic", "L2 cache"},
-			"Instructions 63.6 M → 329 M (×5.18): more work; DRAM bytes 5.25 MB → 58.0 GB (×11.0 k), instructions ×5.18: more traffic; " +
-				"L2 hit rate 92.4 % → 52.5 %: less is reused in L2. Memory-bound before, latency-bound after."},
+			"Instructions 63.64 M → 329.3 M (×5.175): more work; DRAM bytes 5.248 MB → 57.96 GB (×11.04 k), instructions ×5.175: more traffic; " +
+				"L2 hit rate 92.39 % → 52.45 %: less is reused in L2. Memory-bound before, latency-bound after."},
 	} {
 		c := why.Explain(launches(t, tt.base, tt.kernel), launches(t, tt.head, tt.slower))
 		if got := rules(c); !slices.Equal(got, tt.rules) {
@@ -131,13 +131,13 @@ func TestRules(t *testing.T) {
 		want       string // of the first reason; "" where no rule speaks
 	}{
 		{"registers", nil, changes{"registers": 255, "theoretical_occupancy": 12.5, "achieved_occupancy": 12, "limit_registers": 1},
-			"registers 32 → 255 per thread and theoretical occupancy 100 % → 12.5 % (achieved 94 % → 12 %): register pressure"},
+			"registers 32 → 255 per thread and theoretical occupancy 100 % → 12.50 % (achieved 94 % → 12 %): register pressure"},
 		{"registers without a price", nil, changes{"registers": 40}, ""},
 		{"registers, but the block size limits", nil, changes{"registers": 40, "theoretical_occupancy": 50, "limit_warps": 4, "achieved_occupancy": 47},
 			"theoretical occupancy 100 % → 50 % (achieved 94 % → 47 %): limited by warps"},
 		{"occupancy that was not used", changes{"achieved_occupancy": 40}, changes{"registers": 64, "theoretical_occupancy": 50, "limit_registers": 4, "achieved_occupancy": 40}, ""},
 		{"shared memory", nil, changes{"static_shared": 100e3, "theoretical_occupancy": 25, "limit_shared": 2, "achieved_occupancy": 24},
-			"shared memory 8.19 kB → 108 kB a block and theoretical occupancy 100 % → 25 % (achieved 94 % → 24 %): shared memory limits the blocks of an SM"},
+			"shared memory 8.192 kB → 108.2 kB a block and theoretical occupancy 100 % → 25 % (achieved 94 % → 24 %): shared memory limits the blocks of an SM"},
 		{"spills marked", changes{"spills": 0}, changes{"local_loads": 5e6, "spills": 9e6}, "local loads 0 → 5 M: registers spill"},
 		{"spills unmarked", changes{"local_stores": 100}, changes{"local_stores": 200},
 			"local stores 100 → 200 (×2): registers spill, or an array is indexed at run time"},
@@ -150,22 +150,22 @@ func TestRules(t *testing.T) {
 		{"overhead", nil, changes{"instructions": 3e8}, "instructions 100 M → 300 M (×3) at the same FLOPs: more instructions for the same arithmetic"},
 		{"work of unknown kind", changes{"tensor_ops": unknown}, changes{"instructions": 2e8}, "instructions 100 M → 200 M (×2): more work"},
 		{"less work", nil, changes{"instructions": 0.9e8}, ""},
-		{"traffic", nil, changes{"dram_bytes": 1.5e8}, "DRAM bytes 100 MB → 150 MB (+50.0 %) for the same FLOPs: more traffic"},
+		{"traffic", nil, changes{"dram_bytes": 1.5e8}, "DRAM bytes 100.0 MB → 150.0 MB (+50.0 %) for the same FLOPs: more traffic"},
 		{"traffic of more work", nil, changes{"dram_bytes": 1.1e8, "flops_fp32": 1.1e9}, ""},
 		{"little traffic", changes{"dram_bytes": 3000}, changes{"dram_bytes": 9000}, ""},
 		{"L2", nil, changes{"l2_hit_rate": 51, "dram_bytes": 1.04e8}, "L2 hit rate 90 % → 51 %: less is reused in L2"},
 		{"L2 without traffic", nil, changes{"l2_hit_rate": 51}, ""},
 		{"L1", nil, changes{"l1_hit_rate": 10, "l2_bytes": 2e8}, "L1 hit rate 50 % → 10 %: less is reused in L1"},
 		{"coalescing", nil, changes{"load_sectors": 32}, "sectors per load request 4 → 32: the threads of a warp access addresses farther apart"},
-		{"coalescing of stores", nil, changes{"store_sectors": 17.5}, "sectors per store request 4 → 17.5: the threads of a warp access addresses farther apart"},
+		{"coalescing of stores", nil, changes{"store_sectors": 17.5}, "sectors per store request 4 → 17.50: the threads of a warp access addresses farther apart"},
 		{"tail", nil, changes{"waves": 4.1}, "waves 4.00 → 4.10: in the last wave 10 % of the GPU has work"},
 		{"small grid", nil, changes{"waves": 0.125, "grid": 132}, "grid 1056 → 132 blocks, waves 4.00 → 0.12: the blocks fill 12 % of the GPU"},
 		{"fuller waves", changes{"waves": 3.2}, changes{"waves": 4}, ""},
-		{"clock", nil, changes{"ncu_time": 140e3, "sm_clock": 1.41e9}, "same instructions, same DRAM bytes, SM clock 1.98 GHz → 1.41 GHz (-28.8 %): not the code"},
+		{"clock", nil, changes{"ncu_time": 140e3, "sm_clock": 1.41e9}, "same instructions, same DRAM bytes, SM clock 1.980 GHz → 1.410 GHz (-28.8 %): not the code"},
 		{"clock without counts of bytes", changes{"dram_bytes": unknown}, changes{"ncu_time": 140e3, "sm_clock": 1.41e9},
-			"same instructions, SM clock 1.98 GHz → 1.41 GHz (-28.8 %): not the code"},
+			"same instructions, SM clock 1.980 GHz → 1.410 GHz (-28.8 %): not the code"},
 		{"memory clock", changes{"peak_dram": 4e12}, changes{"ncu_time": 140e3, "peak_dram": 3e12},
-			"same instructions, same DRAM bytes, peak DRAM 4 TB/s → 3 TB/s (-25.0 %): the memory clock is lower, not the code"},
+			"same instructions, same DRAM bytes, peak DRAM 4.000 TB/s → 3.000 TB/s (-25.0 %): the memory clock is lower, not the code"},
 		{"tensor cores left", changes{"tensor_ops": 1e12}, changes{"flops_fp32": 1e12}, "tensor ops 1 T → 0: the tensor cores are no longer used"},
 		{"tensor cores left in part", changes{"tensor_ops": 1e12}, changes{"tensor_ops": 4e11, "flops_fp32": 6e11}, "tensor ops 1 T → 400 G: a part of the work has left the tensor cores"},
 		{"fewer tensor operations", changes{"tensor_ops": 1e12}, changes{"tensor_ops": 9e11}, ""},
@@ -177,7 +177,7 @@ func TestRules(t *testing.T) {
 		{"a double constant", nil, changes{"flops_fp64": 3e7}, "FLOPs in fp64 0 → 30 M: double precision, which a constant without an f brings"},
 		{"a little double", nil, changes{"flops_fp64": 3e6}, ""},
 		{"divergence", changes{"active_threads": 32}, changes{"active_threads": 16.4, "instructions": 1.9e8},
-			"active threads 32 → 16.4 of the 32 of a warp: its threads take different branches, or leave early"},
+			"active threads 32 → 16.40 of the 32 of a warp: its threads take different branches, or leave early"},
 		{"predicates", changes{"active_threads": 32, "unmasked_threads": 31}, changes{"active_threads": 32, "unmasked_threads": 17},
 			"threads of a warp that are not masked out 31 → 17 of 32: branches within a warp became predicates"},
 		{"bank conflicts", changes{"shared_wavefronts": 1}, changes{"shared_wavefronts": 32}, "passes through shared memory ×1 → ×32 of what the accesses need: bank conflicts"},
@@ -264,7 +264,7 @@ func TestStand(t *testing.T) {
 	}
 	c := why.Stand([]ncu.Record{{Metrics: map[string]float64{"theoretical_occupancy": 12.5, "limit_registers": 1,
 		"limit_warps": 8, "limit_blocks": 32}}})
-	if want := "Theoretical occupancy 12.5 %, limited by registers."; c.Summary != want {
+	if want := "Theoretical occupancy 12.50 %, limited by registers."; c.Summary != want {
 		t.Errorf("%s, want %s", c, want)
 	}
 	if c := why.Stand(nil); !strings.Contains(c.Summary, "no metric") || c.Head.String() != "" {

@@ -57,6 +57,7 @@ func calibrateCommand() *command {
 				if err != nil {
 					return err
 				}
+				showWay(answer.ReasonKey, answer.Next)
 				if err := report.RenderCalibration(out.format, e.Out, answer, out.options(e)); err != nil {
 					return err
 				}

@@ -26,7 +26,11 @@ func doctorCommand() *command {
 				healthy := true
 				for _, o := range append(check.Examine(ctx, *nsys), examineRepository(*root, &policy)...) {
 					mark := map[check.Mark]string{check.Good: "✓", check.Note: "–", check.Bad: "✗"}[o.Mark]
-					fmt.Fprintf(e.Out, "%s  %-16s  %s\n", mark, report.Clean(o.What), report.Clean(o.Detail))
+					detail := o.Detail
+					if o.What == "nsys" && o.Mark == check.Bad {
+						detail = WayOut("no-nsys", detail)
+					}
+					fmt.Fprintf(e.Out, "%s  %-16s  %s\n", mark, report.Clean(o.What), report.Clean(detail))
 					healthy = healthy && o.Mark != check.Bad
 				}
 				if !healthy {

@@ -87,12 +87,13 @@ func (o *outputFlags) check(formats []string) error {
 
 // options are how a report looks on standard output.
 func (o *outputFlags) options(e *env) report.Options {
-	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet}
+	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ShowAll: "--verbose"}
 }
 
 // publish prints and writes the report and turns its verdict into the command's error. rows is true where the report's
 // baseline lies here, so that findings have rows in it; policy is the file that was judged by.
 func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) error {
+	showWay(r.ReasonKey, r.Next)
 	notices := ownEdits(e, r, policy)
 	for _, n := range notices {
 		r.Warnings = append(r.Warnings, n.Message)

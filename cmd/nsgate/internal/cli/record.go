@@ -79,7 +79,7 @@ func noVerdict(e *env, err error) error {
 	}
 	fmt.Fprintln(e.Err, "nsgate: not recorded:", report.Clean(r.Reason))
 	if r.Next != "" {
-		fmt.Fprintln(e.Err, "nsgate:", report.Clean(r.Next))
+		fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(r.Key, r.Next)))
 	}
 	return &exit{code: ExitNoVerdict}
 }

@@ -1,4 +1,10 @@
-package faketools
+// Command nvidia-smi shows one idle H200 unless
+// $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen), "process" (another process computes on it),
+// "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
+// "absent" (no driver), "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long
+// as they live). Each --query adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board,
+// which -q -x shows among much that names the machine, is $NSGATE_FAKE_BOARD, N/A where that is not set.
+package main
 
 import (
 	"cmp"
@@ -6,15 +12,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/faketools"
 )
 
-// NvidiaSMI is the main function of the fake nvidia-smi; it returns the exit code. It shows one idle H200 unless
-// $NSGATE_FAKE_GPU says otherwise: "busy" (at 87 % of something unseen), "process" (another process computes on it),
-// "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
-// "absent" (no driver), "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long
-// as they live). Its model is $NSGATE_FAKE_GPU_NAME, where that is set. Each --query adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board,
-// which -q -x shows among much that names the machine, is $NSGATE_FAKE_BOARD, N/A where that is not set.
-func NvidiaSMI() int {
+func main() { os.Exit(smi()) }
+
+// smi returns the exit code.
+func smi() int {
 	mode := os.Getenv("NSGATE_FAKE_GPU")
 	all := slices.Equal(os.Args[1:], []string{"-q", "-x"})
 	if calls := os.Getenv("NSGATE_FAKE_GPU_CALLS"); calls != "" && !all {
@@ -31,7 +36,7 @@ func NvidiaSMI() int {
 		return 9
 	}
 	if all {
-		fmt.Printf(everything, Identity, uuid, cmp.Or(os.Getenv("NSGATE_FAKE_BOARD"), "N/A"))
+		fmt.Printf(everything, faketools.Identity, uuid, cmp.Or(os.Getenv("NSGATE_FAKE_BOARD"), "N/A"))
 		return 0
 	}
 	for _, arg := range os.Args[1:] {
@@ -71,9 +76,6 @@ func showApps(fields string) int {
 }
 
 const uuid = "GPU-host-a"
-
-// Identity stands in -q -x wherever that names one machine.
-const Identity = "xIDENTITYx4714"
 
 // everything is -q -x of an H200 in the words of driver 580, shortened.
 const everything = `<?xml version="1.0" ?>

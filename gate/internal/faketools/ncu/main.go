@@ -1,4 +1,10 @@
-package faketools
+// Command ncu runs the command that it is given and writes to the log file what the directory $NSGATE_FAKE_NCU holds for
+// that command: old.csv for ./old. Each call adds a line with its arguments to the file $NSGATE_FAKE_NCU_CALLS, where that
+// is set.
+//
+// $NSGATE_FAKE_NCU_FAULT makes it fail: "permission" (the GPU's counters are for administrators), "metric" (an unknown
+// metric), "none" (no kernel matched), "silent" (writes nothing and exits with 1), "hang" (does not end).
+package main
 
 import (
 	"fmt"
@@ -10,13 +16,10 @@ import (
 	"time"
 )
 
-// Ncu is the main function of the fake ncu; it returns the exit code. It runs the command that it is given and writes to
-// the log file what the directory $NSGATE_FAKE_NCU holds for that command: old.csv for ./old. Each call adds a line with
-// its arguments to the file $NSGATE_FAKE_NCU_CALLS, where that is set.
-//
-// $NSGATE_FAKE_NCU_FAULT makes it fail: "permission" (the GPU's counters are for administrators), "metric" (an unknown
-// metric), "none" (no kernel matched), "silent" (writes nothing and exits with 1), "hang" (does not end).
-func Ncu() int {
+func main() { os.Exit(ncu()) }
+
+// ncu returns the exit code.
+func ncu() int {
 	args := os.Args[1:]
 	if slices.Equal(args, []string{"--version"}) {
 		fmt.Println("NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 36398880) (public-release)")

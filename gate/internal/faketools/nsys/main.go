@@ -1,6 +1,7 @@
 //go:build unix
 
-package faketools
+// Command nsys is the fake that the package faketools describes.
+package main
 
 import (
 	"bufio"
@@ -21,8 +22,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// Tools are the main functions of the fakes by the name of the program. They return the exit code.
-var Tools = map[string]func() int{"nsys": Nsys, "ncu": Ncu, "nvidia-smi": NvidiaSMI}
+func main() { os.Exit(nsys()) }
 
 // report is the content of the fake .nsys-rep. As in a real one the command line and the environment are there.
 type report struct {
@@ -44,8 +44,8 @@ type run struct {
 	File  string
 }
 
-// Nsys is the main function of the fake nsys; it returns the exit code.
-func Nsys() int {
+// nsys returns the exit code.
+func nsys() int {
 	args := os.Args[1:]
 	switch {
 	case len(args) > 0 && args[0] == "profile":
