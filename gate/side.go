@@ -22,6 +22,9 @@ type trial struct {
 	tick        float64
 	boards      Boards
 	off         []Off      // runs that are left out
+	few         *Remark    // why nothing is judged but bounds: too few runs, nil where there are enough
+	lone        string     // the side that holds one run against several of the other, "" for none, see [trial.once]
+	swerve      float64    // by how much that run is off as a whole, 0 where it is not
 	waterfall   *Waterfall // of the typical step, nil where that is not known
 }
 
@@ -48,7 +51,7 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 	for _, p := range t.shared {
 		t.batches = t.batches || !inTurn(&base[p[0]], &head[p[1]])
 	}
-	return t.leaveOut()
+	return t.leaveOut().once()
 }
 
 // inTurn reports whether two sides of one session were measured by turns, and saw the same clocks and temperatures: where the

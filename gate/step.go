@@ -77,7 +77,7 @@ func stepSessions(t trial) stats.Variance {
 
 // stepLuck is the chance that so many runs of the head lie beyond the base by being stray ones, as some of both sides are that
 // are at least half as far off as the change: the variance knows nothing of those.
-func stepLuck(e *estimate) float64 {
+func (t trial) stepLuck(e *estimate) float64 {
 	n := len(known(slices.Concat(slices.Concat(e.base, e.head)...)))
 	head := len(known(slices.Concat(e.head...)))
 	if n == 0 || head == 0 {
@@ -95,8 +95,12 @@ func stepLuck(e *estimate) float64 {
 	}
 	luck := stats.AtLeast(off, head, stray/float64(n+1))
 	// Where runs of a side differ by a good part of the change, they may fall on levels of which each takes its own.
-	if 4*e.spread >= math.Abs(e.contrast.Estimate) {
+	near := 4*e.spread >= math.Abs(e.contrast.Estimate)
+	switch {
+	case near:
 		luck = math.Max(luck, stats.Apart(off, head, n-head))
+	case t.lone != "" && stray < 1:
+		return 0 // no run is anything like that, and of so few it says no more: see [trial.byChance]
 	}
 	return luck
 }

@@ -33,8 +33,15 @@ type row struct {
 	Cause    string // why a kernel got slower
 }
 
-func (r row) Result() string { return classes[r.Class].result }
-func (r row) Tone() tone     { return classes[r.Class].tone }
+func (r row) Tone() tone { return classes[r.Class].tone }
+
+// Result is what came of the comparison; of one that was not judged, why.
+func (r row) Result() string {
+	if r.F.NotJudged() {
+		return cmp.Or(r.Reason, classes[r.Class].result)
+	}
+	return classes[r.Class].result
+}
 
 func newRow(f gate.Finding) row {
 	r := row{
@@ -76,7 +83,11 @@ func newRow(f gate.Finding) row {
 
 // Why is what there is to say beside the numbers.
 func (r row) Why() []string {
-	return nonempty(append(append([]string{r.Match, r.Reason}, r.Evidence...), r.Cause)...)
+	reason := r.Reason
+	if r.F.NotJudged() { // stands in the result
+		reason = ""
+	}
+	return nonempty(append(append([]string{r.Match, reason}, r.Evidence...), r.Cause)...)
 }
 
 // title is a finding in a few words: "saxpy: time +4.87 %". It is at most 100 columns wide.

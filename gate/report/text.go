@@ -40,6 +40,10 @@ func (p *page) body(v *view, verbose bool) {
 		if x.most == 0 {
 			continue
 		}
+		if class(c) == differing {
+			hidden = p.differences(v, verbose) || hidden
+			continue
+		}
 		all, named := groups(v.of(class(c))), make(map[string]int)
 		for _, g := range all {
 			named[g[0].F.Kernel]++
@@ -82,6 +86,46 @@ func (p *page) body(v *view, verbose bool) {
 		p.title(c.Label)
 		p.b.WriteString("  " + defuse(c.Text) + "\n")
 	}
+}
+
+// differences writes what differs and cannot be judged in a table, and reports whether some is not shown.
+func (p *page) differences(v *view, verbose bool) (hidden bool) {
+	rows := v.of(differing)
+	if len(rows) == 0 {
+		return false
+	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return r.follows(rows) })
+	if most := classes[differing].most; len(rows) > most && !verbose {
+		rows, hidden = rows[:most], true
+	}
+	titles := []column{
+		{title: "name", least: 20}, {title: "geometry", rank: 3, optional: true}, {title: "metric"}, {title: "before", right: true},
+		{title: "after", right: true}, {title: "change", right: true}, {title: "share", rank: 1, right: true},
+	}
+	var cells [][]string
+	for _, r := range rows {
+		cells = append(cells, []string{Elide(r.Subject, 60), r.Geometry, r.Metric, quantity(r.F.Base, r.F.Unit), quantity(r.F.Head, r.F.Unit),
+			cmp.Or(r.Change, measure.Unknown), r.Share})
+	}
+	p.title(classes[differing].title + ", " + rows[0].Reason)
+	p.table(titles, cells, nil)
+	for _, g := range groups(rows) {
+		if told := strings.Join(nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
+			p.line(2, 4, span{"• " + bind(Elide(g[0].Subject, 40)) + ": " + told, none})
+		}
+	}
+	return hidden
+}
+
+// follows reports whether a kernel's total time says no more than the time of its launches, of which there are as many as before.
+func (r row) follows(rows []row) bool {
+	if r.F.Metric != measure.Total.Name {
+		return false
+	}
+	has := func(metric string) bool {
+		return slices.ContainsFunc(rows, func(x row) bool { return x.F.Metric == metric && x.F.Subject() == r.F.Subject() })
+	}
+	return has(measure.Time.Name) && !has(measure.Launches.Name)
 }
 
 // block writes the findings on one subject in full.
