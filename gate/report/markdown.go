@@ -34,9 +34,9 @@ func markdown(v *view, o Options) (string, error) {
 	notes := bullets("Why", reasons(top), limit/3)
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
-	notes = fallTable(v.Fall, limit/3-len(notes)) + notes
+	fall := fallTable(v.Fall, limit/3-len(notes))
 	tail := footer(v, limit/3)
-	room := limit - len(head) - len(notes) - len(tail)
+	room := limit - len(head) - len(fall) - len(notes) - len(tail)
 	if room < 0 { // too small for anything but the verdict
 		return Cut(head, limit), nil
 	}
@@ -45,7 +45,11 @@ func markdown(v *view, o Options) (string, error) {
 		text := fold(title, table(s.Rows, len(s.Rows), room-len(fold(title, " "))))
 		if i == 0 {
 			text = table(s.Rows, maxRows, room)
-			notes = text + notes
+			if v.differs() { // in a long table
+				notes = fall + text + notes
+			} else {
+				notes = text + fall + notes
+			}
 		} else {
 			notes += text
 		}
@@ -74,7 +78,7 @@ func table(rows []row, most, room int) string {
 		if r.Geometry != "" {
 			name += "<br><sub>" + prose(Elide(r.Geometry, 60)) + "</sub>"
 		}
-		cells := []string{r.Result(), name, prose(Elide(r.Metric, 30))}
+		cells := []string{prose(Elide(r.Result(), 60)), name, prose(Elide(r.Metric, 30))}
 		for _, s := range []string{r.Values, r.Change, r.Interval, r.Limit, r.Share, r.Runs} {
 			cells = append(cells, bind(prose(s)))
 		}
@@ -126,7 +130,7 @@ func reasons(top []group) []string {
 	for _, g := range top {
 		said := nonempty(g[0].Match)
 		for _, r := range g {
-			if r.Reason != "" {
+			if r.Reason != "" && r.Class != differing {
 				said = append(said, r.Metric+": "+r.Reason)
 			}
 		}
