@@ -35,6 +35,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)
 	}
+	r.Remarks = append(r.Remarks, t.held()...)
 	t.waterfall = waterfall(t)
 	r.Waterfall = t.waterfall
 	estimates := estimates(t, pairs)
@@ -94,6 +95,10 @@ func conclude(t trial, findings []Finding, family int) (v Verdict, because Remar
 		return Fail, remark("regressed", Args{"subjects": Number(len(failed))}), false
 	case unseen != nil:
 		return NoVerdict, *unseen, false
+	case t.few != nil:
+		return NoVerdict, *t.few, false
+	case t.swerve != 0:
+		return NoVerdict, *refusal("swerves", Args{"side": t.lone, "change": Number(t.swerve)}), false
 	case doubted >= 0:
 		f := findings[doubted]
 		return NoVerdict, *refusal("doubted", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(doubted)}), true
@@ -159,7 +164,7 @@ func count(findings []Finding) Counts {
 // the rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
 func rank(f Finding) float64 {
 	group := outcomes[f.Outcome].rank
-	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided {
+	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided && !f.NotJudged() {
 		group++
 	}
 	weight := 0.0
@@ -169,7 +174,7 @@ func rank(f Finding) float64 {
 	if f.Share.Known() {
 		part := float64(f.Share)
 		if change := math.Abs(float64(f.Change)); f.Change.Known() && f.Outcome != Unchanged {
-			part *= change / (1 + change)
+			part *= change / (1 + math.Max(float64(f.Change), 0)) // of the larger of base and head
 		}
 		if f.Unit != measure.Time.Unit {
 			part /= 2 // a count is the reason for a time, not the other way round

@@ -216,7 +216,11 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	if base == 0 {
 		return decideFromZero(e.pair, f, a)
 	}
-	if !e.metric.Exact && runs(e.base, e.head) < minRuns {
+	if t.few != nil {
+		a.change = Number(e.natural(estimate))
+		return a.open(f, remark("not-judged", Args{"base": t.few.Args["base"], "head": t.few.Args["head"]}))
+	}
+	if !e.metric.Exact && runs(e.base, e.head) < minRuns && t.lone == "" {
 		a.change = Number(e.natural(estimate))
 		return a.open(f, remark("one-run", nil))
 	}
@@ -261,7 +265,12 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	host := math.Abs(change) < e.jump
 	beyond = beyond && !slight && !host
 	by, size, unit := binding(t, e.pair, f, change, limit)
-	switch {
+	switch chance := t.byChance(e, change); {
+	case chance != nil && beyond && certain:
+		a = a.open(f, *chance)
+		a.doubted = f.Gates && sign*change > 0
+		a.undecided = a.doubted
+		return a
 	case e.isStep() && beyond && sign*change > 0 && heldUp(t.waterfall):
 		a = a.open(f, remark("held-up", nil))
 		a.doubted = f.Gates

@@ -81,7 +81,7 @@ func estimates(t trial, pairs []pair) (out []estimate) {
 		case !e.compared():
 		case e.isStep():
 			out[i] = moderate(t, e, stepPool(pools[e.kind()]), sessions)
-			out[i].luck = stepLuck(&out[i])
+			out[i].luck = t.stepLuck(&out[i])
 		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}

@@ -22,7 +22,7 @@ const offMost = 0.25
 // offRuns finds the runs of a session that are off as a whole: by more than 1 % and far more than the others differ, and so that
 // nearly every kernel moves with it. None where there are more than a few: then that is how the program runs.
 func (s *side) offRuns(session int, t trial) map[int]float64 {
-	const far, agree = 8, 0.8
+	const far = 8
 	n := s.sessions[session].Traced() // which come first
 	moves := make([][]float64, n)     // by run, one a kernel, on the log scale
 	for subject := range s.known {
@@ -44,21 +44,31 @@ func (s *side) offRuns(session int, t trial) map[int]float64 {
 	}
 	least := math.Max(commonSize, far*math.Max(stats.MAD(known(shifts)), math.Sqrt(runPrior.S2)))
 	off := map[int]float64{}
-	for run, by := range shifts {
-		with := 0
-		for _, v := range moves[run] {
-			if v/by > 0.5 {
-				with++
-			}
-		}
-		if math.Abs(by) > least && len(moves[run]) >= commonLeast && float64(with) >= agree*float64(len(moves[run])) {
-			off[run] = math.Expm1(by)
+	for run := range moves {
+		if by := asOne(moves[run], least); by != 0 && len(moves[run]) >= commonLeast {
+			off[run] = by
 		}
 	}
 	if len(off) > int(offMost*float64(n)) {
 		return nil
 	}
 	return off
+}
+
+// asOne is the relative change of a run of which these are the kernels' changes on the log scale, where it is more than least and
+// nearly every kernel moves with it; else 0.
+func asOne(moves []float64, least float64) float64 {
+	const agree = 0.8
+	by, with := stats.Median(moves), 0
+	for _, v := range moves {
+		if v/by > 0.5 {
+			with++
+		}
+	}
+	if math.Abs(by) > least && float64(with) >= agree*float64(len(moves)) {
+		return math.Expm1(by)
+	}
+	return 0
 }
 
 // leaveOut finds the runs of either side that are off as a whole. What was decided without them might have been decided with

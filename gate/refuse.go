@@ -60,8 +60,11 @@ var Reasons = measure.Reasons{
 		Sentence: "the sides have no kernel and no range in common: {base} in the base, {head} in the head",
 		Next:     "compare two builds of one workload"},
 	{Key: "few-runs",
-		Sentence: "the {side} has {runs}: without the spread between runs no change can be told from noise",
-		Next:     "measure at least 2 runs a side, better 5"},
+		Sentence: "{base} against {head} judges no time: without the spread between runs no change can be told from noise",
+		Next:     "measure 5 runs a side; where that takes too long, 5 of the base: one of the head is held against their spread"},
+	{Key: "swerves",
+		Sentence: "the one run of the {side} is {change} off as a whole, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
+		Next:     "measure again, with at least 2 runs"},
 	{Key: "zero-time",
 		Sentence: "{kernel} takes no time at all in the {side} and {time} in the other side: the timer failed, or the profile was changed",
 		Next:     "measure again"},
@@ -155,9 +158,6 @@ func comparable(base, head []measure.Session) ([]measure.Session, *Remark) {
 		for i := range side.sessions {
 			runs += side.sessions[i].Traced()
 			restless += unsteady(&side.sessions[i])
-		}
-		if runs < minRuns && !byLaunch(head) { // a few of ncu's metrics need only one
-			return fits, refusal("few-runs", Args{"side": side.name, "runs": Number(runs)})
 		}
 		if 2*restless > runs {
 			return fits, refusal("unsteady", Args{"some": Number(restless), "all": Number(runs), "side": side.name})

@@ -23,6 +23,9 @@ type trial struct {
 	boards      Boards
 	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
 	off         []Off                    // runs that are left out
+	few         *Remark                  // why nothing is judged but bounds: too few runs, nil where there are enough
+	lone        string                   // the side that holds one run against several of the other, "" for none, see [trial.once]
+	swerve      float64                  // by how much that run is off as a whole, 0 where it is not
 	waterfall   *Waterfall               // of the typical step, nil where that is not known
 }
 
@@ -50,7 +53,7 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 		b, h := &base[p[0]], &head[p[1]]
 		t.batches = t.batches || !inTurn(b, h, false) || !inTurn(b, h, true)
 	}
-	return t.leaveOut()
+	return t.leaveOut().once()
 }
 
 // inTurn reports whether the traced or the untraced runs of two sides of one session were measured by turns, and saw the same

@@ -73,7 +73,7 @@ func stepSessions(t trial) stats.Variance {
 // stepLuck is the chance that so many runs of the head lie beyond the base by being stray ones, which the variance knows nothing
 // of. Where those of the head agree with one another, only runs that are as far off as the change tell how common that is; else
 // each run may have met its own delay, and the sides differ no more than the counts of such runs say.
-func stepLuck(e *estimate) float64 {
+func (t trial) stepLuck(e *estimate) float64 {
 	const agree = 8
 	base, head := known(slices.Concat(e.shown[0]...)), known(slices.Concat(e.shown[1]...))
 	change := math.Abs(e.contrast.Estimate)
@@ -105,6 +105,9 @@ func stepLuck(e *estimate) float64 {
 		if 2*by >= change {
 			strays++
 		}
+	}
+	if t.lone != "" && strays < 1 {
+		return 0 // no run is anything like that, and of so few it says no more: see [trial.byChance]
 	}
 	return stats.AtLeast(off, len(head), strays/float64(len(base)+len(head)+1))
 }

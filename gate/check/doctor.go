@@ -148,11 +148,11 @@ func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
 	var refusal *measure.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		x.note(what, refusal.Reason+"; only --gpu-metrics needs that: "+refusal.Next)
+		x.note(what, refusal.Reason+"; only sampling them needs that: "+refusal.Next)
 	case known:
-		x.good(what, "nsys can sample them (--gpu-metrics)")
+		x.good(what, "nsys can sample them")
 	default:
-		x.note(what, "whether nsys can sample them is unknown: only --gpu-metrics needs that")
+		x.note(what, "whether nsys can sample them is unknown: only sampling them needs that")
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 func judged(base, head []measure.Session, p *thresholds.Policy, warnings []string, course ...gate.Remark) *gate.Report {
 	r := gate.Evaluate(base, head, p)
 	explainCounted(r, base)
-	if r.Verdict != gate.NoVerdict || r.Undecided {
+	if len(r.Findings) > 0 {
 		tellUnused(r, p, base, head)
 		tellTwice(r, base, head)
 		r.Doubts = append(r.Doubts, gate.Creep(base, head, p)...)

@@ -65,7 +65,7 @@ func (g group) evidence() []string {
 func (g group) said() []string {
 	out := []string{g[0].Match}
 	for _, r := range g {
-		if r.Reason != "" {
+		if r.Reason != "" && r.Class != differing {
 			out = append(out, r.Metric+": "+r.Reason)
 		}
 	}
@@ -112,6 +112,7 @@ func (g group) cause() *cause {
 type list struct {
 	classification
 	class  class
+	Rows   []row // of what is shown as one table, which then has no groups
 	Groups []group
 	More   int            // that are left out
 	named  map[string]int // groups by short name
@@ -128,6 +129,14 @@ func (v *view) Lists(all bool) (lists []list, rest string) {
 			if len(rows) > 0 {
 				counted = append(counted, fmt.Sprintf("%d %s", len(rows), strings.ToLower(x.title)))
 			}
+			continue
+		}
+		if class(c) == differing {
+			rows = slices.DeleteFunc(rows, func(r row) bool { return r.follows(rows) })
+			if len(rows) > x.most && !all {
+				rows, hidden = rows[:x.most], true
+			}
+			lists = append(lists, list{classification: x, class: class(c), Rows: rows})
 			continue
 		}
 		l := list{classification: x, class: class(c), Groups: groups(rows), named: make(map[string]int)}

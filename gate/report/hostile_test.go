@@ -44,6 +44,13 @@ func hostile(s string) *gate.Report {
 	env := measure.Environment{GPU: s, Driver: s, CUDA: s, Tool: s, GPUs: 2}
 	r.Base = gate.Side{Runs: 2, Sessions: 1, Environment: env, Commit: s, Step: s, Warmup: s, Skipped: s}
 	r.Head = gate.Side{Runs: 2, Sessions: 1, Environment: measure.Environment{GPU: s + s}, Commit: s, Skipped: s}
+	own := gate.Own{Base: 100, Head: 200, Change: 100, Low: 90, High: 110}
+	r.Waterfall = &gate.Waterfall{Own: own, Parts: []gate.WaterfallPart{
+		{Class: s, Where: s, Idle: true, Own: own, Owners: []gate.WaterfallOwner{{Kernel: s, Name: s, Own: own}}}}}
+	f.ReasonKey = "not-judged"
+	f.Outcome, f.Grid = gate.Inconclusive, "alone"
+	r.Findings = append(r.Findings, f)
+	f.ReasonKey, f.Grid = "", s
 	for i, o := range []gate.Outcome{
 		gate.Regressed, gate.Improved, gate.Unchanged, gate.Inconclusive, gate.Added, gate.Removed, gate.Regressed,
 	} {
@@ -119,8 +126,8 @@ func checkMarkdown(t *testing.T, s string) {
 			rows++
 		}
 	}
-	// Seven findings, in four folded tables and one that is not, each with two lines of head.
-	if want := 7 + 2*4; rows != want {
+	// Eight findings, in four folded tables and one that is not, each with two lines of head.
+	if want := 8 + 2*4; rows != want {
 		t.Errorf("%d rows instead of %d", rows, want)
 	}
 	if strings.Contains(md, "`") {

@@ -79,7 +79,7 @@ func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 			name, r.Verdict)
 	}
 	for i, f := range r.Findings {
-		if !slices.ContainsFunc(classes[:], func(c classification) bool { return c.outcome == f.Outcome }) {
+		if f.Outcome == "" || !slices.ContainsFunc(classes[:], func(c classification) bool { return c.outcome == f.Outcome }) {
 			return nil, fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
 				name, i+1, f.Outcome)
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate"
@@ -61,7 +62,7 @@ func junit(v *view, _ Options) (string, error) {
 	suite.Tests = 1 + len(v.Rows)
 	if !v.judged() {
 		suite.Errors++
-		first.Error = &junitResult{Line(v.Reason), v.Word, xmlLines(append([]string{v.Reason}, v.Next...))}
+		first.Error = &junitResult{Line(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next))}
 	}
 	suite.Cases = append(suite.Cases, first)
 	names := map[string]int{first.Name: 1}
@@ -76,6 +77,9 @@ func junit(v *view, _ Options) (string, error) {
 		}
 		c.File, c.Line = v.kept(r.F)
 		lines := append([]string{r.Metric + ": " + r.describe(), r.Reason, r.Runs, r.Match}, r.Evidence...)
+		if r.F.Metric == measure.StepTime.Name {
+			lines = append(lines, v.Fall.Lines()...)
+		}
 		result := &junitResult{r.title(), string(r.F.Outcome), xmlLines(append(lines, r.Cause, Elide(r.FullName, 600)))}
 		switch r.Class {
 		case failing:

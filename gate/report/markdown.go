@@ -30,9 +30,9 @@ func markdown(v *view, o Options) (string, error) {
 	notes := bullets("Why", reasons(top), limit/3)
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
-	notes = fallTable(v.Fall, limit/3-len(notes)) + notes
+	fall := fallTable(v.Fall, limit/3-len(notes))
 	tail := footer(v, limit/3)
-	room := limit - len(head) - len(notes) - len(tail)
+	room := limit - len(head) - len(fall) - len(notes) - len(tail)
 	if room < 0 { // too small for anything but the verdict
 		return Cut(head, limit), nil
 	}
@@ -41,7 +41,11 @@ func markdown(v *view, o Options) (string, error) {
 		text := fold(title, table(s.Rows, len(s.Rows), room-len(fold(title, " "))))
 		if i == 0 {
 			text = table(s.Rows, maxRows, room)
-			notes = text + notes
+			if v.differs() { // in a long table
+				notes = fall + text + notes
+			} else {
+				notes = text + fall + notes
+			}
 		} else {
 			notes += text
 		}

@@ -25,7 +25,7 @@ func table(rows []row, most, room int) string {
 		if r.Geometry != "" {
 			name += "<br><sub>" + prose(Elide(r.Geometry, 60)) + "</sub>"
 		}
-		cells := []string{r.Result(), name, prose(Elide(r.Metric, 30))}
+		cells := []string{prose(Elide(r.Result(), 60)), name, prose(Elide(r.Metric, 30))}
 		for _, s := range []string{r.Values, r.Change, r.Interval, r.Limit, r.Share, r.Runs} {
 			cells = append(cells, bind(prose(s)))
 		}

@@ -77,6 +77,18 @@ func openMetrics(v *view, _ Options) (string, error) {
 		}
 		add("nsgate_"+word(f.Metric), unit, "Head of the comparison: "+r.Metric+".", signal(f, scale), set...)
 	}
+	if w := v.Report.Waterfall; w != nil {
+		for _, p := range w.Parts {
+			f := gate.Finding{Unit: ns, Base: 1, Head: p.Head, Low: p.Low, High: p.High}
+			if p.Head.Known() {
+				set := []string{"class", p.Class}
+				if p.Where != "" {
+					set = append(set, "where", p.Where)
+				}
+				add("nsgate_step_part", "seconds", "Step of the head, by who owns its time.", signal(f, 1e9), set...)
+			}
+		}
+	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(families)) {
 		f := families[name]

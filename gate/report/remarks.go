@@ -40,6 +40,16 @@ type Remark struct {
 	Line  int
 }
 
+// Waterfall is the change of a report's step and what it is made of, a line each, harmless for a CI runner; none where there is
+// nothing to tell.
+func Waterfall(r *gate.Report) []string {
+	var out []string
+	for _, l := range newView(r, Options{}).Fall.Lines() {
+		out = append(out, Line(l))
+	}
+	return out
+}
+
 // Remarks are about what failed, then about what warns or is undecided, each worst first.
 func Remarks(r *gate.Report, o Options) []Remark {
 	v := newView(r, o)
@@ -51,6 +61,9 @@ func Remarks(r *gate.Report, o Options) []Remark {
 			var lines []string
 			for _, r := range g {
 				lines = append(lines, r.Metric+": "+r.describe(), r.Reason)
+			}
+			if g[0].F.Subject() == measure.Workload {
+				lines = append(lines, v.Fall.Lines()...)
 			}
 			lines = append(lines, g.evidence()...)
 			if c := g.cause(); c != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -52,8 +53,37 @@ func (r row) cells() []string {
 	return cells
 }
 
-func (r row) Result() string { return classes[r.Class].result }
-func (r row) Tone() tone     { return classes[r.Class].tone }
+// differences are the columns of a table of what differs and was not judged, and difference the cells of a row.
+var differences = []column{
+	{title: "name", least: 20}, {title: "geometry", rank: 3, optional: true}, {title: "metric"}, {title: "before", right: true},
+	{title: "after", right: true}, {title: "change", right: true}, {title: "share", rank: 1, right: true},
+}
+
+func (r row) difference() []string {
+	return []string{Elide(r.Subject, 60), r.Geometry, r.Metric, quantity(r.F.Base, r.F.Unit), quantity(r.F.Head, r.F.Unit),
+		cmp.Or(r.Change, measure.Unknown), r.Share}
+}
+
+// follows reports whether a kernel's total time says no more than the time of its launches, of which there are as many as before.
+func (r row) follows(rows []row) bool {
+	if r.F.Metric != measure.Total.Name {
+		return false
+	}
+	has := func(metric string) bool {
+		return slices.ContainsFunc(rows, func(x row) bool { return x.F.Metric == metric && x.F.Subject() == r.F.Subject() })
+	}
+	return has(measure.Time.Name) && !has(measure.Launches.Name)
+}
+
+func (r row) Tone() tone { return classes[r.Class].tone }
+
+// Result is what came of the comparison; of one that was not judged, why.
+func (r row) Result() string {
+	if r.F.NotJudged() {
+		return cmp.Or(r.Reason, classes[r.Class].result)
+	}
+	return classes[r.Class].result
+}
 
 func newRow(f gate.Finding) row {
 	r := row{
@@ -115,7 +145,11 @@ func origin(f gate.Finding) string {
 
 // Why is what there is to say beside the numbers.
 func (r row) Why() []string {
-	return nonempty(append(append([]string{r.Match, r.Reason}, r.Evidence...), r.Cause)...)
+	reason := r.Reason
+	if r.F.NotJudged() { // stands in the result
+		reason = ""
+	}
+	return nonempty(append(append([]string{r.Match, reason}, r.Evidence...), r.Cause)...)
 }
 
 // title is a finding in a few words: "saxpy: time +4.87 %". It is at most 100 columns wide.

@@ -34,6 +34,10 @@ func (p *page) body(v *view, verbose bool) {
 		if l.class == improved {
 			p.warnings(v.Warnings)
 		}
+		if l.class == differing {
+			p.differences(l)
+			continue
+		}
 		for i, g := range l.Groups {
 			if i == 0 {
 				p.title(l.title)
@@ -76,6 +80,24 @@ func (p *page) body(v *view, verbose bool) {
 	for _, c := range v.Commands { // on a line of its own, unbroken so that it can be copied
 		p.title(c.Label)
 		p.b.WriteString("  " + defuse(c.Text) + "\n")
+	}
+}
+
+// differences writes what differs and cannot be judged in a table.
+func (p *page) differences(l list) {
+	if len(l.Rows) == 0 {
+		return
+	}
+	var cells [][]string
+	for _, r := range l.Rows {
+		cells = append(cells, r.difference())
+	}
+	p.title(l.title + ", " + l.Rows[0].Reason)
+	p.table(differences, cells, nil)
+	for _, g := range groups(l.Rows) {
+		if told := strings.Join(nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
+			p.line(2, 4, span{"• " + bind(Elide(g[0].Subject, 40)) + ": " + told, none})
+		}
 	}
 }
 

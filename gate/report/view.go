@@ -48,11 +48,13 @@ const (
 	failing class = iota
 	warned
 	open
+	differing
 	grew
 	improved
 	added
 	removed
 	harmless
+	same
 	unchanged
 )
 
@@ -61,7 +63,7 @@ const lookAt = "Look at"
 
 // classification is what is said of a class.
 type classification struct {
-	outcome gate.Outcome // of its findings, unless another class takes them
+	outcome gate.Outcome // of its findings, unless another class takes them; "" where only others are left to it
 	title   string
 	part    string // of the report, in formats that show all
 	result  string // of a finding, with a mark where it matters
@@ -72,24 +74,30 @@ type classification struct {
 var classes = [...]classification{
 	failing:   {gate.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
 	warned:    {gate.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
-	open:      {gate.Inconclusive, "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
+	open:      {"", "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
 	grew:      {gate.Grew, "Grew", "Grew", "⚠️ grew", doubtful, 10},
+	differing: {"", "Differences", lookAt, "not judged", plain, 40},
 	improved:  {gate.Improved, "Improved", "Improved", "✅ improved", good, 5},
 	added:     {gate.Added, "Added", "Added and removed", "added", plain, 10},
 	removed:   {gate.Removed, "Removed", "Added and removed", "removed", plain, 10},
 	harmless:  {gate.Inconclusive, "Undecided that cannot fail the gate", "Undecided that cannot fail the gate", "⚠️ undecided", plain, 0},
+	same:      {"", "Without a difference", "Without a difference", "not judged", plain, 0},
 	unchanged: {gate.Unchanged, "Unchanged", "Unchanged", "unchanged", plain, 0},
 }
 
 func classOf(f gate.Finding) class {
 	switch {
+	case f.NotJudged() && f.Base == f.Head:
+		return same
+	case f.NotJudged():
+		return differing
 	case f.Outcome == gate.Regressed && !f.Gates:
 		return warned
 	case f.Undecided && f.Outcome != gate.Regressed:
 		return open
 	}
 	for c, x := range classes {
-		if x.outcome == f.Outcome && class(c) != open {
+		if x.outcome == f.Outcome {
 			return class(c)
 		}
 	}
@@ -115,7 +123,9 @@ func newView(r *gate.Report, o Options) *view {
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, newRow(f))
 	}
-	v.Fall = newFall(r.Waterfall)
+	if v.Fall = newFall(r.Waterfall); v.Fall != nil && v.differs() {
+		v.Fall.Tells = true
+	}
 	v.verdict()
 	return v
 }
@@ -141,6 +151,9 @@ func (v *view) Icon() string { return [...]string{good: "✅", doubtful: "⚠️
 
 // judged reports whether there is a verdict at all.
 func (v *view) judged() bool { return v.Report.Verdict == gate.Pass || v.Report.Verdict == gate.Fail }
+
+// differs reports whether there are differences that nobody judged.
+func (v *view) differs() bool { return len(v.of(differing)) > 0 }
 
 // of gives the rows of some classes, one class after the other.
 func (v *view) of(classes ...class) []row {
@@ -208,7 +221,8 @@ func facts(r *gate.Report, verbose bool) []fact {
 	}
 	add("base", side(r.Base))
 	add("head", side(r.Head))
-	if r.Base.Runs > 0 && r.Head.Runs > 0 {
+	judged := !slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.NotJudged() })
+	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
 		switch spread := ": the spread between hosts widens the intervals"; {
 		case r.Paired:
 			add("pairing", "measured in one session: no spread between hosts in the intervals")

@@ -54,6 +54,18 @@ func newFall(w *gate.Waterfall) *fall {
 	return f
 }
 
+// Lines is the change of a step and what it is made of, a line each.
+func (f *fall) Lines() []string {
+	if f == nil || !f.Tells {
+		return nil
+	}
+	lines := []string{f.Title}
+	for _, r := range f.Rows {
+		lines = append(lines, r.Change+" "+r.What)
+	}
+	return lines
+}
+
 const ns = "ns"
 
 // part is what a part of a step is, with the kernels that changed most.

@@ -111,7 +111,7 @@ const (
 )
 
 // bareArg is the argument after the spec file that makes a runner the one of the untraced runs.
-const bareArg = "--bare"
+const bareArg = "bare"
 
 // RunnerMain is the hidden mode in which nsys starts this binary: it runs the workload as often as the spec file
 // args[0] says and writes the journal beside it. Two runners share a spec and its journal, that of the traced runs and that

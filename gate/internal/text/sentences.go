@@ -18,9 +18,16 @@ var sentences = map[string]string{
 		`single kernels differ between hosts by up to {{percent .impact}} of it`,
 	"like-hosts": `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}: ` +
 		`hosts alone make single kernels differ by as much, this by up to {{percent .most}}`,
-	"uncertain":   `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}, but not certain for so many comparisons`,
-	"most-runs":   `{{number .some}} of {{count .all "run"}} are about {{change .change}}, beyond {{binding .by .size .unit}} and beyond every run of the base`,
-	"one-run":     `a side has one run: without the spread between runs no change can be told from noise`,
+	"uncertain":  `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}, but not certain for so many comparisons`,
+	"most-runs":  `{{number .some}} of {{count .all "run"}} are about {{change .change}}, beyond {{binding .by .size .unit}} and beyond every run of the base`,
+	"one-run":    `a side has one run: without the spread between runs no change can be told from noise`,
+	"not-judged": `not judged: {{if eq .base .head}}one run a side{{else}}{{count .base "run"}} against {{number .head}}{{end}}`,
+	"swerved":    `the one run of the {{.side}} is {{change .change}} off as a whole`,
+	"lone-step": `one run of the {{.side}} says so: now and then a run of an unchanged program takes as much longer; ` +
+		`a few runs would tell`,
+	"lone-kernel": `one run of the {{.side}} says so: now and then a kernel of an unchanged program is off by as much in a run; a few runs would tell`,
+	"lone-copies": `one run of the {{.side}} says so: by where a process gets its memory, unchanged copies differ by as much from run to run; ` +
+		`a few runs would tell`,
 	"few-samples": `too few runs have this {{.scope}} to know its spread`,
 	"zero":        `zero on both sides`,
 	"was-zero":    `was zero`,
@@ -93,6 +100,7 @@ var sentences = map[string]string{
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
 	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
 		`and the chance of a false alarm halved`,
+	"held":  `1 run of the {{.side}}: held against the spread of the {{.other}}'s {{count .runs "run"}}`,
 	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
 	"only-traced": `the traced step changed by {{change .traced}}, and {{.output}} of untraced runs did not get worse ({{change .untraced}}): ` +
 		`tracing slows the CPU, so the untraced runs decide`,
@@ -151,7 +159,9 @@ var details = map[string]string{
 	"other-work.head":         `{{number .head}}`,
 	"other-workload.base":     `{{count .base "kernel"}}`,
 	"other-workload.head":     `{{count .head "kernel"}}`,
-	"few-runs.runs":           `{{count .runs "run"}}`,
+	"few-runs.base":           `{{count .base "run"}}`,
+	"few-runs.head":           `{{number .head}}`,
+	"swerves.change":          `{{change .change}}`,
 	"unsteady.some":           `{{number .some}}`,
 	"unsteady.all":            `{{number .all}}`,
 	"unsettled.some":          `{{number .some}}`,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -156,7 +157,7 @@ func (a annotation) issue(action *githubactions.Action) {
 func annotations(r *gate.Report, locate report.Locator) []annotation {
 	var out []annotation
 	if verdict(r.Verdict) == string(gate.NoVerdict) {
-		out = append(out, annotation{failure, Notice{Title: "nsgate: no verdict", Message: message(append([]string{r.Reason}, r.Next...)...)}})
+		out = append(out, annotation{failure, Notice{Title: "nsgate: no verdict", Message: message(slices.Concat([]string{r.Reason}, report.Waterfall(r), r.Next)...)}})
 	}
 	remarks := report.Remarks(r, report.Options{Locate: locate})
 	shown := remarks

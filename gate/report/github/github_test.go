@@ -76,6 +76,23 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
+// Where the time of the step went stands with the step, and with the reason of a report that judges nothing.
+func TestAnnotationsOfTheStep(t *testing.T) {
+	step := regression("workload")
+	step.Name, step.Scope, step.Metric, step.Evidence = "", measure.ScopeWorkload, measure.StepTime.Name, nil
+	own := gate.Own{Base: 500e3, Head: 700e3, Change: 200e3}
+	r := &gate.Report{Verdict: gate.Fail, Findings: []gate.Finding{step}, Waterfall: &gate.Waterfall{Own: own,
+		Parts: []gate.WaterfallPart{{Class: "launch-starved", Idle: true, Where: "host code", Own: own}}}}
+	const told = "%0Astep 500.0 µs → 700.0 µs (+200.0 µs, +40.0 %25)%0A+200.0 µs idle, launch-starved, host code"
+	if got := annotate(t, r, Options{}); len(got) != 1 || !strings.Contains(got[0], told) {
+		t.Errorf("got %q, want %q in it", got, told)
+	}
+	r.Verdict, r.Reason, r.Findings[0].ReasonKey = gate.NoVerdict, "1 run against 1", "not-judged"
+	if got := annotate(t, r, Options{}); len(got) != 1 || !strings.Contains(got[0], "1 run against 1"+told) {
+		t.Errorf("got %q, want %q in it, and no finding", got, told)
+	}
+}
+
 func TestAnnotationsAreAtMostTen(t *testing.T) {
 	for _, c := range []struct {
 		errors, warnings int

@@ -8,15 +8,18 @@ import (
 
 // ways are the flags by which the way out of a refusal is taken, by its key.
 var ways = map[string]string{
-	"export-failed":    "--nsys PATH",
-	"no-nsys":          "--nsys PATH",
-	"not-as-asked":     "--from, --profiler",
-	"not-profiled":     "--kernel",
-	"nothing-to-count": "--launch-skip N",
-	"other-baseline":   "--replace",
-	"other-step":       "--step",
-	"unsettled":        "--warmup N, --warmup capture",
-	"unsteady":         "--warmup N, --warmup capture",
+	"export-failed":           "--nsys PATH",
+	"gpu-metrics-denied":      "without --gpu-metrics",
+	"gpu-metrics-taken":       "without --gpu-metrics",
+	"gpu-metrics-unsupported": "without --gpu-metrics",
+	"no-nsys":                 "--nsys PATH",
+	"not-as-asked":            "--from, --profiler",
+	"not-profiled":            "--kernel",
+	"nothing-to-count":        "--launch-skip N",
+	"other-baseline":          "--replace",
+	"other-step":              "--step",
+	"unsettled":               "--warmup N, --warmup capture",
+	"unsteady":                "--warmup N, --warmup capture",
 }
 
 // Ways are the keys of the refusals whose way out is a flag.
