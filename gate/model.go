@@ -297,6 +297,10 @@ type Report struct {
 	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
 
+	// Patterns are those of [Patterns] that the head has and the base has not, see [NewPatterns]. They judge nothing, and stand in
+	// the Notes as well.
+	Patterns []Remark `json:"patterns,omitempty"`
+
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first
 	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed

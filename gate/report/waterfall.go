@@ -56,18 +56,24 @@ func newFall(w *gate.Waterfall) *fall {
 
 const ns = "ns"
 
-// part is what a part of a step is, with the kernels that changed most.
-func part(p gate.WaterfallPart) string {
-	what := map[string]string{"compute": "kernels", "exposed copies": "copies", "profiler": "the profiler's own work", "unknown": "idle"}[p.Class]
+// owner is what a part of a step is.
+func owner(class, where string, idle bool) string {
+	what := map[string]string{"compute": "kernels", "exposed copies": "copies", "profiler": "the profiler's own work", "unknown": "idle"}[class]
 	if what == "" {
-		what = Clean(p.Class)
+		what = Clean(class)
 	}
-	if p.Idle && p.Class != "unknown" {
+	if idle && class != "unknown" {
 		what = "idle, " + what
 	}
-	if p.Where != "" {
-		what += ", " + Clean(p.Where)
+	if where != "" {
+		what += ", " + Clean(where)
 	}
+	return what
+}
+
+// part is what a part of a step is, with the kernels that changed most.
+func part(p gate.WaterfallPart) string {
+	what := owner(p.Class, p.Where, p.Idle)
 	var owners []string
 	for i, o := range p.Owners {
 		if i == fallOwners {
