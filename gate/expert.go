@@ -203,10 +203,10 @@ func pageableCopies(x *Summary) (out []Remark) {
 func smallKernels(x *Summary) []Remark {
 	small := slices.DeleteFunc(slices.Clone(x.Kernels), func(k SummaryKernel) bool { return !(k.Time < smallUnder) })
 	launches := sumOf(small, func(k SummaryKernel) Number { return k.Launches })
-	if launches < smallMany {
+	if x.Recorded.Step == "" || launches < smallMany {
 		return nil
 	}
-	return []Remark{remark("small-kernels", Args{"launches": launches, "of": x.Launches, "step": x.Recorded.Step,
+	return []Remark{remark("small-kernels", Args{"launches": launches, "of": x.Launches,
 		"share": sumOf(small, func(k SummaryKernel) Number { return k.Share })})}
 }
 

@@ -105,14 +105,10 @@ func partsPanel(s *gate.Summary, all bool) panel {
 }
 
 func kernelsPanel(s *gate.Summary, all bool) panel {
-	p := panel{Title: "Kernels", Names: true, Columns: []column{{least: 12}, {title: "share", right: true}, {title: "a launch", right: true},
-		{title: "launches", right: true, rank: 2, optional: true}, {title: "total", right: true, rank: 1, optional: true}, {title: "of the step", right: true, rank: 3, optional: true},
-		{title: "geometry", rank: 4, optional: true}, {title: "range", rank: 5, least: 12, optional: true}}}
+	p := panel{Title: "Kernels", Names: true, Columns: []column{{least: 24}, {title: "share", right: true}, {title: "a launch", right: true},
+		{title: "launches", right: true, rank: 2, optional: true}, {title: "total", right: true, rank: 1, optional: true}, {title: "of the step", right: true, rank: 4, optional: true},
+		{title: "geometry", rank: 3, optional: true}, {title: "range", rank: 5, least: 12, optional: true}}}
 	p.About = join(nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", " launches", per(s)))...)
-	alike := map[string]int{}
-	for _, k := range s.Kernels {
-		alike[k.Kernel]++
-	}
 	var rest gate.SummaryKernel
 	left := 0
 	for i, k := range s.Kernels {
@@ -127,11 +123,8 @@ func kernelsPanel(s *gate.Summary, all bool) panel {
 			geometry = Clean(k.Grid + "/" + k.Block)
 		}
 		name := subject(measure.ScopeKernel, k.Kernel)
-		switch {
-		case all:
+		if all {
 			name = subject(measure.ScopeKernel, k.Name)
-		case alike[k.Kernel] > 1:
-			name = Elide(name, 24) + " " + geometry
 		}
 		p.Rows = append(p.Rows, []string{name, shareCell(k.Share), cell(k.Time, ns), cell(k.Launches, "count"), total(s, k.Total),
 			cell(k.Owned, ns), Elide(geometry, 40), Elide(Clean(k.Role), 60)})
@@ -183,8 +176,8 @@ func rangesPanel(s *gate.Summary, all bool, inside func([]string) string) panel 
 
 func copiesPanel(s *gate.Summary) panel {
 	p := panel{Title: "Copies", About: "shares are of the time of all kernels and copies", Columns: []column{{least: 12}, {title: "share", right: true},
-		{title: "rate", right: true}, {title: "time", right: true, rank: 1}, {title: "bytes", right: true, rank: 2}, {title: "count", right: true, rank: 3},
-		{title: "of the step", right: true, rank: 4, optional: true}, {title: "memory", rank: 5, optional: true}}, Names: true}
+		{title: "rate", right: true}, {title: "time", right: true, rank: 1}, {title: "bytes", right: true, rank: 2}, {title: "count", right: true, rank: 4},
+		{title: "of the step", right: true, rank: 5, optional: true}, {title: "memory", rank: 3, optional: true}}, Names: true}
 	for _, c := range s.Copies {
 		p.Rows = append(p.Rows, []string{Clean(c.Kind), shareCell(c.Share), cell(c.Rate, "B/s"), cell(c.Time, ns), cell(c.Bytes, "B"),
 			cell(c.Count, "count"), cell(c.Owned, ns), Clean(c.Memory)})

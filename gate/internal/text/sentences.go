@@ -108,7 +108,7 @@ var sentences = map[string]string{
 	// Summaries.
 	"unlike-sessions": `{{number .shown}} of {{count .sessions "session"}} {{if eq (number .shown) "1"}}is{{else}}are{{end}} shown: ` +
 		`the others have another GPU, profiler or step than the newest`,
-	"restless": `no steady state in {{number .some}} of {{count .runs "run"}}: nothing is left out as warm-up there`,
+	"restless": `no steady state in {{number .some}} of {{count .runs "run"}}: what is shown of them may hold warm-up`,
 
 	// Patterns.
 	"low-utilisation": `the GPU is busy for {{percent .share}} of the step only`,
@@ -121,7 +121,7 @@ var sentences = map[string]string{
 	"many-copies":     `{{number .copies}} times {{.kind}} a step, which may be one`,
 	"exposed-copies":  `{{percent .hidden}} of {{quantity .time .unit}} of copies a step are hidden behind kernels`,
 	"pageable-copies": `{{.kind}} copies {{.memory}}, at {{quantity .rate "B/s"}}: pageable memory is staged and keeps the host`,
-	"small-kernels": `{{number .launches}} of {{number .of}} launches a {{if .step}}step{{else}}run{{end}} are of kernels under 10 µs, ` +
+	"small-kernels": `{{number .launches}} of {{number .of}} launches a step are of kernels under 10 µs, ` +
 		`{{percent .share}} of GPU time`,
 	"exposed-communication": `communication that nothing hides takes {{percent .share}} of the step; {{percent .overlap}} of it is overlapped`,
 }
