@@ -72,6 +72,7 @@ func TestPatterns(t *testing.T) {
 		{"small-kernels", launching(SummaryKernel{Time: 9e3, Launches: 100}, 0), launching(SummaryKernel{Time: 10e3, Launches: 500}, 0)},
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(ncclOf(200e3), 50e3)},
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(ncclOf(99e3), 99e3)},
+		{"exposed-communication", launching(ncclOf(100e3), 51e3), launching(ncclOf(100e3), 49e3)},
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(SummaryKernel{Kernel: "gemm", Launches: 1, Total: 200e3}, 200e3)},
 	} {
 		i := slices.IndexFunc(Patterns, func(p Pattern) bool { return p.Key == tt.key })
