@@ -17,6 +17,9 @@ const (
 	summaryLeast   = 0.005
 )
 
+// maxPattern is how many columns the sentence of a pattern has at most: it may hold names out of the recording.
+const maxPattern = 400
+
 // panel is a part of a summary: a table, with the most important rows first.
 type panel struct {
 	Title, About string
@@ -197,7 +200,7 @@ func othersPanel(s *gate.Summary) panel {
 func told(s *gate.Summary) []string {
 	var out []string
 	for _, p := range s.Patterns {
-		out = append(out, cmp.Or(p.Sentence, p.Key))
+		out = append(out, Elide(Clean(cmp.Or(p.Sentence, p.Key)), maxPattern))
 	}
 	return nonempty(out...)
 }

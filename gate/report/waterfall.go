@@ -26,6 +26,8 @@ const (
 	fallRows, fallLeast, fallPart = 8, 0.0005, 0.01
 	// fallOwners is how many kernels are named of a part.
 	fallOwners = 3
+	// wherePlace is how many columns the host's place in idle time has at most.
+	wherePlace = 160
 	// narrow is the width under which intervals are left out.
 	narrow = 80
 )
@@ -66,7 +68,7 @@ func owner(class, where string, idle bool) string {
 		what = "idle, " + what
 	}
 	if where != "" {
-		what += ", " + Clean(where)
+		what += ", " + Elide(Clean(where), wherePlace)
 	}
 	return what
 }
