@@ -1,6 +1,6 @@
 // Package gate decides: [Evaluate] compares two sets of sessions under a policy and says what changed, how surely, and
-// what follows for a merge; [Calibrate] says of one session what gates on that machine could find. Both are pure: no
-// files, no clock, no environment, no printing.
+// what follows for a merge; [Calibrate] says of one session what gates on that machine could find; [Summarize] says
+// what was measured, without a judgement. All are pure: no files, no clock, no environment, no printing.
 //
 // A judgement takes four steps, each a file of this package and a function from values to values:
 //
