@@ -50,7 +50,7 @@ func onBoard(base, head []measure.Session) []measure.Session {
 	for i := range base {
 		if base[i].Class() == class[0] {
 			kept = append(kept, base[i])
-			runs += len(base[i].Runs)
+			runs += base[i].Traced()
 		}
 	}
 	if runs < minRuns && !(byLaunch(head) && runs > 0) {

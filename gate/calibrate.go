@@ -57,7 +57,7 @@ type Calibration struct {
 	Rule          string `json:"rule"`      // where it comes from
 	Alpha         Number `json:"alpha"`     // the policy's chance of a false alarm a gate
 
-	Noise    []Noise        `json:"noise"` // the workload, then kernels from the policy's impact on, noisiest first
+	Noise    []Noise        `json:"noise"` // the workload, the outputs, then kernels from the policy's impact on, noisiest first
 	Gates    UnchangedGates `json:"gates"`
 	MDE      []MDE          `json:"mde"`  // by runs
 	Plan     []Plan         `json:"plan"` // by threshold
@@ -65,7 +65,7 @@ type Calibration struct {
 	Doubts   []Remark       `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
 }
 
-// Noise is how one metric of a kernel, or the GPU time of the workload, moves between runs and within them.
+// Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.
 type Noise struct {
 	Kernel   string        `json:"kernel"` // short name
 	Name     string        `json:"name"`   // full name
@@ -115,12 +115,12 @@ type MDE struct {
 	Runs     int    `json:"runs"`
 	Workload Number `json:"workload"` // of the workload's GPU time, whatever the limit
 	Kernels  Number `json:"kernels"`  // of each kernel from 5 % of GPU time on, whatever the limit; unknown without any
-	Limited  Number `json:"limited"`  // of all these, under the policy's limits
+	Limited  Number `json:"limited"`  // of all these and the outputs, under the policy's limits
 }
 
 // Plan is what it takes to gate a threshold: the fewest runs a side with which a slowdown of one and a half times the
-// limit is found in 80 % of cases, in the workload's GPU time and in each kernel from 5 % of it on, while base and head
-// are of one session.
+// limit is found in 80 % of cases, in the workload's GPU time, in each kernel from 5 % of it on and, with as many untraced
+// runs, in each output, while base and head are of one session.
 type Plan struct {
 	Threshold Number `json:"threshold"`
 	Runs      int    `json:"runs"`    // a side, 0 where more than 40 would be needed
@@ -164,8 +164,13 @@ func foretell(sessions []measure.Session, policy *thresholds.Policy, runs int, p
 	}
 	// Two halves, as a gate of this session would see them; every other run, so that a slow drift is in both.
 	var halves [2][]int
-	for i := range last.Runs {
-		halves[i%2] = append(halves[i%2], i)
+	traced := last.Traced()
+	for i, run := range last.Runs {
+		half := i % 2
+		if run.Untraced {
+			half = (i - traced) % 2
+		}
+		halves[half] = append(halves[half], i)
 	}
 	base, head := []measure.Session{subset(&last, halves[0])}, []measure.Session{subset(&last, halves[1])}
 	if _, r := comparable(base, head); r != nil {
@@ -178,7 +183,7 @@ func foretell(sessions []measure.Session, policy *thresholds.Policy, runs int, p
 	if family == 0 {
 		return c.refuse(refusal("nothing-judged", nil)), nil, nil
 	}
-	c.Gates.Runs = max(min(runs, len(last.Runs)/2), minRuns)
+	c.Gates.Runs = max(min(runs, traced/2), minRuns)
 	forecasts := forecasts(policy, estimates, findings)
 	c.measure(&last, forecasts)
 	if r := drift(&last); r != nil {
@@ -212,11 +217,12 @@ func fit(s *measure.Session) *Remark {
 	if err := s.Check(); err != nil {
 		return refusal("bad-session", Args{"side": "session", "what": err.Error()})
 	}
-	if n := len(s.Runs); n < calibrationRuns {
-		return refusal("unsplittable", Args{"runs": Number(n)})
+	runs := s.Traced()
+	if runs < calibrationRuns {
+		return refusal("unsplittable", Args{"runs": Number(runs)})
 	}
-	if n := unsteady(s); 2*n > len(s.Runs) {
-		return refusal("unsettled", Args{"some": Number(n), "all": Number(len(s.Runs))})
+	if n := unsteady(s); 2*n > runs {
+		return refusal("unsettled", Args{"some": Number(n), "all": Number(runs)})
 	}
 	return nil
 }
@@ -236,7 +242,7 @@ func drift(s *measure.Session) *Remark {
 	return refusal("drift", Args{"change": Number(change), "p": Number(p)})
 }
 
-// subset is a session of some of the runs. It has an identity even where the profiles name no GPU or time: what is
+// subset is a session of some of the runs, the traced ones first. It has an identity even where the profiles name no GPU or time: what is
 // split here was measured as one session.
 func subset(s *measure.Session, runs []int) measure.Session {
 	out := *s
@@ -266,7 +272,7 @@ type forecast struct {
 	tick    float64 // relative floor
 }
 
-// forecasts are those of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
+// forecasts are those of the outputs, of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
 // those of the first step of Holm's procedure.
 func forecasts(policy *thresholds.Policy, estimates []estimate, findings []Finding) []forecast {
 	total := 0.0
@@ -280,7 +286,8 @@ func forecasts(policy *thresholds.Policy, estimates []estimate, findings []Findi
 		f := findings[i]
 		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= policy.Impact
 		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
-		if e.listed == "" && f.Base > 0 && (kernel || workload) {
+		output := e.subject.Scope == measure.ScopeOutput && e.compared()
+		if e.listed == "" && f.Base > 0 && (kernel || workload || output) {
 			out = append(out, forecast{e, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
 		}
 	}
@@ -299,7 +306,7 @@ func (f *forecast) mdes(limit float64) []float64 {
 	for n := maxRuns; n >= 0; n-- {
 		if n >= minRuns {
 			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
-			v := stats.Moderate(raw, f.pool.prior)
+			v := moderateRuns(f.metric, raw, f.pool.prior)
 			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
 			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, power)))
 		}
@@ -317,6 +324,7 @@ func (f *forecast) counts() bool {
 func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
 	for _, f := range forecasts {
 		x, _ := s.Find(f.subject, f.metric.Name)
+		x.Values = s.Of(&x)
 		values := known(x.Values)
 		logs := transform([][]float64{values}, math.Log)[0]
 		finding := &f.finding
@@ -352,10 +360,11 @@ func (c *Calibration) resample(s *measure.Session, policy *thresholds.Policy) {
 	random := rand.New(rand.NewPCG(1, 2)) // the same answer for the same runs
 	drawn := map[string]bool{}
 	for range min(splits, max(seriesJudged/max(len(s.Series), 1), 100)) {
-		order := random.Perm(len(s.Runs))
-		base, head := order[:g.Runs], order[g.Runs:2*g.Runs]
-		slices.Sort(base)
-		slices.Sort(head)
+		base, head := draw(random, 0, s.Traced(), g.Runs)
+		// Of the untraced runs as large a part, so that a gate has them in the same proportion.
+		untraced := len(s.Runs) - s.Traced()
+		b, h := draw(random, s.Traced(), untraced, min(untraced/2, (g.Runs*untraced+s.Traced()-1)/s.Traced()))
+		base, head = append(base, b...), append(head, h...)
 		if key := fmt.Sprint(base, head); !drawn[key] {
 			drawn[key] = true
 			r := Evaluate([]measure.Session{subset(s, base)}, []measure.Session{subset(s, head)}, policy)
@@ -376,6 +385,18 @@ func (c *Calibration) resample(s *measure.Session, policy *thresholds.Policy) {
 	}
 }
 
+// draw takes two times n of the numbers from first on, at random, each lot in order.
+func draw(random *rand.Rand, first, of, n int) (base, head []int) {
+	order := random.Perm(of)
+	for i := range order {
+		order[i] += first
+	}
+	base, head = slices.Clone(order[:n]), slices.Clone(order[n:2*n])
+	slices.Sort(base)
+	slices.Sort(head)
+	return base, head
+}
+
 // foresee fills in the MDE by runs and the plan by threshold.
 func (c *Calibration) foresee(forecasts []forecast, policy *thresholds.Policy) {
 	for _, n := range mdeRuns {
@@ -394,9 +415,10 @@ func (c *Calibration) foresee(forecasts []forecast, policy *thresholds.Policy) {
 		for i := range c.MDE {
 			m := &c.MDE[i]
 			raise(&m.Limited, limited[m.Runs])
-			if f.subject == measure.Workload {
+			switch {
+			case f.subject == measure.Workload:
 				raise(&m.Workload, free[m.Runs])
-			} else {
+			case f.subject.Scope == measure.ScopeKernel:
 				raise(&m.Kernels, free[m.Runs])
 			}
 		}

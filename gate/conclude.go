@@ -27,6 +27,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	}
 	r.Remarks = append(r.Remarks, onOthers(all, base)...)
 	t := newTrial(base, head, policy)
+	var short []Remark
+	r.Utilization, short = utilization(t)
+	r.Remarks = append(r.Remarks, short...)
 	pairs := match(t)
 	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)
@@ -35,7 +38,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	r.Waterfall = t.waterfall
 	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
-	r.Doubts = slices.Concat(r.Doubts, leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings))
+	r.Doubts = slices.Concat(r.Doubts, unheld(t), leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), disagree(r.Findings))
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)
@@ -152,21 +155,25 @@ func count(findings []Finding) Counts {
 }
 
 // rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
-// the rest. Within each the largest part of the GPU time that the change adds or takes away comes first.
+// the rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
 func rank(f Finding) float64 {
 	group := outcomes[f.Outcome].rank
 	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided {
 		group++
 	}
 	weight := 0.0
+	if f.Scope == measure.ScopeOutput {
+		weight = 1 // what the program says of itself comes before what it is made of
+	}
 	if f.Share.Known() {
-		weight = float64(f.Share)
+		part := float64(f.Share)
 		if change := math.Abs(float64(f.Change)); f.Change.Known() && f.Outcome != Unchanged {
-			weight *= change / (1 + change)
+			part *= change / (1 + change)
 		}
 		if f.Unit != measure.Time.Unit {
-			weight /= 2 // a count is the reason for a time, not the other way round
+			part /= 2 // a count is the reason for a time, not the other way round
 		}
+		weight += part
 	}
 	return group*10 - weight
 }
@@ -181,8 +188,10 @@ func summary(sessions []measure.Session) Side {
 	s.Environment, s.Commit, s.Step, s.Warmup = last.Environment, last.Commit, last.Step, last.Warmup
 	least, most, total, launches := math.MaxInt, 0, 0, 0
 	for _, x := range sessions {
-		s.Runs += len(x.Runs)
-		for _, run := range x.Runs {
+		traced := x.Traced()
+		s.Runs += traced
+		s.Untraced += len(x.Runs) - traced
+		for _, run := range x.Runs[:traced] {
 			least, most = min(least, run.Skipped), max(most, run.Skipped)
 			total, launches = max(total, run.Total), max(launches, run.Launches)
 		}

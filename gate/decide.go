@@ -72,6 +72,7 @@ func decide(t trial, estimates []estimate) (findings []Finding, family int) {
 		}
 	}
 	forgive(t, estimates, findings)
+	regraphed(t, findings)
 	return findings, family + len(gating)
 }
 
@@ -137,8 +138,16 @@ func describe(t trial, p pair) Finding {
 		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
 			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
 	}
+	f.Gates = f.Gates && !t.slight(p)
+	if p.metric == measure.SyncCalls {
+		f.Facts = slices.Concat(f.Facts, calls(t))
+	}
 	if p.isStep() {
 		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
+		if f.Gates && t.outputs() && !t.named(p) {
+			f.Gates = false
+			f.Facts = append(f.Facts, remark("output-decides", nil))
+		}
 	}
 	if p.subject.Scope == measure.ScopeKernel {
 		if p.subject.Geometry() != "" {
@@ -184,10 +193,10 @@ func (t trial) floor(p pair) float64 {
 		if launches := average(t.base.values(p.subject, measure.Launches.Name)); p.match == "exact" && launches > 0 {
 			floor = math.Max(floor, t.tick*launches)
 		}
-	case measure.Launches.Name, measure.Copies.Name:
+	case measure.Launches.Name, measure.Copies.Name, measure.SyncCalls.Name, measure.Allocations.Name, measure.SmallKernels.Name:
 		for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
 			if s.Step != "" {
-				for _, run := range s.Runs {
+				for _, run := range s.Runs[:s.Traced()] {
 					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
 				}
 			}
@@ -256,6 +265,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		a = a.open(f, remark("held-up", nil))
 		a.doubted = f.Gates
 		return a
+	case beyond && certain && sign*change > 0 && e.metric.Tally() && !t.named(e.pair):
+		return a.with(Grew, remark("grew-count", Args{"by": by, "size": size, "unit": unit}))
 	case beyond && certain && sign*change > 0:
 		return a.with(Regressed, append([]Remark{remark("beyond", Args{"by": by, "size": size, "unit": unit})}, qualified(t, e.pair, f)...)...)
 	case beyond && certain:
@@ -292,7 +303,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
 			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
 		// How often a side of more noise is beyond all of the other says nothing of a change.
-		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, others) < alpha {
+		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, 0, others) < alpha {
 			a.undecided = false
 			return a.with(Regressed, append([]Remark{because}, qualified(t, e.pair, f)...)...)
 		}
@@ -313,7 +324,7 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	if e.pool.unequal {
 		prior = e.pool.sides[0]
 	}
-	sd := math.Sqrt(stats.Moderate(e.contrast.Sides[0], prior).S2)
+	sd := math.Sqrt(moderateRuns(e.metric, e.contrast.Sides[0], prior).S2)
 	if e.pool.exact {
 		sd = 0
 	}
@@ -336,6 +347,8 @@ func decideFromZero(p pair, f Finding, a answer) answer {
 	case f.Head == 0:
 		a.change, a.low, a.high, a.p = 0, 0, 0, 1
 		return a.with(Unchanged, remark("zero", nil))
+	case p.metric.Exact && f.Head > f.Floor && p.metric.Tally() && !f.Gates:
+		return a.with(Grew, remark("was-zero", nil))
 	case p.metric.Exact && f.Head > f.Floor:
 		return a.with(Regressed, remark("was-zero", nil))
 	}
@@ -373,6 +386,10 @@ func qualified(t trial, p pair, f Finding) []Remark {
 	}
 	switch {
 	case f.Gates:
+	case p.isStep() && t.outputs():
+	case p.metric.Tally() && p.limit.Severity == thresholds.Fail:
+	case p.limit.Severity == thresholds.Fail && t.slight(p):
+		out = append(out, remark("under-step", Args{"change": Number(math.Abs(float64(f.Head - f.Base))), "unit": f.Unit, "impact": Number(t.policy.Impact)}))
 	case p.limit.Severity != thresholds.Fail:
 		out = append(out, remark("warn-only", Args{"rule": f.Rule}))
 	default:

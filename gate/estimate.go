@@ -96,6 +96,8 @@ func estimates(t trial, pairs []pair) (out []estimate) {
 		case e.isStep():
 			out[i] = moderate(t, e, stepPool(pools[e.kind()]), stepSessions(t))
 			out[i].luck = stepLuck(&out[i])
+		case e.metric.Untraced():
+			out[i] = moderate(t, e, pools[e.kind()], outputSessions(t))
 		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
@@ -175,7 +177,7 @@ func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate 
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e
 	}
-	e.run = stats.Moderate(e.contrast.Run, pool.prior)
+	e.run = moderateRuns(e.metric, e.contrast.Run, pool.prior)
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing
 	}
@@ -193,6 +195,14 @@ func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate 
 	return e
 }
 
+// moderateRuns is the variance between runs of a metric, shrunk toward what is expected of its kind.
+func moderateRuns(m measure.Metric, v, expected stats.Variance) stats.Variance {
+	if m.Untraced() {
+		return moderateOutput(v, expected)
+	}
+	return stats.Moderate(v, expected)
+}
+
 // with is the variance of the change of which the runs make these parts, and the sessions theirs.
 func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Variance {
 	if e.contrast.SessionWeight > 0 {
@@ -207,7 +217,7 @@ func welch(e estimate) estimate {
 	w := e.contrast.SideWeights[:]
 	var sides []stats.Variance
 	for i, v := range e.contrast.Sides {
-		sides = append(sides, stats.Moderate(v, e.pool.sides[i]))
+		sides = append(sides, moderateRuns(e.metric, v, e.pool.sides[i]))
 	}
 	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, confidence) > stats.Margin(e.variance, confidence) {
 		e.variance = v

@@ -38,8 +38,8 @@ func match(t trial) []pair {
 	var pairs []pair
 	var gone, fresh []measure.Subject
 	for _, s := range t.base.subjects() {
-		if s.Scope == measure.ScopeIdle {
-			continue // a part of the step, which is judged as a whole
+		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall {
+			continue // a part of the step, or of the calls, which is judged as a whole
 		}
 		if t.head.has(s) {
 			pairs = append(pairs, same(t, s)...)
@@ -48,7 +48,7 @@ func match(t trial) []pair {
 		}
 	}
 	for _, s := range t.head.subjects() {
-		if !t.base.has(s) && s.Scope != measure.ScopeIdle {
+		if !t.base.has(s) && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}
@@ -137,6 +137,9 @@ func names(subjects []measure.Subject) []string {
 func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) []pair {
 	var out []pair
 	for _, s := range subjects {
+		if s.Scope == measure.ScopeOutput {
+			continue // see outputs
+		}
 		p := pair{subject: s, metric: t.total, listed: outcome, because: because}
 		switch s.Scope {
 		case measure.ScopeRange:
@@ -166,7 +169,9 @@ func same(t trial, s measure.Subject) []pair {
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),
 			base: t.base.values(s, m.Name), head: t.head.values(s, m.Name)}
-		if b, h := t.base.note(s, m.Name), t.head.note(s, m.Name); b != h && b != "" && h != "" {
+		if m == measure.MemoryPeak {
+			p.facts = append(p.facts, grown(t)...)
+		} else if b, h := t.base.note(s, m.Name), t.head.note(s, m.Name); b != h && b != "" && h != "" {
 			p.facts = append(p.facts, remark("memory", Args{"base": b, "head": h}))
 		}
 		out = append(out, p)

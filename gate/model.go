@@ -46,7 +46,7 @@ const (
 // Outcome is the answer of one comparison.
 type Outcome string
 
-// The six outcomes of a comparison.
+// The outcomes of a comparison.
 const (
 	Regressed    Outcome = "regressed"
 	Improved     Outcome = "improved"
@@ -54,6 +54,8 @@ const (
 	Inconclusive Outcome = "inconclusive"
 	Added        Outcome = "added"
 	Removed      Outcome = "removed"
+	// Grew is a count that is larger: it is said, and no regression where no rule names it.
+	Grew Outcome = "grew"
 )
 
 // outcomes is every outcome with its rank in a report, the first first, and what counts it. Ranks one higher are those of
@@ -64,6 +66,7 @@ var outcomes = map[Outcome]struct {
 }{
 	Regressed:    {0, func(c *Counts) *int { return &c.Regressed }},
 	Inconclusive: {2, func(c *Counts) *int { return &c.Inconclusive }},
+	Grew:         {3.5, func(c *Counts) *int { return &c.Grew }},
 	Improved:     {4, func(c *Counts) *int { return &c.Improved }},
 	Added:        {5, func(c *Counts) *int { return &c.Added }},
 	Removed:      {6, func(c *Counts) *int { return &c.Removed }},
@@ -182,14 +185,26 @@ type Finding struct {
 	Recorded string `json:"recorded_name,omitempty"`
 	// Role is the path of NVTX ranges around most launches of the kernel.
 	Role string `json:"role,omitempty"`
-	// BaseRuns and HeadRuns are the samples, one per run, sessions one after the other; null where a run had none.
+	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (traced or untraced), sessions one
+	// after the other; null where a run had none.
 	BaseRuns []Number `json:"base_runs"`
 	HeadRuns []Number `json:"head_runs"`
 	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
 	Evidence []string `json:"evidence,omitempty"`
 	Facts    []Remark `json:"facts,omitempty"` // Evidence as data
+	// Origin says from where the program calls for it, nil where that is not known.
+	Origin *Origin `json:"origin,omitempty"`
 	// Cause says why the kernel got slower, nil where nobody asked.
 	Cause *Cause `json:"cause,omitempty"`
+}
+
+// Origin is a place in the program from which a kernel is launched, or another CUDA call made: the one where most of it
+// comes from.
+type Origin struct {
+	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is known by its function alone
+	Line     int    `json:"line,omitempty"`
+	Function string `json:"function"`
+	Share    Number `json:"share"` // of the launches, or of the time in the call
 }
 
 // Cause is why a kernel got slower, from the counters of Nsight Compute in base and head.
@@ -238,8 +253,9 @@ func (f *Finding) Subject() measure.Subject {
 // Side describes one side of a comparison.
 type Side struct {
 	Sessions    int                 `json:"sessions"`
-	Runs        int                 `json:"runs"`
-	Environment measure.Environment `json:"environment"` // of the newest session
+	Runs        int                 `json:"runs"`               // traced ones
+	Untraced    int                 `json:"untraced,omitempty"` // runs without a profiler beside them
+	Environment measure.Environment `json:"environment"`        // of the newest session
 	Commit      string              `json:"commit,omitempty"`
 	Step        string              `json:"step,omitempty"`
 	Warmup      string              `json:"warmup,omitempty"`
@@ -259,6 +275,8 @@ type Counts struct {
 	Removed      int `json:"removed"`
 	// Warned are regressions that do not fail the gate: by severity or below the impact floor.
 	Warned int `json:"warned"`
+	// Grew are counts that grew.
+	Grew int `json:"grew,omitempty"`
 }
 
 // Report is everything that a gate found. It is complete: every renderer works from it alone.
@@ -296,6 +314,8 @@ type Report struct {
 
 	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
+	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
+	Utilization []Utilization `json:"utilization,omitempty"`
 
 	// Patterns are those of [Patterns] that the head has and the base has not, see [NewPatterns]. They judge nothing, and stand in
 	// the Notes as well.

@@ -23,15 +23,16 @@ const offMost = 0.25
 // nearly every kernel moves with it. None where there are more than a few: then that is how the program runs.
 func (s *side) offRuns(session int, t trial) map[int]float64 {
 	const far, agree = 8, 0.8
-	n := len(s.sessions[session].Runs)
-	moves := make([][]float64, n) // by run, one a kernel, on the log scale
+	n := s.sessions[session].Traced() // which come first
+	moves := make([][]float64, n)     // by run, one a kernel, on the log scale
 	for subject := range s.known {
 		x := s.series[session][key{subject, t.time.Name}]
 		if subject.Scope != measure.ScopeKernel || x == nil || s.share(subject) < t.policy.Impact {
 			continue
 		}
-		centre := stats.Median(known(x.Values))
-		for run, v := range x.Values {
+		times := s.sessions[session].Of(x)
+		centre := stats.Median(known(times))
+		for run, v := range times {
 			if v > 0 {
 				moves[run] = append(moves[run], math.Log(v/centre))
 			}
@@ -66,7 +67,7 @@ func (t trial) leaveOut() trial {
 	for i, side := range []*side{t.base, t.head} {
 		for j := range side.sessions {
 			off := side.offRuns(j, t)
-			for run := range side.sessions[j].Runs {
+			for run := range side.sessions[j].Traced() {
 				if by, ok := off[run]; ok {
 					t.off = append(t.off, Off{Side: sideNames[i], Session: j, Run: run, Change: Number(by)})
 				}
@@ -81,10 +82,10 @@ func (t trial) leaveOut() trial {
 	return t
 }
 
-// judged is a pair without the samples of runs that are left out, but for what is counted.
+// judged is a pair without the samples of runs that are left out, but for what is counted. Kernels say nothing of untraced runs.
 func (t trial) judged(p pair) pair {
 	p.shown = [2][][]float64{p.base, p.head}
-	if p.metric.Exact || !p.compared() {
+	if p.metric.Exact || p.metric.Untraced() || !p.compared() {
 		return p
 	}
 	for _, off := range t.off {

@@ -77,6 +77,9 @@ var Reasons = measure.Reasons{
 	{Key: "metric-missing",
 		Sentence: "no kernel has {metric}, which {rule} limits",
 		Next:     "profile with ncu --set full; where the GPU does not count it, take the rule out"},
+	{Key: "not-sampled",
+		Sentence: "nothing that {rule} limits has {metric}: the GPU does not count it, or the range is shorter than the sampling",
+		Next:     "limit it for the workload or for a longer range, or take the rule out"},
 	{Key: "not-profiled",
 		Sentence: "ncu profiled no launch of {kernel} in the head, which the base has",
 		Next:     "profile what took its place too, with --kernel; if it is gone on purpose, record the baseline anew"},
@@ -150,7 +153,7 @@ func comparable(base, head []measure.Session) ([]measure.Session, *Remark) {
 	}{{"base", fits}, {"head", head}} {
 		runs, restless := 0, 0
 		for i := range side.sessions {
-			runs += len(side.sessions[i].Runs)
+			runs += side.sessions[i].Traced()
 			restless += unsteady(&side.sessions[i])
 		}
 		if runs < minRuns && !byLaunch(head) { // a few of ncu's metrics need only one
@@ -166,7 +169,7 @@ func comparable(base, head []measure.Session) ([]measure.Session, *Remark) {
 // unsteady counts the runs whose warm-up has no end, where one was looked for.
 func unsteady(s *measure.Session) int {
 	n := 0
-	for _, run := range s.Runs {
+	for _, run := range s.Runs[:s.Traced()] {
 		if !run.Steady && s.Warmup == "auto" {
 			n++
 		}
@@ -222,10 +225,10 @@ func sameWay(b, h *measure.Session) *Remark {
 	return nil
 }
 
-// steps is the number of steps of the session's shortest run.
+// steps is the number of steps of the session's shortest traced run.
 func steps(s *measure.Session) int {
 	least := s.Runs[0].Total
-	for _, r := range s.Runs {
+	for _, r := range s.Runs[:s.Traced()] {
 		least = min(least, r.Total)
 	}
 	return least
@@ -238,7 +241,8 @@ func related(t trial, pairs []pair) *Remark {
 		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p pair) bool {
-		return p.compared() && p.match != "rest" && p.subject.Scope != measure.ScopeWorkload
+		whole := p.subject.Scope == measure.ScopeWorkload || p.subject.Scope == measure.ScopeOutput
+		return p.compared() && p.match != "rest" && !whole
 	}
 	base, head := kernels(t.base.subjects()), kernels(t.head.subjects())
 	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
@@ -275,6 +279,16 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
 			continue
 		}
+		if slices.Contains(measure.GPUMetrics, m) {
+			switch {
+			case sampled(s, policy, m, rule.Where):
+			case s.hasMetric(measure.Workload, measure.SamplingPeriod.Name):
+				return nil, refusal("not-sampled", Args{"metric": m.Name, "rule": rule.Where})
+			default:
+				notes = append(notes, remark("needs-sampling", Args{"metric": m.Name, "rule": rule.Where}))
+			}
+			continue
+		}
 		of, has := 0, 0
 		for subject := range s.known {
 			if subject.Scope == measure.ScopeKernel && policy.Limit(subject, m).Rule == rule.Where {
@@ -288,11 +302,22 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 		case of == 0 || has > 0:
 		case byLaunch(head):
 			return nil, refusal("metric-missing", Args{"metric": m.Name, "rule": rule.Where})
-		case m.Better != measure.Neither:
+		case slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
 			notes = append(notes, remark("needs-ncu", Args{"metric": m.Name, "rule": rule.Where}))
 		}
 	}
 	return notes, nil
+}
+
+// sampled reports whether anything that a rule limits has a metric of the whole GPU: the workload or a range, for it is
+// sampled of no kernel.
+func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) bool {
+	for subject := range s.known {
+		if s.hasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
+			return true
+		}
+	}
+	return false
 }
 
 // doubts are differences between the sides that do not forbid a comparison but belong beside its result.

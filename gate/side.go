@@ -46,17 +46,22 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 		}
 	}
 	for _, p := range t.shared {
-		t.batches = t.batches || !inTurn(&base[p[0]], &head[p[1]])
+		b, h := &base[p[0]], &head[p[1]]
+		t.batches = t.batches || !inTurn(b, h, false) || !inTurn(b, h, true)
 	}
 	return t.leaveOut()
 }
 
-// inTurn reports whether two sides of one session were measured by turns, and saw the same clocks and temperatures: where the
-// middle run of each lies among the runs of the other. Parts of one recording of which no run says its time are.
-func inTurn(a, b *measure.Session) bool {
+// inTurn reports whether the traced or the untraced runs of two sides of one session were measured by turns, and saw the same
+// clocks and temperatures: where the middle run of each lies among the runs of the other. Parts of one recording of which no run
+// says its time are, and so is what one of them lacks.
+func inTurn(a, b *measure.Session, untraced bool) bool {
+	if untraced && (a.Traced() == len(a.Runs) || b.Traced() == len(b.Runs)) {
+		return true
+	}
 	times := func(s *measure.Session) (out []float64) {
 		for _, run := range s.Runs {
-			if !run.Start.IsZero() {
+			if !run.Start.IsZero() && run.Untraced == untraced {
 				out = append(out, float64(run.Start.UnixNano()))
 			}
 		}
@@ -128,11 +133,11 @@ func (s *side) subjects() []measure.Subject {
 	return slices.SortedFunc(maps.Keys(s.known), measure.Subject.Compare)
 }
 
-// runs is how many runs the sessions have in all.
+// runs is how many traced runs the sessions have in all.
 func (s *side) runs() int {
 	n := 0
-	for _, x := range s.sessions {
-		n += len(x.Runs)
+	for i := range s.sessions {
+		n += s.sessions[i].Traced()
 	}
 	return n
 }
@@ -148,18 +153,23 @@ func (s *side) hasMetric(subject measure.Subject, metric string) bool {
 	return slices.ContainsFunc(s.series, func(x map[key]*measure.Series) bool { return x[key{subject, metric}] != nil })
 }
 
-// values are the samples of a metric, one list a session, all NaN where a session has none. In a session that has a kernel,
-// the runs without it launched it zero times and spent no time on it.
+// values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
+// session has none. In a session that has a kernel, the traced runs without it launched it zero times and spent no time on it.
 func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	out := make([][]float64, len(s.sessions))
 	for i := range s.sessions {
+		session := &s.sessions[i]
 		if x := s.series[i][key{subject, metric}]; x != nil {
-			if out[i] = x.Values; metric == measure.Launches.Name || metric == measure.Total.Name {
+			if out[i] = session.Of(x); metric == measure.Launches.Name || metric == measure.Total.Name {
 				out[i] = s.absent(i, subject, out[i])
 			}
 			continue
 		}
-		out[i] = make([]float64, len(s.sessions[i].Runs))
+		runs := session.Traced()
+		if m, _ := measure.MetricByName(metric); m.Untraced() {
+			runs = len(session.Runs) - runs
+		}
+		out[i] = make([]float64, runs)
 		for j := range out[i] {
 			out[i][j] = math.NaN()
 		}
@@ -246,7 +256,7 @@ func (s *side) share(subject measure.Subject) float64 {
 	var part float64
 	of := s.whole
 	switch {
-	case subject == measure.Workload:
+	case subject == measure.Workload, subject.Scope == measure.ScopeOutput:
 		return 1
 	case subject.Scope == measure.ScopeKernel:
 		if part = s.typical(subject, s.total.Name); part == 0 {

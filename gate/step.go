@@ -30,32 +30,27 @@ const (
 // steadied draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's
 // winsorizing), and keeps how far they were: a run that is off neither makes a finding nor hides one.
 func steadied(p pair) pair {
-	var residuals []float64
 	middle := func(values []float64) float64 { return math.Log(stats.Median(known(values))) }
-	sides := [2][][]float64{p.base, p.head}
-	for _, side := range sides {
-		for _, session := range side {
+	for _, side := range []*[][]float64{&p.base, &p.head} {
+		var residuals []float64
+		for _, session := range *side {
 			for _, v := range known(session) {
 				residuals = append(residuals, math.Abs(math.Log(v)-middle(session)))
 			}
 		}
-	}
-	p.spread = slices.Max(append(residuals, 0))
-	most := strayFrom * math.Max(stats.Median(residuals)/normalQuartile, stepRunSD)
-	for i, side := range sides {
-		sides[i] = make([][]float64, len(side))
-		for j, session := range side {
-			m := middle(session)
-			sides[i][j] = slices.Clone(session)
+		most := strayFrom * math.Max(stats.Median(residuals)/normalQuartile, stepRunSD)
+		drawn := make([][]float64, len(*side))
+		for j, session := range *side {
+			drawn[j] = slices.Clone(session)
 			for k, v := range session {
-				if by := math.Log(v) - m; math.Abs(by) > most {
+				if by := math.Log(v) - middle(session); math.Abs(by) > most {
 					p.strays = append(p.strays, math.Abs(by))
-					sides[i][j][k] = math.Exp(m + math.Copysign(most, by))
+					drawn[j][k] = math.Exp(middle(session) + math.Copysign(most, by))
 				}
 			}
 		}
+		*side = drawn
 	}
-	p.base, p.head = sides[0], sides[1]
 	return p
 }
 
@@ -75,30 +70,43 @@ func stepSessions(t trial) stats.Variance {
 	return stats.Variance{S2: stepHostSD * stepHostSD, DF: stepHostDF}
 }
 
-// stepLuck is the chance that so many runs of the head lie beyond the base by being stray ones, as some of both sides are that
-// are at least half as far off as the change: the variance knows nothing of those.
+// stepLuck is the chance that so many runs of the head lie beyond the base by being stray ones, which the variance knows nothing
+// of. Where those of the head agree with one another, only runs that are as far off as the change tell how common that is; else
+// each run may have met its own delay, and the sides differ no more than the counts of such runs say.
 func stepLuck(e *estimate) float64 {
-	n := len(known(slices.Concat(slices.Concat(e.base, e.head)...)))
-	head := len(known(slices.Concat(e.head...)))
-	if n == 0 || head == 0 {
+	const agree = 8
+	base, head := known(slices.Concat(e.shown[0]...)), known(slices.Concat(e.shown[1]...))
+	change := math.Abs(e.contrast.Estimate)
+	if len(base) == 0 || len(head) == 0 {
 		return 0
 	}
-	off := head // what it takes to be sure of the smallest change that can be found
-	if sign := math.Copysign(1, e.contrast.Estimate); e.natural(sign*e.contrast.Estimate) > e.limit.Max {
+	off := len(head) // what it takes to be sure of the smallest change that can be found
+	sign := math.Copysign(1, e.contrast.Estimate)
+	if e.natural(change) > e.limit.Max {
 		off = len(apart(*e, e.limit.Max, sign))
 	}
-	stray := 0.5
+	middle, spread := stats.Median(known(slices.Concat(e.base...))), []float64{}
+	for _, v := range head {
+		spread = append(spread, math.Abs(math.Log(v/stats.Median(head))))
+	}
+	if agree*stats.Median(spread) >= change {
+		beyond := func(runs []float64) (n int) {
+			for _, v := range runs {
+				if 2*sign*math.Log(v/middle) >= change {
+					n++
+				}
+			}
+			return n
+		}
+		return stats.Apart(off, len(head), beyond(base), len(base))
+	}
+	strays := 0.5
 	for _, by := range e.strays {
-		if 2*by >= math.Abs(e.contrast.Estimate) {
-			stray++
+		if 2*by >= change {
+			strays++
 		}
 	}
-	luck := stats.AtLeast(off, head, stray/float64(n+1))
-	// Where runs of a side differ by a good part of the change, they may fall on levels of which each takes its own.
-	if 4*e.spread >= math.Abs(e.contrast.Estimate) {
-		luck = math.Max(luck, stats.Apart(off, head, n-head))
-	}
-	return luck
+	return stats.AtLeast(off, len(head), strays/float64(len(base)+len(head)+1))
 }
 
 // decideStep is what an open period of a step comes to, for which a.because and a.undecided say what they would of another

@@ -13,7 +13,7 @@ import (
 
 // Key is a key of the policy file, for documentation.
 type Key struct {
-	Table   string // "" at the top of the file, "workload" or "rule"
+	Table   string // "" at the top of the file, "workload", "workload.output" or "rule"
 	Name    string
 	Type    string // of its value: "percentage", "text", "pattern", …
 	Default string // as a file writes it, or in words where only leaving the key out has that meaning
@@ -38,7 +38,7 @@ type key[T any] struct {
 
 // rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
-	{"threshold", `"3%"`, `"1%"`, "largest slowdown of a time: of a kernel, a range, the whole workload",
+	{"threshold", `"3%"`, `"1%"`, "largest slowdown: of a kernel, a range, an output, the whole workload",
 		func(p *Policy) field { return percentage(&p.Threshold, nil) }},
 	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
 		func(p *Policy) field { return percentage(&p.StepThreshold, nil) }},
@@ -84,10 +84,23 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `5`, `7`, "fresh processes; the spread between them is what a change is held against",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
-	{"threshold", "that at the top", `"1%"`, "largest slowdown of a time of this workload",
+	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field {
 			return optional("percentage", &w.Threshold, measure.ParsePercent, measure.Percent)
 		}},
+	{"throughput", "none", `'tokens/s: ([0-9.]+)'`, `short for an output "throughput", of which more is better: its pattern`,
+		func(w *Workload) field { return pattern(&w.Throughput) }},
+}
+
+// outputKeys are those of a [[workload.output]].
+var outputKeys = []key[Output]{
+	{"name", "required", `"tokens/s"`, "what reports and baselines call it, with its unit",
+		func(o *Output) field { return parsed("text", &o.Name, parseOutputName, verbatim) }},
+	{"pattern", "required", `'throughput: ([0-9.]+)'`,
+		"matches one line of what the program prints in a run without a profiler, once; the group is the number",
+		func(o *Output) field { return pattern(&o.Pattern) }},
+	{"better", `"higher"`, `"lower"`, `which way it gets better: "higher" or "lower"`,
+		func(o *Output) field { return better(&o.Better) }},
 }
 
 // ruleKeys are those of a [[rule]].
@@ -98,6 +111,8 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return parsed("pattern", &r.Range, parseGlob, verbatim) }},
 	{"copy", "any", `"memcpy HtoD"`, "kind of copies, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
+	{"output", "any", `"tokens/s"`, "name of outputs, instead of a kernel",
+		func(r *Rule) field { return parsed("pattern", &r.Output, parseGlob, verbatim) }},
 	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …",
 		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
 	{"max", "that of the metric; none with at_most or at_least", `"5%"`, "largest regression",
@@ -112,12 +127,9 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return word(&r.Severity, Fail, Warn, Ignore) }},
 }
 
-// removed are the keys of earlier versions, with what to say of them.
-var removed = map[string]string{"throughput": "is not read by this version; take it out"}
-
 // Keys lists every key that a policy file may have, in the order in which to write them.
 func Keys() []Key {
-	return slices.Concat(document("", rootKeys), document("workload", workloadKeys), document("rule", ruleKeys))
+	return slices.Concat(document("", rootKeys), document("workload", workloadKeys), document("workload.output", outputKeys), document("rule", ruleKeys))
 }
 
 func document[T any](table string, keys []key[T]) []Key {
@@ -131,7 +143,7 @@ func document[T any](table string, keys []key[T]) []Key {
 // Setting is what holds for one key.
 type Setting struct {
 	Table string // as in [Key]
-	Of    string // the name of the workload or the place of the rule, "" at the top
+	Of    string // the name of the workload or output, or the place of the rule, "" at the top
 	Name  string
 	Value string // as people read it: "3 %", "1.000 µs"
 	Where string // "default", "nsgate.toml:12", "--threshold"
@@ -150,6 +162,11 @@ func (p *Policy) Settings() []Setting {
 				s.Value, s.Where = top[j].Value, top[j].Where
 			}
 			out = append(out, s)
+		}
+		for j := range w.Outputs {
+			if o := &w.Outputs[j]; w.Throughput == "" || o.Name != throughput {
+				out = append(out, settings("workload.output", o.Name, outputKeys, o, o.Places)...)
+			}
 		}
 	}
 	for i := range p.Rules {
@@ -177,7 +194,7 @@ func (r *Rule) String() string {
 	for i, s := range settings("rule", r.Where, ruleKeys, r, r.Places) {
 		switch text := strings.ReplaceAll(s.Name, "_", " ") + " " + s.Value; {
 		case ruleKeys[i].field(r).print() == "":
-		case slices.Contains([]string{"kernel", "range", "copy", "metric"}, s.Name):
+		case slices.Contains([]string{"kernel", "range", "copy", "output", "metric"}, s.Name):
 			selects = append(selects, text)
 		default:
 			sets = append(sets, text)

@@ -19,6 +19,9 @@ func TestKeys(t *testing.T) {
 	besides := map[string]string{
 		"": "", "workload": "[[workload]]\nname = \"a\"\n", "workload.name": "[[workload]]\n", "rule": "[[rule]]\nseverity = \"warn\"\n",
 		"rule.severity": "[[rule]]\n", "rule.at_most": "[[rule]]\nmetric = \"time\"\n", "rule.at_least": "[[rule]]\nmetric = \"time\"\n",
+		"workload.output":         anOutput("name = 'a'\npattern = '(x)'"),
+		"workload.output.name":    anOutput("pattern = '(x)'"),
+		"workload.output.pattern": anOutput("name = 'a'"),
 	}
 	seen := map[string]bool{}
 	for _, k := range Keys() {
@@ -55,6 +58,10 @@ command = ["./app", "two words", "it's"]
 timeout = "90s"
 threshold = "0.5%"
 
+[[workload.output]]
+name = "tokens/s"
+pattern = 'tokens/s: (.*)'
+
 [[rule]]
 kernel = "sgemm*"
 metric = "time"
@@ -86,15 +93,20 @@ floor = "1us"
 		"workload app step = the range that repeats, found by itself # default",
 		"workload app runs = 5 # default",
 		"workload app threshold = 0.5 % # nsgate.toml:7",
-		"rule nsgate.toml:9 kernel = sgemm* # nsgate.toml:10",
-		"rule nsgate.toml:9 range = any # default",
-		"rule nsgate.toml:9 copy = any # default",
-		"rule nsgate.toml:9 metric = time # nsgate.toml:11",
-		"rule nsgate.toml:9 max = that of the metric; none with at_most or at_least # default",
-		"rule nsgate.toml:9 floor = 1.000 µs # nsgate.toml:12",
-		"rule nsgate.toml:9 at_most = none # default",
-		"rule nsgate.toml:9 at_least = none # default",
-		"rule nsgate.toml:9 severity = fail # default",
+		"workload app throughput = none # default",
+		"workload.output tokens/s name = tokens/s # nsgate.toml:10",
+		"workload.output tokens/s pattern = tokens/s: (.*) # nsgate.toml:11",
+		"workload.output tokens/s better = higher # default",
+		"rule nsgate.toml:13 kernel = sgemm* # nsgate.toml:14",
+		"rule nsgate.toml:13 range = any # default",
+		"rule nsgate.toml:13 copy = any # default",
+		"rule nsgate.toml:13 output = any # default",
+		"rule nsgate.toml:13 metric = time # nsgate.toml:15",
+		"rule nsgate.toml:13 max = that of the metric; none with at_most or at_least # default",
+		"rule nsgate.toml:13 floor = 1.000 µs # nsgate.toml:16",
+		"rule nsgate.toml:13 at_most = none # default",
+		"rule nsgate.toml:13 at_least = none # default",
+		"rule nsgate.toml:13 severity = fail # default",
 	}
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -118,8 +130,8 @@ floor = "1us"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lines := list(p); lines[len(lines)-1] != "workload a threshold = 2 % # nsgate.toml:1" {
-		t.Errorf("inherited: %s", lines[len(lines)-1])
+	if lines := list(p); lines[len(lines)-2] != "workload a threshold = 2 % # nsgate.toml:1" {
+		t.Errorf("inherited: %s", lines[len(lines)-2])
 	}
 }
 

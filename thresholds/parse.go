@@ -2,6 +2,7 @@ package thresholds
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,10 +57,12 @@ func (p *Policy) parse(data []byte) error {
 			err = take(t.entries, rootKeys, p, &p.Places)
 		case "workload":
 			err = p.workload(t)
+		case "workload.output":
+			err = p.output(t)
 		case "rule":
 			err = p.rule(t)
 		default:
-			err = unknown(t.line, t.name, []string{"rule", "workload"}, "table")
+			err = unknown(t.line, t.name, tableNames, "table")
 		}
 	}
 	return err
@@ -73,6 +76,9 @@ func errorAt(line int, format string, args ...any) error {
 	}
 	return &measure.PlaceError{Line: line, Err: err}
 }
+
+// tableNames are the tables that a file may have, any number of each.
+var tableNames = []string{"rule", "workload", "workload.output"}
 
 // A table is the top of the file (name "") or one [[name]], its entries in the order of the file.
 type table struct {
@@ -120,13 +126,13 @@ func read(file string, data []byte) ([]table, error) {
 		}
 		switch e.Kind {
 		case unstable.Table:
-			if name == "workload" || name == "rule" {
+			if slices.Contains(tableNames, name) {
 				return nil, errorAt(line, "[%s] must be written [[%s]], since there may be several", name, name)
 			}
-			return nil, unknown(line, name, []string{"rule", "workload"}, "table")
+			return nil, unknown(line, name, tableNames, "table")
 		case unstable.ArrayTable:
 			if name == "" {
-				return nil, unknown(line, name, []string{"rule", "workload"}, "table")
+				return nil, unknown(line, name, tableNames, "table")
 			}
 			tables = append(tables, table{name: name, line: line})
 		case unstable.KeyValue:
@@ -167,7 +173,36 @@ func (p *Policy) workload(t table) error {
 	if other, ok := p.Workload(w.Name); ok {
 		return errorAt(t.lines()["name"], "name: %q is already the workload at %s; give one of them another name", w.Name, other.Where)
 	}
+	if w.Throughput != "" {
+		w.Outputs = append(w.Outputs, Output{Output: measure.Output{Name: throughput, Pattern: w.Throughput, Better: measure.Higher},
+			Where: w.Places[throughput]})
+	}
 	p.Workloads = append(p.Workloads, w)
+	return nil
+}
+
+// output takes one [[workload.output]], which belongs to the [[workload]] before it.
+func (p *Policy) output(t table) error {
+	if len(p.Workloads) == 0 {
+		return errorAt(t.line, "[[workload.output]] belongs below the [[workload]] that prints it")
+	}
+	w := &p.Workloads[len(p.Workloads)-1]
+	o := Output{Output: measure.Output{Better: measure.Higher}, Where: where(p.File, t.line)}
+	if err := take(t.entries, outputKeys, &o, &o.Places); err != nil {
+		return err
+	}
+	switch {
+	case o.Name == "":
+		return errorAt(t.line, `[[workload.output]] has no name; add name = "…"`)
+	case o.Pattern == "":
+		return errorAt(t.line, "[[workload.output]] has no pattern; add pattern = '…', with parentheses around the number")
+	}
+	for _, other := range w.Outputs {
+		if other.Name == o.Name {
+			return errorAt(t.lines()["name"], "name: %q is already the output at %s; give one of them another name", o.Name, other.Where)
+		}
+	}
+	w.Outputs = append(w.Outputs, o)
 	return nil
 }
 
@@ -179,13 +214,13 @@ func (p *Policy) rule(t table) error {
 	}
 	lines := t.lines()
 	selectors := 0
-	for _, g := range []Glob{r.Kernel, r.Range, r.Copy} {
+	for _, g := range []Glob{r.Kernel, r.Range, r.Copy, r.Output} {
 		if g != "" {
 			selectors++
 		}
 	}
 	if selectors > 1 {
-		return errorAt(t.line, "a rule is for a kernel, a range or a copy; write one [[rule]] for each")
+		return errorAt(t.line, "a rule is for a kernel, a range, a copy or an output; write one [[rule]] for each")
 	}
 	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least or severity")
@@ -198,7 +233,7 @@ func (p *Policy) rule(t table) error {
 		switch {
 		case x.amount == nil:
 		case full && !x.amount.Fits(m):
-			return errorAt(lines[x.key], `%s: %s is measured in %s; write it like %q`, x.key, m.Name, m.Unit, example(m))
+			return errorAt(lines[x.key], `%s: %s is measured in %s; write it like %q`, x.key, m.Name, cmp.Or(m.Unit, "the program's own unit"), example(m))
 		case !full && x.key != "floor":
 			return errorAt(lines[x.key], "%s bounds one metric; name it in full with metric", x.key)
 		}
@@ -207,7 +242,7 @@ func (p *Policy) rule(t table) error {
 		return errorAt(lines["at_most"], "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
 	}
 	for _, o := range p.Rules {
-		if o.Kernel == r.Kernel && o.Range == r.Range && o.Copy == r.Copy && o.Metric == r.Metric {
+		if o.Kernel == r.Kernel && o.Range == r.Range && o.Copy == r.Copy && o.Output == r.Output && o.Metric == r.Metric {
 			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches the same; remove one", o.Where)
 		}
 	}
@@ -242,11 +277,10 @@ func kindOf(k unstable.Kind) string {
 
 // unknown is the error for a key or table that no policy file has.
 func unknown(line int, name string, known []string, what string) error {
-	if name == "workload" || name == "rule" {
-		return errorAt(line, "%s must be written as a table [[%s]]", name, name)
-	}
-	if why, ok := removed[name]; ok {
-		return errorAt(line, "%s %s", name, why)
+	for _, table := range tableNames {
+		if name == table || what == "key" && "workload."+name == table {
+			return errorAt(line, "%s must be written as a table [[%s]]", name, table)
+		}
 	}
 	return errorAt(line, "unknown %s %q%s", what, name, suggestion(name, known))
 }

@@ -60,7 +60,7 @@ type Policy struct {
 	SessionSD float64
 	// Undecided says what a gate does that could not decide: "warn" (pass with a warning) or "fail" (no verdict).
 	Undecided string
-	// Threshold is the relative limit of times.
+	// Threshold is the relative limit of times and outputs.
 	Threshold float64
 	// StepThreshold is that of the step's period, which tracing makes noisier.
 	StepThreshold float64
@@ -79,12 +79,13 @@ type Places map[string]string
 // Of is the place of a key, "default" where it was not set.
 func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 
-// Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range
-// and Copy is set.
+// Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range,
+// Copy and Output is set.
 type Rule struct {
 	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
 	Range  Glob // name of an NVTX range
 	Copy   Glob // kind of a copy: "memcpy HtoD", "memset"
+	Output Glob // name of an output: "tokens/s"
 	Metric Glob // name of a metric
 
 	// What the rule sets. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
@@ -110,11 +111,24 @@ type Workload struct {
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
 	Step     string        // NVTX range that the workload repeats, "" for none
 	Runs     int           // fresh processes a session, 0 for the default
-	// Threshold replaces the policy's limit of times for this workload; nil leaves it.
+	// Threshold replaces the policy's limit of times and outputs for this workload; nil leaves it.
 	Threshold *float64
-	Where     string // "nsgate.toml:4", the line of its [[workload]]
-	Places    Places // where each of its keys was set
+	// Throughput is the pattern of an output of this name, which Outputs holds as well; "" for none.
+	Throughput string
+	Outputs    []Output // each name once
+	Where      string   // "nsgate.toml:4", the line of its [[workload]]
+	Places     Places   // where each of its keys was set
 }
+
+// Output is a number that a workload prints, to be judged.
+type Output struct {
+	measure.Output
+	Where  string // "nsgate.toml:9", the line of its [[workload.output]]
+	Places Places // where each of its keys was set
+}
+
+// throughput is the key, and the name of the output that it stands for.
+const throughput = "throughput"
 
 // countLimit is the default limit of counts and bytes. Theirs is no noise that a time threshold would stand for, so
 // a stricter or looser limit of times leaves it alone.
@@ -146,7 +160,7 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 		l.Max = copyLimit
 	case m.Name == measure.StepTime.Name && (p.StepThreshold > p.Threshold || p.Places["step_threshold"] != ""):
 		l.Max, l.Rule = p.StepThreshold, p.Places.Of("step_threshold")
-	case m.Unit == "ns":
+	case m.Unit == "ns", s.Scope == measure.ScopeOutput:
 		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
 	}
 	for i := range p.Rules {
@@ -199,6 +213,8 @@ func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
 		return s.Scope == measure.ScopeRange && r.Range.Match(s.Name)
 	case r.Copy != "":
 		return s.Scope == measure.ScopeWorkload && s.Name != "" && r.Copy.Match(s.Name)
+	case r.Output != "":
+		return s.Scope == measure.ScopeOutput && r.Output.Match(s.Name)
 	}
 	return true
 }

@@ -89,9 +89,9 @@ func TestParseErrors(t *testing.T) {
 		{"inline", "rule = [{max = \"3%\"}]\n", `x.toml:1: rule: every element of the list must be a string in quotes`},
 		{"inline table", "workload = {}\n", `x.toml:1: workload must be written as a table [[workload]]`},
 		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, session_sd, step_threshold, threshold, undecided`},
-		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload`},
+		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
-			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, floor, kernel, max, metric, range, severity`},
+			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, floor, kernel, max, metric, output, range, severity`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
 		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
 		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},
@@ -104,7 +104,7 @@ func TestParseErrors(t *testing.T) {
 		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
 		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least or severity`},
 		{"two selectors", "[[rule]]\nkernel = \"*\"\nrange = \"*\"\nmax = \"1%\"\n",
-			`x.toml:1: a rule is for a kernel, a range or a copy; write one [[rule]] for each`},
+			`x.toml:1: a rule is for a kernel, a range, a copy or an output; write one [[rule]] for each`},
 		{"shadowed", "[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n[[rule]]\nkernel = \"a\"\nmax = \"2%\"\n",
 			`x.toml:4: the rule never applies: the one at x.toml:1 comes first and matches the same; remove one`},
 		{"metric", "[[rule]]\nmetric = \"tme\"\nmax = \"1%\"\n", `x.toml:2: metric: no metric matches "tme"; did you mean "time"?`},
@@ -128,7 +128,27 @@ func TestParseErrors(t *testing.T) {
 			`x.toml:3: timeout: "90" is not a positive duration; write it like "90s" or "2m30s"`},
 		{"warmup", "[[workload]]\nname = \"a\"\nwarmup = -1\n",
 			`x.toml:3: warmup: warm-up "-1" is not a rule; write "auto", "capture" or the number of steps to skip`},
-		{"removed", "[[workload]]\nname = \"a\"\nthroughput = \"x\"\n", `x.toml:3: throughput is not read by this version; take it out`},
+		{"throughput", "[[workload]]\nname = \"a\"\nthroughput = \"x\"\n",
+			`x.toml:3: throughput: "x" has no group; put parentheses around the number, as in 'throughput: ([0-9.]+)'`},
+		{"output of nothing", "[[workload.output]]\nname = \"a\"\n", `x.toml:1: [[workload.output]] belongs below the [[workload]] that prints it`},
+		{"output as value", "[[workload]]\nname = \"a\"\noutput = \"x\"\n", `x.toml:3: output must be written as a table [[workload.output]]`},
+		{"single output", "[[workload]]\nname = \"a\"\n[workload.output]\nname = \"b\"\n",
+			`x.toml:3: [workload.output] must be written [[workload.output]], since there may be several`},
+		{"output without a name", anOutput("pattern = '(x)'"), `x.toml:3: [[workload.output]] has no name; add name = "…"`},
+		{"output without a pattern", anOutput("name = 'a'"),
+			`x.toml:3: [[workload.output]] has no pattern; add pattern = '…', with parentheses around the number`},
+		{"output name", anOutput("name = ' a'"), `x.toml:4: name: " a" is not a name; use up to 64 characters, without space at the ends`},
+		{"bad pattern", anOutput("name = 'a'\npattern = '(x'"),
+			"x.toml:5: pattern: \"(x\" is not a regular expression: missing closing ): `(x`"},
+		{"two groups", anOutput("name = 'a'\npattern = '(x)(y)'"),
+			`x.toml:5: pattern: "(x)(y)" has 2 groups; keep the one around the number and write (?:…) for the others`},
+		{"unknown better", anOutput("name = 'a'\npattern = '(x)'\nbetter = 'more'"), `x.toml:6: better: "more" is unknown; write "higher" or "lower"`},
+		{"output twice", anOutput("name = 'a'\npattern = '(x)'\n[[workload.output]]\nname = 'a'\npattern = '(y)'"),
+			`x.toml:7: name: "a" is already the output at x.toml:3; give one of them another name`},
+		{"throughput twice", "[[workload]]\nname = 'a'\nthroughput = '(x)'\n[[workload.output]]\nname = 'throughput'\npattern = '(y)'\n",
+			`x.toml:5: name: "throughput" is already the output at x.toml:3; give one of them another name`},
+		{"floor of an output", "[[rule]]\nmetric = \"rate\"\nfloor = \"1us\"\n",
+			`x.toml:3: floor: rate is measured in the program's own unit; write it like "3"`},
 		{"pipe", "[[workload]]\nname = \"a\"\ncommand = \"a | b\"\n",
 			`x.toml:3: command: command holds '|', which only a shell understands; quote it, or run a shell: ["sh", "-c", "…"]`},
 		{"empty command", "[[workload]]\nname = \"a\"\ncommand = []\n", `x.toml:3: command: command is empty; write the program and its arguments`},
@@ -419,4 +439,48 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// anOutput is a policy file with an output of these lines, the first of which is line 4.
+func anOutput(lines string) string {
+	return "[[workload]]\nname = 'w'\n[[workload.output]]\n" + lines + "\n"
+}
+
+func TestOutputs(t *testing.T) {
+	p, err := Parse("nsgate.toml", []byte(`threshold = "2%"
+[[workload]]
+name = "a"
+throughput = 'tokens/s: ([0-9.]+)'
+[[rule]]
+output = "lo*"
+max = "5%"
+[[workload.output]]
+name = "loss"
+pattern = 'loss=([0-9.e-]+)'
+better = "lower"
+[[workload]]
+name = "b"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Output{
+		{Output: measure.Output{Name: "throughput", Pattern: "tokens/s: ([0-9.]+)", Better: measure.Higher}, Where: "nsgate.toml:4"},
+		{Output: measure.Output{Name: "loss", Pattern: "loss=([0-9.e-]+)", Better: measure.Lower}, Where: "nsgate.toml:8",
+			Places: Places{"name": "nsgate.toml:9", "pattern": "nsgate.toml:10", "better": "nsgate.toml:11"}},
+	}
+	if diff := cmp.Diff(want, p.Workloads[0].Outputs); diff != "" || p.Workloads[1].Outputs != nil {
+		t.Errorf("-want +got:\n%s\nb: %v", diff, p.Workloads[1].Outputs)
+	}
+	for i, want := range []Limit{
+		{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}, {Max: 0.05, Severity: Fail, Rule: "nsgate.toml:5"},
+	} {
+		o := p.Workloads[0].Outputs[i].Output
+		if diff := cmp.Diff(want, p.Limit(o.Subject(), o.Metric())); diff != "" {
+			t.Errorf("limit of %s (-want +got):\n%s", o.Name, diff)
+		}
+	}
+	if l := p.Limit(measure.Workload, measure.WallTime); l.Severity != Ignore {
+		t.Errorf("the wall time is judged without a rule: %+v", l)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
@@ -67,6 +68,33 @@ func percentage(to *float64, check func(text string, v float64) error) field {
 		}
 		return v, err
 	}, measure.Percent)
+}
+
+// pattern is a field for the pattern of an output.
+func pattern(to *string) field {
+	return parsed("regular expression", to, func(s string) (string, error) {
+		_, err := measure.CompileOutput(s)
+		return s, err
+	}, verbatim)
+}
+
+// better is a field for the direction in which an output gets better.
+func better(to *measure.Direction) field {
+	words := map[string]measure.Direction{"higher": measure.Higher, "lower": measure.Lower}
+	return parsed(`"higher" or "lower"`, to, func(s string) (measure.Direction, error) {
+		d, ok := words[s]
+		if !ok {
+			return 0, fmt.Errorf(`%q is unknown; write "higher" or "lower"`, s)
+		}
+		return d, nil
+	}, func(d measure.Direction) string {
+		for word, of := range words {
+			if of == d {
+				return word
+			}
+		}
+		return ""
+	})
 }
 
 func amount(to **measure.Amount) field {
@@ -163,6 +191,15 @@ var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 func parseName(s string) (string, error) {
 	if !workloadName.MatchString(s) {
 		return "", fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
+	}
+	return s, nil
+}
+
+// parseOutputName reads a name that stands in tables and on a line of its own.
+func parseOutputName(s string) (string, error) {
+	const most = 64
+	if s != strings.TrimSpace(s) || utf8.RuneCountInString(s) > most {
+		return "", fmt.Errorf("%q is not a name; use up to %d characters, without space at the ends", s, most)
 	}
 	return s, nil
 }

@@ -26,6 +26,9 @@ const (
 	leaves = `sleep 300 >/dev/null 2>&1 & touch $WORK/left`
 )
 
+// bare is a workload that waits where no profiler is around it.
+const bare = `test -n "$NSYS_PROFILING_SESSION_ID" && exit; ` + waits
+
 const repository = `git init -q -b main . && git add app base && git commit -q -m base`
 
 // kills are the stages at which processes are killed. In victims stands what nsgate says then, "" where it is killed itself.
@@ -59,6 +62,14 @@ var kills = []struct {
 		name: "between runs", args: []string{"check", "--", "./leaves"},
 		ready:   func(w *world) bool { return w.exists("left") },
 		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after \d of 5 runs \(signal: killed`},
+	}, {
+		name: "in an untraced run", args: []string{"check", "--bare", "5", "--", "./bare"},
+		ready: func(w *world) bool { return w.exists("pid") },
+		victims: map[string]string{
+			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
+			"workload":         `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(untraced\)`,
+			"spec.json --bare": `NO VERDICT +the untraced runs ended after 1 of 10 runs \(signal: killed`,
+		},
 	}, {
 		name: "during the export", env: "NSGATE_FAKE_NSYS_FAULT=slow-export", args: []string{"check", "--", "true"},
 		ready: func(w *world) bool {
@@ -114,6 +125,7 @@ func TestKill(t *testing.T) {
 				}
 				w.script("app", waits)
 				w.script("leaves", leaves)
+				w.script("bare", bare)
 				w.run(0, "sh", "-c", `cp app base && `+repository+` && nsgate record --from $KERNELS/base`)
 				before := snapshot(w.work + "/.nsgate")
 				git := snapshot(w.work + "/.git")

@@ -60,6 +60,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			recordings := filepath.Join(root, "testdata", "h200")
 			e.Setenv("H200", recordings)
 			e.Setenv("KERNELS", filepath.Join(recordings, "kernels"))
+			e.Setenv("H100", filepath.Join(root, "testdata", "h100"))
 			e.Setenv("NCU", filepath.Join(root, "testdata", "ncu"))
 			e.Setenv("ROOT", root)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))

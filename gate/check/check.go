@@ -13,6 +13,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,7 @@ func (c *Check) run(ctx context.Context) (*gate.Report, error) {
 	case err != nil: // to measure the base would not help
 		return nil, err
 	case c.Base == nil:
-		return screen, c.explain(ctx, screen, nil)
+		return screen, cmp.Or(c.findOrigins(ctx, screen), c.explain(ctx, screen, nil))
 	case screen.Verdict == gate.Pass && !screen.Undecided:
 		return screen, nil
 	}
@@ -188,7 +189,7 @@ func (c *Check) pair(ctx context.Context) (*gate.Report, error) {
 	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
 		r.Baseline = b.Dir
 	}
-	return r, c.explain(ctx, r, &build)
+	return r, cmp.Or(c.findOrigins(ctx, r), c.explain(ctx, r, &build))
 }
 
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,

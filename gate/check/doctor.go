@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -40,6 +41,7 @@ func Examine(ctx context.Context, nsys string) []Observation {
 	x.ncu(ctx)
 	x.gpus(ctx)
 	x.counters("/proc/driver/nvidia/params")
+	x.gpuMetrics(ctx, nsys)
 	x.room(os.TempDir())
 	return x
 }
@@ -136,6 +138,21 @@ func (x *examination) counters(params string) {
 		x.note(what, "for administrators only: in a container ncu needs --cap-add SYS_ADMIN; nsys does not need them")
 	default:
 		x.note(what, "for administrators only: for ncu load the driver with NVreg_RestrictProfilingToAdminUsers=0; nsys does not need them")
+	}
+}
+
+// gpuMetrics asks nsys itself: besides the right to read the counters it takes that nothing else, such as DCGM, holds them.
+func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
+	const what = "GPU metrics"
+	known, err := collect.GPUMetrics(ctx, nsys)
+	var refusal *measure.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		x.note(what, refusal.Reason+"; only --gpu-metrics needs that: "+refusal.Next)
+	case known:
+		x.good(what, "nsys can sample them (--gpu-metrics)")
+	default:
+		x.note(what, "whether nsys can sample them is unknown: only --gpu-metrics needs that")
 	}
 }
 

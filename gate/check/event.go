@@ -23,6 +23,7 @@ const (
 	CheckingOut Stage = "checking out" // the base's revision Event.Text
 	Building    Stage = "building"     // the base's revision Event.Text
 	Explaining  Stage = "explaining"   // what regressed is profiled, in the build Event.Side
+	Tracing     Stage = "tracing"      // the head runs once more, for the call stacks of what regressed
 	Hint        Stage = "hint"         // Event.Text is worth knowing, and keeps nothing from going on
 	Warning     Stage = "warning"      // Event.Text is a doubt
 )
@@ -33,6 +34,7 @@ type Event struct {
 	Run, Runs int           // run i of N, counted from 1
 	Elapsed   time.Duration // since the session began
 	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
+	Untraced  bool          // that run is without a profiler
 	Side      string        // "base", "head", or "" where there is only one
 	Text      string        // what it is about
 	Output    string        // what a workload or a build printed: untrusted

@@ -58,7 +58,7 @@ func tellUnused(r *gate.Report, p *thresholds.Policy, base, head []measure.Sessi
 			continue
 		}
 		anything := *rule
-		anything.Kernel, anything.Range, anything.Copy = "", "", ""
+		anything.Kernel, anything.Range, anything.Copy, anything.Output = "", "", "", ""
 		switch {
 		case !applies(&anything, sessions): // the report says so
 		case len(p.Workloads) > 1:
@@ -95,7 +95,7 @@ func tellTwice(r *gate.Report, base, head []measure.Session) {
 	}
 	same, all := 0, 0
 	for i := range head {
-		all += len(head[i].Runs)
+		all += head[i].Traced()
 		for _, run := range prints(&head[i]) {
 			if seen[run] {
 				same++

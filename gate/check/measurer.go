@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -89,8 +90,15 @@ type Machine struct {
 	Args []string
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
+	// GPUMetrics samples the GPU's metrics as well, in runs of their own, because sampling disturbs: [GPUMetricRuns] of each
+	// build beside the first runs that are measured.
+	GPUMetrics bool
 	// AllowBusy measures although something else uses the GPU.
 	AllowBusy bool
+	// Bare is how many runs without a profiler to take for each traced one, by turns with them: 1 for as many, 0 for none. Outputs
+	// are what to read in what those print.
+	Bare    float64
+	Outputs []measure.Output
 	// KeepProfiles is a directory for the raw report, which holds the environment variables of the workload; "" keeps none.
 	KeepProfiles string
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems.
@@ -98,8 +106,12 @@ type Machine struct {
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
-	repeated string // the warning that nsys needed an argument that Args has held since
+	repeated string  // the warning that nsys needed an argument that Args has held since
+	sampled  [2]bool // whether the GPU's metrics were: of the head alone, and beside a base build
 }
+
+// GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
+const GPUMetricRuns = 2
 
 // Counters says what to profile with Nsight Compute: of each geometry of these kernels (short names; all where there are
 // none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/").
@@ -123,18 +135,14 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	if m.Counters != nil {
 		return m.count(ctx, runs, base)
 	}
-	result, err := collect.Collect(ctx, m.plan(runs, base), func(e collect.Event) {
-		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Elapsed: e.Elapsed, Expected: e.Expected})
-	})
-	tell(m.Observe, Event{Stage: Done})
-	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
-		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
-	}
+	result, err := m.collect(ctx, m.plan(runs, base))
 	if err != nil {
 		return nil, err
 	}
 	out := &Measurement{}
 	out.Base.Traces, out.Head.Traces = result.Split()
+	out.Base.Untraced, out.Head.Untraced = result.Base, result.Head
+	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	if result.Repeated != "" { // once is enough: what follows is measured as worked here
 		m.Args, m.repeated = result.TraceArgs, result.Repeated
 	}
@@ -147,7 +155,46 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 			out.HeldBack = h.String()
 		}
 	}
+	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
+		if result, err = m.collect(ctx, m.sampling(base)); err != nil {
+			return nil, err
+		}
+		base, head := result.Split()
+		out.Base.Traces, out.Head.Traces = append(out.Base.Traces, base...), append(out.Head.Traces, head...)
+		*sampled = true
+	}
 	return out, nil
+}
+
+// collect is a session as the observer sees it.
+func (m *Machine) collect(ctx context.Context, p collect.Plan) (*collect.Result, error) {
+	result, err := collect.Collect(ctx, p, func(e collect.Event) {
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Untraced: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
+	})
+	tell(m.Observe, Event{Stage: Done})
+	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
+		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
+	}
+	return result, err
+}
+
+// sampling is the plan of the runs in which the GPU's metrics are sampled.
+func (m *Machine) sampling(base *Build) collect.Plan {
+	p := m.plan(GPUMetricRuns, base)
+	p.GPUMetrics, p.MemoryUsage, p.Bare, p.Outputs = true, false, 0, nil
+	return p
+}
+
+// stacks runs the head once more and records from where it calls CUDA.
+func (m *Machine) stacks(ctx context.Context) ([]measure.Trace, error) {
+	p := m.plan(1, nil)
+	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Bare, p.Outputs = true, false, "", 0, nil
+	result, err := collect.Collect(ctx, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, head := result.Split()
+	return head, nil
 }
 
 // count profiles the builds by turns with Nsight Compute.
@@ -192,6 +239,7 @@ func (m *Machine) plan(runs int, base *Build) collect.Plan {
 	p := collect.Plan{
 		Head: collect.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
 		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
+		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs,
 	}
 	if base != nil {
 		p.Base = new(collect.Build(*base))
@@ -238,10 +286,21 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 		out = append(out, Command{Words: line})
 	}
 	if base == nil {
-		out = append(out, Command{Remark: fmt.Sprintf("the runner starts the workload %d times:", plan.Runs), Last: m.Head.Command})
+		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
+		if plan.Bare > 0 {
+			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))
+		}
+		out = append(out, Command{Remark: times, Last: m.Head.Command})
 	} else {
 		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times: %s", plan.Runs, strings.Join(plan.Order(), " "))},
 			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})
+	}
+	if m.GPUMetrics {
+		plan := m.sampling(base)
+		out = append(out, Command{Remark: fmt.Sprintf("then for the GPU's metrics, %d times:", plan.Runs)})
+		for _, line := range plan.CommandLines() {
+			out = append(out, Command{Words: line})
+		}
 	}
 	for _, n := range looks[1:] {
 		out = append(out, Command{Remark: fmt.Sprintf("while a comparison is undecided: the same again, up to %d times in all", n)})

@@ -129,7 +129,7 @@ func (c *Record) store(head []measure.Session) (*Recorded, error) {
 		// What may be stored does not depend on what is judged.
 		unruled := *c.Policy
 		unruled.Rules = nil
-		if r := judged(own, own, &unruled, nil); r.Verdict == gate.NoVerdict {
+		if r := judged(own, own, &unruled, nil); r.Verdict == gate.NoVerdict && !r.Undecided {
 			return nil, &measure.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
 		}
 		out.Sessions = append(out.Sessions, own)
@@ -156,10 +156,10 @@ func (c *Record) fits(old, head []measure.Session) error {
 	if len(old) == 0 {
 		return nil
 	}
-	switch r := judged(old, head, c.Policy, nil); r.Verdict {
-	case gate.NoVerdict:
+	switch r := judged(old, head, c.Policy, nil); {
+	case r.Verdict == gate.NoVerdict && !r.Undecided:
 		return Reasons.Refuse("other-baseline", r.Reason)
-	case gate.Fail:
+	case r.Verdict == gate.Fail:
 		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start anew with --replace")
 	}
 	return nil

@@ -63,7 +63,14 @@ const (
 	ScopeWorkload Scope = "workload"
 	// ScopeIdle is a cause for which the GPU had nothing to do.
 	ScopeIdle Scope = "idle"
+	// ScopeCall is a function of the CUDA API.
+	ScopeCall Scope = "call"
+	// ScopeOutput is a number that the workload prints, see [Output].
+	ScopeOutput Scope = "output"
 )
+
+// Scopes lists every scope.
+var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput}
 
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "
@@ -86,12 +93,12 @@ func (s Subject) Idle() (class, where string) {
 	return class, where
 }
 
-// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, the whole workload, or one kind
-// of copy of the whole workload. It is comparable and holds nothing that one run numbers for itself.
+// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, the whole workload, one kind
+// of copy of the whole workload, a cause of idle time, or a number that the workload prints. It is comparable and holds nothing that one run numbers for itself.
 type Subject struct {
 	Scope Scope `json:"scope"`
 	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
-	// domain), "" for the whole workload, or a copy kind such as "memcpy HtoD" or "memset".
+	// domain), "" for the whole workload, a copy kind such as "memcpy HtoD" or "memset", or the name of an output.
 	Name  string `json:"name"`
 	Grid  Dim3   `json:"grid"` // of kernels; zero otherwise
 	Block Dim3   `json:"block"`
@@ -101,7 +108,7 @@ type Subject struct {
 var Workload = Subject{Scope: ScopeWorkload}
 
 // Short is the name by which people call the subject: a kernel's base name without template arguments and
-// parameters, a range's or copy kind's name, "workload" for the whole.
+// parameters, a range's, copy kind's or output's name, "workload" for the whole.
 func (s Subject) Short() string {
 	switch {
 	case s.Scope == ScopeKernel:
@@ -130,7 +137,7 @@ func (s Subject) ID() string {
 	return s.Short() + "#" + hex.EncodeToString(sum[:4])
 }
 
-// Compare orders subjects by scope (workload, range, kernel), name and geometry.
+// Compare orders subjects by scope (workload, range, output, kernel), name and geometry.
 func (s Subject) Compare(o Subject) int {
 	dim := func(a, b Dim3) int {
 		return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y), cmp.Compare(a.Z, b.Z))
@@ -144,7 +151,8 @@ type Series struct {
 	Metric  Metric  `json:"metric"`
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
 	// kernel was never launched); it is never read as zero, but for the launches and the total time of a kernel of which
-	// the run has nothing and another run of the session has.
+	// the run has nothing and another traced run of the session has. A metric is of traced runs or of untraced ones, see
+	// [Metric.Untraced], and NaN in the others.
 	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string `json:"role"`
@@ -203,6 +211,8 @@ func HashUUID(uuids ...string) string {
 
 // Run is one fresh process of the workload.
 type Run struct {
+	// Untraced is true where no profiler was around it. Of such a run nothing is known but its [Output] and how long it took.
+	Untraced bool `json:"untraced,omitempty"`
 	// Skipped of Total steps (or launches, where Session.Step is "") were warm-up.
 	Skipped int `json:"skipped"`
 	Total   int `json:"total"`
@@ -210,7 +220,7 @@ type Run struct {
 	Launches int `json:"launches"`
 	// Steady is false where the series never settled.
 	Steady bool `json:"steady"`
-	// Start is when its first kernel ran, zero where that is not known.
+	// Start is when it began, zero where that is not known.
 	Start time.Time `json:"start,omitzero"`
 }
 
@@ -223,7 +233,7 @@ type Session struct {
 	Step string `json:"step"`
 	// Warmup is the rule by which the warm-up was skipped: "auto", a number, or "capture".
 	Warmup string   `json:"warmup"`
-	Runs   []Run    `json:"runs"`
+	Runs   []Run    `json:"runs"`   // the traced ones, then the untraced ones
 	Series []Series `json:"series"` // sorted by subject and metric, one of each
 	Commit string   `json:"commit"` // of the code that was measured, "" if unknown
 	Reason string   `json:"reason"` // why it was recorded or accepted
@@ -245,11 +255,35 @@ func (s *Session) Find(subject Subject, metric string) (Series, bool) {
 	return s.Series[i], true
 }
 
-// Check reports the first thing that makes the session unfit to be judged or stored: no runs, a series of another
-// length than the runs, a value that is negative or infinite, a series without any value, or a duplicate.
+// Traced is how many of the session's runs a profiler recorded; they come first.
+func (s *Session) Traced() int {
+	n := 0
+	for n < len(s.Runs) && !s.Runs[n].Untraced {
+		n++
+	}
+	return n
+}
+
+// Of are the values of a series in the runs that its metric is measured in.
+func (s *Session) Of(x *Series) Values {
+	if x.Metric.Untraced() {
+		return x.Values[s.Traced():]
+	}
+	return x.Values[:s.Traced()]
+}
+
+// Check reports the first thing that makes the session unfit to be judged or stored: no runs, a traced run after an untraced
+// one, a series of another length than the runs, a value that is negative or infinite or of a run that cannot have it, a
+// series without any value, or a duplicate.
 func (s *Session) Check() error {
 	if len(s.Runs) == 0 {
 		return errors.New("the session holds no run; record the workload again")
+	}
+	traced := s.Traced()
+	for i, run := range s.Runs[traced:] {
+		if !run.Untraced {
+			return fmt.Errorf("run %d was traced and stands behind an untraced one; put the traced ones first", traced+i+1)
+		}
 	}
 	type key struct {
 		Subject
@@ -257,7 +291,7 @@ func (s *Session) Check() error {
 	}
 	seen := make(map[key]bool, len(s.Series))
 	for _, x := range s.Series {
-		err := x.check(len(s.Runs))
+		err := x.Check(len(s.Runs), traced)
 		k := key{x.Subject, x.Metric.Name}
 		if err == nil && seen[k] {
 			err = errors.New("listed twice")
@@ -270,15 +304,19 @@ func (s *Session) Check() error {
 	return nil
 }
 
-// check is what [Session.Check] says of one series of so many runs.
-func (x *Series) check(runs int) error {
+// Check is what [Session.Check] says of one series of so many runs, the first of which were traced.
+func (x *Series) Check(runs, traced int) error {
 	if len(x.Values) != runs {
 		return fmt.Errorf("%d values for %d runs", len(x.Values), runs)
 	}
 	some := false
-	for _, v := range x.Values {
+	for i, v := range x.Values {
 		if v < 0 || math.IsInf(v, 0) {
 			return fmt.Errorf("value %v is not a measurement", v)
+		}
+		if untraced := i >= traced; !math.IsNaN(v) && untraced != x.Metric.Untraced() {
+			return fmt.Errorf("run %d has a value, and %s is not measured in a run that was %s", i+1, x.Metric.Name,
+				map[bool]string{true: "untraced", false: "traced"}[untraced])
 		}
 		some = some || !math.IsNaN(v)
 	}

@@ -27,6 +27,8 @@ var (
 	Metrics []Metric
 	// Throughput lists the metrics of Nsight Compute. [Registers], [StaticShared] and [DynamicShared] come from it as well.
 	Throughput []Metric
+	// GPUMetrics lists what nsys samples of the whole GPU while the workload runs, see [Sampling].
+	GPUMetrics []Metric
 	// known holds what a row says that is no part of a stored metric, by name.
 	known = map[string]knowledge{}
 )
@@ -34,23 +36,26 @@ var (
 type knowledge struct {
 	metric Metric
 	title  string
-	judged bool
+	is     mark
 }
 
 // mark is a property of a row.
 type mark uint8
 
 const (
-	exact   mark = 1 << iota // counted, not sampled
-	judged                   // see [Metric.Judged]
-	counter                  // of Nsight Compute
+	exact    mark = 1 << iota // counted, not sampled
+	tally                     // see [Metric.Tally]
+	judged                    // see [Metric.Judged]
+	counter                   // of Nsight Compute
+	untraced                  // see [Metric.Untraced]
+	sampled                   // of the whole GPU
 )
 
 // row makes a metric and lists it: a new metric is one row below, and what reads it. The title is the name with spaces
 // unless the row gives another.
 func row(name, unit string, better Direction, is mark, title ...string) Metric {
 	m := Metric{Name: name, Unit: unit, Better: better, Exact: is&exact != 0}
-	k := knowledge{m, strings.ReplaceAll(name, "_", " "), is&judged != 0}
+	k := knowledge{m, strings.ReplaceAll(name, "_", " "), is}
 	if len(title) > 0 {
 		k.title = title[0]
 	}
@@ -58,6 +63,9 @@ func row(name, unit string, better Direction, is mark, title ...string) Metric {
 	Metrics = append(Metrics, m)
 	if is&counter != 0 {
 		Throughput = append(Throughput, m)
+	}
+	if is&sampled != 0 {
+		GPUMetrics = append(GPUMetrics, m)
 	}
 	return m
 }
@@ -70,7 +78,7 @@ var (
 	// times. It says how noisy a kernel is within a run and is no error term: launches of a process are not independent.
 	Spread = row("time_spread", "ns", Neither, 0)
 	// Launches is the number of launches per step, or per run where the workload has no steps.
-	Launches = row("launches", "count", Lower, judged|exact)
+	Launches = row("launches", "count", Lower, judged|exact|tally)
 	// Total is the summed GPU time of all steady launches per step (or per run), outliers included.
 	Total = row("total", "ns", Lower, judged, "total time")
 	// GPUTime is the summed kernel time of a range or of the whole workload, per step (or per run).
@@ -78,22 +86,60 @@ var (
 	// CopyTime is the summed GPU time of one kind of copy or memset, per step (or per run).
 	CopyTime = row("copy_time", "ns", Lower, judged)
 	// CopyBytes is the number of bytes that one kind of copy or memset moved, per step (or per run).
-	CopyBytes = row("copy_bytes", "B", Lower, judged|exact, "bytes copied")
+	CopyBytes = row("copy_bytes", "B", Lower, judged|exact|tally, "bytes copied")
 	// Copies is the number of copies or memsets of one kind, per step (or per run).
-	Copies = row("copies", "count", Lower, judged|exact)
+	Copies = row("copies", "count", Lower, judged|exact|tally)
+	// SyncCalls is the number of CUDA calls that make the host wait for the GPU, per step (or per run): those that synchronise
+	// by name, and copies that are not asynchronous.
+	SyncCalls = row("sync_calls", "count", Lower, judged|exact|tally, "synchronising calls")
+	// Allocations is the number of CUDA calls that allocate device or pinned memory, per step (or per run).
+	Allocations = row("allocations", "count", Lower, judged|exact|tally)
+	// PageableBytes is what copies moved from or to pageable memory, per step (or per run): such copies wait for one another.
+	PageableBytes = row("pageable_bytes", "B", Lower, judged|exact|tally, "pageable bytes")
+	// SmallKernels is the number of launches of kernels under 10 µs each, per step (or per run): launching one costs the host
+	// about as much as running it costs the GPU.
+	SmallKernels = row("small_kernels", "count", Lower, judged|exact|tally, "small kernels")
 	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
 	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
 	StepTime = row("step_time", "ns", Lower, judged)
 	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
 	// all of them it adds up to StepTime. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, 0, "time of the step")
-	// MemoryPeak is the high-water mark of device memory, where memory use was traced.
-	MemoryPeak = row("memory_peak", "B", Lower, judged|exact, "peak memory")
+	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was traced:
+	// what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
+	MemoryPeak = row("memory_peak", "B", Lower, judged|exact, "device memory requested")
+	// MemoryHeld is the part of it that was requested within a range, where that kept it until the peak: it says what grew.
+	MemoryHeld = row("memory_held", "B", Neither, exact, "device memory requested")
 	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
 	Registers     = row("registers", "per thread", Neither, exact)
 	StaticShared  = row("static_shared", "B", Neither, exact)
 	DynamicShared = row("dynamic_shared", "B", Neither, exact)
 	LocalMemory   = row("local_memory", "B per thread", Neither, exact)
+)
+
+// The metrics of untraced runs: tracing slows the CPU down, so that traced runs say why and these say whether.
+var (
+	// Rate and Cost are numbers that the program prints of itself, in what unit only it knows: see [Output].
+	Rate = row("rate", "", Higher, untraced|judged, "output")
+	Cost = row("cost", "", Lower, untraced|judged, "output")
+	// WallTime is how long the process took from its start to its end, what it does before and after its steps included.
+	WallTime = row("wall_time", "ns", Lower, untraced)
+)
+
+// The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They tell how
+// the GPU was used and are judged where a rule names them. What moves bytes has no direction: less may be better or worse.
+var (
+	SMActive     = row("sm_active", "%", Higher, sampled, "SM active")
+	SMIssue      = row("sm_issue", "%", Higher, sampled, "SM issue")
+	TensorActive = row("tensor_active", "%", Higher, sampled)
+	DRAMRead     = row("dram_read", "%", Neither, sampled, "DRAM read")
+	DRAMWrite    = row("dram_write", "%", Neither, sampled, "DRAM write")
+	PCIeRX       = row("pcie_rx", "%", Neither, sampled, "PCIe received")
+	PCIeTX       = row("pcie_tx", "%", Neither, sampled, "PCIe sent")
+	NVLinkRX     = row("nvlink_rx", "%", Neither, sampled, "NVLink received")
+	NVLinkTX     = row("nvlink_tx", "%", Neither, sampled, "NVLink sent")
+	// SamplingPeriod is the time between two samples of them: a range that is shorter has no value.
+	SamplingPeriod = row("sampling_period", "ns", Neither, 0)
 )
 
 // The metrics that Nsight Compute gives of a single launch. Which counters each comes from stands in gate/ncu.
@@ -188,7 +234,14 @@ func (m Metric) Title() string {
 // Compute's only the duration. Its other metrics are causes and rates that go up and down without anyone waiting longer.
 func (m Metric) Judged() bool {
 	if k, ok := known[m.Name]; ok {
-		return k.judged
+		return k.is&judged != 0
 	}
 	return m.Better != Neither
 }
+
+// Tally reports whether the metric counts what a program does and not what that costs: that it grew is said, and fails a gate
+// only where a rule names it.
+func (m Metric) Tally() bool { return known[m.Name].is&tally != 0 }
+
+// Untraced reports whether the metric is of runs without a profiler: see [Run.Untraced]. The others are of traced runs.
+func (m Metric) Untraced() bool { return known[m.Name].is&untraced != 0 }

@@ -5,7 +5,7 @@ import "testing"
 func TestMetricsAreKnownOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics {
-		if seen[m.Name] || m.Name == "" || m.Unit == "" {
+		if seen[m.Name] || m.Name == "" || m.Unit == "" && !m.Untraced() {
 			t.Errorf("metric %+v is listed twice, or has no name or unit", m)
 		}
 		seen[m.Name] = true
@@ -17,7 +17,8 @@ func TestMetricsAreKnownOnce(t *testing.T) {
 
 func TestMetricTitle(t *testing.T) {
 	for name, want := range map[string]string{
-		"time": "time", "total": "total time", "gpu_time": "GPU time", "copy_bytes": "bytes copied", "memory_peak": "peak memory",
+		"time": "time", "total": "total time", "gpu_time": "GPU time", "copy_bytes": "bytes copied", "memory_peak": "device memory requested",
+		"sm_active":       "SM active",
 		"dram_throughput": "dram throughput", "of_a_later_version": "of a later version",
 	} {
 		if got := (Metric{Name: name}).Title(); got != want {
@@ -30,7 +31,7 @@ func TestMetricTitle(t *testing.T) {
 func TestMetricJudged(t *testing.T) {
 	for m, want := range map[Metric]bool{
 		Time: true, Launches: true, CopyBytes: true, StepTime: true, Owned: false, Spread: false, Registers: false,
-		NcuTime: true, Cycles: false, SMThroughput: false, LocalLoads: false,
+		NcuTime: true, Cycles: false, SMThroughput: false, LocalLoads: false, TensorActive: false, DRAMRead: false,
 		{Name: "of_a_later_version", Better: Lower}: true, {Name: "of_a_later_version"}: false,
 	} {
 		if m.Judged() != want {

@@ -32,6 +32,12 @@ type Trace struct {
 	Captures []Interval
 	// MemoryPeak is the high-water mark of device memory in bytes, -1 where memory use was not traced.
 	MemoryPeak int64
+	// Requests are the requests for device memory that were not given back when the peak was reached, sorted by time.
+	Requests []Request
+	// Sampling is what was sampled of the GPUs of the process, nil where nothing was.
+	Sampling *Sampling
+	// Callers are the call stacks of launches and other CUDA calls, the most frequent first; none where none were recorded.
+	Callers []Caller
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 }
@@ -168,8 +174,11 @@ func CopyKindNamed(name string) CopyKind {
 // where the trace does not say.
 type MemoryKind int8
 
-// MemoryUnknown stands for a missing memory kind.
-const MemoryUnknown MemoryKind = 7
+// Pageable is memory of the host that the driver copies through buffers of its own; MemoryUnknown stands for a missing kind.
+const (
+	Pageable      MemoryKind = 0
+	MemoryUnknown MemoryKind = 7
+)
 
 // String names the kind of memory.
 func (k MemoryKind) String() string {

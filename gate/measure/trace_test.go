@@ -3,6 +3,8 @@ package measure
 import (
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTick(t *testing.T) {
@@ -48,5 +50,12 @@ func TestMergeKernels(t *testing.T) {
 	}
 	if nameless := kernel(" \t", 0).Subject; nameless.Name != "(unnamed kernel)" {
 		t.Errorf("a kernel without a name is %+v", nameless)
+	}
+}
+
+func TestUnion(t *testing.T) {
+	got := Union([]Interval{{Start: 5, End: 9}, {Start: 0, End: 3}, {Start: 2, End: 4}, {Start: 6, End: 7}})
+	if diff := cmp.Diff([]Interval{{Start: 0, End: 4}, {Start: 5, End: 9}}, got); diff != "" {
+		t.Error(diff)
 	}
 }

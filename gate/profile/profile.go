@@ -37,6 +37,9 @@ type Recording struct {
 	Summaries []measure.Session
 	// Finished are sessions that were cut before: of a baseline or a saved report.
 	Finished []measure.Session
+	// Untraced are runs beside the Traces without a profiler, and Outputs what was read in what they printed.
+	Untraced []measure.Untraced
+	Outputs  []measure.Output
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 }
@@ -47,6 +50,10 @@ func (r *Recording) Add(o *Recording) {
 	r.Counters = append(r.Counters, o.Counters...)
 	r.Summaries = append(r.Summaries, o.Summaries...)
 	r.Finished = append(r.Finished, o.Finished...)
+	r.Untraced = append(r.Untraced, o.Untraced...)
+	if len(o.Untraced) > 0 {
+		r.Outputs = o.Outputs // the same for all runs of a workload
+	}
 	r.Warnings = append(r.Warnings, o.Warnings...)
 }
 
@@ -179,6 +186,7 @@ func Cut(rule Rule, recordings ...*Recording) ([][]measure.Session, error) {
 			if err != nil {
 				return nil, err
 			}
+			sample.AddUntraced(cut, r.Untraced, r.Outputs)
 			out[i] = append(out[i], cut...)
 		}
 		if len(r.Counters) > 0 {

@@ -68,6 +68,8 @@ func openMetrics(v *view, _ Options) (string, error) {
 			set = []string{"kernel", r.Subject, "geometry", r.Geometry, "id", id[strings.LastIndexByte(id, '#')+1:]}
 		case s.Scope == measure.ScopeRange:
 			set = []string{"range", s.Name}
+		case s.Scope == measure.ScopeOutput:
+			set = []string{"output", s.Name}
 		case s.Name != "":
 			set = []string{"copy", s.Name}
 		}

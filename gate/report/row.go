@@ -25,7 +25,7 @@ type row struct {
 	Interval string // "+4.61 … +5.13 %"
 	Limit    string // what is allowed, for a cell: "3 %, ≥ 70 %"
 	Allowed  string // the same as words: "limit 3 %, at least 70 % (nsgate.toml:12)"
-	Share    string // of the GPU time; "" for the workload
+	Share    string // of the GPU time; "" for the workload and its outputs
 	Runs     string // a bar for each
 	Match    string // how base and head were put together where that is not plain
 	Reason   string
@@ -52,7 +52,7 @@ func newRow(f gate.Finding) row {
 	if f.Change.Known() {
 		r.Change = bind(measure.Change(float64(f.Change)))
 	}
-	if f.Share.Known() && f.Scope != measure.ScopeWorkload {
+	if f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput {
 		r.Share = share(f.Share)
 	}
 	words := limits(f, "limit ", "at least ", "at most ")
@@ -65,6 +65,9 @@ func newRow(f gate.Finding) row {
 	for _, e := range f.Evidence {
 		r.Evidence = append(r.Evidence, Clean(e))
 	}
+	if f.Origin != nil {
+		r.Evidence = append(r.Evidence, origin(f))
+	}
 	if f.Cause != nil {
 		r.Cause = trimmed(f.Cause.Summary)
 		if note := trimmed(f.Cause.Note); note != "" {
@@ -72,6 +75,23 @@ func newRow(f gate.Finding) row {
 		}
 	}
 	return r
+}
+
+// origin is where in the program a finding's kernel is launched, or its CUDA call made: "launched at train.py:73 forward
+// (36.0 % of its launches)".
+func origin(f gate.Finding) string {
+	verb, of := "called", "the time in it"
+	if f.Scope == measure.ScopeKernel {
+		verb, of = "launched", "its launches"
+	}
+	s := verb + " by " + Clean(f.Origin.Function)
+	if f.Origin.File != "" {
+		s = fmt.Sprintf("%s at %s:%d %s", verb, Clean(f.Origin.File), f.Origin.Line, Clean(f.Origin.Function))
+	}
+	if x := f.Origin.Share; x.Known() && x < 0.9995 {
+		s += " (" + share(x) + " of " + of + ")"
+	}
+	return s
 }
 
 // Why is what there is to say beside the numbers.
@@ -82,7 +102,7 @@ func (r row) Why() []string {
 // title is a finding in a few words: "saxpy: time +4.87 %". It is at most 100 columns wide.
 func (r row) title() string {
 	what := cmp.Or(r.Change, string(r.F.Outcome))
-	return Line(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 20) + " " + Elide(what, 16))
+	return Line(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 24) + " " + Elide(what, 16))
 }
 
 // delta is the relative change and its interval.
@@ -148,7 +168,7 @@ func (g group) cause() (*gate.Cause, string) {
 	return nil, ""
 }
 
-// subject is the name by which a kernel, range or workload is called.
+// subject is the name by which a kernel, range, output or workload is called.
 func subject(scope measure.Scope, kernel string) string {
 	name := trimmed(kernel)
 	switch {

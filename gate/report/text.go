@@ -103,11 +103,11 @@ func (p *page) block(g group, s style, verbose bool) {
 	}
 	label := 0
 	for _, r := range g {
-		label = max(label, min(columns(r.Metric), 20))
+		label = max(label, min(columns(r.Metric), 24))
 	}
 	in := 4 + label + 2
 	for i, r := range g {
-		spans := []span{{pad(Elide(r.Metric, 20), label) + nb + " ", none}, {r.Values, none}}
+		spans := []span{{pad(Elide(r.Metric, 24), label) + nb + " ", none}, {r.Values, none}}
 		if r.Change != "" {
 			spans = append(spans, span{" (", none}, span{r.Change, s}, span{strings.TrimPrefix(r.delta(), r.Change) + ")", none})
 		}
@@ -166,7 +166,7 @@ func (p *page) short(g group, s style) {
 		if i > 0 {
 			text = "· "
 		}
-		text += bind(Elide(r.Metric, 20)) + nb + r.Values
+		text += bind(Elide(r.Metric, 24)) + nb + r.Values
 		if d := r.delta(); d != "" {
 			text += " (" + d + ")"
 		}

@@ -47,6 +47,7 @@ const (
 	failing class = iota
 	warned
 	open
+	grew
 	improved
 	added
 	removed
@@ -71,6 +72,7 @@ var classes = [...]classification{
 	failing:   {gate.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
 	warned:    {gate.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
 	open:      {gate.Inconclusive, "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
+	grew:      {gate.Grew, "Grew", "Grew", "⚠️ grew", doubtful, 10},
 	improved:  {gate.Improved, "Improved", "Improved", "✅ improved", good, 5},
 	added:     {gate.Added, "Added", "Added and removed", "added", plain, 10},
 	removed:   {gate.Removed, "Removed", "Added and removed", "removed", plain, 10},
@@ -165,8 +167,11 @@ func (v *view) Sections() []section {
 	return append(out[:1], slices.DeleteFunc(out[1:], func(s section) bool { return len(s.Rows) == 0 })...)
 }
 
-// place is where in the repository a finding is written down, "" where that is unknown.
+// place is where in the repository what a finding is about is called, or else written down; "" where that is unknown.
 func (v *view) place(f gate.Finding) (file string, line int) {
+	if o := f.Origin; o != nil && o.File != "" {
+		return Line(o.File), max(o.Line, 1)
+	}
 	if v.locate != nil {
 		if file, line, ok := v.locate(f); ok {
 			return Line(file), max(line, 1)
@@ -231,11 +236,28 @@ func facts(r *gate.Report, verbose bool) []fact {
 		}
 		add("sees", s)
 	}
+	for _, u := range r.Utilization {
+		add("GPU use", utilization(u, r.Head.Step))
+	}
 	add("baseline", r.Baseline)
 	for _, note := range r.Notes {
 		add("course", note)
 	}
 	return out
+}
+
+// utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
+func utilization(u gate.Utilization, step string) string {
+	var parts []string
+	for _, m := range u.Metrics {
+		change := share(m.Head / 100)
+		if m.Base.Known() {
+			change = strings.TrimSuffix(share(m.Base/100), nb+"%") + bind(" → ") + change
+		}
+		parts = append(parts, metric(m.Name)+nb+change)
+	}
+	of := cmp.Or(u.Range, step, "all")
+	return Elide(Clean(of), 40) + ": " + strings.Join(parts, ", ")
 }
 
 // machine prints GPU, board, driver, CUDA and profiler of an environment, "" for none.
@@ -262,6 +284,9 @@ func side(s gate.Side) string {
 		return "nothing measured"
 	}
 	parts := []string{measure.Count(s.Runs, "run")}
+	if s.Untraced > 0 {
+		parts[0] += fmt.Sprintf(" and %d untraced", s.Untraced)
+	}
 	if s.Sessions > 0 {
 		parts[0] += " in " + measure.Count(s.Sessions, "session")
 	}

@@ -3,12 +3,13 @@
 // A baseline is a directory with three CSV files, sorted so that a new session shows as added lines:
 //
 //   - sessions.csv, one row a session: the environment, the warm-up and what remained of each run, commit and reason;
-//   - subjects.csv, one row a kernel, range, copy kind or workload: the id that the samples use and the full name;
+//   - subjects.csv, one row a kernel, range, copy kind, output or workload: the id that the samples use and the full name;
 //   - samples.csv, one row a (subject, metric, session): one value a run, separated by spaces.
 //
-// Equal neighbours in a list are written once with their number (32*5), a run without a value is "-". In cells of
-// free text, backslash and what does not print stand as Go escapes (\n, \u202e), and a cell that a spreadsheet would
-// take for a formula (it begins with = + - or @), or that begins with ', has a ' before it.
+// Equal neighbours in a list are written once with their number (32*5), a run without a value is "-", and so are the steps
+// and launches of an untraced run. In cells of free text, backslash and what does not print stand as Go escapes (\n,
+// \u202e), and a cell that a spreadsheet would take for a formula (it begins with = + - or @), or that begins with ', has
+// a ' before it.
 //
 // Reading accepts any order of rows and columns, CRLF and a byte order mark, and nothing else that writing does not
 // give: errors name file and line.

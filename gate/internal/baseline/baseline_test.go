@@ -207,12 +207,23 @@ func TestReadErrors(t *testing.T) {
 		}
 		return strings.Replace(s, old, new, 1)
 	}
+	untraced := func(skipped, total, launches, steady string) string {
+		return sub(sessions, "0*2,5*2,5*2,yes*2", skipped+","+total+","+launches+","+steady)
+	}
 	for _, c := range []struct {
 		name, file, content string // content replaces file; "-" removes it
 		want                string
 	}{
 		{"nothing wrong", samplesFile, samples, ""},
 		{"partial", sessionsFile, "-", "sessions.csv is missing beside samples.csv; restore it from version control, or remove the directory and record again"},
+		{"a kernel in an untraced run", sessionsFile, untraced("0 -", "5 -", "5 -", "yes -"),
+			"samples.csv:2: values: run 2 has a value, and time is not measured in a run that was untraced"},
+		{"untraced in part", sessionsFile, untraced("0 -", "5*2", "5 -", "yes -"),
+			"sessions.csv:2: steady: run 2 is untraced (-) in some of skipped, total, launches and steady, and not in others"},
+		{"untraced first", sessionsFile, untraced("- 0", "- 5", "- 5", "- yes"),
+			"sessions.csv:2: steady: run 2 was traced and stands behind an untraced one (-); put the traced ones first"},
+		{"an output of traced runs", samplesFile, sub(samples, "time,ns", "rate,"),
+			"samples.csv:2: values: run 1 has a value, and rate is not measured in a run that was traced"},
 		{"empty file", samplesFile, "", "samples.csv:1: the file is empty; restore it from version control, or remove the directory and record again"},
 		{"only a header", sessionsFile, sub(sessions, sessions[strings.Index(sessions, "\n")+1:], ""), "sessions.csv:1: no session; remove the directory and record again"},
 		{"conflict", samplesFile, samples + "<<<<<<< HEAD\n", "samples.csv:3: a merge conflict is not resolved; keep the rows of both sides, or take one side"},
@@ -244,7 +255,7 @@ func TestReadErrors(t *testing.T) {
 		{"subject twice", subjectsFile, subjects + "kernel,k#1,1x1x1,64x1x1,k()\n", "subjects.csv:3: subject: kernel k#1 is there twice; remove one"},
 		{"name twice", subjectsFile, subjects + "kernel,k#2,1x1x1,32x1x1,k()\n", "subjects.csv:3: name: k#2 is the same as k#1; remove one"},
 		{"unused", subjectsFile, subjects + "range,r,,,r\n", `subjects.csv:3: subject: range "r" has no row in samples.csv; remove it here too`},
-		{"scope", subjectsFile, sub(subjects, "kernel", "Kernel"), `subjects.csv:2: scope: "Kernel" is not "kernel", "range", "workload" or "idle"`},
+		{"scope", subjectsFile, sub(subjects, "kernel", "Kernel"), `subjects.csv:2: scope: "Kernel" is none of kernel, range, workload, idle, call, output`},
 		{"no id", subjectsFile, sub(subjects, "k#1", ""), "subjects.csv:2: subject: the cell is empty; write the id that samples.csv uses"},
 		{"extent", subjectsFile, sub(subjects, "32x1x1", "32x1"), `subjects.csv:2: block: extent "32x1" is not of the form XxYxZ`},
 		{"session twice", sessionsFile, sessions + sessions[strings.Index(sessions, "\n")+1:], "sessions.csv:3: id: session a is there twice; remove one"},
@@ -314,7 +325,7 @@ func TestWriteRefuses(t *testing.T) {
 		"metric unit": {change(func(s *measure.Session) { s.Series[0].Metric.Unit = "us" }), "is not one of nsgate's"},
 		"tick":        {change(func(s *measure.Session) { s.Tick = math.NaN() }), "tick_ns"},
 		"year":        {change(func(s *measure.Session) { s.Start = s.Start.AddDate(20000, 0, 0) }), "is not a time"},
-		"scope":       {change(func(s *measure.Session) { s.Series[0].Subject.Scope = "planet" }), `"planet" is not "kernel"`},
+		"scope":       {change(func(s *measure.Session) { s.Series[0].Subject.Scope = "planet" }), `"planet" is none of kernel`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "b")
@@ -584,7 +595,7 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 	})
 	subject := rapid.Custom(func(t *rapid.T) measure.Subject {
 		return measure.Subject{
-			Scope: rapid.SampledFrom([]measure.Scope{measure.ScopeKernel, measure.ScopeRange, measure.ScopeWorkload}).Draw(t, "scope"),
+			Scope: rapid.SampledFrom([]measure.Scope{measure.ScopeKernel, measure.ScopeRange, measure.ScopeOutput, measure.ScopeWorkload}).Draw(t, "scope"),
 			Name:  text.Draw(t, "name"), Grid: dim.Draw(t, "grid"), Block: dim.Draw(t, "block"),
 		}
 	})
@@ -614,16 +625,26 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 					Skipped: count.Draw(t, "skipped"), Total: count.Draw(t, "total"), Launches: count.Draw(t, "launches"), Steady: rapid.Bool().Draw(t, "steady"),
 				})
 			}
+			traced := len(s.Runs)
+			for range rapid.IntRange(1, 3).Draw(t, "untraced") * rapid.IntRange(0, 1).Draw(t, "some untraced") {
+				s.Runs = append(s.Runs, measure.Run{Untraced: true, Steady: true})
+			}
+			metrics := rapid.SampledFrom(measure.Metrics).Filter(func(m measure.Metric) bool { return !m.Untraced() || traced < len(s.Runs) })
 			key := func(x measure.Series) string {
 				return fmt.Sprintf("%s\x00%s\x00%s\x00%s", x.Subject.Scope, x.Subject.Name, x.Subject.Geometry(), x.Metric.Name)
 			}
 			s.Series = rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) measure.Series {
 				x := measure.Series{
-					Subject: subject.Draw(t, "subject"), Metric: rapid.SampledFrom(measure.Metrics).Draw(t, "metric"),
+					Subject: subject.Draw(t, "subject"), Metric: metrics.Draw(t, "metric"),
 					Values: rapid.SliceOfN(value, len(s.Runs), len(s.Runs)).Draw(t, "values"), Role: text.Draw(t, "role"), Note: text.Draw(t, "note"),
 				}
-				if !slices.ContainsFunc(x.Values, func(v float64) bool { return !math.IsNaN(v) }) {
-					x.Values[0] = 1
+				for i := range x.Values {
+					if (i >= traced) != x.Metric.Untraced() {
+						x.Values[i] = math.NaN()
+					}
+				}
+				if of := s.Of(&x); !slices.ContainsFunc(of, func(v float64) bool { return !math.IsNaN(v) }) {
+					of[0] = 1
 				}
 				return x
 			}), 1, 6, key).Draw(t, "series")

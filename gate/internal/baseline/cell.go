@@ -149,6 +149,17 @@ func formatSample(f float64) string {
 	return formatNumber(f)
 }
 
+// traced is a parser for what an untraced run does not have: nil there.
+func traced[T any](parser func(string) (T, error)) func(string) (*T, error) {
+	return func(s string) (*T, error) {
+		if s == missing {
+			return nil, nil
+		}
+		v, err := parser(s)
+		return &v, err
+	}
+}
+
 func parseSteady(s string) (bool, error) {
 	if s != "yes" && s != "no" {
 		return false, fmt.Errorf("%q is neither yes nor no", s)

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gocarina/gocsv"
@@ -207,22 +208,43 @@ func (r *sessionRow) session(c *cells) measure.Session {
 		c.fail("runs", "a session has from 1 to %d runs, not %d", maxRuns, n)
 		return s
 	}
-	skipped := list(c, "skipped", r.Skipped, n, parseCount)
-	total := list(c, "total", r.Total, n, parseCount)
-	launches := list(c, "launches", r.Launches, n, parseCount)
-	steady := list(c, "steady", r.Steady, n, parseSteady)
+	skipped := list(c, "skipped", r.Skipped, n, traced(parseCount))
+	total := list(c, "total", r.Total, n, traced(parseCount))
+	launches := list(c, "launches", r.Launches, n, traced(parseCount))
+	steady := list(c, "steady", r.Steady, n, traced(parseSteady))
 	if c.err != nil {
 		return s
 	}
 	for i := range n {
-		s.Runs = append(s.Runs, measure.Run{Skipped: skipped[i], Total: total[i], Launches: launches[i], Steady: steady[i]})
+		untraced := steady[i] == nil
+		if (skipped[i] == nil) != untraced || (total[i] == nil) != untraced || (launches[i] == nil) != untraced {
+			c.fail("steady", "run %d is untraced (-) in some of skipped, total, launches and steady, and not in others", i+1)
+			return s
+		}
+		if untraced {
+			s.Runs = append(s.Runs, measure.Run{Untraced: true, Steady: true})
+			continue
+		}
+		if i > 0 && s.Runs[i-1].Untraced {
+			c.fail("steady", "run %d was traced and stands behind an untraced one (-); put the traced ones first", i+1)
+			return s
+		}
+		s.Runs = append(s.Runs, measure.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
 	}
 	return s
 }
 
 func newSessionRow(s *measure.Session) sessionRow {
+	traced := func(word func(measure.Run) string) string {
+		return join(s.Runs, func(r measure.Run) string {
+			if r.Untraced {
+				return missing
+			}
+			return word(r)
+		})
+	}
 	counts := func(field func(measure.Run) int) string {
-		return join(s.Runs, func(r measure.Run) string { return strconv.Itoa(field(r)) })
+		return traced(func(r measure.Run) string { return strconv.Itoa(field(r)) })
 	}
 	return sessionRow{
 		ID:  s.ID,
@@ -235,7 +257,7 @@ func newSessionRow(s *measure.Session) sessionRow {
 		Skipped:  counts(func(r measure.Run) int { return r.Skipped }),
 		Total:    counts(func(r measure.Run) int { return r.Total }),
 		Launches: counts(func(r measure.Run) int { return r.Launches }),
-		Steady:   join(s.Runs, func(r measure.Run) string { return formatSteady(r.Steady) }),
+		Steady:   traced(func(r measure.Run) string { return formatSteady(r.Steady) }),
 		Commit:   escape(s.Commit), Reason: escape(s.Reason),
 	}
 }
@@ -247,10 +269,12 @@ func (r *subjectRow) subject(c *cells) measure.Subject {
 		Grid:  parse(c, "grid", r.Grid, measure.ParseDim3),
 		Block: parse(c, "block", r.Block, measure.ParseDim3),
 	}
-	switch s.Scope {
-	case measure.ScopeKernel, measure.ScopeRange, measure.ScopeWorkload, measure.ScopeIdle:
-	default:
-		c.fail("scope", `%q is not "kernel", "range", "workload" or "idle"`, r.Scope)
+	if !slices.Contains(measure.Scopes, s.Scope) {
+		var known []string
+		for _, scope := range measure.Scopes {
+			known = append(known, string(scope))
+		}
+		c.fail("scope", "%q is none of %s", r.Scope, strings.Join(known, ", "))
 	}
 	if r.Subject == "" {
 		c.fail("subject", "the cell is empty; write the id that %s uses", samplesFile)
@@ -344,6 +368,11 @@ func decode(dir string, data files) ([]measure.Session, error) {
 		}
 		if !slices.ContainsFunc(x.Values, func(v float64) bool { return !math.IsNaN(v) }) {
 			c.fail("values", "no run has a value; remove the row")
+		}
+		if c.err == nil {
+			if err := x.Check(len(s.Runs), s.Traced()); err != nil {
+				c.fail("values", "%w", err)
+			}
 		}
 		if c.err != nil {
 			return nil, c.err

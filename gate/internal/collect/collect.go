@@ -2,7 +2,14 @@
 //
 // A session is one nsys process around N fresh processes of the workload, or of two builds of it by turns. nsys starts
 // the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one after the other, and
-// keeps a journal. Whatever happens, nothing of it remains: every process is ended, and the private directory with the
+// keeps a journal.
+//
+// Untraced runs are taken between the traced ones, while nsys is there and has nothing to record. What runs below nsys
+// inherits its libraries, so a second runner takes them, which nsgate starts beside nsys and not below it. Both know the
+// order of all runs and write the same journal, in which each reads when its turn has come. Neither ends before the last
+// run has, so that nsys finishes its report beside no run.
+//
+// Whatever happens, nothing of it remains: every process is ended, and the private directory with the
 // raw report, which holds the workload's environment variables, is removed. So is the worktree of a base build. Where
 // nsgate itself is killed a guard does that, and where the guard is killed too, the next nsgate.
 package collect
@@ -134,6 +141,7 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 	if res.Traces, err = assign(traces, runs); err != nil {
 		return nil, err
 	}
+	res.Base, res.Head = untraced(runs)
 	res.GPU, res.Warnings = watch.result(res.Traces, runs)
 	hardware := hardware(res.GPU.GPUs)
 	session := sessions.Add(1)
@@ -175,7 +183,7 @@ func causeOr(ctx context.Context, err error) error {
 // read exports and reads the report in dir.
 func (p Plan) read(ctx context.Context, dir string, note func(Event)) ([]measure.Trace, error) {
 	note(Event{Stage: Exporting})
-	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir)
+	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir, p.exportArgs()...)
 	if err != nil {
 		return nil, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
 	}

@@ -212,17 +212,22 @@ func TestCollectPair(t *testing.T) {
 
 // Every other pair is turned around, whatever their number.
 func TestTurns(t *testing.T) {
-	for runs, want := range map[int]string{1: "AB", 2: "ABBA", 3: "ABBAAB", 5: "ABBAABBAAB"} {
+	for _, c := range []struct {
+		runs, bare int
+		base       *Build
+		want       string // small letters are untraced
+	}{
+		{1, 0, &Build{}, "AB"}, {2, 0, &Build{}, "ABBA"}, {3, 0, &Build{}, "ABBAAB"}, {5, 0, &Build{}, "ABBAABBAAB"},
+		{3, 0, nil, "BBB"}, {3, 3, nil, "BbBbBb"}, {4, 2, nil, "BBbBBb"}, {2, 4, nil, "bBbbBb"}, {5, 1, nil, "BBBBBb"},
+		{2, 2, &Build{}, "ABabBAba"}, {4, 2, &Build{}, "ABBAabABBAba"}, {0, 2, &Build{}, "abba"},
+	} {
 		got := ""
-		for _, base := range (Plan{Runs: runs, Base: &Build{}}).turns() {
-			got += map[bool]string{true: "A", false: "B"}[base]
+		for _, t := range (Plan{Runs: c.runs, Bare: c.bare, Base: c.base}).turns() {
+			got += map[turn]string{{true, false}: "A", {false, false}: "B", {true, true}: "a", {false, true}: "b"}[t]
 		}
-		if got != want {
-			t.Errorf("%d runs of each: %s, want %s", runs, got, want)
+		if got != c.want {
+			t.Errorf("%d traced and %d untraced runs of each: %s, want %s", c.runs, c.bare, got, c.want)
 		}
-	}
-	if got := (Plan{Runs: 3}).turns(); !slices.Equal(got, []bool{false, false, false}) {
-		t.Errorf("the head alone: %v", got)
 	}
 }
 

@@ -161,7 +161,8 @@ func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(b
 	}
 	c.Environment.GPUHash, c.Environment.Hardware = measure.HashUUID(uuids...), hardware(watch.first)
 	turns := Plan{Head: p.Build, Base: base, Runs: runs}.turns()
-	for i, isBase := range turns {
+	for i := range turns {
+		isBase := turns[i].Base
 		started(isBase, i, len(turns))
 		turn := p
 		if isBase {

@@ -1,14 +1,17 @@
 package collect
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Build is one build of the workload.
@@ -20,15 +23,21 @@ type Build struct {
 // Plan says what to run and how.
 type Plan struct {
 	Head    Build
-	Base    *Build        // measured by turns with the head, in the same session; nil for the head alone
-	Runs    int           // fresh processes of each build, at least 1
-	Timeout time.Duration // of one run, 0 for none
-	Nsys    string        // the nsys executable, "" for "nsys" on the PATH
-	Self    string        // the executable that nsys starts as the runner, "" for this one
+	Base    *Build           // measured by turns with the head, in the same session; nil for the head alone
+	Runs    int              // fresh processes of each build, at least 1
+	Bare    int              // further ones of each build without a profiler, by turns with the others
+	Outputs []measure.Output // what to read in what those print
+	Timeout time.Duration    // of one run, 0 for none
+	Nsys    string           // the nsys executable, "" for "nsys" on the PATH
+	Self    string           // the executable that nsys starts as the runner, "" for this one
 	// TraceArgs are further arguments of nsys profile, such as --nvtx-domain-exclude=TSL.
 	TraceArgs []string
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
+	// GPUMetrics samples the metrics of the GPUs that the workload sees, which takes the right to read their counters.
+	GPUMetrics bool
+	// Stacks records the call stack of every CUDA call, which slows the workload down.
+	Stacks bool
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
@@ -45,7 +54,7 @@ type Plan struct {
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
 	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
-	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
+	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"), p.exportArgs()...)...)
 	return [][]string{p.profileCommand(dir), export}
 }
 
@@ -64,8 +73,12 @@ func (p Plan) withDefaults() Plan {
 
 func (p Plan) profileCommand(dir string) []string {
 	args := []string{p.Nsys, "profile"}
+	sample := "none"
+	if p.Stacks {
+		sample = "process-tree" // nsys records no stacks without
+	}
 	for _, x := range []struct{ option, short, value string }{
-		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", "none"}, {"--cpuctxsw", "", "none"},
+		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", sample}, {"--cpuctxsw", "", "none"},
 		{"--cuda-graph-trace", "", "node"}, {"--force-overwrite", "-f", "true"},
 	} {
 		// nsys takes no option twice.
@@ -78,31 +91,94 @@ func (p Plan) profileCommand(dir string) []string {
 	if p.MemoryUsage {
 		args = append(args, "--cuda-memory-usage=true")
 	}
+	if p.GPUMetrics {
+		args = append(args, "--gpu-metrics-devices=cuda-visible", "--gpu-metrics-frequency=10000")
+	}
+	if p.Stacks {
+		args = append(args, "--cudabacktrace=all:0") // of kinds in a list nsys 2025.3 takes the last alone
+		if p.Head.python() {
+			args = append(args, "--python-backtrace=cuda")
+		}
+	}
 	args = append(args, p.TraceArgs...)
 	output := strings.TrimSuffix(reportIn(dir), reportExt)
 	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
 }
 
-// turns says of each run, in order, whether it is one of the base. Two builds are run as A B B A, over and over (A is
-// the base), so that a drift of the machine adds as much to the one as to the other.
-func (p Plan) turns() []bool {
-	if p.Base == nil {
-		return make([]bool, max(p.Runs, 0))
+func (p Plan) exportArgs() []string {
+	if p.Stacks {
+		return []string{nsys.WithStacks}
 	}
-	var out []bool
-	for i := range p.Runs {
-		out = append(out, i%2 == 0, i%2 == 1)
+	return nil
+}
+
+var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)
+
+// python reports whether the workload is a program of Python. Others end at their first CUDA call where nsys (2025.3) is
+// told to record the stacks of Python.
+func (b Build) python() bool {
+	for _, word := range b.Command {
+		if pythonProgram.MatchString(filepath.Base(word)) {
+			return true
+		}
+	}
+	x, err := b.program("", "no-workload")
+	if err != nil {
+		return false
+	}
+	f, err := os.Open(x.Path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	first := make([]byte, 128)
+	n, _ := io.ReadFull(f, first)
+	line, _, _ := strings.Cut(string(first[:n]), "\n")
+	return strings.HasPrefix(line, "#!") && strings.Contains(line, "python")
+}
+
+// turn is which build is run, and whether a profiler is around it.
+type turn struct {
+	Base bool `json:"base"`
+	Bare bool `json:"bare"`
+}
+
+// turns are the runs in order. Two builds are run as A B B A, over and over (A is the base), so that a drift of the machine
+// adds as much to the one as to the other. Untraced runs are spread evenly between the traced ones, and keep the same order
+// among themselves: A B a b B A b a.
+func (p Plan) turns() []turn {
+	var out []turn
+	add := func(bare bool, done int) {
+		if first := done%2 == 0; p.Base != nil {
+			out = append(out, turn{first, bare}, turn{!first, bare})
+		} else {
+			out = append(out, turn{false, bare})
+		}
+	}
+	rounds := max(p.Runs, p.Bare)
+	for i := range rounds {
+		for _, kind := range []struct {
+			bare bool
+			of   int
+		}{{false, p.Runs}, {true, p.Bare}} {
+			if done := i * kind.of / rounds; (i+1)*kind.of/rounds > done {
+				add(kind.bare, done)
+			}
+		}
 	}
 	return out
 }
 
-// Order names the build of each run, in order: "base" or "head".
+// Order names the build of each run, in order: "base" or "head", and "untraced" behind it.
 func (p Plan) Order() []string {
 	var out []string
-	for _, base := range p.turns() {
+	for _, t := range p.turns() {
 		name := "head"
-		if base {
+		if t.Base {
 			name = "base"
+		}
+		if t.Bare {
+			name += " untraced"
 		}
 		out = append(out, name)
 	}

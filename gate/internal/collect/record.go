@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -47,12 +48,19 @@ func (p Plan) record(ctx context.Context, private *proc.Private, children proc.C
 	cmd.Stdout, cmd.Stderr = &log, &log
 	cmd.WaitDelay = terminateGrace // a process that outlives nsys may hold its output open
 	proc.Isolate(cmd)
+	bare, bareDone, err := p.startBare(dir, cmd.Env)
+	if err != nil {
+		return nil, err
+	}
+	defer children.End()
+	if bare != nil {
+		defer stop(bare, bareDone, lifeline)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, Reasons.Refuse("nsys-not-started", said(err.Error()))
 	}
 	done := make(chan struct{})
 	go func() { cmd.Wait(); close(done) }()
-	defer children.End()
 	defer stop(cmd, done, lifeline)
 
 	journal := journal{path: journalIn(dir)}
@@ -66,6 +74,12 @@ wait:
 		select {
 		case <-done:
 			break wait
+		case <-bareDone:
+			bareDone = nil
+			report(journal.next(), &journal, len(p.turns()), time.Since(begun), note)
+			if n := len(journal.runs); n < len(p.turns()) && (n == 0 || !journal.runs[n-1].failed()) {
+				return nil, Reasons.Refuse("bare-ended", n, len(p.turns()), bare.ProcessState)
+			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-tick.C:
@@ -95,10 +109,27 @@ wait:
 	return runs, err
 }
 
+// startBare starts the runner of the untraced runs beside nsys, nothing where there are none.
+func (p Plan) startBare(dir string, env []string) (cmd *exec.Cmd, done chan struct{}, err error) {
+	if p.Bare == 0 {
+		return nil, nil, nil
+	}
+	cmd = exec.Command(p.Self, RunnerArg, specIn(dir), bareArg)
+	cmd.Env = env
+	cmd.WaitDelay = terminateGrace
+	proc.Isolate(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, nil, fmt.Errorf("the untraced runs cannot be started: %w", err)
+	}
+	done = make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	return cmd, done, nil
+}
+
 // report turns journal lines into progress.
 func report(lines []line, j *journal, runs int, elapsed time.Duration, note func(Event)) {
 	for _, l := range lines {
-		e := Event{Stage: RunStarted, Run: l.Index}
+		e := Event{Stage: RunStarted, Run: l.Index, Bare: l.Run.Bare}
 		if l.Done {
 			e.Stage = RunFinished
 		}
@@ -128,6 +159,8 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 	switch {
 	case hung:
 		return nil, Reasons.Refuse("nsys-hangs", p.Patience, done, all, because)
+	case done == 0 && p.GPUMetrics && gpuMetricsRefused(log) != "":
+		return nil, Reasons.Refuse(gpuMetricsRefused(log))
 	case done == 0 && unknownOption.MatchString(log):
 		name := unknownOption.FindStringSubmatch(log)[1]
 		return nil, &optionError{Reasons.Refuse("nsys-option", name), name}
@@ -154,8 +187,13 @@ func (e *optionError) Unwrap() error { return e.error }
 
 func (p Plan) workloadError(index int, r Run) error {
 	where := fmt.Sprintf("in run %d of %d", index, len(p.turns()))
-	if r.Base {
+	switch {
+	case r.Base && r.Bare:
+		where += " (base build, untraced)"
+	case r.Base:
 		where += " (base build)"
+	case r.Bare:
+		where += " (untraced)"
 	}
 	e := &WorkloadError{Run: r, Index: index, Runs: len(p.turns())}
 	switch {
@@ -165,10 +203,26 @@ func (p Plan) workloadError(index int, r Run) error {
 		e.refusal = Reasons.Refuse("workload-timeout", p.Timeout, where)
 	case r.Signal != "":
 		e.refusal = Reasons.Refuse("workload-signal", r.Signal, where)
+	case r.ExitCode == 0:
+		e.refusal = p.outputError(r, where)
 	default:
 		e.refusal = Reasons.Refuse("workload-failed", r.ExitCode, where)
 	}
 	return e
+}
+
+// outputError says of a run that succeeded which output it did not print as it should.
+func (p Plan) outputError(r Run, where string) error {
+	i := r.misread()
+	o := p.Outputs[i]
+	pattern := strconv.Quote(o.Pattern)
+	switch len(r.Found[i]) {
+	case 0:
+		return Reasons.Refuse("output-missing", strconv.Quote(o.Name), where, pattern)
+	case 1:
+		return Reasons.Refuse("output-no-number", strconv.Quote(o.Name), where, pattern)
+	}
+	return Reasons.Refuse("output-twice", strconv.Quote(o.Name), where, pattern)
 }
 
 // stop ends nsys, politely at first: it then ends the workload and cleans up after itself.

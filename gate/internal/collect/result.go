@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 // Run is what became of one fresh process of the workload.
 type Run struct {
 	Base     bool          `json:"base"` // of the base build
+	Bare     bool          `json:"bare"` // without a profiler
 	Pid      int           `json:"pid"`
 	Start    time.Time     `json:"start"`
 	Duration time.Duration `json:"duration"`
@@ -20,11 +22,22 @@ type Run struct {
 	Left int `json:"left"`
 	// Output is standard output and standard error as they came, valid UTF-8, without its middle where it was long.
 	Output string `json:"output"`
+	// Found is what the patterns of the outputs matched, for each in order and no more than two; nil in traced runs.
+	Found [][]string `json:"found,omitempty"`
 	// Error says why the run could not be started, "" where it was.
 	Error string `json:"error"`
 }
 
-func (r Run) failed() bool { return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut }
+func (r Run) failed() bool {
+	return r.Error != "" || r.ExitCode != 0 || r.Signal != "" || r.TimedOut || r.misread() >= 0
+}
+
+// misread is the first output, counted from 0, that was not printed once and as a number; -1 for none.
+func (r Run) misread() int {
+	return slices.IndexFunc(r.Found, func(found []string) bool {
+		return len(found) != 1 || math.IsNaN(outputValue(found[0]))
+	})
+}
 
 // Result is a finished session.
 type Result struct {
@@ -32,12 +45,14 @@ type Result struct {
 	TraceArgs []string
 	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
 	Repeated string
-	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank.
-	Traces   [][]measure.Trace
-	Runs     []Run
-	GPU      Watch
-	Warnings []string
-	Elapsed  time.Duration
+	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for untraced runs.
+	Traces [][]measure.Trace
+	Runs   []Run
+	// Base and Head are what the untraced runs came to.
+	Base, Head []measure.Untraced
+	GPU        Watch
+	Warnings   []string
+	Elapsed    time.Duration
 }
 
 // Split returns the traces of the base's runs and of the head's, each in the order of the runs.
@@ -70,6 +85,7 @@ const (
 type Event struct {
 	Stage     Stage
 	Run, Runs int           // run i of N, counted from 1
+	Bare      bool          // that run is without a profiler
 	Elapsed   time.Duration // since the session began
 	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
 }
@@ -91,11 +107,12 @@ func (e *WorkloadError) Unwrap() error { return e.refusal }
 // assign hands each trace to its run: by pid, and the processes that a run started itself by time.
 func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
 	out := make([][]measure.Trace, len(runs))
+	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Bare })
 	for _, t := range traces {
 		i := slices.IndexFunc(runs, func(r Run) bool { return r.Pid == t.Process })
 		if i < 0 && !t.Start.IsZero() {
 			for k, r := range runs { // the last run that had begun
-				if !t.Start.Before(r.Start) {
+				if !r.Bare && !t.Start.Before(r.Start) {
 					i = k
 				}
 			}
@@ -107,10 +124,12 @@ func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
 	}
 	for i, ts := range out {
 		switch {
+		case runs[i].Bare:
+			continue
 		case len(ts) == 0:
 			return nil, Reasons.Refuse("run-without-kernels", i+1, len(runs))
-		case len(ts) != len(out[0]):
-			return nil, Reasons.Refuse("other-ranks", i+1, len(runs), len(ts), len(out[0]))
+		case len(ts) != len(out[first]):
+			return nil, Reasons.Refuse("other-ranks", i+1, len(runs), len(ts), len(out[first]))
 		}
 		slices.SortStableFunc(ts, func(a, b measure.Trace) int { return firstDevice(a) - firstDevice(b) })
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // RunnerArg is the first argument that makes the nsgate binary call [RunnerMain].
@@ -28,8 +29,9 @@ const RunnerArg = proc.HiddenArg
 // anything that a process list could show.
 type spec struct {
 	Head    program            `json:"head"`
-	Base    program            `json:"base"`  // zero without a base build
-	Turns   []bool             `json:"turns"` // of each run: whether it is one of the base
+	Base    program            `json:"base"`    // zero without a base build
+	Turns   []turn             `json:"turns"`   // the runs of both runners, in order
+	Outputs []string           `json:"outputs"` // patterns of numbers in what untraced runs print
 	Timeout time.Duration      `json:"timeout"`
 	Clock   clock              `json:"clock"`
 	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
@@ -44,6 +46,12 @@ type program struct {
 
 func (p Plan) spec() (s spec, err error) {
 	s = spec{Turns: p.turns(), Timeout: p.Timeout, Clock: p.clock, Env: make(map[string]*string)}
+	for _, o := range p.Outputs {
+		if _, err := measure.CompileOutput(o.Pattern); err != nil {
+			return spec{}, err
+		}
+		s.Outputs = append(s.Outputs, o.Pattern)
+	}
 	if s.Head, err = p.Head.program("the workload", "no-workload"); err != nil {
 		return spec{}, err
 	}
@@ -102,14 +110,19 @@ const (
 	leftGrace = 500 * time.Millisecond
 )
 
+// bareArg is the argument after the spec file that makes a runner the one of the untraced runs.
+const bareArg = "--bare"
+
 // RunnerMain is the hidden mode in which nsys starts this binary: it runs the workload as often as the spec file
-// args[0] says and writes the journal beside it. It stops at the first run that fails, at a signal, and when the
-// process that started the session is gone. The exit status is 0 where every run succeeded.
+// args[0] says and writes the journal beside it. Two runners share a spec and its journal, that of the traced runs and that
+// of the untraced ones (args[1]), and take turns. Each stops at the first run that fails, at a signal, and when the process
+// that started the session is gone. The exit status is 0 where every run succeeded.
 func RunnerMain(args []string) int {
 	if len(args) == 2 && args[0] == proc.GuardArg {
 		return proc.Guard(args[1])
 	}
-	if len(args) != 1 {
+	bare := len(args) == 2 && args[1] == bareArg
+	if len(args) != 1 && !bare {
 		fmt.Fprintln(os.Stderr, "nsgate: this mode is for nsgate itself")
 		return 2
 	}
@@ -119,7 +132,7 @@ func RunnerMain(args []string) int {
 	if err == nil {
 		err = json.Unmarshal(text, &s)
 	}
-	if err == nil && (len(s.Head.Command) == 0 || len(s.Base.Command) == 0 && slices.Contains(s.Turns, true)) {
+	if err == nil && (len(s.Head.Command) == 0 || len(s.Base.Command) == 0 && slices.ContainsFunc(s.Turns, func(t turn) bool { return t.Base })) {
 		err = errors.New("no command")
 	}
 	var file *os.File
@@ -139,6 +152,7 @@ func RunnerMain(args []string) int {
 	orphaned := proc.WatchLifeline(dir)
 	go func() { <-orphaned; cancel() }()
 
+	shared := journal{path: journalIn(dir)}
 	journal := json.NewEncoder(file)
 	ok := true
 	write := func(l line) {
@@ -148,6 +162,10 @@ func RunnerMain(args []string) int {
 		}
 	}
 	for i := 0; ok && i < len(s.Turns) && ctx.Err() == nil; i++ {
+		if s.Turns[i].Bare != bare {
+			ok = shared.await(ctx, i+1)
+			continue
+		}
 		r := s.run(ctx, s.Turns[i], children, func(r Run) { write(line{Index: i + 1, Run: r}) })
 		if ctx.Err() != nil {
 			break // not the workload's fault
@@ -167,12 +185,16 @@ func RunnerMain(args []string) int {
 }
 
 // run runs the head or the base once and leaves none of its processes behind.
-func (s spec) run(ctx context.Context, base bool, children proc.Children, started func(Run)) Run {
+func (s spec) run(ctx context.Context, t turn, children proc.Children, started func(Run)) Run {
 	p := s.Head
-	if base {
+	if t.Base {
 		p = s.Base
 	}
 	var out proc.Output
+	printed := &printed{to: &out}
+	if t.Bare {
+		printed.look(s.Outputs)
+	}
 	cmd := exec.Command(p.Path, p.Command[1:]...)
 	cmd.Args[0] = p.Command[0]
 	cmd.Dir = p.Dir
@@ -180,12 +202,12 @@ func (s spec) run(ctx context.Context, base bool, children proc.Children, starte
 	for name, value := range s.Env {
 		cmd.Env = proc.Setenv(cmd.Env, name, value)
 	}
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout, cmd.Stderr = printed, printed
 	cmd.WaitDelay = leftGrace // a process left behind may hold the output open
 	proc.Isolate(cmd)
 
 	begun := time.Now()
-	r := Run{Base: base, Start: s.Clock.now()}
+	r := Run{Base: t.Base, Bare: t.Bare, Start: s.Clock.now()}
 	if err := cmd.Start(); err != nil {
 		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
 			err = e // without the path
@@ -220,7 +242,7 @@ func (s spec) run(ctx context.Context, base bool, children proc.Children, starte
 		<-done
 	}
 	r.ExitCode, r.Signal = proc.Status(cmd.ProcessState)
-	r.Output = out.String()
+	r.Output, r.Found = out.String(), printed.end()
 	return r
 }
 
@@ -263,6 +285,19 @@ type journal struct {
 	rest    []byte // of a line that is not complete yet
 	running bool   // a run has begun and not ended
 	runs    []Run  // those that ended
+}
+
+// await waits until the run of this index has ended, and reports whether it succeeded.
+func (j *journal) await(ctx context.Context, index int) bool {
+	for len(j.runs) < index {
+		j.next()
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return !j.runs[index-1].failed()
 }
 
 // next returns the lines that were added since the last call.

@@ -7,11 +7,16 @@
 // starting over where there are more runs. It moves them to the runs' pids and times, as one session would hold them.
 // $NSGATE_FAKE_BASE_PROFILES, where it is set, stands in for the runs of a base build in the same way.
 //
+// $NSGATE_FAKE_GPU_METRICS and $NSGATE_FAKE_STACKS, where set, do for the runs in which these are asked for; what was not
+// asked for is not in an export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW
+// names a kernel that takes a fifth longer, $NSGATE_FAKE_MEMORY is the bytes that the last request for memory has more.
+//
 // $NSGATE_FAKE_NSYS_FAULT makes it fail: "hang" (does not end, whatever signal comes), "stuck" (never starts the command),
 // "crash" (dies by SIGKILL 100 ms after the command's start), "no-report" (ends without writing one),
 // "no-kernels" (an export without kernel table), "importer" (loses every kernel and says so in the diagnostics),
 // "lost-run" (nothing of the last run is there), "truncated" (the report cannot be exported), "slow-export" (the export
 // does not end), "jax" (the export is the recording $NSGATE_FAKE_LOSSY unless the NVTX domain TSL is excluded),
+// "metrics-denied" and "metrics-taken" (it may not sample the GPU's metrics, or something else does),
 // "jax-old" (the same, and it does not know how to exclude a domain), "jax-always" (the same, whatever is excluded).
 //
 // Like a real one, the report holds the environment and the command line, and an export that is not told which tables

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,11 +31,14 @@ type report struct {
 	Runs        []run
 	Command     []string
 	Environment []string
+	Metrics     bool   // of the GPU were asked for
+	Stacks      bool   // were asked for
 	Lossy       string // the recording that is exported as it is, "" for those of the runs
 }
 
 type run struct {
 	Base  bool
+	Bare  bool // taken by nsgate beside the session
 	Pid   int
 	Start time.Time
 	File  string
@@ -86,6 +90,18 @@ func options(args []string) (opts map[string]string, rest []string) {
 func profile(args []string) int {
 	fault := os.Getenv("NSGATE_FAKE_NSYS_FAULT")
 	opts, command := options(args)
+	if devices, some := opts["gpu-metrics-devices"]; some {
+		why := map[string]string{"metrics-denied": "Insufficient privilege, see https://developer.nvidia.com/ERR_NVGPUCTRPERM",
+			"metrics-taken": "Already under profiling"}[fault]
+		switch {
+		case why != "":
+			fmt.Fprintf(os.Stderr, "Illegal --gpu-metrics-devices argument: %s.\n%s.\n", devices, why)
+			return 1
+		case devices == "help":
+			fmt.Println("Possible --gpu-metrics-devices values are:\n\t0: NVIDIA H200 PCI[0000:04:00.0]\n\tall: Select all supported GPUs")
+			return 0
+		}
+	}
 	if opts["output"] == "" || len(command) == 0 {
 		fmt.Fprintln(os.Stderr, "the fake nsys profile needs --output and a command")
 		return 2
@@ -109,7 +125,8 @@ func profile(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	rep := report{Start: time.Now(), Fault: fault, Command: os.Args, Environment: os.Environ()}
+	rep := report{Start: time.Now(), Fault: fault, Command: os.Args, Environment: os.Environ(),
+		Metrics: opts["gpu-metrics-devices"] != "", Stacks: opts["cudabacktrace"] != ""}
 	if strings.HasPrefix(fault, "jax") && (exclude != "TSL" || fault == "jax-always") {
 		rep.Lossy = os.Getenv("NSGATE_FAKE_LOSSY")
 	}
@@ -122,6 +139,7 @@ func profile(args []string) int {
 	defer os.Remove(events)
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "NSYS_PROFILING_SESSION_ID=1") // by which scripts tell traced runs from others, as under nsys
 	// nsys gives its target a process group of its own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -196,7 +214,7 @@ func journal(file string) []run {
 			Done bool
 			Run  run
 		}
-		if json.Unmarshal(text, &l) == nil && l.Done {
+		if json.Unmarshal(text, &l) == nil && l.Done && !l.Run.Bare {
 			runs = append(runs, l.Run)
 		}
 		if err != nil {
@@ -207,7 +225,13 @@ func journal(file string) []run {
 
 // assign gives every run its recording.
 func (rep *report) assign() error {
-	files, err := recordings("NSGATE_FAKE_PROFILES")
+	variable := "NSGATE_FAKE_PROFILES"
+	if rep.Metrics && os.Getenv("NSGATE_FAKE_GPU_METRICS") != "" {
+		variable = "NSGATE_FAKE_GPU_METRICS"
+	} else if rep.Stacks && os.Getenv("NSGATE_FAKE_STACKS") != "" {
+		variable = "NSGATE_FAKE_STACKS"
+	}
+	files, err := recordings(variable)
 	if err != nil {
 		return err
 	}
@@ -276,6 +300,9 @@ func export(args []string) int {
 	} else {
 		err = merge(opts["output"], rep)
 	}
+	if err == nil {
+		err = suit(opts["output"], rep, opts["include-json"] == "true")
+	}
 	tables, some := opts["tables"]
 	if err == nil && (!some || strings.Contains(tables, "META_DATA_CAPTURE")) {
 		err = addCapture(opts["output"], rep)
@@ -285,6 +312,32 @@ func export(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// suit makes of a merged recording what nsys would have recorded as it was asked.
+func suit(file string, rep report, json bool) (err error) {
+	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	exec := func(when bool, query string, args ...any) {
+		if err == nil && when {
+			err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{Args: args})
+		}
+	}
+	has, err := column(db, `SELECT name FROM pragma_table_info('NVTX_EVENTS')`)
+	exec(!rep.Metrics, `DROP TABLE IF EXISTS GPU_METRICS`)
+	exec(!rep.Stacks, `DROP TABLE IF EXISTS CUDA_CALLCHAINS`)
+	exec(!json && slices.Contains(has, "jsonText"), `UPDATE NVTX_EVENTS SET jsonText = NULL`)
+	sources := os.Getenv("NSGATE_FAKE_SOURCES")
+	exec(sources != "", `UPDATE StringIds SET value = ? || substr(value, 6) WHERE value LIKE '/repo/%'`, sources)
+	memory := os.Getenv("NSGATE_FAKE_MEMORY")
+	exec(memory != "", `UPDATE CUDA_GPU_MEMORY_USAGE_EVENTS SET bytes = bytes + CAST(? AS INTEGER)
+		WHERE rowid IN (SELECT max(rowid) FROM CUDA_GPU_MEMORY_USAGE_EVENTS GROUP BY globalPid)`, memory)
+	slow := os.Getenv("NSGATE_FAKE_SLOW")
+	exec(slow != "", `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 5 WHERE shortName IN (SELECT id FROM StringIds WHERE value = ?)`, slow)
+	return err
 }
 
 // addCapture adds what a full export tells of the process: its command line and its environment.
@@ -350,6 +403,9 @@ func merge(file string, rep report) (err error) {
 			shift, err = number(db, `SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)
 		}
 		clock := r.Start.Sub(rep.Start).Nanoseconds()
+		if rep.Metrics { // of the whole GPU: runs that are shorter than what they replay must not overlap
+			clock += int64(i) * 10e9
+		}
 		for _, table := range tables {
 			if err != nil {
 				return err
@@ -366,7 +422,7 @@ func merge(file string, rep report) (err error) {
 						v = fmt.Sprintf(`%s + %d`, v, shift)
 						shared = false
 					}
-				case c == "start", c == "end", c == "timestamp" && table == "DIAGNOSTIC_EVENT":
+				case c == "start", c == "end", c == "timestamp" && (table == "DIAGNOSTIC_EVENT" || table == "GPU_METRICS"):
 					v = fmt.Sprintf(`%s + %d`, v, clock)
 					shared = false
 				case c == "globalPid", c == "globalTid", c == "endGlobalTid":

@@ -19,6 +19,7 @@ import (
 // TARGET_INFO_SYSTEM_ENV are never among them: they hold the environment variables and the output of the workload.
 var exported = []string{
 	"StringIds", kernelTable, runtimeTable, copyTable, setTable, graphTable, memoryTable, rangeTable, overheadTable, diagnosticTable,
+	gpuMetricTable, gpuMetricNameTable, chainTable,
 	"TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT",
 }
 
@@ -26,20 +27,21 @@ var exported = []string{
 var readable = slices.Concat(exported,
 	[]string{"EXPORT_META_DATA", "META_DATA_CAPTURE", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_SYSTEM_ENV"})
 
-// ExportArgs are the arguments with which [Export] runs nsys.
-func ExportArgs(report, output string) []string {
-	return []string{
-		"export", "--type", "sqlite", "-f", "true", "-q", "true", "--tables=" + strings.Join(exported, ","),
-		"-o", output, report,
-	}
+// WithStacks is the argument with which [Export] puts the stacks of Python into the export.
+const WithStacks = "--include-json=true"
+
+// ExportArgs are the arguments with which [Export] runs nsys, further ones included.
+func ExportArgs(report, output string, further ...string) []string {
+	args := []string{"export", "--type", "sqlite", "-f", "true", "-q", "true", "--tables=" + strings.Join(exported, ",")}
+	return append(append(args, further...), "-o", output, report)
 }
 
 // Export turns a report (.nsys-rep) into a SQLite export of the tables that [Read] needs, and returns the export's path,
 // a new file in dir. A report holds environment variables of the workload, so dir must be private to the user.
 //
 // The command nsys is a path or a name looked up in PATH. Where nsys is missing or fails, the error is a
-// *measure.Refusal and no file is left; when ctx ends, nsys and its children are killed.
-func Export(ctx context.Context, nsys, report, dir string) (string, error) {
+// *measure.Refusal and no file is left; when ctx ends, nsys and its children are killed. Further arguments go to nsys.
+func Export(ctx context.Context, nsys, report, dir string, further ...string) (string, error) {
 	name := filepath.Base(report)
 	if _, err := os.Stat(report); err != nil {
 		return "", err
@@ -56,7 +58,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	output := f.Name()
 	var stdout, stderr proc.Output
 	// What nsys writes on the way is as private as the report.
-	err = proc.Run(ctx, dir, &stdout, &stderr, program, ExportArgs(report, output)...)
+	err = proc.Run(ctx, dir, &stdout, &stderr, program, ExportArgs(report, output, further...)...)
 	if err == nil {
 		if info, stat := os.Stat(output); stat == nil && info.Size() > 0 {
 			return output, nil

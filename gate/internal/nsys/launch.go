@@ -295,16 +295,32 @@ func (r *reader) readMemory() error {
 		p.memory = 0
 		slices.SortStableFunc(events[p], func(a, b event) int { return cmp.Compare(a.start, b.start) })
 		var now int64
-		live := make(map[int64]int64)
-		for _, e := range events[p] {
-			now -= live[e.address]
+		live, at := make(map[int64]event), -1 // at: the event that made the peak
+		for i, e := range events[p] {
+			now -= live[e.address].bytes
 			delete(live, e.address)
 			if !e.free {
-				live[e.address] = e.bytes
-				now += e.bytes
-				p.memory = max(p.memory, now)
+				live[e.address] = e
+				if now += e.bytes; now > p.memory {
+					p.memory, at = now, i
+				}
 			}
 		}
+		// Once more up to there, for what was live then.
+		clear(live)
+		for _, e := range events[p][:at+1] {
+			delete(live, e.address)
+			if !e.free {
+				live[e.address] = e
+			}
+		}
+		p.requests = nil
+		for _, e := range live {
+			p.requests = append(p.requests, measure.Request{Time: e.start, Bytes: e.bytes})
+		}
+		slices.SortFunc(p.requests, func(a, b measure.Request) int {
+			return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Bytes, b.Bytes))
+		})
 	}
 	return err
 }

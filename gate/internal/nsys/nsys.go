@@ -59,6 +59,7 @@ type reader struct {
 	threads    map[thread]*measure.Timeline
 	domains    map[domain]rangeName
 	strings    map[int64]string // the StringIds that are needed
+	chains     map[int64][]nativeFrame
 	// silent counts the launches of processes without a kernel in the recording, by pid.
 	silent map[int64]int
 }
@@ -83,6 +84,8 @@ type process struct {
 	callNames []string
 	overhead  []measure.Interval
 	memory    int64
+	requests  []measure.Request // that made it
+	traced    []*backtraced
 	graphs    int64 // launches of whole graphs
 	warnings  []string
 }
@@ -110,7 +113,7 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readOverhead, r.readStrings, r.nameRanges, r.readCalls, r.checkKept,
+		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readOverhead, r.readStrings, r.nameRanges, r.readCalls, r.readCallers, r.checkKept,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -125,9 +128,14 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	samples, err := r.readGPUMetrics()
+	if err != nil {
+		return nil, err
+	}
 	var traces []measure.Trace
 	for _, p := range r.processes {
 		t := r.finish(p)
+		t.Sampling = facts.sampling(&t, samples)
 		t.Source = file
 		t.Environment = facts.environment(&t, p.graphs > 0)
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
@@ -144,8 +152,10 @@ func (r *reader) finish(p *process) measure.Trace {
 	t := measure.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,
 		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
+		Requests: p.requests,
 	}
 	t.Kernels = r.kernels(p)
+	t.Callers = r.callers(p)
 	slices.SortFunc(t.Launches, func(a, b measure.Launch) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})

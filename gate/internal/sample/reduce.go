@@ -20,8 +20,8 @@ const (
 // fewest is the fewest launches of a run that have a spread worth a number.
 const fewest = 5
 
-// reduce makes one session of the runs that belong to it.
-func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
+// reduce makes one session of the runs that belong to it, and of what was sampled beside them.
+func reduce(cuts, sampled []*cut, step string, w Warmup) (measure.Session, error) {
 	first := cuts[0]
 	s := measure.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
 	t := table{runs: len(cuts), rows: map[key]*measure.Series{}}
@@ -39,6 +39,7 @@ func reduce(cuts []*cut, step string, w Warmup) (measure.Session, error) {
 		s.Runs = append(s.Runs, info)
 	}
 	t.settleOwners()
+	t.setSampled(cuts, sampled)
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)
 	}
@@ -106,7 +107,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	}
 
 	var all, unsteady float64
-	var count int
+	var count, smalls int
 	for i := range kernels {
 		k, kernel := &kernels[i], &c.Kernels[i]
 		if len(k.times) == 0 {
@@ -125,6 +126,9 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 			unsteady += total
 		}
 		count += len(k.times)
+		if total < small*float64(len(k.times)) {
+			smalls += len(k.times)
+		}
 		info.Launches += len(steady)
 
 		subject, role := kernel.Subject, roles.name(k.role())
@@ -159,10 +163,10 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	}
 	t.set(run, measure.Workload, measure.GPUTime, all/per)
 	t.set(run, measure.Workload, measure.Launches, float64(count)/per)
+	t.set(run, measure.Workload, measure.SmallKernels, float64(smalls)/per)
+	c.reduceCalls(run, per, roles, t)
 	c.reduceSteps(run, t)
-	if c.MemoryPeak >= 0 {
-		t.set(run, measure.Workload, measure.MemoryPeak, float64(c.MemoryPeak))
-	}
+	c.reduceMemory(run, roles, t)
 	for name, ns := range inRange {
 		if ns > 0 {
 			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}
@@ -180,9 +184,16 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		between          map[string]float64 // bytes by the kinds of memory at both ends
 	}
 	kinds := map[measure.CopyKind]*sums{}
+	pageable, told := 0.0, true // whether every copy tells its kinds of memory
 	for _, x := range c.copies {
 		if len(c.steps) > 0 && c.stepOf(x.API) < c.skip {
 			continue
+		}
+		if x.Kind != measure.Memset {
+			told = told && x.Source != measure.MemoryUnknown && x.Target != measure.MemoryUnknown
+			if x.Source == measure.Pageable || x.Target == measure.Pageable {
+				pageable += float64(x.Bytes)
+			}
 		}
 		k := kinds[x.Kind]
 		if k == nil {
@@ -197,6 +208,9 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 			between = x.Source.String() + " to " + between
 		}
 		k.between[between] += float64(x.Bytes)
+	}
+	if told {
+		t.set(run, measure.Workload, measure.PageableBytes, pageable/per)
 	}
 	for kind, k := range kinds {
 		subject := measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
@@ -319,12 +333,15 @@ func (r *roles) name(id int32) string { return r.names[id] }
 func dropSmallRanges(series []measure.Series, step string) []measure.Series {
 	var whole float64
 	var sizes []float64
+	size := map[measure.Subject]float64{}
 	for _, x := range series {
 		switch {
-		case x.Subject == measure.Workload && x.Metric.Name == measure.GPUTime.Name:
+		case x.Metric.Name != measure.GPUTime.Name:
+		case x.Subject == measure.Workload:
 			whole = largest(x.Values)
 		case x.Subject.Scope == measure.ScopeRange:
-			sizes = append(sizes, largest(x.Values))
+			size[x.Subject] = largest(x.Values)
+			sizes = append(sizes, size[x.Subject])
 		}
 	}
 	least := rangeShare * whole
@@ -333,7 +350,8 @@ func dropSmallRanges(series []measure.Series, step string) []measure.Series {
 		least = max(least, sizes[len(sizes)-rangeCount])
 	}
 	return slices.DeleteFunc(series, func(x measure.Series) bool {
-		return x.Subject.Scope == measure.ScopeRange && (x.Subject.Name == step || largest(x.Values) < least)
+		cost, timed := size[x.Subject]
+		return x.Subject.Scope == measure.ScopeRange && (x.Subject.Name == step || !timed || cost < least)
 	})
 }
 

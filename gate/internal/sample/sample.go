@@ -69,10 +69,15 @@ const NoStep = "none"
 // Sessions reduces traces, one per run, to sessions: traces of the same GPU that started within an hour belong
 // together, oldest session first. The warm-up that is left out is the same for all of them. The error is a
 // *measure.Refusal where the traces cannot be cut as asked.
+//
+// Sampling disturbs what it samples: where some traces were sampled ([measure.Trace.Sampling]) and others were not, the
+// others alone are runs, and what was sampled is put beside them: the metrics of the first sampled trace to those of the
+// first run, and so on. Runs without such a partner have NaN.
 func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if len(traces) == 0 {
 		return nil, Reasons.Refuse("no-run")
 	}
+	traces, beside := split(traces)
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
 	}
@@ -98,13 +103,17 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if err := skipWarmup(cuts, o.Warmup); err != nil {
 		return nil, err
 	}
+	sampled, err := cutAlike(beside, cuts, step, o.Warmup)
+	if err != nil {
+		return nil, err
+	}
 	var out []measure.Session
 	for len(cuts) > 0 {
 		n := 1
 		for n < len(cuts) && sameEnvironment(&cuts[0].Trace.Environment, &cuts[n].Trace.Environment) {
 			n++
 		}
-		s, err := reduce(cuts[:n], step, o.Warmup)
+		s, err := reduce(cuts[:n], sampled, step, o.Warmup)
 		if err != nil {
 			return nil, err
 		}

@@ -59,15 +59,23 @@ var sentences = map[string]string{
 	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
 		`record the baseline on a second host, or measure the base build beside the head`,
 
+	"grew-count": `grew beyond {{binding .by .size .unit}}; a count fails a gate only where a rule names it`,
+	"under-step": `{{quantity .change .unit}} is less than {{percent .impact}} of the step, the impact floor, so it does not fail the gate`,
+	"in-graphs":  `one side launches as CUDA graphs, and the step is no slower: it does not fail the gate`,
 	"held-up": `the step got longer by time in which its operations were issued and nothing of the program ran: ` +
 		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`,
 
 	// Facts.
-	"step-part": `mostly {{.class}}{{if .where}}, {{.where}}{{end}}: {{quantity .change .unit}} more`,
-	"attribute": `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
-	"memory":    `memory {{.base}} → {{.head}}`,
-	"geometry":  `geometry {{.base}} → {{.head}}`,
-	"names":     `{{few .base}} → {{few .head}}`,
+	"step-part":      `mostly {{.class}}{{if .where}}, {{.where}}{{end}}: {{quantity .change .unit}} more`,
+	"calls":          `{{.call}} {{number .base}} → {{number .head}}{{if .range}}, in {{.range}}{{end}}`,
+	"output-decides": `untraced runs decide about the program's speed; under a profiler the step explains`,
+	"attribute":      `{{metric .metric}} {{number .base}} → {{number .head}}{{if ne .unit "per thread"}} {{.unit}}{{end}}`,
+	"memory":         `memory {{.base}} → {{.head}}`,
+	"peak-at":        `it peaks in range {{.head}}{{if .base}}; in the base it did in {{.base}}{{end}}`,
+	"grew": `requested {{if .range}}in range {{.range}}{{else}}outside these ranges{{end}} and held until then: ` +
+		`{{quantity .base .unit}} → {{quantity .head .unit}}`,
+	"geometry": `geometry {{.base}} → {{.head}}`,
+	"names":    `{{few .base}} → {{few .head}}`,
 
 	// Sides.
 	"skipped":  `{{number .least}}{{if ne .least .most}} to {{number .most}}{{end}} of {{number .of}} {{if .step}}steps{{else}}launches{{end}} in every run`,
@@ -81,8 +89,17 @@ var sentences = map[string]string{
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
 	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
 		`and the chance of a false alarm halved`,
-	"moved":          `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
+	"moved": `work moved between kernels: {{few .slower}} slower, {{few .faster}} faster by about as much, and the workload's GPU time within its limit`,
+	"only-traced": `the traced step changed by {{change .traced}}, and {{.output}} of untraced runs did not get worse ({{change .untraced}}): ` +
+		`tracing slows the CPU, so the untraced runs decide`,
+	"only-untraced": `{{.output}} of untraced runs got worse ({{change .untraced}}), and the traced step did not ({{change .traced}}): ` +
+		`what got slower lies outside the steps, or tracing hides it`,
+	"output-unheld": `{{join .names ", "}}: not judged, for the {{.without}} has no untraced run that says it and the {{.with}} has; ` +
+		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see --bare and the outputs of the policy{{end}}`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: nsgate check --profiler ncu judges it`,
+	"needs-sampling": `{{.rule}} limits {{metric .metric}}, which is sampled only on request: nsgate check --gpu-metrics judges it`,
+	"too-short": `ranges shorter than the sampling period of {{quantity .period .unit}}, without a value of the GPU's metrics: ` +
+		`{{few .ranges}}`,
 	"rule-idle":      `{{.rule}}: the rule has nothing to judge: nothing by that name was measured`,
 	"rule-idle-here": `{{.rule}}: the rule has nothing to judge in this workload`,
 	"same-runs": `{{number .same}} of {{count .runs "run"}} of the head are runs of the base too: ` +
@@ -151,6 +168,7 @@ var details = map[string]string{
 	"unsettled.all":           `{{number .all}}`,
 	"unsplittable.runs":       `{{count .runs "run"}}`,
 	"zero-time.time":          `{{quantity .time "ns"}}`,
+	"not-sampled.metric":      `{{metric .metric}}`,
 	"metric-missing.metric":   `{{metric .metric}}`,
 	"time-unjudged.metric":    `{{metric .metric}}`,
 	"counter-unjudged.metric": `{{metric .metric}}`,

@@ -43,6 +43,9 @@ func calibrateCommand() *command {
 				c := &check.Calibrate{
 					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: m.runs.first,
 				}
+				if machine, ok := c.Measurer.(*check.Machine); ok && fs.Changed("bare") {
+					machine.Bare = float64(m.bare) / float64(c.Measured())
+				}
 				if m.dryRun {
 					return printCommands(e, c.Commands())
 				}

@@ -28,6 +28,7 @@ func checkCommand() *command {
 			var counters counterFlags
 			var explain, profiler string
 			m.bind(fs)
+			m.bindMetrics(fs)
 			base.bind(fs)
 			fs.StringVar(&profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
 			counters.bind(fs)

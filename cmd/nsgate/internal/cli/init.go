@@ -139,7 +139,7 @@ func create(name, template string, found finds) error {
 func keys(table, mark string) string {
 	var b strings.Builder
 	for _, k := range thresholds.Keys() {
-		if k.Table != table || k.Name == "name" || k.Name == "command" {
+		if k.Table != table || k.Table == "workload" && (k.Name == "name" || k.Name == "command") {
 			continue
 		}
 		setting := "# " + k.Name + " = " + k.Example

@@ -42,27 +42,52 @@ type measureFlags struct {
 	workload string
 	baseline string
 	runs     runPlan
+	bare     int
 	timeout  time.Duration
 	from     string
 	keep     string
 	trace    []string
 	memory   bool
+	metrics  bool
 	busy     bool
 	dryRun   bool
+	fs       *pflag.FlagSet
 }
 
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&m.workload, "workload", "", "name of the workload, as in nsgate.toml and in the baseline")
 	fs.StringVar(&m.baseline, "baseline", check.DefaultRoot, "directory of the committed baselines")
 	fs.Var(&m.runs, "runs", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", check.DefaultRuns))
+	m.fs = fs
+	fs.IntVar(&m.bare, "bare", 0, "runs without a profiler, by turns with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
 	fs.DurationVar(&m.timeout, "timeout", 0, "time that one run may take, such as 90s (default none)")
 	fs.StringVar(&m.from, "from", "", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 	m.sampleFlags.bind(fs)
 	fs.StringArrayVar(&m.trace, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
-	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of device memory")
+	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
 	fs.BoolVar(&m.busy, "allow-busy", false, "measure although something else uses the GPU")
 	fs.StringVar(&m.keep, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
 	fs.BoolVar(&m.dryRun, "dry-run", false, "print the exact commands and stop")
+}
+
+// untraced is how many untraced runs there are for each traced one, of which there are so many.
+func (m *measureFlags) untraced(w *thresholds.Workload, by measure.Profiler, runs int) (float64, error) {
+	switch given := m.fs.Changed("bare"); {
+	case m.bare < 0 || m.bare > maxRuns:
+		return 0, usageError("--bare: %d is not between 0 and %d", m.bare, maxRuns)
+	case m.bare > 0 && by.ByLaunch():
+		return 0, usageError("--bare takes runs beside those of nsys: leave it out with --profiler ncu")
+	case given:
+		return float64(m.bare) / float64(runs), nil
+	case len(w.Outputs) > 0 && !by.ByLaunch():
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// bindMetrics binds what calibrate has no use for.
+func (m *measureFlags) bindMetrics(fs *pflag.FlagSet) {
+	fs.BoolVar(&m.metrics, "gpu-metrics", false, "sample the GPU's metrics too, in two further runs: SM, tensor cores, DRAM, PCIe, NVLink")
 }
 
 // job is a workload that is about to be measured.
@@ -99,6 +124,8 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 		return nil, err
 	case m.from != "" && workload != nil:
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
+	case m.from != "" && m.metrics:
+		return nil, usageError("--gpu-metrics runs the workload, --from does not: what the profiles hold of them is read anyway")
 	case m.from != "" && m.dryRun:
 		return nil, usageError("--dry-run has nothing to show with --from")
 	case workload != nil:
@@ -127,10 +154,18 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 		j.measurer = &check.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
 		return j, nil
 	}
-	j.measurer = &check.Machine{
-		Head: j.build, Timeout: cmp.Or(m.timeout, w.Timeout), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, AllowBusy: m.busy,
-		KeepProfiles: m.keep, Observe: j.progress,
+	bare, err := m.untraced(w, by, cmp.Or(m.runs.first, j.looks[0]))
+	if err != nil {
+		return nil, err
 	}
+	machine := &check.Machine{
+		Head: j.build, Timeout: cmp.Or(m.timeout, w.Timeout), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, GPUMetrics: m.metrics, AllowBusy: m.busy,
+		KeepProfiles: m.keep, Observe: j.progress, Bare: bare,
+	}
+	for _, o := range w.Outputs {
+		machine.Outputs = append(machine.Outputs, o.Output)
+	}
+	j.measurer = machine
 	return j, nil
 }
 

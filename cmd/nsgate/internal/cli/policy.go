@@ -51,6 +51,16 @@ func printPolicy(e *env, p *thresholds.Policy) {
 			label = "  " + label
 		}
 		heading := strings.TrimSpace(s.Table + " " + s.Of)
+		if s.Table == "workload.output" {
+			switch s.Name {
+			case "name":
+				continue
+			case "pattern": // it is the heading
+				label = "  output " + s.Of
+			default:
+				label = "    " + s.Name
+			}
+		}
 		if heading != last && s.Table == "rule" {
 			line(heading, p.Rules[rule].String())
 			rule++

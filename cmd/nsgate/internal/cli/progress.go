@@ -76,6 +76,8 @@ func milestone(ev check.Event) string {
 		return "building the base " + ev.Text
 	case check.Explaining:
 		return "profiling what regressed with ncu: " + ev.Side
+	case check.Tracing:
+		return "running once more to see what launches it"
 	case check.Counting:
 		side := ""
 		if ev.Side != "" {
@@ -98,9 +100,9 @@ func (p *progress) step(ev check.Event) {
 	case check.Starting:
 		text = "starting nsys"
 	case check.RunStarted:
-		text = fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
+		text = run(ev)
 	case check.RunFinished:
-		text, passing = fmt.Sprintf("run %d of %d done", ev.Run, ev.Runs), false
+		text, passing = run(ev)+" done", false
 	case check.Finishing:
 		text = "nsys writes its report"
 	case check.Exporting:
@@ -121,6 +123,15 @@ func (p *progress) step(ev check.Event) {
 	}
 	fmt.Fprint(p.e.Err, "\r\x1b[K", text)
 	p.wrote = true
+}
+
+// run names a run of a session.
+func run(ev check.Event) string {
+	text := fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
+	if ev.Untraced {
+		text += " (untraced)"
+	}
+	return text
 }
 
 // done takes the changing line away and ends the section.

@@ -26,6 +26,7 @@ func recordCommand() *command {
 			var quiet, replace, count bool
 			var reason string
 			m.bind(fs)
+			m.bindMetrics(fs)
 			fs.BoolVar(&count, "ncu", false, "profile the heaviest kernels with Nsight Compute as well")
 			counters.bind(fs)
 			fs.StringVar(&reason, "reason", "", "why it is recorded, for those who review the baseline")
@@ -85,9 +86,10 @@ func noVerdict(e *env, what string, err error) error {
 
 // recorded says what sessions of one profiler hold.
 func recorded(sessions []measure.Session) string {
-	runs, kernels := 0, map[measure.Subject]bool{}
+	runs, untraced, kernels := 0, 0, map[measure.Subject]bool{}
 	for _, s := range sessions {
-		runs += len(s.Runs)
+		runs += s.Traced()
+		untraced += len(s.Runs) - s.Traced()
 		for _, x := range s.Series {
 			if x.Subject.Scope == measure.ScopeKernel {
 				kernels[x.Subject] = true
@@ -102,6 +104,10 @@ func recorded(sessions []measure.Session) string {
 	case last.Step != "":
 		unit = fmt.Sprintf("per step of %q", report.Clean(last.Step))
 	}
-	return fmt.Sprintf("%s of %d runs on %s: %s, %s", measure.Count(len(sessions), "session"), runs,
+	beside := ""
+	if untraced > 0 {
+		beside = fmt.Sprintf(" and %d untraced", untraced)
+	}
+	return fmt.Sprintf("%s of %d runs%s on %s: %s, %s", measure.Count(len(sessions), "session"), runs, beside,
 		cmp.Or(report.Clean(last.GPU), "an unknown GPU"), measure.Count(len(kernels), "kernel"), unit)
 }

@@ -1,0 +1,82 @@
+package gate_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// counting is a quiet program whose steps take 700 µs and which calls, copies and launches so much in each.
+func counting(syncs, copies, copyTime float64, graphs string, slower float64) []measure.Session {
+	p := quiet()
+	for i := range p.kernels {
+		p.kernels[i].time *= slower
+	}
+	s := p.session()
+	s.GraphTrace = graphs
+	add := func(subject measure.Subject, m measure.Metric, role string, v float64) {
+		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Role: role, Values: slices.Repeat(measure.Values{v}, 5)})
+	}
+	add(measure.Workload, measure.StepTime, "", 700e3)
+	add(measure.Workload, measure.SyncCalls, "", syncs)
+	if syncs > 0 {
+		add(measure.Subject{Scope: measure.ScopeCall, Name: "cudaStreamSynchronize"}, measure.SyncCalls, "step/loss", syncs)
+	}
+	kind := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoD"}
+	add(kind, measure.Copies, "", copies)
+	add(kind, measure.CopyTime, "", copyTime)
+	s.SortSeries()
+	return []measure.Session{s}
+}
+
+// A count that grew is said, and fails by a rule; a copy is worth what it costs of the step; a program that moved to graphs is
+// held against its past by its steps.
+func TestCounts(t *testing.T) {
+	base := counting(0, 1, 20e3, "", 1)
+	for _, tt := range []struct {
+		name    string
+		head    []measure.Session
+		policy  string
+		verdict gate.Verdict
+		kernel  string
+		metric  string
+		outcome gate.Outcome
+		says    string
+	}{
+		{"one more synchronising call", counting(1, 1, 20e3, "", 1), "", gate.Pass, "workload", "sync_calls", gate.Grew, "cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"which a rule forbids", counting(1, 1, 20e3, "", 1), "[[rule]]\nmetric = \"sync_calls\"\nmax = \"0%\"\n", gate.Fail, "workload", "sync_calls", gate.Regressed, "cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"none fewer", base, "", gate.Pass, "workload", "sync_calls", gate.Unchanged, ""},
+		{"a copy of 3 µs more", counting(0, 2, 23e3, "", 1), "", gate.Pass, "memcpy DtoD", "copy_time", gate.Regressed, "less than 0.5 % of the step"},
+		{"and twice as many", counting(0, 2, 23e3, "", 1), "", gate.Pass, "memcpy DtoD", "copies", gate.Grew, "only where a rule names it"},
+		{"a copy of 20 µs more", counting(0, 1, 40e3, "", 1), "", gate.Fail, "memcpy DtoD", "copy_time", gate.Regressed, "beyond the limit"},
+		{"kernels 4 % slower", counting(0, 1, 20e3, "", 1.04), "", gate.Fail, "workload", "gpu_time", gate.Regressed, "beyond the limit"},
+		{"kernels 4 % slower inside graphs", counting(0, 1, 20e3, "node", 1.04), "", gate.Pass, "workload", "gpu_time", gate.Regressed, "the step is no slower"},
+	} {
+		policy, err := thresholds.Parse("nsgate.toml", []byte(tt.policy))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := evaluate(base, tt.head, policy)
+		f := find(r, tt.kernel, tt.metric)
+		if r.Verdict != tt.verdict || f.Outcome != tt.outcome || !strings.Contains(f.Reason+strings.Join(f.Evidence, " "), tt.says) {
+			t.Errorf("%s: %s (%s), %s %s is %s: %s %q", tt.name, r.Verdict, r.Reason, tt.kernel, tt.metric, f.Outcome, f.Reason, f.Evidence)
+		}
+	}
+
+	// Steps that got longer are no reason to let graphs pass.
+	slow := counting(0, 1, 20e3, "node", 1.04)
+	for _, x := range slow[0].Series {
+		if x.Metric == measure.StepTime {
+			for i := range x.Values {
+				x.Values[i] *= 1.2
+			}
+		}
+	}
+	if r := evaluate(base, slow, thresholds.Default()); r.Verdict != gate.Fail || !find(r, "workload", "gpu_time").Gates {
+		t.Errorf("slower graphs: %s (%s)", r.Verdict, r.Reason)
+	}
+}

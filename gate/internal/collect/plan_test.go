@@ -1,0 +1,66 @@
+package collect
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestPlanAsksFor(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"tool": "#!/usr/bin/env python3\n", "app": "\x7fELF", "run.sh": "#!/bin/sh\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metrics, stacks := Plan{GPUMetrics: true}, Plan{Stacks: true}
+	for _, tt := range []struct {
+		plan      Plan
+		command   string
+		has, lack string
+	}{
+		{Plan{}, "./app", "--sample=none", "--gpu-metrics-devices --cudabacktrace --python-backtrace --include-json"},
+		{metrics, "./app", "--gpu-metrics-devices=cuda-visible --gpu-metrics-frequency=10000 --sample=none", "--cudabacktrace"},
+		{stacks, "./app", "--cudabacktrace=all:0 --sample=process-tree --include-json=true", "--python-backtrace --gpu-metrics-devices"},
+		{stacks, "./run.sh", "--cudabacktrace=all:0", "--python-backtrace"},
+		{stacks, "./tool", "--python-backtrace=cuda", ""},
+		{stacks, "python3.12 -m bench", "--python-backtrace=cuda", ""},
+		{stacks, "torchrun --nproc-per-node 2 ddp.py", "--python-backtrace=cuda", ""},
+		{stacks, "./app python", "--python-backtrace=cuda", ""}, // a launcher, for all that one can see
+	} {
+		tt.plan.Head = Build{Command: strings.Fields(tt.command), Dir: dir}
+		var lines []string
+		for _, line := range tt.plan.CommandLines() {
+			lines = append(lines, line...)
+		}
+		got := " " + strings.Join(lines, " ") + " "
+		for _, word := range strings.Fields(tt.has) {
+			if !strings.Contains(got, " "+word+" ") {
+				t.Errorf("%s: %q is missing in %s", tt.command, word, got)
+			}
+		}
+		for _, word := range strings.Fields(tt.lack) {
+			if strings.Contains(got, word) {
+				t.Errorf("%s: %q is in %s", tt.command, word, got)
+			}
+		}
+	}
+}
+
+func TestGPUMetricsRefused(t *testing.T) {
+	for said, want := range map[string]string{
+		"Illegal --gpu-metrics-devices argument: 0.\nInsufficient privilege, see https://developer.nvidia.com/ERR_NVGPUCTRPERM.": "gpu-metrics-denied",
+		"Some GPUs cannot be sampled:\n\t0: NVIDIA L40S PCI[0000:3d:00.0] - Already under profiling":                             "gpu-metrics-taken",
+		"None of the installed GPUs are supported:\n\tTesla V100 - Unsupported architecture":                                     "gpu-metrics-unsupported",
+		"unrecognised option '--gpu-metrics-devices=help'":                                                                       "",
+		"": "",
+	} {
+		if got := gpuMetricsRefused(said); got != want {
+			t.Errorf("%q is %q, want %q", said, got, want)
+		}
+		if sampleable.MatchString(said) {
+			t.Errorf("%q lists a GPU that can be sampled", said)
+		}
+	}
+}

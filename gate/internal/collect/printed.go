@@ -1,0 +1,101 @@
+package collect
+
+import (
+	"bytes"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// longestLine is what is kept of a line in which an output is looked for, in bytes.
+const longestLine = 64 << 10
+
+// printed hands on what a program prints and looks for outputs in it, line by line, so that none is missed where a chatty
+// program's output is not kept as a whole. A carriage return ends a line too: progress bars print nothing else.
+type printed struct {
+	to       *proc.Output
+	patterns []*regexp.Regexp
+	line     []byte
+	found    [][]string
+}
+
+// look begins to look for patterns, which are known to be right.
+func (x *printed) look(patterns []string) {
+	for _, p := range patterns {
+		x.patterns = append(x.patterns, regexp.MustCompile(p))
+	}
+	x.found = make([][]string, len(patterns))
+}
+
+// Write never fails.
+func (x *printed) Write(p []byte) (int, error) {
+	n := len(p)
+	x.to.Write(p)
+	for len(x.patterns) > 0 && len(p) > 0 {
+		end := bytes.IndexAny(p, "\r\n")
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		x.line = append(x.line, part[:min(len(part), longestLine-len(x.line))]...)
+		if end < 0 {
+			break
+		}
+		x.match()
+		p = p[end+1:]
+	}
+	return n, nil
+}
+
+// match looks for outputs in the line that has ended. Two matches are as wrong as more.
+func (x *printed) match() {
+	line := strings.ToValidUTF8(string(x.line), "\uFFFD")
+	x.line = x.line[:0]
+	for i, p := range x.patterns {
+		for _, m := range p.FindAllStringSubmatch(line, 2) {
+			if len(x.found[i]) < 2 {
+				x.found[i] = append(x.found[i], m[1])
+			}
+		}
+	}
+}
+
+// end is what was found, the last line included.
+func (x *printed) end() [][]string {
+	if len(x.line) > 0 {
+		x.match()
+	}
+	return x.found
+}
+
+// outputValue reads a number as programs print it, NaN where it is none that a measurement can have.
+func outputValue(text string) float64 {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || v < 0 || math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
+}
+
+// untraced is what the untraced runs of base and head came to. They have succeeded.
+func untraced(runs []Run) (base, head []measure.Untraced) {
+	for _, r := range runs {
+		if !r.Bare {
+			continue
+		}
+		u := measure.Untraced{Start: r.Start.UTC(), Wall: r.Duration}
+		for _, found := range r.Found {
+			u.Outputs = append(u.Outputs, outputValue(found[0]))
+		}
+		if r.Base {
+			base = append(base, u)
+		} else {
+			head = append(head, u)
+		}
+	}
+	return base, head
+}

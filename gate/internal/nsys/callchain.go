@@ -1,0 +1,189 @@
+package nsys
+
+import (
+	"cmp"
+	"encoding/json"
+	"html"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const (
+	chainTable = "CUDA_CALLCHAINS"
+	// pythonMark is the event type of a mark, pythonDomain what the text of those begins with in which nsys puts the stack of
+	// Python: one inside each CUDA call whose backtrace was recorded.
+	pythonMark   = 34
+	pythonDomain = "Python Backtrace on CUDA"
+)
+
+// backtraced is a CUDA call whose stack was recorded.
+type backtraced struct {
+	start, end, tid, id int64
+	name, chain         int64
+	python              string // the stack as JSON, "" for none
+}
+
+// readCallers finds the CUDA calls whose stacks were recorded. nsys lists such a call twice: as any other, and with the
+// stack in a row of its own.
+func (r *reader) readCallers() error {
+	if r.db.columns[chainTable] == nil || !r.db.has(runtimeTable, "callchainId") {
+		return nil
+	}
+	if err := r.db.require(runtimeTable, "start", "end", "globalTid", "correlationId", "nameId"); err != nil {
+		return err
+	}
+	columns := []string{"start", "end", "globalTid", "correlationId", "nameId", "callchainId"}
+	byThread := make(map[int64][]*backtraced)
+	err := r.db.scan(runtimeTable, "callchainId IS NOT NULL", columns, func(row *row) {
+		if p := r.of(row.intOr(2, 0)); p != nil {
+			x := &backtraced{row.int(0), row.int(1), row.intOr(2, 0), row.intOr(3, 0), row.int(4), row.int(5), ""}
+			p.traced = append(p.traced, x)
+			byThread[x.tid] = append(byThread[x.tid], x)
+		}
+	})
+	if err != nil || len(byThread) == 0 {
+		return err
+	}
+	for _, calls := range byThread {
+		slices.SortFunc(calls, func(a, b *backtraced) int { return cmp.Compare(a.start, b.start) })
+	}
+	where := "eventType = " + strconv.Itoa(pythonMark) + ` AND jsonText LIKE '{"` + pythonDomain + `"%'`
+	if r.db.has(rangeTable, "jsonText") {
+		err = r.db.scan(rangeTable, where, []string{"start", "globalTid", "jsonText"}, func(row *row) {
+			at, calls := row.int(0), byThread[row.intOr(1, 0)]
+			i, exact := slices.BinarySearchFunc(calls, at, func(x *backtraced, at int64) int { return cmp.Compare(x.start, at) })
+			if !exact {
+				i--
+			}
+			if i >= 0 && at <= calls[i].end {
+				calls[i].python = row.text(2)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return r.readFrames()
+}
+
+// nativeFrame is a frame of machine code, by StringIds.
+type nativeFrame struct{ symbol, module int64 }
+
+// readFrames reads the stacks of machine code, of the calls that have none of Python, and the strings of all stacks.
+func (r *reader) readFrames() error {
+	needed := make(map[int64]bool)
+	for _, p := range r.processes {
+		for _, x := range p.traced {
+			if x.python == "" {
+				needed[x.chain] = true
+			}
+		}
+	}
+	r.chains = make(map[int64][]nativeFrame)
+	type deep struct {
+		depth int64
+		nativeFrame
+	}
+	found := make(map[int64][]deep)
+	err := r.db.scan(chainTable, "", []string{"id", "symbol", "module", "unresolved", "stackDepth"}, func(row *row) {
+		if id := row.intOr(0, 0); needed[id] && row.intOr(3, 0) == 0 {
+			found[id] = append(found[id], deep{row.intOr(4, 0), nativeFrame{row.intOr(1, noName), row.intOr(2, noName)}})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for id, frames := range found {
+		slices.SortStableFunc(frames, func(a, b deep) int { return cmp.Compare(a.depth, b.depth) })
+		for _, f := range frames {
+			r.chains[id] = append(r.chains[id], f.nativeFrame)
+		}
+	}
+	// The strings that are missing so far: few, and only in recordings with stacks.
+	return r.db.scan("StringIds", "", []string{"id", "value"}, func(row *row) {
+		id := row.int(0)
+		if _, known := r.strings[id]; !known {
+			r.strings[id] = strings.TrimSpace(row.text(1))
+		}
+	})
+}
+
+// apiVersion is the version that ends the name of a function of CUDA's runtime.
+var apiVersion = regexp.MustCompile(`_v\d+$`)
+
+// callers sums up the calls of a process by what they launched and from where. The launches are still those of p.ids, and
+// of their final kernels.
+func (r *reader) callers(p *process) []measure.Caller {
+	if len(p.traced) == 0 {
+		return nil
+	}
+	kernel := make(map[int64]int32, len(p.ids))
+	for i, id := range p.ids {
+		if id != 0 {
+			kernel[id] = p.launches[i].Kernel
+		}
+	}
+	index := make(map[string]int)
+	var out []measure.Caller
+	for _, x := range p.traced {
+		k, ok := kernel[x.id]
+		if !ok {
+			k = -1
+		}
+		call := apiVersion.ReplaceAllString(r.strings[x.name], "")
+		key := strconv.Itoa(int(k)) + " " + call + " " + x.python
+		for _, f := range r.chains[x.chain] {
+			key += " " + strconv.FormatInt(f.symbol, 36) + "," + strconv.FormatInt(f.module, 36)
+		}
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			c := measure.Caller{Kernel: k, Call: measure.NormalizeLine(call), Python: r.pythonFrames(x.python)}
+			for _, f := range r.chains[x.chain] {
+				c.Native = append(c.Native, measure.Frame{Function: r.frameText(f.symbol), File: r.frameText(f.module)})
+			}
+			out = append(out, c)
+		}
+		out[i].Count++
+		out[i].Wait += max(x.end-x.start, 0)
+	}
+	out = slices.DeleteFunc(out, func(c measure.Caller) bool { return len(c.Python)+len(c.Native) == 0 })
+	slices.SortStableFunc(out, func(a, b measure.Caller) int { return cmp.Compare(b.Count, a.Count) })
+	return out
+}
+
+// pythonFrames reads a stack of Python. Names are numbers of StringIds, in which nsys writes "<" as HTML does.
+func (r *reader) pythonFrames(text string) []measure.Frame {
+	var stack map[string]struct {
+		Frames []struct {
+			Function, File any
+			Line           int
+		}
+	}
+	if text == "" || json.Unmarshal([]byte(text), &stack) != nil {
+		return nil
+	}
+	name := func(v any) string {
+		switch v := v.(type) {
+		case float64:
+			return r.frameText(int64(v))
+		case string:
+			return measure.NormalizeLine(html.UnescapeString(v))
+		}
+		return ""
+	}
+	var out []measure.Frame
+	for _, f := range stack[pythonDomain].Frames {
+		out = append(out, measure.Frame{Function: name(f.Function), File: name(f.File), Line: max(f.Line, 0)})
+	}
+	return out
+}
+
+func (r *reader) frameText(id int64) string {
+	return measure.NormalizeLine(html.UnescapeString(r.strings[id]))
+}

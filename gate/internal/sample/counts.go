@@ -1,0 +1,73 @@
+package sample
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// small is the time of a launch in ns under which a kernel is small (TraceLens' short kernel).
+const small = 10_000
+
+// allocates matches the CUDA calls that allocate memory, on the device or pinned on the host.
+var allocates = regexp.MustCompile(`^(?:cuda(?:Malloc|HostAlloc)|cuMem(?:Alloc|HostAlloc|Create)|hip(?:Malloc|HostMalloc))`)
+
+// reduceCalls writes how often the steady steps, or the run, call what waits for the GPU and what allocates: in all, and by
+// function with the range in which most of that happens. A trace without its calls has none of it.
+func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
+	if len(c.Calls) == 0 {
+		return
+	}
+	waits, fills := make([]bool, len(c.CallNames)), make([]bool, len(c.CallNames))
+	for i, name := range c.CallNames {
+		waits[i], fills[i] = timeline.Synchronises(name), allocates.MatchString(name)
+	}
+	type sum struct {
+		calls float64
+		in    map[int32]float64 // by path of ranges
+	}
+	var sync, allocations float64
+	names := map[int32]*sum{}
+	lines := c.timelines()
+	for i := range c.Calls {
+		call := &c.Calls[i]
+		if !waits[call.Name] && !fills[call.Name] || !c.counts(call.Start) {
+			continue
+		}
+		if fills[call.Name] {
+			allocations++
+			continue
+		}
+		sync++
+		s := names[call.Name]
+		if s == nil {
+			s = &sum{in: map[int32]float64{}}
+			names[call.Name] = s
+		}
+		s.calls++
+		at := measure.Launch{API: call.Start, Range: lines[call.Thread].At(call.Start)}
+		s.in[roles.path(roles.rangeOf(at, c.stepOf(call.Start)))]++
+	}
+	t.set(run, measure.Workload, measure.SyncCalls, sync/per)
+	t.set(run, measure.Workload, measure.Allocations, allocations/per)
+	for name, s := range names {
+		subject := measure.Subject{Scope: measure.ScopeCall, Name: c.CallNames[name]}
+		t.set(run, subject, measure.SyncCalls, s.calls/per).Role = roles.name(heaviest(s.in))
+	}
+}
+
+// timelines say which range of a thread is the innermost at any time.
+func (c *cut) timelines() map[int32]*measure.Timeline {
+	ranges := slices.Clone(c.Ranges) // nesting writes to them
+	return measure.Nest(len(ranges), func(i int) (*measure.Range, int32) { return &ranges[i], ranges[i].Thread })
+}
+
+// counts reports whether what the CPU did at a time is of the steady steps, or of what is recorded of a run without steps.
+func (c *cut) counts(at int64) bool {
+	if len(c.steps) > 0 {
+		return c.stepOf(at) >= max(c.skip, 0)
+	}
+	return len(c.launches) == len(c.Launches) || within(c.Captures, at)
+}

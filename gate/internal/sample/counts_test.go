@@ -1,0 +1,48 @@
+package sample
+
+import (
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func TestCounts(t *testing.T) {
+	trace := madeUp{steps: 40, warm: 5}.trace()
+	trace.CallNames = []string{"cudaLaunchKernel", "cudaStreamSynchronize", "cudaMallocAsync", "cudaMemcpyAsync"}
+	call := func(at int64, name int32) {
+		trace.Calls = append(trace.Calls, measure.Call{Start: at, End: at + 5, Name: name})
+	}
+	call(1, 1) // before the first step
+	for _, r := range trace.Ranges {
+		if r.Name == 0 { // a step
+			call(r.Start, 0)
+			call(r.Start+10, 1)
+			call(r.Start+20, 2)
+			call(r.Start+30, 3)
+		}
+	}
+	s := one(t, Options{}, trace)
+	value(t, s, measure.Workload, measure.SyncCalls, 1)
+	value(t, s, measure.Workload, measure.Allocations, 1)
+	value(t, s, measure.Workload, measure.SmallKernels, 0)
+	value(t, s, measure.Workload, measure.PageableBytes, 4096)
+	sync := measure.Subject{Scope: measure.ScopeCall, Name: "cudaStreamSynchronize"}
+	value(t, s, sync, measure.SyncCalls, 1)
+	if x, _ := s.Find(sync, measure.SyncCalls.Name); x.Role != "step" {
+		t.Errorf("synchronises in %q", x.Role)
+	}
+
+	for i := range trace.Launches {
+		if l := &trace.Launches[i]; l.Kernel == relu {
+			l.End = l.Start + 9_000
+		}
+	}
+	value(t, one(t, Options{}, trace), measure.Workload, measure.SmallKernels, 1)
+
+	// A trace that does not list its calls has none of this.
+	trace.Calls, trace.CallNames = nil, nil
+	s = one(t, Options{}, trace)
+	if _, ok := s.Find(measure.Workload, measure.SyncCalls.Name); ok {
+		t.Error("calls are counted where none were recorded")
+	}
+}

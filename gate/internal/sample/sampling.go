@@ -1,0 +1,102 @@
+package sample
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// split takes the traces that were sampled from those that were timed. Where all were sampled, all are timed too, and
+// none is beside them.
+func split(traces []measure.Trace) (timed, beside []measure.Trace) {
+	for _, t := range traces {
+		if t.Sampling != nil {
+			beside = append(beside, t)
+		} else {
+			timed = append(timed, t)
+		}
+	}
+	if len(timed) == 0 {
+		return traces, nil
+	}
+	return timed, beside
+}
+
+// cutAlike cuts traces like the runs that they stand beside, and leaves out those without their step.
+func cutAlike(traces []measure.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
+	cuts, err := newCuts(traces, w)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(cuts, func(a, b *cut) int { return a.Trace.Start.Compare(b.Trace.Start) })
+	return slices.DeleteFunc(cuts, func(c *cut) bool {
+		c.divide(step)
+		c.skip = min(like[0].skip, max(len(c.steps)-1, 0))
+		return step != "" && len(c.steps) == 0
+	}), nil
+}
+
+// setSampled writes what was sampled: of the runs themselves, or of those beside them on the same GPU.
+func (t *table) setSampled(runs, beside []*cut) {
+	for run, c := range runs {
+		if c.Sampling != nil {
+			c.reduceSampling(run, t)
+		}
+	}
+	next := 0
+	for _, c := range beside {
+		if next < len(runs) && sameEnvironment(&runs[0].Trace.Environment, &c.Trace.Environment) {
+			c.reduceSampling(next, t)
+			next++
+		}
+	}
+}
+
+// reduceSampling writes the means of the GPU's metrics over the steady steps, from the first operation of the first to the
+// last of the last, and over what each range had the GPU do. What is shorter than a sample has none.
+func (c *cut) reduceSampling(run int, t *table) {
+	var whole measure.Interval
+	byRange := make([][]measure.Interval, len(c.RangeNames))
+	spans := make(map[int32]measure.Interval) // by occurrence
+	roles := c.newRoles()
+	add := func(start, end, api int64, in int32) {
+		at := c.stepOf(api)
+		if len(c.steps) > 0 && at < c.skip {
+			return
+		}
+		whole = cover(whole, start, end)
+		for r := roles.rangeOf(measure.Launch{API: api, Range: in}, at); r >= 0; r = c.Ranges[r].Parent {
+			spans[r] = cover(spans[r], start, end)
+		}
+	}
+	for _, l := range c.launches {
+		add(l.Start, l.End, l.API, l.Range)
+	}
+	for _, x := range c.copies {
+		add(x.Start, x.End, x.API, x.Range)
+	}
+	for r, span := range spans {
+		name := c.Ranges[r].Name
+		byRange[name] = append(byRange[name], span)
+	}
+	for m, metric := range c.Sampling.Metrics {
+		set := func(s measure.Subject, windows ...measure.Interval) {
+			if mean, samples := c.Sampling.Mean(m, windows); samples > 0 {
+				t.set(run, s, metric, math.Round(100*mean)/100)
+			}
+		}
+		set(measure.Workload, whole)
+		for name, windows := range byRange {
+			set(measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, measure.Union(windows)...)
+		}
+	}
+	t.set(run, measure.Workload, measure.SamplingPeriod, float64(c.Sampling.Period))
+}
+
+func cover(x measure.Interval, start, end int64) measure.Interval {
+	if x == (measure.Interval{}) {
+		return measure.Interval{Start: start, End: end}
+	}
+	return measure.Interval{Start: min(x.Start, start), End: max(x.End, end)}
+}

@@ -1,0 +1,50 @@
+package sample
+
+import (
+	"math"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// AddUntraced puts runs without a profiler into the sessions that they were taken in, which are the oldest first: each into
+// the last that had begun.
+func AddUntraced(sessions []measure.Session, runs []measure.Untraced, outputs []measure.Output) {
+	for _, run := range runs {
+		at := 0
+		for i := range sessions {
+			if !run.Start.Before(sessions[i].Start) {
+				at = i
+			}
+		}
+		addUntraced(&sessions[at], run, outputs)
+	}
+	for i := range sessions {
+		sessions[i].SortSeries()
+	}
+}
+
+func addUntraced(s *measure.Session, run measure.Untraced, outputs []measure.Output) {
+	s.Runs = append(s.Runs, measure.Run{Untraced: true, Steady: true, Start: run.Start})
+	for i := range s.Series {
+		s.Series[i].Values = append(s.Series[i].Values, math.NaN())
+	}
+	last := len(s.Runs) - 1
+	set := func(subject measure.Subject, metric measure.Metric, value float64) {
+		for i := range s.Series {
+			if x := &s.Series[i]; x.Subject == subject && x.Metric.Name == metric.Name {
+				x.Values[last] = value
+				return
+			}
+		}
+		values := make(measure.Values, len(s.Runs))
+		for i := range values {
+			values[i] = math.NaN()
+		}
+		values[last] = value
+		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: metric, Values: values})
+	}
+	set(measure.Workload, measure.WallTime, float64(run.Wall.Nanoseconds()))
+	for i, o := range outputs {
+		set(o.Subject(), o.Metric(), run.Outputs[i])
+	}
+}

@@ -1,0 +1,48 @@
+package measure
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Output is a number that a workload prints about itself, such as its throughput. It is read in untraced runs only.
+type Output struct {
+	Name string // what people call it, with its unit: "tokens/s"
+	// Pattern is a regular expression with one group, around the number. It has to match one line of the output, once.
+	Pattern string
+	Better  Direction // Higher or Lower
+}
+
+// Subject is what the output is in a session.
+func (o Output) Subject() Subject { return Subject{Scope: ScopeOutput, Name: o.Name} }
+
+// Metric is [Rate] or [Cost].
+func (o Output) Metric() Metric {
+	if o.Better == Lower {
+		return Cost
+	}
+	return Rate
+}
+
+// CompileOutput reads the pattern of an [Output].
+func CompileOutput(pattern string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile(pattern)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%q is not a regular expression: %s", pattern, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	case re.NumSubexp() == 0:
+		return nil, fmt.Errorf("%q has no group; put parentheses around the number, as in 'throughput: ([0-9.]+)'", pattern)
+	case re.NumSubexp() > 1:
+		return nil, fmt.Errorf("%q has %d groups; keep the one around the number and write (?:…) for the others", pattern, re.NumSubexp())
+	}
+	return re, nil
+}
+
+// Untraced is what is known of a run without a profiler.
+type Untraced struct {
+	Start   time.Time
+	Wall    time.Duration
+	Outputs []float64 // one for each [Output] of the workload, in their order
+}

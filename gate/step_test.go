@@ -1,0 +1,196 @@
+package gate_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/sample"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// stepping is a session whose steps take so long in each run: kernels have 372 µs of that, and the rest is a cause of idle time.
+func stepping(class string, ns ...float64) measure.Session {
+	s := quiet().with(func(p *program) { p.runs = len(ns) }).session()
+	add := func(subject measure.Subject, m measure.Metric, of func(float64) float64) {
+		x := measure.Series{Subject: subject, Metric: m}
+		for _, v := range ns {
+			x.Values = append(x.Values, of(v))
+		}
+		s.Series = append(s.Series, x)
+	}
+	kernels := 0.0
+	for _, x := range s.Series {
+		if x.Metric == measure.Total {
+			add(x.Subject, measure.Owned, func(float64) float64 { return x.Values[0] })
+			kernels += x.Values[0]
+		}
+	}
+	add(measure.Workload, measure.StepTime, func(v float64) float64 { return v })
+	add(measure.IdleSubject(class, ""), measure.Owned, func(v float64) float64 { return v - kernels })
+	s.SortSeries()
+	return s
+}
+
+// The period of a step, in µs a run: what fails, what does not, and what is no verdict.
+func TestSteps(t *testing.T) {
+	one := []float64{572, 571, 573, 572, 570}
+	for _, tt := range []struct {
+		name       string
+		base, head []float64
+		class      string
+		elsewhere  bool
+		verdict    gate.Verdict
+		undecided  bool
+		outcome    gate.Outcome
+	}{
+		{"unchanged", one, []float64{571, 573, 572, 570, 572}, "", false, gate.Pass, false, gate.Unchanged},
+		{"the CPU sleeps", one, []float64{854, 853, 856, 855, 854}, "", false, gate.Fail, false, gate.Regressed},
+		{"with three runs", one, []float64{854, 853, 856}, "", false, gate.Fail, false, gate.Regressed},
+		{"by a fifth", one, []float64{686, 688, 685}, "", false, gate.Fail, false, gate.Regressed},
+		{"by one per cent", one, []float64{578, 577, 579, 578, 577}, "", false, gate.Pass, false, gate.Unchanged},
+		{"a stray run makes no finding", one, []float64{571, 573, 900, 570, 572}, "", false, gate.Pass, false, gate.Unchanged},
+		{"nor hides one", one, []float64{686, 688, 685, 1900, 687}, "", false, gate.Fail, false, gate.Regressed},
+		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false, gate.Fail, false, gate.Regressed},
+		// One unchanged PyTorch program on a H100 host, in the order in which they happened.
+		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "", false, gate.Pass, false, gate.Inconclusive},
+		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false, gate.Pass, true, gate.Inconclusive},
+		{"another host's CPU", one, []float64{686, 688, 685, 686, 687}, "", true, gate.Pass, false, gate.Inconclusive},
+		{"twice as long on another host", one, []float64{1900, 1890, 1910, 1905, 1895}, "", true, gate.Fail, false, gate.Regressed},
+		{"a GPU that others use", one, []float64{1096, 1095, 1097, 1096, 1095}, "dependency-stalled", false, gate.NoVerdict, true, gate.Inconclusive},
+	} {
+		ns := func(us []float64) []float64 {
+			out := slices.Clone(us)
+			for i := range out {
+				out[i] *= 1000
+			}
+			return out
+		}
+		class := tt.class
+		if class == "" {
+			class = "launch-starved"
+		}
+		base, head := stepping("launch-starved", ns(tt.base)...), stepping(class, ns(tt.head)...)
+		if tt.elsewhere {
+			head.GPUHash = measure.HashUUID("GPU-b")
+		}
+		r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		f := find(r, "workload", "step_time")
+		if r.Verdict != tt.verdict || r.Undecided != tt.undecided || f.Outcome != tt.outcome {
+			t.Errorf("%s: %s, undecided %v: %s; the step is %s: %s", tt.name, r.Verdict, r.Undecided, r.Reason, f.Outcome, f.Reason)
+		}
+	}
+}
+
+// Gates over unchanged steps, steady and of a CPU that is slow in some runs, hardly ever fail.
+func TestUnchangedSteps(t *testing.T) {
+	const gates = 1000
+	for _, tt := range []struct {
+		name           string
+		runs           int
+		slow, by, sd   float64 // part of the runs that are slow, by at most how much, and the sd of all
+		fails, without int     // at most
+	}{
+		{"steady", 5, 0, 0, 0.005, 1, 1},
+		{"steady, three runs", 3, 0, 0, 0.005, 1, 1},
+		{"noisy", 5, 0, 0, 0.05, 5, 20},
+		{"one run in ten slow", 5, 0.1, 0.3, 0.005, 2, 10},
+		{"four in ten slow", 5, 0.4, 0.3, 0.005, 10, 40},
+		{"four in ten slow, three runs", 3, 0.4, 0.3, 0.005, 10, 40},
+	} {
+		r := rand.New(rand.NewPCG(3, 4))
+		draw := func() (out []float64) {
+			for range tt.runs {
+				v := 572e3 * math.Exp(tt.sd*r.NormFloat64())
+				if r.Float64() < tt.slow {
+					v *= 1 + tt.by*r.Float64()
+				}
+				out = append(out, v)
+			}
+			return out
+		}
+		fails, without := 0, 0
+		for range gates {
+			switch report := gate.Evaluate([]measure.Session{stepping("launch-starved", draw()...)}, []measure.Session{stepping("launch-starved", draw()...)},
+				thresholds.Default()); report.Verdict {
+			case gate.Fail:
+				fails++
+			case gate.NoVerdict:
+				without++
+			}
+		}
+		t.Logf("%s: %d of %d unchanged gates fail, %d have no verdict", tt.name, fails, gates, without)
+		if fails > tt.fails || without > tt.without {
+			t.Errorf("%s: %d of %d unchanged gates fail, %d have no verdict", tt.name, fails, gates, without)
+		}
+	}
+}
+
+// The parts of a waterfall add up to its whole, on both sides, whatever the owners are.
+func TestWaterfallAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		side := func(label string) measure.Session {
+			n := rapid.IntRange(2, 6).Draw(t, label)
+			period := rapid.SliceOfN(rapid.Float64Range(400e3, 4e6), n, n).Draw(t, label)
+			return stepping(rapid.SampledFrom([]string{"launch-starved", "blocking", "dependency-stalled", "micro gaps", "profiler"}).Draw(t, label), period...)
+		}
+		w := gate.Evaluate([]measure.Session{side("base")}, []measure.Session{side("head")}, thresholds.Default()).Waterfall
+		if w == nil {
+			t.Fatal("no waterfall")
+		}
+		var base, head, change float64
+		for _, p := range w.Parts {
+			base, head, change = base+float64(p.Base), head+float64(p.Head), change+float64(p.Change)
+		}
+		near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*4e6 }
+		if !near(base, float64(w.Base)) || !near(head, float64(w.Head)) || !near(change, float64(w.Change)) || !near(float64(w.Head-w.Base), change) {
+			t.Fatalf("%v → %v (%v), and the parts %v → %v (%v)", w.Base, w.Head, w.Change, base, head, change)
+		}
+		for i, p := range w.Parts[1:] {
+			if math.Abs(float64(p.Change)) > math.Abs(float64(w.Parts[i].Change)) {
+				t.Fatalf("part %d changed more than the one before it", i+1)
+			}
+		}
+	})
+}
+
+// Where untraced runs say how fast the program is, they decide and the step explains.
+func TestStepsBesideOutputs(t *testing.T) {
+	printing := func(s measure.Session, rate float64) measure.Session {
+		var bare []measure.Untraced
+		for i := range 5 {
+			bare = append(bare, measure.Untraced{Start: noon, Wall: time.Second, Outputs: []float64{rate * (1 + 0.001*float64(i-2))}})
+		}
+		all := []measure.Session{s}
+		sample.AddUntraced(all, bare, []measure.Output{tokens})
+		return all[0]
+	}
+	short, long := []float64{572e3, 571e3, 573e3, 572e3, 570e3}, []float64{854e3, 853e3, 856e3, 855e3, 854e3}
+	for _, tt := range []struct {
+		name    string
+		head    measure.Session
+		verdict gate.Verdict
+		warning string
+	}{
+		{"only the traced step got longer", printing(stepping("launch-starved", long...), 1000), gate.Pass, "so the untraced runs decide"},
+		{"only the output got worse", printing(stepping("launch-starved", short...), 800), gate.Fail, "lies outside the steps"},
+		{"both", printing(stepping("launch-starved", long...), 700), gate.Fail, ""},
+		{"neither", printing(stepping("launch-starved", short...), 1000), gate.Pass, ""},
+	} {
+		r := evaluate([]measure.Session{printing(stepping("launch-starved", short...), 1000)}, []measure.Session{tt.head}, thresholds.Default())
+		said := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, tt.warning) })
+		if r.Verdict != tt.verdict || said != (tt.warning != "" || len(r.Warnings) > 0) || tt.warning == "" && len(r.Warnings) > 0 {
+			t.Errorf("%s: %s: %s, warnings %q", tt.name, r.Verdict, r.Reason, r.Warnings)
+		}
+		if f := find(r, "workload", "step_time"); f.Gates {
+			t.Errorf("%s: the step would fail the gate beside an output", tt.name)
+		}
+	}
+}
