@@ -50,8 +50,10 @@ var Patterns = []Pattern{
 		When: "from 10 % of the step on", Source: "the class is that of Megatron-Bridge, the line that of TraceML", find: launchStarved},
 	{Key: "synchronising", Means: "the host waits for the GPU, and the GPU then for the host",
 		When: "idle in and after synchronising calls over 15 % of the step", Source: "nsys-ai; the calls are those of rule cuda_api_sync of nsys", find: synchronising},
-	{Key: "synchronous-copies", Means: "the host waits in a copy that is not asynchronous while the GPU has nothing to do",
-		When: "any", Source: "rules cuda_memcpy_sync and cuda_memset_sync of nsys", find: synchronousCopies},
+	{Key: "synchronising-calls", Means: "the host waits for a stream or for the whole GPU",
+		When: "at least once a step", Source: "rule cuda_api_sync of nsys, which names any", find: synchronisingCalls},
+	{Key: "synchronous-copies", Means: "the host waits in a copy or memset that is not asynchronous",
+		When: "at least once a step", Source: "rules cuda_memcpy_sync and cuda_memset_sync of nsys, which name any", find: synchronousCopies},
 	{Key: "copy-bottleneck", Means: "copies of one kind take a good part of the step",
 		When: "over 5 % of the step, or of the GPU's work where there are no steps", Source: "TraceLens", find: copyBottleneck},
 	{Key: "many-copies", Means: "copies of one kind that could be one",
@@ -140,18 +142,31 @@ func synchronising(x *Summary) []Remark {
 	return []Remark{remark("synchronising", Args{"share": share, "where": largestPart(x, drying).Where})}
 }
 
-var copyCall = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)\w*`)
+// Which calls wait for a stream or the whole GPU, and which copy. Waiting for an event is how streams are kept in step.
+var (
+	waitCall = regexp.MustCompile(`^(?:cu|cuda|hip)(?:Device|Stream|Ctx|Context)Synchronize`)
+	copyCall = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
+)
 
-func synchronousCopies(x *Summary) []Remark {
-	blocked := func(p SummaryPart) bool {
-		call := copyCall.FindString(p.Where)
-		return p.Class == timeline.Blocking.String() && call != "" && timeline.Synchronises(call)
+// calls are the synchronising calls of a kind that every step makes.
+func (x *Summary) calls(kind *regexp.Regexp) []SummaryValue {
+	return slices.DeleteFunc(slices.Clone(x.Others), func(v SummaryValue) bool {
+		return x.Recorded.Step == "" || v.Scope != measure.ScopeCall || v.Metric != measure.SyncCalls.Name || !(v.Value >= 1) || !kind.MatchString(v.Name)
+	})
+}
+
+func synchronisingCalls(x *Summary) (out []Remark) {
+	for _, c := range x.calls(waitCall) {
+		out = append(out, remark("synchronising-calls", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
 	}
-	share := partOf(x, blocked) / stepOf(x)
-	if !(share > 0) {
-		return nil
+	return out
+}
+
+func synchronousCopies(x *Summary) (out []Remark) {
+	for _, c := range x.calls(copyCall) {
+		out = append(out, remark("synchronous-copies", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
 	}
-	return []Remark{remark("synchronous-copies", Args{"share": share, "where": largestPart(x, blocked).Where})}
+	return out
 }
 
 // copies are the kinds of copies, without memsets.
@@ -191,13 +206,21 @@ func exposedCopies(x *Summary) []Remark {
 	return []Remark{remark("exposed-copies", Args{"hidden": max(hidden, 0), "time": time, "unit": measure.CopyTime.Unit})}
 }
 
-func pageableCopies(x *Summary) (out []Remark) {
+// pageableCopies names the kinds that copy mostly so. Sessions of older releases do not know how much that is in all.
+func pageableCopies(x *Summary) []Remark {
+	kinds, bytes := []string{}, Number(0)
 	for _, c := range x.copies() {
-		if c.Count > 0 && slices.Contains(strings.Fields(c.Memory), measure.MemoryKind(0).String()) {
-			out = append(out, remark("pageable-copies", Args{"kind": c.Kind, "memory": c.Memory, "rate": c.Rate}))
+		if c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), measure.Pageable.String()) {
+			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), measure.DRAMBandwidth.Unit)), bytes+c.Bytes
 		}
 	}
-	return out
+	if i := slices.IndexFunc(x.Others, func(v SummaryValue) bool { return v.Metric == measure.PageableBytes.Name }); i >= 0 {
+		bytes = x.Others[i].Value
+	}
+	if !(bytes > 0) {
+		return nil
+	}
+	return []Remark{remark("pageable-copies", Args{"bytes": bytes, "unit": measure.PageableBytes.Unit, "kinds": kinds, "step": x.Recorded.Step})}
 }
 
 func smallKernels(x *Summary) []Remark {

@@ -30,6 +30,21 @@ func copying(c SummaryCopy) *Summary {
 	return program(func(s *Summary) { s.Copies = append(s.Copies, c) })
 }
 
+// calling are programs with so many calls of a function a step.
+func calling(name string, calls Number) *Summary {
+	return program(func(s *Summary) {
+		s.Others = append(s.Others, SummaryValue{Scope: measure.ScopeCall, Name: name, Metric: measure.SyncCalls.Name, Value: calls})
+	})
+}
+
+// pageable are programs of which a small part of the copies is from pageable memory.
+func pageable(bytes Number) *Summary {
+	return program(func(s *Summary) {
+		s.Copies = append(s.Copies, SummaryCopy{Kind: "memcpy HtoD", Bytes: 1e6, Memory: "pinned to device"})
+		s.Others = append(s.Others, SummaryValue{Scope: measure.ScopeWorkload, Metric: measure.PageableBytes.Name, Value: bytes})
+	})
+}
+
 // launching are programs with another kernel, so much of whose time nothing hides.
 func launching(k SummaryKernel, exposed Number) *Summary {
 	return program(func(s *Summary) {
@@ -43,7 +58,6 @@ func TestPatterns(t *testing.T) {
 	starved := SummaryPart{Class: "launch-starved", Where: "host code in step", Idle: true}
 	blocking := SummaryPart{Class: "blocking", Where: "cudaDeviceSynchronize in step", Idle: true}
 	dry := SummaryPart{Class: "launch-starved", Where: "host code in step after cudaStreamSynchronize", Idle: true}
-	held := SummaryPart{Class: "blocking", Where: "cudaMemcpy in step", Idle: true}
 	profiler := SummaryPart{Class: "profiler"}
 	with := func(p SummaryPart, ns Number) SummaryPart { p.Time = ns; return p }
 	nccl := SummaryKernel{Kernel: "ncclDevKernel", Communicates: true, Launches: 1}
@@ -60,14 +74,17 @@ func TestPatterns(t *testing.T) {
 		{"launch-starved", parts(with(starved, 101e3)), parts(with(blocking, 400e3))},
 		{"synchronising", parts(with(blocking, 151e3)), parts(with(blocking, 149e3))},
 		{"synchronising", parts(with(dry, 151e3)), parts(with(starved, 400e3))},
-		{"synchronous-copies", parts(with(held, 1e3)), parts(with(blocking, 400e3))},
-		{"synchronous-copies", parts(with(held, 1e3)), parts(SummaryPart{Class: "blocking", Where: "cudaMemcpyAsync in step", Idle: true, Time: 1e3})},
+		{"synchronising-calls", calling("cudaStreamSynchronize", 1), calling("cudaStreamSynchronize", 0.9)},
+		{"synchronising-calls", calling("cuCtxSynchronize", 1), calling("cudaEventSynchronize", 9)},
+		{"synchronous-copies", calling("cudaMemcpy", 1), calling("cudaMemcpy", 0.9)},
+		{"synchronous-copies", calling("cudaMemset", 1), calling("cudaDeviceSynchronize", 9)},
 		{"copy-bottleneck", copying(SummaryCopy{Kind: "memcpy HtoD", Time: 51e3, Count: 1}), copying(SummaryCopy{Kind: "memcpy HtoD", Time: 49e3, Count: 1})},
 		{"copy-bottleneck", copying(SummaryCopy{Kind: "memcpy HtoD", Time: 51e3, Count: 1}), copying(SummaryCopy{Kind: "memset", Time: 400e3, Count: 1})},
 		{"many-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Time: 1e3, Count: 11}), copying(SummaryCopy{Kind: "memcpy DtoH", Time: 1e3, Count: 10})},
 		{"exposed-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 51e3}), copying(SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 50e3})},
 		{"exposed-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 51e3}), copying(SummaryCopy{Kind: "memcpy DtoH", Time: 99e3, Owned: 99e3})},
-		{"pageable-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Count: 1, Memory: "device to pageable"}), copying(SummaryCopy{Kind: "memcpy DtoH", Count: 1, Memory: "device to pinned"})},
+		{"pageable-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Bytes: 8, Memory: "device to pageable"}), copying(SummaryCopy{Kind: "memcpy DtoH", Bytes: 8, Memory: "device to pinned"})},
+		{"pageable-copies", pageable(1), pageable(0)},
 		{"small-kernels", launching(SummaryKernel{Time: 9e3, Launches: 100}, 0), launching(SummaryKernel{Time: 9e3, Launches: 99}, 0)},
 		{"small-kernels", launching(SummaryKernel{Time: 9e3, Launches: 100}, 0), launching(SummaryKernel{Time: 10e3, Launches: 500}, 0)},
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(ncclOf(200e3), 50e3)},

@@ -32,7 +32,8 @@ type Summary struct {
 	// Ranges are the NVTX ranges as they lie in each other, those with the most kernel time first.
 	Ranges []SummaryRange `json:"ranges,omitempty"`
 	Copies []SummaryCopy  `json:"copies,omitempty"` // and memsets, by kind, those that take longest first
-	// Others are what else was measured of the whole workload: its peak of memory, counts.
+	// Others are what else was measured of the whole workload: numbers that it prints, counts, its peak of memory, what was
+	// sampled of the GPU; and how often it calls what synchronises.
 	Others []SummaryValue `json:"others,omitempty"`
 	// Patterns are those of [Patterns] that most of the runs have.
 	Patterns []Remark `json:"patterns,omitempty"`
@@ -91,10 +92,12 @@ type SummaryCopy struct {
 
 // SummaryValue is one metric.
 type SummaryValue struct {
-	Name   string `json:"name,omitempty"` // of a part of the workload, "" for the whole
-	Metric string `json:"metric"`
-	Unit   string `json:"unit"`
-	Value  Number `json:"value"`
+	Scope  measure.Scope `json:"scope"`
+	Name   string        `json:"name,omitempty"` // of an output, a call or a part of the workload, "" for the whole
+	Role   string        `json:"role,omitempty"` // path of ranges around most of the calls
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit"`
+	Value  Number        `json:"value"`
 }
 
 // Summarize sums up the sessions of one workload, which stand oldest first. Those of another GPU model, profiler or step than the
@@ -120,7 +123,7 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	restless := 0
 	for _, x := range alike {
 		for _, r := range x.Runs {
-			if !r.Steady {
+			if !r.Steady && !r.Untraced {
 				restless++
 			}
 		}
@@ -172,11 +175,11 @@ func summaries(sessions []measure.Session) *summarizer {
 // all marks every run.
 func (s *summarizer) all() []bool { return slices.Repeat([]bool{true}, s.side.runs()) }
 
-// typical is the median over these runs.
+// typical is the median over these runs, which are traced ones; of what is measured in untraced runs over all of those.
 func (s *summarizer) typical(runs []bool, subject measure.Subject, metric measure.Metric) Number {
 	var values []float64
 	for i, v := range slices.Concat(s.side.values(subject, metric.Name)...) {
-		if runs[i] {
+		if metric.Untraced() || runs[i] {
 			values = append(values, v)
 		}
 	}
@@ -216,8 +219,8 @@ func (s *summarizer) of(runs []bool) *Summary {
 		case subject.Scope == measure.ScopeWorkload && s.side.hasMetric(subject, measure.CopyTime.Name):
 			out.Copies = append(out.Copies, s.copied(runs, subject, owned))
 		}
-		if subject.Scope == measure.ScopeWorkload {
-			out.Others = append(out.Others, s.others(runs, subject)...)
+		if slices.Contains(others, subject.Scope) {
+			out.Others = append(out.Others, s.rest(runs, subject)...)
 		}
 	}
 	out.Kernels = slices.DeleteFunc(out.Kernels, func(k SummaryKernel) bool { return !k.Total.Known() })
@@ -277,14 +280,17 @@ func (s *summarizer) copied(runs []bool, subject measure.Subject, owned Number) 
 	return c
 }
 
+// others are the scopes of [Summary.Others].
+var others = []measure.Scope{measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeCall}
+
 // shown are the metrics of the workload and of copies that have a place of their own in a Summary.
 var shown = []string{
 	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.Owned.Name,
 	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name,
 }
 
-// others are what else was measured of the workload or a part of it.
-func (s *summarizer) others(runs []bool, subject measure.Subject) (out []SummaryValue) {
+// rest is what else was measured of the workload or a part of it.
+func (s *summarizer) rest(runs []bool, subject measure.Subject) (out []SummaryValue) {
 	metrics := map[string]measure.Metric{}
 	for _, session := range s.side.series {
 		for k, x := range session {
@@ -295,7 +301,8 @@ func (s *summarizer) others(runs []bool, subject measure.Subject) (out []Summary
 	}
 	for _, name := range slices.Sorted(maps.Keys(metrics)) {
 		if v := s.typical(runs, subject, metrics[name]); v.Known() {
-			out = append(out, SummaryValue{Name: subject.Name, Metric: name, Unit: metrics[name].Unit, Value: v})
+			out = append(out, SummaryValue{Scope: subject.Scope, Name: subject.Name, Role: s.side.find(subject, name).Role,
+				Metric: name, Unit: metrics[name].Unit, Value: v})
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,7 +65,7 @@ func TestSummarize(t *testing.T) {
 		Ranges: []SummaryRange{{Name: "step", Time: 400, Share: 1, Ranges: []SummaryRange{{Name: "x", Time: 390, Share: 0.975,
 			Ranges: []SummaryRange{{Name: "y", Time: 90, Share: 0.225}}}}}},
 		Copies:   []SummaryCopy{{Kind: "memcpy HtoD", Count: 1, Bytes: 200, Time: 100, Rate: 2e9, Share: 0.2, Owned: 60}},
-		Others:   []SummaryValue{{Metric: "memory_peak", Unit: "B", Value: 1000}},
+		Others:   []SummaryValue{{Scope: measure.ScopeWorkload, Metric: "memory_peak", Unit: "B", Value: 1000}},
 		Patterns: got.Patterns,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Summary{})); diff != "" {
@@ -80,6 +81,33 @@ func TestSummarize(t *testing.T) {
 	// Launches starve in one of the two runs only.
 	if diff := cmp.Diff([]string{"copy-bottleneck"}, keys); diff != "" {
 		t.Errorf("patterns (-want +got)\n%s", diff)
+	}
+}
+
+// Of runs without a profiler is shown what they print, beside what the others did.
+func TestSummarizeUntraced(t *testing.T) {
+	traced, err := Summarize(stepping(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Summarize(stepping(func(s *measure.Session) {
+		s.Runs = append(s.Runs, measure.Run{Untraced: true}, measure.Run{Untraced: true}, measure.Run{Untraced: true})
+		for i := range s.Series {
+			s.Series[i].Values = append(s.Series[i].Values, math.NaN(), math.NaN(), math.NaN())
+		}
+		rate := measure.Output{Name: "tokens/s", Better: measure.Higher}
+		s.Series = append(s.Series, measure.Series{Subject: rate.Subject(), Metric: rate.Metric(), Values: measure.Values{math.NaN(), math.NaN(), 7, 9, 8}})
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append(slices.Clone(traced.Others), SummaryValue{Scope: measure.ScopeOutput, Name: "tokens/s", Metric: "rate", Value: 8})
+	if diff := cmp.Diff(want, got.Others); diff != "" {
+		t.Errorf("others (-want +got)\n%s", diff)
+	}
+	got.Others, got.Recorded = traced.Others, traced.Recorded
+	if diff := cmp.Diff(traced, got, cmpopts.IgnoreUnexported(Summary{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

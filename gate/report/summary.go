@@ -191,7 +191,11 @@ func copiesPanel(s *gate.Summary) panel {
 func othersPanel(s *gate.Summary) panel {
 	p := panel{Title: "Also measured", Names: true, Columns: []column{{least: 12}, {title: "of", least: 12, optional: true}, {title: "value", right: true}}}
 	for _, x := range s.Others {
-		p.Rows = append(p.Rows, []string{metric(x.Metric), Clean(x.Name), quantity(x.Value, x.Unit)})
+		of := trimmed(x.Name)
+		if role := trimmed(x.Role); role != "" {
+			of += " in " + role
+		}
+		p.Rows = append(p.Rows, []string{metric(x.Metric), of, quantity(x.Value, x.Unit)})
 	}
 	return p
 }
