@@ -57,12 +57,14 @@ type Calibration struct {
 	Rule          string `json:"rule"`      // where it comes from
 	Alpha         Number `json:"alpha"`     // the policy's chance of a false alarm a gate
 
-	Noise    []Noise        `json:"noise"` // the workload, the outputs, then kernels from the policy's impact on, noisiest first
-	Gates    UnchangedGates `json:"gates"`
-	MDE      []MDE          `json:"mde"`  // by runs
-	Plan     []Plan         `json:"plan"` // by threshold
-	Warnings []string       `json:"warnings,omitempty"`
-	Doubts   []Remark       `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
+	Noise []Noise        `json:"noise"` // the workload, the outputs, then kernels from the policy's impact on, noisiest first
+	Gates UnchangedGates `json:"gates"`
+	MDE   []MDE          `json:"mde"`  // by runs
+	Plan  []Plan         `json:"plan"` // by threshold
+	// Host is how this host compares with the baseline's sessions, see [Fingerprint]; none where nobody asked.
+	Host     []Remark `json:"host,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Doubts   []Remark `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
 }
 
 // Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.

@@ -30,6 +30,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	var short []Remark
 	r.Utilization, short = utilization(t)
 	r.Remarks = append(r.Remarks, short...)
+	t.bound = bound(all)
 	pairs := match(t)
 	if refusal := cmp.Or(related(t, pairs), timed(t, pairs)); refusal != nil {
 		return r.refuse(refusal)

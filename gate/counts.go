@@ -25,11 +25,21 @@ func (t trial) slight(p pair) bool {
 
 // calls names the functions by which synchronising calls changed, and the range that they are made in.
 func calls(t trial) []Remark {
-	mean := func(s *side, subject measure.Subject) float64 {
-		if !s.has(subject) {
-			return 0 // the side knows its calls, and this is none of them
+	typical := func(s *side, subject measure.Subject) float64 {
+		var values []float64
+		for i, all := range s.values(measure.Workload, measure.SyncCalls.Name) {
+			of := s.values(subject, measure.SyncCalls.Name)[i]
+			for run, v := range all {
+				switch {
+				case math.IsNaN(v):
+				case math.IsNaN(of[run]):
+					values = append(values, 0) // the run knows its calls, and this is none of them
+				default:
+					values = append(values, of[run])
+				}
+			}
 		}
-		return stats.Median(known(slices.Concat(s.values(subject, measure.SyncCalls.Name)...)))
+		return stats.Median(values)
 	}
 	var out []Remark
 	subjects := slices.Concat(t.base.subjects(), t.head.subjects())
@@ -38,7 +48,7 @@ func calls(t trial) []Remark {
 		if s.Scope != measure.ScopeCall {
 			continue
 		}
-		if b, h := mean(t.base, s), mean(t.head, s); b != h {
+		if b, h := typical(t.base, s), typical(t.head, s); b != h {
 			role := ""
 			if x := t.head.find(s, measure.SyncCalls.Name); x != nil {
 				role = x.Role

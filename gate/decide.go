@@ -237,7 +237,7 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	if !math.IsInf(limit, 1) {
 		least := e.working(limit)
 		if across {
-			least = math.Max(least, e.working(sessionImpact/float64(f.Share)))
+			least = math.Max(least, e.working(math.Max(e.jump, sessionImpact/float64(f.Share))))
 		}
 		if f.Scope == measure.ScopeRange {
 			least = math.Max(least, e.working(limit)+margin)
@@ -258,17 +258,22 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
 	}
 	slight := across && math.Abs(change)*float64(f.Share) < sessionImpact
-	beyond = beyond && !slight
+	host := math.Abs(change) < e.jump
+	beyond = beyond && !slight && !host
 	by, size, unit := binding(t, e.pair, f, change, limit)
 	switch {
 	case e.isStep() && beyond && sign*change > 0 && heldUp(t.waterfall):
 		a = a.open(f, remark("held-up", nil))
 		a.doubted = f.Gates
 		return a
+	case beyond && certain && e.metric.Tally() && change*float64(f.Head-f.Base) < 0:
+		return a.open(f, remark("counts-differ", nil))
 	case beyond && certain && sign*change > 0 && e.metric.Tally() && !t.named(e.pair):
 		return a.with(Grew, remark("grew-count", Args{"by": by, "size": size, "unit": unit}))
 	case beyond && certain && sign*change > 0:
 		return a.with(Regressed, append([]Remark{remark("beyond", Args{"by": by, "size": size, "unit": unit})}, qualified(t, e.pair, f)...)...)
+	case beyond && certain && e.metric.Unit != measure.Time.Unit:
+		return a.with(Improved, remark("better", Args{"limit": Number(limit)}))
 	case beyond && certain:
 		return a.with(Improved, remark("faster", Args{"limit": Number(limit)}))
 	case math.Max(math.Abs(low), math.Abs(high)) <= limit:
@@ -285,6 +290,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	case slight && certain:
 		because = remark("slight", Args{"low": a.low, "high": a.high,
 			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
+	case host && certain && (least > limit || -worst > limit):
+		because = remark("like-hosts", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.jump)})
 	case least > limit, -worst > limit:
 		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
 	case worst <= limit:
@@ -408,6 +415,9 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, confidence, maxRuns)
 	for e.luck > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
 		n++
+	}
+	if change := math.Abs(float64(a.change)); change > limit && change < e.jump {
+		n = 0 // runs on these hosts tell no more of what the hosts make of it
 	}
 	switch {
 	case n > runs(e.base, e.head) && n <= maxRuns:

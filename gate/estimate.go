@@ -15,21 +15,6 @@ const (
 	confidence = 0.9
 	// power at which the MDE is stated.
 	power = 0.8
-	// sessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
-	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
-	// kernels, so it counts as known.
-	sessionWeight, sessionDF = 8, 1000
-	// batchSD is what two batches of runs on one GPU, minutes apart, differ by before seeing them: 37 batches on an idle H200
-	// differed by 0.01 to 0.03 % (sd) in every kernel, whether seconds or five minutes lay between them; two and a half times
-	// that, for GPUs that are less idle. batchLeast is the fewest kernels from which more is learnt of it.
-	batchSD, batchLeast = 0.0007, 3
-	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
-	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
-	sessionMost = 5
-	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
-	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
-	// three by more than 2.5 %, all of them small).
-	sessionImpact = 0.0015
 	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
 	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
 	material = 1.0 / 6
@@ -69,6 +54,7 @@ type estimate struct {
 	pool     pool           // what others of its kind show
 	run      stats.Variance // moderated variance between runs
 	session  stats.Variance // moderated variance between sessions
+	jump     float64        // relative change up to which it may be the host, see [spreads.jump]
 	variance stats.Variance // of contrast.Estimate
 	luck     float64        // chance of a change without a cause that the variance does not know, see [pool.luck]
 }
@@ -89,53 +75,19 @@ func estimates(t trial, pairs []pair) (out []estimate) {
 		out = append(out, e)
 	}
 	pools := pools(t, out)
-	sessions := sessionPrior(t, out)
+	sessions := newSpreads(t, out)
 	for i, e := range out {
 		switch {
 		case !e.compared():
 		case e.isStep():
-			out[i] = moderate(t, e, stepPool(pools[e.kind()]), stepSessions(t))
+			out[i] = moderate(t, e, stepPool(pools[e.kind()]), sessions)
 			out[i].luck = stepLuck(&out[i])
-		case e.metric.Untraced():
-			out[i] = moderate(t, e, pools[e.kind()], outputSessions(t))
 		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
 	}
 	return out
 }
-
-// sessionPrior is how much sessions of a kernel are expected to differ, before its own are seen: where they are batches of one
-// GPU, and where they are of several hosts. It learns from what this gate sees of all kernels together: most of them
-// did not change, so their typical change between the sides is what the hosts make of it. The estimate is robust
-// against the few that did change, and joined with the policy's prior.
-func sessionPrior(t trial, estimates []estimate) stats.Variance {
-	sd, least := t.policy.SessionSD, poolLeast
-	if t.batches {
-		sd, least = batchSD, batchLeast
-	}
-	v := stats.Variance{S2: sd * sd, DF: sessionWeight}
-	var scaled []float64
-	for _, e := range estimates {
-		if w := e.contrast.SessionWeight; e.compared() && w > 0 && e.metric.Name == t.time.Name && t.share(e.pair) >= t.policy.Impact {
-			scaled = append(scaled, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
-		}
-	}
-	if n := float64(len(scaled)); len(scaled) >= least {
-		seen := stats.Median(scaled) / normalQuartile
-		v = stats.Pool(v, stats.Variance{S2: seen * seen, DF: medianEfficiency * n})
-		// Beyond that it is not hosts of one model that differ, nor the clocks of one GPU.
-		v.S2 = math.Min(v.S2, sessionMost*sessionMost*t.policy.SessionSD*t.policy.SessionSD)
-	}
-	return v
-}
-
-// The median absolute value of standard normal numbers, and the efficiency of a standard deviation that is estimated
-// from it (Rousseeuw and Croux 1993, section 1).
-const (
-	normalQuartile   = 0.6745
-	medianEfficiency = 0.37
-)
 
 // contrast holds the two sides against each other on the log scale, or relative to the base's mean where a value is zero.
 func contrast(t trial, p pair) estimate {
@@ -167,7 +119,7 @@ func contrast(t trial, p pair) estimate {
 }
 
 // moderate turns the raw variances of an estimate into the variance of its contrast.
-func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate {
+func moderate(t trial, e estimate, pool pool, sessions spreads) estimate {
 	e.pool, e.luck = pool, pool.luck(&e)
 	if e.metric.Exact && (pool.exact || t.time == measure.NcuTime) {
 		e.run = e.contrast.Run
@@ -181,12 +133,9 @@ func moderate(t trial, e estimate, pool pool, sessions stats.Variance) estimate 
 	if e.contrast.Run.DF == 0 {
 		e.run = stats.Variance{} // the prior alone decides nothing
 	}
-	// What this kernel's own sessions show can widen the term, not narrow it: two or three hosts may well be of one
-	// kind, and the next of another.
-	e.session = stats.Pool(e.contrast.Session, sessions)
-	e.session = stats.Variance{S2: math.Max(e.session.S2, sessions.S2), DF: sessionDF}
-	if t.batches {
-		e.session.DF = sessions.DF
+	if e.contrast.SessionWeight > 0 {
+		e.session = sessions.of(t, &e)
+		e.jump = sessions.jump(t, &e)
 	}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
 	if pool.unequal && e.run.DF > 0 {

@@ -142,7 +142,7 @@ func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) 
 		}
 		p := pair{subject: s, metric: t.total, listed: outcome, because: because}
 		switch s.Scope {
-		case measure.ScopeRange:
+		case measure.ScopeRange, measure.ScopeDevice:
 			p.metric = measure.GPUTime
 		case measure.ScopeWorkload:
 			p.metric = measure.CopyTime

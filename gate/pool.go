@@ -85,7 +85,7 @@ func sums(t trial, pools map[string]pool) {
 			squares += math.Pow(t.head.share(s), 2)
 		}
 	}
-	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange} {
+	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange, measure.ScopeDevice} {
 		kind := (&pair{subject: measure.Subject{Scope: scope}, metric: measure.GPUTime}).kind()
 		if p, ok := pools[kind]; ok {
 			p.prior.S2 = math.Max(p.prior.S2, squares*kernels.prior.S2)

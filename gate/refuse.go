@@ -241,8 +241,7 @@ func related(t trial, pairs []pair) *Remark {
 		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p pair) bool {
-		whole := p.subject.Scope == measure.ScopeWorkload || p.subject.Scope == measure.ScopeOutput
-		return p.compared() && p.match != "rest" && !whole
+		return p.compared() && p.match != "rest" && (p.subject.Scope == measure.ScopeKernel || p.subject.Scope == measure.ScopeRange)
 	}
 	base, head := kernels(t.base.subjects()), kernels(t.head.subjects())
 	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {

@@ -4,89 +4,381 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// What a reason claims holds of the numbers beside it, whatever they are.
-func TestReasonsAreTrue(t *testing.T) {
+// What a report says holds of the numbers beside it, whatever they are.
+func TestSentencesAreTrue(t *testing.T) {
+	said := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		base := quiet()
 		base.runs = rapid.IntRange(2, 8).Draw(t, "base runs")
-		base.sd = rapid.Float64Range(0, 0.03).Draw(t, "base sd")
+		base.sd = rapid.SampledFrom([]float64{0, 0.001, 0.003, 0.01, 0.03}).Draw(t, "base sd")
+		together := rapid.SampledFrom([]float64{1, 1, 1, 1.02, 1.1}).Draw(t, "common factor")
+		grid := rapid.SampledFrom([]uint32{1, 1, 1, 2}).Draw(t, "grid")
+		renamed := rapid.SampledFrom([]string{"", "", "", "other"}).Draw(t, "renamed")
 		head := base.with(func(p *program) {
 			p.seed = rapid.Uint64().Draw(t, "seed")
 			p.runs = rapid.IntRange(2, 8).Draw(t, "head runs")
-			p.sd = rapid.Float64Range(0, 0.03).Draw(t, "head sd")
+			p.sd = rapid.SampledFrom([]float64{0, 0.001, 0.003, 0.01, 0.03}).Draw(t, "head sd")
 			p.host = rapid.SampledFrom([]string{base.host, "GPU-b"}).Draw(t, "host")
+			p.start = p.start.Add(rapid.SampledFrom([]time.Duration{0, 10 * time.Minute, 48 * time.Hour}).Draw(t, "later"))
 			for i := range p.kernels {
-				p.kernels[i].time *= rapid.SampledFrom([]float64{1, 1, 0.9, 1.02, 1.1, 3}).Draw(t, "factor")
+				p.kernels[i].time *= together * rapid.SampledFrom([]float64{1, 1, 0.9, 1.02, 1.1, 3}).Draw(t, "factor")
 				p.kernels[i].launches += float64(rapid.IntRange(0, 9).Draw(t, "more") / 8)
 			}
+			p.kernels[1].grid = grid
+			p.kernels[2].name += renamed
 		})
-		a, b := base.session(), head.session()
-		some := rapid.IntRange(0, len(b.Runs)).Draw(t, "slow runs")
-		for _, x := range b.Series {
-			if x.Subject == b.Series[len(b.Series)-1].Subject && x.Metric.Unit == "ns" {
-				for run := range some {
-					x.Values[run] *= 1.3
-				}
+		sides := [2][]measure.Session{{base.session()}, {head.session()}}
+		if rapid.Bool().Draw(t, "two hosts") {
+			sides[0] = append([]measure.Session{base.with(func(p *program) {
+				p.host, p.start = "GPU-c", p.start.Add(-time.Hour*48)
+				p.kernels[0].time *= rapid.SampledFrom([]float64{1, 1.002, 1.015}).Draw(t, "host's own")
+			}).session()}, sides[0]...)
+		}
+		for i := range sides {
+			for j := range sides[i] {
+				disturb(t, &sides[i][j])
 			}
 		}
 		policy := thresholds.Default()
 		policy.Threshold = rapid.SampledFrom([]float64{0.005, 0.01, 0.03}).Draw(t, "limit")
-		r := evaluate([]measure.Session{a}, []measure.Session{b}, policy)
-		for _, f := range r.Findings {
-			claim(t, r, f)
+		policy.Rules = rapid.SampledFrom([][]thresholds.Rule{nil, {{Kernel: "gemm", Metric: "time", AtMost: &measure.Amount{Value: 160000, Unit: "ns"}, Where: "x.toml:1"}},
+			{{Kernel: "reduce", Severity: thresholds.Warn, Where: "x.toml:1"}}}).Draw(t, "rules")
+		r := evaluate(sides[0], sides[1], policy)
+		if r.ReasonKey == "no-session" || r.Verdict == gate.NoVerdict && len(r.Findings) == 0 {
+			return
 		}
+		of := claim{r: r, base: sides[0], head: sides[1], policy: policy}
+		check := func(x gate.Remark, f *gate.Finding) {
+			of.x, of.f = x, f
+			holds, ok := claims[x.Key]
+			for _, arg := range x.Args {
+				if _, number := arg.(gate.Number); number && !ok {
+					t.Fatalf("%s has numbers and no claim", x.Key)
+				}
+			}
+			said[x.Key]++
+			_, interval := x.Args["low"].(gate.Number)
+			if interval = interval && x.Args["high"] != nil; ok && (!holds(of) || interval && !(of.is("low", of.low()) && of.is("high", of.high()))) {
+				t.Fatalf("%s %v is not so: %+v: %s", x.Key, x.Args, f, r.Reason)
+			}
+		}
+		check(gate.Remark{Key: r.ReasonKey, Args: r.ReasonArgs}, nil)
+		for _, x := range slices.Concat(r.Doubts, r.Remarks) {
+			check(x, nil)
+		}
+		for i, side := range []gate.Side{r.Base, r.Head} {
+			of.side = i
+			check(*side.Skip, nil)
+		}
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			for _, x := range slices.Concat([]gate.Remark{{Key: f.ReasonKey, Args: f.ReasonArgs}}, f.Also, f.Facts) {
+				check(x, f)
+			}
+		}
+	})
+	for key := range claims {
+		if said[key] == 0 {
+			t.Logf("never said: %s", key)
+		}
+	}
+}
+
+// disturb gives a session what programs and hosts do: slow runs of one kernel or of all, other registers, steps and boards.
+func disturb(t *rapid.T, s *measure.Session) {
+	n := len(s.Runs)
+	slow := rapid.IntRange(0, n).Draw(t, "slow runs")
+	whole := rapid.SampledFrom([]int{-1, -1, -1, 0}).Draw(t, "run that is off")
+	registers := rapid.SampledFrom([]float64{32, 32, 40}).Draw(t, "registers")
+	by := rapid.SampledFrom([]float64{1, 1, 1.05, 1.3}).Draw(t, "by")
+	kernel := measure.Subject{Scope: measure.ScopeKernel, Name: "gemm(float*)", Grid: measure.Dim3{X: 1, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
+	for _, x := range s.Series {
+		for run := range x.Values {
+			switch {
+			case x.Metric == measure.Registers:
+				x.Values[run] = registers
+			case x.Metric.Unit != measure.Time.Unit:
+			case run == whole:
+				x.Values[run] *= 1.1
+			case run < slow && x.Subject == kernel:
+				x.Values[run] *= by
+			}
+		}
+	}
+	period := rapid.SampledFrom([]float64{500000, 500000, 700000}).Draw(t, "step")
+	add := func(subject measure.Subject, m measure.Metric, v float64) {
+		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Values: slices.Repeat(measure.Values{v}, n)})
+	}
+	add(measure.Workload, measure.StepTime, period)
+	compute := rapid.SampledFrom([]float64{300e3, 320e3, 450e3}).Draw(t, "compute")
+	add(kernel, measure.Owned, compute)
+	add(measure.IdleSubject(rapid.SampledFrom([]string{"launch-starved", "dependency-stalled"}).Draw(t, "idle"), ""), measure.Owned, period-compute)
+	syncs := rapid.SampledFrom([]float64{0, 0, 1, 3}).Draw(t, "synchronising calls")
+	add(measure.Workload, measure.SyncCalls, syncs)
+	if syncs > 0 {
+		add(measure.Subject{Scope: measure.ScopeCall, Name: "cudaStreamSynchronize"}, measure.SyncCalls, syncs)
+	}
+	add(measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoD"}, measure.CopyTime, rapid.SampledFrom([]float64{10e3, 10e3, 12e3, 30e3}).Draw(t, "copies"))
+	s.SortSeries()
+	total := rapid.SampledFrom([]int{60, 60, 50}).Draw(t, "steps")
+	for i := range s.Runs {
+		s.Runs[i].Skipped, s.Runs[i].Total = rapid.IntRange(3, 6).Draw(t, "skipped"), total
+	}
+	s.Board = rapid.SampledFrom([]string{"", "one", "one", "two"}).Draw(t, "board")
+	s.Driver = rapid.SampledFrom([]string{"580.1", "580.2"}).Draw(t, "driver")
+}
+
+// claim is a remark and all that it can be held against.
+type claim struct {
+	r          *gate.Report
+	base, head []measure.Session
+	policy     *thresholds.Policy
+	side       int
+	f          *gate.Finding // nil for what is said of the whole
+	x          gate.Remark
+}
+
+const slack = 1e-9
+
+func (c claim) number(key string) float64 { return float64(c.x.Args[key].(gate.Number)) }
+func (c claim) is(key string, want float64) bool {
+	return math.Abs(c.number(key)-want) <= slack*math.Max(1, math.Abs(want))
+}
+
+// limit is what the finding is held against, relative.
+func (c claim) limit() float64 {
+	by, ok := c.f.ReasonArgs["by"]
+	if !ok {
+		by, ok = c.x.Args["by"]
+	}
+	switch {
+	case !ok:
+		return 0
+	case by == "limit":
+		return float64(c.f.ReasonArgs["size"].(gate.Number))
+	}
+	return float64(c.f.Floor / c.f.Base)
+}
+
+func (c claim) low() float64    { return float64(c.f.Low) }
+func (c claim) high() float64   { return float64(c.f.High) }
+func (c claim) change() float64 { return float64(c.f.Change) }
+
+// sessions are those of a side that were judged.
+func (c claim) sessions(side string) []measure.Session {
+	if side == "head" {
+		return c.head
+	}
+	return slices.DeleteFunc(slices.Clone(c.base), func(s measure.Session) bool {
+		return c.r.Base.Sessions < len(c.base) && s.Board != c.head[0].Board
 	})
 }
 
-// claim fails where a finding's reason says what is not so.
-func claim(t *rapid.T, r *gate.Report, f gate.Finding) {
-	number := func(key string) float64 { return float64(f.ReasonArgs[key].(gate.Number)) }
-	limit := 0.0 // relative
-	if by, ok := f.ReasonArgs["by"]; ok {
-		if limit = number("size"); by != "limit" {
-			limit = float64(f.Floor / f.Base)
+// left takes the runs that were left out from values of all runs of a side.
+func (c claim) left(side string, values []float64) []float64 {
+	values = slices.Clone(values)
+	for _, off := range c.r.Off {
+		at := off.Run
+		for _, s := range c.sessions(side)[:off.Session] {
+			at += len(s.Runs)
+		}
+		if off.Side == side {
+			values[at] = math.NaN()
 		}
 	}
-	const rounding = 1e-9
-	low, high, change := float64(f.Low), float64(f.High), float64(f.Change)
-	beyond := func(v gate.Number) bool { return float64(v) > float64(f.Base)*(1+limit)-rounding }
-	var ok bool
-	switch f.ReasonKey {
-	case "beyond":
-		ok = change > limit-rounding && float64(f.P) < float64(r.Alpha)
-	case "faster":
-		ok = change < -number("limit")+rounding
-	case "within":
-		ok = low >= -limit-rounding && high <= limit+rounding
-	case "open":
-		ok = low <= limit+rounding && high >= limit-rounding
-	case "open-faster":
-		ok = low <= -limit+rounding && high >= -limit-rounding
-	case "uncertain":
-		ok = (low > limit-rounding || high < -limit+rounding) && float64(f.P) >= float64(r.Alpha)/2-rounding
-	case "slight":
-		ok = math.Abs(change)*float64(f.Share) < number("impact")+rounding && low*high > 0
-	case "most-runs":
+	return slices.DeleteFunc(values, math.IsNaN)
+}
+
+// runs are the finding's values of a side, those that are known and were not left out.
+func (c claim) runs(side string) []float64 {
+	of := c.f.BaseRuns
+	if side == "head" {
+		of = c.f.HeadRuns
+	}
+	var values []float64
+	for _, v := range of {
+		values = append(values, float64(v))
+	}
+	if m, _ := measure.MetricByName(c.f.Metric); m.Exact {
+		return slices.DeleteFunc(values, math.IsNaN)
+	}
+	return c.left(side, values)
+}
+
+// count counts findings.
+func (c claim) count(is func(*gate.Finding) bool) int {
+	n := 0
+	for i := range c.r.Findings {
+		if is(&c.r.Findings[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// whole is a metric of the workload in all runs of a side.
+func (c claim) whole(side string, metric measure.Metric) (out []float64) {
+	for _, s := range c.sessions(side) {
+		x, _ := s.Find(measure.Workload, metric.Name)
+		out = append(out, x.Values...)
+	}
+	return out
+}
+
+// broken counts the head's runs that a bound forbids, of all: a run that is left out is not excused.
+func broken(c claim) (some, all int) {
+	for _, v := range c.f.HeadRuns {
+		if v.Known() {
+			all++
+			if v > *c.f.AtMost {
+				some++
+			}
+		}
+	}
+	return some, all
+}
+
+// claims are what the remarks with numbers say, by key.
+var claims = map[string]func(c claim) bool{
+	"regressed": func(c claim) bool {
+		subjects := map[measure.Subject]bool{}
+		c.count(func(f *gate.Finding) bool {
+			if f.Gates && f.Outcome == gate.Regressed {
+				subjects[f.Subject()] = true
+			}
+			return false
+		})
+		return c.is("subjects", float64(len(subjects))) && c.r.Verdict == gate.Fail
+	},
+	"undecided": func(c claim) bool {
+		return c.is("comparisons", float64(c.count(func(f *gate.Finding) bool { return f.Undecided }))) && c.r.Findings[int(c.number("finding"))].Undecided
+	},
+	"doubted": func(c claim) bool { return c.r.Findings[int(c.number("finding"))].Doubted },
+	"none-slower": func(c claim) bool {
+		return c.is("comparisons", float64(c.r.Family)) && c.count(func(f *gate.Finding) bool { return f.Undecided || f.Gates && f.Outcome == gate.Regressed }) == 0
+	},
+
+	"beyond": func(c claim) bool { return c.change() > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha) },
+	"faster": func(c claim) bool { return c.change() < -c.number("limit")+slack },
+	"better": func(c claim) bool { return math.Abs(c.change()) > c.number("limit")-slack },
+	"within": func(c claim) bool { return c.low() >= -c.limit()-slack && c.high() <= c.limit()+slack },
+	"open": func(c claim) bool {
+		return c.low() <= c.limit()+slack && c.high() >= c.limit()-slack
+	},
+	"open-faster": func(c claim) bool { return c.low() <= -c.limit()+slack && c.high() >= -c.limit()-slack },
+	"uncertain": func(c claim) bool {
+		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && float64(c.f.P) >= float64(c.r.Alpha)/2-slack
+	},
+	"like-hosts": func(c claim) bool {
+		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && math.Abs(c.change()) < c.number("most") && !c.r.Paired && !c.r.Batches
+	},
+	"slight": func(c claim) bool {
+		return c.is("part", math.Abs(c.change())*float64(c.f.Share)) && c.number("part") < c.number("impact")+slack && c.low()*c.high() > 0
+	},
+	"most-runs": func(c claim) bool {
 		n := 0
-		for _, v := range f.HeadRuns {
-			if v.Known() && beyond(v) && v > slices.Max(f.BaseRuns) {
+		for _, v := range c.runs("head") {
+			if v > float64(c.f.Base)*(1+c.limit())-slack && v > slices.Max(c.runs("base")) {
 				n++
 			}
 		}
-		ok = n >= int(number("some")) && 2*number("some") > number("all")
-	default:
-		ok = true
-	}
-	if !ok {
-		t.Fatalf("%s %s: %s %v is not so: %.6g between %.6g and %.6g, p %.3g, share %v, limit %v: %s",
-			f.Kernel, f.Metric, f.ReasonKey, f.ReasonArgs, change, low, high, float64(f.P), f.Share, limit, f.Reason)
-	}
+		return n >= int(c.number("some")) && 2*c.number("some") > c.number("all") && c.number("all") <= float64(len(c.runs("head")))
+	},
+	"bounds-kept": func(c claim) bool {
+		some, _ := broken(c)
+		return some == 0 && c.is("at_most", float64(*c.f.AtMost))
+	},
+	"bounds-broken": func(c claim) bool {
+		some, all := broken(c)
+		return some == all && c.is("head", float64(c.f.Head))
+	},
+	"bounds-broken-in": func(c claim) bool {
+		some, all := broken(c)
+		return c.is("some", float64(some)) && c.is("all", float64(all)) && some > 0
+	},
+
+	"under-impact": func(c claim) bool {
+		return c.is("share", float64(c.f.Share)) && c.number("share") < c.number("impact") && !c.f.Gates
+	},
+	"total-not-worse": func(c claim) bool {
+		return c.count(func(f *gate.Finding) bool {
+			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && (f.Outcome == gate.Unchanged || f.Outcome == gate.Improved)
+		}) == 1
+	},
+	"two-levels": func(c claim) bool {
+		runs := c.runs(c.x.Args["side"].(string))
+		low := 0
+		for _, v := range runs {
+			if v < c.number("low")*(1+c.number("above")/2) {
+				low++
+			}
+		}
+		// Of several sessions it is said of one.
+		return c.number("above") > 0 && c.number("some") < c.number("all") && int(c.number("all")) <= len(runs) && low >= int(c.number("some"))
+	},
+	"outlier": func(c claim) bool {
+		runs := c.runs(c.x.Args["side"].(string))
+		return slices.ContainsFunc(runs, func(v float64) bool { return v < slices.Max(runs) == (c.number("change") < 0) || v == slices.Max(runs) })
+	},
+	"more-runs": func(c claim) bool {
+		return int(c.number("runs")) > min(len(c.f.BaseRuns), len(c.f.HeadRuns)) && c.f.Outcome == gate.Inconclusive
+	},
+	"too-many-runs": func(c claim) bool { return c.f.Outcome == gate.Inconclusive },
+	"too-fine":      func(c claim) bool { return c.is("mde", float64(c.f.MDE)) && float64(c.f.MDE) > float64(c.f.Limit) },
+	"other-host":    func(c claim) bool { return c.number("spread") > 0 && !c.r.Paired && !c.r.Batches },
+	"other-batch":   func(c claim) bool { return c.number("spread") > 0 && c.r.Batches },
+
+	"attribute": func(c claim) bool { return c.number("base") != c.number("head") },
+
+	"skipped": func(c claim) bool {
+		least, most, total := math.MaxInt, 0, 0
+		sessions := [][]measure.Session{c.base, c.head}[c.side]
+		for i := range sessions {
+			for _, run := range sessions[i].Runs {
+				least, most, total = min(least, run.Skipped), max(most, run.Skipped), max(total, run.Total)
+			}
+		}
+		// The base's sessions of other boards may be left out.
+		return c.number("least") >= float64(least) && c.number("most") <= float64(most) && c.number("of") <= float64(total) && c.number("least") <= c.number("most")
+	},
+	"steps": func(c claim) bool {
+		return c.number("base") != c.number("head") && c.is("head", float64(c.head[0].Runs[0].Total))
+	},
+	"on-board": func(c claim) bool {
+		return c.is("kept", float64(c.r.Base.Sessions)) && c.is("all", float64(len(c.base))) && c.number("kept") < c.number("all")
+	},
+	"off": func(c claim) bool {
+		return slices.ContainsFunc(c.r.Off, func(off gate.Off) bool {
+			return c.is("run", float64(off.Run+1)) && off.Side == c.x.Args["side"] && c.is("change", float64(off.Change)) && math.Abs(float64(off.Change)) > 0.01-slack
+		})
+	},
+	"common-shift": func(c claim) bool {
+		moved := c.count(func(f *gate.Finding) bool {
+			return f.Metric == measure.Time.Name && math.Abs(float64(f.Change)) >= 0.01 && float64(f.Change)*c.number("change") > 0
+		})
+		kernels := c.count(func(f *gate.Finding) bool { return f.Metric == measure.Time.Name })
+		return moved >= int(c.number("moved")) && kernels >= int(c.number("kernels")) && c.number("moved") <= c.number("kernels") && math.Abs(c.number("change")) >= 0.01
+	},
+	"grew-count": func(c claim) bool {
+		return c.f.Outcome == gate.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
+	},
+	"under-step": func(c claim) bool {
+		step := math.Max(stats.Median(c.left("base", c.whole("base", measure.StepTime))), stats.Median(c.left("head", c.whole("head", measure.StepTime))))
+		return !c.f.Gates && c.is("change", math.Abs(float64(c.f.Head-c.f.Base))) && c.number("change") < c.number("impact")*step
+	},
+	"step-part": func(c claim) bool {
+		w := c.r.Waterfall
+		return c.is("change", float64(w.Parts[0].Change)) && 2*c.number("change") > float64(w.Change) && c.x.Args["class"] == w.Parts[0].Class
+	},
+	"calls": func(c claim) bool { return c.number("base") != c.number("head") },
 }

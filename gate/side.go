@@ -21,8 +21,9 @@ type trial struct {
 	batches     bool     // they are one session, but not measured in turn
 	tick        float64
 	boards      Boards
-	off         []Off      // runs that are left out
-	waterfall   *Waterfall // of the typical step, nil where that is not known
+	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
+	off         []Off                    // runs that are left out
+	waterfall   *Waterfall               // of the typical step, nil where that is not known
 }
 
 func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
@@ -262,7 +263,7 @@ func (s *side) share(subject measure.Subject) float64 {
 		if part = s.typical(subject, s.total.Name); part == 0 {
 			part = average(s.values(subject, s.total.Name)) // most runs are without it
 		}
-	case subject.Scope == measure.ScopeRange:
+	case subject.Scope == measure.ScopeRange, subject.Scope == measure.ScopeDevice:
 		part = s.typical(subject, measure.GPUTime.Name)
 	default:
 		part = s.typical(subject, measure.CopyTime.Name)

@@ -38,7 +38,7 @@ type key[T any] struct {
 
 // rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
-	{"threshold", `"3%"`, `"1%"`, "largest slowdown: of a kernel, a range, an output, the whole workload",
+	{"threshold", `"3%"`, `"1%"`, "largest slowdown: of a kernel, a range, a device, an output, the whole workload",
 		func(p *Policy) field { return percentage(&p.Threshold, nil) }},
 	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
 		func(p *Policy) field { return percentage(&p.StepThreshold, nil) }},
@@ -109,6 +109,8 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return parsed("pattern", &r.Kernel, parseGlob, verbatim) }},
 	{"range", "any", `"forward"`, "name of NVTX ranges, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Range, parseGlob, verbatim) }},
+	{"device", "any", `"GPU 3"`, "one of several GPUs of a run, by its number, instead of a kernel",
+		func(r *Rule) field { return parsed("pattern", &r.Device, parseGlob, verbatim) }},
 	{"copy", "any", `"memcpy HtoD"`, "kind of copies, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
 	{"output", "any", `"tokens/s"`, "name of outputs, instead of a kernel",

@@ -99,6 +99,7 @@ floor = "1us"
 		"workload.output tokens/s better = higher # default",
 		"rule nsgate.toml:13 kernel = sgemm* # nsgate.toml:14",
 		"rule nsgate.toml:13 range = any # default",
+		"rule nsgate.toml:13 device = any # default",
 		"rule nsgate.toml:13 copy = any # default",
 		"rule nsgate.toml:13 output = any # default",
 		"rule nsgate.toml:13 metric = time # nsgate.toml:15",

@@ -214,13 +214,13 @@ func (p *Policy) rule(t table) error {
 	}
 	lines := t.lines()
 	selectors := 0
-	for _, g := range []Glob{r.Kernel, r.Range, r.Copy, r.Output} {
+	for _, g := range []Glob{r.Kernel, r.Range, r.Device, r.Copy, r.Output} {
 		if g != "" {
 			selectors++
 		}
 	}
 	if selectors > 1 {
-		return errorAt(t.line, "a rule is for a kernel, a range, a copy or an output; write one [[rule]] for each")
+		return errorAt(t.line, "a rule is for a kernel, a range, a device, a copy or an output; write one [[rule]] for each")
 	}
 	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least or severity")
@@ -242,7 +242,7 @@ func (p *Policy) rule(t table) error {
 		return errorAt(lines["at_most"], "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
 	}
 	for _, o := range p.Rules {
-		if o.Kernel == r.Kernel && o.Range == r.Range && o.Copy == r.Copy && o.Output == r.Output && o.Metric == r.Metric {
+		if o.Kernel == r.Kernel && o.Range == r.Range && o.Device == r.Device && o.Copy == r.Copy && o.Output == r.Output && o.Metric == r.Metric {
 			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches the same; remove one", o.Where)
 		}
 	}

@@ -80,10 +80,11 @@ type Places map[string]string
 func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 
 // Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range,
-// Copy and Output is set.
+// Device, Copy and Output is set.
 type Rule struct {
 	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
 	Range  Glob // name of an NVTX range
+	Device Glob // one of several GPUs of a run: "GPU 3"
 	Copy   Glob // kind of a copy: "memcpy HtoD", "memset"
 	Output Glob // name of an output: "tokens/s"
 	Metric Glob // name of a metric
@@ -211,6 +212,8 @@ func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
 		return r.Kernel.Match(s.Name) || r.Kernel.Match(short) || r.Kernel.Match(short+"#"+s.Geometry())
 	case r.Range != "":
 		return s.Scope == measure.ScopeRange && r.Range.Match(s.Name)
+	case r.Device != "":
+		return s.Scope == measure.ScopeDevice && r.Device.Match(s.Name)
 	case r.Copy != "":
 		return s.Scope == measure.ScopeWorkload && s.Name != "" && r.Copy.Match(s.Name)
 	case r.Output != "":

@@ -91,7 +91,7 @@ func TestParseErrors(t *testing.T) {
 		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, session_sd, step_threshold, threshold, undecided`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
-			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, floor, kernel, max, metric, output, range, severity`},
+			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, device, floor, kernel, max, metric, output, range, severity`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
 		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
 		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},
@@ -104,7 +104,7 @@ func TestParseErrors(t *testing.T) {
 		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
 		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least or severity`},
 		{"two selectors", "[[rule]]\nkernel = \"*\"\nrange = \"*\"\nmax = \"1%\"\n",
-			`x.toml:1: a rule is for a kernel, a range, a copy or an output; write one [[rule]] for each`},
+			`x.toml:1: a rule is for a kernel, a range, a device, a copy or an output; write one [[rule]] for each`},
 		{"shadowed", "[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n[[rule]]\nkernel = \"a\"\nmax = \"2%\"\n",
 			`x.toml:4: the rule never applies: the one at x.toml:1 comes first and matches the same; remove one`},
 		{"metric", "[[rule]]\nmetric = \"tme\"\nmax = \"1%\"\n", `x.toml:2: metric: no metric matches "tme"; did you mean "time"?`},
@@ -193,6 +193,9 @@ floor = "64KiB"
 [[rule]]
 metric = "registers"
 max = "0%"
+[[rule]]
+device = "GPU ?"
+max = "4%"
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -224,6 +227,8 @@ max = "0%"
 		{"range", load, measure.GPUTime, Limit{Max: 0.09, Floor: 2000, Severity: Fail, Rule: "nsgate.toml:14"}},
 		{"a floor in ns is none for counts", load, measure.Launches, Limit{Max: 0.09, Severity: Fail, Rule: "nsgate.toml:14"}},
 		{"a kernel is no range", kernel("load", 1, 1), measure.Time, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
+		{"device", measure.Device(3), measure.GPUTime, Limit{Max: 0.04, Severity: Fail, Rule: "nsgate.toml:25"}},
+		{"another device", measure.Device(10), measure.GPUTime, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
 		{"copy", htod, measure.CopyBytes, Limit{Max: 0.03, Floor: 65536, Severity: Fail, Rule: "nsgate.toml:18"}},
 		{"copies vary more: a stricter limit of times is not theirs", htod, measure.CopyTime, Limit{Max: 0.1, Severity: Fail, Rule: "nsgate.toml:18"}},
 		{"the whole workload is no copy", measure.Workload, measure.GPUTime, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},

@@ -29,6 +29,8 @@ type Calibrate struct {
 	// Gates is the number of runs a side of the gates to foresee, 0 for [DefaultRuns]; Runs how many to measure, 0 for
 	// twice as many and at least ten.
 	Gates, Runs int
+	// Host asks how this host compares with the sessions of the baseline.
+	Host bool
 }
 
 // Measured is how many runs are measured.
@@ -87,6 +89,9 @@ func (c *Calibrate) run(ctx context.Context) (*gate.Calibration, error) {
 		return nil, Reasons.Refuse("counters-vary-not")
 	}
 	out := gate.Calibrate(head, c.Policy, c.gates(), perRun)
+	if c.Host {
+		out.Host = gate.Fingerprint(head[len(head)-1], like.Sessions, c.Policy.Impact)
+	}
 	text.TellCalibration(out)
 	out.Warnings = append(out.Warnings, all.Warnings...)
 	return out, nil

@@ -58,7 +58,7 @@ func tellUnused(r *gate.Report, p *thresholds.Policy, base, head []measure.Sessi
 			continue
 		}
 		anything := *rule
-		anything.Kernel, anything.Range, anything.Copy, anything.Output = "", "", "", ""
+		anything.Kernel, anything.Range, anything.Device, anything.Copy, anything.Output = "", "", "", "", ""
 		switch {
 		case !applies(&anything, sessions): // the report says so
 		case len(p.Workloads) > 1:

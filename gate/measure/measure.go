@@ -60,6 +60,7 @@ type Scope string
 const (
 	ScopeKernel   Scope = "kernel"
 	ScopeRange    Scope = "range"
+	ScopeDevice   Scope = "device" // one of several GPUs of a run
 	ScopeWorkload Scope = "workload"
 	// ScopeIdle is a cause for which the GPU had nothing to do.
 	ScopeIdle Scope = "idle"
@@ -70,7 +71,7 @@ const (
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput}
+var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput}
 
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "
@@ -93,12 +94,12 @@ func (s Subject) Idle() (class, where string) {
 	return class, where
 }
 
-// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, the whole workload, one kind
+// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, one of several devices, the whole workload, one kind
 // of copy of the whole workload, a cause of idle time, or a number that the workload prints. It is comparable and holds nothing that one run numbers for itself.
 type Subject struct {
 	Scope Scope `json:"scope"`
 	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
-	// domain), "" for the whole workload, a copy kind such as "memcpy HtoD" or "memset", or the name of an output.
+	// domain) or device ("GPU 3"), "" for the whole workload, a copy kind such as "memcpy HtoD" or "memset", or the name of an output.
 	Name  string `json:"name"`
 	Grid  Dim3   `json:"grid"` // of kernels; zero otherwise
 	Block Dim3   `json:"block"`
@@ -107,8 +108,11 @@ type Subject struct {
 // Workload is the subject of whole-workload metrics.
 var Workload = Subject{Scope: ScopeWorkload}
 
+// Device is the subject of what one of several devices did, by its number in the run.
+func Device(n int32) Subject { return Subject{Scope: ScopeDevice, Name: fmt.Sprintf("GPU %d", n)} }
+
 // Short is the name by which people call the subject: a kernel's base name without template arguments and
-// parameters, a range's, copy kind's or output's name, "workload" for the whole.
+// parameters, a range's, device's, copy kind's or output's name, "workload" for the whole.
 func (s Subject) Short() string {
 	switch {
 	case s.Scope == ScopeKernel:

@@ -81,7 +81,7 @@ var (
 	Launches = row("launches", "count", Lower, judged|exact|tally)
 	// Total is the summed GPU time of all steady launches per step (or per run), outliers included.
 	Total = row("total", "ns", Lower, judged, "total time")
-	// GPUTime is the summed kernel time of a range or of the whole workload, per step (or per run).
+	// GPUTime is the summed kernel time of a range, of a device or of the whole workload, per step (or per run).
 	GPUTime = row("gpu_time", "ns", Lower, judged, "GPU time")
 	// CopyTime is the summed GPU time of one kind of copy or memset, per step (or per run).
 	CopyTime = row("copy_time", "ns", Lower, judged)

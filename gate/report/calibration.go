@@ -67,6 +67,11 @@ func (p *page) calibration(c *gate.Calibration, verbose bool) {
 		p.gates(c.Gates, c)
 		p.foresight(c)
 	}
+	var host []string
+	for _, x := range c.Host {
+		host = append(host, x.Sentence)
+	}
+	p.list("This host", "-", none, host)
 	p.warnings(c.Warnings)
 	if m := c.Measured; m.Runs > 0 {
 		p.title("Measured")

@@ -70,6 +70,8 @@ func openMetrics(v *view, _ Options) (string, error) {
 			set = []string{"range", s.Name}
 		case s.Scope == measure.ScopeOutput:
 			set = []string{"output", s.Name}
+		case s.Scope == measure.ScopeDevice:
+			set = []string{"device", s.Name}
 		case s.Name != "":
 			set = []string{"copy", s.Name}
 		}

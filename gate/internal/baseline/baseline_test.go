@@ -255,7 +255,7 @@ func TestReadErrors(t *testing.T) {
 		{"subject twice", subjectsFile, subjects + "kernel,k#1,1x1x1,64x1x1,k()\n", "subjects.csv:3: subject: kernel k#1 is there twice; remove one"},
 		{"name twice", subjectsFile, subjects + "kernel,k#2,1x1x1,32x1x1,k()\n", "subjects.csv:3: name: k#2 is the same as k#1; remove one"},
 		{"unused", subjectsFile, subjects + "range,r,,,r\n", `subjects.csv:3: subject: range "r" has no row in samples.csv; remove it here too`},
-		{"scope", subjectsFile, sub(subjects, "kernel", "Kernel"), `subjects.csv:2: scope: "Kernel" is none of kernel, range, workload, idle, call, output`},
+		{"scope", subjectsFile, sub(subjects, "kernel", "Kernel"), `subjects.csv:2: scope: "Kernel" is none of kernel, range, device, workload, idle, call, output`},
 		{"no id", subjectsFile, sub(subjects, "k#1", ""), "subjects.csv:2: subject: the cell is empty; write the id that samples.csv uses"},
 		{"extent", subjectsFile, sub(subjects, "32x1x1", "32x1"), `subjects.csv:2: block: extent "32x1" is not of the form XxYxZ`},
 		{"session twice", sessionsFile, sessions + sessions[strings.Index(sessions, "\n")+1:], "sessions.csv:3: id: session a is there twice; remove one"},
@@ -595,7 +595,7 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 	})
 	subject := rapid.Custom(func(t *rapid.T) measure.Subject {
 		return measure.Subject{
-			Scope: rapid.SampledFrom([]measure.Scope{measure.ScopeKernel, measure.ScopeRange, measure.ScopeOutput, measure.ScopeWorkload}).Draw(t, "scope"),
+			Scope: rapid.SampledFrom(measure.Scopes).Draw(t, "scope"),
 			Name:  text.Draw(t, "name"), Grid: dim.Draw(t, "grid"), Block: dim.Draw(t, "block"),
 		}
 	})

@@ -86,6 +86,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	kernels := make([]kernelSum, len(c.Kernels))
 	roles := c.newRoles()
 	inRange := make([]float64, len(c.RangeNames))
+	onDevice := map[int32]float64{}
 	for _, l := range c.launches {
 		at := c.stepOf(l.API)
 		if len(c.steps) > 0 {
@@ -96,6 +97,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 		ns := float64(l.End - l.Start)
 		k := &kernels[l.Kernel]
 		k.times = append(k.times, ns)
+		onDevice[l.Device] += ns
 		r := roles.rangeOf(l, at)
 		k.addRole(roles.path(r), ns)
 		for r, seen := r, []int32(nil); r >= 0; r = c.Ranges[r].Parent {
@@ -171,6 +173,11 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 		if ns > 0 {
 			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}
 			t.set(run, subject, measure.GPUTime, ns/per)
+		}
+	}
+	for device, ns := range onDevice {
+		if len(onDevice) > 1 { // one device alone is the workload
+			t.set(run, measure.Device(device), measure.GPUTime, ns/per)
 		}
 	}
 	c.reduceCopies(run, per, t)

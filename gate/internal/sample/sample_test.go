@@ -309,3 +309,29 @@ func TestSumsAgree(t *testing.T) {
 		}
 	})
 }
+
+// A run on several devices has the time of each, a run on one has none beside the workload's.
+func TestDevices(t *testing.T) {
+	trace := madeUp{steps: 10}.trace()
+	one, err := Sessions([]measure.Trace{trace}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := one[0].Find(measure.Device(0), measure.GPUTime.Name); ok {
+		t.Error("one device has a time of its own")
+	}
+	for i := range trace.Launches {
+		if trace.Launches[i].Kernel == relu {
+			trace.Launches[i].Device = 3
+		}
+	}
+	several, err := Sessions([]measure.Trace{trace}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for device, want := range map[int32]float64{0: 200_000, 3: 10_000} {
+		if x, ok := several[0].Find(measure.Device(device), measure.GPUTime.Name); !ok || x.Values[0] != want {
+			t.Errorf("GPU %d: %v, want %v", device, x.Values, want)
+		}
+	}
+}

@@ -16,6 +16,8 @@ var sentences = map[string]string{
 	"open-faster": `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
 	"slight": `between {{change .low}} and {{change .high}}, about {{percent .part}} of the workload's GPU time: ` +
 		`single kernels differ between hosts by up to {{percent .impact}} of it`,
+	"like-hosts": `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}: ` +
+		`hosts alone make single kernels differ by as much, this by up to {{percent .most}}`,
 	"uncertain":   `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}, but not certain for so many comparisons`,
 	"most-runs":   `{{number .some}} of {{count .all "run"}} are about {{change .change}}, beyond {{binding .by .size .unit}} and beyond every run of the base`,
 	"one-run":     `a side has one run: without the spread between runs no change can be told from noise`,
@@ -59,9 +61,11 @@ var sentences = map[string]string{
 	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
 		`record the baseline on a second host, or measure the base build beside the head`,
 
-	"grew-count": `grew beyond {{binding .by .size .unit}}; a count fails a gate only where a rule names it`,
-	"under-step": `{{quantity .change .unit}} is less than {{percent .impact}} of the step, the impact floor, so it does not fail the gate`,
-	"in-graphs":  `one side launches as CUDA graphs, and the step is no slower: it does not fail the gate`,
+	"counts-differ": `the base's sessions differ in this count, so it is not held against the head`,
+	"better":        `better by more than {{percent .limit}}`,
+	"grew-count":    `grew beyond {{binding .by .size .unit}}; a count fails a gate only where a rule names it`,
+	"under-step":    `{{quantity .change .unit}} is less than {{percent .impact}} of the step, the impact floor, so it does not fail the gate`,
+	"in-graphs":     `one side launches as CUDA graphs, and the step is no slower: it does not fail the gate`,
 	"held-up": `the step got longer by time in which its operations were issued and nothing of the program ran: ` +
 		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`,
 
@@ -114,6 +118,12 @@ var sentences = map[string]string{
 		`and {{if eq (number .kept) "1"}}is{{else}}are{{end}} held against it; the others are left out`,
 	"other-board": `the base was measured on another board revision ({{join .base ", "}}, here {{join .head ", "}}); ` +
 		`revisions of one model are known to differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head`,
+	"host-alone":   `the baseline has no other session on {{.gpu}} to hold this host against`,
+	"host-foreign": `this host has no kernel in common with {{count .sessions "session"}}{{if .board}} on board {{.board}}{{end}}`,
+	"host-alike": `none of {{count .kernels "kernel"}} differs by {{percent .least}} from {{count .sessions "session"}}` +
+		`{{if .board}} on board {{.board}}{{end}}`,
+	"host-apart": `{{.kernel}} is {{change .change}} against {{count .sessions "session"}}{{if .board}} on board {{.board}}{{end}}, ` +
+		`and {{number .moved}} of {{count .kernels "kernel"}} by {{percent .least}} or more: this host may be of another class, or the program another one`,
 	"crept": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
 		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
 		`beyond the limit of {{percent .limit}}{{if .also}}; so did {{few .also}}{{end}}: ` +

@@ -45,6 +45,7 @@ func Tell(r *gate.Report) {
 func TellCalibration(c *gate.Calibration) {
 	skipped(&c.Measured)
 	tell(c.Doubts, &c.Warnings)
+	tell(c.Host, new([]string))
 	if c.Reason == "" && c.ReasonKey != "" {
 		c.Reason, c.Next = reason(nil, c.ReasonKey, c.ReasonArgs)
 	}

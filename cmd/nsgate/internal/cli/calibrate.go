@@ -22,6 +22,7 @@ func calibrateCommand() *command {
 			var policy policyFlags
 			var out outputFlags
 			m.bind(fs)
+			host := fs.Bool("host", false, "say how the kernels of this host compare with the baseline's sessions")
 			fs.Lookup("runs").Usage = fmt.Sprintf(
 				"fresh processes to measure (default %d, or twice the workload's runs where that is more)", new(check.Calibrate).Measured())
 			policy.bind(fs)
@@ -41,7 +42,7 @@ func calibrateCommand() *command {
 					return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
 				}
 				c := &check.Calibrate{
-					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: m.runs.first,
+					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: m.runs.first, Host: *host,
 				}
 				if machine, ok := c.Measurer.(*check.Machine); ok && fs.Changed("bare") {
 					machine.Bare = float64(m.bare) / float64(c.Measured())
