@@ -32,3 +32,30 @@ func ExampleEvaluate() {
 	// saxpy time +4.8 %, beyond the limit
 	// saxpy total +4.8 %, beyond the limit
 }
+
+// What a recording holds, without a judgement.
+func ExampleSummarize() {
+	sessions, err := baseline.Read("../testdata/h200/sessions/transformer-b/nvidia-h200")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := gate.Summarize(sessions)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%d kernels, %.0f launches a step\n", len(s.Kernels), s.Launches)
+	for _, r := range s.Ranges[0].Ranges {
+		fmt.Printf("%s %.1f %%\n", r.Name, 100*r.Share)
+	}
+	for _, p := range s.Patterns {
+		fmt.Printf("%s: %s, %.1f %%\n", p.Key, p.Args["kind"], 100*p.Args["share"].(gate.Number))
+	}
+	// Output:
+	// 44 kernels, 176 launches a step
+	// backward 66.7 %
+	// forward 28.3 %
+	// optimizer 5.0 %
+	// copy-bottleneck: memcpy HtoD, 8.7 %
+}

@@ -1,6 +1,6 @@
 // Package gate decides: [Evaluate] compares two sets of sessions under a policy and says what changed, how surely, and
-// what follows for a merge; [Calibrate] says of one session what gates on that machine could find. Both are pure: no
-// files, no clock, no environment, no printing.
+// what follows for a merge; [Calibrate] says of one session what gates on that machine could find; [Summarize] says
+// what was measured, without a judgement. All are pure: no files, no clock, no environment, no printing.
 //
 // A judgement takes four steps, each a file of this package and a function from values to values:
 //
@@ -316,6 +316,10 @@ type Report struct {
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
 	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
 	Utilization []Utilization `json:"utilization,omitempty"`
+
+	// Patterns are those of [Patterns] that the head has and the base has not, see [NewPatterns]. They judge nothing, and stand in
+	// the Notes as well.
+	Patterns []Remark `json:"patterns,omitempty"`
 
 	Counts   Counts    `json:"counts"`
 	Findings []Finding `json:"findings"` // worst first

@@ -68,7 +68,7 @@ var kills = []struct {
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
 			"workload":         `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(untraced\)`,
-			"spec.json --bare": `NO VERDICT +the untraced runs ended after 1 of 10 runs \(signal: killed`,
+			"spec.json bare": `NO VERDICT +the untraced runs ended after 1 of 10 runs \(signal: killed`,
 		},
 	}, {
 		name: "during the export", env: "NSGATE_FAKE_NSYS_FAULT=slow-export", args: []string{"check", "--", "true"},

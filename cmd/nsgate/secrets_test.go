@@ -91,6 +91,7 @@ func TestSecrets(t *testing.T) {
 			"TOKEN=" + secretArg, "--", "./app", arg}, 0, "PASS", false},
 		{"policy", policy, []string{"check"}, 0, "PASS", false},
 		{"calibrate", "", []string{"calibrate", "--", "./app", arg}, 0, "", false},
+		{"show", "", []string{"show", "--format", "json", ".nsgate/default/nvidia-h200"}, 0, "nsgate.summary/1", false},
 		{"doctor", "", []string{"doctor"}, -1, "", false},
 	}
 	formats := report.Formats()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/cmd/nsgate/internal/cli"
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
@@ -16,7 +17,7 @@ import (
 )
 
 // TestTables holds the tables of the README and of the manual against the lists in the code: what is read, what can be
-// written and what is refused; -update rewrites them.
+// written, what is refused and what is looked for; -update rewrites them.
 func TestTables(t *testing.T) {
 	inputs := "| what | files | gives |\n| --- | --- | --- |\n"
 	for _, f := range profile.Formats() {
@@ -35,8 +36,13 @@ func TestTables(t *testing.T) {
 	for _, k := range check.Refusals() {
 		refusals += "\n## " + k.Name + "\n\n" + refused(k.Reasons)
 	}
+	patterns := "| `key` | what it is | named | after |\n| --- | --- | --- | --- |\n"
+	for _, p := range gate.Patterns {
+		patterns += fmt.Sprintf("| `%s` | %s | %s | %s |\n", p.Key, p.Means, p.When, p.Source)
+	}
 	for _, x := range []struct{ file, name, table string }{
 		{"../../README.md", "inputs", inputs}, {"../../README.md", "formats", formats}, {"docs/refusals.md", "reasons", refusals},
+		{"docs/patterns.md", "patterns", patterns},
 	} {
 		text, err := os.ReadFile(x.file)
 		if err != nil {

@@ -1,7 +1,7 @@
 // Package check is what nsgate does: it measures a workload and judges it ([Check]), judges what was recorded before
-// ([Compare]), writes and extends the committed baseline ([Record], [Accept]), says what noise there is ([Calibrate])
-// and what is missing to measure at all ([Examine]). The command line parses, calls and prints; everything that it can
-// do a Go program can do with this package:
+// ([Compare]), writes and extends the committed baseline ([Record], [Accept]), says what noise there is ([Calibrate]), what a
+// recording holds ([Show]) and what is missing to measure at all ([Examine]). The command line parses, calls and prints;
+// everything that it can do a Go program can do with this package:
 //
 //	r, err := check.Compare{Base: "before/", Head: "after/", Policy: thresholds.Default()}.Run(ctx)
 //	if err == nil && r.Verdict == gate.Fail {

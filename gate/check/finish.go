@@ -15,7 +15,7 @@ import (
 
 // judged is the report on two sides, finished in the same order for every command: the decision, the causes that the
 // measurement itself holds, what of the policy has nothing to judge, recordings that stand on both sides, what crept over the
-// sessions of the base, how it came about, all that in words, and what the measurement warned of. Workload, baseline and causes
+// sessions of the base, patterns that the head alone has, how it came about, all that in words, and what the measurement warned of. Workload, baseline and causes
 // that are measured afterwards only add.
 func judged(base, head []measure.Session, p *thresholds.Policy, warnings []string, course ...gate.Remark) *gate.Report {
 	r := gate.Evaluate(base, head, p)
@@ -24,6 +24,7 @@ func judged(base, head []measure.Session, p *thresholds.Policy, warnings []strin
 		tellUnused(r, p, base, head)
 		tellTwice(r, base, head)
 		r.Doubts = append(r.Doubts, gate.Creep(base, head, p)...)
+		r.Patterns = gate.NewPatterns(base, head)
 	}
 	note(r, course...)
 	r.Warnings = append(r.Warnings, warnings...)

@@ -16,7 +16,8 @@ import (
 
 func init() {
 	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
-		render: jsonReport, calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) }})
+		render: jsonReport, calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
+		summary: func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) }})
 }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,

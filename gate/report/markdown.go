@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown})
+	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, summary: summaryMarkdown})
 }
 
 // Limits of the Markdown form.

@@ -41,6 +41,8 @@ type Format struct {
 	render func(*view, Options) (string, error)
 	// calibration renders a calibration; nil where the format has no form of it.
 	calibration func(*gate.Calibration, Options) (string, error)
+	// summary renders a summary; nil likewise.
+	summary func(*gate.Summary, Options) (string, error)
 }
 
 // formats holds every format by its name; each file of a format adds its own.
@@ -80,6 +82,21 @@ func RenderCalibration(format string, w io.Writer, c *gate.Calibration, o Option
 	}
 	text, err := f.calibration(c, o)
 	return write(w, text, "calibration", format, err)
+}
+
+// SummaryFormats lists the names that [RenderSummary] knows, sorted.
+func SummaryFormats() []string {
+	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].summary == nil })
+}
+
+// RenderSummary writes the summary in the named format, as [Render] does with a report.
+func RenderSummary(format string, w io.Writer, s *gate.Summary, o Options) error {
+	f := formats[format]
+	if f.summary == nil {
+		return fmt.Errorf("unknown summary format %q; the formats are %s", format, strings.Join(SummaryFormats(), ", "))
+	}
+	text, err := f.summary(s, o)
+	return write(w, text, "summary", format, err)
 }
 
 func write(w io.Writer, text, what, format string, err error) error {

@@ -26,6 +26,8 @@ const (
 	fallRows, fallLeast, fallPart = 8, 0.0005, 0.01
 	// fallOwners is how many kernels are named of a part.
 	fallOwners = 3
+	// wherePlace is how many columns the host's place in idle time has at most.
+	wherePlace = 160
 	// narrow is the width under which intervals are left out.
 	narrow = 80
 )
@@ -68,18 +70,24 @@ func (f *fall) Lines() []string {
 
 const ns = "ns"
 
-// part is what a part of a step is, with the kernels that changed most.
-func part(p gate.WaterfallPart) string {
-	what := map[string]string{"compute": "kernels", "exposed copies": "copies", "profiler": "the profiler's own work", "unknown": "idle"}[p.Class]
+// owner is what a part of a step is.
+func owner(class, where string, idle bool) string {
+	what := map[string]string{"compute": "kernels", "exposed copies": "copies", "profiler": "the profiler's own work", "unknown": "idle"}[class]
 	if what == "" {
-		what = Clean(p.Class)
+		what = Clean(class)
 	}
-	if p.Idle && p.Class != "unknown" {
+	if idle && class != "unknown" {
 		what = "idle, " + what
 	}
-	if p.Where != "" {
-		what += ", " + Clean(p.Where)
+	if where != "" {
+		what += ", " + Elide(Clean(where), wherePlace)
 	}
+	return what
+}
+
+// part is what a part of a step is, with the kernels that changed most.
+func part(p gate.WaterfallPart) string {
+	what := owner(p.Class, p.Where, p.Idle)
 	var owners []string
 	for i, o := range p.Owners {
 		if i == fallOwners {

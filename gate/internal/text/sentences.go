@@ -139,6 +139,27 @@ var sentences = map[string]string{
 	"creeping": `{{.kernel}} {{metric .metric}} creeps: {{change .change}} (between {{change .low}} and {{change .high}}) ` +
 		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
 		`in steps that add up to more than those of unchanged code do{{if .also}}; {{few .also}} as well{{end}}`,
+
+	// Summaries.
+	"unlike-sessions": `{{number .shown}} of {{count .sessions "session"}} {{if eq (number .shown) "1"}}is{{else}}are{{end}} shown: ` +
+		`the others have another GPU, profiler or step than the newest`,
+	"restless": `no steady state in {{number .some}} of {{count .runs "run"}}: what is shown of them may hold warm-up`,
+
+	// Patterns.
+	"low-utilisation":     `the GPU is busy for {{percent .share}} of the step only`,
+	"gpu-idle":            `the GPU is idle for {{percent .share}} of the step, mostly {{.class}}{{if .where}}: {{.where}}{{end}}`,
+	"launch-starved":      `the host issues work too late for {{percent .share}} of the step{{if .where}}, mostly {{.where}}{{end}}`,
+	"synchronising":       `the host waits for the GPU and then the GPU for the host, {{percent .share}} of the step, mostly {{.where}}`,
+	"synchronising-calls": `{{.kind}} is called {{if eq (number .calls) "1"}}once{{else}}{{number .calls}} times{{end}} a step{{if .range}}, mostly in {{.range}}{{end}}`,
+	"synchronous-copies":  `{{.kind}} is called {{if eq (number .calls) "1"}}once{{else}}{{number .calls}} times{{end}} a step{{if .range}}, mostly in {{.range}}{{end}}: it is not asynchronous`,
+	"copy-bottleneck":     `{{.kind}} takes {{percent .share}} of {{if .step}}the step{{else}}the GPU's work{{end}}, at {{quantity .rate "B/s"}}`,
+	"many-copies":         `{{number .copies}} times {{.kind}} a step, which may be one`,
+	"exposed-copies":      `{{percent .hidden}} of {{quantity .time .unit}} of copies a step are hidden behind kernels`,
+	"pageable-copies": `{{quantity .bytes .unit}} a {{if .step}}step{{else}}run{{end}} are copied from or to pageable memory` +
+		`{{if .kinds}} ({{few .kinds}}){{end}}: such copies are staged and keep the host`,
+	"small-kernels": `{{number .launches}} of {{number .of}} launches a step are of kernels under 10 µs, ` +
+		`{{percent .share}} of GPU time`,
+	"exposed-communication": `communication that nothing hides takes {{percent .share}} of the step; {{percent .overlap}} of it is overlapped`,
 }
 
 // details puts those details of [gate.Reasons] into words that are no words yet, by key and name.

@@ -32,6 +32,11 @@ func Tell(r *gate.Report) {
 	skipped(&r.Head)
 	tell(r.Doubts, &r.Warnings)
 	tell(r.Remarks, &r.Notes)
+	var fresh []string
+	tell(r.Patterns, &fresh)
+	for _, pattern := range fresh {
+		r.Notes = append(r.Notes, "new in the head: "+pattern)
+	}
 	if r.Reason == "" && r.ReasonKey != "" {
 		r.Reason, r.Next = reason(r, r.ReasonKey, r.ReasonArgs)
 	}
@@ -45,6 +50,13 @@ func TellCalibration(c *gate.Calibration) {
 	if c.Reason == "" && c.ReasonKey != "" {
 		c.Reason, c.Next = reason(nil, c.ReasonKey, c.ReasonArgs)
 	}
+}
+
+// TellSummary fills in the sentences of a summary, as [Tell] does.
+func TellSummary(s *gate.Summary) {
+	skipped(&s.Recorded)
+	tell(s.Doubts, &s.Warnings)
+	tell(s.Patterns, new([]string))
 }
 
 // tell appends the sentences of remarks that have none yet.

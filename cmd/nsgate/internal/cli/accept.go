@@ -29,7 +29,7 @@ func acceptCommand() *command {
 				}
 				a := check.Accept{Report: r, Reason: *reason, Root: *root}
 				if err := a.Run(); err != nil {
-					return noVerdict(e, err)
+					return noVerdict(e, "recorded", err)
 				}
 				fmt.Fprintf(e.Out, "%s now holds what %s measured; review the change and commit it\n", a.Dir(), args.own[0])
 				return nil

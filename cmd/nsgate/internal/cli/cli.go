@@ -104,7 +104,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 func commands() []*command {
 	return []*command{
 		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(),
-		reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
+		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
 	}
 }
 

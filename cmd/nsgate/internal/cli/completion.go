@@ -42,7 +42,7 @@ func completeFlags(c *cobra.Command) {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for flag, values := range map[string]cobra.CompletionFunc{
-		"format":      words(report.Formats()...),
+		"format":      words(formatsOf(c.Name())...),
 		"report":      reports,
 		"annotations": words(autoAlwaysNever...),
 		"color":       words(autoAlwaysNever...),
@@ -63,6 +63,17 @@ func completeFlags(c *cobra.Command) {
 			c.RegisterFlagCompletionFunc(flag, values)
 		}
 	}
+}
+
+// formatsOf are the formats that a command can print.
+func formatsOf(command string) []string {
+	switch command {
+	case "calibrate":
+		return report.CalibrationFormats()
+	case "show":
+		return report.SummaryFormats()
+	}
+	return report.Formats()
 }
 
 // reports completes FORMAT=FILE.

@@ -46,10 +46,15 @@ func (o *outputFlags) bind(fs *pflag.FlagSet) {
 
 // bindShown declares what says how something is printed.
 func (o *outputFlags) bindShown(fs *pflag.FlagSet, formats []string) {
+	o.bindLook(fs, formats)
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
+}
+
+// bindLook declares the same of what has no verdict.
+func (o *outputFlags) bindLook(fs *pflag.FlagSet, formats []string) {
 	fs.StringVar(&o.format, "format", "text", "what is printed: "+strings.Join(formats, ", "))
 	fs.StringVar(&o.color, "color", "auto", "colour in text: auto, always or never")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show all, and full names")
-	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
 }
 
 // oneOf refuses a flag's value that is none of the words.

@@ -59,7 +59,7 @@ func recordCommand() *command {
 				}
 				done, err := c.Run(ctx)
 				if err != nil {
-					return noVerdict(e, err)
+					return noVerdict(e, "recorded", err)
 				}
 				for _, sessions := range done.Sessions {
 					fmt.Fprintln(e.Out, "recorded", recorded(sessions))
@@ -71,13 +71,13 @@ func recordCommand() *command {
 	}
 }
 
-// noVerdict says that a measurement cannot be used and ends with exit code 3; other errors pass.
-func noVerdict(e *env, err error) error {
+// noVerdict says that a measurement cannot be used, in a word what is not done with it, and ends with exit code 3; other errors pass.
+func noVerdict(e *env, what string, err error) error {
 	r := (*measure.Refusal)(nil)
 	if !errors.As(err, &r) {
 		return err
 	}
-	fmt.Fprintln(e.Err, "nsgate: not recorded:", report.Clean(r.Reason))
+	fmt.Fprintln(e.Err, "nsgate: not "+what+":", report.Clean(r.Reason))
 	if r.Next != "" {
 		fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(r.Key, r.Next)))
 	}

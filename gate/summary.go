@@ -1,0 +1,450 @@
+package gate
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// SummarySchema is the version of the JSON form of a Summary. Fields are only ever added to it.
+const SummarySchema = "nsgate.summary/1"
+
+// Summary is what was recorded of a workload, without a judgement. Times are in ns. Amounts are per step, per run where there
+// are no steps (the Step of Recorded is ""), and of Nsight Compute per launch; they are medians over the runs, those of the step's
+// parts means, which add up. Shares are fractions. What was not measured is unknown.
+type Summary struct {
+	Schema   string `json:"schema"`
+	Recorded Side   `json:"recorded"`
+	// Period is that of the typical step on the GPU, from its first operation to that of the next.
+	Period Number `json:"period"`
+	// Parts are who owns the step, the largest first; none where that is not known. They add up to Period.
+	Parts []SummaryPart `json:"parts,omitempty"`
+	// GPUTime is the time of all kernels, Launches how many there are.
+	GPUTime  Number          `json:"gpu_time"`
+	Launches Number          `json:"launches"`
+	Kernels  []SummaryKernel `json:"kernels"` // those that cost most first
+	// Ranges are the NVTX ranges as they lie in each other, those with the most kernel time first.
+	Ranges []SummaryRange `json:"ranges,omitempty"`
+	Copies []SummaryCopy  `json:"copies,omitempty"` // and memsets, by kind, those that take longest first
+	// Others are what else was measured of the whole workload: numbers that it prints, counts, its peak of memory, what was
+	// sampled of the GPU; and how often it calls what synchronises.
+	Others []SummaryValue `json:"others,omitempty"`
+	// Patterns are those of [Patterns] that most of the runs have.
+	Patterns []Remark `json:"patterns,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Doubts   []Remark `json:"doubts,omitempty"` // those warnings that the summary itself made, as data
+
+	devices Number // over which the step's parts are means
+}
+
+// SummaryPart is a class of owners of the step, or a cause of idle time.
+type SummaryPart struct {
+	Class string `json:"class"` // as of a [WaterfallPart]
+	Idle  bool   `json:"idle,omitempty"`
+	Where string `json:"where,omitempty"` // likewise
+	Time  Number `json:"time"`
+	Share Number `json:"share"` // of the step
+}
+
+// SummaryKernel is a kernel with its geometry.
+type SummaryKernel struct {
+	Kernel   string `json:"kernel"` // short name
+	Name     string `json:"name"`
+	Grid     string `json:"grid,omitempty"`
+	Block    string `json:"block,omitempty"`
+	Role     string `json:"role,omitempty"` // path of ranges around most of its launches
+	Share    Number `json:"share"`          // of the kernel time of the workload
+	Time     Number `json:"time"`           // of one launch
+	Launches Number `json:"launches"`
+	Total    Number `json:"total"`
+	Owned    Number `json:"owned"` // of the step's period
+	// Communicates is true for kernels that move data between GPUs.
+	Communicates bool `json:"communicates,omitempty"`
+}
+
+// SummaryRange is an NVTX range in its place.
+type SummaryRange struct {
+	// Name is "" for what was launched outside of all ranges.
+	Name  string `json:"name"`
+	Time  Number `json:"time"`  // of the kernels launched in it and in the ranges below
+	Share Number `json:"share"` // of the kernel time of the workload
+	// Ranges are those directly below.
+	Ranges []SummaryRange `json:"ranges,omitempty"`
+}
+
+// SummaryCopy is one kind of copies, or the memsets.
+type SummaryCopy struct {
+	Kind   string `json:"kind"` // "memcpy HtoD"
+	Count  Number `json:"count"`
+	Bytes  Number `json:"bytes"`
+	Time   Number `json:"time"`
+	Rate   Number `json:"rate"`  // B/s
+	Share  Number `json:"share"` // of the time of all kernels and copies
+	Owned  Number `json:"owned"` // of the step's period: what nothing hides
+	Memory string `json:"memory,omitempty"`
+}
+
+// SummaryValue is one metric.
+type SummaryValue struct {
+	Scope  measure.Scope `json:"scope"`
+	Name   string        `json:"name,omitempty"` // of an output, a call or a part of the workload, "" for the whole
+	Role   string        `json:"role,omitempty"` // path of ranges around most of the calls
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit"`
+	Value  Number        `json:"value"`
+}
+
+// Summarize sums up the sessions of one workload, which stand oldest first. Those of another GPU model, profiler or step than the
+// newest are left out, with a doubt. The summary is complete but for its sentences and warnings about the recording. The error
+// is a *measure.Refusal where a session cannot be used, or there is none.
+func Summarize(sessions []measure.Session) (*Summary, error) {
+	for i := range sessions {
+		if err := sessions[i].Check(); err != nil {
+			return nil, Reasons.Refuse("bad-session", "the recording", err.Error())
+		}
+	}
+	if len(sessions) == 0 {
+		return nil, Reasons.Refuse("no-session", "recording")
+	}
+	alike := likeLast(sessions, &sessions[len(sessions)-1])
+	s := summaries(alike)
+	out := s.of(s.all())
+	out.Recorded = summary(alike)
+	out.Patterns = most(s.patterns())
+	if len(alike) < len(sessions) {
+		out.Doubts = append(out.Doubts, remark("unlike-sessions", Args{"shown": Number(len(alike)), "sessions": Number(len(sessions))}))
+	}
+	restless := 0
+	for _, x := range alike {
+		for _, r := range x.Runs {
+			if !r.Steady && !r.Untraced {
+				restless++
+			}
+		}
+	}
+	if restless > 0 {
+		out.Doubts = append(out.Doubts, remark("restless", Args{"some": Number(restless), "runs": Number(s.side.runs())}))
+	}
+	return out, nil
+}
+
+// likeLast keeps the sessions of the GPU model, profiler and step of another.
+func likeLast(sessions []measure.Session, last *measure.Session) []measure.Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s measure.Session) bool {
+		return s.GPU != last.GPU || s.Profiler() != last.Profiler() || s.Step != last.Step
+	})
+}
+
+// summarizer makes summaries of the runs of a side: of all, or of one.
+type summarizer struct {
+	side     *side
+	time     measure.Metric
+	step     string
+	subjects []measure.Subject
+	known    []bool // the runs of which it is known who owns their steps
+	stepped  []bool // those of them whose steps are like those of the others
+	devices  Number // that a process uses
+}
+
+func summaries(sessions []measure.Session) *summarizer {
+	last := &sessions[len(sessions)-1]
+	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, Number(last.GPUs)/max(1, Number(last.Processes)))}
+	total := measure.Total
+	if byLaunch(sessions) {
+		s.time, total = measure.NcuTime, measure.NcuTime
+	}
+	s.side = newSide(sessions, total)
+	s.subjects = s.side.subjects()
+	t := trial{base: s.side, head: s.side}
+	s.stepped = t.stepped(s.side, 0)
+	for i, values := range s.side.values(measure.Workload, measure.StepTime.Name) {
+		owns := slices.ContainsFunc(s.side.sessions[i].Series, func(x measure.Series) bool { return x.Metric.Name == measure.Owned.Name })
+		for _, v := range values {
+			s.known = append(s.known, owns && !math.IsNaN(v))
+		}
+	}
+	return s
+}
+
+// all marks every run.
+func (s *summarizer) all() []bool { return slices.Repeat([]bool{true}, s.side.runs()) }
+
+// typical is the median over these runs, which are traced ones; of what is measured in untraced runs over all of those.
+func (s *summarizer) typical(runs []bool, subject measure.Subject, metric measure.Metric) Number {
+	var values []float64
+	for i, v := range slices.Concat(s.side.values(subject, metric.Name)...) {
+		if metric.Untraced() || runs[i] {
+			values = append(values, v)
+		}
+	}
+	return Number(stats.Median(known(values)))
+}
+
+// owned is the mean over these runs of what a subject has of the step.
+func (s *summarizer) owned(runs []bool, subject measure.Subject) Number {
+	if !slices.Contains(runs, true) || !s.side.hasMetric(subject, measure.Owned.Name) {
+		return unknown
+	}
+	sum := 0.0
+	values := owned(s.side, subject, runs)
+	for _, v := range values {
+		sum += v
+	}
+	return Number(sum / float64(len(values)))
+}
+
+// of sums up some of the runs.
+func (s *summarizer) of(runs []bool) *Summary {
+	out := &Summary{
+		Schema: SummarySchema, Recorded: Side{Step: s.step}, Period: s.typical(runs, measure.Workload, measure.StepTime),
+		GPUTime: s.typical(runs, measure.Workload, measure.GPUTime), Launches: s.typical(runs, measure.Workload, measure.Launches),
+		Kernels: []SummaryKernel{}, devices: s.devices,
+	}
+	stepped := both(runs, s.stepped)
+	if !slices.Contains(stepped, true) {
+		stepped = both(runs, s.known)
+	}
+	for _, subject := range s.subjects {
+		owned := s.owned(stepped, subject)
+		out.own(subject, owned)
+		switch {
+		case subject.Scope == measure.ScopeKernel:
+			out.Kernels = append(out.Kernels, s.kernel(runs, subject, owned))
+		case subject.Scope == measure.ScopeWorkload && s.side.hasMetric(subject, measure.CopyTime.Name):
+			out.Copies = append(out.Copies, s.copied(runs, subject, owned))
+		}
+		if slices.Contains(others, subject.Scope) {
+			out.Others = append(out.Others, s.rest(runs, subject)...)
+		}
+	}
+	out.Kernels = slices.DeleteFunc(out.Kernels, func(k SummaryKernel) bool { return !k.Total.Known() })
+	out.settle()
+	out.Ranges = s.ranges(runs, out)
+	return out
+}
+
+// both marks what two lists mark.
+func both(a, b []bool) []bool {
+	out := slices.Clone(a)
+	for i := range out {
+		out[i] = a[i] && b[i]
+	}
+	return out
+}
+
+// own adds what a subject has of the step to its part.
+func (x *Summary) own(subject measure.Subject, time Number) {
+	if !time.Known() {
+		return
+	}
+	class, where := subject.Idle()
+	p := SummaryPart{Class: cmp.Or(class, classOf(subject)), Where: where}
+	p.Idle = class != "" && class != timeline.Profiler.String()
+	i := slices.IndexFunc(x.Parts, func(o SummaryPart) bool { return o.Class == p.Class && o.Where == p.Where })
+	if i < 0 {
+		i = len(x.Parts)
+		x.Parts = append(x.Parts, p)
+	}
+	x.Parts[i].Time += time
+}
+
+// kernel is a row of the kernels, but for its share.
+func (s *summarizer) kernel(runs []bool, subject measure.Subject, owned Number) SummaryKernel {
+	k := SummaryKernel{
+		Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Time: s.typical(runs, subject, s.time),
+		Launches: s.typical(runs, subject, measure.Launches), Total: s.typical(runs, subject, s.side.total), Owned: owned,
+		Communicates: timeline.Communicates(subject.Short()),
+	}
+	if subject.Geometry() != "" {
+		k.Grid, k.Block = subject.Grid.String(), subject.Block.String()
+	}
+	return k
+}
+
+// copied is a row of the copies, but for its share.
+func (s *summarizer) copied(runs []bool, subject measure.Subject, owned Number) SummaryCopy {
+	c := SummaryCopy{
+		Kind: subject.Name, Count: s.typical(runs, subject, measure.Copies), Bytes: s.typical(runs, subject, measure.CopyBytes),
+		Time: s.typical(runs, subject, measure.CopyTime), Rate: unknown, Owned: owned,
+		Memory: s.side.note(subject, measure.CopyTime.Name),
+	}
+	if c.Time > 0 {
+		c.Rate = c.Bytes / c.Time * 1e9
+	}
+	return c
+}
+
+// others are the scopes of [Summary.Others].
+var others = []measure.Scope{measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeCall}
+
+// shown are the metrics of the workload and of copies that have a place of their own in a Summary.
+var shown = []string{
+	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.Owned.Name,
+	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name,
+}
+
+// rest is what else was measured of the workload or a part of it.
+func (s *summarizer) rest(runs []bool, subject measure.Subject) (out []SummaryValue) {
+	metrics := map[string]measure.Metric{}
+	for _, session := range s.side.series {
+		for k, x := range session {
+			if k.subject == subject && !slices.Contains(shown, k.metric) {
+				metrics[k.metric] = x.Metric
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		if v := s.typical(runs, subject, metrics[name]); v.Known() {
+			out = append(out, SummaryValue{Scope: subject.Scope, Name: subject.Name, Role: s.side.find(subject, name).Role,
+				Metric: name, Unit: metrics[name].Unit, Value: v})
+		}
+	}
+	return out
+}
+
+// settle fills in the shares and puts the largest first.
+func (x *Summary) settle() {
+	part := func(n, of Number) Number {
+		if !(of > 0) {
+			return unknown
+		}
+		return n / of
+	}
+	if len(x.Parts) > 0 {
+		x.Period = 0
+		for _, p := range x.Parts {
+			x.Period += p.Time
+		}
+	}
+	for i := range x.Parts {
+		x.Parts[i].Share = part(x.Parts[i].Time, x.Period)
+	}
+	whole, work := x.GPUTime, Number(0)
+	if !whole.Known() { // one launch of each kernel stands for the workload
+		whole = 0
+		for _, k := range x.Kernels {
+			whole += k.Total
+		}
+	}
+	for i := range x.Kernels {
+		x.Kernels[i].Share = part(x.Kernels[i].Total, whole)
+	}
+	for _, c := range x.Copies {
+		if c.Time.Known() {
+			work += c.Time
+		}
+	}
+	for i := range x.Copies {
+		x.Copies[i].Share = part(x.Copies[i].Time, whole+work)
+	}
+	falling := func(a, b Number) int { return cmp.Compare(b, a) }
+	slices.SortStableFunc(x.Parts, func(a, b SummaryPart) int { return falling(a.Time, b.Time) })
+	slices.SortStableFunc(x.Kernels, func(a, b SummaryKernel) int { return falling(a.Total, b.Total) })
+	slices.SortStableFunc(x.Copies, func(a, b SummaryCopy) int { return falling(a.Time, b.Time) })
+}
+
+// place is a range while the tree of them grows.
+type place struct {
+	name  string
+	time  Number // of the kernels whose place it is, and of those below
+	below []*place
+}
+
+// under finds the place of a name below another, which it makes and counts where there is none.
+func (p *place) under(name string, places map[string]int) *place {
+	for _, x := range p.below {
+		if x.name == name {
+			return x
+		}
+	}
+	x := &place{name: name}
+	p.below = append(p.below, x)
+	places[name]++
+	return x
+}
+
+// ranges puts the ranges into each other by the places of the kernels. A name that has one place has the kernel time that was
+// measured of it; of a name in several places only that of the kernels is known that are most often launched there.
+func (s *summarizer) ranges(runs []bool, x *Summary) []SummaryRange {
+	measured := map[string]Number{}
+	if s.step != "" {
+		measured[s.step] = x.GPUTime
+	}
+	for _, subject := range s.subjects {
+		if subject.Scope == measure.ScopeRange {
+			measured[subject.Name] = s.typical(runs, subject, measure.GPUTime)
+		}
+	}
+	root := &place{}
+	places := map[string]int{}
+	for _, k := range x.Kernels {
+		at := root
+		for path := k.Role; path != ""; {
+			var name string
+			name, path = firstRange(path, measured)
+			at = at.under(name, places)
+			at.time += k.Total
+		}
+		if k.Role == "" {
+			root.under("", places).time += k.Total
+		}
+	}
+	if len(places)-places[""] == 0 && len(measured) == 0 {
+		return nil
+	}
+	top := root
+	if s.step != "" {
+		top = root.under(s.step, places)
+	}
+	for _, name := range slices.Sorted(maps.Keys(measured)) {
+		if places[name] == 0 && name != s.step { // the kernels in it are launched elsewhere more often
+			top.under(name, places)
+		}
+	}
+	return root.ranges(measured, places, x.GPUTime)
+}
+
+// ranges is what lies below a place.
+func (p *place) ranges(measured map[string]Number, places map[string]int, whole Number) (out []SummaryRange) {
+	for _, x := range p.below {
+		r := SummaryRange{Name: x.name, Time: x.time, Share: unknown, Ranges: x.ranges(measured, places, whole)}
+		if n, ok := measured[x.name]; ok && places[x.name] < 2 {
+			r.Time = n
+		}
+		if whole > 0 {
+			r.Share = r.Time / whole
+		}
+		out = append(out, r)
+	}
+	slices.SortStableFunc(out, func(a, b SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
+	return out
+}
+
+// firstRange takes the first name off a path of ranges. Names may hold the slash that stands between them: the longest that was
+// measured is meant.
+func firstRange(path string, measured map[string]Number) (name, rest string) {
+	name, rest, _ = strings.Cut(path, "/")
+	for at := len(path); at > len(name); at = strings.LastIndexByte(path[:at], '/') {
+		if _, ok := measured[path[:at]]; ok {
+			return path[:at], strings.TrimPrefix(path[at:], "/")
+		}
+	}
+	return name, rest
+}
+
+// sumOf adds up what is known.
+func sumOf[T any](list []T, value func(T) Number) Number {
+	sum := 0.0
+	for _, x := range list {
+		if v := float64(value(x)); !math.IsNaN(v) {
+			sum += v
+		}
+	}
+	return Number(sum)
+}
