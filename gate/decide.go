@@ -363,6 +363,8 @@ func decideFromZero(p pair, f Finding, a answer) answer {
 	case f.Head == 0:
 		a.change, a.low, a.high, a.p = 0, 0, 0, 1
 		return a.with(Unchanged, remark("zero", nil))
+	case p.metric.Tally() && !f.Gates && slices.Min(known(slices.Concat(p.head...))) <= float64(f.Floor):
+		return a.open(f, remark("from-zero", nil)) // not in every run
 	case p.metric.Exact && f.Head > f.Floor && p.metric.Tally() && !f.Gates:
 		return a.with(Grew, remark("was-zero", nil))
 	case p.metric.Exact && f.Head > f.Floor:

@@ -102,6 +102,11 @@ var (
 	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
 	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
 	StepTime = row("step_time", "ns", Lower, judged)
+	// Imbalance is, of a job of several ranks, the compute of the slowest rank over the mean of all: the others wait for it.
+	Imbalance = row("imbalance", "ratio", Lower, judged)
+	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the mean over
+	// ranks. Who comes late makes the others wait, and collectives themselves are counted without it.
+	CollectiveWait = row("collective_wait", "ns", Neither, 0, "wait in collectives")
 	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
 	// all of them it adds up to StepTime. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, 0, "time of the step")

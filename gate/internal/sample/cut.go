@@ -19,6 +19,7 @@ type cut struct {
 	skip     int                // steps left out; without steps, launches left out of every kernel under Skip
 	auto     bool               // the steady state is looked for
 	steady   bool
+	waits    []wait // in collectives that other ranks came late to
 	// processes of the same run launched kernels at the same time as this one, itself included, on so many devices.
 	processes, devices int
 }

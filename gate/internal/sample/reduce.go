@@ -21,25 +21,34 @@ const (
 const fewest = 5
 
 // reduce makes one session of the runs that belong to it, and of what was sampled beside them.
-func reduce(cuts, sampled []*cut, step string, w Warmup) (measure.Session, error) {
-	first := cuts[0]
+func reduce(jobs []job, sampled []*cut, step string, w Warmup) (measure.Session, error) {
+	first := jobs[0].first()
 	s := measure.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
-	t := table{runs: len(cuts), rows: map[key]*measure.Series{}}
-	for run, c := range cuts {
-		if c.GraphTrace != first.GraphTrace {
-			return s, Reasons.Refuse("runs-other-graphs", c.Source, first.Source)
+	t := table{runs: len(jobs), rows: map[key]*measure.Series{}}
+	var alone []*cut
+	for run, j := range jobs {
+		devices := 0
+		for _, c := range j.ranks {
+			if c.GraphTrace != first.GraphTrace {
+				return s, Reasons.Refuse("runs-other-graphs", c.Source, first.Source)
+			}
+			s.GPUs = max(s.GPUs, c.devices)
+			s.Processes = max(s.Processes, c.processes, len(j.ranks))
+			s.Tick = max(s.Tick, c.Tick)
+			devices += c.GPUs
 		}
-		s.GPUs = max(s.GPUs, c.devices)
-		s.Processes = max(s.Processes, c.processes)
-		s.Tick = max(s.Tick, c.Tick)
-		info := c.reduce(run, &t)
+		s.GPUs = max(s.GPUs, min(devices, len(j.ranks)))
+		info, c := j.reduce(run, &t), j.first()
 		if info.Launches == 0 {
-			return s, Reasons.Refuse("empty-steps", c.Source, len(c.steps)-c.skip, strconv.Quote(step))
+			return s, Reasons.Refuse("empty-steps", j.sources(), len(c.steps)-c.skip, strconv.Quote(step))
 		}
 		s.Runs = append(s.Runs, info)
+		if alone = append(alone, c); len(j.ranks) > 1 {
+			alone = nil // what is sampled is one device of several
+		}
 	}
 	t.settleOwners()
-	t.setSampled(cuts, sampled)
+	t.setSampled(alone, sampled)
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)
 	}

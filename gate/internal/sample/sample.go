@@ -66,7 +66,7 @@ type Options struct {
 // NoStep as Options.Step means: do not look for steps.
 const NoStep = "none"
 
-// Sessions reduces traces, one per run, to sessions: traces of the same GPU that started within an hour belong
+// Sessions reduces traces, one per process, to sessions. The processes of one launch of the workload, its ranks, are one run: traces of the same GPU that started within an hour belong
 // together, oldest session first. The warm-up that is left out is the same for all of them. The error is a
 // *measure.Refusal where the traces cannot be cut as asked.
 //
@@ -85,10 +85,7 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(cuts, func(a, b *cut) int {
-		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Trace.Start.Compare(b.Trace.Start),
-			cmp.Compare(a.Source, b.Source))
-	})
+	slices.SortStableFunc(cuts, order)
 	if err := distinct(cuts); err != nil {
 		return nil, err
 	}
@@ -100,6 +97,15 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	for _, c := range cuts {
 		c.divide(step)
 	}
+	all, err := jobs(cuts)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if len(all[i].ranks) > 1 {
+			all[i].transfers()
+		}
+	}
 	if err := skipWarmup(cuts, o.Warmup); err != nil {
 		return nil, err
 	}
@@ -107,21 +113,28 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(all, func(a, b job) int { return order(a.first(), b.first()) })
 	var out []measure.Session
-	for len(cuts) > 0 {
+	for len(all) > 0 {
 		n := 1
-		for n < len(cuts) && sameEnvironment(&cuts[0].Trace.Environment, &cuts[n].Trace.Environment) {
+		for n < len(all) && sameEnvironment(&all[0].first().Trace.Environment, &all[n].first().Trace.Environment) {
 			n++
 		}
-		s, err := reduce(cuts[:n], sampled, step, o.Warmup)
+		s, err := reduce(all[:n], sampled, step, o.Warmup)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, s)
-		cuts = cuts[n:]
+		all = all[n:]
 	}
 	slices.SortStableFunc(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
+}
+
+// order puts the runs of one GPU together, the first to start first.
+func order(a, b *cut) int {
+	return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Trace.Start.Compare(b.Trace.Start),
+		cmp.Compare(a.Source, b.Source))
 }
 
 // distinct refuses a recording that is there twice: copies would count as runs that agree to the nanosecond.
