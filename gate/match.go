@@ -20,7 +20,6 @@ type pair struct {
 	limit      thresholds.Limit
 	listed     Outcome   // Added or Removed, where there is nothing to compare
 	strays     []float64 // of a step's period, by how much samples are far from the others of their side, on the log scale
-	spread     float64   // of a step's period, by how much a sample is at most away from the middle of its side
 	because    Remark    // of that outcome
 	oneSided   bool      // one side does not have the metric: only the bounds of its value can be judged
 	baseNames  []string

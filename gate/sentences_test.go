@@ -68,7 +68,7 @@ func TestSentencesAreTrue(t *testing.T) {
 			}
 			said[x.Key]++
 			_, interval := x.Args["low"].(gate.Number)
-			if interval = interval && x.Args["high"] != nil; ok && (!holds(of) || interval && !(of.is("low", of.low()) && of.is("high", of.high()))) {
+			if interval = interval && x.Args["high"] != nil && f != nil; ok && (!holds(of) || interval && !(of.is("low", of.low()) && of.is("high", of.high()))) {
 				t.Fatalf("%s %v is not so: %+v: %s", x.Key, x.Args, f, r.Reason)
 			}
 		}
@@ -375,6 +375,11 @@ var claims = map[string]func(c claim) bool{
 	"under-step": func(c claim) bool {
 		step := math.Max(stats.Median(c.left("base", c.whole("base", measure.StepTime))), stats.Median(c.left("head", c.whole("head", measure.StepTime))))
 		return !c.f.Gates && c.is("change", math.Abs(float64(c.f.Head-c.f.Base))) && c.number("change") < c.number("impact")*step
+	},
+	"step-open": func(c claim) bool {
+		return c.count(func(f *gate.Finding) bool {
+			return f.Metric == measure.StepTime.Name && c.is("change", float64(f.Change)) && c.is("low", float64(f.Low)) && c.is("high", float64(f.High)) && f.Change > f.Limit
+		}) == 1
 	},
 	"step-part": func(c claim) bool {
 		w := c.r.Waterfall

@@ -140,6 +140,17 @@ func mostly(w *Waterfall) []Remark {
 	return []Remark{remark("step-part", Args{"class": p.Class, "where": p.Where, "change": p.Change, "unit": measure.StepTime.Unit})}
 }
 
+// unsettled names a step that took longer, beyond its limit, and of which that could not be decided: it is no finding, and worth a
+// word.
+func unsettled(t trial, findings []Finding) []Remark {
+	for _, f := range findings {
+		if f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload && f.Outcome == Inconclusive && !f.Undecided && f.Change > f.Limit && !f.NotJudged() && !t.outputs() {
+			return []Remark{remark("step-open", Args{"change": f.Change, "low": f.Low, "high": f.High})}
+		}
+	}
+	return nil
+}
+
 // heldUp reports whether most of what a step grew by is time in which an operation was issued and nothing else of the program
 // ran: then the GPU worked for another program, or waited for something that the recording does not show.
 func heldUp(w *Waterfall) bool {

@@ -67,7 +67,7 @@ var kills = []struct {
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
-			"workload":         `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(untraced\)`,
+			"workload":       `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(untraced\)`,
 			"spec.json bare": `NO VERDICT +the untraced runs ended after 1 of 10 runs \(signal: killed`,
 		},
 	}, {
