@@ -73,7 +73,7 @@ var sentences = map[string]string{
 	"grew-count":    `grew beyond {{binding .by .size .unit}}; a count fails a gate only where a rule names it`,
 	"under-step":    `{{quantity .change .unit}} is less than {{percent .impact}} of the step, the impact floor, so it does not fail the gate`,
 	"in-graphs":     `one side launches as CUDA graphs, and the step is no slower: it does not fail the gate`,
-	"step-open": `the step took {{change .change}} longer, between {{change .low}} and {{change .high}}, which is not decided: ` +
+	"step-open": `the step's period changed by {{change .change}}, between {{change .low}} and {{change .high}}, which is not decided: ` +
 		`under a profiler, and from host to host, an unchanged program may; an output of untraced runs would tell`,
 	"held-up": `the step got longer by time in which its operations were issued and nothing of the program ran: ` +
 		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`,
