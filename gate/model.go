@@ -201,10 +201,12 @@ type Finding struct {
 // Origin is a place in the program from which a kernel is launched, or another CUDA call made: the one where most of it
 // comes from.
 type Origin struct {
+	// Call is the CUDA function that is called there, "" where the finding's kernel is launched.
+	Call     string `json:"call,omitempty"`
 	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is known by its function alone
 	Line     int    `json:"line,omitempty"`
 	Function string `json:"function"`
-	Share    Number `json:"share"` // of the launches, or of the time in the call
+	Share    Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
 }
 
 // Cause is why a kernel got slower, from the counters of Nsight Compute in base and head.

@@ -9,18 +9,28 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// findOrigins runs the head once more with call stacks and notes with each finding that got slower from where in the
-// repository it is called. It changes no verdict: what keeps it from that is a hint. The error is that of ctx.
+// findOrigins runs the head once more with call stacks where something that got slower has a place in the repository from which it
+// is called, and notes that place with it, and with what else was called more often. It changes no verdict: what keeps it from that is
+// a hint. The error is that of ctx.
 func (c *Check) findOrigins(ctx context.Context, r *gate.Report) error {
 	m, ok := c.Measurer.(*Machine)
-	wanted := func(f gate.Finding) bool {
-		return f.Outcome == gate.Regressed && (f.Gates || c.Explain == ExplainAlways) && called(f.Subject())
+	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil {
+		return nil
 	}
-	some := slices.ContainsFunc(r.Findings, wanted)
-	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || !some {
+	wanted, red := map[int]target{}, false
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		slower := f.Outcome == gate.Regressed && (f.Gates || c.Explain == ExplainAlways)
+		if t := targetOf(f, r.Waterfall); t.known() && (slower || f.Outcome == gate.Grew) {
+			wanted[i] = t
+			red = red || slower
+		}
+	}
+	if !red {
 		return nil
 	}
 	c.tell(Event{Stage: Tracing})
@@ -33,46 +43,95 @@ func (c *Check) findOrigins(ctx context.Context, r *gate.Report) error {
 		return nil
 	}
 	s := sources{root: Repository(), dir: m.Head.Dir}
-	for i := range r.Findings {
-		if f := &r.Findings[i]; wanted(*f) {
-			f.Origin = originOf(f.Subject(), traces, s)
-		}
+	for i, t := range wanted {
+		r.Findings[i].Origin = t.origin(traces, r.Head.Step, s)
 	}
 	return nil
 }
 
-// called reports whether a subject is a kernel or names a CUDA call, for which there can be stacks.
-func called(s measure.Subject) bool {
-	return s.Scope == measure.ScopeKernel ||
-		slices.ContainsFunc(strings.Fields(s.Name), func(word string) bool { return strings.HasPrefix(word, "cu") })
+// target is what is looked for in call stacks: the launches of a kernel, or the calls of a CUDA function.
+type target struct {
+	kernel measure.Subject
+	call   string // "" for a kernel
+	timed  bool   // what counts is the time in the calls, and not their number
 }
 
-// originOf is the place in the repository from which most calls for a subject come, nil where none of them shows. Calls
-// for a kernel are counted; for what names a CUDA call ("cudaStreamSynchronize") the time in it counts.
-func originOf(subject measure.Subject, traces []measure.Trace, s sources) *gate.Origin {
+func (t target) known() bool { return t.call != "" || t.kernel.Scope == measure.ScopeKernel }
+
+// targetOf is what a finding is about: a kernel, the synchronising call that there is most more of, or the CUDA call that the GPU
+// waited in or after for most of what a step takes more.
+func targetOf(f *gate.Finding, w *gate.Waterfall) target {
+	switch {
+	case f.Scope == measure.ScopeKernel:
+		return target{kernel: f.Subject()}
+	case f.Scope == measure.ScopeIdle:
+		_, where := f.Subject().Idle()
+		return target{call: timeline.CallOf(where), timed: true}
+	case f.Scope == measure.ScopeWorkload && f.Metric == measure.SyncCalls.Name:
+		return target{call: grownMost(f.Facts)}
+	case f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && w != nil && len(w.Parts) > 0:
+		if p := w.Parts[0]; p.Idle && p.Change > 0 {
+			return target{call: timeline.CallOf(p.Where), timed: true}
+		}
+	}
+	return target{}
+}
+
+// grownMost is the function that is called more often by most, "" for none.
+func grownMost(facts []gate.Remark) (call string) {
+	most := gate.Number(0)
+	for _, fact := range facts {
+		base, _ := fact.Args["base"].(gate.Number)
+		head, _ := fact.Args["head"].(gate.Number)
+		if name, _ := fact.Args["call"].(string); fact.Key == "calls" && head-base > most {
+			call, most = name, head-base
+		}
+	}
+	return call
+}
+
+// origin is the place in the repository from which most of it is called, nil where none shows. Where any of it is called within
+// steps, only that counts: a program that moves its weights to the GPU waits more often before its first step than in all others.
+func (t target) origin(traces []measure.Trace, step string, s sources) *gate.Origin {
+	if step != "" {
+		if found, called := t.most(traces, s, step); called {
+			return found
+		}
+	}
+	found, _ := t.most(traces, s, "")
+	return found
+}
+
+// most is the place of most calls within a range, of all where that is "", and whether there is any call.
+func (t target) most(traces []measure.Trace, s sources, within string) (best *gate.Origin, called bool) {
 	weights := map[gate.Origin]float64{}
 	all := 0.0
 	for i := range traces {
+		spans := occurrences(&traces[i], within)
 		for _, c := range traces[i].Callers {
+			if t.call != c.Call && t.call != "" || t.call == "" && (c.Kernel < 0 || traces[i].Kernels[c.Kernel].Subject != t.kernel) {
+				continue
+			}
 			weight := 0.0
-			switch {
-			case subject.Scope == measure.ScopeKernel:
-				if c.Kernel >= 0 && traces[i].Kernels[c.Kernel].Subject == subject {
-					weight = float64(c.Count)
+			for _, x := range c.Calls {
+				switch {
+				case within != "" && !covered(spans, x.Start):
+				case t.timed:
+					weight += float64(x.End - x.Start)
+				default:
+					weight++
 				}
-			case c.Kernel < 0 && slices.Contains(strings.Fields(subject.Name), c.Call):
-				weight = float64(c.Wait)
 			}
 			if weight == 0 {
 				continue
 			}
 			all += weight
-			if place, ok := s.place(c, subject); ok {
+			if place, ok := s.place(c, t.kernel); ok {
+				place.Call = t.call
 				weights[place] += weight
 			}
 		}
 	}
-	var best *gate.Origin
 	for place, weight := range weights {
 		x := place
 		x.Share = gate.Number(weight / all)
@@ -81,7 +140,23 @@ func originOf(subject measure.Subject, traces []measure.Trace, s sources) *gate.
 			best = &x
 		}
 	}
-	return best
+	return best, all > 0
+}
+
+// occurrences are the spans of a range of some name, disjoint and sorted.
+func occurrences(t *measure.Trace, name string) (spans []measure.Interval) {
+	for _, r := range t.Ranges {
+		if t.RangeNames[r.Name] == name {
+			spans = append(spans, measure.Interval{Start: r.Start, End: r.End})
+		}
+	}
+	return measure.Union(spans)
+}
+
+// covered reports whether a time lies in one of some spans, which are disjoint and sorted.
+func covered(spans []measure.Interval, at int64) bool {
+	i, exact := slices.BinarySearchFunc(spans, at, func(x measure.Interval, at int64) int { return cmp.Compare(x.Start, at) })
+	return exact || i > 0 && at < spans[i-1].End
 }
 
 // sources are the files that count as the repository's own.
@@ -92,7 +167,7 @@ type sources struct {
 
 // place is the innermost frame of a stack that lies in the repository: of machine code, whose lines are not known, the
 // function in an executable of its. A kernel of C++ is launched by a function of the kernel's own name, which says nothing.
-func (s sources) place(c measure.Caller, subject measure.Subject) (gate.Origin, bool) {
+func (s sources) place(c measure.Caller, kernel measure.Subject) (gate.Origin, bool) {
 	for _, f := range c.Python {
 		if file := s.own(f.File); file != "" {
 			return gate.Origin{File: file, Line: f.Line, Function: f.Function}, true
@@ -100,7 +175,7 @@ func (s sources) place(c measure.Caller, subject measure.Subject) (gate.Origin, 
 	}
 	for _, f := range c.Native {
 		name := measure.ShortName(measure.NormalizeName(f.Function))
-		if s.own(f.File) != "" && name != subject.Short() && name != c.Call {
+		if s.own(f.File) != "" && name != kernel.Short() && name != c.Call {
 			return gate.Origin{Function: name}, true
 		}
 	}

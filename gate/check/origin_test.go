@@ -29,40 +29,93 @@ func TestOrigin(t *testing.T) {
 		return measure.Frame{Function: function, File: file, Line: line}
 	}
 	kernel := measure.KernelSubject("void saxpy(int)", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 32, Y: 1, Z: 1})
-	wait := measure.Subject{Scope: "idle", Name: "blocking: cudaStreamSynchronize in forward"}
-	launch := func(count int, python, native []measure.Frame) measure.Caller {
-		return measure.Caller{Call: "cudaLaunchKernel", Count: count, Python: python, Native: native}
+	calls := func(n int, start, each int64) (out []measure.Interval) {
+		for i := range int64(n) {
+			out = append(out, measure.Interval{Start: start + i*each, End: start + (i+1)*each})
+		}
+		return out
 	}
+	launch := func(count int, python, native []measure.Frame) measure.Caller {
+		return measure.Caller{Call: "cudaLaunchKernel", Calls: calls(count, 0, 1), Python: python, Native: native}
+	}
+	call := func(name, file string, line int, calls []measure.Interval) measure.Caller {
+		return measure.Caller{Kernel: -1, Call: name, Calls: calls, Python: []measure.Frame{at(file, line, "f")}}
+	}
+	const sync = "cudaStreamSynchronize"
+	launches := target{kernel: kernel}
 	for _, tt := range []struct {
 		name    string
-		subject measure.Subject
+		target  target
 		callers []measure.Caller
 		want    *gate.Origin
 	}{
-		{"nothing recorded", kernel, nil, nil},
-		{"the innermost frame of the repository, and most launches", kernel, []measure.Caller{
+		{"nothing recorded", launches, nil, nil},
+		{"the innermost frame of the repository, and most launches", launches, []measure.Caller{
 			launch(3, []measure.Frame{at("<string>", 1, "f"), at("venv/lib/torch.py", 9, "g"), at(".venv/site.py", 2, "h"), at("lib/ops.py", 5, "mul"), at("train.py", 73, "forward")}, nil),
 			launch(1, []measure.Frame{at("../gone.py", 1, "f"), at("train.py", 80, "backward")}, nil),
 		}, &gate.Origin{File: "lib/ops.py", Line: 5, Function: "mul", Share: 0.75}},
-		{"a name without a directory is one of the workload's", kernel, []measure.Caller{launch(2, []measure.Frame{at("train.py", 7, "<module>")}, nil)},
+		{"a name without a directory is one of the workload's", launches, []measure.Caller{launch(2, []measure.Frame{at("train.py", 7, "<module>")}, nil)},
 			&gate.Origin{File: "train.py", Line: 7, Function: "<module>", Share: 1}},
-		{"elsewhere alone", kernel, []measure.Caller{launch(2, []measure.Frame{at("venv/lib/torch.py", 9, "g")}, nil)}, nil},
-		{"machine code: not the stub of the kernel's own name", kernel, []measure.Caller{
+		{"elsewhere alone", launches, []measure.Caller{launch(2, []measure.Frame{at("venv/lib/torch.py", 9, "g")}, nil)}, nil},
+		{"machine code: not the stub of the kernel's own name", launches, []measure.Caller{
 			launch(2, nil, []measure.Frame{at("app", 0, "cudaLaunchKernel"), at("app", 0, "saxpy(int)"), at("app", 0, "step(int, float)")}),
 		}, &gate.Origin{Function: "step", Share: 1}},
-		{"a launch is no wait", wait, []measure.Caller{launch(9, []measure.Frame{at("train.py", 1, "f")}, nil)}, nil},
-		{"the longest wait", wait, []measure.Caller{
-			{Kernel: -1, Call: "cudaStreamSynchronize", Count: 9, Wait: 10, Python: []measure.Frame{at("train.py", 1, "f")}},
-			{Kernel: -1, Call: "cudaStreamSynchronize", Count: 1, Wait: 30, Python: []measure.Frame{at("train.py", 2, "g")}},
-			{Kernel: -1, Call: "cudaMalloc", Count: 1, Wait: 90, Python: []measure.Frame{at("train.py", 3, "h")}},
-		}, &gate.Origin{File: "train.py", Line: 2, Function: "g", Share: 0.75}},
+		{"a launch is no wait", target{call: sync}, []measure.Caller{launch(9, []measure.Frame{at("train.py", 1, "f")}, nil)}, nil},
+		{"the longest wait", target{call: sync, timed: true}, []measure.Caller{
+			call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27)), call("cudaMalloc", "train.py", 3, calls(1, 0, 90)),
+		}, &gate.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 0.75}},
+		{"the most calls", target{call: sync}, []measure.Caller{call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27))},
+			&gate.Origin{Call: sync, File: "train.py", Line: 1, Function: "f", Share: 0.9}},
+		{"only within steps, on any thread", target{call: sync}, []measure.Caller{
+			call(sync, "train.py", 1, calls(50, 0, 1)), call(sync, "train.py", 2, []measure.Interval{{Start: 100, End: 101}, {Start: 230, End: 260}}),
+			call(sync, "train.py", 3, calls(1, 210, 2)), call(sync, "train.py", 4, calls(20, 300, 1)), call(sync, "train.py", 5, calls(20, 205, 0)),
+		}, &gate.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 2. / 3}},
+		{"not where the steps call it from elsewhere", target{call: sync}, []measure.Caller{
+			call(sync, "train.py", 1, calls(50, 0, 1)), call(sync, "venv/lib/torch.py", 2, calls(1, 120, 2)),
+		}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			traces := []measure.Trace{{Kernels: []measure.KernelInfo{{Subject: kernel}}, Callers: tt.callers}}
-			got := originOf(tt.subject, traces, sources{root: root, dir: root})
+			traces := []measure.Trace{{Kernels: []measure.KernelInfo{{Subject: kernel}}, Callers: tt.callers, RangeNames: []string{"load", "step"},
+				Ranges: []measure.Range{{Start: 0, End: 90}, {Start: 100, End: 200, Name: 1}, {Start: 150, End: 160, Name: 1}, {Start: 206, End: 300, Name: 1}}}}
+			got := tt.target.origin(traces, "step", sources{root: root, dir: root})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestOriginTarget(t *testing.T) {
+	fact := func(call string, base, head gate.Number) gate.Remark {
+		return gate.Remark{Key: "calls", Args: gate.Args{"call": call, "base": base, "head": head}}
+	}
+	part := func(idle bool, where string, change gate.Number) *gate.Waterfall {
+		return &gate.Waterfall{Parts: []gate.WaterfallPart{{Idle: idle, Where: where, Own: gate.Own{Change: change}}, {Idle: true, Where: "cudaFree in step", Own: gate.Own{Change: 1}}}}
+	}
+	step := gate.Finding{Scope: measure.ScopeWorkload, Metric: measure.StepTime.Name}
+	syncs := gate.Finding{Scope: measure.ScopeWorkload, Metric: measure.SyncCalls.Name}
+	syncs.Facts = []gate.Remark{fact("cudaDeviceSynchronize", 1, 2), fact("cudaStreamSynchronize", 0, 3), fact("cudaMemcpy", 9, 0), {Key: "other"}}
+	fewer := syncs
+	fewer.Facts = []gate.Remark{fact("cudaMemcpy", 9, 0)}
+	for _, tt := range []struct {
+		name    string
+		finding gate.Finding
+		fall    *gate.Waterfall
+		want    target
+	}{
+		{"a kernel", gate.Finding{Scope: measure.ScopeKernel, Name: "k"}, nil, target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}}},
+		{"host code after a call", step, part(true, "host code in step after cudaDeviceSynchronize", 9), target{call: "cudaDeviceSynchronize", timed: true}},
+		{"in a call", step, part(true, "cudaMalloc in backward", 9), target{call: "cudaMalloc", timed: true}},
+		{"host code alone", step, part(true, "host code in step", 9), target{}},
+		{"not idle", step, part(false, "", 9), target{}},
+		{"less of it", step, part(true, "cudaMalloc in backward", -9), target{}},
+		{"no waterfall", step, nil, target{}},
+		{"the call that grew most", syncs, nil, target{call: "cudaStreamSynchronize"}},
+		{"none grew", fewer, nil, target{}},
+		{"another metric", gate.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name}, part(true, "cudaMalloc", 9), target{}},
+	} {
+		if got := targetOf(&tt.finding, tt.fall); got.known() && got != tt.want || got.known() != (tt.want != target{}) {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
 	}
 }

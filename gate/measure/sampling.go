@@ -50,9 +50,8 @@ type Caller struct {
 	Kernel int32
 	// Call is the CUDA function, without the suffix of its version: "cudaLaunchKernel".
 	Call string
-	// Count is how often it was called from here, Wait how long these calls took in all, in ns.
-	Count int
-	Wait  int64
+	// Calls are the calls from here, sorted by their start.
+	Calls []Interval
 	// Python is the stack of Python, Native that of machine code. Either may be empty; the innermost frame is the first.
 	Python, Native []Frame
 }

@@ -118,6 +118,26 @@ type Call struct {
 	Thread int32
 }
 
+// Outermost sorts calls by thread and start and leaves out those inside another one, as a call of the driver is inside that of the
+// runtime. It reuses the slice.
+func Outermost(calls []Call) []Call {
+	slices.SortFunc(calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End), cmp.Compare(a.Name, b.Name))
+	})
+	kept := calls[:0]
+	for _, x := range calls {
+		if n := len(kept); n > 0 {
+			// A call without a length that begins where another ends follows it.
+			o := kept[n-1]
+			if o.Thread == x.Thread && x.End <= o.End && (x.Start < o.End || x.Start == o.Start) {
+				continue
+			}
+		}
+		kept = append(kept, x)
+	}
+	return kept
+}
+
 // Copy is one memory copy or memset on the GPU.
 type Copy struct {
 	Start, End int64

@@ -126,12 +126,15 @@ func newRow(f gate.Finding) row {
 	return r
 }
 
-// origin is where in the program a finding's kernel is launched, or its CUDA call made: "launched at train.py:73 forward
-// (36.0 % of its launches)".
+// origin is where in the program a finding's kernel is launched, or a CUDA call made that it is about: "launched at
+// train.py:73 forward (36.0 % of its launches)", "cudaStreamSynchronize called at train.py:88 step".
 func origin(f gate.Finding) string {
-	verb, of := "called", "the time in it"
-	if f.Scope == measure.ScopeKernel {
-		verb, of = "launched", "its launches"
+	verb, of := "launched", "its launches"
+	if f.Origin.Call != "" {
+		verb, of = Clean(f.Origin.Call)+" called", "the time in it"
+		if f.Unit == measure.SyncCalls.Unit {
+			of = "its calls"
+		}
 	}
 	s := verb + " by " + Clean(f.Origin.Function)
 	if f.Origin.File != "" {

@@ -10,6 +10,7 @@
 // $NSGATE_FAKE_GPU_METRICS and $NSGATE_FAKE_STACKS, where set, do for the runs in which these are asked for; what was not
 // asked for is not in an export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW
 // names a kernel that takes a fifth longer, $NSGATE_FAKE_MEMORY is the bytes that the last request for memory has more.
+// $NSGATE_FAKE_WAITS names the CUDA call that is cudaDeviceSynchronize in the runs in which stacks are asked for.
 //
 // $NSGATE_FAKE_NSYS_FAULT makes it fail: "hang" (does not end, whatever signal comes), "stuck" (never starts the command),
 // "crash" (dies by SIGKILL 100 ms after the command's start), "no-report" (ends without writing one),

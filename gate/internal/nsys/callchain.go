@@ -149,11 +149,13 @@ func (r *reader) callers(p *process) []measure.Caller {
 			}
 			out = append(out, c)
 		}
-		out[i].Count++
-		out[i].Wait += max(x.end-x.start, 0)
+		out[i].Calls = append(out[i].Calls, measure.Interval{Start: x.start, End: max(x.start, x.end)})
 	}
 	out = slices.DeleteFunc(out, func(c measure.Caller) bool { return len(c.Python)+len(c.Native) == 0 })
-	slices.SortStableFunc(out, func(a, b measure.Caller) int { return cmp.Compare(b.Count, a.Count) })
+	for _, c := range out {
+		slices.SortFunc(c.Calls, func(a, b measure.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	}
+	slices.SortStableFunc(out, func(a, b measure.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
 	return out
 }
 

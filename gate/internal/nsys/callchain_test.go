@@ -38,9 +38,11 @@ func TestPythonStacks(t *testing.T) {
 				break
 			}
 		}
-		count[p] += c.Count
-		if c.Wait <= 0 {
-			t.Errorf("%+v took %d ns", p, c.Wait)
+		count[p] += len(c.Calls)
+		for _, x := range c.Calls {
+			if x.End <= x.Start {
+				t.Errorf("%+v took %d ns", p, x.End-x.Start)
+			}
 		}
 	}
 	launch, file := "cudaLaunchKernel", "/repo/transformer.py"
@@ -94,7 +96,7 @@ func TestOddStacks(t *testing.T) {
 	stack := func(text string) string { return fmt.Sprintf(`150, 34, %d, 1, '%s'`, tidA, text) }
 	const sound = `{"Python Backtrace on CUDA":{"Frames":[{"Function":901,"File":902,"Line":7}]}}`
 	want := []measure.Frame{{Function: "<module>", File: "/repo/train.py", Line: 7}}
-	if got := read(stack(sound)); len(got) != 1 || !cmp.Equal(got[0].Python, want) || got[0].Wait != 100 || got[0].Count != 1 {
+	if got := read(stack(sound)); len(got) != 1 || !cmp.Equal(got[0].Python, want) || !cmp.Equal(got[0].Calls, []measure.Interval{{Start: 100, End: 200}}) {
 		t.Fatalf("got %+v", got)
 	}
 	named := `{"Python Backtrace on CUDA":{"Frames":[{"Function":"<module>","File":"/repo/train.py","Line":7}]}}`

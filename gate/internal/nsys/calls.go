@@ -96,21 +96,6 @@ func (c *calls) thread(tid int64) int32 {
 	return int32(i)
 }
 
-// outermost sorts all calls and leaves out those inside another one.
-func (c *calls) outermost() {
-	slices.SortFunc(c.all, func(a, b measure.Call) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
-	})
-	kept := c.all[:0]
-	for _, x := range c.all {
-		if n := len(kept); n > 0 && kept[n-1].Thread == x.Thread && x.End <= kept[n-1].End {
-			continue
-		}
-		kept = append(kept, x)
-	}
-	c.all = kept
-}
-
 // name gives every call the index of its name among those that it returns.
 func (c *calls) name(names *names) (list []string) {
 	index := make(map[int32]int32)
@@ -261,7 +246,7 @@ func (r *reader) readCalls() error {
 		for _, c := range p.calls[1:] {
 			p.found.merge(c)
 		}
-		p.found.outermost()
+		p.found.all = measure.Outermost(p.found.all)
 		p.callNames = p.found.name(names)
 		p.attach()
 		p.calls, p.found.ids, p.found.made = nil, nil, nil

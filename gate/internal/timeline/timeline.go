@@ -76,7 +76,7 @@ func (o Owner) Where(t *measure.Trace) string {
 	if o.Call >= 0 {
 		words = append(words, t.CallNames[o.Call])
 	} else {
-		words = append(words, "host code")
+		words = append(words, hostCode)
 	}
 	if o.Range >= 0 {
 		words = append(words, "in", t.RangeNames[o.Range])
@@ -86,6 +86,19 @@ func (o Owner) Where(t *measure.Trace) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// CallOf is the CUDA call that a text of [Owner.Where] names, the one that the host was in or came from; "" for none.
+func CallOf(where string) string {
+	if m := namesCall.FindStringSubmatch(where); m != nil {
+		return m[1] + m[2]
+	}
+	return ""
+}
+
+// hostCode is what the host executes outside of CUDA calls.
+const hostCode = "host code"
+
+var namesCall = regexp.MustCompile(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
 
 // Part is how much of a step is an owner's, in ns.
 type Part struct {

@@ -217,3 +217,16 @@ func TestSynchronises(t *testing.T) {
 		}
 	}
 }
+
+func TestCallOf(t *testing.T) {
+	for where, want := range map[string]string{
+		"": "", "host code": "", "host code in step": "", "host code in cuda": "", "host code in step after lunch": "",
+		"cudaMalloc in backward": "cudaMalloc", "cuLaunchKernelEx": "cuLaunchKernelEx", "cudaMalloc in the step after cudaFree": "cudaMalloc",
+		"host code in step after cudaDeviceSynchronize": "cudaDeviceSynchronize", "host code after hipStreamSynchronize": "hipStreamSynchronize",
+		"a CUDA call in step": "",
+	} {
+		if got := timeline.CallOf(where); got != want {
+			t.Errorf("%q names %q, want %q", where, got, want)
+		}
+	}
+}

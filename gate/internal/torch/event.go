@@ -118,6 +118,18 @@ func rangeName(raw string) string {
 	return name
 }
 
+// callVersion ends the names of some functions: cudaGetDeviceProperties_v2.
+var callVersion = regexp.MustCompile(`_v[0-9]+$`)
+
+// callName is the name of a function of CUDA without its version. Kineto writes INVALID where it does not know the function.
+func callName(raw string) string {
+	name := measure.NormalizeLine(callVersion.ReplaceAllString(raw, ""))
+	if name == "" || name == "INVALID" {
+		return "a CUDA call"
+	}
+	return name
+}
+
 // parseCopy reads the name of a copy, "Memcpy HtoD (Pinned -> Device)", or of a memset, "Memset (Device)". What it does
 // not know is of unknown kind.
 func parseCopy(name string) (kind measure.CopyKind, source, target measure.MemoryKind) {

@@ -46,6 +46,9 @@ func (t *trace) finish() (*measure.Trace, error) {
 		out.Ranges[i] = r.Range
 		out.Ranges[i].Thread = r.thread
 	}
+	if t.undated == 0 { // or the others would pass for all
+		out.Calls, out.CallNames = t.outermost()
+	}
 	out.Environment = t.environment(out.Launches)
 	if t.amd && out.GPU == "" {
 		return nil, t.refuse("amd-model")
@@ -108,6 +111,24 @@ func (t *trace) attach() (missing int) {
 	return missing
 }
 
+// outermost are the calls that are not inside another one, and their names.
+func (t *trace) outermost() (calls []measure.Call, names []string) {
+	calls = measure.Outermost(t.made)
+	var clean interned[string]
+	to := make([]int32, len(t.callNames.list))
+	for i := range to {
+		to[i] = -1
+	}
+	for i := range calls {
+		name := &calls[i].Name
+		if to[*name] < 0 {
+			to[*name], _ = clean.of(callName(text([]byte(t.callNames.list[*name]))))
+		}
+		*name = to[*name]
+	}
+	return calls, clean.list
+}
+
 // kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of
 // static and dynamic shared memory, which stands as dynamic.
 func (t *trace) kernels() (kernels []measure.KernelInfo, to []int32) {
@@ -143,6 +164,7 @@ func (t *trace) doubt(out *measure.Trace, missing int) {
 	calls, without := t.unanswered()
 	swallowed, longest := swallowed(out.Launches)
 	warn(t.unsized, "%d of %d copies and memsets do not tell their size: none is judged", len(t.copies))
+	warn(t.undated, "%d CUDA calls do not tell when they were: none is judged")
 	warn(missing, "%d of %d launches have no CUDA call in the trace: they belong to no range", len(t.launches))
 	warn(t.twice, "%d launches are written twice in the trace: each counts once")
 	warn(without, "%d of %d calls that launch a kernel have no kernel in the trace", calls)

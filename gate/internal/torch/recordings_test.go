@@ -25,6 +25,8 @@ type sums struct {
 	Launches, Kernels, Copies, Ranges, Nodes int
 	Time, API, CopyTime, Bytes               int64
 	First                                    int64
+	Calls, Syncs                             int // outermost calls, and those that synchronise
+	CallTime                                 int64
 	GPU                                      string
 	Names                                    []string
 }
@@ -58,6 +60,11 @@ func count(t *testing.T, data []byte) sums {
 	var s sums
 	calls, graphs := map[string]int64{}, map[string]bool{}
 	kernels, names := map[string]bool{}, map[string]bool{}
+	type span struct {
+		from, to int64
+		name     string
+	}
+	made := map[string][]span{} // by thread
 	events := file["traceEvents"].([]any)
 	for _, v := range events {
 		e := v.(map[string]any)
@@ -68,6 +75,8 @@ func count(t *testing.T, data []byte) sums {
 				calls[id] = ns(e["ts"])
 			}
 			graphs[id] = graphs[id] || e["name"] == "cudaGraphLaunch"
+			thread := fmt.Sprint(e["tid"])
+			made[thread] = append(made[thread], span{ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e["name"].(string)})
 		case "user_annotation":
 			s.Ranges++
 		}
@@ -95,6 +104,21 @@ func count(t *testing.T, data []byte) sums {
 			s.Bytes += whole(args["bytes"])
 		}
 	}
+	for _, calls := range made {
+		for i, x := range calls {
+			inside := false
+			for j, o := range calls {
+				inside = inside || i != j && o.from <= x.from && x.to <= o.to
+			}
+			if !inside {
+				s.Calls++
+				s.CallTime += x.to - x.from
+				if strings.Contains(x.name, "Synchronize") {
+					s.Syncs++
+				}
+			}
+		}
+	}
 	s.Kernels = len(kernels)
 	s.Names = slices.Sorted(maps.Keys(names))
 	if list := file["deviceProperties"].([]any); len(list) > 0 {
@@ -120,6 +144,13 @@ func amounts(x *measure.Trace) sums {
 	for _, c := range x.Copies {
 		s.CopyTime += c.End - c.Start
 		s.Bytes += c.Bytes
+	}
+	s.Calls = len(x.Calls)
+	for _, c := range x.Calls {
+		s.CallTime += c.End - c.Start
+		if strings.Contains(x.CallNames[c.Name], "Synchronize") {
+			s.Syncs++
+		}
 	}
 	s.First = x.Launches[0].Start
 	s.Names = slices.Sorted(maps.Keys(names))
@@ -247,6 +278,14 @@ func TestSteps(t *testing.T) {
 	}
 	if x, ok := s.Find(measure.Workload, measure.Launches.Name); !ok || x.Values[0] != 24 {
 		t.Errorf("launches a step: %v", x.Values)
+	}
+	// A call says which idle time is whose: here none synchronises, and the launches are what the GPU waits for.
+	if x, ok := s.Find(measure.Workload, measure.SyncCalls.Name); !ok || x.Values[0] != 0 {
+		t.Errorf("synchronising calls a step: %v", x.Values)
+	}
+	launching := measure.IdleSubject("launch-starved", "cudaLaunchKernelExC in forward")
+	if x, ok := s.Find(launching, measure.Owned.Name); !ok || x.Values[0] <= 0 {
+		t.Errorf("idle time in launches: %v", x.Values)
 	}
 	forward := measure.Subject{Scope: measure.ScopeRange, Name: "forward"}
 	if x, ok := s.Find(forward, measure.GPUTime.Name); !ok || x.Values[0] <= 0 {

@@ -30,7 +30,7 @@ type Run struct {
 const profiler = "torch.profiler"
 
 // Read reads one file; name stands for it in messages and in measure.Trace.Source. A trace of any size is streamed: only
-// what ran on the GPU, the CUDA calls that launched it and the ranges of record_function are kept.
+// what ran on the GPU, the CUDA calls and the ranges of record_function are kept.
 //
 // The error is a *measure.Refusal where the file cannot be judged: no kernels, records that the profiler lost, a file that
 // is damaged, ends in the middle or is something else. It is the error of ctx or of r where these end the reading.

@@ -26,19 +26,22 @@ type trace struct {
 	scanner
 	bounds
 	facts
-	variants interned[variant]
-	launches []launch
-	copies   []transfer
-	calls    []call
-	ranges   []span
-	names    interned[string] // of kernels, as the file has them
-	spans    interned[string] // of ranges, normalised
-	threads  interned[string]
-	texts    int // bytes of all names
+	variants  interned[variant]
+	launches  []launch
+	copies    []transfer
+	calls     []call         // those with an id
+	made      []measure.Call // all, of callNames
+	ranges    []span
+	names     interned[string] // of kernels, as the file has them
+	spans     interned[string] // of ranges, normalised
+	callNames interned[string] // as the file has them
+	threads   interned[string]
+	texts     int // bytes of all names
 
 	twice      int // launches that are written twice
 	timeless   int // launches that the GPU did not time
 	unsized    int // copies without a size
+	undated    int // calls that do not tell when they were
 	foreign    int // calls of something that is no CUDA
 	capturing  bool
 	fractional bool // some time has a fraction of a microsecond
@@ -202,7 +205,7 @@ func small(candidates ...[]byte) int32 {
 	return 0
 }
 
-// addCall takes in a call of the runtime or driver. One that cannot be found again by its id is of no use.
+// addCall takes in a call of the runtime or driver. One without an id launched nothing that could be found.
 func (t *trace) addCall(e *event) error {
 	has := func(part string) bool { return bytes.Contains(e.Name, []byte(part)) }
 	c := call{
@@ -213,7 +216,8 @@ func (t *trace) addCall(e *event) error {
 	t.capturing = t.capturing || has("BeginCapture")
 	t.amd = t.amd || bytes.HasPrefix(e.Name, []byte(`"hip`))
 	var ok bool
-	if c.start, _, ok = decimal(e.Ts, microsecond); !ok || c.id == 0 {
+	if c.start, _, ok = decimal(e.Ts, microsecond); !ok {
+		t.undated++
 		return nil
 	}
 	// A trace is of one process: another one's calls have ids of their own, so that no launch could be assigned to its call.
@@ -226,8 +230,20 @@ func (t *trace) addCall(e *event) error {
 	if c.thread, err = t.thread(e.Pid, e.Tid); err != nil {
 		return err
 	}
-	t.calls = append(t.calls, c)
-	return t.bounded(len(t.calls))
+	name, err := t.intern(&t.callNames, string(e.Name))
+	if err != nil {
+		return err
+	}
+	duration, _, ended := decimal(e.Dur, microsecond)
+	if !ended || duration < 0 {
+		t.undated++
+		duration = 0
+	}
+	t.made = append(t.made, measure.Call{Start: c.start, End: c.start + duration, Name: name, Thread: c.thread})
+	if c.id != 0 {
+		t.calls = append(t.calls, c)
+	}
+	return t.bounded(len(t.made))
 }
 
 // addRange takes in an annotation; one that never ended is left out.

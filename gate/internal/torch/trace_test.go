@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -147,6 +148,8 @@ func TestTrace(t *testing.T) {
 			{Start: 4369596043459100, End: 4369596043461600, API: 4369596043459100, Bytes: 64, Range: -1, Stream: 7, Thread: -1, Kind: measure.Memset,
 				Source: measure.MemoryUnknown, Target: 2},
 		},
+		CallNames:  []string{"cudaMemcpyAsync", "cudaLaunchKernel", "cudaGraphLaunch"},
+		Calls:      []measure.Call{{Start: 61000, End: 66000}, {Start: 90125, End: 95125, Name: 1}, {Start: 149000, End: 154000, Name: 2}},
 		RangeNames: []string{"ProfilerStep", "forward", "elsewhere", "## Call CompiledFxGraph … ##"},
 		Ranges: []measure.Range{
 			{Start: 50000, End: 150000, Name: 0, Parent: -1}, {Start: 60000, End: 61000, Name: 3, Parent: 0},
@@ -474,6 +477,88 @@ func TestNames(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"a\uFFFDb\u200b", "batch #"}, got.RangeNames); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Every call of CUDA is known, with an id or without, unless it is inside another one of its thread.
+func TestCalls(t *testing.T) {
+	made := func(name string, ts, dur, tid any, more string) string {
+		return fmt.Sprintf(`{"ph": "X", "cat": "cuda_runtime", "name": %s, "pid": 100, "tid": %v, "ts": %v, "dur": %v%s}`, quote(name), tid, ts, dur, more)
+	}
+	driver := func(name string, ts, dur any) string {
+		return strings.Replace(made(name, ts, dur, 101, ""), "cuda_runtime", "cuda_driver", 1)
+	}
+	events := with(
+		made("cudaMalloc_v3020", 10, 20, 102, ""), driver("cuMemAlloc_v2", 12, 3), made("INVALID", 50, 1, 101, ""), // on one thread, not in cudaMalloc on another
+		made("cudaStreamSynchronize", 200, 50.5, 101, `, "args": {"cbid": 131, "correlation": 9}`), driver("cuStreamSynchronize", 201, 49),
+		made("cudaMalloc", 250.5, 0, 101, ""),
+	)
+	type named struct {
+		Name       string
+		Start, End int64
+		Thread     int32
+	}
+	read := func(events []string) (out []named, x *measure.Trace) {
+		x = readString(t, traceOf(events...))
+		for _, c := range x.Calls {
+			out = append(out, named{x.CallNames[c.Name], c.Start, c.End, c.Thread})
+		}
+		return out, x
+	}
+	got, x := read(events)
+	want := []named{
+		{"cuMemAlloc", 12000, 15000, 0}, {"a CUDA call", 50000, 51000, 0}, {"cudaLaunchKernel", 90125, 95125, 0}, {"cudaLaunchKernel", 95000, 100000, 0},
+		{"cudaStreamSynchronize", 200000, 250500, 0}, {"cudaMalloc", 250500, 250500, 0}, {"cudaMalloc", 10000, 30000, 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if len(x.CallNames) != 5 || len(x.Warnings) > 0 {
+		t.Errorf("names %q, warnings %q", x.CallNames, x.Warnings)
+	}
+	// Whoever does not know when some were knows of none.
+	for _, undated := range []string{made("cudaFree", 300, "null", 101, ""), made("cudaFree", 300, -3, 101, ""), made("cudaFree", "null", 1, 101, "")} {
+		got, x := read(append(events[:len(events):len(events)], undated))
+		if len(got)+len(x.CallNames) > 0 {
+			t.Errorf("with %s: %v", undated, got)
+		}
+		if diff := cmp.Diff([]string{"1 CUDA calls do not tell when they were: none is judged"}, x.Warnings); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if _, x := read([]string{base[0], base[2]}); x.Calls != nil || x.CallNames != nil {
+		t.Errorf("calls of a trace without: %v", x.Calls)
+	}
+	refused(t, strings.NewReader(traceOf(with(strings.Replace(made("cudaFree", 9, 1, 101, ""), "100", "200", 1))...)), "merged from the traces of several processes")
+}
+
+// A step in which the host waits for the GPU and then has it wait says so, as one of nsys does.
+func TestBlocking(t *testing.T) {
+	var events []string
+	for i := range 8 {
+		at := 1000 * (i + 1)
+		events = append(events, rangeOf(fmt.Sprintf("ProfilerStep#%d", i), at, 990, 101), kernelOf("k", at+20, 100, 2*i+1), callOf("cudaLaunchKernel", at+10, 2*i+1),
+			strings.Replace(callOf("cudaStreamSynchronize", at+30, 0), `"dur": 5`, `"dur": 100`, 1), // 10 µs longer than the kernel
+			kernelOf("k", at+320, 100, 2*i+2), callOf("cudaLaunchKernel", at+310, 2*i+2))
+	}
+	sessions, err := sample.Sessions([]measure.Trace{*readString(t, traceOf(events...))}, sample.Options{Warmup: sample.Skip(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sync = "cudaStreamSynchronize"
+	for _, want := range []struct {
+		subject measure.Subject
+		metric  measure.Metric
+		value   float64
+	}{
+		{measure.Workload, measure.SyncCalls, 1},
+		{measure.Subject{Scope: measure.ScopeCall, Name: sync}, measure.SyncCalls, 1},
+		{measure.IdleSubject("blocking", sync+" in ProfilerStep"), measure.Owned, 10_000},
+		{measure.IdleSubject("launch-starved", "host code in ProfilerStep after "+sync), measure.Owned, 180_000},
+	} {
+		if x, ok := sessions[0].Find(want.subject, want.metric.Name); !ok || x.Values[0] != want.value {
+			t.Errorf("%s of %+v: %v, want %v", want.metric.Name, want.subject, x.Values, want.value)
+		}
 	}
 }
 

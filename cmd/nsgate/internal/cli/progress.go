@@ -77,7 +77,7 @@ func milestone(ev check.Event) string {
 	case check.Explaining:
 		return "profiling what regressed with ncu: " + ev.Side
 	case check.Tracing:
-		return "running once more to see what launches it"
+		return "running once more to see from where that is called"
 	case check.Counting:
 		side := ""
 		if ev.Side != "" {

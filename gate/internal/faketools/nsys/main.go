@@ -336,6 +336,8 @@ func suit(file string, rep report, json bool) (err error) {
 	exec(memory != "", `UPDATE CUDA_GPU_MEMORY_USAGE_EVENTS SET bytes = bytes + CAST(? AS INTEGER)
 		WHERE rowid IN (SELECT max(rowid) FROM CUDA_GPU_MEMORY_USAGE_EVENTS GROUP BY globalPid)`, memory)
 	slow := os.Getenv("NSGATE_FAKE_SLOW")
+	waits := os.Getenv("NSGATE_FAKE_WAITS")
+	exec(rep.Stacks && waits != "", `UPDATE StringIds SET value = 'cudaDeviceSynchronize' WHERE value = ?`, waits)
 	exec(slow != "", `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 5 WHERE shortName IN (SELECT id FROM StringIds WHERE value = ?)`, slow)
 	return err
 }
