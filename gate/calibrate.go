@@ -57,7 +57,7 @@ type Calibration struct {
 	Rule          string `json:"rule"`      // where it comes from
 	Alpha         Number `json:"alpha"`     // the policy's chance of a false alarm a gate
 
-	Noise []Noise        `json:"noise"` // the workload, the outputs, then kernels from the policy's impact on, noisiest first
+	Noise []Noise        `json:"noise"` // the workload and its step, the outputs, then kernels from the policy's impact on, noisiest first
 	Gates UnchangedGates `json:"gates"`
 	MDE   []MDE          `json:"mde"`  // by runs
 	Plan  []Plan         `json:"plan"` // by threshold
@@ -351,9 +351,24 @@ func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
 		}
 		c.Noise = append(c.Noise, n)
 	}
+	if x, ok := s.Find(measure.Workload, measure.StepTime.Name); ok {
+		c.Noise = append(c.Noise, stepNoise(s, x))
+	}
 	slices.SortStableFunc(c.Noise, func(a, b Noise) int {
 		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -cmp.Compare(a.SD, b.SD))
 	})
+}
+
+// stepNoise is that of the step's period. No MDE is made of it: a few runs of a CPU are slow, and their number decides.
+func stepNoise(s *measure.Session, x measure.Series) Noise {
+	x.Values = s.Of(&x)
+	values := known(x.Values)
+	n := Noise{Kernel: "step", Scope: measure.ScopeWorkload, Metric: x.Metric.Name, Unit: x.Metric.Unit, Share: unknown, Launches: unknown,
+		Typical: Number(stats.Median(values)), SD: unknown, MDE: unknown, Runs: flatten([][]float64{x.Values})}
+	if v := stats.SampleVariance(transform([][]float64{values}, math.Log)[0]); v.DF > 0 {
+		n.SD = Number(math.Sqrt(v.S2))
+	}
+	return n
 }
 
 // resample judges gates whose sides are random runs of the session, each draw once.
