@@ -64,6 +64,21 @@ func (c *calls) find(id int64) int {
 	return i
 }
 
+// add takes in a call, but for one inside the call before it, or around that: such rows stand beside each other, and there are as
+// many of them as of all others.
+func (c *calls) add(x measure.Call) {
+	if n := len(c.all); n > 0 && c.all[n-1].Thread == x.Thread {
+		switch last := &c.all[n-1]; {
+		case last.Start <= x.Start && x.End <= last.End && (x.Start < last.End || x.Start == last.Start):
+			return
+		case x.Start <= last.Start && last.End <= x.End && last.Start < x.End:
+			*last = x
+			return
+		}
+	}
+	c.all = append(c.all, x)
+}
+
 // merge takes over what another part of the table says of the same ids.
 func (c *calls) merge(o *calls) {
 	to := make([]int32, len(o.tids))
@@ -76,6 +91,7 @@ func (c *calls) merge(o *calls) {
 			c.made[i] = x
 		}
 	}
+	c.all = slices.Grow(c.all, len(o.all))
 	for _, x := range o.all {
 		x.Thread = to[x.Thread]
 		c.all = append(c.all, x)
@@ -353,7 +369,7 @@ func (r *reader) readCallsOf(db *database, part int, where string, names *names,
 		}
 		start, name := row.int(2), row.intOr(3, 0)
 		if end := row.intOr(4, start); end >= start && name == int64(int32(name)) {
-			found.all = append(found.all, measure.Call{Start: start, End: end, Name: int32(name), Thread: number})
+			found.add(measure.Call{Start: start, End: end, Name: int32(name), Thread: number})
 		}
 		if i := found.find(row.intOr(1, 0)); i >= 0 {
 			if start < found.made[i].start {

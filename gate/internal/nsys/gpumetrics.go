@@ -100,7 +100,12 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 // interval to within 4 of 100, and misses them by 40 in the interval before.
 func (f *facts) sampling(t *measure.Trace, all map[int64]*gpuSamples) *measure.Sampling {
 	var used []*gpuSamples
+	devices := make(map[int32]bool)
 	for i := range t.Launches {
+		if devices[t.Launches[i].Device] {
+			continue
+		}
+		devices[t.Launches[i].Device] = true
 		d := int64(t.Launches[i].Device)
 		if g, ok := f.find(device{int64(t.Process), d}); ok {
 			d = g.id
