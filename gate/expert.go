@@ -97,16 +97,12 @@ func largestPart(x *Summary, these func(SummaryPart) bool) SummaryPart {
 func idling(p SummaryPart) bool   { return p.Idle }
 func starving(p SummaryPart) bool { return p.Class == timeline.Starved.String() }
 
-// cameAfter stands before the call that the host's code came after.
-const cameAfter = " after "
-
 // drying reports whether the GPU has nothing to do because the host waited for it.
 func drying(p SummaryPart) bool {
 	if p.Class == timeline.Blocking.String() {
 		return true
 	}
-	at := strings.LastIndex(p.Where, cameAfter)
-	return starving(p) && at >= 0 && timeline.Synchronises(p.Where[at+len(cameAfter):])
+	return starving(p) && timeline.Synchronises(timeline.CallOf(p.Where))
 }
 
 func lowUtilisation(x *Summary) []Remark {

@@ -112,8 +112,7 @@ func (t trial) stepLuck(e *estimate) float64 {
 	return stats.AtLeast(off, len(head), strays/float64(len(base)+len(head)+1))
 }
 
-// decideStep is what an open period of a step comes to, for which a.because and a.undecided say what they would of another
-// time. That a profiler, or a host, makes steps too noisy to say anything is no reason to hold up a merge, and is said; that they
+// decideStep is what an open period of a step comes to. That a profiler, or a host, makes steps too noisy to say anything is no reason to hold up a merge, and is said; that they
 // probably got longer is.
 func decideStep(t trial, e estimate, f Finding, a answer, least, limit float64) answer {
 	across := e.contrast.SessionWeight > 0 && !t.batches

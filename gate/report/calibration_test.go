@@ -2,9 +2,7 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,24 +13,7 @@ import (
 
 // calibrationsIn reads every calibration of testdata/calibration.
 func calibrationsIn(t *testing.T) map[string]*gate.Calibration {
-	t.Helper()
-	files, err := filepath.Glob("testdata/calibration/*.json")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no calibrations in testdata: %v", err)
-	}
-	out := make(map[string]*gate.Calibration)
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := new(gate.Calibration)
-		if err := json.Unmarshal(data, c); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		out[strings.TrimSuffix(filepath.Base(file), ".json")] = c
-	}
-	return out
+	return readAll[gate.Calibration](t, "testdata/calibration")
 }
 
 // TestCalibrationGolden renders every testdata/calibration/*.json in every form. The JSON form is the file itself:

@@ -12,27 +12,32 @@ import (
 	"github.com/nsgate/nsgate/gate"
 )
 
-// summariesIn reads every summary of testdata/summary: those of recordings are what nsgate show --format json says of
-// testdata/h200.
-func summariesIn(t *testing.T) map[string]*gate.Summary {
+// readAll reads every JSON file of a directory, by its name.
+func readAll[T any](t *testing.T, dir string) map[string]*T {
 	t.Helper()
-	files, err := filepath.Glob("testdata/summary/*.json")
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no summaries in testdata: %v", err)
+		t.Fatalf("nothing in %s: %v", dir, err)
 	}
-	out := make(map[string]*gate.Summary)
+	out := make(map[string]*T)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := new(gate.Summary)
-		if err := json.Unmarshal(data, s); err != nil {
+		v := new(T)
+		if err := json.Unmarshal(data, v); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		out[strings.TrimSuffix(filepath.Base(file), ".json")] = s
+		out[strings.TrimSuffix(filepath.Base(file), ".json")] = v
 	}
 	return out
+}
+
+// summariesIn reads every summary of testdata/summary: those of recordings are what nsgate show --format json says of
+// testdata/h200.
+func summariesIn(t *testing.T) map[string]*gate.Summary {
+	return readAll[gate.Summary](t, "testdata/summary")
 }
 
 // TestSummaryGolden renders every testdata/summary/*.json in every form. The JSON form is the file itself: nothing is lost.

@@ -3,6 +3,7 @@ package sample
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -235,7 +236,7 @@ func (j job) reduce(run int, t *table) measure.Run {
 	for k, row := range ranks.rows {
 		sum, n := 0.0, 0
 		for i, v := range row.Values {
-			if v == v { // known
+			if !math.IsNaN(v) {
 				sum += v
 				n++
 				if k.metric == measure.Total.Name && !timeline.Communicates(k.subject.Short()) {

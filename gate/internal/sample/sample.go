@@ -66,9 +66,9 @@ type Options struct {
 // NoStep as Options.Step means: do not look for steps.
 const NoStep = "none"
 
-// Sessions reduces traces, one per process, to sessions. The processes of one launch of the workload, its ranks, are one run: traces of the same GPU that started within an hour belong
-// together, oldest session first. The warm-up that is left out is the same for all of them. The error is a
-// *measure.Refusal where the traces cannot be cut as asked.
+// Sessions reduces traces, one per process, to sessions. The processes of one launch of the workload, its ranks, are one run.
+// Runs of the same GPU that started within an hour belong together, oldest session first. The warm-up that is left out is the
+// same for all of them. The error is a *measure.Refusal where the traces cannot be cut as asked.
 //
 // Sampling disturbs what it samples: where some traces were sampled ([measure.Trace.Sampling]) and others were not, the
 // others alone are runs, and what was sampled is put beside them: the metrics of the first sampled trace to those of the
