@@ -69,8 +69,9 @@ type Calibration struct {
 
 // Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.
 type Noise struct {
-	Kernel   string        `json:"kernel"` // short name
-	Name     string        `json:"name"`   // full name
+	Kernel   string        `json:"kernel"`          // short name
+	Name     string        `json:"name"`            // full name
+	Label    string        `json:"label,omitempty"` // as of a [Finding]
 	Scope    measure.Scope `json:"scope"`
 	Grid     string        `json:"grid,omitempty"`
 	Block    string        `json:"block,omitempty"`
@@ -188,6 +189,7 @@ func foretell(sessions []measure.Session, policy *thresholds.Policy, runs int, p
 	c.Gates.Runs = max(min(runs, traced/2), minRuns)
 	forecasts := forecasts(policy, estimates, findings)
 	c.measure(&last, forecasts)
+	c.label()
 	if r := drift(&last); r != nil {
 		return c.refuse(r), nil, nil
 	}

@@ -46,6 +46,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 		return r.refuse(refusal)
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
+	r.label()
 	r.Counts = count(r.Findings)
 	var because Remark
 	r.Verdict, because, r.Undecided = conclude(t, r.Findings, r.Family)
@@ -101,14 +102,14 @@ func conclude(t trial, findings []Finding, family int) (v Verdict, because Remar
 		return NoVerdict, *refusal("swerves", Args{"side": t.lone, "change": Number(t.swerve)}), false
 	case doubted >= 0:
 		f := findings[doubted]
-		return NoVerdict, *refusal("doubted", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(doubted)}), true
+		return NoVerdict, *refusal("doubted", Args{"metric": f.Metric, "kernel": f.Title(), "finding": Number(doubted)}), true
 	case len(open) > 0:
 		if v = Pass; t.policy.Undecided == "fail" {
 			v = NoVerdict
 		}
 		f := findings[open[0]]
 		return v, remark("undecided", Args{"comparisons": Number(len(open)),
-			"finding": Number(open[0]), "kernel": f.Kernel, "metric": f.Metric}), true
+			"finding": Number(open[0]), "kernel": f.Title(), "metric": f.Metric}), true
 	}
 	return Pass, remark("none-slower", Args{"comparisons": Number(family)}), false
 }
@@ -138,11 +139,11 @@ func unseen(t trial, findings []Finding) *Remark {
 	for i, f := range findings {
 		switch {
 		case f.Outcome == Removed && f.Scope == measure.ScopeKernel:
-			return refusal("not-profiled", Args{"kernel": f.Kernel})
+			return refusal("not-profiled", Args{"kernel": f.Title()})
 		case f.Undecided && f.Metric == measure.NcuTime.Name && f.Base.Known() != f.Head.Known():
-			return refusal("time-unjudged", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(i)})
+			return refusal("time-unjudged", Args{"metric": f.Metric, "kernel": f.Title(), "finding": Number(i)})
 		case f.Undecided && once:
-			return refusal("counter-unjudged", Args{"metric": f.Metric, "kernel": f.Kernel, "finding": Number(i)})
+			return refusal("counter-unjudged", Args{"metric": f.Metric, "kernel": f.Title(), "finding": Number(i)})
 		}
 	}
 	return nil

@@ -134,7 +134,7 @@ func describe(t trial, p pair) Finding {
 		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
 		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.shown[0]), HeadRuns: flatten(p.shown[1]),
 		Limit: Number(p.limit.Max), Floor: Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
-		Share: Number(share), Match: p.match, BaseNames: p.baseNames, Facts: p.facts,
+		Share: Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames, Facts: p.facts,
 		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
 			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
 	}

@@ -23,6 +23,7 @@ type pair struct {
 	because    Remark    // of that outcome
 	oneSided   bool      // one side does not have the metric: only the bounds of its value can be judged
 	baseNames  []string
+	headNames  []string // where they are several
 	facts      []Remark
 }
 
@@ -216,8 +217,15 @@ func totals(t trial, old, new []measure.Subject, match string) []pair {
 	for _, s := range old {
 		p.baseNames = append(p.baseNames, s.Name)
 	}
+	if len(new) > 1 {
+		for _, s := range new {
+			p.headNames = append(p.headNames, s.Name)
+		}
+	}
 	slices.Sort(p.baseNames)
 	p.baseNames = slices.Compact(p.baseNames)
+	slices.Sort(p.headNames)
+	p.headNames = slices.Compact(p.headNames)
 	single := len(old) == 1 && len(new) == 1
 	if match == "geometry" && single {
 		p.facts = append(p.facts, remark("geometry", Args{"base": old[0].Geometry(), "head": new[0].Geometry()}))

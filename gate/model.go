@@ -135,8 +135,10 @@ func (a *Args) UnmarshalJSON(b []byte) error {
 
 // Finding is the result of comparing one metric of one subject.
 type Finding struct {
-	Kernel string        `json:"kernel"` // short name
-	Name   string        `json:"name"`   // full name
+	Kernel string `json:"kernel"` // short name
+	Name   string `json:"name"`   // full name
+	// Label is the shortest name that tells the kernel apart from every other in the report, "" where that is Kernel.
+	Label  string        `json:"label,omitempty"`
 	Scope  measure.Scope `json:"scope"`
 	Grid   string        `json:"grid,omitempty"`  // of the head where it has the kernel, else of the base
 	Block  string        `json:"block,omitempty"` // likewise
@@ -181,6 +183,8 @@ type Finding struct {
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.
 	BaseNames []string `json:"base_names,omitempty"`
+	// HeadNames are those of what the head has in it, where they are several.
+	HeadNames []string `json:"head_names,omitempty"`
 	// Recorded is the head's name as the profiler wrote it, where that differs from Name.
 	Recorded string `json:"recorded_name,omitempty"`
 	// Role is the path of NVTX ranges around most launches of the kernel.

@@ -56,6 +56,7 @@ type SummaryPart struct {
 type SummaryKernel struct {
 	Kernel   string `json:"kernel"` // short name
 	Name     string `json:"name"`
+	Label    string `json:"label,omitempty"` // as of a [Finding]
 	Grid     string `json:"grid,omitempty"`
 	Block    string `json:"block,omitempty"`
 	Role     string `json:"role,omitempty"` // path of ranges around most of its launches
@@ -115,6 +116,7 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	alike := likeLast(sessions, &sessions[len(sessions)-1])
 	s := summaries(alike)
 	out := s.of(s.all())
+	out.label()
 	out.Recorded = summary(alike)
 	out.Patterns = most(s.patterns())
 	if len(alike) < len(sessions) {

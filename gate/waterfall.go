@@ -44,6 +44,7 @@ type WaterfallPart struct {
 type WaterfallOwner struct {
 	Kernel string `json:"kernel"` // short name
 	Name   string `json:"name"`
+	Label  string `json:"label,omitempty"` // as of a [Finding]
 	Grid   string `json:"grid,omitempty"`
 	Block  string `json:"block,omitempty"`
 	Own

@@ -97,10 +97,6 @@ func (p *page) noise(c *gate.Calibration, o Options) {
 	}
 	var rows [][]string
 	var levels []string
-	alike := make(map[string]int)
-	for _, n := range c.Noise {
-		alike[n.Kernel]++
-	}
 	shown := c.Noise
 	if len(shown) > most && !o.Verbose {
 		shown = shown[:most]
@@ -111,9 +107,6 @@ func (p *page) noise(c *gate.Calibration, o Options) {
 			mde = measure.Unknown
 		}
 		name := named(n)
-		if alike[n.Kernel] > 1 {
-			name = Elide(name, 24) + " " + Clean(n.Grid+"/"+n.Block)
-		}
 		spread := ""
 		if n.Within != nil {
 			spread = deviation(*n.Within)
@@ -148,7 +141,7 @@ func (p *page) noise(c *gate.Calibration, o Options) {
 }
 
 func named(n gate.Noise) string {
-	return subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Kernel)
+	return subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
 }
 
 // bars draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.

@@ -30,7 +30,6 @@ func ExampleRender() {
 	//
 	// Regressed
 	//   saxpy  14.2 % of GPU time
-	//     void saxpy<float>(int, float, const float*, float*)
 	//     time  21.23 µs → 22.27 µs (+4.90 %, interval +4.60 … +5.20 %), limit 3 %
 	//           (nsgate.toml:12)
 	//     • registers 32 → 255

@@ -37,7 +37,11 @@ func (g group) about(match string) string {
 	if g[0].Share != "" {
 		share = g[0].Share + nb + "of GPU time"
 	}
-	return join(" · ", share, g[0].Geometry, match)
+	geometry := g[0].Geometry
+	if len(g[0].Parts) > 0 {
+		geometry = "" // each has its own
+	}
+	return join(" · ", share, geometry, match)
 }
 
 // origin is how base and head were put together, or else the ranges around a kernel.
@@ -114,8 +118,7 @@ type list struct {
 	class  class
 	Rows   []row // of what is shown as one table, which then has no groups
 	Groups []group
-	More   int            // that are left out
-	named  map[string]int // groups by short name
+	More   int // that are left out
 }
 
 // Lists are the classes whose findings are shown, with all of their groups or the first ones; rest says in a line what is
@@ -124,7 +127,7 @@ func (v *view) Lists(all bool) (lists []list, rest string) {
 	var counted []string
 	hidden := false
 	for c, x := range classes {
-		rows := v.of(class(c))
+		rows := untold(v.of(class(c)))
 		if x.most == 0 {
 			if len(rows) > 0 {
 				counted = append(counted, fmt.Sprintf("%d %s", len(rows), strings.ToLower(x.title)))
@@ -139,10 +142,7 @@ func (v *view) Lists(all bool) (lists []list, rest string) {
 			lists = append(lists, list{classification: x, class: class(c), Rows: rows})
 			continue
 		}
-		l := list{classification: x, class: class(c), Groups: groups(rows), named: make(map[string]int)}
-		for _, g := range l.Groups {
-			l.named[g[0].F.Kernel]++
-		}
+		l := list{classification: x, class: class(c), Groups: groups(rows)}
 		if n := len(l.Groups); n > x.most && !all {
 			l.Groups, l.More, hidden = l.Groups[:x.most], n-x.most, true
 		}

@@ -53,12 +53,9 @@ func (p *page) title(s string) {
 // dim writes text of lesser weight.
 func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
 
-// name writes a full name: on one line, or with verbose on as many as it needs.
-func (p *page) name(name string, verbose bool) {
+// name writes a full name, on as many lines as it needs.
+func (p *page) name(name string) {
 	room := p.width - 4
-	if !verbose {
-		name = Elide(name, room)
-	}
 	for name != "" {
 		line, rest := split(name, room)
 		for strings.HasPrefix(rest, ":") { // a line that begins with a colon pair is a command to a CI runner

@@ -31,6 +31,10 @@ type row struct {
 	Reason   string
 	Evidence []string
 	Cause    string // why a kernel got slower
+	// Parts are the kernels of a replacement: those that are gone, then those that took their place. Told is true for these
+	// rows themselves, which formats for people leave out elsewhere.
+	Parts []row
+	Told  bool
 }
 
 // comparisons are the columns of a table of all rows, and cells those of one.
@@ -87,7 +91,7 @@ func (r row) Result() string {
 
 func newRow(f gate.Finding) row {
 	r := row{
-		F: f, Class: classOf(f), Subject: subject(f.Scope, f.Kernel), Metric: metric(f.Metric), Values: values(f),
+		F: f, Class: classOf(f), Subject: subject(f.Scope, f.Title()), Metric: metric(f.Metric), Values: values(f),
 		Interval: bind(measure.ChangeInterval(float64(f.Change), float64(f.Low), float64(f.High))),
 		Limit:    strings.Join(limits(f, "", "≥ ", "≤ "), ", "),
 		Runs:     spark(f.BaseRuns, f.HeadRuns, f.Limit), Match: match(f), Reason: trimmed(f.Reason),
@@ -111,7 +115,10 @@ func newRow(f gate.Finding) row {
 	if r.Allowed = strings.Join(words, ", "); r.Allowed != "" && f.Rule != "" && f.Rule != "default" {
 		r.Allowed += " (" + Clean(f.Rule) + ")"
 	}
-	for _, e := range f.Evidence {
+	for i, e := range f.Evidence {
+		if f.Match == "role" && i < len(f.Facts) && f.Facts[i].Key == "names" {
+			continue // see [tell]
+		}
 		r.Evidence = append(r.Evidence, Clean(e))
 	}
 	if f.Origin != nil {
@@ -124,6 +131,24 @@ func newRow(f gate.Finding) row {
 		}
 	}
 	return r
+}
+
+// tell puts the kernels that took the place of others, and these, into the one row that judges them together.
+func tell(rows []row) {
+	for i := range rows {
+		story := &rows[i]
+		if !story.F.Replaces() || story.F.Match != "role" || story.Class == differing {
+			continue
+		}
+		for _, key := range []string{"replaced", "replaces"} {
+			for j := range rows {
+				if r := &rows[j]; r.F.ReasonKey == key && r.F.Role == story.F.Role && !r.Told {
+					r.Told = true
+					story.Parts = append(story.Parts, *r)
+				}
+			}
+		}
+	}
 }
 
 // origin is where in the program a finding's kernel is launched, or a CUDA call made that it is about: "launched at

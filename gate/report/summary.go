@@ -125,7 +125,7 @@ func kernelsPanel(s *gate.Summary, all bool) panel {
 		if k.Grid != "" || k.Block != "" {
 			geometry = Clean(k.Grid + "/" + k.Block)
 		}
-		name := subject(measure.ScopeKernel, k.Kernel)
+		name := subject(measure.ScopeKernel, k.Title())
 		if all {
 			name = subject(measure.ScopeKernel, k.Name)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -50,8 +51,8 @@ func (p *page) body(v *view, verbose bool) {
 				continue
 			}
 			p.short(g, styles[l.tone])
-			if verbose || l.named[g[0].F.Kernel] > 1 {
-				p.name(g[0].FullName, verbose)
+			if verbose {
+				p.name(g[0].FullName)
 			}
 		}
 		if l.More > 0 {
@@ -110,10 +111,14 @@ func (p *page) block(g group, s style, verbose bool) {
 		heading = append(heading, span{" " + nb + about, dim})
 	}
 	p.line(2, 4, heading...)
-	if f.F.Scope == measure.ScopeKernel {
-		p.name(f.FullName, verbose)
+	if len(f.Parts) > 0 {
+		p.parts(f)
+	} else {
+		if f.F.Scope == measure.ScopeKernel && verbose {
+			p.name(f.FullName)
+		}
+		p.dim(4, g.origin())
 	}
-	p.dim(4, g.origin())
 	label := 0
 	for _, r := range g {
 		label = max(label, min(columns(r.Metric), 24))
@@ -140,6 +145,18 @@ func (p *page) block(g group, s style, verbose bool) {
 	}
 	if c := g.cause(); c != nil {
 		p.line(4, 9, span{"why" + nb + " ", dim}, span{c.Summary, none})
+	}
+}
+
+// parts writes the kernels of a replacement.
+func (p *page) parts(r row) {
+	p.dim(4, "in "+Clean(r.F.Role))
+	for _, x := range r.Parts {
+		mark, time := "+", x.F.Head
+		if x.F.Outcome == gate.Removed {
+			mark, time = "-", x.F.Base
+		}
+		p.line(4, 8, span{mark + nb + bind(quantity(time, x.F.Unit)) + nb + " ", dim}, span{bind(Elide(x.Subject, max(p.width-20, 20))), dim})
 	}
 }
 

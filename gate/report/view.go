@@ -123,6 +123,7 @@ func newView(r *gate.Report, o Options) *view {
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, newRow(f))
 	}
+	tell(v.Rows)
 	if v.Fall = newFall(r.Waterfall); v.Fall != nil && v.differs() {
 		v.Fall.Tells = true
 	}
@@ -168,6 +169,11 @@ func (v *view) of(classes ...class) []row {
 	return rows
 }
 
+// untold leaves out what is told in another row.
+func untold(rows []row) []row {
+	return slices.DeleteFunc(rows, func(r row) bool { return r.Told })
+}
+
 // Sections splits the rows for formats that show all. Only the first, which is [lookAt], may be empty.
 func (v *view) Sections() []section {
 	var out []section
@@ -176,7 +182,7 @@ func (v *view) Sections() []section {
 			out = append(out, section{Title: x.part})
 		}
 		s := &out[len(out)-1]
-		s.Rows = append(s.Rows, v.of(class(c))...)
+		s.Rows = append(s.Rows, untold(v.of(class(c)))...)
 	}
 	return append(out[:1], slices.DeleteFunc(out[1:], func(s section) bool { return len(s.Rows) == 0 })...)
 }

@@ -94,7 +94,7 @@ func part(p gate.WaterfallPart) string {
 			owners = append(owners, fmt.Sprintf("%d more", len(p.Owners)-i))
 			break
 		}
-		owners = append(owners, Elide(subject(measure.ScopeKernel, o.Kernel), 40)+" "+signed(o.Change))
+		owners = append(owners, Elide(subject(measure.ScopeKernel, o.Title()), 60)+" "+signed(o.Change))
 	}
 	if len(owners) > 0 {
 		what += ": " + strings.Join(owners, ", ")

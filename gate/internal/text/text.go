@@ -104,7 +104,7 @@ func regressed(r *gate.Report) string {
 			continue
 		}
 		subjects[f.Subject()] = true
-		name := f.Kernel
+		name := f.Title()
 		if f.Scope == measure.ScopeRange {
 			name = "range " + name
 		}

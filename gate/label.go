@@ -1,0 +1,166 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// labels are the names by which kernels are told apart from each other and from those of the other names: of those with one
+// name and several geometries that stands behind it. byName are the labels of the names alone.
+func labels(subjects []measure.Subject, names ...string) (out map[measure.Subject]string, byName map[string]string) {
+	geometries := make(map[string][]measure.Subject)
+	out = make(map[measure.Subject]string, len(subjects))
+	for _, s := range subjects {
+		if _, seen := out[s]; s.Scope != measure.ScopeKernel || seen {
+			continue
+		}
+		out[s] = s.Short()
+		names, geometries[s.Name] = append(names, s.Name), append(geometries[s.Name], s)
+	}
+	byName = measure.Labels(names)
+	for s := range out {
+		out[s] = byName[s.Name] + geometryAmong(s, geometries[s.Name])
+	}
+	return out, byName
+}
+
+// geometryAmong is what of a kernel's geometry tells it from others of its name: " · grid 4096", "" where it is the only one.
+func geometryAmong(s measure.Subject, all []measure.Subject) string {
+	grid, block := false, false
+	for _, o := range all {
+		grid, block = grid || o.Grid != s.Grid, block || o.Block != s.Block
+	}
+	text := ""
+	for _, x := range []struct {
+		tells bool
+		word  string
+		size  measure.Dim3
+	}{{grid, "grid", s.Grid}, {block, "block", s.Block}} {
+		if x.tells {
+			text += " · " + x.word + " " + strings.TrimSuffix(strings.TrimSuffix(x.size.String(), "x1"), "x1")
+		}
+	}
+	return text
+}
+
+// label names the kernels of a report so that no two look alike.
+func (r *Report) label() {
+	var subjects []measure.Subject
+	var names []string
+	for i := range r.Findings {
+		subjects, names = append(subjects, r.Findings[i].Subject()), append(names, r.Findings[i].BaseNames...)
+	}
+	if r.Waterfall != nil {
+		for _, p := range r.Waterfall.Parts {
+			for _, o := range p.Owners {
+				subjects = append(subjects, o.subject())
+			}
+		}
+	}
+	title, byName := labels(subjects, names...)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Label = differing(cmp.Or(title[f.Subject()], f.Kernel), f.Kernel); f.Replaces() {
+			f.Label = replacement(f, byName)
+		}
+	}
+	if r.Waterfall == nil {
+		return
+	}
+	for i := range r.Waterfall.Parts {
+		for j := range r.Waterfall.Parts[i].Owners {
+			o := &r.Waterfall.Parts[i].Owners[j]
+			o.Label = differing(cmp.Or(title[o.subject()], o.Kernel), o.Kernel)
+		}
+	}
+}
+
+// replacement is one story of kernels that took the place of others: "layer_norm → 3 kernels".
+func replacement(f *Finding, byName map[string]string) string {
+	gone, here := byName[f.BaseNames[0]], cmp.Or(f.Label, f.Kernel)
+	if n := len(f.BaseNames); n > 1 {
+		gone += fmt.Sprintf(" and %d more", n-1)
+	}
+	if n := len(f.HeadNames); n > 1 {
+		here = measure.Count(n, "kernel")
+	}
+	return gone + " → " + here
+}
+
+// Replaces reports whether the finding is about kernels that took the place of others, which have other names.
+func (f *Finding) Replaces() bool {
+	return (f.Match == "role" || f.Match == "rest") && len(f.BaseNames) > 0
+}
+
+// differing is a label, "" where it says no more than the short name.
+func differing(label, short string) string {
+	if label == short {
+		return ""
+	}
+	return label
+}
+
+// Title is the name that tells what the finding is about apart from everything else in its report.
+func (f *Finding) Title() string { return cmp.Or(f.Label, f.Kernel) }
+
+// Title is the name that tells the kernel apart from every other in its report.
+func (o *WaterfallOwner) Title() string { return cmp.Or(o.Label, o.Kernel) }
+
+// subject is the kernel; of a copy none.
+func (o *WaterfallOwner) subject() measure.Subject {
+	if o.Grid == "" && o.Block == "" {
+		return measure.Subject{}
+	}
+	return kernelSubject(o.Name, o.Grid, o.Block)
+}
+
+// label names the kernels of a summary so that no two look alike.
+func (s *Summary) label() {
+	var subjects []measure.Subject
+	for i := range s.Kernels {
+		subjects = append(subjects, s.Kernels[i].subject())
+	}
+	title, _ := labels(subjects)
+	for i := range s.Kernels {
+		k := &s.Kernels[i]
+		k.Label = differing(title[k.subject()], k.Kernel)
+	}
+}
+
+// Title is the name that tells the kernel apart from every other in its summary.
+func (k *SummaryKernel) Title() string { return cmp.Or(k.Label, k.Kernel) }
+
+func (k *SummaryKernel) subject() measure.Subject {
+	return kernelSubject(k.Name, k.Grid, k.Block)
+}
+
+// label names the kernels of a calibration so that no two look alike.
+func (c *Calibration) label() {
+	var subjects []measure.Subject
+	for i := range c.Noise {
+		subjects = append(subjects, c.Noise[i].subject())
+	}
+	title, _ := labels(subjects)
+	for i := range c.Noise {
+		n := &c.Noise[i]
+		n.Label = differing(cmp.Or(title[n.subject()], n.Kernel), n.Kernel)
+	}
+}
+
+// Title is the name that tells what the noise is of apart from everything else in its calibration.
+func (n *Noise) Title() string { return cmp.Or(n.Label, n.Kernel) }
+
+func (n *Noise) subject() measure.Subject {
+	if n.Scope != measure.ScopeKernel {
+		return measure.Subject{}
+	}
+	return kernelSubject(n.Name, n.Grid, n.Block)
+}
+
+func kernelSubject(name, grid, block string) measure.Subject {
+	f := Finding{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block}
+	return f.Subject()
+}

@@ -1,0 +1,37 @@
+package gate_test
+
+import (
+	"testing"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Kernels of one short name are told apart by their arguments, and by their geometry where they have the same.
+func TestLabels(t *testing.T) {
+	kernel := func(name string, grid uint32) measure.Subject {
+		return measure.Subject{Scope: measure.ScopeKernel, Name: name, Grid: measure.Dim3{X: grid, Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
+	}
+	subjects := map[measure.Subject]string{
+		kernel("saxpy(int)", 8):                            "",
+		kernel("void each<(int)4, Mul<float>>(int)", 8):    "each · Mul<float>",
+		kernel("void each<(int)4, Add<float>>(int)", 8):    "each · Add<float> · grid 8",
+		kernel("void each<(int)4, Add<float>>(int)", 4096): "each · Add<float> · grid 4096",
+	}
+	session := measure.Session{Runs: make([]measure.Run, 5)}
+	for s := range subjects {
+		session.Series = append(session.Series, measure.Series{Subject: s, Metric: measure.Total, Values: measure.Values{1000, 1001, 1002, 1003, 1004}})
+	}
+	session.SortSeries()
+	sides := []measure.Session{session}
+	r := gate.Evaluate(sides, sides, thresholds.Default())
+	if len(r.Findings) != len(subjects) {
+		t.Fatalf("%d findings: %s", len(r.Findings), r.ReasonKey)
+	}
+	for _, f := range r.Findings {
+		if want := subjects[f.Subject()]; f.Label != want {
+			t.Errorf("%s %s is %q, want %q", f.Name, f.Grid, f.Label, want)
+		}
+	}
+}
