@@ -56,7 +56,7 @@ func (r *Report) label() {
 	if r.Waterfall != nil {
 		for _, p := range r.Waterfall.Parts {
 			for _, o := range p.Owners {
-				subjects = append(subjects, o.subject())
+				subjects = append(subjects, o.Subject())
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (r *Report) label() {
 	for i := range r.Waterfall.Parts {
 		for j := range r.Waterfall.Parts[i].Owners {
 			o := &r.Waterfall.Parts[i].Owners[j]
-			o.Label = differing(cmp.Or(title[o.subject()], o.Kernel), o.Kernel)
+			o.Label = differing(cmp.Or(title[o.Subject()], o.Kernel), o.Kernel)
 		}
 	}
 }
@@ -109,8 +109,8 @@ func (f *Finding) Title() string { return cmp.Or(f.Label, f.Kernel) }
 // Title is the name that tells the kernel apart from every other in its report.
 func (o *WaterfallOwner) Title() string { return cmp.Or(o.Label, o.Kernel) }
 
-// subject is the kernel; of a copy none.
-func (o *WaterfallOwner) subject() measure.Subject {
+// Subject is the kernel; of a copy none.
+func (o *WaterfallOwner) Subject() measure.Subject {
 	if o.Grid == "" && o.Block == "" {
 		return measure.Subject{}
 	}

@@ -226,8 +226,20 @@ type Cause struct {
 	Head string `json:"head,omitempty"`
 	// Metrics are the medians over the profiled launches; Base is unknown where only the head was profiled.
 	Metrics []CauseMetric `json:"metrics,omitempty"`
+	// BaseRoof and HeadRoof are the kernel's places under the roofs of its GPU, nil where they are not known.
+	BaseRoof *Roof `json:"base_roof,omitempty"`
+	HeadRoof *Roof `json:"head_roof,omitempty"`
 	// Note says what the cause does not rest on, such as a missing base.
 	Note string `json:"note,omitempty"`
+}
+
+// Roof is the place of a kernel under the roofs of its main precision.
+type Roof struct {
+	Precision string `json:"precision"` // "fp64", "fp32", "fp16", "tensor"
+	Intensity Number `json:"intensity"` // FLOP a byte of memory traffic
+	Ridge     Number `json:"ridge"`     // intensity from which on arithmetic is the lower roof
+	Achieved  Number `json:"achieved"`  // FLOP/s
+	Roof      Number `json:"roof"`      // FLOP/s at this intensity
 }
 
 // Guide is a section of NVIDIA's documentation.
@@ -269,6 +281,12 @@ type Side struct {
 	Skipped string `json:"skipped,omitempty"`
 	// Skip is Skipped as data, nil where nothing was measured.
 	Skip *Remark `json:"skip,omitempty"`
+}
+
+// Drawn is what pictures of both sides show, nil of a side of which no trace is at hand.
+type Drawn struct {
+	Base *measure.Drawing `json:"base,omitempty"`
+	Head *measure.Drawing `json:"head,omitempty"`
 }
 
 // Counts is how many findings had each outcome; Regressed counts those that fail the gate.
@@ -322,6 +340,9 @@ type Report struct {
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
 	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
 	Utilization []Utilization `json:"utilization,omitempty"`
+
+	// Drawn is what pictures show beside the numbers, nil where nobody asked.
+	Drawn *Drawn `json:"drawn,omitempty"`
 
 	// Patterns are those of [Patterns] that the head has and the base has not, see [NewPatterns]. They judge nothing, and stand in
 	// the Notes as well.

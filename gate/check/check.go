@@ -49,6 +49,8 @@ type Check struct {
 	Rule    profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
 	Explain Explain
+	// Draw has the report hold what pictures show.
+	Draw bool
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 }
@@ -227,6 +229,9 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		if r.Verdict == gate.NoVerdict && !r.Undecided || r.Verdict == gate.Fail || !slices.ContainsFunc(r.Findings, open) {
 			break
 		}
+	}
+	if c.Draw {
+		draw(r, &all.Base, &all.Head)
 	}
 	return r, nil
 }

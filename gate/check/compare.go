@@ -17,6 +17,8 @@ type Compare struct {
 	Tools      profile.Tools      // that reading some formats takes
 	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
 	Counters [2]string
+	// Draw has the report hold what pictures show.
+	Draw bool
 	// Observe, where not nil, is told what is worth knowing.
 	Observe func(Event)
 }
@@ -55,6 +57,9 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 		if hint != "" {
 			tell(c.Observe, Event{Stage: Hint, Text: hint})
 		}
+	}
+	if c.Draw {
+		draw(r, base, head)
 	}
 	return r, nil
 }

@@ -187,7 +187,7 @@ func launches(p *ncu.Profile, s measure.Subject, side string) ([]ncu.Record, str
 }
 
 func causeOf(w why.Cause) *gate.Cause {
-	c := &gate.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String()}
+	c := &gate.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: roofOf(w.Base), HeadRoof: roofOf(w.Head)}
 	for _, r := range w.Reasons {
 		c.Reasons = append(c.Reasons, r.Text)
 		if guide := (gate.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
@@ -198,6 +198,14 @@ func causeOf(w why.Cause) *gate.Cause {
 		c.Metrics = append(c.Metrics, gate.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: gate.Number(m.Base), Head: gate.Number(m.Head)})
 	}
 	return c
+}
+
+func roofOf(p why.Position) *gate.Roof {
+	r := p.Roofline
+	if r == nil {
+		return nil
+	}
+	return &gate.Roof{Precision: r.Precision, Intensity: gate.Number(r.Intensity), Ridge: gate.Number(r.Ridge), Achieved: gate.Number(r.Achieved), Roof: gate.Number(r.Roof)}
 }
 
 // explainCounted notes the cause with each finding of a gate on what ncu measured: that holds the counters already.

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/sample"
@@ -205,6 +206,26 @@ func Cut(rule Rule, recordings ...*Recording) ([][]measure.Session, error) {
 		}
 	}
 	return out, nil
+}
+
+// Draw takes out of the traces of a recording, which was cut into the side of a report, what pictures of it show: a step, and how
+// the launches of these kernels spread. It is nil where there are none.
+func Draw(side gate.Side, r *Recording, kernels []measure.Subject) *measure.Drawing {
+	if len(r.Traces) == 0 || len(r.Finished) > 0 {
+		return nil
+	}
+	o, err := Rule{Warmup: side.Warmup}.options()
+	if err != nil {
+		return nil
+	}
+	if o.Step = side.Step; o.Step == "" {
+		o.Step = sample.NoStep
+	}
+	d, err := sample.Draw(r.Traces, o, kernels)
+	if err != nil {
+		return nil // it was cut before
+	}
+	return d
 }
 
 // Check reports a rule that cannot be meant.

@@ -1,28 +1,114 @@
 package report
 
 import (
-	_ "embed"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
 	"html/template"
+	"io"
+	"regexp"
 	"strings"
 )
 
 func init() {
-	register(Format{Name: "html", Suffix: ".html", About: "a browser", render: htmlPage})
+	register(Format{Name: "html", Suffix: ".html", About: "a browser: one file with pictures, which needs no network", render: htmlReport})
 }
 
-//go:embed report.html.tmpl
-var htmlText string
+//go:embed html
+var htmlFiles embed.FS
 
-var htmlTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"class": func(t tone) string { return [...]string{good: "good", bad: "bad"}[t] },
-	"elide": Elide,
-	"lower": strings.ToLower,
-}).Parse(htmlText))
+var htmlTemplates = template.Must(template.New("").Funcs(template.FuncMap{"elide": Elide}).ParseFS(htmlFiles, "html/*.tmpl"))
 
-// htmlPage writes one page that needs nothing else: no script, no picture, nothing from the network.
-func htmlPage(v *view, _ Options) (string, error) {
+// shell is a page around what it shows: nothing in it asks for anything from elsewhere, and a browser runs and draws by nothing but
+// this script and this style.
+type shell struct {
+	Title  string
+	Policy string // what the browser may do
+	Style  template.CSS
+	Script template.JS
+	Data   template.HTML
+	Body   any
+}
+
+// htmlPage writes the template of a name around its data; saved is the JSON form, which stands in the page as well.
+func htmlPage(name, title, saved string, body any) (string, error) {
+	style, err := htmlFiles.ReadFile("html/style.css")
+	if err != nil {
+		return "", err
+	}
+	script, err := htmlFiles.ReadFile("html/script.js")
+	if err != nil {
+		return "", err
+	}
+	packed, err := pack(saved)
+	if err != nil {
+		return "", err
+	}
+	page := shell{
+		Title: title, Style: template.CSS(style), Script: template.JS(script), Data: template.HTML(packed), Body: body,
+		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script)),
+	}
 	var b strings.Builder
-	err := htmlTemplate.Execute(&b, v)
+	if err := htmlTemplates.ExecuteTemplate(&b, name, page); err != nil {
+		return "", err
+	}
 	// GitHub's runner obeys "##[command]" anywhere in a log line.
-	return strings.ReplaceAll(b.String(), "##[", "&#35;#["), err
+	return strings.ReplaceAll(b.String(), "##[", "&#35;#["), nil
+}
+
+// digest is the hash by which a browser knows a script or style.
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+const (
+	packedBegin = `<script type="application/gzip" id="report">`
+	packedEnd   = `</script>`
+)
+
+// pack puts a JSON form into an element that a browser does not read: compressed, since names stand in it more than once.
+func pack(saved string) (string, error) {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(z, saved); err != nil {
+		return "", err
+	}
+	if err := z.Close(); err != nil {
+		return "", err
+	}
+	return packedBegin + base64.StdEncoding.EncodeToString(b.Bytes()) + packedEnd, nil
+}
+
+// maxUnpacked bounds what a page unfolds to, in bytes.
+const maxUnpacked = 1 << 30
+
+var isPage = regexp.MustCompile(`(?i)^\s*<!doctype html`)
+
+// unpack gives back the JSON form that stands in a page; anything that is no page comes back as it is.
+func unpack(data []byte) ([]byte, error) {
+	if !isPage.Match(data[:min(len(data), 64)]) {
+		return data, nil
+	}
+	_, rest, ok := bytes.Cut(data, []byte(packedBegin))
+	body, _, closed := bytes.Cut(rest, []byte(packedEnd))
+	if !ok || !closed {
+		return nil, errors.New("no report is in this page; give one that nsgate wrote as html, whole")
+	}
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(bytes.TrimSpace(body))))
+	if err != nil {
+		return nil, fmt.Errorf("the report in this page is damaged: %w; give the page as nsgate wrote it", err)
+	}
+	out, err := io.ReadAll(io.LimitReader(z, maxUnpacked))
+	if err != nil {
+		return nil, fmt.Errorf("the report in this page is damaged: %w; give the page as nsgate wrote it", err)
+	}
+	return out, nil
 }

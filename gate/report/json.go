@@ -47,12 +47,15 @@ func jsonText(value any) (string, error) {
 // Fields of a finding that must stand in a file: a number that is missing would be read as zero.
 var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
 
-// ReadJSON reads a report that [Render] wrote as JSON; name stands for the file in errors. Fields that a later nsgate added are
+// ReadJSON reads a report that [Render] wrote as JSON, or the one in a page of HTML; name stands for the file in errors. Fields that a later nsgate added are
 // ignored. Anything else that is not a report of this schema is an error: another schema, trailing data, a verdict,
 // outcome or number that is missing or unknown.
 func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 	data, err := io.ReadAll(rd)
 	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if data, err = unpack(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var head struct {

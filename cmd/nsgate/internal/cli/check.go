@@ -48,7 +48,7 @@ func checkCommand() *command {
 				}
 				c := &check.Check{
 					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Looks: j.looks, Paired: base.paired, Profiler: by,
-					Kernels: counters.Kernels, Rule: j.rule, Explain: check.Explain(explain), Observe: j.progress,
+					Kernels: counters.Kernels, Rule: j.rule, Explain: check.Explain(explain), Draw: out.draws(), Observe: j.progress,
 				}
 				if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {
 					return err

@@ -34,7 +34,7 @@ func compareCommand() *command {
 				if err != nil {
 					return err
 				}
-				c := check.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Observe: newProgress(e, false).event}
+				c := check.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Draw: out.draws(), Observe: newProgress(e, false).event}
 				c.Tools.Nsys = cut.nsys
 				if c.Rule, err = cut.rule(); err != nil {
 					return err

@@ -90,6 +90,11 @@ func (o *outputFlags) check(formats []string) error {
 	return cmp.Or(oneOf("annotations", cmp.Or(o.annotations, "auto"), autoAlwaysNever...), oneOf("color", o.color, autoAlwaysNever...))
 }
 
+// draws reports whether a page with pictures is asked for.
+func (o *outputFlags) draws() bool {
+	return o.format == "html" || slices.ContainsFunc(o.files, func(f string) bool { return strings.HasPrefix(f, "html=") })
+}
+
 // options are how a report looks on standard output.
 func (o *outputFlags) options(e *env) report.Options {
 	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ShowAll: "--verbose"}

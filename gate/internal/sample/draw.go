@@ -1,0 +1,267 @@
+package sample
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const (
+	// drawnOperations, drawnIdle and drawnRanges are how many of a step are drawn, the longest, drawnDepth how deep ranges go.
+	drawnOperations, drawnIdle, drawnRanges, drawnDepth = 1000, 300, 200, 5
+	// drawnQuantiles is how many quantiles tell how launches spread, drawnSteps how many steps are drawn at most.
+	drawnQuantiles, drawnSteps = 41, 120
+)
+
+// What kind of time a [measure.DrawnSpan] is.
+const (
+	computes = iota
+	communicates
+	copies
+	idles
+)
+
+// Draw takes out of the traces of one side what pictures of it need, cut as [Sessions] cuts them: the step nearest the median, and
+// how the launches of these kernels spread.
+func Draw(traces []measure.Trace, o Options, kernels []measure.Subject) (*measure.Drawing, error) {
+	traces, _ = split(traces)
+	if o.Warmup.mode == "" {
+		o.Warmup = Auto
+	}
+	cuts, err := newCuts(traces, o.Warmup)
+	if err != nil || len(cuts) == 0 {
+		return nil, err
+	}
+	slices.SortStableFunc(cuts, order)
+	step, err := chooseStep(cuts, o.Step)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range cuts {
+		c.divide(step)
+	}
+	if err := skipWarmup(cuts, o.Warmup); err != nil {
+		return nil, err
+	}
+	d := drawing{index: map[measure.Subject]int{}}
+	d.step(cuts)
+	for _, k := range kernels {
+		d.launches(cuts, k)
+	}
+	return &d.Drawing, nil
+}
+
+// drawing is the work of [Draw].
+type drawing struct {
+	measure.Drawing
+	index map[measure.Subject]int
+}
+
+// of is the index of a subject, which is added where it is new.
+func (d *drawing) of(s measure.Subject) int64 {
+	i, ok := d.index[s]
+	if !ok {
+		i = len(d.Subjects)
+		d.index[s] = i
+		d.Subjects = append(d.Subjects, s)
+	}
+	return int64(i)
+}
+
+// step draws the step whose period is nearest the median.
+func (d *drawing) step(cuts []*cut) {
+	type candidate struct {
+		run    int
+		device int32
+		period measure.Interval
+	}
+	var all []candidate
+	var lengths []float64
+	for run, c := range cuts {
+		d.Skipped = max(d.Skipped, c.skip)
+		if len(c.steps) == 0 || len(c.launches) == 0 || c.GraphTrace == "graph" {
+			continue
+		}
+		device := c.launches[0].Device
+		for _, p := range c.periods(device) {
+			all, lengths = append(all, candidate{run, device, p}), append(lengths, float64(p.End-p.Start))
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	median := stats.Median(lengths)
+	x := slices.MinFunc(all, func(a, b candidate) int {
+		far := func(p measure.Interval) float64 { return math.Abs(float64(p.End-p.Start) - median) }
+		return cmp.Compare(far(a.period), far(b.period))
+	})
+	c := cuts[x.run]
+	s := &measure.DrawnStep{Run: x.run + 1, Steps: len(c.steps), Device: x.device, Length: x.period.End - x.period.Start}
+	d.Step = s
+	within := map[int32]measure.Interval{} // where on the GPU a range lies
+	d.operations(c, s, x.period, within)
+	d.idle(c, s, x.period)
+	d.ranges(c, s, x.period, within)
+}
+
+// operations draws what ran on the device.
+func (d *drawing) operations(c *cut, s *measure.DrawnStep, period measure.Interval, within map[int32]measure.Interval) {
+	add := func(subject measure.Subject, start, end int64, kind int64, in int32, api int64) {
+		a, b := max(start, period.Start), min(end, period.End)
+		if a >= b {
+			return
+		}
+		s.Operations = append(s.Operations, measure.DrawnSpan{d.of(subject), a - period.Start, b - a, kind})
+		if at := c.stepOf(api); s.Step == 0 && at >= 0 {
+			s.Step = at + 1
+		}
+		for ; in >= 0; in = c.Ranges[in].Parent {
+			x, ok := within[in]
+			if !ok {
+				x = measure.Interval{Start: a, End: b}
+			}
+			within[in] = measure.Interval{Start: min(x.Start, a), End: max(x.End, b)}
+		}
+	}
+	roles := c.newRoles()
+	for i := range c.launches {
+		if l := &c.launches[i]; l.Device == s.Device {
+			subject, kind := c.Kernels[l.Kernel].Subject, int64(computes)
+			if timeline.Communicates(subject.Short()) {
+				kind = communicates
+			}
+			add(subject, l.Start, l.End, kind, roles.rangeOf(*l, c.stepOf(l.API)), l.API)
+		}
+	}
+	for i := range c.copies {
+		if x := &c.copies[i]; x.Device == s.Device {
+			add(measure.Subject{Scope: measure.ScopeWorkload, Name: x.Kind.String()}, x.Start, x.End, copies, x.Range, x.API)
+		}
+	}
+	s.Operations, s.Left = longest(s.Operations, drawnOperations)
+}
+
+// idle draws the time in which nothing ran, by its cause.
+func (d *drawing) idle(c *cut, s *measure.DrawnStep, period measure.Interval) {
+	var gaps []measure.Interval
+	now := period.Start
+	for _, x := range measure.Union(busy(c, s.Device, period)) {
+		if x.Start > now {
+			gaps = append(gaps, measure.Interval{Start: now, End: x.Start})
+		}
+		now = max(now, x.End)
+	}
+	if now < period.End {
+		gaps = append(gaps, measure.Interval{Start: now, End: period.End})
+	}
+	for _, gap := range timeline.Partition(c.Trace, s.Device, gaps) {
+		at := gap.Start - period.Start
+		for _, p := range gap.Parts {
+			if p.Class.Idle() || p.Class == timeline.Profiler {
+				s.Idle = append(s.Idle, measure.DrawnSpan{d.of(c.owner(p.Owner)), at, p.Time, idles})
+				at += p.Time
+			}
+		}
+	}
+	s.Idle, _ = longest(s.Idle, drawnIdle)
+}
+
+// busy are the spans of a period in which something runs on a device.
+func busy(c *cut, device int32, period measure.Interval) []measure.Interval {
+	var out []measure.Interval
+	add := func(of int32, start, end int64) {
+		if a, b := max(start, period.Start), min(end, period.End); of == device && a < b {
+			out = append(out, measure.Interval{Start: a, End: b})
+		}
+	}
+	for i := range c.Launches {
+		add(c.Launches[i].Device, c.Launches[i].Start, c.Launches[i].End)
+	}
+	for i := range c.Copies {
+		add(c.Copies[i].Device, c.Copies[i].Start, c.Copies[i].End)
+	}
+	return out
+}
+
+// ranges draws where on the GPU the work of the ranges lies.
+func (d *drawing) ranges(c *cut, s *measure.DrawnStep, period measure.Interval, within map[int32]measure.Interval) {
+	for r, x := range within {
+		depth := int64(0)
+		for p := c.Ranges[r].Parent; p >= 0; p = c.Ranges[p].Parent {
+			depth++
+		}
+		if depth < drawnDepth {
+			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[c.Ranges[r].Name]}
+			s.Ranges = append(s.Ranges, measure.DrawnSpan{d.of(subject), x.Start - period.Start, x.End - x.Start, depth})
+		}
+	}
+	slices.SortFunc(s.Ranges, func(a, b measure.DrawnSpan) int {
+		return cmp.Or(cmp.Compare(a.Level(), b.Level()), cmp.Compare(a.Start(), b.Start()), cmp.Compare(a.Subject(), b.Subject()))
+	})
+	s.Ranges = s.Ranges[:min(len(s.Ranges), drawnRanges)]
+}
+
+// longest keeps so many spans, sorted by start, and says how many it left out.
+func longest(spans []measure.DrawnSpan, most int) (kept []measure.DrawnSpan, left int) {
+	if left = len(spans) - most; left > 0 {
+		slices.SortStableFunc(spans, func(a, b measure.DrawnSpan) int { return cmp.Compare(b.Length(), a.Length()) })
+		spans = spans[:most]
+	}
+	slices.SortStableFunc(spans, func(a, b measure.DrawnSpan) int { return cmp.Compare(a.Start(), b.Start()) })
+	return spans, max(left, 0)
+}
+
+// launches draws how the launches of a kernel spread, and its time over the steps.
+func (d *drawing) launches(cuts []*cut, kernel measure.Subject) {
+	var times []float64
+	var runs [][]float64 // time in each step
+	for _, c := range cuts {
+		k := int32(slices.IndexFunc(c.Kernels, func(x measure.KernelInfo) bool { return x.Subject == kernel }))
+		if k < 0 {
+			continue
+		}
+		steps := make([]float64, len(c.steps))
+		for i := range c.launches {
+			l := &c.launches[i]
+			if l.Kernel != k {
+				continue
+			}
+			at := c.stepOf(l.API)
+			if at >= 0 {
+				steps[at] += float64(l.End - l.Start)
+			}
+			if len(c.steps) == 0 || at >= c.skip {
+				times = append(times, float64(l.End-l.Start))
+			}
+		}
+		runs = append(runs, steps)
+	}
+	if len(times) == 0 {
+		return
+	}
+	slices.Sort(times)
+	x := measure.DrawnLaunches{Subject: int(d.of(kernel)), Count: len(times)}
+	for i := range drawnQuantiles {
+		x.Quantiles = append(x.Quantiles, int64(times[i*(len(times)-1)/(drawnQuantiles-1)]))
+	}
+	most := 0
+	for _, steps := range runs {
+		most = max(most, len(steps))
+	}
+	for x.Every = 1; most/x.Every > drawnSteps; x.Every++ {
+	}
+	for at := 0; at < most; at += x.Every {
+		var values []float64
+		for _, steps := range runs {
+			if at < len(steps) {
+				values = append(values, steps[at])
+			}
+		}
+		x.Steps = append(x.Steps, int64(stats.Median(values)))
+	}
+	d.Launches = append(d.Launches, x)
+}

@@ -1,0 +1,91 @@
+"use strict";
+(() => {
+  const $ = (s, e = document) => [...e.querySelectorAll(s)];
+  document.documentElement.classList.remove("no-script");
+
+  // Sorting: a button in the head of a column.
+  const value = (row, i) => {
+    const cell = row.children[i], v = cell.dataset.v;
+    return v === undefined ? cell.textContent.trim() : v === "" ? NaN : Number(v);
+  };
+  $("th button").forEach(b => b.addEventListener("click", () => {
+    const th = b.closest("th"), i = [...th.parentNode.children].indexOf(th), body = th.closest("table").tBodies[0];
+    const up = th.getAttribute("aria-sort") === "descending" || (!th.hasAttribute("aria-sort") && b.dataset.up !== undefined);
+    $("th", th.parentNode).forEach(x => x.removeAttribute("aria-sort"));
+    th.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const rows = [...body.rows].map(r => [value(r, i), r]);
+    rows.sort(([a], [b]) => {
+      if (typeof a === "string") return (up ? 1 : -1) * a.localeCompare(b, "en", {numeric: true});
+      if (isNaN(a) || isNaN(b)) return isNaN(a) - isNaN(b);
+      return up ? a - b : b - a;
+    });
+    body.append(...rows.map(r => r[1]));
+  }));
+
+  // Searching and filtering.
+  const search = $("#search")[0], chips = $(".tools button[data-f]"), told = $("#told")[0];
+  const rows = $("#changes tbody tr");
+  const show = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const want = chips.find(c => c.getAttribute("aria-pressed") === "true").dataset.f;
+    let n = 0;
+    rows.forEach(r => {
+      const hit = (want === "all" || r.dataset.o === want || want === "changed" && r.dataset.o !== "same") &&
+        words.every(w => r.dataset.s.includes(w));
+      r.hidden = !hit;
+      n += hit;
+    });
+    told.textContent = n + " of " + rows.length + " rows";
+  };
+  const press = f => {
+    chips.forEach(c => c.setAttribute("aria-pressed", c.dataset.f === f));
+    show();
+  };
+  if (search) {
+    search.addEventListener("input", show);
+    chips.forEach(c => c.addEventListener("click", () => press(c.dataset.f)));
+    press(rows.length > 30 && rows.some(r => r.dataset.o !== "same") ? "changed" : "all");
+  }
+
+  // Permalinks: what is linked to is shown and opened.
+  const go = () => {
+    let at = null;
+    try { at = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch (e) { return; }
+    if (!at) return;
+    if (at.hidden && search) { search.value = ""; press("all"); }
+    for (let d = at.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+    at.scrollIntoView();
+  };
+  addEventListener("hashchange", go);
+  go();
+
+  // What a mark in a picture stands for.
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.hidden = true;
+  tip.setAttribute("role", "status");
+  document.body.append(tip);
+  const hint = e => {
+    const text = e.target.dataset && e.target.dataset.tip;
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const box = tip.getBoundingClientRect(), x = e.pageX ?? 0, y = e.pageY ?? 0;
+    tip.style.left = Math.max(4, Math.min(x + 12, scrollX + document.documentElement.clientWidth - box.width - 8)) + "px";
+    tip.style.top = (e.clientY > innerHeight - box.height - 30 ? y - box.height - 12 : y + 16) + "px";
+  };
+  addEventListener("pointerover", hint);
+  addEventListener("pointerdown", hint);
+  addEventListener("keydown", e => { if (e.key === "Escape") tip.hidden = true; });
+
+  // The report inside, as a file.
+  $(".save").forEach(b => b.addEventListener("click", async () => {
+    const packed = Uint8Array.from(atob(document.getElementById("report").textContent.trim()), c => c.charCodeAt(0));
+    const json = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).blob();
+    const a = document.createElement("a");
+    a.href = URL.createObjectURL(json);
+    a.download = "nsgate.json";
+    a.click();
+    URL.revokeObjectURL(a.href);
+  }));
+})();

@@ -1,0 +1,75 @@
+package plot
+
+import (
+	"html/template"
+	"math"
+)
+
+// Forest draws changes with their intervals on one scale: linear around zero up to the bend, logarithmic beyond.
+type Forest struct{ bend, most float64 }
+
+// NewForest is the scale for these changes, as fractions; bend is the limit that most of them have.
+func NewForest(bend float64, changes []float64) Forest {
+	if !(bend > 0) {
+		bend = 0.03
+	}
+	f := Forest{bend: bend, most: f0(bend)}
+	for _, c := range changes {
+		if !math.IsNaN(c) && !math.IsInf(c, 0) {
+			f.most = math.Max(f.most, math.Abs(c))
+		}
+	}
+	f.most = math.Min(f.most*1.15, 1000)
+	return f
+}
+
+// f0 is what a scale shows at least.
+func f0(bend float64) float64 { return 2 * bend }
+
+func (f Forest) at(change float64) float64 {
+	x := math.Asinh(change/f.bend) / math.Asinh(f.most/f.bend)
+	return 0.5 + 0.5*math.Min(math.Max(x, -1), 1)
+}
+
+const forestHeight = 20
+
+// Row is one change, in the class of its outcome; limit is what is allowed, NaN for nothing.
+func (f Forest) Row(class string, change, low, high, limit float64) template.HTML {
+	s := begin("forest", forestHeight, "", "")
+	const mid = forestHeight / 2.0
+	if limit > 0 && !math.IsInf(limit, 0) {
+		s.rect("allowed", f.at(-limit), f.at(limit), 0, forestHeight, "")
+	}
+	s.line("zero", 0.5, 0, 0.5, forestHeight)
+	if !math.IsNaN(change) {
+		if !math.IsNaN(low) && !math.IsNaN(high) {
+			s.line("whisker "+class, f.at(low), mid, f.at(high), mid)
+		}
+		s.dot("point "+class, f.at(change), mid, 4, "")
+	}
+	return s.end()
+}
+
+// Axis is the scale above the rows; label prints a change.
+func (f Forest) Axis(label func(float64) string) template.HTML {
+	s := begin("axis", 16, "", "")
+	var at []float64
+	for _, t := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100} {
+		if t >= f.bend*0.6 && t < f.most && f.at(t) < 0.93 {
+			if n := len(at); n > 0 && f.at(t)-f.at(at[n-1]) < 0.14 {
+				continue
+			}
+			at = append(at, t)
+		}
+	}
+	s.text("tick", 0.5, 12, "0")
+	for _, t := range at {
+		if f.at(t)-0.5 > 0.09 {
+			s.text("tick", f.at(t), 12, label(t))
+			if t < 1 {
+				s.text("tick", f.at(-t), 12, label(-t))
+			}
+		}
+	}
+	return s.end()
+}

@@ -1,0 +1,155 @@
+// Package plot draws numbers as SVG that is as wide as the page lets it be: shapes lie at percentages of the width, so that text
+// keeps its size on every screen. Colours are classes of the page's style sheet; nothing is styled inside.
+package plot
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// svg is a drawing in the making.
+type svg struct {
+	b    strings.Builder
+	open string
+}
+
+// begin starts a drawing of so many pixels height, which says what it shows to those who do not see it.
+func begin(class string, height float64, title, about string) *svg {
+	s := new(svg)
+	role := `aria-hidden="true"`
+	if title != "" {
+		role = `role="img"`
+	}
+	fmt.Fprintf(&s.b, `<svg class="%s" width="100%%" height="%s" %s>`, class, number(height), role)
+	if title != "" {
+		s.b.WriteString("<title>" + html.EscapeString(title) + "</title>")
+	}
+	if about != "" {
+		s.b.WriteString("<desc>" + html.EscapeString(about) + "</desc>")
+	}
+	return s
+}
+
+func (s *svg) end() template.HTML { return template.HTML(s.b.String() + "</svg>") }
+
+// rect draws a box from one part of the width to another; tip is shown where it is pointed at, "" for none.
+func (s *svg) rect(class string, from, to, y, height float64, tip string) {
+	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s" y="%s" height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), number(y), number(height), tipped(tip))
+}
+
+// line draws a line.
+func (s *svg) line(class string, x1, y1, x2, y2 float64) {
+	fmt.Fprintf(&s.b, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, percent(x1), number(y1), percent(x2), number(y2))
+}
+
+// dot draws a dot.
+func (s *svg) dot(class string, x, y, radius float64, tip string) {
+	fmt.Fprintf(&s.b, `<circle class="%s" cx="%s" cy="%s" r="%s"%s/>`, class, percent(x), number(y), number(radius), tipped(tip))
+}
+
+// text writes a text, which begins, ends or is centred at x.
+func (s *svg) text(class string, x, y float64, text string) {
+	fmt.Fprintf(&s.b, `<text class="%s" x="%s" y="%s">%s</text>`, class, percent(x), number(y), html.EscapeString(text))
+}
+
+// label writes a text in a box, of which it shows what fits.
+func (s *svg) label(class string, from, to, y, height float64, text string) {
+	if to <= from {
+		return
+	}
+	fmt.Fprintf(&s.b, `<svg x="%s" width="%s" y="%s" height="%s"><text class="%s" x="4" y="%s">%s</text></svg>`,
+		percent(from), percent(to-from), number(y), number(height), class, number(height*0.72), html.EscapeString(text))
+}
+
+// shape draws a path whose points lie in a space of 1000 × 1000, stretched over a band of the drawing.
+func (s *svg) shape(class string, y, height float64, path string) {
+	fmt.Fprintf(&s.b, `<svg x="0" y="%s" width="100%%" height="%s" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="%s" d="%s"/></svg>`,
+		number(y), number(height), class, path)
+}
+
+// ends are where a text at a tick is put, so that none leaves the drawing.
+func anchor(x float64) string {
+	switch {
+	case x < 0.06:
+		return "tick start"
+	case x > 0.94:
+		return "tick end"
+	}
+	return "tick"
+}
+
+func tipped(tip string) string {
+	if tip == "" {
+		return ""
+	}
+	return ` data-tip="` + html.EscapeString(tip) + `"`
+}
+
+// percent prints a part of the width.
+func percent(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		x = 0
+	}
+	return number(100*x) + "%"
+}
+
+// number prints a number as short as a picture needs it.
+func number(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		x = 0
+	}
+	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
+}
+
+// Scale maps values to parts of the width.
+type Scale struct{ Low, High float64 }
+
+// At is where a value lies, between 0 and 1.
+func (s Scale) At(v float64) float64 {
+	if !(s.High > s.Low) {
+		return 0.5
+	}
+	return math.Min(math.Max((v-s.Low)/(s.High-s.Low), 0), 1)
+}
+
+// Around is the scale that shows all known values with some room at both ends, nil where there is none.
+func Around(room float64, values ...float64) Scale {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			low, high = math.Min(low, v), math.Max(high, v)
+		}
+	}
+	if low > high {
+		return Scale{0, 1}
+	}
+	pad := (high - low) * room
+	if pad == 0 {
+		pad = math.Max(math.Abs(low)*0.01, 1e-9)
+	}
+	return Scale{low - pad, high + pad}
+}
+
+// Ticks are round values inside the scale, about so many.
+func (s Scale) Ticks(about int) []float64 {
+	span := s.High - s.Low
+	if !(span > 0) || about < 1 || math.IsInf(span, 0) {
+		return nil
+	}
+	step := math.Pow(10, math.Floor(math.Log10(span/float64(about))))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if span/(step*m) <= float64(about) {
+			step *= m
+			break
+		}
+	}
+	var out []float64
+	for i := math.Ceil(s.Low / step); i*step <= s.High+step*1e-9 && len(out) < 20; i++ {
+		out = append(out, i*step)
+	}
+	return out
+}
