@@ -15,21 +15,27 @@ import (
 // false alarms, what can be found with how many runs, and the plan.
 func calibrationText(c *gate.Calibration, o Options) (string, error) {
 	p := newPage(o)
-	word, s, reason := "CALIBRATED", green, ""
-	i := slices.IndexFunc(c.Plan, func(x gate.Plan) bool { return x.Threshold == c.Threshold })
-	switch {
-	case !c.Sound:
-		word, s, reason = "NOT CALIBRATED", red, c.Reason
-	case i >= 0 && c.Plan[i].Runs > 0:
-		reason = "to gate " + percent(c.Threshold) + " here: " + takes(c.Plan[i])
-	case i >= 0:
-		s, reason = yellow, percent(c.Threshold)+" cannot be gated here: "+takes(c.Plan[i])
-	}
+	word, tone, reason := calibrated(c)
+	s := styles[tone]
 	p.verdict(word, s, reason)
 	if !o.Quiet {
 		p.calibration(c, o)
 	}
 	return p.b.String(), nil
+}
+
+// calibrated is what a calibration says in a word and a sentence.
+func calibrated(c *gate.Calibration) (word string, t tone, reason string) {
+	i := slices.IndexFunc(c.Plan, func(x gate.Plan) bool { return x.Threshold == c.Threshold })
+	switch {
+	case !c.Sound:
+		return "NOT CALIBRATED", bad, c.Reason
+	case i >= 0 && c.Plan[i].Runs > 0:
+		return "CALIBRATED", good, "to gate " + percent(c.Threshold) + " here: " + takes(c.Plan[i])
+	case i >= 0:
+		return "CALIBRATED", doubtful, percent(c.Threshold) + " cannot be gated here: " + takes(c.Plan[i])
+	}
+	return "CALIBRATED", good, ""
 }
 
 // takes is a plan in words: "4 runs, 9 s".

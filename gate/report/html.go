@@ -15,7 +15,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "html", Suffix: ".html", About: "a browser: one file with pictures, which needs no network", render: htmlReport})
+	register(Format{Name: "html", Suffix: ".html", About: "a browser: one file with pictures, which needs no network", render: htmlReport,
+		calibration: htmlCalibration, summary: htmlSummary})
 }
 
 //go:embed html

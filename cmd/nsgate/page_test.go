@@ -1,0 +1,309 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/nsgate/nsgate/cmd/nsgate/internal/cli"
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/report"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+var shots = flag.String("shots", "", "write pictures of the pages into this directory")
+
+// browser is a browser that every page of a test is looked at in; the test is skipped where there is none.
+func browser(t *testing.T) context.Context {
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no chromium on the PATH: what pages look like in a browser is not tested")
+	}
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-dev-shm-usage", true))
+	limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewExecAllocator(limited, options...)
+	t.Cleanup(cancel)
+	quiet := func(string, ...any) {}
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet), chromedp.WithLogf(quiet))
+	t.Cleanup(cancel)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Skipf("chromium does not start here: %v", err)
+	}
+	return ctx
+}
+
+// page runs nsgate and keeps what it prints as a page.
+func page(t *testing.T, name string, args ...string) string {
+	var out, said bytes.Buffer
+	code := cli.Main(append(args, "--format", "html"), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said})
+	if code == cli.ExitUsage {
+		t.Fatalf("%s: %s", name, said.String())
+	}
+	return kept(t, name, out.Bytes())
+}
+
+func kept(t *testing.T, name string, text []byte) string {
+	file := filepath.Join(t.TempDir(), name+".html")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// many is a report on very many kernels, of which some got slower and some faster.
+func many(t *testing.T, kernels, runs int) *gate.Report {
+	random := rand.New(rand.NewPCG(1, 2))
+	side := func(slower bool) []measure.Session {
+		s := measure.Session{Environment: measure.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: time.Unix(1e9, 0)}, Step: "step"}
+		s.GPUHash = "01234567"
+		for i := range runs {
+			s.Runs = append(s.Runs, measure.Run{Total: 60, Skipped: 6, Launches: kernels, Steady: true, Start: time.Unix(1e9+int64(i), 0)})
+		}
+		whole := make(measure.Values, runs)
+		for k := range kernels {
+			subject := measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprintf("void ns::apply<ns::Op%d<float>>(int, float *)", k),
+				Grid: measure.Dim3{X: 64, Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
+			time := measure.Series{Subject: subject, Metric: measure.Time, Role: fmt.Sprintf("step/layer %d", k%12)}
+			total := measure.Series{Subject: subject, Metric: measure.Total, Role: time.Role}
+			launches := measure.Series{Subject: subject, Metric: measure.Launches, Role: time.Role}
+			typical := 5000 + 100*float64(k%97)
+			if slower && k%40 == 0 {
+				typical *= 1.2
+			} else if slower && k%60 == 1 {
+				typical *= 0.8
+			}
+			for i := range runs {
+				v := typical * (1 + 0.002*random.NormFloat64())
+				time.Values, total.Values, launches.Values = append(time.Values, v), append(total.Values, 2*v), append(launches.Values, 2)
+				whole[i] += 2 * v
+			}
+			s.Series = append(s.Series, time, total, launches)
+		}
+		s.Series = append(s.Series, measure.Series{Subject: measure.Workload, Metric: measure.GPUTime, Values: whole})
+		s.SortSeries()
+		return []measure.Session{s}
+	}
+	return gate.Evaluate(side(false), side(true), thresholds.Default())
+}
+
+func rendered(t *testing.T, name string, r *gate.Report) string {
+	var b bytes.Buffer
+	if err := report.Render("html", &b, r, report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return kept(t, name, b.Bytes())
+}
+
+// tooPale lists visible texts whose contrast against what is behind them is under that of WCAG's level AA.
+const tooPale = `(() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const rgba = c => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+  const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] / 255 + b[i] * (1 - a[3] / 255)).concat(255);
+  const light = c => { const [r, g, b] = c.map(v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; }); return .2126 * r + .7152 * g + .0722 * b; };
+  const out = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].filter(n => n.nodeType === 3 && n.data.trim()).map(n => n.data.trim()).join(" ");
+    if (!own || ["SCRIPT", "STYLE", "TITLE", "DESC"].includes(e.tagName.toUpperCase()) || !e.getClientRects().length || e.closest(".sr")) continue;
+    const style = getComputedStyle(e), svg = e instanceof SVGElement;
+    let behind = [255, 255, 255, 255];
+    const layers = [];
+    for (let p = e; p; p = p.parentElement) layers.push(rgba(getComputedStyle(p).backgroundColor));
+    layers.reverse().forEach(l => { behind = over(l, behind); });
+    if (svg && e.classList.contains("inside")) {
+      const at = e.parentElement.previousElementSibling;
+      if (at && at.tagName === "rect") behind = over(rgba(getComputedStyle(at).fill), behind);
+    }
+    const ink = over(rgba(svg ? style.fill : style.color), behind);
+    const [a, b] = [light(ink), light(behind)].sort((x, y) => y - x);
+    const ratio = (a + .05) / (b + .05);
+    if (ratio < 4.5) out.push(ratio.toFixed(2) + " " + own.slice(0, 40));
+  }
+  return [...new Set(out)].slice(0, 5);
+})()`
+
+// spills lists elements that are wider than the page.
+const spills = `(() => {
+  const wide = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth <= wide) return [];
+  return [...document.querySelectorAll("body *")].filter(e => !e.closest("svg svg") && e.getBoundingClientRect().right > wide + 1).slice(0, 5).map(e => e.tagName + "." + (e.getAttribute("class") || "") + " " + e.textContent.slice(0, 40));
+})()`
+
+// unnamed lists what people who do not see the page would miss: pictures without a title, cells of a head without a scope,
+// tables without a caption, fields without a label, names that stand twice.
+const unnamed = `[
+  ...[...document.querySelectorAll("svg[role=img]")].filter(e => !e.querySelector(":scope > title")).map(e => "no title: " + e.getAttribute("class")),
+  ...[...document.querySelectorAll("svg:not([role]):not([aria-hidden])")].filter(e => !e.parentElement.closest("svg")).map(e => "neither picture nor hidden: " + e.outerHTML.slice(0, 60)),
+  ...[...document.querySelectorAll("th:not([scope])")].map(e => "no scope: " + e.textContent),
+  ...[...document.querySelectorAll("table")].filter(e => !e.caption).map(e => "no caption: " + e.textContent.slice(0, 40)),
+  ...[...document.querySelectorAll("input")].filter(e => !e.labels.length).map(e => "no label: " + e.id),
+  ...[...document.querySelectorAll("[id]")].filter((e, i, all) => all.some((x, j) => j < i && x.id === e.id)).map(e => "twice: " + e.id),
+  ...[...document.querySelectorAll("a[href^='#']")].filter(e => !document.getElementById(e.getAttribute("href").slice(1))).map(e => "leads nowhere: " + e.getAttribute("href")),
+  ...(document.querySelectorAll("h1").length === 1 && document.title && document.documentElement.lang ? [] : ["no heading, title or language"]),
+]`
+
+// TestPages looks at every page in a browser: nothing is asked for from elsewhere, nothing goes wrong, nothing is wider than the
+// page or too pale, in the light and in the dark, on a phone, a tablet and a screen.
+func TestPages(t *testing.T) {
+	ctx := browser(t)
+	h200, err := filepath.Abs("../../testdata/h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ncu := filepath.Join(filepath.Dir(h200), "ncu")
+	in := func(parts ...string) string { return filepath.Join(append([]string{h200}, parts...)...) }
+	session := func(name string) string { return in("sessions", name, "nvidia-h200") }
+	pages := map[string]string{
+		"kernels":     page(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
+		"spill":       page(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--explain", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
+		"transformer": page(t, "transformer", "compare", session("transformer-b"), session("unfused-norm-b")),
+		"ranks":       page(t, "ranks", "compare", session("ddp"), session("ddp-slow1")),
+		"none":        page(t, "none", "compare", in("kernels", "base"), session("ddp")),
+		"unchanged":   page(t, "unchanged", "compare", in("kernels", "base"), in("kernels", "unchanged")),
+		"many":        rendered(t, "many", many(t, 2000, 10)),
+		"hostile":     page(t, "hostile", "report", "../../gate/report/testdata/hostile.json"),
+		"calibrate":   page(t, "calibrate", "calibrate", "--from", in("kernels", "base")),
+		"show":        page(t, "show", "show", in("kernels", "base")),
+	}
+	for name, file := range pages {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := chromedp.NewContext(ctx)
+			defer cancel()
+			var wrong []string
+			chromedp.ListenTarget(ctx, func(ev any) {
+				switch ev := ev.(type) {
+				case *network.EventRequestWillBeSent:
+					if ev.Request.URL != "file://"+file {
+						wrong = append(wrong, "asks for "+ev.Request.URL)
+					}
+				case *runtime.EventExceptionThrown:
+					wrong = append(wrong, ev.ExceptionDetails.Error())
+				case *runtime.EventConsoleAPICalled:
+					wrong = append(wrong, "writes to the console: "+string(ev.Type))
+				}
+			})
+			var violations int
+			if err := chromedp.Run(ctx, network.Enable(), runtime.Enable(),
+				chromedp.Evaluate(`document.addEventListener("securitypolicyviolation", () => 0)`, nil),
+				chromedp.Navigate("file://"+file)); err != nil {
+				t.Fatal(err)
+			}
+			for _, width := range []int64{360, 768, 1440} {
+				for _, theme := range []string{"light", "dark"} {
+					var pale, wide, lacking []string
+					if err := chromedp.Run(ctx, emulation.SetDeviceMetricsOverride(width, 900, 1, false),
+						emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}),
+						chromedp.Evaluate(tooPale, &pale), chromedp.Evaluate(spills, &wide), chromedp.Evaluate(unnamed, &lacking)); err != nil {
+						t.Fatal(err)
+					}
+					for what, list := range map[string][]string{"too pale": pale, "too wide": wide, "not for everybody": lacking} {
+						if len(list) > 0 {
+							t.Errorf("%d %s, %s: %s", width, theme, what, strings.Join(list, "; "))
+						}
+					}
+					if *shots != "" {
+						var picture []byte
+						if err := chromedp.Run(ctx, chromedp.FullScreenshot(&picture, 100)); err != nil {
+							t.Fatal(err)
+						}
+						if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d-%s.png", name, width, theme)), picture, 0o644); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+			// What others wrote is text: the page has its own two scripts, and no element that a name brought in.
+			var strange []string
+			if err := chromedp.Run(ctx, chromedp.Evaluate(`[...document.querySelectorAll("script:not(#report):not(:last-of-type),img,iframe,object,embed,form,link,base,[onclick],[onerror],[onload],[style]")].filter(e => e.id !== "tip").map(e => e.outerHTML.slice(0, 80))`, &strange),
+				chromedp.Evaluate(`document.querySelectorAll("script").length - 2`, &violations)); err != nil {
+				t.Fatal(err)
+			}
+			if wrong = append(wrong, strange...); violations != 0 || len(wrong) > 0 {
+				t.Errorf("%d scripts too many; %s", violations, strings.Join(wrong, "; "))
+			}
+		})
+	}
+}
+
+// TestPageAnswers uses a page as people do: sorting, searching, filtering, links to one kernel.
+func TestPageAnswers(t *testing.T) {
+	ctx := browser(t)
+	file := rendered(t, "many", many(t, 200, 10))
+	visible := `[...document.querySelectorAll("#changes tbody tr")].filter(r => !r.hidden).map(r => r.querySelector("th").textContent.trim().split(" step/")[0])`
+	column := func(i int) string {
+		return fmt.Sprintf(`[...document.querySelectorAll("#changes tbody tr")].filter(r => !r.hidden).map(r => Number(r.children[%d].dataset.v)).slice(0, 20)`, i)
+	}
+	var first, slower, found []string
+	var down, up []float64
+	var told, at string
+	if err := chromedp.Run(ctx, chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://"+file),
+		chromedp.Evaluate(visible, &first),
+		chromedp.Click(`button[data-f=worse]`), chromedp.Evaluate(visible, &slower),
+		chromedp.Click(`#changes thead th:nth-child(3) button`), chromedp.Evaluate(column(2), &down),
+		chromedp.Click(`#changes thead th:nth-child(3) button`), chromedp.Evaluate(column(2), &up),
+		chromedp.SendKeys("#search", "op80"), chromedp.Evaluate(visible, &found), chromedp.Text("#told", &told),
+		chromedp.Evaluate(`location.hash = "apply-op80-float"; new Promise(r => setTimeout(() => r(document.querySelector(":target")?.querySelector("h3").textContent ?? ""), 50))`, &at,
+			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if len(first) == 0 || len(slower) == 0 || len(slower) >= len(first) {
+		t.Errorf("%d rows at first, %d that are slower", len(first), len(slower))
+	}
+	if !slices.IsSortedFunc(down, func(a, b float64) int { return int((b - a) * 1e9) }) || !slices.IsSorted(up) || slices.Equal(up, down) {
+		t.Errorf("sorted by change: %v, and the other way: %v", down, up)
+	}
+	if len(found) != 1 || !strings.Contains(found[0], "Op80<float>") || !strings.HasPrefix(told, "1 of ") {
+		t.Errorf("found %q, told %q", found, told)
+	}
+	if at != "apply · Op80<float>" {
+		t.Errorf("the link leads to %q", at)
+	}
+}
+
+// TestPageSize holds a page of 200 kernels in 10 runs a side under 400 kB, with a script of its own under 20 kB, and reads the report back out
+// of it.
+func TestPageSize(t *testing.T) {
+	r := many(t, 200, 10)
+	file := rendered(t, "many", r)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 400_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	_, script, _ := bytes.Cut(text, []byte("<script>"))
+	if script, _, _ = bytes.Cut(script, []byte("</script>")); len(script) == 0 || len(script) > 20_000 {
+		t.Errorf("a script of %d bytes", len(script))
+	}
+	var want, got bytes.Buffer
+	if err := report.Render("json", &want, r, report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if code := cli.Main([]string{"report", file, "--format", "json"}, cli.Streams{In: strings.NewReader(""), Out: &got, Err: &got}); code != cli.ExitFail || got.String() != want.String() {
+		t.Errorf("exit code %d; another report came back: %.200s", code, got.String())
+	}
+}
