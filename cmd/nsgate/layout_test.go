@@ -28,6 +28,7 @@ var layout = map[string]struct {
 	"gate/internal/torch":     {1, nil},
 	"gate/internal/ncu":       {1, nil},
 	"gate/internal/timeline":  {1, nil},
+	"gate/internal/plot":      {0, nil},
 	"gate/internal/sample":    {2, nil},
 	"gate/internal/baseline":  {1, []string{"github.com/gocarina/gocsv"}},
 	"thresholds":              {1, []string{"github.com/pelletier/go-toml/v2"}},

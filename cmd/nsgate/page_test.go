@@ -258,16 +258,24 @@ func TestPageAnswers(t *testing.T) {
 	var first, slower, found []string
 	var down, up []float64
 	var told, at string
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://"+file),
-		chromedp.Evaluate(visible, &first),
-		chromedp.Click(`button[data-f=worse]`), chromedp.Evaluate(visible, &slower),
-		chromedp.Click(`#changes thead th:nth-child(3) button`), chromedp.Evaluate(column(2), &down),
-		chromedp.Click(`#changes thead th:nth-child(3) button`), chromedp.Evaluate(column(2), &up),
-		chromedp.SendKeys("#search", "op80"), chromedp.Evaluate(visible, &found), chromedp.Text("#told", &told),
-		chromedp.Evaluate(`location.hash = "apply-op80-float"; new Promise(r => setTimeout(() => r(document.querySelector(":target")?.querySelector("h3").textContent ?? ""), 50))`, &at,
-			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
-	); err != nil {
-		t.Fatal(err)
+	press := func(selector string) chromedp.Action {
+		return chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).click()`, selector), nil)
+	}
+	for i, step := range []chromedp.Action{
+		chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://" + file), chromedp.Evaluate(visible, &first),
+		press("button[data-f=worse]"), chromedp.Evaluate(visible, &slower),
+		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &down),
+		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &up),
+		chromedp.Evaluate(`document.querySelector("#search").focus()`, nil), chromedp.KeyEvent("op80"), chromedp.Evaluate(visible, &found),
+		chromedp.Evaluate(`document.querySelector("#told").textContent`, &told), chromedp.Evaluate(`location.hash = "apply-op80-float"; 1`, nil),
+		chromedp.Sleep(50 * time.Millisecond), chromedp.Evaluate(`document.querySelector(":target")?.querySelector("h3").textContent ?? ""`, &at),
+	} {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		err := chromedp.Run(ctx, step)
+		cancel()
+		if err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
 	}
 	if len(first) == 0 || len(slower) == 0 || len(slower) >= len(first) {
 		t.Errorf("%d rows at first, %d that are slower", len(first), len(slower))

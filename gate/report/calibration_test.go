@@ -63,7 +63,7 @@ func TestCalibrationText(t *testing.T) {
 			}
 		}
 	}
-	if err := RenderCalibration("html", io.Discard, new(gate.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "json, text") {
+	if err := RenderCalibration("junit", io.Discard, new(gate.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "html, json, text") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -165,26 +165,56 @@ func checkDotenv(t *testing.T, text string) {
 	}
 }
 
-// checkHTML wants the elements of the template and no others, all of them closed, no attribute from outside, nothing
+// pageElements and pageAttributes are those that pages are made of.
+var (
+	pageElements = strings.Fields("html head body header main footer nav section article figure figcaption div p h1 h2 h3 h4 span small strong code pre ul li dl dt dd a " +
+		"table caption thead tbody tr th td details summary label input button svg title desc rect line circle text path")
+	pageAttributes = strings.Fields("class id lang scope data-v data-l data-o data-s data-f data-up data-tip aria-label aria-hidden aria-pressed role for type placeholder " +
+		"autocomplete width height x y x1 x2 y1 y2 cx cy r rx d viewBox preserveAspectRatio href rel")
+	pageAttribute = regexp.MustCompile(`^ ([a-zA-Z0-9-]+)(?:="([^"<>]*)")?`)
+)
+
+// checkHTML wants the elements of the templates and no others, all of them closed, no attribute from outside, nothing
 // that is loaded.
 func checkHTML(t *testing.T, text string) {
 	t.Helper()
-	body := text[strings.Index(text, "</style>"):]
-	var open []string
+	body := text[strings.Index(text, "</style>")+len("</style>"):]
+	for range 2 { // the report inside, and the script
+		before, rest, _ := strings.Cut(body, "<script")
+		_, after, ok := strings.Cut(rest, "</script>")
+		if !ok {
+			t.Fatal("not two scripts")
+		}
+		body = before + after
+	}
+	open := []string{"html", "head"}
 	for _, m := range regexp.MustCompile(`<(/?)([a-zA-Z0-9!]*)([^>]*)>`).FindAllStringSubmatch(body, -1) {
-		name := m[2]
-		switch {
-		case name == "" || !strings.Contains(" style head body h1 p strong details summary table thead tbody tr th td code small h2 ul li pre html ", " "+name+" "):
+		name, attributes := m[2], strings.TrimSuffix(m[3], "/")
+		if !slices.Contains(pageElements, name) {
 			t.Fatalf("an element of its own: %q", m[0])
-		case m[1] == "" && m[3] != "" && m[3] != " open" && !regexp.MustCompile(`^ class="[a-z]*"$`).MatchString(m[3]):
-			t.Errorf("attributes of its own: %q", m[0])
+		}
+		for attributes != "" {
+			a := pageAttribute.FindStringSubmatch(attributes)
+			if a == nil || !slices.Contains(pageAttributes, a[1]) {
+				t.Fatalf("attributes of its own: %q", m[0])
+			}
+			if a[1] == "href" && !strings.HasPrefix(a[2], "#") && !strings.HasPrefix(a[2], "https://docs.nvidia.com/") {
+				t.Errorf("leads elsewhere: %q", m[0])
+			}
+			attributes = attributes[len(a[0]):]
+		}
+		switch {
+		case name == "input" || strings.HasSuffix(m[3], "/"):
 		case m[1] == "":
 			open = append(open, name)
 		case len(open) > 0 && open[len(open)-1] == name:
 			open = open[:len(open)-1]
-		case name != "style" && name != "head" && name != "html":
+		default:
 			t.Fatalf("%s closes nothing; open are %v", m[0], open)
 		}
+	}
+	if len(open) > 0 {
+		t.Errorf("not closed: %v", open)
 	}
 	if strings.Contains(body, "<!--") {
 		t.Error("a comment")
@@ -339,6 +369,9 @@ func checkFormats(t *testing.T, s string) {
 	checkOpenMetrics(t, texts["openmetrics"])
 	checkDotenv(t, texts["dotenv"])
 	checkHTML(t, texts["html"])
+	if inside, err := unpack([]byte(texts["html"])); err != nil || string(inside) != render(t, "json", r, Options{}) {
+		t.Errorf("the page holds another report (%v):\n%s", err, inside)
+	}
 	// A name is shown as it is, not only harmless.
 	if name := strings.TrimSpace(Clean(s)); name != "" && len(name) < 50 && !strings.Contains(name, "##[") {
 		if !strings.Contains(html.UnescapeString(texts["html"]), name) {

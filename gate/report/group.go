@@ -41,7 +41,7 @@ func (g group) about(match string) string {
 	if len(g[0].Parts) > 0 {
 		geometry = "" // each has its own
 	}
-	return join(" · ", share, geometry, match)
+	return join(" · ", g[0].Adds, share, geometry, match)
 }
 
 // origin is how base and head were put together, or else the ranges around a kernel.

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/report/internal/plot"
 )
 
 // article is what there is to say and to see of one subject.
@@ -19,7 +19,7 @@ type article struct {
 	Pictures                          []picture
 	Parts                             []partRow
 	Cause                             *cause
-	Counters                          []counterRow
+	Counters, MoreCounters            []counterRow
 	Roof                              *picture
 }
 
@@ -88,6 +88,9 @@ func (s *sheet) article(g group) article {
 	s.cause(g, &a)
 	return a
 }
+
+// maxCounters is how many counters are shown at once, those that the rules look at first.
+const maxCounters = 10
 
 // runs draws every run of a finding.
 func (s *sheet) runs(r row) template.HTML {
@@ -196,6 +199,7 @@ func (s *sheet) cause(g group, a *article) {
 			}
 			a.Counters = append(a.Counters, x)
 		}
+		a.Counters, a.MoreCounters = a.Counters[:min(len(a.Counters), maxCounters)], a.Counters[min(len(a.Counters), maxCounters):]
 		a.Roof = roof(f, strings.ReplaceAll(a.Subject, nb, " "))
 		return
 	}
@@ -203,7 +207,7 @@ func (s *sheet) cause(g group, a *article) {
 
 // roof draws the kernel's places under the roofs of the head's GPU.
 func roof(c *gate.Cause, name string) *picture {
-	at := cmpRoof(c.HeadRoof, c.BaseRoof)
+	at := either(c.HeadRoof, c.BaseRoof)
 	if at == nil || !(at.Intensity > 0) || !(at.Ridge > 0) || !(at.Roof > 0) {
 		return nil
 	}
@@ -222,10 +226,20 @@ func roof(c *gate.Cause, name string) *picture {
 	}
 	return &picture{"under the " + Clean(at.Precision) + " roof", "arithmetic (FLOP/s) by FLOP a byte of memory traffic, both logarithmic; the line is what the GPU can do",
 		plot.Roof(name+" under the roofs of the GPU", memory, memory*float64(at.Ridge), points,
-			func(v float64) string { return tidy(measure.Quantity(v, "FLOP/B")) }, func(v float64) string { return tidy(measure.Quantity(v, "FLOP/s")) })}
+			func(v float64) string { return prefixed(v) + "FLOP/B" }, func(v float64) string { return prefixed(v) + "FLOP/s" })}
 }
 
-func cmpRoof(a, b *gate.Roof) *gate.Roof {
+// prefixed prints a number with the letter of its thousands in front of the unit to come: "2 T".
+func prefixed(v float64) string {
+	letters := []string{"", "k", "M", "G", "T", "P"}
+	i := 0
+	for ; v >= 1000 && i+1 < len(letters); i++ {
+		v /= 1000
+	}
+	return measure.Digits(v) + nb + letters[i]
+}
+
+func either(a, b *gate.Roof) *gate.Roof {
 	if a != nil {
 		return a
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/report/internal/plot"
 )
 
 // sheet is the page of a report, from the whole to the part.
@@ -33,6 +33,7 @@ type sheet struct {
 	Ranks     []rankRow
 	Sights    []sight
 	links     map[measure.Subject]string
+	told      map[measure.Subject]bool // what has an article, or else a row, that is linked to
 }
 
 // figure is one of the numbers at the top.
@@ -62,15 +63,15 @@ func htmlReport(v *view, _ Options) (string, error) {
 }
 
 func newSheet(v *view) *sheet {
-	s := &sheet{view: v, Mark: toneClass(v.Tone), links: make(map[measure.Subject]string)}
+	s := &sheet{view: v, Mark: toneClass(v.Tone), links: make(map[measure.Subject]string), told: make(map[measure.Subject]bool)}
 	s.Kicker = join(" · ", "nsgate", v.Workload, commits(v.Report), trimmed(v.Report.Head.Environment.GPU))
 	all := groups(untold(v.Rows))
 	s.name(all)
 	s.figures()
-	s.falls()
 	s.steps()
-	s.changes(all)
 	s.articles()
+	s.changes(all)
+	s.falls()
 	s.flame()
 	s.ranks()
 	s.sights()
@@ -260,15 +261,18 @@ func (s *sheet) change(r row, adds float64, forest plot.Forest) change {
 	c := change{
 		Subject: Elide(r.Subject, maxName), Full: r.FullName, In: Elide(Clean(f.Role), maxName), Metric: r.Metric, Values: r.Values, Change: r.Change, By: f.Change,
 		Interval: r.Interval, Share: r.Share, Part: f.Share, Adds: gate.Number(adds), Class: rowClass(r), Result: plainResult(r), Link: s.links[f.Subject()],
-		Article: r.Class <= open && !f.NotJudged(),
 	}
 	if f.Scope == measure.ScopeWorkload && f.Name == "" {
 		c.Subject, c.Metric = r.Metric, "of the workload"
-		c.Article = c.Article && f.Unit == ns
 	}
 	if f.Scope == measure.ScopeKernel && len(r.Parts) == 0 {
 		c.Full = join(" ", c.Full, "["+r.Geometry+"]")
 	}
+	c.Article = slices.ContainsFunc(s.Articles, func(a article) bool { return a.Link == c.Link })
+	if !c.Article && s.told[f.Subject()] {
+		c.Link = ""
+	}
+	s.told[f.Subject()] = true
 	if c.Adds.Known() {
 		c.Step = signed(c.Adds)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/report/internal/plot"
 )
 
 // anatomy is the page of a summary: what was recorded, without a judgement.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/report/internal/plot"
 )
 
 // fallLine is a row of the waterfall.
@@ -42,7 +42,7 @@ func (s *sheet) falls() {
 	for _, p := range w.Parts {
 		rest := p.Own
 		for _, o := range p.Owners {
-			items = append(items, item{fallLine{What: subject(measure.ScopeKernel, o.Title()), Link: s.links[o.Subject()], In: owner(p.Class, "", p.Idle)}, o.Own})
+			items = append(items, item{fallLine{What: subject(measure.ScopeKernel, o.Title()), Link: s.link(o.Subject()), In: owner(p.Class, "", p.Idle)}, o.Own})
 			rest.Change -= o.Change
 		}
 		what := owner(p.Class, p.Where, p.Idle)
@@ -68,7 +68,7 @@ func (s *sheet) falls() {
 			i--
 		}
 	}
-	if left > 0 {
+	if left > 0 && math.Abs(float64(rest)) > 0.0005*moved {
 		items = append(items, item{fallLine{What: "everything else"}, gate.Own{Change: rest, Low: gate.Number(math.NaN()), High: gate.Number(math.NaN())}})
 	}
 	var changes []float64
@@ -91,6 +91,14 @@ func (s *sheet) falls() {
 	if from := f.From(); from > 0 {
 		s.FallAbout += " The scale begins at " + quantity(gate.Number(from), ns) + ", not at zero."
 	}
+}
+
+// link leads to a subject, "" where nothing on the page is about it.
+func (s *sheet) link(subject measure.Subject) string {
+	if !s.told[subject] {
+		return ""
+	}
+	return s.links[subject]
 }
 
 // stepPicture is one step of a side.

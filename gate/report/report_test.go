@@ -65,7 +65,12 @@ func TestGolden(t *testing.T) {
 	for name, r := range reports(t) {
 		for _, form := range forms {
 			t.Run(name+form.suffix, func(t *testing.T) {
-				golden(t, filepath.Join("testdata", name+form.suffix), []byte(render(t, form.format, r, form.o)))
+				text := render(t, form.format, r, form.o)
+				if form.format == "html" { // what is around the body is the same on every page
+					_, text, _ = strings.Cut(text, "<body>\n")
+					text, _, _ = strings.Cut(text, packedBegin)
+				}
+				golden(t, filepath.Join("testdata", name+form.suffix), []byte(text))
 			})
 		}
 	}

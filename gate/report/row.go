@@ -35,6 +35,7 @@ type row struct {
 	// rows themselves, which formats for people leave out elsewhere.
 	Parts []row
 	Told  bool
+	Adds  string // what a replacement adds: "+856.4 µs a step"
 }
 
 // comparisons are the columns of a table of all rows, and cells those of one.
@@ -133,12 +134,16 @@ func newRow(f gate.Finding) row {
 	return r
 }
 
-// tell puts the kernels that took the place of others, and these, into the one row that judges them together.
-func tell(rows []row) {
+// tell puts the kernels that took the place of others, and these, into the one row that judges them together; per is what times
+// are counted by.
+func tell(rows []row, per string) {
 	for i := range rows {
 		story := &rows[i]
 		if !story.F.Replaces() || story.F.Match != "role" || story.Class == differing {
 			continue
+		}
+		if story.F.Metric == measure.Total.Name && (story.F.Head - story.F.Base).Known() {
+			story.Adds = bind(signed(story.F.Head-story.F.Base) + " a " + per)
 		}
 		for _, key := range []string{"replaced", "replaces"} {
 			for j := range rows {

@@ -110,8 +110,8 @@ func TestSummaryOfNothing(t *testing.T) {
 			t.Errorf("%s says nothing", format)
 		}
 	}
-	err := RenderSummary("html", io.Discard, new(gate.Summary), Options{})
-	if err == nil || !strings.Contains(err.Error(), "json, markdown, text") {
+	err := RenderSummary("junit", io.Discard, new(gate.Summary), Options{})
+	if err == nil || !strings.Contains(err.Error(), "html, json, markdown, text") {
 		t.Errorf("got %v", err)
 	}
 }

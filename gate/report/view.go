@@ -123,7 +123,11 @@ func newView(r *gate.Report, o Options) *view {
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, newRow(f))
 	}
-	tell(v.Rows)
+	per := "run"
+	if r.Head.Step != "" {
+		per = "step"
+	}
+	tell(v.Rows, per)
 	if v.Fall = newFall(r.Waterfall); v.Fall != nil && v.differs() {
 		v.Fall.Tells = true
 	}
@@ -171,7 +175,7 @@ func (v *view) of(classes ...class) []row {
 
 // untold leaves out what is told in another row.
 func untold(rows []row) []row {
-	return slices.DeleteFunc(rows, func(r row) bool { return r.Told })
+	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Told })
 }
 
 // Sections splits the rows for formats that show all. Only the first, which is [lookAt], may be empty.

@@ -28,7 +28,7 @@ func f0(bend float64) float64 { return 2 * bend }
 
 func (f Forest) at(change float64) float64 {
 	x := math.Asinh(change/f.bend) / math.Asinh(f.most/f.bend)
-	return 0.5 + 0.5*math.Min(math.Max(x, -1), 1)
+	return 0.5 + 0.47*math.Min(math.Max(x, -1), 1) // a dot has room at the ends
 }
 
 const forestHeight = 20

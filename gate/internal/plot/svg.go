@@ -149,7 +149,11 @@ func (s Scale) Ticks(about int) []float64 {
 	}
 	var out []float64
 	for i := math.Ceil(s.Low / step); i*step <= s.High+step*1e-9 && len(out) < 20; i++ {
-		out = append(out, i*step)
+		if t := i * step; t != 0 {
+			out = append(out, t)
+		} else {
+			out = append(out, 0) // never -0
+		}
 	}
 	return out
 }
