@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -96,7 +97,7 @@ func many(t *testing.T, kernels, runs int) *gate.Report {
 				typical *= 0.8
 			}
 			for i := range runs {
-				v := typical * (1 + 0.002*random.NormFloat64())
+				v := math.Round(typical*(1+0.002*random.NormFloat64())*1000) / 1000
 				time.Values, total.Values, launches.Values = append(time.Values, v), append(total.Values, 2*v), append(launches.Values, 2)
 				whole[i] += 2 * v
 			}

@@ -140,11 +140,13 @@ func Change(v float64) string {
 	return s + " %"
 }
 
-// Percent prints a limit or another share without sign and trailing zeros: "3 %", "0.5 %".
+// Percent prints a limit or another share without sign and trailing zeros: "3 %", "0.5 %"; from a hundredfold on as a factor.
 func Percent(v float64) string {
 	switch {
 	case unmeasured(v):
 		return Unknown
+	case v >= 99.95: // nobody reads that many percent
+		return factor(v)
 	case v >= 9.995:
 		return strconv.FormatFloat(v*100, 'f', 0, 64) + " %"
 	}

@@ -169,7 +169,7 @@ func checkDotenv(t *testing.T, text string) {
 var (
 	pageElements = strings.Fields("html head body header main footer nav section article figure figcaption div p h1 h2 h3 h4 span small strong code pre ul li dl dt dd a " +
 		"table caption thead tbody tr th td details summary label input button svg title desc rect line circle text path")
-	pageAttributes = strings.Fields("class id lang scope data-v data-l data-o data-s data-f data-up data-tip aria-label aria-hidden aria-pressed role for type placeholder " +
+	pageAttributes = strings.Fields("class id lang scope data-v data-l data-o data-f data-up data-tip aria-label aria-hidden aria-pressed role for type placeholder " +
 		"autocomplete width height x y x1 x2 y1 y2 cx cy r rx d viewBox preserveAspectRatio href rel")
 	pageAttribute = regexp.MustCompile(`^ ([a-zA-Z0-9-]+)(?:="([^"<>]*)")?`)
 )

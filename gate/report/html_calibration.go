@@ -30,7 +30,7 @@ type noiseSheet struct {
 // noiseRow is how one kernel moves between runs.
 type noiseRow struct {
 	Subject, In, Share, Typical, SD, Within, MDE, Levels string
-	SortSD                                               gate.Number
+	SortSD                                               string // to sort by
 	Runs                                                 template.HTML
 }
 
@@ -68,7 +68,7 @@ func (s *noiseSheet) noise(c *gate.Calibration) {
 			s.Untold = len(c.Noise) - i
 			break
 		}
-		r := noiseRow{Subject: Elide(named(n), maxName), In: Elide(Clean(n.Role), maxName), Share: shareCell(n.Share), Typical: quantity(n.Typical, n.Unit), SD: deviation(n.SD), SortSD: n.SD, MDE: measure.Unknown}
+		r := noiseRow{Subject: Elide(named(n), maxName), In: Elide(Clean(n.Role), maxName), Share: shareCell(n.Share), Typical: quantity(n.Typical, n.Unit), SD: deviation(n.SD), SortSD: brief(n.SD), MDE: measure.Unknown}
 		if c.Sound {
 			r.MDE = deviation(n.MDE)
 		}
@@ -124,7 +124,7 @@ func (s *noiseSheet) foresight(c *gate.Calibration) {
 	}
 	for _, n := range c.Noise {
 		if n.Scope == measure.ScopeWorkload && len(s.Figures) < 3 {
-			s.Figures = append(s.Figures, figure{named(n) + " " + metric(n.Metric), quantity(n.Typical, n.Unit), deviation(n.SD) + " between runs (sd)", "", true})
+			s.Figures = append(s.Figures, figure{metric(n.Metric), quantity(n.Typical, n.Unit), deviation(n.SD) + " between runs (sd)", "", true})
 		}
 	}
 	class := "better"

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -44,7 +45,7 @@ type figure struct {
 
 const (
 	// maxChanges and maxArticles bound what a page shows of very many kernels; the report inside holds all.
-	maxChanges, maxArticles, maxSights = 300, 24, 300
+	maxChanges, maxArticles, maxSights = 300, 24, 120
 	// maxName is how many columns of a name a page shows; all of it is a click away.
 	maxName = 120
 )
@@ -106,7 +107,7 @@ func (s *sheet) name(all []group) {
 
 // sections are the names that parts of a page have.
 var sections = map[string]bool{"": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
-	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "warnings": true, "next": true}
+	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true, "warnings": true, "next": true}
 
 // slug is a name as a part of an address: lower case letters, digits and hyphens.
 func slug(name string) string {
@@ -188,16 +189,15 @@ type change struct {
 	Metric   string
 	Values   string
 	Change   string
-	By       gate.Number // relative, to sort by
+	By       string // relative, to sort by
 	Interval string
 	Forest   template.HTML
 	Share    string
-	Part     gate.Number
+	Part     string // likewise
 	Step     string // what it adds to a step
-	Adds     gate.Number
+	Adds     string // likewise
 	Class    string
 	Result   string
-	Search   string
 }
 
 // changes are the rows, those that add most to a step first.
@@ -259,8 +259,8 @@ func (s *sheet) changes(all []group) {
 func (s *sheet) change(r row, adds float64, forest plot.Forest) change {
 	f := r.F
 	c := change{
-		Subject: Elide(r.Subject, maxName), Full: r.FullName, In: Elide(Clean(f.Role), maxName), Metric: r.Metric, Values: r.Values, Change: r.Change, By: f.Change,
-		Interval: r.Interval, Share: r.Share, Part: f.Share, Adds: gate.Number(adds), Class: rowClass(r), Result: plainResult(r), Link: s.links[f.Subject()],
+		Subject: Elide(r.Subject, maxName), Full: r.FullName, In: Elide(Clean(f.Role), maxName), Metric: r.Metric, Values: r.Values, Change: r.Change, By: brief(f.Change),
+		Interval: r.Interval, Share: r.Share, Part: brief(f.Share), Adds: brief(gate.Number(adds)), Class: rowClass(r), Result: plainResult(r), Link: s.links[f.Subject()],
 	}
 	if f.Scope == measure.ScopeWorkload && f.Name == "" {
 		c.Subject, c.Metric = r.Metric, "of the workload"
@@ -273,16 +273,23 @@ func (s *sheet) change(r row, adds float64, forest plot.Forest) change {
 		c.Link = ""
 	}
 	s.told[f.Subject()] = true
-	if c.Adds.Known() {
-		c.Step = signed(c.Adds)
+	if n := gate.Number(adds); n.Known() {
+		c.Step = signed(n)
 	}
 	class := c.Class
 	if class == "same" || class == "new" {
 		class = "calm"
 	}
 	c.Forest = forest.Row(class, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))
-	c.Search = strings.ToLower(Elide(r.Subject+" "+r.FullName, 400) + " " + c.In + " " + c.Metric)
 	return c
+}
+
+// brief is a number to sort by, "" where it is not known.
+func brief(n gate.Number) string {
+	if !n.Known() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'g', 4, 64)
 }
 
 // plainResult is the outcome in words, without a mark.
@@ -341,7 +348,10 @@ func (s *sheet) sights() {
 		if len(s.Sights) == maxSights {
 			break
 		}
-		x := sight{Subject: Elide(r.Subject, maxName), Metric: r.Metric, Limit: r.Limit, Result: plainResult(r), Reason: r.Reason}
+		x := sight{Subject: Elide(r.Subject, maxName), Metric: r.Metric, Limit: r.Limit, Result: plainResult(r)}
+		if r.Class != unchanged {
+			x.Reason = r.Reason
+		}
 		if n := [2]int{known(r.F.BaseRuns), known(r.F.HeadRuns)}; n != [2]int{} {
 			x.Runs = fmt.Sprintf("%d / %d", n[0], n[1])
 		}

@@ -126,6 +126,9 @@ func (p *page) block(g group, s style, verbose bool) {
 	in := 4 + label + 2
 	for i, r := range g {
 		spans := []span{{pad(Elide(r.Metric, 24), label) + nb + " ", none}, {r.Values, none}}
+		if p.width < narrow { // a long interval may go on in the next line
+			r.Interval = strings.ReplaceAll(r.Interval, nb+"…"+nb, " …"+nb)
+		}
 		if r.Change != "" {
 			spans = append(spans, span{" (", none}, span{r.Change, s}, span{strings.TrimPrefix(r.delta(), r.Change) + ")", none})
 		}

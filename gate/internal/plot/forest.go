@@ -40,9 +40,8 @@ func (f Forest) Row(class string, change, low, high, limit float64) template.HTM
 	if limit > 0 && !math.IsInf(limit, 0) {
 		s.rect("allowed", f.at(-limit), f.at(limit), 0, forestHeight, "")
 	}
-	s.line("zero", 0.5, 0, 0.5, forestHeight)
 	if !math.IsNaN(change) {
-		if !math.IsNaN(low) && !math.IsNaN(high) {
+		if f.at(high)-f.at(low) > 0.004 { // else the dot hides it; not where they are unknown
 			s.line("whisker "+class, f.at(low), mid, f.at(high), mid)
 		}
 		s.dot("point "+class, f.at(change), mid, 4, "")
@@ -56,7 +55,7 @@ func (f Forest) Axis(label func(float64) string) template.HTML {
 	var at []float64
 	for _, t := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100} {
 		if t >= f.bend*0.6 && t < f.most && f.at(t) < 0.93 {
-			if n := len(at); n > 0 && f.at(t)-f.at(at[n-1]) < 0.14 {
+			if n := len(at); n > 0 && f.at(t)-f.at(at[n-1]) < 0.19 {
 				continue
 			}
 			at = append(at, t)
@@ -64,7 +63,7 @@ func (f Forest) Axis(label func(float64) string) template.HTML {
 	}
 	s.text("tick", 0.5, 12, "0")
 	for _, t := range at {
-		if f.at(t)-0.5 > 0.09 {
+		if f.at(t)-0.5 > 0.15 {
 			s.text("tick", f.at(t), 12, label(t))
 			if t < 1 {
 				s.text("tick", f.at(-t), 12, label(-t))

@@ -24,7 +24,7 @@ func begin(class string, height float64, title, about string) *svg {
 	if title != "" {
 		role = `role="img"`
 	}
-	fmt.Fprintf(&s.b, `<svg class="%s" width="100%%" height="%s" %s>`, class, number(height), role)
+	fmt.Fprintf(&s.b, `<svg class="%s" height="%s" %s>`, class, number(height), role)
 	if title != "" {
 		s.b.WriteString("<title>" + html.EscapeString(title) + "</title>")
 	}
@@ -38,7 +38,11 @@ func (s *svg) end() template.HTML { return template.HTML(s.b.String() + "</svg>"
 
 // rect draws a box from one part of the width to another; tip is shown where it is pointed at, "" for none.
 func (s *svg) rect(class string, from, to, y, height float64, tip string) {
-	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s" y="%s" height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), number(y), number(height), tipped(tip))
+	at := ""
+	if y != 0 {
+		at = ` y="` + number(y) + `"`
+	}
+	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s"%s height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), at, number(height), tipped(tip))
 }
 
 // line draws a line.

@@ -24,14 +24,14 @@
 
   // Searching and filtering.
   const search = $("#search")[0], chips = $(".tools button[data-f]"), told = $("#told")[0];
-  const rows = $("#changes tbody tr");
+  const rows = $("#changes tbody tr"), names = rows.map(r => (r.cells[0].textContent + " " + r.cells[1].textContent).toLowerCase());
   const show = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const want = chips.find(c => c.getAttribute("aria-pressed") === "true").dataset.f;
     let n = 0;
-    rows.forEach(r => {
+    rows.forEach((r, i) => {
       const hit = (want === "all" || r.dataset.o === want || want === "changed" && r.dataset.o !== "same") &&
-        words.every(w => r.dataset.s.includes(w));
+        words.every(w => names[i].includes(w));
       r.hidden = !hit;
       n += hit;
     });
