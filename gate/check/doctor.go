@@ -84,7 +84,7 @@ func (x *examination) nsys(ctx context.Context, exe, driver string, here surroun
 	case err != nil:
 		detail := "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), or say where it is"
 		if wants != "" {
-			detail += fmt.Sprintf("; driver %s wants %s or newer", driver, wants)
+			detail = fmt.Sprintf("cannot be used: install Nsight Systems %s or newer, which driver %s wants, or say where it is", wants, driver)
 		}
 		x.bad("nsys", detail)
 		install()
