@@ -110,6 +110,8 @@ var sentences = map[string]string{
 		`what got slower lies outside the steps, or tracing hides it`,
 	"output-unheld": `{{join .names ", "}}: not judged, for the {{.without}} has no untraced run that says it and the {{.with}} has; ` +
 		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see the outputs of the policy, and how many untraced runs are made{{end}}`,
+	"metric-unheld": `{{join .names ", "}}: not judged, for only the {{.with}} was measured with that; ` +
+		`{{if eq .without "base"}}record the baseline again in the same way{{else}}measure the head in the same way{{end}}`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: a check of its counters judges it`,
 	"needs-sampling": `{{.rule}} limits {{metric .metric}}, which is sampled only on request`,
 	"too-short": `ranges shorter than the sampling period of {{quantity .period .unit}}, without a value of the GPU's metrics: ` +
