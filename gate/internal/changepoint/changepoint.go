@@ -10,8 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
 // Options are the parameters of the search. The zero value has the defaults of Apache Otava.
@@ -167,27 +166,18 @@ func merge(series []float64, at []int, o Options) []Point {
 
 // test is Student's t test of two samples, of which one may be a single value.
 func test(before, after []float64) Point {
-	n, m := float64(len(before)), float64(len(after))
-	p := Point{P: 1, Before: stat.Mean(before, nil), After: stat.Mean(after, nil)}
-	df := n + m - 2
-	if df < 1 {
-		return p
-	}
-	squares := 0.
-	for _, side := range []struct {
-		values []float64
-		mean   float64
-	}{{before, p.Before}, {after, p.After}} {
-		for _, v := range side.values {
-			squares += (v - side.mean) * (v - side.mean)
-		}
-	}
-	switch se := math.Sqrt(squares / df * (1/n + 1/m)); {
-	case p.Before == p.After:
-	case se == 0:
-		p.P = 0
-	default:
-		p.P = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Survival(math.Abs(p.After-p.Before)/se)
+	p := Point{P: 1, Before: mean(before), After: mean(after)}
+	if v := stats.Pool(stats.SampleVariance(before), stats.SampleVariance(after)); v.DF > 0 {
+		v.S2 *= 1/float64(len(before)) + 1/float64(len(after))
+		p.P = stats.TwoSided(p.After-p.Before, v)
 	}
 	return p
+}
+
+func mean(x []float64) float64 {
+	sum := 0.
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
 }
