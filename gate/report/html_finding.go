@@ -104,7 +104,7 @@ func (s *sheet) runs(r row) template.HTML {
 		}
 		return out
 	}
-	if known(r.F.BaseRuns) == 0 || known(r.F.HeadRuns) == 0 {
+	if measured(r.F.BaseRuns) == 0 || measured(r.F.HeadRuns) == 0 {
 		return ""
 	}
 	limit := math.NaN()
@@ -236,7 +236,7 @@ func prefixed(v float64) string {
 	for ; v >= 1000 && i+1 < len(letters); i++ {
 		v /= 1000
 	}
-	return measure.Digits(v) + nb + letters[i]
+	return tidy(measure.Digits(v)+" ") + letters[i]
 }
 
 func either(a, b *gate.Roof) *gate.Roof {

@@ -352,7 +352,7 @@ func (s *sheet) sights() {
 		if r.Class != unchanged {
 			x.Reason = r.Reason
 		}
-		if n := [2]int{known(r.F.BaseRuns), known(r.F.HeadRuns)}; n != [2]int{} {
+		if n := [2]int{measured(r.F.BaseRuns), measured(r.F.HeadRuns)}; n != [2]int{} {
 			x.Runs = fmt.Sprintf("%d / %d", n[0], n[1])
 		}
 		if r.F.MDE.Known() && r.F.MDE > 0 {
@@ -365,7 +365,7 @@ func (s *sheet) sights() {
 	}
 }
 
-func known(values []gate.Number) int {
+func measured(values []gate.Number) int {
 	n := 0
 	for _, v := range values {
 		if v.Known() {
