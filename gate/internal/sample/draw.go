@@ -2,6 +2,7 @@ package sample
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -189,7 +190,8 @@ func busy(c *cut, device int32, period measure.Interval) []measure.Interval {
 
 // ranges draws where on the GPU the work of the ranges lies.
 func (d *drawing) ranges(c *cut, s *measure.DrawnStep, period measure.Interval, within map[int32]measure.Interval) {
-	for r, x := range within {
+	for _, r := range slices.Sorted(maps.Keys(within)) {
+		x := within[r]
 		depth := int64(0)
 		for p := c.Ranges[r].Parent; p >= 0; p = c.Ranges[p].Parent {
 			depth++
