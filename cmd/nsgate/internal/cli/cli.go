@@ -104,7 +104,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 func commands() []*command {
 	return []*command{
 		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(),
-		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
+		showCommand(), scrubCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
 	}
 }
 
