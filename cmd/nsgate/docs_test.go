@@ -143,6 +143,19 @@ func TestCommandLines(t *testing.T) {
 	if seen < 60 {
 		t.Errorf("%d commands found", seen)
 	}
+	// A flag that stands for itself is one of some command, or of a tool that is known by it.
+	all := ""
+	for _, command := range []string{"record", "check", "compare", "accept", "calibrate", "show", "scrub", "report", "policy", "init", "doctor"} {
+		all += flagsOf(command)
+	}
+	foreign := strings.Fields("--trace --type --tables --cudabacktrace --python-backtrace --cuda-graph-trace --pause --resume --csv --clock-control --cache-control --replay-mode")
+	for _, page := range pages(t) {
+		for _, m := range regexp.MustCompile("`(--[a-z][a-z-]*)").FindAllStringSubmatch(fence.ReplaceAllString(page.text, ""), -1) {
+			if !slices.Contains(foreign, m[1]) && !regexp.MustCompile(` `+m[1]+`[ ,=]`).MatchString(all) {
+				t.Errorf("%s: no command has %s", page.name, m[1])
+			}
+		}
+	}
 }
 
 // TestLinks wants every link to lead to a page and, where it names one, to a heading of it, and every topic that is named to be one.

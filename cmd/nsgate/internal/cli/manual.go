@@ -89,9 +89,21 @@ func writeMan(root *cobra.Command, dir string) error {
 
 // commandPage is the help of a command in Markdown.
 func commandPage(root, c *cobra.Command) string {
-	indented := func(s string) string { return "```\n" + strings.Trim(s, "\n") + "\n```\n" }
 	if c == root {
-		return "\n" + indented(help("nsgate", root.Commands()))
+		return "\n" + markdown(help("nsgate", root.Commands()))
 	}
-	return fmt.Sprintf("\n%s\n## FLAGS\n\n%s", indented("nsgate "+c.Use+"\n\n"+c.Long), indented(c.Flags().FlagUsagesWrapped(78)))
+	return fmt.Sprintf("\n    nsgate %s\n\n%s\n## FLAGS\n\n```\n%s```\n", c.Use, markdown(c.Long), c.Flags().FlagUsagesWrapped(78))
+}
+
+// markdown makes Markdown of a text of --help, in which what is indented is code.
+func markdown(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "  ") {
+			b.WriteString("  " + line)
+		} else {
+			b.WriteString(strings.NewReplacer("*", `\*`, "_", `\_`, "<", `\<`, "`", "\\`").Replace(line))
+		}
+	}
+	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/cpuguy83/go-md2man/v2/md2man"
@@ -20,7 +21,7 @@ type Topic struct {
 	Text  []byte // Markdown as GitHub has it
 }
 
-// Topics are all pages, sorted by name.
+// Topics are all pages, where to start first, then by name.
 func Topics() []Topic {
 	files, err := fs.Glob(docs.Files, "*.md")
 	if err != nil {
@@ -35,6 +36,15 @@ func Topics() []Topic {
 		heading, _, _ := bytes.Cut(text, []byte("\n"))
 		topics[i] = Topic{strings.TrimSuffix(file, ".md"), strings.TrimPrefix(string(heading), "# "), text}
 	}
+	slices.SortStableFunc(topics, func(a, b Topic) int {
+		switch {
+		case a.Name == "start":
+			return -1
+		case b.Name == "start":
+			return 1
+		}
+		return 0
+	})
 	return topics
 }
 

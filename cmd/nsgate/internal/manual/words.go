@@ -1,6 +1,7 @@
 package manual
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -53,11 +54,15 @@ func (c *collector) end() {
 	}
 }
 
-// add takes a text, whose spaces divide words, but for the one between a number and "%".
+// unit begins what belongs to the number before it.
+var unit = regexp.MustCompile(`^(%|[nµm]s\b|s\b|[kMG]?(B|Hz)\b)`)
+
+// add takes a text, whose spaces divide words, but for the one between a number and its unit.
 func (c *collector) add(s string, as style) {
 	for i, part := range strings.Split(strings.ReplaceAll(s, "\n", " "), " ") {
 		if i > 0 && len(c.word) > 0 {
-			if strings.HasPrefix(part, "%") {
+			last := c.word[len(c.word)-1].text
+			if digit := last[len(last)-1]; digit >= '0' && digit <= '9' && unit.MatchString(part) {
 				part = "\u00a0" + part
 			} else {
 				c.end()
