@@ -133,7 +133,7 @@ func TestCommandLines(t *testing.T) {
 				own, _, _ := strings.Cut(m[2]+" ", " -- ")
 				own = regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllString(own, "X")
 				for _, f := range flag.FindAllStringSubmatch(own, -1) {
-					if !regexp.MustCompile(`(?m)^ +(-\w, )?` + f[1] + `[ ,=]`).MatchString(help) && !strings.Contains(help, " "+f[1]+", ") {
+					if !regexp.MustCompile(`(?m)^ +(-\w, )?`+f[1]+`[ ,=]`).MatchString(help) && !strings.Contains(help, " "+f[1]+", ") {
 						t.Errorf("%s: nsgate %s has no %s", page.name, m[1], f[1])
 					}
 				}

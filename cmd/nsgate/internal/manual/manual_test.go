@@ -95,7 +95,7 @@ func TestMan(t *testing.T) {
 		if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.Command(groff, "-k", "-t", "-man", "-Tutf8", "-ww", "-z", file).CombinedOutput()
+		out, err := exec.Command(groff, "-k", "-t", "-man", "-Tutf8", "-Wbreak", "-z", file).CombinedOutput()
 		// A table of many columns is wider than a page, and has to be.
 		if said := regexp.MustCompile(`(?m).*\n +table wider than line width\n`).ReplaceAllString(string(out), ""); err != nil || said != "" {
 			t.Errorf("%s: %v: %.500s", topic.Name, err, said)
