@@ -25,7 +25,7 @@ func TestRender(t *testing.T) {
 		}
 		source := string(topic.Text)
 		words := func(s string) string {
-			fields := strings.Fields(strings.NewReplacer("`", "", "─", "").Replace(s))
+			fields := strings.Fields(strings.NewReplacer("`", "", "─", "", "═", "").Replace(s))
 			slices.Sort(fields) // the lines of a table's cells stand side by side
 			return strings.Join(fields, " ")
 		}

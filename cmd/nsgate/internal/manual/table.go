@@ -1,6 +1,7 @@
 package manual
 
 import (
+	"slices"
 	"strings"
 
 	tables "github.com/yuin/goldmark/extension/ast"
@@ -28,7 +29,11 @@ func (p *page) table(n *tables.Table) {
 		p.records(rows)
 		return
 	}
+	tall := slices.ContainsFunc(rows, func(row [][]word) bool { return height(row, widths) > 2 })
 	for i, row := range rows {
+		if tall && i > 1 {
+			p.out.WriteString("\n")
+		}
 		p.row(row, widths, n.Alignments)
 		if i == 0 {
 			var rules []string
@@ -40,18 +45,24 @@ func (p *page) table(n *tables.Table) {
 	}
 }
 
+// height is how many lines a row takes.
+func height(row [][]word, widths []int) (n int) {
+	for i := range row {
+		n = max(n, len(wrap(row[i], widths[i])))
+	}
+	return n
+}
+
 // columns are the widths of a table's columns. Those that need less than their part of the room leave the rest to the others;
 // fits is false where one of these could not hold its longest word.
 func columns(rows [][][]word, width int) (widths []int, fits bool) {
 	natural, least := make([]int, len(rows[0])), make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			n := max(len(cell)-1, 0)
 			for _, w := range cell {
-				n += w.width()
 				least[i] = max(least[i], min(w.width(), 28))
 			}
-			natural[i] = max(natural[i], n)
+			natural[i] = max(natural[i], length(cell))
 		}
 	}
 	room, open := width-gap*(len(natural)-1), len(natural)
@@ -79,21 +90,16 @@ func columns(rows [][][]word, width int) (widths []int, fits bool) {
 
 // row writes the lines of one row.
 func (p *page) row(row [][]word, widths []int, align []tables.Alignment) {
-	cells, height := make([][][]word, len(row)), 0
+	cells := make([][][]word, len(row))
 	for i := range row {
 		cells[i] = wrap(row[i], widths[i])
-		height = max(height, len(cells[i]))
 	}
-	for at := range height {
+	for at := range height(row, widths) {
 		line := ""
 		for i := range cells {
 			text, used := "", 0
 			if at < len(cells[i]) {
-				text = p.paint(cells[i][at])
-				used = len(cells[i][at]) - 1
-				for _, w := range cells[i][at] {
-					used += w.width()
-				}
+				text, used = p.paint(cells[i][at]), length(cells[i][at])
 			}
 			pad := strings.Repeat(" ", widths[i]-used)
 			if i < len(align) && align[i] == tables.AlignRight {

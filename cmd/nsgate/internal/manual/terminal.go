@@ -43,11 +43,7 @@ func (p *page) block(n ast.Node, first, rest string) {
 	switch n := n.(type) {
 	case *ast.Heading:
 		p.out.WriteString("\n")
-		style := bold
-		if n.Level == 1 {
-			style |= underlined
-		}
-		p.lines(wrap(p.inline(n, style), p.width), "", "")
+		p.heading(wrap(p.inline(n, bold), p.width), n.Level)
 	case *ast.Paragraph, *ast.TextBlock:
 		p.out.WriteString(gap)
 		p.lines(wrap(p.inline(n, 0), p.width-len([]rune(rest))), first, rest)
@@ -73,6 +69,18 @@ func (p *page) block(n ast.Node, first, rest string) {
 	case *tables.Table:
 		p.out.WriteString("\n")
 		p.table(n)
+	}
+}
+
+// heading writes a heading, with a rule below it where no colour tells it from other text.
+func (p *page) heading(lines [][]word, level int) {
+	p.lines(lines, "", "")
+	if rules := map[int]string{1: "═", 2: "─"}; !p.color && rules[level] != "" {
+		widest := 0
+		for _, line := range lines {
+			widest = max(widest, length(line))
+		}
+		p.out.WriteString(strings.Repeat(rules[level], widest) + "\n")
 	}
 }
 

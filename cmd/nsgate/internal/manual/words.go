@@ -13,7 +13,6 @@ type style uint8
 
 const (
 	bold style = 1 << iota
-	underlined
 	code
 )
 
@@ -29,6 +28,15 @@ type (
 func (w word) width() (n int) {
 	for _, p := range w {
 		n += utf8.RuneCountInString(p.text)
+	}
+	return n
+}
+
+// length is how many columns a line of words takes.
+func length(line []word) int {
+	n := max(len(line)-1, 0)
+	for _, w := range line {
+		n += w.width()
 	}
 	return n
 }
@@ -122,7 +130,7 @@ func (c *collector) target(to string) {
 		c.add(" <"+to+">", 0)
 	case page && !strings.Contains(name, "/"):
 		c.add(" (", 0)
-		c.add("nsgate help "+name, code)
+		c.add("nsgate\u00a0help\u00a0"+name, code) // not to be divided
 		c.add(")", 0)
 	}
 }
@@ -179,9 +187,6 @@ func (p *page) paint(line []word) string {
 			sgr := ""
 			if x.style&bold != 0 {
 				sgr += "\x1b[1m"
-			}
-			if x.style&underlined != 0 {
-				sgr += "\x1b[4m"
 			}
 			if x.style&code != 0 {
 				sgr += "\x1b[36m"
