@@ -163,7 +163,7 @@ func same(t trial, s measure.Subject) []pair {
 	for _, m := range measure.Metrics {
 		old, new := t.base.hasMetric(s, m.Name), t.head.hasMetric(s, m.Name)
 		both := old && new
-		if !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
+		if m == measure.StepTime && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),
