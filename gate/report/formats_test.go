@@ -340,6 +340,13 @@ func TestTrends(t *testing.T) {
 			t.Errorf("%s: %d and %d numbers, want %d and %d", name, got, lists, want, directed)
 		}
 	}
+	// What is better when more is in the list of its own.
+	rate := &gate.Report{Verdict: gate.Pass, Findings: []gate.Finding{{Name: "tokens/s", Kernel: "tokens/s", Scope: measure.ScopeOutput,
+		Metric: "rate", Head: 1200, HeadRuns: []gate.Number{1100, 1300}, Outcome: gate.Unchanged}}}
+	smaller, bigger := render(t, "benchmark", rate, Options{}), render(t, "benchmark-bigger", rate, Options{})
+	if smaller != "[]\n" || !strings.Contains(bigger, `"name": "output tokens/s (default) output"`) || !strings.Contains(bigger, `"value": 1200`) {
+		t.Error(smaller, bigger)
+	}
 	// Names that are cut stay apart.
 	long := strings.Repeat("k", 1000)
 	r := &gate.Report{Verdict: gate.Pass}
@@ -520,6 +527,11 @@ func checkFormats(t *testing.T, s string) {
 	checkSchema(t, bencherSchema, texts["bencher"])
 	checkSchema(t, benchmarkSchema, texts["benchmark"])
 	checkSchema(t, benchmarkSchema, texts["benchmark-bigger"])
+	for part := range strings.SplitSeq(render(t, "buildkite", r, Options{}), "</pre>") {
+		if prose, _, _ := strings.Cut(part, "<pre>"); emoji.MatchString(prose) {
+			t.Errorf("Buildkite draws a picture in %q", prose)
+		}
+	}
 	// A name is shown as it is, not only harmless.
 	if name := strings.TrimSpace(Clean(s)); name != "" && len(name) < 50 && !strings.Contains(name, "##[") {
 		if !strings.Contains(html.UnescapeString(texts["html"]), name) {

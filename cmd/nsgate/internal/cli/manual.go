@@ -39,7 +39,11 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 			return usageError("help wants one topic or command and got %d", len(args))
 		}
 		if t, ok := manual.Lookup(args[0]); ok {
-			_, err := io.WriteString(e.Out, t.Render(width(e), (&outputFlags{color: *color}).coloured(e)))
+			text := t.Render(width(e), (&outputFlags{color: *color}).coloured(e))
+			if c, _, err := root.Find(args); err == nil && c != root {
+				text += "\nThe command of this name: nsgate " + c.Name() + " --help\n"
+			}
+			_, err := io.WriteString(e.Out, text)
 			return err
 		}
 		if c, _, err := root.Find(args); err == nil && c != root {
@@ -60,7 +64,9 @@ func subjects(root *cobra.Command) (names []string) {
 		names = append(names, t.Name)
 	}
 	for _, c := range root.Commands() {
-		names = append(names, c.Name())
+		if !strings.HasPrefix(c.Name(), "__") { // what completion scripts call
+			names = append(names, c.Name())
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
