@@ -104,8 +104,7 @@ func (c *collector) children(n ast.Node, as style) {
 		case *ast.AutoLink:
 			c.add(string(x.URL(c.source)), as)
 		case *ast.Link:
-			c.children(x, as)
-			c.target(string(x.Destination))
+			c.link(x, as)
 		default: // what else there is, raw HTML is not shown
 			if _, raw := x.(*ast.RawHTML); !raw {
 				c.children(x, as)
@@ -121,18 +120,35 @@ func (c *collector) quote() {
 	}
 }
 
-// target says where a link leads: to another topic, or to an address.
-func (c *collector) target(to string) {
+// link is the text of a link and where it leads: to another topic, or to an address. A link between parentheses that only names
+// the topic becomes the command that shows it.
+func (c *collector) link(x *ast.Link, as style) {
+	to := string(x.Destination)
 	file, _, _ := strings.Cut(to, "#")
 	name, page := strings.CutSuffix(file, ".md")
+	topic := page && !strings.Contains(name, "/")
+	label, ok := x.FirstChild().(*ast.Text)
+	bare := ok && x.ChildCount() == 1 && string(label.Value(c.source)) == name
+	if n := len(c.word); topic && bare && n > 0 && strings.HasSuffix(c.word[n-1].text, "(") {
+		c.topic(name)
+		return
+	}
+	c.children(x, as)
 	switch {
 	case strings.Contains(to, "://"):
 		c.add(" <"+to+">", 0)
-	case page && !strings.Contains(name, "/"):
+	case topic:
 		c.add(" (", 0)
-		c.add("nsgate\u00a0help\u00a0"+name, code) // not to be divided
+		c.topic(name)
 		c.add(")", 0)
 	}
+}
+
+// topic is the command that shows one, which no line break divides.
+func (c *collector) topic(name string) {
+	c.quote()
+	c.add("nsgate\u00a0help\u00a0"+name, code)
+	c.quote()
 }
 
 // wrap fills lines of at most so many columns. A longer word is cut.
