@@ -83,6 +83,9 @@ func policySchema(t *testing.T) object {
 			for name, x := range kind {
 				value[name] = x
 			}
+			if k.Type == "duration" && strings.Contains(k.Doc, `or "none"`) {
+				value["pattern"] = kind["pattern"].(string) + "|^none$"
+			}
 		}
 		if k.Literal() {
 			value["default"] = literal(t, k.Default)
