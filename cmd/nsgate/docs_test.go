@@ -25,6 +25,11 @@ func TestConsole(t *testing.T) {
 	dir := t.TempDir()
 	commands := 0
 	for _, page := range pages(t) {
+		for _, b := range page.blocks("console") {
+			if !strings.HasPrefix(b.text, "$ ") {
+				t.Errorf("%s:%d: no command; what is not run is sh or text", page.file, b.line)
+			}
+		}
 		script, n := page.script()
 		if commands += n; n == 0 {
 			continue
@@ -145,8 +150,10 @@ func TestCommandLines(t *testing.T) {
 	}
 	// A flag that stands for itself is one of some command, or of a tool that is known by it.
 	all := ""
-	for _, command := range []string{"record", "check", "compare", "accept", "calibrate", "show", "scrub", "report", "policy", "init", "doctor"} {
-		all += flagsOf(command)
+	var commands, discard bytes.Buffer
+	cli.Main([]string{"__complete", ""}, cli.Streams{Out: &commands, Err: &discard})
+	for _, m := range regexp.MustCompile(`(?m)^[a-z]+`).FindAllString(commands.String(), -1) {
+		all += flagsOf(m)
 	}
 	foreign := strings.Fields("--trace --type --tables --cudabacktrace --python-backtrace --cuda-graph-trace --pause --resume --csv --clock-control --cache-control --replay-mode")
 	for _, page := range pages(t) {
