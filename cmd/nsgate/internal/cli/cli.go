@@ -103,7 +103,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), bisectCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), historyCommand(), bisectCommand(),
 		showCommand(), scrubCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
 	}
 }
