@@ -110,6 +110,8 @@ type Part struct {
 type Step struct {
 	measure.Interval
 	Parts []Part
+	// Hidden is the time in ns in which a collective ran behind a kernel that computes, and so cost nothing.
+	Hidden int64
 }
 
 // communication are the beginnings and parts of the names of kernels that move data between GPUs: NCCL's, and those that
@@ -259,14 +261,19 @@ func (p *partition) give(from, to int64, active []operation, next *operation) {
 
 // share divides a time among those that hide the others. What does not divide evenly is the first one's.
 func (p *partition) share(time int64, active []operation) {
-	class, n := Memset, int64(0)
+	class, n, moves := Memset, int64(0), false
 	for i := range active {
-		switch c := active[i].owner.Class; {
+		c := active[i].owner.Class
+		moves = moves || c == Communication
+		switch {
 		case c < class:
 			class, n = c, 1
 		case c == class:
 			n++
 		}
+	}
+	if moves && class == Compute {
+		p.steps[p.at].Hidden += time
 	}
 	rest := time % n
 	for i := range active {
