@@ -259,7 +259,7 @@ func (s *summarizer) kernel(runs []bool, subject measure.Subject, owned Number) 
 	k := SummaryKernel{
 		Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Time: s.typical(runs, subject, s.time),
 		Launches: s.typical(runs, subject, measure.Launches), Total: s.typical(runs, subject, s.side.total), Owned: owned,
-		Communicates: timeline.Communicates(subject.Short()),
+		Communicates: timeline.Communicates(subject.Name),
 	}
 	if subject.Geometry() != "" {
 		k.Grid, k.Block = subject.Grid.String(), subject.Block.String()

@@ -32,7 +32,7 @@ type channel struct {
 func (c *cut) communicates() []bool {
 	out := make([]bool, len(c.Kernels))
 	for i := range c.Kernels {
-		out[i] = timeline.Communicates(c.Kernels[i].Subject.Short())
+		out[i] = timeline.Communicates(c.Kernels[i].Subject.Name)
 	}
 	return out
 }

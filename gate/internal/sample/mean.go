@@ -10,8 +10,8 @@ import (
 )
 
 // unevenFrom is how much more than the mean of the others the rank that spends most on a kernel has to spend for that to be
-// noted: what unchanged ranks on H200s stay under.
-const unevenFrom = 0.01
+// noted, of its time and of the mean rank's compute.
+const unevenFrom, unevenLeast = 0.01, 0.001
 
 // summed are the metrics of which a rank without a value has none: 0.
 var summed = []measure.Metric{
@@ -55,6 +55,7 @@ func (j job) reduce(run int, t *table) (info measure.Run, err error) {
 		}
 	}
 	compute := make([]float64, len(j.ranks))
+	var kernels []measure.Subject
 	for k, values := range rows {
 		j.setMean(run, k, values, tables, t)
 		switch as, kept := ofRank[k.metric]; {
@@ -64,17 +65,20 @@ func (j job) reduce(run int, t *table) (info measure.Run, err error) {
 					t.set(run, j.rank(i), as, v)
 				}
 			}
-		case k.metric == measure.Total.Name && !timeline.Communicates(k.subject.Short()):
+		case k.metric == measure.Total.Name && !timeline.Communicates(k.subject.Name):
 			for i, v := range zeroed(values) {
 				compute[i] += v
 			}
-			j.setSlowest(run, k.subject, values, rows[key{k.subject, measure.Launches.Name}], t)
+			kernels = append(kernels, k.subject)
 		}
 	}
 	slowest, whole := 0.0, 0.0
 	for i, ns := range compute {
 		t.set(run, j.rank(i), measure.GPUTime, ns)
 		slowest, whole = max(slowest, ns), whole+ns
+	}
+	for _, k := range kernels {
+		j.setSlowest(run, k, rows, unevenLeast*whole/float64(len(compute)), t)
 	}
 	if whole > 0 {
 		// Rounded, for sums of many numbers depend on their order.
@@ -111,9 +115,9 @@ func (j job) setMean(run int, k key, values []float64, tables []table, t *table)
 	out.Role, out.Raw, out.Note = row.Role, row.Raw, row.Note
 }
 
-// setSlowest writes in which rank a kernel takes most, where it takes more than in the others.
-func (j job) setSlowest(run int, kernel measure.Subject, total, launches []float64, t *table) {
-	total = zeroed(total)
+// setSlowest writes in which rank a kernel takes most, where it takes more than in the others, by at least so many ns.
+func (j job) setSlowest(run int, kernel measure.Subject, rows map[key][]float64, least float64, t *table) {
+	total := zeroed(rows[key{kernel, measure.Total.Name}])
 	at, all := 0, 0.0
 	for i, v := range total {
 		all += v
@@ -121,12 +125,13 @@ func (j job) setSlowest(run int, kernel measure.Subject, total, launches []float
 			at = i
 		}
 	}
-	if others := (all - total[at]) / float64(len(total)-1); total[at] < (1+unevenFrom)*others {
+	others := (all - total[at]) / float64(len(total)-1)
+	if total[at]-others < max(least, unevenFrom*others) {
 		return
 	}
 	t.set(run, kernel, measure.SlowestRank, float64(j.numbers[at]))
 	t.set(run, kernel, measure.SlowestTotal, total[at])
-	t.set(run, kernel, measure.SlowestLaunches, zeroed(launches)[at])
+	t.set(run, kernel, measure.SlowestLaunches, zeroed(rows[key{kernel, measure.Launches.Name}])[at])
 }
 
 // zeroed puts 0 for what ranks do not have.

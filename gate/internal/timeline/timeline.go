@@ -115,11 +115,17 @@ type Step struct {
 }
 
 // communication are the beginnings and parts of the names of kernels that move data between GPUs: NCCL's, and those that
-// NVIDIA's method adds.
-var communication = regexp.MustCompile(`(?i)^nccl|^rccl|nvshmem|deep_?ep|hybrid_?ep|^(?:intranode|internode)|(?:^|_)rdma`)
+// NVIDIA's method adds. Some are known by their namespace alone: deep_ep::intranode::dispatch.
+var communication = regexp.MustCompile(`(?i)(?:^|::)(?:nccl|rccl|intranode|internode)|nvshmem|deep_?ep|hybrid_?ep|(?:^|::|_)rdma`)
 
-// Communicates reports whether a kernel moves data between GPUs, by its short name.
-func Communicates(short string) bool { return communication.MatchString(short) }
+// Communicates reports whether a kernel moves data between GPUs, by its name with or without namespaces and parameters.
+func Communicates(name string) bool {
+	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
+	if i := strings.IndexAny(name, "<("); i >= 0 {
+		name = name[:i]
+	}
+	return communication.MatchString(name[strings.LastIndexByte(name, ' ')+1:])
+}
 
 var (
 	synchronises = regexp.MustCompile(`^cu(?:da)?(?:Device|Stream|Event|Ctx|Context)Synchronize|^hip(?:Device|Stream|Event)Synchronize`)
@@ -185,7 +191,7 @@ func (p *partition) operations(device int32) []operation {
 	t := p.t
 	classes := make([]Class, len(t.Kernels))
 	for i := range t.Kernels {
-		if Communicates(t.Kernels[i].Subject.Short()) {
+		if Communicates(t.Kernels[i].Subject.Name) {
 			classes[i] = Communication
 		}
 	}
