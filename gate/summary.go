@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // SummarySchema is the version of the JSON form of a Summary. Fields are only ever added to it.
@@ -35,6 +36,8 @@ type Summary struct {
 	// Others are what else was measured of the whole workload: numbers that it prints, counts, its peak of memory, what was
 	// sampled of the GPU; and how often it calls what synchronises.
 	Others []SummaryValue `json:"others,omitempty"`
+	// Ranks is how the ranks of a job compare with one another, nil where there are not several.
+	Ranks *Ranks `json:"ranks,omitempty"`
 	// Patterns are those of [Patterns] that most of the runs have.
 	Patterns []Remark `json:"patterns,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -117,6 +120,8 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	out := s.of(s.all())
 	out.Recorded = summary(alike)
 	out.Patterns = most(s.patterns())
+	out.Ranks = ranks(nil, s.side, thresholds.Default())
+	out.Doubts = append(out.Doubts, unmatched(s.side)...)
 	if len(alike) < len(sessions) {
 		out.Doubts = append(out.Doubts, remark("unlike-sessions", Args{"shown": Number(len(alike)), "sessions": Number(len(sessions))}))
 	}

@@ -31,6 +31,7 @@ func markdown(v *view, o Options) (string, error) {
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
 	fall := fallTable(v.Fall, limit/3-len(notes))
+	fall += ranksMarkdown(v.Ranks, limit/3-len(notes)-len(fall))
 	tail := footer(v, limit/3)
 	room := limit - len(head) - len(fall) - len(notes) - len(tail)
 	if room < 0 { // too small for anything but the verdict

@@ -240,6 +240,7 @@ func summaryText(s *gate.Summary, o Options) (string, error) {
 		}
 		p.table(x.Columns, x.Rows, nil)
 	}
+	p.ranks(newRanks(s.Ranks), true)
 	p.list("Patterns", "•", yellow, told(s))
 	p.warnings(nonempty(s.Warnings...))
 	return p.b.String(), nil
@@ -274,35 +275,46 @@ func summaryMarkdown(s *gate.Summary, o Options) (string, error) {
 	}
 	text += bullets("Patterns", proses(told(s)), limit/4) + bullets("Warnings", proses(nonempty(s.Warnings...)), limit/4)
 	for _, x := range panels(s, o.Verbose, func(path []string) string { return strings.Join(path, "/") }) {
-		head, rule := "|", "|"
-		for _, c := range x.Columns {
-			head += " " + c.title + " |"
-			if c.right {
-				rule += " ---: |"
-			} else {
-				rule += " --- |"
-			}
-		}
 		table := "\n**" + x.Title + "**"
 		if x.About != "" {
 			table += ": " + prose(x.About)
 		}
-		table += "\n\n" + head + "\n" + rule + "\n"
+		table += "\n\n" + x.head()
 		for _, r := range x.Rows {
-			line := "|"
-			for i, c := range r {
-				if i == 0 && x.Names {
-					line += " " + code(c) + " |"
-				} else {
-					line += " " + bind(prose(c)) + " |"
-				}
-			}
+			line := x.row(r)
 			if len(text)+len(table)+len(line) > limit-100 {
 				return Cut(text+table, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n", nil
 			}
-			table += line + "\n"
+			table += line
 		}
 		text += table
 	}
-	return Cut(text, limit), nil
+	return Cut(text+ranksMarkdown(newRanks(s.Ranks), limit-len(text)), limit), nil
+}
+
+// head is the head of a panel's table in Markdown.
+func (x *panel) head() string {
+	head, rule := "|", "|"
+	for _, c := range x.Columns {
+		head += " " + c.title + " |"
+		if c.right {
+			rule += " ---: |"
+		} else {
+			rule += " --- |"
+		}
+	}
+	return head + "\n" + rule + "\n"
+}
+
+// row is a row of it.
+func (x *panel) row(cells []string) string {
+	line := "|"
+	for i, c := range cells {
+		if i == 0 && x.Names {
+			line += " " + code(c) + " |"
+		} else {
+			line += " " + bind(prose(c)) + " |"
+		}
+	}
+	return line + "\n"
 }

@@ -32,6 +32,7 @@ func Tell(r *gate.Report) {
 	skipped(&r.Head)
 	tell(r.Doubts, &r.Warnings)
 	tell(r.Remarks, &r.Notes)
+	tellRanks(r.Ranks)
 	var fresh []string
 	tell(r.Patterns, &fresh)
 	for _, pattern := range fresh {
@@ -57,6 +58,13 @@ func TellSummary(s *gate.Summary) {
 	skipped(&s.Recorded)
 	tell(s.Doubts, &s.Warnings)
 	tell(s.Patterns, new([]string))
+	tellRanks(s.Ranks)
+}
+
+func tellRanks(r *gate.Ranks) {
+	if r != nil {
+		tell(r.Remarks, new([]string))
+	}
 }
 
 // tell appends the sentences of remarks that have none yet.
@@ -150,6 +158,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	all := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
 		"metric": Metric, "quantity": quantity, "number": number, "change": change, "percent": percent, "count": count,
 		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join,
+		"known": gate.Number.Known,
 	})
 	for key, text := range sentences {
 		template.Must(all.New(key).Parse(text))

@@ -210,6 +210,17 @@ func TestCommunicates(t *testing.T) {
 	}
 }
 
+func TestOperation(t *testing.T) {
+	for short, want := range map[string]string{
+		"ncclDevKernel_AllReduce_Sum_f32_RING_LL": "AllReduce", "ncclKernel_AllGather_RING_LL_Sum_int8_t": "AllGather",
+		"ncclDevKernel_SendRecv": "SendRecv", "ncclKernel_": "ncclKernel_", "dispatch": "dispatch", "": "",
+	} {
+		if got := timeline.Operation(short); got != want {
+			t.Errorf("Operation(%q) = %q, want %q", short, got, want)
+		}
+	}
+}
+
 func TestSynchronises(t *testing.T) {
 	for name, want := range map[string]bool{
 		"cudaDeviceSynchronize": true, "cudaStreamSynchronize": true, "cuCtxSynchronize": true, "cudaEventSynchronize": true,
