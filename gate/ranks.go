@@ -267,16 +267,15 @@ func (s *side) waitsIn() string {
 
 // remarks are what is said of a straggler among ranks, of amounts per step or run.
 func (x *Straggler) remarks(ranks []measure.Subject, per string) []Remark {
-	args := Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": "", "range": x.Range, "kernels": Number(len(x.Kernels))}
-	if x.Too {
-		args["too"] = "too"
-	}
+	k, too := StragglerKernel{More: unknown, Launches: unknown, Others: unknown}, ""
 	if len(x.Kernels) > 0 {
-		k := x.Kernels[0]
-		args["kernel"], args["more"], args["unit"] = k.Kernel, k.More, measure.Total.Unit
-		args["launches"], args["others"] = k.Launches, k.Others
+		k = x.Kernels[0]
 	}
-	out := []Remark{remark("straggler", args)}
+	if x.Too {
+		too = "too"
+	}
+	out := []Remark{remark("straggler", Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "range": x.Range,
+		"kernels": Number(len(x.Kernels)), "kernel": k.Kernel, "more": k.More, "unit": measure.Total.Unit, "launches": k.Launches, "others": k.Others})}
 	if x.Waited > 0 {
 		who := "the others wait"
 		if len(ranks) == 2 {

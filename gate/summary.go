@@ -44,6 +44,7 @@ type Summary struct {
 	Doubts   []Remark `json:"doubts,omitempty"` // those warnings that the summary itself made, as data
 
 	devices Number // over which the step's parts are means
+	hidden  Number // communication behind kernels that compute
 }
 
 // SummaryPart is a class of owners of the step, or a cause of idle time.
@@ -209,7 +210,7 @@ func (s *summarizer) of(runs []bool) *Summary {
 	out := &Summary{
 		Schema: SummarySchema, Recorded: Side{Step: s.step}, Period: s.typical(runs, measure.Workload, measure.StepTime),
 		GPUTime: s.typical(runs, measure.Workload, measure.GPUTime), Launches: s.typical(runs, measure.Workload, measure.Launches),
-		Kernels: []SummaryKernel{}, devices: s.devices,
+		Kernels: []SummaryKernel{}, devices: s.devices, hidden: s.typical(runs, measure.Workload, measure.HiddenCommunication),
 	}
 	stepped := both(runs, s.stepped)
 	if !slices.Contains(stepped, true) {

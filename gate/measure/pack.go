@@ -5,7 +5,7 @@ import "encoding/binary"
 // Pack keeps the launches, copies, ranges and calls of a trace in about a fifth of the memory, as differences from one to the
 // next. They are nil in a packed trace: [Trace.Unpacked] has them. Recordings of hundreds of processes are held so.
 func (t *Trace) Pack() {
-	if t.packed != nil {
+	if t.Packed != nil {
 		return
 	}
 	p := packer{}
@@ -34,21 +34,18 @@ func (t *Trace) Pack() {
 		p.time(c.Start)
 		p.put(c.End-c.Start, int64(c.Name), int64(c.Thread))
 	}
-	t.packed = append([]byte{}, p.out...)
+	t.Packed = append([]byte{}, p.out...)
 	t.Launches, t.Copies, t.Ranges, t.Calls = nil, nil, nil, nil
 }
 
-// Packed reports whether the trace is packed.
-func (t *Trace) Packed() bool { return t.packed != nil }
-
 // Unpacked is the trace with its launches, copies, ranges and calls: itself where it is not packed.
 func (t *Trace) Unpacked() *Trace {
-	if t.packed == nil {
+	if t.Packed == nil {
 		return t
 	}
 	out := *t
-	out.packed = nil
-	u := unpacker{in: t.packed}
+	out.Packed = nil
+	u := unpacker{in: t.Packed}
 	out.Launches, out.Copies = make([]Launch, u.get()), make([]Copy, u.get())
 	out.Ranges, out.Calls = make([]Range, u.get()), make([]Call, u.get())
 	var at place

@@ -43,7 +43,7 @@ type Trace struct {
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 
-	packed []byte // see [Trace.Pack]
+	Packed []byte // launches, copies, ranges and calls where they are nil: see [Trace.Pack]
 }
 
 // Interval is a span of the profiler's clock in ns.

@@ -102,7 +102,7 @@ func (c *cut) load() error {
 
 // unload lets go of what a packed trace was unpacked to.
 func (c *cut) unload() {
-	if c.whole.Packed() {
+	if c.whole.Packed != nil {
 		c.Trace, c.launches, c.copies = c.whole, nil, nil
 	}
 }
