@@ -76,6 +76,11 @@ func TestSentencesAreTrue(t *testing.T) {
 		for _, x := range slices.Concat(r.Doubts, r.Remarks) {
 			check(x, nil)
 		}
+		if r.Ranks != nil {
+			for _, x := range r.Ranks.Remarks {
+				check(x, nil)
+			}
+		}
 		for i, side := range []gate.Side{r.Base, r.Head} {
 			of.side = i
 			check(*side.Skip, nil)
@@ -129,6 +134,7 @@ func disturb(t *rapid.T, s *measure.Session) {
 		add(measure.Subject{Scope: measure.ScopeCall, Name: "cudaStreamSynchronize"}, measure.SyncCalls, syncs)
 	}
 	add(measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoD"}, measure.CopyTime, rapid.SampledFrom([]float64{10e3, 10e3, 12e3, 30e3}).Draw(t, "copies"))
+	rankedSession(t, s, kernel)
 	s.SortSeries()
 	total := rapid.SampledFrom([]int{60, 60, 50}).Draw(t, "steps")
 	for i := range s.Runs {
@@ -250,6 +256,7 @@ func broken(c claim) (some, all int) {
 
 // claims are what the remarks with numbers say, by key.
 var claims = map[string]func(c claim) bool{
+	"straggler": stragglerHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
 	"regressed": func(c claim) bool {
 		subjects := map[measure.Subject]bool{}
 		c.count(func(f *gate.Finding) bool {
