@@ -42,13 +42,23 @@ type sight struct {
 	candidates []candidate
 }
 
-// newCuts looks at traces. The step is the one that is asked for, "" where any may be.
+// newCuts looks at traces, and divides them where the step is asked for; "" is any.
 func newCuts(traces []measure.Trace, w Warmup, step string) ([]*cut, error) {
 	cuts := make([]*cut, len(traces))
 	for i := range traces {
 		cuts[i] = &cut{Trace: &traces[i], whole: &traces[i], warmup: w, auto: w.mode == "auto", steady: true}
 	}
-	return cuts, each(cuts, func(_ int, c *cut) error { return c.look(step) })
+	return cuts, each(cuts, func(_ int, c *cut) error {
+		c.look(step)
+		switch step {
+		case "":
+		case NoStep:
+			c.divide("")
+		default:
+			c.divide(step)
+		}
+		return nil
+	})
 }
 
 // each calls f with every trace loaded, several at once, and gives the first error in their order.
@@ -108,7 +118,7 @@ func (c *cut) unload() {
 }
 
 // look notes what has to be known of a trace beside the others.
-func (c *cut) look(step string) error {
+func (c *cut) look(step string) {
 	c.seen = sight{launches: len(c.Launches), candidates: c.candidates(step)}
 	if n := len(c.Launches); n > 0 {
 		c.seen.span = measure.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
@@ -123,7 +133,6 @@ func (c *cut) look(step string) error {
 		}
 	}
 	c.seen.print = hash.Sum64()
-	return nil
 }
 
 var seed = maphash.MakeSeed()

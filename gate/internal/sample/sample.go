@@ -98,8 +98,10 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := each(cuts, func(_ int, c *cut) error { c.divide(step); return nil }); err != nil {
-		return nil, err
+	if o.Step == "" { // else they were divided when they were looked at
+		if err := each(cuts, func(_ int, c *cut) error { c.divide(step); return nil }); err != nil {
+			return nil, err
+		}
 	}
 	for i := range all {
 		all[i].match()

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -25,11 +26,8 @@ func split(traces []measure.Trace) (timed, beside []measure.Trace) {
 
 // cutAlike cuts traces like the runs that they stand beside, and leaves out those without their step.
 func cutAlike(traces []measure.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
-	cuts, err := newCuts(traces, w, NoStep)
+	cuts, err := newCuts(traces, w, cmp.Or(step, NoStep))
 	if err != nil {
-		return nil, err
-	}
-	if err := each(cuts, func(_ int, c *cut) error { c.divide(step); return nil }); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(cuts, func(a, b *cut) int { return a.Trace.Start.Compare(b.Trace.Start) })
