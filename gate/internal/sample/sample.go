@@ -103,6 +103,11 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 			return nil, err
 		}
 	}
+	if step == "" {
+		if err := setCycles(cuts); err != nil {
+			return nil, err
+		}
+	}
 	for i := range all {
 		all[i].match()
 	}

@@ -201,7 +201,7 @@ func TestCommunicates(t *testing.T) {
 		"void deep_ep::intranode::dispatch<(int)8, (int)768>(int4 *, float *)": true, "deep_ep::internode_ll::combine<true>(void *)": true,
 		"hybrid_ep::device_sync_kernel(int *)": true, "void (anonymous namespace)::nvshmemi_barrier(int)": true,
 		"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)": true,
-		"void gemm<deep_ep::layout>(nvshmem::team *)": false, "void at::native::combine<float>(int)": false, "": false,
+		"void gemm<deep_ep::layout>(nvshmem::team *)":                                            false, "void at::native::combine<float>(int)": false, "": false,
 		"gemm": false, "accncclude": false, "sgemm": false, "elementwise_kernel": false,
 	} {
 		if got := timeline.Communicates(name); got != want {
