@@ -44,9 +44,10 @@ func TestSentencesAreTrue(t *testing.T) {
 				p.kernels[0].time *= rapid.SampledFrom([]float64{1, 1.002, 1.015}).Draw(t, "host's own")
 			}).session()}, sides[0]...)
 		}
+		ranks := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "ranks")
 		for i := range sides {
 			for j := range sides[i] {
-				disturb(t, &sides[i][j])
+				disturb(t, &sides[i][j], ranks)
 			}
 		}
 		policy := thresholds.Default()
@@ -100,7 +101,7 @@ func TestSentencesAreTrue(t *testing.T) {
 }
 
 // disturb gives a session what programs and hosts do: slow runs of one kernel or of all, other registers, steps and boards.
-func disturb(t *rapid.T, s *measure.Session) {
+func disturb(t *rapid.T, s *measure.Session, ranks int) {
 	n := len(s.Runs)
 	slow := rapid.IntRange(0, n).Draw(t, "slow runs")
 	whole := rapid.SampledFrom([]int{-1, -1, -1, 0}).Draw(t, "run that is off")
@@ -134,7 +135,7 @@ func disturb(t *rapid.T, s *measure.Session) {
 		add(measure.Subject{Scope: measure.ScopeCall, Name: "cudaStreamSynchronize"}, measure.SyncCalls, syncs)
 	}
 	add(measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoD"}, measure.CopyTime, rapid.SampledFrom([]float64{10e3, 10e3, 12e3, 30e3}).Draw(t, "copies"))
-	rankedSession(t, s, kernel)
+	rankedSession(t, s, kernel, ranks)
 	s.SortSeries()
 	total := rapid.SampledFrom([]int{60, 60, 50}).Draw(t, "steps")
 	for i := range s.Runs {
