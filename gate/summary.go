@@ -70,6 +70,17 @@ type SummaryKernel struct {
 	Owned    Number `json:"owned"` // of the step's period
 	// Communicates is true for kernels that move data between GPUs.
 	Communicates bool `json:"communicates,omitempty"`
+	// Collective is what else is known of these, nil of others.
+	Collective *SummaryCollective `json:"collective,omitempty"`
+}
+
+// SummaryCollective is a kernel that moves data between GPUs. Its times above are without the waiting, where its counterparts in
+// the other ranks are known.
+type SummaryCollective struct {
+	Operation string `json:"operation"` // "AllReduce"
+	Wait      Number `json:"wait"`      // for the rank that came last, the mean over ranks
+	Bytes     Number `json:"bytes"`     // of its messages as the caller gave them
+	Rate      Number `json:"rate"`      // algorithm bandwidth: Bytes over the total time, in B/s
 }
 
 // SummaryRange is an NVTX range in its place.
@@ -269,6 +280,13 @@ func (s *summarizer) kernel(runs []bool, subject measure.Subject, owned Number) 
 	}
 	if subject.Geometry() != "" {
 		k.Grid, k.Block = subject.Grid.String(), subject.Block.String()
+	}
+	if k.Communicates {
+		k.Collective = &SummaryCollective{Operation: timeline.Operation(k.Kernel), Wait: s.typical(runs, subject, measure.CollectiveWait),
+			Bytes: s.typical(runs, subject, measure.MessageBytes), Rate: unknown}
+		if k.Total > 0 {
+			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9
+		}
 	}
 	return k
 }
