@@ -155,6 +155,9 @@ func derived(name string, names []string) bool {
 			return true
 		}
 	}
+	if !ends(name, ".csv") { // tables are; of thousands of other files none is held against all others
+		return false
+	}
 	return slices.ContainsFunc(names, func(other string) bool {
 		for _, suffix := range []string{".sqlite", ".nsys-rep", ".qdrep"} {
 			if base, ok := strings.CutSuffix(other, suffix); ok && len(nsysstats.Group([]string{base + "_cuda_gpu_kern_sum.csv", name})) == 1 {
