@@ -106,6 +106,16 @@ const way = "next: "
 func regressed(r *gate.Report) string {
 	var told []string
 	subjects, named := map[measure.Subject]bool{}, map[string]bool{}
+	devices, most := 0, 4
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == gate.Regressed && f.Gates {
+			devices++
+		}
+	}
+	if devices > most {
+		most = 1 // of many ranks the worst: what they have in common says more
+	}
+	shown := 0
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Outcome != gate.Regressed || !f.Gates || subjects[f.Subject()] {
@@ -115,6 +125,11 @@ func regressed(r *gate.Report) string {
 		name := f.Kernel
 		if f.Scope == measure.ScopeRange {
 			name = "range " + name
+		}
+		if f.Scope == measure.ScopeDevice {
+			if shown++; shown > most {
+				continue
+			}
 		}
 		if len(told) < 4 && !named[name] {
 			named[name] = true
