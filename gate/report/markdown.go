@@ -43,8 +43,11 @@ func markdown(v *view, o Options) (string, error) {
 		title := fmt.Sprintf("%s (%d)", s.Title, len(s.Rows))
 		text := fold(title, table(s.Rows, len(s.Rows), room-len(fold(title, " "))))
 		if i == 0 {
-			text = table(slices.Concat(top...), maxRows, room)
-			if left := len(all) - len(top); left > 0 && text != "" {
+			rows, left := s.Rows, len(all)-len(top)
+			if left > 0 {
+				rows = slices.Concat(top...)
+			}
+			if text = table(rows, maxRows, room); left > 0 && text != "" {
 				text += fmt.Sprintf("\n%s besides; the JSON report holds all.\n", count(left, "slower device"))
 			}
 			if v.differs() { // in a long table
