@@ -32,6 +32,7 @@ type sheet struct {
 	More      int // findings without an article
 	Flame     template.HTML
 	Ranks     []rankRow
+	RanksTold []string
 	Sights    []sight
 	links     map[measure.Subject]string
 	told      map[measure.Subject]bool // what has an article, or else a row, that is linked to
@@ -377,29 +378,48 @@ func measured(values []gate.Number) int {
 
 // rankRow is what one of several processes or devices took.
 type rankRow struct {
-	Name, Base, Head, Change, Class string
-	Heat                            template.HTML
+	Name, Base, Head, Wait, Class string
+	Heat                          template.HTML
 }
 
-// ranks lists ranks or devices by their kernel time.
+// ranks lists ranks by what they compute in a step, or else devices by their kernel time.
 func (s *sheet) ranks() {
-	most := gate.Number(0)
-	for _, r := range s.Rows {
-		if r.F.Scope == measure.ScopeDevice {
-			for _, v := range []gate.Number{r.F.Base, r.F.Head} {
-				if v.Known() {
-					most = max(most, v)
-				}
+	type rank struct {
+		name             string
+		base, head, wait gate.Number
+		class            string
+	}
+	var list []rank
+	if s.view.Ranks != nil {
+		for _, k := range s.Report.Ranks.Ranks {
+			class := ""
+			if k.Base.Known() && k.Compute > k.Base*1.01 {
+				class = "worse"
+			}
+			list = append(list, rank{Clean(k.Name), k.Base, k.Compute, k.Wait, class})
+		}
+		s.RanksTold = s.view.Ranks.Told
+	} else {
+		for _, r := range s.Rows {
+			if r.F.Scope == measure.ScopeDevice && r.F.Metric == measure.GPUTime.Name {
+				list = append(list, rank{r.Subject, r.F.Base, r.F.Head, gate.Number(math.NaN()), rowClass(r)})
+			}
+		}
+		slices.SortStableFunc(list, func(a, b rank) int { return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name)) })
+	}
+	most := 0.0
+	for _, x := range list {
+		for _, v := range []gate.Number{x.base, x.head} {
+			if v.Known() {
+				most = max(most, float64(v))
 			}
 		}
 	}
-	for _, r := range s.Rows {
-		if r.F.Scope == measure.ScopeDevice && r.F.Metric == measure.GPUTime.Name {
-			s.Ranks = append(s.Ranks, rankRow{Elide(r.Subject, 40), quantity(r.F.Base, r.F.Unit), quantity(r.F.Head, r.F.Unit), r.Change, rowClass(r),
-				plot.Pair(float64(r.F.Base/most), float64(r.F.Head/most), rowClass(r))})
+	for i, x := range list {
+		if i == maxChanges {
+			break
 		}
+		s.Ranks = append(s.Ranks, rankRow{Elide(x.name, 40), cell(x.base, ns), cell(x.head, ns), cell(x.wait, ns), x.class,
+			plot.Pair(float64(x.base)/most, float64(x.head)/most, x.class)})
 	}
-	slices.SortStableFunc(s.Ranks, func(a, b rankRow) int {
-		return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
-	})
 }

@@ -26,32 +26,44 @@ const (
 	idles
 )
 
-// Draw takes out of the traces of one side what pictures of it need, cut as [Sessions] cuts them: the step nearest the median, and
-// how the launches of these kernels spread.
+// Draw takes out of the traces of one side what pictures of it need, cut as [Sessions] cuts them by the step that is named: the step
+// nearest the median, and how the launches of these kernels spread.
 func Draw(traces []measure.Trace, o Options, kernels []measure.Subject) (*measure.Drawing, error) {
 	traces, _ = split(traces)
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
 	}
-	cuts, err := newCuts(traces, o.Warmup)
+	cuts, err := newCuts(traces, o.Warmup, o.Step)
 	if err != nil || len(cuts) == 0 {
 		return nil, err
 	}
 	slices.SortStableFunc(cuts, order)
-	step, err := chooseStep(cuts, o.Step)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range cuts {
-		c.divide(step)
+	if o.Step == NoStep {
+		if err := setCycles(cuts); err != nil {
+			return nil, err
+		}
 	}
 	if err := skipWarmup(cuts, o.Warmup); err != nil {
 		return nil, err
 	}
-	d := drawing{index: map[measure.Subject]int{}}
-	d.step(cuts)
-	for _, k := range kernels {
-		d.launches(cuts, k)
+	d := drawing{index: map[measure.Subject]int{}, spread: make([]spread, len(kernels))}
+	var all []drawable
+	for run, c := range cuts {
+		if err := c.load(); err != nil {
+			return nil, err
+		}
+		d.Skipped = max(d.Skipped, c.skip)
+		all = append(all, c.drawable(run)...)
+		for i, k := range kernels {
+			d.spread[i].add(c, k)
+		}
+		c.unload()
+	}
+	if err := d.step(cuts, all); err != nil {
+		return nil, err
+	}
+	for i, k := range kernels {
+		d.launches(k, d.spread[i])
 	}
 	return &d.Drawing, nil
 }
@@ -59,7 +71,8 @@ func Draw(traces []measure.Trace, o Options, kernels []measure.Subject) (*measur
 // drawing is the work of [Draw].
 type drawing struct {
 	measure.Drawing
-	index map[measure.Subject]int
+	index  map[measure.Subject]int
+	spread []spread // by kernel
 }
 
 // of is the index of a subject, which is added where it is new.
@@ -73,40 +86,51 @@ func (d *drawing) of(s measure.Subject) int64 {
 	return int64(i)
 }
 
+// drawable is a step that may be drawn.
+type drawable struct {
+	run    int
+	device int32
+	period measure.Interval
+}
+
+// drawable are the steps of a run that may be drawn, those of one device.
+func (c *cut) drawable(run int) (out []drawable) {
+	if len(c.repeated()) == 0 || len(c.launches) == 0 || c.GraphTrace == "graph" {
+		return nil
+	}
+	device := c.launches[0].Device
+	for _, p := range c.periods(device) {
+		out = append(out, drawable{run, device, p})
+	}
+	return out
+}
+
 // step draws the step whose period is nearest the median.
-func (d *drawing) step(cuts []*cut) {
-	type candidate struct {
-		run    int
-		device int32
-		period measure.Interval
-	}
-	var all []candidate
-	var lengths []float64
-	for run, c := range cuts {
-		d.Skipped = max(d.Skipped, c.skip)
-		if len(c.steps) == 0 || len(c.launches) == 0 || c.GraphTrace == "graph" {
-			continue
-		}
-		device := c.launches[0].Device
-		for _, p := range c.periods(device) {
-			all, lengths = append(all, candidate{run, device, p}), append(lengths, float64(p.End-p.Start))
-		}
-	}
+func (d *drawing) step(cuts []*cut, all []drawable) error {
 	if len(all) == 0 {
-		return
+		return nil
+	}
+	var lengths []float64
+	for _, x := range all {
+		lengths = append(lengths, float64(x.period.End-x.period.Start))
 	}
 	median := stats.Median(lengths)
-	x := slices.MinFunc(all, func(a, b candidate) int {
+	x := slices.MinFunc(all, func(a, b drawable) int {
 		far := func(p measure.Interval) float64 { return math.Abs(float64(p.End-p.Start) - median) }
 		return cmp.Compare(far(a.period), far(b.period))
 	})
 	c := cuts[x.run]
+	if err := c.load(); err != nil {
+		return err
+	}
+	defer c.unload()
 	s := &measure.DrawnStep{Run: x.run + 1, Steps: len(c.steps), Device: x.device, Length: x.period.End - x.period.Start}
 	d.Step = s
 	within := map[int32]measure.Interval{} // where on the GPU a range lies
 	d.operations(c, s, x.period, within)
 	d.idle(c, s, x.period)
 	d.ranges(c, s, x.period, within)
+	return nil
 }
 
 // operations draws what ran on the device.
@@ -217,48 +241,55 @@ func longest(spans []measure.DrawnSpan, most int) (kept []measure.DrawnSpan, lef
 	return spans, max(left, 0)
 }
 
-// launches draws how the launches of a kernel spread, and its time over the steps.
-func (d *drawing) launches(cuts []*cut, kernel measure.Subject) {
-	var times []float64
-	var runs [][]float64 // time in each step
-	for _, c := range cuts {
-		k := int32(slices.IndexFunc(c.Kernels, func(x measure.KernelInfo) bool { return x.Subject == kernel }))
-		if k < 0 {
-			continue
-		}
-		steps := make([]float64, len(c.steps))
-		for i := range c.launches {
-			l := &c.launches[i]
-			if l.Kernel != k {
-				continue
-			}
-			at := c.stepOf(l.API)
-			if at >= 0 {
-				steps[at] += float64(l.End - l.Start)
-			}
-			if len(c.steps) == 0 || at >= c.skip {
-				times = append(times, float64(l.End-l.Start))
-			}
-		}
-		runs = append(runs, steps)
-	}
-	if len(times) == 0 {
+// spread is the launches of a kernel.
+type spread struct {
+	times []float64   // of each that counts
+	runs  [][]float64 // time in each step, by run
+}
+
+// add takes in the launches of a run.
+func (s *spread) add(c *cut, kernel measure.Subject) {
+	k := int32(slices.IndexFunc(c.Kernels, func(x measure.KernelInfo) bool { return x.Subject == kernel }))
+	if k < 0 {
 		return
 	}
-	slices.Sort(times)
-	x := measure.DrawnLaunches{Subject: int(d.of(kernel)), Count: len(times)}
+	steps := make([]float64, len(c.steps))
+	for i := range c.launches {
+		l := &c.launches[i]
+		if l.Kernel != k {
+			continue
+		}
+		at := c.stepOf(l.API)
+		if at >= 0 {
+			steps[at] += float64(l.End - l.Start)
+		}
+		if len(c.steps) == 0 || at >= c.skip {
+			s.times = append(s.times, float64(l.End-l.Start))
+		}
+	}
+	s.runs = append(s.runs, steps)
+}
+
+// launches draws how the launches of a kernel spread, and its time over the steps.
+func (d *drawing) launches(kernel measure.Subject, s spread) {
+	n := len(s.times)
+	if n == 0 {
+		return
+	}
+	slices.Sort(s.times)
+	x := measure.DrawnLaunches{Subject: int(d.of(kernel)), Count: n}
 	for i := range drawnQuantiles {
-		x.Quantiles = append(x.Quantiles, int64(times[i*(len(times)-1)/(drawnQuantiles-1)]))
+		x.Quantiles = append(x.Quantiles, int64(s.times[i*(n-1)/(drawnQuantiles-1)]))
 	}
 	most := 0
-	for _, steps := range runs {
+	for _, steps := range s.runs {
 		most = max(most, len(steps))
 	}
 	for x.Every = 1; most/x.Every > drawnSteps; x.Every++ {
 	}
 	for at := 0; at < most; at += x.Every {
 		var values []float64
-		for _, steps := range runs {
+		for _, steps := range s.runs {
 			if at < len(steps) {
 				values = append(values, steps[at])
 			}

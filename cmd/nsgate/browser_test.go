@@ -60,8 +60,8 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
-// page runs nsgate and keeps what it prints as a page.
-func page(t *testing.T, name string, args ...string) string {
+// printed runs nsgate and keeps what it prints as a page.
+func printed(t *testing.T, name string, args ...string) string {
 	var out, said bytes.Buffer
 	code := cli.Main(append(args, "--format", "html"), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said})
 	if code == cli.ExitUsage {
@@ -181,16 +181,16 @@ func TestPages(t *testing.T) {
 	in := func(parts ...string) string { return filepath.Join(append([]string{h200}, parts...)...) }
 	session := func(name string) string { return in("sessions", name, "nvidia-h200") }
 	pages := map[string]string{
-		"kernels":     page(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
-		"spill":       page(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--explain", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
-		"transformer": page(t, "transformer", "compare", session("transformer-b"), session("unfused-norm-b")),
-		"ranks":       page(t, "ranks", "compare", session("ddp"), session("ddp-slow1")),
-		"none":        page(t, "none", "compare", in("kernels", "base"), session("ddp")),
-		"unchanged":   page(t, "unchanged", "compare", in("kernels", "base"), in("kernels", "unchanged")),
+		"kernels":     printed(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
+		"spill":       printed(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--explain", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
+		"transformer": printed(t, "transformer", "compare", session("transformer-b"), session("unfused-norm-b")),
+		"ranks":       printed(t, "ranks", "compare", session("ddp"), session("ddp-slow1")),
+		"none":        printed(t, "none", "compare", in("kernels", "base"), session("ddp")),
+		"unchanged":   printed(t, "unchanged", "compare", in("kernels", "base"), in("kernels", "unchanged")),
 		"many":        rendered(t, "many", many(t, 2000, 10)),
-		"hostile":     page(t, "hostile", "report", "../../gate/report/testdata/hostile.json"),
-		"calibrate":   page(t, "calibrate", "calibrate", "--from", in("kernels", "base")),
-		"show":        page(t, "show", "show", in("kernels", "base")),
+		"hostile":     printed(t, "hostile", "report", "../../gate/report/testdata/hostile.json"),
+		"calibrate":   printed(t, "calibrate", "calibrate", "--from", in("kernels", "base")),
+		"show":        printed(t, "show", "show", in("kernels", "base")),
 	}
 	for name, file := range pages {
 		t.Run(name, func(t *testing.T) {
