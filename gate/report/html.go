@@ -16,7 +16,7 @@ import (
 
 func init() {
 	register(Format{Name: "html", Suffix: ".html", About: "a browser: one file with pictures, which needs no network", render: htmlReport,
-		calibration: htmlCalibration, summary: htmlSummary})
+		calibration: htmlCalibration, summary: htmlSummary, history: htmlHistory})
 }
 
 //go:embed html

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"cmp"
+	"html/template"
+	"math"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// chronicle is the page of a history.
+type chronicle struct {
+	Headline, Kicker string
+	Levels           []levelRow
+	None             string // why there are no changes of level
+	Trends           []trendRow
+	Untold           int
+	Elsewhere        []string
+}
+
+// levelRow is a change of level.
+type levelRow struct{ Subject, Metric, Values, Change, Class, When, Where string }
+
+// trendRow is one number over time.
+type trendRow struct {
+	Subject, Metric, First, Last, Change, By string
+	Line                                     template.HTML
+}
+
+// maxTrends is how many trends a page shows, those that changed most.
+const maxTrends = 150
+
+func htmlHistory(h *gate.History, _ Options) (string, error) {
+	saved, err := jsonText(h)
+	if err != nil {
+		return "", err
+	}
+	c := &chronicle{Kicker: join(" · ", "nsgate history", Elide(trimmed(h.Workload), 100), trimmed(h.GPU))}
+	c.Headline = count(len(h.Moments), "session")
+	var tips []string
+	if n := len(h.Moments); n > 0 {
+		c.Headline += ", " + day(h.Moments[0].At) + " to " + day(h.Moments[n-1].At)
+	}
+	for _, m := range h.Moments {
+		tips = append(tips, join(" · ", day(m.At), Elide(Clean(m.Commit), 12)))
+		what := make([]string, 0, len(m.Since))
+		for _, s := range m.Since {
+			if s != "host" {
+				what = append(what, Clean(s))
+			}
+		}
+		if len(what) > 0 {
+			c.Elsewhere = append(c.Elsewhere, day(m.At)+": another "+strings.Join(what, ", "))
+		}
+	}
+	c.trends(h, tips)
+	return htmlPage("history.html.tmpl", "nsgate history: "+cmp.Or(Elide(trimmed(h.Workload), 100), "default"), saved, c)
+}
+
+func (c *chronicle) trends(h *gate.History, tips []string) {
+	enough := false
+	for i, t := range h.Trends {
+		enough = enough || t.Enough
+		m, _ := measure.MetricByName(t.Metric)
+		name := Elide(subject(t.Scope, t.Kernel), maxName)
+		var at []int
+		for _, x := range t.Changes {
+			if x.Moment < 0 || x.Moment >= len(h.Moments) {
+				continue
+			}
+			at = append(at, x.Moment)
+			l := levelRow{name, m.Title(), quantity(x.Before, t.Unit) + nb + "→" + nb + quantity(x.After, t.Unit), bind(measure.Change(float64(x.Change))), "worse",
+				day(h.Moments[x.Moment].At), "between " + orUnknown(x.From) + " and " + orUnknown(x.To)}
+			if better(m, x.Change) {
+				l.Class = "better"
+			}
+			if len(x.Elsewhere) > 0 {
+				l.Class, l.Where = "doubt", "with another "+Clean(strings.Join(x.Elsewhere, " and "))+", which is no change of the code"
+			}
+			c.Levels = append(c.Levels, l)
+		}
+		if i >= maxTrends {
+			c.Untold++
+			continue
+		}
+		r := trendRow{Subject: name, Metric: m.Title(), Change: bind(measure.Change(float64(t.Change))), By: brief(t.Change)}
+		values := make([]float64, len(t.Values))
+		for j, v := range t.Values {
+			if values[j] = math.NaN(); v.Known() {
+				values[j] = float64(v)
+				r.First, r.Last = cmp.Or(r.First, quantity(v, t.Unit)), quantity(v, t.Unit)
+			}
+		}
+		r.Line = plot.Trend(name+": "+m.Title()+" over time", values, at, tips, tick(t.Unit))
+		c.Trends = append(c.Trends, r)
+	}
+	switch {
+	case !enough:
+		c.None = "Too few sessions to tell: ten are needed."
+	case len(c.Levels) == 0:
+		c.None = "None."
+	}
+}
