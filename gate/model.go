@@ -339,6 +339,13 @@ type Report struct {
 	Reproduce string `json:"reproduce,omitempty"`
 	Accept    string `json:"accept,omitempty"`
 
+	// Measured is what the head costs, where there was nothing to hold it against; nil where there was.
+	Measured *Summary `json:"measured,omitempty"`
+
+	// Workloads are the reports of several workloads that were checked at once, see [Together]. This one then holds their verdict and
+	// their counts, and no finding of its own.
+	Workloads []*Report `json:"workloads,omitempty"`
+
 	// HeadSessions carries what was measured, so that accept can store it.
 	HeadSessions []measure.Session `json:"head_sessions,omitempty"`
 }

@@ -8,7 +8,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "codequality", Suffix: ".codequality.json", About: "remarks in merge requests of GitLab", render: codeQuality})
+	register(Format{Name: "codequality", Suffix: ".codequality.json", About: "remarks in merge requests of GitLab", render: codeQuality,
+		together: func(_ *view, each []*view, _ Options) (string, error) { return codeIssues(each) }})
 }
 
 // A codeIssue has the six fields that GitLab reads of a Code Climate issue, all of them required: its parser stops at
@@ -31,8 +32,26 @@ type codeLocation struct {
 // codeQuality writes what a reviewer should see: failing regressions as major, those that do not fail the gate as minor,
 // what is undecided as info, a gate without a verdict as major. A fingerprint holds no measured value, so that an issue
 // stays the same one from run to run.
-func codeQuality(v *view, _ Options) (string, error) {
+func codeQuality(v *view, _ Options) (string, error) { return codeIssues([]*view{v}) }
+
+func codeIssues(each []*view) (string, error) {
 	issues, seen := []codeIssue{}, make(map[string]bool)
+	for _, v := range each {
+		for _, i := range newIssues(v) {
+			if !seen[i.Fingerprint] { // GitLab shows one of several with the same
+				seen[i.Fingerprint] = true
+				issues = append(issues, i)
+			}
+		}
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(issues)
+	return b.String(), err
+}
+
+func newIssues(v *view) (issues []codeIssue) {
 	add := func(severity, check, description, key, file string, line int) {
 		sum := sha256.Sum256([]byte(v.Workload + "\x00" + key))
 		i := codeIssue{Description: Line(Elide(description, maxProse)), CheckName: check, Fingerprint: hex.EncodeToString(sum[:]), Severity: severity}
@@ -40,10 +59,7 @@ func codeQuality(v *view, _ Options) (string, error) {
 		if file == "" {
 			i.Location.Path = "nsgate.toml"
 		}
-		if !seen[i.Fingerprint] { // GitLab shows one of several with the same
-			seen[i.Fingerprint] = true
-			issues = append(issues, i)
-		}
+		issues = append(issues, i)
 	}
 	if !v.judged() {
 		add("major", "nsgate/no-verdict", "no verdict: "+v.Reason, "no-verdict", "", 1)
@@ -58,9 +74,5 @@ func codeQuality(v *view, _ Options) (string, error) {
 		key := strings.Join([]string{string(f.Scope), f.Name, f.Grid, f.Block, f.Metric}, "\x00")
 		add([...]string{failing: "major", warned: "minor", open: "info"}[r.Class], "nsgate/"+word(f.Metric), what, key, file, line)
 	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(issues)
-	return b.String(), err
+	return issues
 }

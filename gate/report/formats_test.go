@@ -298,7 +298,7 @@ func TestSignal(t *testing.T) {
 
 func TestLocatePointsIntoTheRepository(t *testing.T) {
 	r := reports(t)["fail"]
-	o := Options{Locate: func(f gate.Finding) (string, int, bool) { return "src/k.cu", 7, f.Kernel == "saxpy" }}
+	o := Options{Locate: func(_ *gate.Report, f gate.Finding) (string, int, bool) { return "src/k.cu", 7, f.Kernel == "saxpy" }}
 	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `samples.csv"`) {
 		t.Error(text)
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics})
+	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics,
+		together: func(_ *view, each []*view, _ Options) (string, error) { return families(each), nil }})
 }
 
 // family is one metric family of the OpenMetrics text format 1.0.
@@ -24,8 +25,30 @@ type family struct {
 
 // openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
 // compares such values as text, so that they are rounded to what is signal: the width of the change's interval.
-func openMetrics(v *view, _ Options) (string, error) {
+func openMetrics(v *view, _ Options) (string, error) { return families([]*view{v}), nil }
+
+func families(each []*view) string {
 	families := make(map[string]family)
+	for _, v := range each {
+		v.measured(families)
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		f := families[name]
+		fmt.Fprintf(&b, "# TYPE %s gauge\n", name)
+		if f.unit != "" {
+			fmt.Fprintf(&b, "# UNIT %s %s\n", name, f.unit)
+		}
+		fmt.Fprintf(&b, "# HELP %s %s\n", name, label(f.help))
+		for _, set := range slices.Sorted(maps.Keys(f.samples)) {
+			fmt.Fprintf(&b, "%s%s %s\n", name, set, f.samples[set])
+		}
+	}
+	return b.String() + "# EOF\n"
+}
+
+// measured adds what a workload measured to the families.
+func (v *view) measured(families map[string]family) {
 	add := func(name, unit, help, value string, set ...string) {
 		if unit != "" && !strings.HasSuffix(name, "_"+unit) {
 			name += "_" + unit
@@ -89,19 +112,6 @@ func openMetrics(v *view, _ Options) (string, error) {
 			}
 		}
 	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(families)) {
-		f := families[name]
-		fmt.Fprintf(&b, "# TYPE %s gauge\n", name)
-		if f.unit != "" {
-			fmt.Fprintf(&b, "# UNIT %s %s\n", name, f.unit)
-		}
-		fmt.Fprintf(&b, "# HELP %s %s\n", name, label(f.help))
-		for _, set := range slices.Sorted(maps.Keys(f.samples)) {
-			fmt.Fprintf(&b, "%s%s %s\n", name, set, f.samples[set])
-		}
-	}
-	return b.String() + "# EOF\n", nil
 }
 
 // signal prints the head's value, divided by scale, to the decimal place that its interval leaves certain: that of half

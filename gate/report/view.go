@@ -187,7 +187,7 @@ func (v *view) place(f gate.Finding) (file string, line int) {
 		return Line(o.File), max(o.Line, 1)
 	}
 	if v.locate != nil {
-		if file, line, ok := v.locate(f); ok {
+		if file, line, ok := v.locate(v.Report, f); ok {
 			return Line(file), max(line, 1)
 		}
 	}

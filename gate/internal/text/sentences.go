@@ -4,9 +4,13 @@ package text
 // [gate.Reasons].
 var sentences = map[string]string{
 	// Verdicts.
-	"regressed":   `{{.what}} regressed`,
-	"undecided":   `nothing regressed for certain, but {{count .comparisons "comparison"}} could not be decided, first of all the {{metric .metric}} of {{.kernel}}, {{.reason}}`,
-	"none-slower": `{{count .comparisons "comparison"}}, none slower than its limit allows`,
+	"regressed":           `{{.what}} regressed`,
+	"undecided":           `nothing regressed for certain, but {{count .comparisons "comparison"}} could not be decided, first of all the {{metric .metric}} of {{.kernel}}, {{.reason}}`,
+	"none-slower":         `{{count .comparisons "comparison"}}, none slower than its limit allows`,
+	"workloads-failed":    `{{join .failed ", "}} failed{{if .open}}, {{join .open ", "}} without a verdict{{end}}: of {{count .all "workload"}}`,
+	"workloads-open":      `{{join .open ", "}} without a verdict: of {{count .all "workload"}}`,
+	"workloads-undecided": `{{join .undecided ", "}} undecided, and none slower for certain: of {{count .all "workload"}}`,
+	"workloads-pass":      `{{count .all "workload"}}, none slower than its limits allow`,
 
 	// Outcomes.
 	"beyond":      `beyond {{binding .by .size .unit}}`,
