@@ -115,7 +115,7 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	alike := likeLast(sessions, &sessions[len(sessions)-1])
 	s := summaries(alike)
 	out := s.of(s.all())
-	out.Recorded = summary(alike)
+	out.Recorded = Describe(alike)
 	out.Patterns = most(s.patterns())
 	if len(alike) < len(sessions) {
 		out.Doubts = append(out.Doubts, remark("unlike-sessions", Args{"shown": Number(len(alike)), "sessions": Number(len(sessions))}))

@@ -107,8 +107,8 @@ type Workload struct {
 	Command []string
 	// Launcher is what the profiler itself is started by ("srun -n 1"), nil for none.
 	Launcher []string
-	Dir      string        // working directory as written in the file, "" for the current one
-	Timeout  time.Duration // of one run, 0 for the default
+	Dir      string        // working directory, relative to the file, "" for where that lies
+	Timeout  time.Duration // of one run, 0 for the default, see [NoTimeout]
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
 	Step     string        // NVTX range that the workload repeats, "" for none
 	Runs     int           // fresh processes a session, 0 for the default

@@ -32,7 +32,13 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 	}
 	head, err := c.Tools.Open(ctx, c.Head)
 	if err != nil {
-		return nil, err
+		r, err := refused(nil, err)
+		if err == nil {
+			if sides, err := profile.Cut(c.Rule, base); err == nil {
+				known(r, sides[0])
+			}
+		}
+		return r, err
 	}
 	if c.Rule != (profile.Rule{}) {
 		for _, r := range []*profile.Recording{base, head} {

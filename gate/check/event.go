@@ -17,6 +17,7 @@ const (
 	Repeating   Stage = "repeating"    // nsys lost events: the whole session once more, without the NVTX domain TSL
 	Done        Stage = "done"         // the measurement has ended, well or not
 
+	Checking    Stage = "checking"     // of several workloads Event.Text is next
 	Failed      Stage = "failed"       // a run or a build; Event.Text says which, Event.Output what it printed
 	Looking     Stage = "looking"      // undecided after Event.Run runs: measuring up to Event.Runs
 	Pairing     Stage = "pairing"      // the baseline answered Event.Text: the base build is measured beside the head

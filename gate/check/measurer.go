@@ -40,6 +40,8 @@ type Measurement struct {
 	// HeldBack says what slowed the GPU down beyond what is normal for it, so that its noise is not the workload's; "" for
 	// nothing.
 	HeldBack string
+	// Longest is how long the longest run took, 0 where that is not known.
+	Longest time.Duration
 
 	finished bool // profiles that were there before
 }
@@ -59,6 +61,7 @@ func (m *Measurement) add(o *Measurement) {
 	if m.HeldBack == "" {
 		m.HeldBack = o.HeldBack
 	}
+	m.Longest = max(m.Longest, o.Longest)
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
 		if !slices.Contains(m.Warnings, w) {
 			m.Warnings = append(m.Warnings, w)
@@ -142,6 +145,9 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	out := &Measurement{}
 	out.Base.Traces, out.Head.Traces = result.Split()
 	out.Base.Untraced, out.Head.Untraced = result.Base, result.Head
+	for _, run := range result.Runs {
+		out.Longest = max(out.Longest, run.Duration)
+	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	if result.Repeated != "" { // once is enough: what follows is measured as worked here
 		m.Args, m.repeated = result.TraceArgs, result.Repeated

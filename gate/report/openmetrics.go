@@ -24,7 +24,7 @@ type family struct {
 }
 
 // openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
-// compares such values as text, so that they are rounded to what is signal: the width of the change's interval.
+// compares such values as text, so that they are rounded near to what is signal: the width of the change's interval.
 func openMetrics(v *view, _ Options) (string, error) { return families([]*view{v}), nil }
 
 func families(each []*view) string {
@@ -115,7 +115,7 @@ func (v *view) measured(families map[string]family) {
 }
 
 // signal prints the head's value, divided by scale, to the decimal place that its interval leaves certain: that of half
-// the interval's width, and three digits where there is none.
+// the interval's width; and to at least four digits, for a dashboard shows less than a gate finds.
 func signal(f gate.Finding, scale float64) string {
 	v := float64(f.Head)
 	half := math.Abs(float64(f.High-f.Low)) / 2 * math.Abs(float64(f.Base))
@@ -123,10 +123,10 @@ func signal(f gate.Finding, scale float64) string {
 	case v == 0, v == math.Trunc(v) && (f.Unit == "count" || f.Unit == "B"):
 		return strconv.FormatFloat(v/scale, 'g', -1, 64)
 	case !(half > 0) || math.IsInf(half, 0):
-		return strconv.FormatFloat(v/scale, 'g', 3, 64)
+		return strconv.FormatFloat(v/scale, 'g', 4, 64)
 	}
 	digits := math.Floor(math.Log10(math.Abs(v))) - math.Ceil(math.Log10(half)) + 1
-	return strconv.FormatFloat(v/scale, 'g', int(min(max(digits, 1), 6)), 64)
+	return strconv.FormatFloat(v/scale, 'g', int(min(max(digits, 4), 6)), 64)
 }
 
 // labels makes a label set of names and values in turn.

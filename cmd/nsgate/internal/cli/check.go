@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -42,51 +43,96 @@ func checkCommand() *command {
 					oneOf("profiler", profiler, "nsys", "ncu"), counters.check(by.ByLaunch())); err != nil {
 					return err
 				}
-				j, err := m.resolve(e, &policy, args.workload, by, out.quiet)
+				jobs, err := m.resolve(e, &policy, args.workload, by, out.quiet)
 				if err != nil {
 					return err
 				}
-				c := &check.Check{
-					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Looks: j.looks, Paired: base.paired, Profiler: by,
-					Kernels: counters.Kernels, Rule: j.rule, Explain: check.Explain(explain), Observe: j.progress,
-				}
-				if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {
+				if err := out.holds(len(jobs)); err != nil {
 					return err
 				}
-				if c.Baselines, err = check.ReadBaselines(m.baseline, j.name); err != nil {
-					return err
+				if base.command != "" && len(jobs) > 1 {
+					return usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
 				}
-				if m.from != "" && !fs.Changed("profiler") {
-					c.Profiler = "" // finished profiles say what measured them
-				}
-				if err := c.Valid(); err != nil {
-					return usageError("--kernel: %w", err)
-				}
-				if machine, ok := c.Measurer.(*check.Machine); ok && by.ByLaunch() {
-					machine.Counters = &counters.Counters
+				var checks check.Several
+				for _, j := range jobs {
+					c := &check.Check{
+						Workload: j.name, Measurer: j.measurer, Baselines: j.baselines, Policy: j.policy, Looks: j.looks, Paired: base.paired,
+						Profiler: by, Kernels: counters.Kernels, Rule: j.rule, Explain: check.Explain(explain), Observe: j.progress,
+					}
+					if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {
+						return err
+					}
+					if m.from != "" && !fs.Changed("profiler") {
+						c.Profiler = "" // finished profiles say what measured them
+					}
+					if machine, ok := c.Measurer.(*check.Machine); ok && by.ByLaunch() {
+						machine.Counters = &counters.Counters
+					}
+					if err := m.judgeable(c, j); err != nil {
+						return err
+					}
+					checks = append(checks, c)
 				}
 				if m.dryRun {
-					return printCommands(e, c.Commands())
+					for _, c := range checks {
+						if len(checks) > 1 {
+							fmt.Fprintln(e.Out, "# workload", c.Workload)
+						}
+						if err := printCommands(e, c.Commands()); err != nil {
+							return err
+						}
+					}
+					return nil
 				}
-				if !c.Screens() && c.Base == nil {
-					return usageError("no baseline of workload %q in %s; write one with %s, on the code to compare with",
-						j.name, m.baseline, map[bool]string{false: "nsgate record", true: "nsgate record --ncu"}[by.ByLaunch()])
-				}
-				r, err := c.Run(ctx)
+				r, err := checks.Run(ctx)
 				if err != nil {
 					return err
 				}
+				policyFile := jobs[0].policy.File
+				for i, w := range r.Each() {
+					w.Baseline = fromHome(policyFile, w.Baseline)
+					offerAccept(w, &out, len(jobs) > 1)
+					offerOthers(w, jobs[i])
+				}
 				r.Reproduce = e.again
-				offerAccept(r, &out)
-				return out.publish(e, r, true, j.policy.File)
+				return out.publish(e, r, true, policyFile, jobs[0].root)
 			}
 		},
 	}
 }
 
+// judgeable refuses what could be told before it is measured that no verdict can come of it.
+func (m *measureFlags) judgeable(c *check.Check, j *job) error {
+	if err := c.Valid(); err != nil {
+		return usageError("--kernel: %w", err)
+	}
+	lone := j.looks[0] == 1 && c.Profiler != measure.Ncu && m.from == ""
+	switch first := c.Base == nil && !c.Screens(); {
+	case first && c.Profiler.ByLaunch() && m.from == "" && len(c.Kernels) == 0:
+		return usageError("no baseline of workload %q in %s; write one with nsgate record --ncu, on the code to compare with, or name kernels with --kernel",
+			j.name, j.root)
+	case lone && (first || !c.Screens()):
+		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
+	case lone && c.Base == nil && !c.Spread():
+		return usageError("one run is held against the spread of the baseline's runs, of which it takes %d or more, and %s has fewer: measure at least 2 runs (--runs)",
+			gate.HeldAgainst, c.Baselines[0].Dir)
+	}
+	return nil
+}
+
+// offerOthers names the workloads that have a baseline where the one that was checked has none.
+func offerOthers(r *gate.Report, j *job) {
+	if r.ReasonKey != "no-baseline" || r.Measured == nil {
+		return
+	}
+	if have := check.WorkloadsIn(j.root); len(have) > 0 {
+		r.Next = append(r.Next, meant("--workload ", j.name, have)+"baselines there are of "+strings.Join(have, ", "))
+	}
+}
+
 // offerAccept puts the command that takes a failing report's measurement as the baseline into the report.
-func offerAccept(r *gate.Report, out *outputFlags) {
-	if r.Verdict != gate.Fail || r.Baseline == "" {
+func offerAccept(r *gate.Report, out *outputFlags, several bool) {
+	if r.Measured == nil && (r.Verdict != gate.Fail || r.Baseline == "") {
 		return
 	}
 	file := ""
@@ -97,10 +143,16 @@ func offerAccept(r *gate.Report, out *outputFlags) {
 	}
 	if file == "" {
 		file = "report.json"
-		r.Next = append(r.Next, "to accept the change, check again with --report json="+file)
+		r.Next = append(r.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
+			", check again with --report json="+file)
 	}
 	if out.patch != "" {
-		r.Next = append(r.Next, "to accept it with the patch that is written beside: "+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
+		r.Next = append(r.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
+			false: "to accept it with the patch that is written beside: "}[r.Measured != nil]+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
 	}
-	r.Accept = thresholds.JoinCommand([]string{"nsgate", "accept", file, "--reason"}) + " 'WHY'"
+	words := []string{"nsgate", "accept", file}
+	if several {
+		words = append(words, "--workload", r.Workload)
+	}
+	r.Accept = thresholds.JoinCommand(append(words, "--reason")) + " 'WHY'"
 }

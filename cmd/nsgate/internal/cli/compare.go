@@ -51,7 +51,7 @@ func compareCommand() *command {
 					return err
 				}
 				r.Reproduce = e.again
-				return out.publish(e, r, false, p.File)
+				return out.publish(e, r, false, p.File, "")
 			}
 		},
 	}

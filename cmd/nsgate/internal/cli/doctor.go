@@ -20,7 +20,7 @@ func doctorCommand() *command {
 		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			nsys := fs.String("nsys", "nsys", "the nsys executable")
-			root := fs.String("baseline", check.DefaultRoot, "directory of the committed baselines")
+			root := fs.String("baseline", "", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
 			fs.StringVar(&policy.file, "policy", "", "policy file")
 			return func(ctx context.Context, e *env, _ arguments) error {
 				healthy := true
@@ -45,7 +45,7 @@ func doctorCommand() *command {
 }
 
 // examineRepository looks at the policy and the baselines.
-func examineRepository(root string, flags *policyFlags) (out []check.Observation) {
+func examineRepository(given string, flags *policyFlags) (out []check.Observation) {
 	add := func(mark check.Mark, what, detail string) {
 		out = append(out, check.Observation{Mark: mark, What: what, Detail: detail})
 	}
@@ -59,6 +59,7 @@ func examineRepository(root string, flags *policyFlags) (out []check.Observation
 	default:
 		add(check.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
 	}
+	root := kept(given, policy.File)
 	workloads := policy.Workloads
 	if len(workloads) == 0 {
 		workloads = []thresholds.Workload{{Name: "default"}}

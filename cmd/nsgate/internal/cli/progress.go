@@ -66,6 +66,8 @@ func (p *progress) clear() {
 // milestone is what begins, "" for a step of a session that goes on.
 func milestone(ev check.Event) string {
 	switch ev.Stage {
+	case check.Checking:
+		return "workload " + report.Clean(ev.Text)
 	case check.Looking:
 		return fmt.Sprintf("undecided after %d runs: measuring up to %d", ev.Run, ev.Runs)
 	case check.Pairing:
