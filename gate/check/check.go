@@ -108,6 +108,7 @@ func (c *Check) Run(ctx context.Context) (*gate.Report, error) {
 		return nil, err
 	}
 	c.nameKernels()
+	defer c.tell(Event{Stage: Done})
 	r, err := refused(c.run(ctx))
 	if err == nil {
 		r.Workload = c.Workload

@@ -10,6 +10,7 @@ const (
 	Starting    Stage = "starting"     // the profiler is being started
 	RunStarted  Stage = "run started"  // Event.Run says which
 	RunFinished Stage = "run finished" // Event.Run says which
+	RunFailed   Stage = "run failed"   // Event.Run says which
 	Counting    Stage = "counting"     // a run under Nsight Compute begins; Event.Side says of what
 	Finishing   Stage = "finishing"    // nsys writes its report
 	Exporting   Stage = "exporting"    // nsys turns the report into SQLite

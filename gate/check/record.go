@@ -49,6 +49,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer tell(c.Observe, Event{Stage: Done})
 	all := &Measurement{}
 	head, err := c.measure(ctx, c.Measurer, c.Runs, baselines, all)
 	if err != nil {
