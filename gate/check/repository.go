@@ -146,11 +146,18 @@ func git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit is the commit that is checked out here, "" where git does not say.
+// uncommitted marks the commit of a checkout in which files have been changed since.
+const uncommitted = "+changes"
+
+// commit is the commit that is checked out here, marked where files of the repository were changed beside the baselines; "" where
+// git does not say.
 func commit() string {
 	id := git("", "rev-parse", "--verify", "--quiet", "HEAD")
 	if len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
+	}
+	if git("", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude,glob)**/"+DefaultRoot+"/**") != "" {
+		return id[:12] + uncommitted
 	}
 	return id[:12]
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +28,8 @@ type Options struct {
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 900 KiB
 	// ShowAll is what shows the findings that text leaves out, "--verbose"; "" where nothing does.
 	ShowAll string
+	// Reproduce stands for the report's own command, which may say less than the user may see; "" for that.
+	Reproduce string
 	// Locate says where in the repository a finding is written down; nil where that is unknown. JUnit, code quality and
 	// remarks point there; the first two fall back to the report's baseline.
 	Locate Locator
@@ -58,6 +61,24 @@ func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
 // CalibrationFormats lists the names that [RenderCalibration] knows, sorted.
 func CalibrationFormats() []string {
 	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].calibration == nil })
+}
+
+// FormatOf is the format whose files have the suffix of this one, the longest suffix that fits, or the only one that ends like it; ""
+// for none.
+func FormatOf(file string) string {
+	best, like := "", []string{}
+	for _, name := range Formats() {
+		if s := formats[name].Suffix; strings.HasSuffix(file, s) && len(s) > len(formats[best].Suffix) {
+			best = name
+		}
+		if ext := filepath.Ext(file); ext != "" && strings.HasSuffix(formats[name].Suffix, ext) {
+			like = append(like, name)
+		}
+	}
+	if best == "" && len(like) == 1 {
+		return like[0]
+	}
+	return best
 }
 
 // Lookup finds a format by its name.

@@ -116,7 +116,7 @@ func newView(r *gate.Report, o Options) *view {
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
 		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
 	}
-	for _, c := range []fact{{"To reproduce", r.Reproduce}, {"To accept as the new baseline", r.Accept}} {
+	for _, c := range []fact{{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, {"To accept as the new baseline", r.Accept}} {
 		if c.Text = trimmed(c.Text); c.Text != "" {
 			v.Commands = append(v.Commands, c)
 		}
@@ -351,7 +351,7 @@ func side(s gate.Side) string {
 		parts = append(parts, "warm-up "+s.Warmup)
 	}
 	if s.Commit != "" {
-		parts = append(parts, "commit "+Elide(Clean(s.Commit), 12))
+		parts = append(parts, "commit "+Elide(Clean(s.Commit), 24))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -27,7 +27,7 @@ func checkCommand() *command {
 			var policy policyFlags
 			var out outputFlags
 			var counters counterFlags
-			var explain, profiler string
+			var explain, profiler, noGPU string
 			m.bind(fs)
 			m.bindMetrics(fs)
 			base.bind(fs)
@@ -35,12 +35,14 @@ func checkCommand() *command {
 			counters.bind(fs)
 			fs.StringVar(&explain, "explain", "auto",
 				"say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
+			fs.StringVar(&noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3), or skip (judge nothing, exit 0), for a developer's machine; in CI always fail")
 			policy.bind(fs)
 			out.bind(fs)
 			return func(ctx context.Context, e *env, args arguments) error {
 				by := measure.Profiler(profiler)
 				if err := cmp.Or(out.check(report.Formats()), oneOf("explain", explain, autoAlwaysNever...),
-					oneOf("profiler", profiler, "nsys", "ncu"), counters.check(by.ByLaunch())); err != nil {
+					oneOf("profiler", profiler, "nsys", "ncu"),
+					oneOf("no-gpu", noGPU, "fail", "skip"), counters.check(by.ByLaunch())); err != nil {
 					return err
 				}
 				jobs, err := m.resolve(e, &policy, args.workload, by, out.quiet)
@@ -84,22 +86,38 @@ func checkCommand() *command {
 					}
 					return nil
 				}
+				policyFile := jobs[0].policy.File
+				if noGPU == "skip" && m.from == "" && !inCI(e) {
+					if r := check.NoGPU(ctx); r != nil {
+						out.passes = true
+						return out.publish(e, r, true, policyFile, jobs[0].root)
+					}
+				}
 				r, err := checks.Run(ctx)
 				if err != nil {
 					return err
 				}
-				policyFile := jobs[0].policy.File
 				for i, w := range r.Each() {
 					w.Baseline = fromHome(policyFile, w.Baseline)
 					offerAccept(w, &out, len(jobs) > 1)
 					offerOthers(w, jobs[i])
 				}
-				r.Reproduce = e.again
+				if len(jobs) == 1 {
+					r.Reproduce, out.reproduce = e.repeat(jobs[0], jobs[0].policy, args.workload)
+				} else {
+					r.Reproduce = e.again
+					for i, w := range r.Workloads {
+						w.Reproduce = e.named(jobs[i].name)
+					}
+				}
 				return out.publish(e, r, true, policyFile, jobs[0].root)
 			}
 		},
 	}
 }
+
+// inCI reports whether a CI host runs this.
+func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
 
 // judgeable refuses what could be told before it is measured that no verdict can come of it.
 func (m *measureFlags) judgeable(c *check.Check, j *job) error {

@@ -56,12 +56,12 @@ type measureFlags struct {
 
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
-	fs.StringVar(&m.baseline, "baseline", "", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
+	fs.Var((*once)(&m.baseline), "baseline", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
 	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", check.DefaultRuns))
 	m.fs = fs
 	fs.IntVar(&m.bare, "bare", 0, "runs without a profiler, by turns with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
 	fs.Var(&m.timeout, "timeout", "time that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
-	fs.StringVar(&m.from, "from", "", "judge these profiles instead of running the workload: a file or a directory, as for compare")
+	fs.Var((*once)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 	m.sampleFlags.bind(fs)
 	fs.StringArrayVar(&m.trace, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
 	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
@@ -273,8 +273,8 @@ type baseFlags struct {
 }
 
 func (b *baseFlags) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&b.command, "base-cmd", "", "command of a base build to measure by turns with the head (default: the workload's own)")
-	fs.StringVar(&b.ref, "base-ref", "", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
+	fs.Var((*once)(&b.command), "base-cmd", "command of a base build to measure by turns with the head (default: the workload's own)")
+	fs.Var((*once)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
 	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
 	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
 	b.fs = fs

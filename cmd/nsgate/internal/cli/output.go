@@ -25,19 +25,24 @@ import (
 // outputFlags say where a report goes.
 type outputFlags struct {
 	format      string
-	files       []string
+	json        bool     // for --format json
+	files       []string // FORMAT=FILE
+	outputs     []string
 	annotations string
 	color       string
 	patch       string
 	patchReason string
 	verbose     bool
 	quiet       bool
+	reproduce   string // on a terminal, "" for what the report says
+	passes      bool   // whatever the verdict is, the exit code is 0
 }
 
 var autoAlwaysNever = []string{"auto", "always", "never"}
 
 func (o *outputFlags) bind(fs *pflag.FlagSet) {
 	o.bindShown(fs, report.Formats())
+	fs.StringArrayVarP(&o.outputs, "output", "o", nil, "write the report to this file as well, in the format of its suffix, repeatable: report.json, summary.md, report.html")
 	fs.StringArrayVar(&o.files, "report", nil, "write the report to a file as well: FORMAT=FILE, repeatable")
 	fs.StringVar(&o.patch, "patch", "", "where the gate fails, or there is no baseline yet, write a git patch to this file that takes what was measured into the baseline")
 	fs.StringVar(&o.patchReason, "patch-reason", "", "the reason that --patch records (default: what changed)")
@@ -53,6 +58,7 @@ func (o *outputFlags) bindShown(fs *pflag.FlagSet, formats []string) {
 // bindLook declares the same of what has no verdict.
 func (o *outputFlags) bindLook(fs *pflag.FlagSet, formats []string) {
 	fs.StringVar(&o.format, "format", "text", "what is printed: "+strings.Join(formats, ", "))
+	fs.BoolVar(&o.json, "json", false, "short for --format json")
 	fs.StringVar(&o.color, "color", "auto", "colour in text: auto, always or never")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show all, and full names")
 }
@@ -70,6 +76,23 @@ func oneOf(flag, value string, words ...string) error {
 
 // check refuses values that would only come to light after the measurement.
 func (o *outputFlags) check(formats []string) error {
+	if o.json {
+		if o.format != "text" && o.format != "json" {
+			return usageError("--json and --format %s contradict each other", o.format)
+		}
+		o.format = "json"
+	}
+	if o.quiet && o.verbose {
+		return usageError("--quiet and --verbose contradict each other")
+	}
+	for _, file := range o.outputs {
+		format := report.FormatOf(file)
+		if format == "" {
+			return usageError("--output: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s", file, strings.Join(formats, ", "))
+		}
+		o.files = append(o.files, format+"="+file)
+	}
+	o.outputs = nil
 	if !slices.Contains(formats, o.format) {
 		return usageError("--format: %q is none of %s", o.format, strings.Join(formats, ", "))
 	}
@@ -117,6 +140,9 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy, root st
 		r.Warnings = append(r.Warnings, n.Message)
 	}
 	options := o.options(e)
+	if columns(e.Out) > 0 {
+		options.Reproduce = o.reproduce
+	}
 	options.Locate = locate(e, home, rows)
 	if err := report.Render(o.format, e.Out, r, options); err != nil {
 		return err
@@ -149,7 +175,7 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy, root st
 			return err
 		}
 	}
-	if verdict.code == ExitPass {
+	if verdict.code == ExitPass || o.passes {
 		return nil
 	}
 	return verdict
@@ -238,7 +264,14 @@ func locate(e *env, home string, rows bool) report.Locator {
 }
 
 func (o *outputFlags) coloured(e *env) bool {
-	return o.color == "always" || o.color == "auto" && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb" && columns(e.Out) > 0
+	forced := e.getenv("FORCE_COLOR")
+	switch {
+	case o.color != "auto":
+		return o.color == "always"
+	case e.getenv("NO_COLOR") != "" || forced == "0" || forced == "false":
+		return false
+	}
+	return forced != "" || e.getenv("TERM") != "dumb" && columns(e.Out) > 0
 }
 
 // width is the terminal's width; COLUMNS, then 100 where there is none.
