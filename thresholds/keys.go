@@ -76,7 +76,7 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return command(&w.Launcher) }},
 	{"dir", "where this file lies", `"build"`, "working directory, relative to this file",
 		func(w *Workload) field { return parsed("text", &w.Dir, anyText, verbatim) }},
-	{"timeout", "10 times the longest run of the baseline, at least 5m", `"2m"`, `longest time of one run, or "none"`,
+	{"timeout", "learned: 10 times the longest run of the baseline, at least 5m", `"2m"`, `longest time of one run, or "none"`,
 		func(w *Workload) field { return timeout(&w.Timeout) }},
 	{"warmup", `"auto"`, `3`, `steps to leave out: "auto", a number, or "capture": all but cudaProfilerStart to cudaProfilerStop`,
 		func(w *Workload) field { return warmup(&w.Warmup) }},

@@ -229,8 +229,10 @@ func facts(r *gate.Report, verbose bool) []fact {
 		add("base GPU", base)
 		add("head GPU", head)
 	}
-	add("base", side(r.Base))
-	add("head", side(r.Head))
+	if r.Base.Runs > 0 || r.Head.Runs > 0 {
+		add("base", side(r.Base))
+		add("head", side(r.Head))
+	}
 	judged := !slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.NotJudged() })
 	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
 		add("pairing", pairing(r, verbose))

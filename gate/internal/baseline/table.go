@@ -58,9 +58,9 @@ type (
 		Total      string `csv:"total"`
 		Launches   string `csv:"launches"`
 		Steady     string `csv:"steady"`
+		Longest    string `csv:"longest_run_s"`
 		Commit     string `csv:"commit"`
 		Reason     string `csv:"reason"`
-		Longest    string `csv:"longest_run_s"`
 	}
 	subjectRow struct {
 		Scope   string `csv:"scope"`
