@@ -194,8 +194,9 @@ func root(e *env) *cobra.Command {
 			fmt.Fprint(e.Out, help("nsgate", all))
 			return
 		}
-		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  nsgate %s\n\n%s\nFlags:\n\n%s", c.CommandPath(), c.Short,
-			c.Use, c.Long, c.Flags().FlagUsagesWrapped(100))
+		columns := max(width(e), 40)
+		fmt.Fprintf(e.Out, "%s\nUsage:\n\n  nsgate %s\n\n%s\n%s", reflow(c.CommandPath()+": "+c.Short, columns),
+			c.Use, reflow(c.Long, min(columns, 120)), flagHelp(c.Flags(), columns))
 	})
 	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "explain a command",
 		RunE: func(_ *cobra.Command, args []string) error {
