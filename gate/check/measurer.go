@@ -291,14 +291,18 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 	for _, line := range plan.CommandLines() {
 		out = append(out, Command{Words: line})
 	}
+	each := ""
+	if plan.Timeout > 0 {
+		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
+	}
 	if base == nil {
 		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
 		if plan.Bare > 0 {
 			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))
 		}
-		out = append(out, Command{Remark: times, Last: m.Head.Command})
+		out = append(out, Command{Remark: strings.TrimSuffix(times, ":") + each + ":", Last: m.Head.Command})
 	} else {
-		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times: %s", plan.Runs, strings.Join(plan.Order(), " "))},
+		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times%s: %s", plan.Runs, each, strings.Join(plan.Order(), " "))},
 			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})
 	}
 	if m.GPUMetrics {
