@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
@@ -29,7 +30,7 @@ type Baselines []Baseline
 func ReadBaselines(root, workload string) (Baselines, error) {
 	root = filepath.Dir(baseline.Dir(root, workload, "x"))
 	entries, err := os.ReadDir(root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
 	var out Baselines
