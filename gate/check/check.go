@@ -113,7 +113,7 @@ func (c *Check) Run(ctx context.Context) (*gate.Report, error) {
 	if err == nil {
 		r.Workload = c.Workload
 		if own := c.own(); len(own) == 1 && c.Base == nil && r.Measured == nil {
-			known(r, own[0].Sessions)
+			withBase(r, own[0].Sessions)
 		}
 	}
 	return r, err

@@ -70,7 +70,7 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 		r, err := refused(nil, err)
 		if err == nil {
 			if sides, err := profile.Cut(c.Rule, base); err == nil {
-				known(r, sides[0])
+				withBase(r, sides[0])
 			}
 		}
 		return r, err

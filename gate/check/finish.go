@@ -40,8 +40,8 @@ func refused(r *gate.Report, err error) (*gate.Report, error) {
 	return r, err
 }
 
-// known puts the base that was read into a report on a head that was not.
-func known(r *gate.Report, base []measure.Session) {
+// withBase puts the base that was read into a report on a head that was not.
+func withBase(r *gate.Report, base []measure.Session) {
 	if r.Base.Sessions == 0 && len(base) > 0 {
 		r.Base = gate.Describe(base)
 		text.Tell(r)

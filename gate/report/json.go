@@ -16,8 +16,10 @@ import (
 
 func init() {
 	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
-		render: jsonReport, together: func(whole *view, _ []*view, o Options) (string, error) { return jsonReport(whole, o) }, calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
-		summary: func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) }})
+		render: jsonReport, together: func(whole *view, _ []*view, o Options) (string, error) { return jsonReport(whole, o) },
+		calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
+		summary:     func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) },
+		bisection:   func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) }})
 }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -28,6 +29,7 @@ func checkCommand() *command {
 			var out outputFlags
 			var counters counterFlags
 			var explain, profiler, noGPU string
+			var bisecting bool
 			m.bind(fs)
 			m.bindMetrics(fs)
 			base.bind(fs)
@@ -36,9 +38,14 @@ func checkCommand() *command {
 			fs.StringVar(&explain, "explain", "auto",
 				"say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
 			fs.StringVar(&noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3), or skip (judge nothing, exit 0), for a developer's machine; in CI always fail")
+			fs.BoolVar(&bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 			policy.bind(fs)
 			out.bind(fs)
-			return func(ctx context.Context, e *env, args arguments) error {
+			return func(ctx context.Context, e *env, args arguments) (failed error) {
+				r := (*gate.Report)(nil)
+				if bisecting {
+					defer func() { failed = forGit(ctx, r, failed) }()
+				}
 				by := measure.Profiler(profiler)
 				if err := cmp.Or(out.check(report.Formats()), oneOf("explain", explain, autoAlwaysNever...),
 					oneOf("profiler", profiler, "nsys", "ncu"),
@@ -87,14 +94,13 @@ func checkCommand() *command {
 					return nil
 				}
 				policyFile := jobs[0].policy.File
-				if noGPU == "skip" && m.from == "" && !inCI(e) {
+				if noGPU == "skip" && m.from == "" && !inCI(e) && !bisecting {
 					if r := check.NoGPU(ctx); r != nil {
 						out.passes = true
 						return out.publish(e, r, true, policyFile, jobs[0].root)
 					}
 				}
-				r, err := checks.Run(ctx)
-				if err != nil {
+				if r, err = checks.Run(ctx); err != nil {
 					return err
 				}
 				for i, w := range r.Each() {
@@ -146,6 +152,22 @@ func offerOthers(r *gate.Report, j *job) {
 	if have := check.WorkloadsIn(j.root); len(have) > 0 {
 		r.Next = append(r.Next, meant("--workload ", j.name, have)+"baselines there are of "+strings.Join(have, ", "))
 	}
+}
+
+// untestable is the exit code by which git bisect run skips a commit. All others under 128 but 0 say that it is bad.
+const untestable = 125
+
+// forGit is the error with the exit code that git bisect run wants: whatever is neither a pass nor a regression is skipped.
+func forGit(ctx context.Context, r *gate.Report, err error) error {
+	switch failed := (*exit)(nil); {
+	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:
+		return err
+	case err == nil && (r == nil || !r.Undecided):
+		return nil
+	case errors.As(err, &failed):
+		return &exit{code: untestable, err: failed.err}
+	}
+	return &exit{code: untestable, err: err}
 }
 
 // offerAccept puts the command that takes a failing report's measurement as the baseline into the report.

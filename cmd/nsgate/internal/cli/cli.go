@@ -63,7 +63,7 @@ type arguments struct {
 // check refuses other arguments than the command takes.
 func (a arguments) check(c *command) error {
 	switch n := len(a.own); {
-	case n > 0 && c.workload:
+	case n > 0 && c.workload && c.own == 0:
 		return usageError("unexpected argument %q; put the workload after --", a.own[0])
 	case n == 1 && c.own == 2 && c.sides != nil:
 		return usageError("%s wants %s and got 1: %s is missing beside %s", c.name, c.wants, c.sides[1], a.own[0])
@@ -107,7 +107,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), bisectCommand(),
 		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
 	}
 }
