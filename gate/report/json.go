@@ -19,7 +19,8 @@ func init() {
 		render: jsonReport, together: func(whole *view, _ []*view, o Options) (string, error) { return jsonReport(whole, o) },
 		calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
 		summary:     func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) },
-		bisection:   func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) }})
+		bisection:   func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) },
+		history:     func(h *gate.History, _ Options) (string, error) { return jsonText(h) }})
 }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, together: texts, calibration: calibrationText, summary: summaryText, bisection: bisectionText})
+	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, together: texts, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
 }
 
 // texts writes the verdict on all workloads, that on each, and below what text writes of each.

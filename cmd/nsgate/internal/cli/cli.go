@@ -107,7 +107,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), bisectCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), historyCommand(), bisectCommand(),
 		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
 	}
 }
