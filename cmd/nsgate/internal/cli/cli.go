@@ -108,7 +108,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 func commands() []*command {
 	return []*command{
 		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), historyCommand(), bisectCommand(),
-		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
+		showCommand(), scrubCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
 	}
 }
 
@@ -198,14 +198,7 @@ func root(e *env) *cobra.Command {
 		fmt.Fprintf(e.Out, "%s\nUsage:\n\n  nsgate %s\n\n%s\n%s", reflow(c.CommandPath()+": "+c.Short, columns),
 			c.Use, reflow(c.Long, min(columns, 120)), flagHelp(c.Flags(), columns))
 	})
-	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "explain a command",
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, rest, _ := root.Find(args)
-			if len(rest) > 0 {
-				return root.RunE(root, rest)
-			}
-			return c.Help()
-		}})
+	root.SetHelpCommand(helpCommand(e, root))
 	root.AddCommand(all...)
 	return root
 }
