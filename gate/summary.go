@@ -130,7 +130,7 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	alike := likeLast(sessions, &sessions[len(sessions)-1])
 	s := summaries(alike)
 	out := s.of(s.all())
-	out.Recorded = summary(alike)
+	out.Recorded = Describe(alike)
 	out.Patterns = most(s.patterns())
 	out.Ranks = ranks(nil, s.side, thresholds.Default())
 	out.Doubts = append(out.Doubts, unmatched(s.side)...)
