@@ -1,0 +1,21 @@
+package rank
+
+// Options say where a rank leaves what was recorded of it. What an [Order] says goes before them.
+type Options struct {
+	Gather  string   // the directory that all hosts of the job see
+	Job     string   // a name that its ranks share, and no other job in the directory
+	Ranks   []int    // those to profile, none for all
+	Nsys    string   // the nsys executable
+	Profile []string // options of nsys profile, see [nsys.ProfileArgs]
+	Self    string   // the executable that nsys starts, "" for this one
+	Getenv  func(string) string
+}
+
+// NotRecorded is the exit code of a rank whose program was not started, or ended well and was not recorded.
+const NotRecorded = 3
+
+// NotHere is what a rank says of a gather directory that its host does not have.
+const NotHere = "does not exist on this host"
+
+// ProgramArg is the argument after [proc.HiddenArg] that makes this binary call [Program] with the one that follows.
+const ProgramArg = "--rank"
