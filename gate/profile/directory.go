@@ -30,14 +30,27 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 		return err
 	}
 	profiles := slices.ContainsFunc(found, func(e entry) bool { return !e.format.own })
+	var files []file
 	for _, e := range found {
 		if profiles && e.format.own {
 			left = append(left, filepath.Base(e.files[0]))
 			continue
 		}
+		before := len(to.Traces)
 		if err := e.format.open(ctx, t, e.files, to); err != nil {
 			return err
 		}
+		below, err := filepath.Rel(dir, e.files[0])
+		if err != nil {
+			return err
+		}
+		files = append(files, file{name: filepath.ToSlash(below), from: before, to: len(to.Traces)})
+	}
+	for i, f := range files {
+		files[i].traces = to.Traces[f.from:f.to] // where they lie now that all are there
+	}
+	if err := nameJobs(dir, files); err != nil {
+		return err
 	}
 	if len(left) > 0 {
 		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(left, ", ")))
@@ -67,6 +80,7 @@ func list(dir string) (found []entry, left []string, err error) {
 			names = append(names, e.Name())
 		}
 	}
+	var beside ranksLeft
 	others, below := 0, 0
 	for _, group := range nsysstats.Group(names) {
 		name := group[0]
@@ -76,6 +90,12 @@ func list(dir string) (found []entry, left []string, err error) {
 		}
 		if info, err := os.Stat(files[0]); err != nil || !info.Mode().IsRegular() {
 			switch {
+			case err == nil && info.IsDir() && rankWord.MatchString(name):
+				inside, others, err := list(files[0])
+				if err != nil {
+					return nil, nil, err
+				}
+				found, left = append(found, inside...), append(left, others...)
 			case err == nil && info.IsDir():
 				below++
 			case formatNamed(name) != nil || ends(name, ".nsys-rep", ".qdrep"):
@@ -94,6 +114,8 @@ func list(dir string) (found []entry, left []string, err error) {
 			return nil, nil, err
 		case format == nil && ends(name, ".csv"):
 			return nil, nil, Reasons.Refuse("unknown", files[0])
+		case format == nil && beside.take(files[0]):
+			continue
 		case format == nil:
 			others++
 			if ends(name, doubtful...) {
@@ -102,6 +124,9 @@ func list(dir string) (found []entry, left []string, err error) {
 			continue
 		}
 		found = append(found, entry{files, format})
+	}
+	if err := beside.check(); err != nil {
+		return nil, nil, err
 	}
 	if len(found) == 0 {
 		return nil, nil, holdsNothing(dir, others, below)
