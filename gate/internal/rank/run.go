@@ -24,6 +24,8 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, sysc
 var (
 	lookEvery = 2 * time.Second
 	endGrace  = 5 * time.Second
+	// signalGrace is how much later than the program this process may get a signal.
+	signalGrace = 200 * time.Millisecond
 )
 
 // Run runs the program as a rank of a job and returns its exit code, 128+n where a signal ended it. Signals that this process is
@@ -57,7 +59,9 @@ func (o Options) Run(command []string) (code int, err error) {
 			r.left.Failure, r.left.Next = refusal.Reason, refusal.Next
 		}
 	}
-	r.left.Done, r.left.End = true, time.Now().UTC()
+	r.left.End = time.Now().UTC()
+	r.overtaken()
+	r.left.Done = true
 	if why := r.left.write(r.file); why != nil && err == nil && r.wanted() {
 		err = fmt.Errorf("what became of this rank cannot be said in %s: %w", o.Gather, why)
 	}
@@ -153,6 +157,18 @@ func (r *rank) attend(done <-chan struct{}, pass func(syscall.Signal)) {
 		case <-end:
 			pass(syscall.SIGKILL)
 		}
+	}
+}
+
+// overtaken notes a signal that reached the program before this process: some launchers send it to all processes of a task.
+func (r *rank) overtaken() {
+	if !r.left.Failed() || r.left.Told {
+		return
+	}
+	select {
+	case <-r.signals:
+		r.left.Told = true
+	case <-time.After(signalGrace):
 	}
 }
 
