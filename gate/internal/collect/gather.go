@@ -73,6 +73,14 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		return Run{}, p.gatherFull(dir, err)
 	}
 	sp.grace = jobGrace
+	// srun kills its tasks at once where it is sent a signal. A rank that sees that nobody waits for it clears up first.
+	sp.ask = func(done <-chan struct{}) {
+		os.Remove(rank.OrderFile(dir, name))
+		select {
+		case <-done:
+		case <-time.After(rank.Notice):
+		}
+	}
 	sp.Head.Command = p.Head.launched(p.Self, dir, name)
 	if p.Base != nil {
 		sp.Base.Command = p.Base.launched(p.Self, dir, name)

@@ -39,6 +39,8 @@ type spec struct {
 	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
 
 	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
+	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
+	ask func(done <-chan struct{})
 }
 
 // program is a build that can be started.
@@ -245,6 +247,9 @@ func (s spec) run(ctx context.Context, t turn, children proc.Children, started f
 		r.Left = endLeft(children)
 	default:
 		r.Duration = time.Since(begun)
+		if s.ask != nil {
+			s.ask(done)
+		}
 		proc.Terminate(cmd, done, cmp.Or(s.grace, runGrace))
 		children.End()
 		<-done

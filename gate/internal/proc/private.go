@@ -148,6 +148,11 @@ func Guard(dir string) int {
 
 // Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
 func Clear(dir string, grace time.Duration) error {
+	// Processes on other hosts see that what is joined is gone, and end by themselves, which ends their launcher here.
+	if o := readOwner(dir); grace > 0 && o.Joined != "" {
+		removeJoined(o)
+		awaitSession(dir, joinedGrace)
+	}
 	endSession(dir, grace)
 	return removePrivate(dir)
 }
@@ -174,6 +179,9 @@ const markName = "NSGATE_SESSION"
 
 // endGrace is how long what is marked may take to end after SIGTERM: a second more than the runner gives the workload.
 const endGrace = 3 * time.Second
+
+// joinedGrace is how long processes may take to end that see that what is joined to the private directory is gone.
+const joinedGrace = 10 * time.Second
 
 func tmpIn(dir string) string { return filepath.Join(dir, "tmp") }
 
@@ -221,24 +229,34 @@ func Sweep() {
 // removePrivate removes a private directory and what a git repository knows of a worktree in it. It can be killed at any
 // point: what says whose the directory is goes last.
 func removePrivate(dir string) error {
-	var o owner
-	if text, err := os.ReadFile(ownerIn(dir)); err == nil {
-		json.Unmarshal(text, &o)
-	}
+	o := readOwner(dir)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if name := filepath.Join(dir, e.Name()); name != ownerIn(dir) {
 			removeAll(name)
 		}
 	}
-	var err error
-	if strings.HasPrefix(filepath.Base(o.Joined), Prefix) {
-		err = removeAll(o.Joined)
-	}
+	err := removeJoined(o)
 	if o.Repository != "" {
 		err = errors.Join(err, forget(o.Repository, dir))
 	}
 	return errors.Join(err, removeAll(dir))
+}
+
+// readOwner is the owner of a private directory, the zero value where it has none.
+func readOwner(dir string) (o owner) {
+	if text, err := os.ReadFile(ownerIn(dir)); err == nil {
+		json.Unmarshal(text, &o)
+	}
+	return o
+}
+
+// removeJoined removes what goes with a private directory.
+func removeJoined(o owner) error {
+	if !strings.HasPrefix(filepath.Base(o.Joined), Prefix) {
+		return nil
+	}
+	return removeAll(o.Joined)
 }
 
 // removeAll is os.RemoveAll also for directories that cannot be written, which some builds leave behind.

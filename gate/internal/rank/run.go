@@ -20,13 +20,8 @@ import (
 // passedOn are the signals that a launcher sends, which are for the program.
 var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 
-// How often a rank looks whether its job is still wanted, and how long the program may then take to end.
-var (
-	lookEvery = 2 * time.Second
-	endGrace  = 5 * time.Second
-	// signalGrace is how much later than the program this process may get a signal.
-	signalGrace = 200 * time.Millisecond
-)
+// signalGrace is how much later than the program this process may get a signal.
+const signalGrace = 200 * time.Millisecond
 
 // Run runs the program as a rank of a job and returns its exit code, 128+n where a signal ended it. Signals that this process is
 // sent go to the program, and to it alone. Where the program ended well and was not recorded, the code is [NotRecorded], and err
@@ -174,8 +169,14 @@ func (r *rank) overtaken() {
 
 // wanted reports whether who measures the job still waits for it: the directory of the job goes with the measurement.
 func (r *rank) wanted() bool {
-	_, err := os.Stat(OrderFile(r.Gather, r.Job))
-	return !r.ordered || !errors.Is(err, fs.ErrNotExist)
+	if !r.ordered {
+		return true
+	}
+	f, err := os.Open(OrderFile(r.Gather, r.Job)) // a network file system may keep in mind what stat says
+	if err == nil {
+		f.Close()
+	}
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // ended notes how the program ended.
