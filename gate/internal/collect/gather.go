@@ -20,6 +20,12 @@ import (
 // jobGrace is how long a launcher may take to end its tasks on all hosts.
 const jobGrace = 15 * time.Second
 
+// The variables in which nsgate rank finds the directory and the name of its job.
+const (
+	gatherVariable = "NSGATE_GATHER"
+	jobVariable    = "NSGATE_JOB"
+)
+
 // late is how long what ranks have left may take to be seen here after the launcher has ended: network file systems keep directories
 // in mind for a while.
 var late = 5 * time.Second
@@ -85,7 +91,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	if p.Base != nil {
 		sp.Base.Command = p.Base.launched(p.Self, dir, name)
 	}
-	sp.Env["NSGATE_GATHER"], sp.Env["NSGATE_JOB"] = &dir, &name
+	sp.Env[gatherVariable], sp.Env[jobVariable] = &dir, &name
 	private.MarkIn(sp.Env)
 	r := sp.run(ctx, t, children, func(Run) { started() })
 	if ctx.Err() != nil {
@@ -107,7 +113,8 @@ func (b Build) launched(self, dir, job string) []string {
 	if len(b.Launcher) == 0 {
 		return b.Command
 	}
-	return slices.Concat(b.Launcher, []string{self, "rank", "--gather", dir, "--job", job, "--"}, b.Command)
+	// Not every launcher hands variables on to other hosts.
+	return slices.Concat(b.Launcher, []string{"env", gatherVariable + "=" + dir, jobVariable + "=" + job, self, "rank", "--"}, b.Command)
 }
 
 // gathered is what the ranks of a job have left, once all of them that are known to be there have come to their end, or it is clear
