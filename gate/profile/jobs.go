@@ -3,6 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,9 +18,24 @@ import (
 type file struct {
 	name   string // below the directory, with "/"
 	traces []measure.Trace
+	start  time.Time // when the first process began, the zero time where that is not known
+	lasts  time.Duration
 	rank   int
+}
 
-	from, to int // which of the recording's traces
+// newFile is a file of a directory with the traces that were read from it, not yet packed.
+func newFile(dir, name string, traces []measure.Trace) file {
+	f := file{name: name, traces: traces}
+	if below, err := filepath.Rel(dir, name); err == nil {
+		f.name = filepath.ToSlash(below)
+	}
+	for i := range traces {
+		t := &traces[i]
+		if len(t.Launches) > 0 && (i == 0 || t.Start.Before(f.start)) {
+			f.start, f.lasts = t.Start, time.Duration(t.End()-t.Launches[0].Start)
+		}
+	}
+	return f
 }
 
 // rankWord finds the rank in a name that says it: run.000.rank1.sqlite, profile_4711_node0_rank_3.nsys-rep, rank_0/run.000.sqlite.
@@ -119,7 +135,7 @@ func by(files []file, key func(file) string) (out []group) {
 // false where one does not say when it was.
 func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b file) int { return a.start().Compare(b.start()) })
+	slices.SortStableFunc(files, func(a, b file) int { return a.start.Compare(b.start) })
 	stem := func(f file) string {
 		if pattern == loneNumber {
 			return perProcess.ReplaceAllString(f.name[:loneNumber.FindStringSubmatchIndex(f.name)[2]], "")
@@ -127,13 +143,13 @@ func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 		return perProcess.ReplaceAllString(masked(pattern)(f), "")
 	}
 	for _, f := range files {
-		if f.start().IsZero() {
+		if f.start.IsZero() {
 			return nil, false
 		}
 		i := slices.IndexFunc(out, func(g group) bool { return stem(g.files[0]) == stem(f) && alongside(g.files[0], f) })
 		if i < 0 {
 			i = len(out)
-			out = append(out, group{name: stem(f) + " of " + f.start().Format(time.TimeOnly)})
+			out = append(out, group{name: stem(f) + " of " + f.start.Format(time.TimeOnly)})
 		}
 		out[i].files = append(out[i].files, f)
 	}
@@ -143,20 +159,10 @@ func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 	return out, true
 }
 
-// start is when the first of its processes began.
-func (f *file) start() time.Time {
-	return slices.MinFunc(f.traces, func(a, b measure.Trace) int { return a.Start.Compare(b.Start) }).Start
-}
-
 // alongside reports whether two files were recorded at the same time, for at least half of the shorter one.
 func alongside(a, b file) bool {
-	end := func(f file) time.Time {
-		t := &f.traces[0]
-		return f.start().Add(time.Duration(t.End() - t.Launches[0].Start))
-	}
-	first, last := a.start(), end(a)
-	both := minTime(last, end(b)).Sub(maxTime(first, b.start()))
-	return 2*both >= min(last.Sub(first), end(b).Sub(b.start())) && both > 0
+	both := minTime(a.start.Add(a.lasts), b.start.Add(b.lasts)).Sub(maxTime(a.start, b.start))
+	return 2*both >= min(a.lasts, b.lasts) && both > 0
 }
 
 func minTime(a, b time.Time) time.Time {

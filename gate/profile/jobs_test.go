@@ -55,7 +55,7 @@ func TestNameJobs(t *testing.T) {
 				second, _ := time.ParseDuration(at + "s")
 				x.Start = time.Unix(1_700_000_000, 0).Add(second)
 			}
-			files = append(files, file{name: name, traces: []measure.Trace{x}})
+			files = append(files, newFile("dir", "dir/"+name, []measure.Trace{x}))
 		}
 		err := nameJobs("dir", files)
 		if tt.refused != "" {

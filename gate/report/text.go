@@ -29,6 +29,7 @@ func text(v *view, o Options) (string, error) {
 // body writes everything below the verdict.
 func (p *page) body(v *view, verbose bool) {
 	p.fall(v.Fall, verbose)
+	p.ranks(v.Ranks, verbose)
 	lists, rest := v.Lists(verbose)
 	for _, l := range lists {
 		if l.class == improved {
