@@ -70,8 +70,8 @@ func nameJobs(dir string, files []file) error {
 		return nil
 	}
 	lone, _, all := numbered(files, loneNumber)
-	if !all || len(files) < 2 {
-		return nil
+	if !all || len(files) < 2 || slices.ContainsFunc(files, func(f file) bool { return len(f.traces) > 1 }) {
+		return nil // several processes in a file are a job of its own
 	}
 	switch groups, known := together(lone, loneNumber); {
 	case !known || !ranked(groups):
