@@ -105,8 +105,12 @@ type Workload struct {
 	Name string // letters, digits, ".", "_" and "-"
 	// Command is the program with its arguments, nil where only finished profiles are judged.
 	Command []string
-	// Launcher is what the profiler itself is started by ("srun -n 1"), nil for none.
+	// Launcher starts the command as a job ("srun -N 2"), nil for none. Gather is the directory, as written in the file, where its ranks
+	// leave what they record under profilers of their own; "" where one profiler runs around the launcher. Ranks are those to record,
+	// as [ParseRanks] reads them, "" for all.
 	Launcher []string
+	Gather   string
+	Ranks    string
 	Dir      string        // working directory, relative to the file, "" for where that lies
 	Timeout  time.Duration // of one run, 0 for the default, see [NoTimeout]
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default

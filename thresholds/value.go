@@ -328,3 +328,34 @@ func JoinCommand(words []string) string {
 	}
 	return strings.Join(quoted, " ")
 }
+
+// ParseRanks reads numbers of ranks and spans of them: "0,7", "0-3,8". "" is nil: all.
+func ParseRanks(s string) ([]int, error) {
+	const most = 1 << 20
+	var out []int
+	for part := range strings.SplitSeq(s, ",") {
+		if s == "" {
+			return nil, nil
+		}
+		from, to, span := strings.Cut(strings.TrimSpace(part), "-")
+		low, err := strconv.Atoi(from)
+		high := low
+		if span && err == nil {
+			high, err = strconv.Atoi(to)
+		}
+		if err != nil || low < 0 || high < low || high > most {
+			return nil, fmt.Errorf("%q names no ranks; write them like \"0,7\" or \"0-3\"", s)
+		}
+		for n := low; n <= high; n++ {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// ranks checks what [ParseRanks] reads.
+func ranks(s string) (string, error) {
+	_, err := ParseRanks(s)
+	return s, err
+}

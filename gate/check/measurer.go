@@ -19,6 +19,8 @@ import (
 type Build struct {
 	Command []string // the program and its arguments
 	Dir     string   // its working directory, "" for the current one
+	// Launcher starts the ranks of a job where the [Machine] gathers them, nil where the command does that itself.
+	Launcher []string
 }
 
 // Measurer takes runs of a workload: with the profilers of this machine ([Machine]), from finished profiles ([Finished]), or as
@@ -104,6 +106,10 @@ type Machine struct {
 	Outputs []measure.Output
 	// KeepProfiles is a directory for the raw report, which holds the environment variables of the workload; "" keeps none.
 	KeepProfiles string
+	// Gather is a directory that all hosts of a job see: nsys runs around each rank, by nsgate rank, and not around the workload, which
+	// is a launcher. "" where nsys runs around the workload. Ranks are those to profile, none for all.
+	Gather string
+	Ranks  []int
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems.
 	Counters *Counters
 	// Observe, where not nil, is told how it goes.
@@ -245,7 +251,7 @@ func (m *Machine) plan(runs int, base *Build) collect.Plan {
 	p := collect.Plan{
 		Head: collect.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
 		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
-		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs,
+		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
 	}
 	if base != nil {
 		p.Base = new(collect.Build(*base))
@@ -295,7 +301,9 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 	if plan.Timeout > 0 {
 		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
 	}
-	if base == nil {
+	if m.Gather != "" {
+		out = append(out, Command{Remark: fmt.Sprintf("%d times, each a job: %s; its ranks start nsys themselves", len(plan.Order()), strings.Join(plan.Order(), " "))})
+	} else if base == nil {
 		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
 		if plan.Bare > 0 {
 			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))

@@ -28,7 +28,7 @@ var (
 
 // record runs one nsys session in dir and returns the runs, all of which succeeded. When it returns, none of
 // children lives.
-func (p Plan) record(ctx context.Context, private *proc.Private, children proc.Children, note func(Event)) ([]Run, error) {
+func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, note func(Event)) ([]Run, error) {
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	dir := private.Path
@@ -193,7 +193,8 @@ type optionError struct {
 
 func (e *optionError) Unwrap() error { return e.error }
 
-func (p Plan) workloadError(index int, r Run) error {
+// where names a run in messages.
+func (p Plan) where(index int, r Run) string {
 	where := fmt.Sprintf("in run %d of %d", index, len(p.turns()))
 	switch {
 	case r.Base && r.Bare:
@@ -203,6 +204,11 @@ func (p Plan) workloadError(index int, r Run) error {
 	case r.Bare:
 		where += " (untraced)"
 	}
+	return where
+}
+
+func (p Plan) workloadError(index int, r Run) error {
+	where := p.where(index, r)
 	e := &WorkloadError{Run: r, Index: index, Runs: len(p.turns())}
 	switch {
 	case r.Error != "":

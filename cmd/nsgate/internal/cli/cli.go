@@ -88,8 +88,9 @@ type env struct {
 
 // exit is an error that carries an exit code; without err its message has been shown already.
 type exit struct {
-	code int
-	err  error
+	code   int
+	err    error
+	passed bool // on from a program, which was sent the signals too
 }
 
 func (e *exit) Error() string { return fmt.Sprint(e.err) }
@@ -108,7 +109,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 func commands() []*command {
 	return []*command{
 		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), historyCommand(), bisectCommand(),
-		showCommand(), scrubCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
+		showCommand(), scrubCommand(), reportCommand(), rankCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
 	}
 }
 
@@ -130,6 +131,9 @@ func Main(args []string, s Streams) int {
 	root := root(world)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if e := (*exit)(nil); errors.As(err, &e) && e.passed {
+		return e.code
+	}
 	if stop := (interrupted{}); errors.As(context.Cause(ctx), &stop) {
 		fmt.Fprintln(s.Err, "nsgate:", stop)
 		return 128 + int(stop.signal)

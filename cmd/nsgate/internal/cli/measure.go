@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,6 +52,8 @@ type measureFlags struct {
 	metrics  bool
 	busy     bool
 	dryRun   bool
+	gather   string
+	ranks    string
 	fs       *pflag.FlagSet
 }
 
@@ -67,6 +70,8 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
 	fs.BoolVar(&m.busy, "allow-busy", false, "measure although something else uses the GPU")
 	fs.StringVar(&m.keep, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
+	fs.StringVar(&m.gather, "gather", "", "directory that all hosts of a job see: nsys runs around each rank, see nsgate rank")
+	fs.StringVar(&m.ranks, "ranks", "", "with --gather: profile these ranks only, such as 0,7 or 0-3 (default all)")
 	fs.BoolVar(&m.dryRun, "dry-run", false, "print the exact commands and stop")
 }
 
@@ -97,9 +102,9 @@ type job struct {
 	baselines check.Baselines
 	policy    *thresholds.Policy
 	build     check.Build // with its launcher; no command with --from
-	launcher  []string
-	gates     int   // runs a side that the policy file gives it, 0 for none
-	looks     []int // numbers of runs after which to judge
+	launcher  []string    // in front of a command where nsys runs around both
+	gates     int         // runs a side that the policy file gives it, 0 for none
+	looks     []int       // numbers of runs after which to judge
 	rule      profile.Rule
 	progress  func(check.Event)
 	measurer  check.Measurer
@@ -175,7 +180,13 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	if j.baselines, err = check.ReadBaselines(j.root, j.name); err != nil {
 		return nil, err
 	}
-	if j.build.Command != nil {
+	gather, ranks, err := m.gathers(p, w, by)
+	switch {
+	case err != nil:
+		return nil, err
+	case j.build.Command != nil && gather != "":
+		j.build.Launcher = w.Launcher
+	case j.build.Command != nil:
 		j.launcher = w.Launcher
 		j.build.Command = slices.Concat(w.Launcher, j.build.Command)
 	}
@@ -195,13 +206,42 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	}
 	machine := &check.Machine{
 		Head: j.build, Timeout: m.limit(w, j.baselines), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, GPUMetrics: m.metrics, AllowBusy: m.busy,
-		KeepProfiles: m.keep, Observe: j.progress, Bare: bare,
+		KeepProfiles: m.keep, Observe: j.progress, Bare: bare, Gather: gather, Ranks: ranks,
 	}
 	for _, o := range w.Outputs {
 		machine.Outputs = append(machine.Outputs, o.Output)
 	}
 	j.measurer = machine
 	return j, nil
+}
+
+// gathers is where a job of several hosts leaves what its ranks record, and which of them do; "" where nsys runs around the workload.
+func (m *measureFlags) gathers(p *thresholds.Policy, w *thresholds.Workload, by measure.Profiler) (dir string, ranks []int, err error) {
+	if dir = w.Gather; dir != "" && p.File != "" && !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(p.File), dir)
+	}
+	dir = cmp.Or(m.gather, dir)
+	if ranks, err = thresholds.ParseRanks(cmp.Or(m.ranks, w.Ranks)); err != nil {
+		return "", nil, usageError("--ranks: %v", err)
+	}
+	switch info, err := os.Stat(dir); {
+	case m.from != "" || dir == "" && ranks == nil:
+		return "", nil, nil
+	case dir == "":
+		return "", nil, usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
+	case by.ByLaunch():
+		return "", nil, usageError("ncu profiles one process alone: leave out --gather with --profiler ncu")
+	case m.keep != "":
+		return "", nil, usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather keeps their exports")
+	case m.metrics:
+		return "", nil, usageError("--gpu-metrics samples the GPUs of this host: leave it out with --gather")
+	case err != nil:
+		return "", nil, usageError("--gather: %v; make it on a file system that all hosts of the job see", err)
+	case !info.IsDir():
+		return "", nil, usageError("--gather: %s is no directory", dir)
+	}
+	dir, err = filepath.Abs(dir) // the ranks may start elsewhere
+	return dir, ranks, err
 }
 
 // limit is the time that one run may take, 0 for no limit: what was given, else what the baseline makes of it.
