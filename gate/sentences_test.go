@@ -276,7 +276,9 @@ var claims = map[string]func(c claim) bool{
 		return c.number("base") != c.number("head") && c.count(func(f *gate.Finding) bool { return f.Metric == measure.StepTime.Name }) == 0
 	},
 	"none-slower": func(c claim) bool {
-		return c.is("comparisons", float64(c.r.Family)) && c.count(func(f *gate.Finding) bool { return f.Undecided || f.Gates && f.Outcome == gate.Regressed }) == 0
+		return c.is("comparisons", float64(c.count(func(f *gate.Finding) bool {
+			return f.Outcome != gate.Regressed && f.Outcome != gate.Added && f.Outcome != gate.Removed && !f.NotJudged()
+		}))) && c.count(func(f *gate.Finding) bool { return f.Undecided || f.Gates && f.Outcome == gate.Regressed }) == 0
 	},
 
 	"beyond": func(c claim) bool { return c.change() > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha) },

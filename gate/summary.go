@@ -132,7 +132,7 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	s := summaries(alike)
 	out := s.of(s.all())
 	out.label()
-	out.Recorded = summary(alike)
+	out.Recorded = Describe(alike)
 	out.Patterns = most(s.patterns())
 	out.Ranks = ranks(nil, s.side, thresholds.Default())
 	out.Doubts = append(out.Doubts, unmatched(s.side)...)

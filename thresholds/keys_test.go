@@ -87,7 +87,9 @@ floor = "1us"
 		"workload app name = app # nsgate.toml:4",
 		`workload app command = ./app 'two words' 'it'\''s' # nsgate.toml:5`,
 		"workload app launcher = none # default",
-		"workload app dir = where nsgate is started # default",
+		"workload app gather = none: the profiler runs around the launcher # default",
+		"workload app ranks = all # default",
+		"workload app dir = where this file lies # default",
 		"workload app timeout = 1m30s # nsgate.toml:6",
 		"workload app warmup = auto # default",
 		"workload app step = the range that repeats, found by itself # default",
@@ -118,7 +120,7 @@ floor = "1us"
 		t.Fatal(err)
 	}
 	want[0] = "threshold = 1 % # --threshold"
-	want[14] = "workload app threshold = 1 % # --threshold"
+	want[16] = "workload app threshold = 1 % # --threshold"
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("with a flag (-want +got):\n%s", diff)
 	}

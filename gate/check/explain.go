@@ -68,7 +68,7 @@ func slower(r *gate.Report, all bool) []*gate.Finding {
 func (c *Check) explain(ctx context.Context, r *gate.Report, base *Build) error {
 	m, ok := c.Measurer.(*Machine)
 	findings := slower(r, c.Explain == ExplainAlways)
-	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || len(findings) == 0 {
+	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || m.Gather != "" || len(findings) == 0 {
 		return nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {

@@ -19,6 +19,8 @@ import (
 type Build struct {
 	Command []string // the program and its arguments
 	Dir     string   // its working directory, "" for the current one
+	// Launcher starts the ranks of a job where the [Machine] gathers them, nil where the command does that itself.
+	Launcher []string
 }
 
 // Measurer takes runs of a workload: with the profilers of this machine ([Machine]), from finished profiles ([Finished]), or as
@@ -40,6 +42,8 @@ type Measurement struct {
 	// HeldBack says what slowed the GPU down beyond what is normal for it, so that its noise is not the workload's; "" for
 	// nothing.
 	HeldBack string
+	// Longest is how long the longest run took, 0 where that is not known.
+	Longest time.Duration
 
 	finished bool // profiles that were there before
 }
@@ -59,6 +63,7 @@ func (m *Measurement) add(o *Measurement) {
 	if m.HeldBack == "" {
 		m.HeldBack = o.HeldBack
 	}
+	m.Longest = max(m.Longest, o.Longest)
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
 		if !slices.Contains(m.Warnings, w) {
 			m.Warnings = append(m.Warnings, w)
@@ -101,6 +106,10 @@ type Machine struct {
 	Outputs []measure.Output
 	// KeepProfiles is a directory for the raw report, which holds the environment variables of the workload; "" keeps none.
 	KeepProfiles string
+	// Gather is a directory that all hosts of a job see: nsys runs around each rank, by nsgate rank, and not around the workload, which
+	// is a launcher. "" where nsys runs around the workload. Ranks are those to profile, none for all.
+	Gather string
+	Ranks  []int
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems.
 	Counters *Counters
 	// Observe, where not nil, is told how it goes.
@@ -142,6 +151,9 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	out := &Measurement{}
 	out.Base.Traces, out.Head.Traces = result.Split()
 	out.Base.Untraced, out.Head.Untraced = result.Base, result.Head
+	for _, run := range result.Runs {
+		out.Longest = max(out.Longest, run.Duration)
+	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	if result.Repeated != "" { // once is enough: what follows is measured as worked here
 		m.Args, m.repeated = result.TraceArgs, result.Repeated
@@ -239,7 +251,7 @@ func (m *Machine) plan(runs int, base *Build) collect.Plan {
 	p := collect.Plan{
 		Head: collect.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
 		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
-		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs,
+		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
 	}
 	if base != nil {
 		p.Base = new(collect.Build(*base))
@@ -285,14 +297,20 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 	for _, line := range plan.CommandLines() {
 		out = append(out, Command{Words: line})
 	}
-	if base == nil {
+	each := ""
+	if plan.Timeout > 0 {
+		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
+	}
+	if m.Gather != "" {
+		out = append(out, Command{Remark: fmt.Sprintf("%d times, each a job: %s; its ranks start nsys themselves", len(plan.Order()), strings.Join(plan.Order(), " "))})
+	} else if base == nil {
 		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
 		if plan.Bare > 0 {
 			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))
 		}
-		out = append(out, Command{Remark: times, Last: m.Head.Command})
+		out = append(out, Command{Remark: strings.TrimSuffix(times, ":") + each + ":", Last: m.Head.Command})
 	} else {
-		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times: %s", plan.Runs, strings.Join(plan.Order(), " "))},
+		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times%s: %s", plan.Runs, each, strings.Join(plan.Order(), " "))},
 			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})
 	}
 	if m.GPUMetrics {

@@ -13,6 +13,10 @@ type Trace struct {
 	Source string
 	// Process is the pid, for messages only.
 	Process int
+	// Job names the launch of the workload that the process was a rank of, and Rank is which, where something outside the
+	// recording says so: the name of its file, or the launcher. "" where the recordings alone must tell.
+	Job  string
+	Rank int
 	Environment
 	Kernels  []KernelInfo
 	Launches []Launch // sorted by Start

@@ -42,7 +42,11 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 			return e.format.own
 		})
 	}
-	if err := t.openAll(ctx, found, to); err != nil {
+	files, err := t.openAll(ctx, dir, found, to)
+	if err != nil {
+		return err
+	}
+	if err := nameJobs(dir, files); err != nil {
 		return err
 	}
 	if len(left) > 0 {
@@ -54,8 +58,9 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 // packFrom is how many recordings a directory has whose traces are kept packed: those of a few jobs of many ranks.
 const packFrom = 32
 
-// openAll adds recordings in their order, and reads several at once.
-func (t Tools) openAll(ctx context.Context, found []entry, to *Recording) error {
+// openAll adds recordings in their order, and reads several at once. It returns the files that they are from.
+func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recording) ([]file, error) {
+	files := make([]file, len(found))
 	parts, errs := make([]Recording, len(found)), make([]error, len(found))
 	var next, failed atomic.Int64
 	var group sync.WaitGroup
@@ -65,6 +70,7 @@ func (t Tools) openAll(ctx context.Context, found []entry, to *Recording) error 
 				if errs[i] = found[i].format.open(ctx, t, found[i].files, &parts[i]); errs[i] != nil {
 					failed.Store(1)
 				}
+				files[i] = newFile(dir, found[i].files[0], parts[i].Traces)
 				for j := range parts[i].Traces {
 					if len(found) >= packFrom {
 						parts[i].Traces[j].Pack()
@@ -75,12 +81,18 @@ func (t Tools) openAll(ctx context.Context, found []entry, to *Recording) error 
 	}
 	group.Wait()
 	if err := cmp.Or(errs...); err != nil {
-		return err
+		return nil, err
 	}
+	before := len(to.Traces)
 	for i := range parts {
 		to.Add(&parts[i])
 	}
-	return nil
+	for i := range parts {
+		n := len(parts[i].Traces)
+		files[i].traces = to.Traces[before : before+n]
+		before += n
+	}
+	return files, nil
 }
 
 // entry is a recording in a directory: a file, or the tables that nsys stats wrote of one run.
@@ -105,6 +117,7 @@ func list(dir string) (found []entry, left []string, err error) {
 			names = append(names, e.Name())
 		}
 	}
+	var beside ranksLeft
 	others, below := 0, 0
 	for _, group := range nsysstats.Group(names) {
 		name := group[0]
@@ -114,6 +127,12 @@ func list(dir string) (found []entry, left []string, err error) {
 		}
 		if info, err := os.Stat(files[0]); err != nil || !info.Mode().IsRegular() {
 			switch {
+			case err == nil && info.IsDir() && rankWord.MatchString(name):
+				inside, others, err := list(files[0])
+				if err != nil {
+					return nil, nil, err
+				}
+				found, left = append(found, inside...), append(left, others...)
 			case err == nil && info.IsDir():
 				below++
 			case formatNamed(name) != nil || ends(name, ".nsys-rep", ".qdrep"):
@@ -132,6 +151,8 @@ func list(dir string) (found []entry, left []string, err error) {
 			return nil, nil, err
 		case format == nil && ends(name, ".csv"):
 			return nil, nil, Reasons.Refuse("unknown", files[0])
+		case format == nil && beside.take(files[0]):
+			continue
 		case format == nil:
 			others++
 			if ends(name, doubtful...) {
@@ -140,6 +161,9 @@ func list(dir string) (found []entry, left []string, err error) {
 			continue
 		}
 		found = append(found, entry{files, format})
+	}
+	if err := beside.check(); err != nil {
+		return nil, nil, err
 	}
 	if len(found) == 0 {
 		return nil, nil, holdsNothing(dir, others, below)

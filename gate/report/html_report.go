@@ -17,7 +17,9 @@ import (
 // sheet is the page of a report, from the whole to the part.
 type sheet struct {
 	*view
-	Mark      string // class of the verdict
+	At        string   // before each name that is linked to: "" or, of one of several workloads, its own
+	Workloads []*sheet // of a report on several, each
+	Mark      string   // class of the verdict
 	Kicker    string
 	Figures   []figure
 	Falls     []fallLine
@@ -51,12 +53,18 @@ const (
 	maxName = 120
 )
 
-func htmlReport(v *view, _ Options) (string, error) {
+func htmlReport(v *view, o Options) (string, error) { return htmlReports(v, nil, o) }
+
+// htmlReports writes one page with the verdict on all workloads, and below it all that there is of each.
+func htmlReports(v *view, each []*view, _ Options) (string, error) {
 	saved, err := jsonReport(v, Options{})
 	if err != nil {
 		return "", err
 	}
-	s := newSheet(v)
+	s := newSheet(v, "")
+	for i, w := range each {
+		s.Workloads = append(s.Workloads, newSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
+	}
 	title := "nsgate: " + strings.ToLower(v.Word) + " · " + v.Workload
 	if c := Elide(Clean(v.Report.Head.Commit), 12); c != "" {
 		title += " @ " + c
@@ -64,8 +72,8 @@ func htmlReport(v *view, _ Options) (string, error) {
 	return htmlPage("report.html.tmpl", title, saved, s)
 }
 
-func newSheet(v *view) *sheet {
-	s := &sheet{view: v, Mark: toneClass(v.Tone), links: make(map[measure.Subject]string), told: make(map[measure.Subject]bool)}
+func newSheet(v *view, at string) *sheet {
+	s := &sheet{view: v, At: at, Mark: toneClass(v.Tone), links: make(map[measure.Subject]string), told: make(map[measure.Subject]bool)}
 	s.Kicker = join(" · ", "nsgate", v.Workload, commits(v.Report), trimmed(v.Report.Head.Environment.GPU))
 	all := groups(untold(v.Rows))
 	s.name(all)
@@ -102,7 +110,7 @@ func (s *sheet) name(all []group) {
 			link = fmt.Sprintf("%s-%d", slug(g[0].Subject), i)
 		}
 		taken[link] = true
-		s.links[g[0].F.Subject()] = link
+		s.links[g[0].F.Subject()] = s.At + link
 	}
 }
 

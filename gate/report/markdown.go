@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, summary: summaryMarkdown})
+	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, together: markdowns, summary: summaryMarkdown})
 }
 
 // Limits of the Markdown form.
@@ -32,6 +32,9 @@ func markdown(v *view, o Options) (string, error) {
 	notes := bullets("Why", reasons(top), limit/3)
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
+	if s := v.Report.Measured; s != nil {
+		notes += panelsMarkdown("\nMeasured: "+prose(headline(s))+"\n", s, false, limit/3)
+	}
 	fall := fallTable(v.Fall, limit/3-len(notes))
 	fall += ranksMarkdown(v.Ranks, limit/3-len(notes)-len(fall))
 	tail := footer(v, limit/3)
@@ -61,6 +64,28 @@ func markdown(v *view, o Options) (string, error) {
 		room -= len(text)
 	}
 	return head + notes + tail, nil
+}
+
+// markdowns writes the verdict on all workloads with a line for each, and the report on each below.
+func markdowns(whole *view, each []*view, o Options) (string, error) {
+	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
+	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| workload | verdict | |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
+	for _, v := range each {
+		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
+	}
+	text += bullets("Warnings", proses(whole.Warnings), limit/8) + footer(whole, limit/8)
+	if room := limit - len(text); room < 0 {
+		return Cut(text, limit), nil
+	}
+	o.MaxBytes = (limit-len(text))/len(each) - 100
+	for _, v := range each {
+		section, err := markdown(v, o)
+		if err != nil {
+			return "", err
+		}
+		text += "\n" + strings.Replace(section, "nsgate: ", code(v.Workload)+": ", 1)
+	}
+	return Cut(text, limit), nil
 }
 
 // reasons says of each subject why it is where it is.

@@ -257,10 +257,18 @@ func summaryText(s *gate.Summary, o Options) (string, error) {
 	for _, f := range recording(s) {
 		p.line(2, 8, span{pad(f.Label, 4) + nb + " ", dim}, span{f.Text, none})
 	}
+	p.panels(s, o.Verbose)
+	p.list("Patterns", "•", yellow, told(s))
+	p.warnings(nonempty(s.Warnings...))
+	return p.b.String(), nil
+}
+
+// panels writes the tables of a summary.
+func (p *page) panels(s *gate.Summary, all bool) {
 	inside := func(path []string) string {
 		return strings.Repeat(nb, 2*min(len(path)-1, 8)) + path[len(path)-1]
 	}
-	for _, x := range panels(s, o.Verbose, inside) {
+	for _, x := range panels(s, all, inside) {
 		p.b.WriteByte('\n')
 		p.line(0, 2, span{x.Title, none}, span{nb + " " + x.About, dim})
 		if x.Wraps {
@@ -270,9 +278,6 @@ func summaryText(s *gate.Summary, o Options) (string, error) {
 		p.table(x.Columns, x.Rows, nil)
 	}
 	p.ranks(newRanks(s.Ranks), true)
-	p.list("Patterns", "•", yellow, told(s))
-	p.warnings(nonempty(s.Warnings...))
-	return p.b.String(), nil
 }
 
 // wrapped writes rows of which the last cell may take several lines; the others stand to the right of their columns.
@@ -303,7 +308,12 @@ func summaryMarkdown(s *gate.Summary, o Options) (string, error) {
 		text += fmt.Sprintf("| %s | %s |\n", f.Label, prose(f.Text))
 	}
 	text += bullets("Patterns", proses(told(s)), limit/4) + bullets("Warnings", proses(nonempty(s.Warnings...)), limit/4)
-	for _, x := range panels(s, o.Verbose, func(path []string) string { return strings.Join(path, "/") }) {
+	return panelsMarkdown(text, s, o.Verbose, limit), nil
+}
+
+// panelsMarkdown adds the tables of a summary to a text, to at most limit bytes in all.
+func panelsMarkdown(text string, s *gate.Summary, all bool, limit int) string {
+	for _, x := range panels(s, all, func(path []string) string { return strings.Join(path, "/") }) {
 		table := "\n**" + x.Title + "**"
 		if x.About != "" {
 			table += ": " + prose(x.About)
@@ -312,13 +322,13 @@ func summaryMarkdown(s *gate.Summary, o Options) (string, error) {
 		for _, r := range x.Rows {
 			line := x.row(r)
 			if len(text)+len(table)+len(line) > limit-100 {
-				return Cut(text+table, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n", nil
+				return Cut(text+table, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n"
 			}
 			table += line
 		}
 		text += table
 	}
-	return Cut(text+ranksMarkdown(newRanks(s.Ranks), limit-len(text)), limit), nil
+	return Cut(text+ranksMarkdown(newRanks(s.Ranks), limit-len(text)), limit)
 }
 
 // head is the head of a panel's table in Markdown.

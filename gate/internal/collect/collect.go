@@ -48,7 +48,12 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	}
 	p = p.withDefaults()
 	var err error
-	if p.Nsys, err = exec.LookPath(p.Nsys); err != nil {
+	if p.Gather != "" {
+		_, err = p.spec() // nsys is on the hosts of the ranks
+		if err != nil {
+			return nil, err
+		}
+	} else if p.Nsys, err = exec.LookPath(p.Nsys); err != nil {
 		// The workload's own mistakes come first: they do not depend on the machine.
 		if _, err := p.spec(); err != nil {
 			return nil, err
@@ -108,11 +113,15 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 		return nil, proc.PrivateError(err)
 	}
 
+	take, read := p.record, p.read
+	if p.Gather != "" {
+		take, read, watch.launched = p.gather, p.readJobs, true
+	}
 	children := proc.Adopt()
 	defer children.Release()
 	watch.start(ctx)
 	lead := time.Since(start) // until nsys is started
-	runs, err := p.record(ctx, private, children, func(e Event) {
+	runs, err := take(ctx, private, sp, children, func(e Event) {
 		if e.Expected > 0 {
 			e.Expected += lead
 		}
@@ -130,17 +139,14 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 	}
 	busy := make(chan error, 1)
 	go func() { busy <- watch.after(ctx, p.AllowBusy) }()
-	traces, err := p.read(ctx, dir, note)
+	traces, err := read(ctx, private, runs, note)
 	if err := <-busy; err != nil {
 		return nil, err
 	}
 	if err != nil {
 		return nil, err
 	}
-	res = &Result{Runs: runs, TraceArgs: p.TraceArgs}
-	if res.Traces, err = assign(traces, runs); err != nil {
-		return nil, err
-	}
+	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs}
 	res.Base, res.Head = untraced(runs)
 	res.GPU, res.Warnings = watch.result(res.Traces, runs)
 	hardware := hardware(res.GPU.GPUs)
@@ -148,9 +154,14 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 	for i := range res.Traces {
 		for j := range res.Traces[i] {
 			t := &res.Traces[i][j]
-			t.Source = fmt.Sprintf("run %d of %d", i+1, len(runs))
+			if t.Job == "" {
+				t.Source = fmt.Sprintf("run %d of %d", i+1, len(runs))
+			}
 			if session > 1 { // two sessions have nothing to do with each other
 				t.Source += fmt.Sprintf(" in session %d", session)
+				if t.Job != "" {
+					t.Job += fmt.Sprintf(" in session %d", session)
+				}
 			}
 			t.ClockMHz, t.Hardware = res.GPU.ClockMHz, hardware
 			if at := runs[i].Start; !at.IsZero() {
@@ -180,16 +191,22 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// read exports and reads the report in dir.
-func (p Plan) read(ctx context.Context, dir string, note func(Event)) ([]measure.Trace, error) {
+// read exports and reads the report in the private directory, and hands each run its traces.
+func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]measure.Trace, error) {
+	dir := private.Path
 	note(Event{Stage: Exporting})
-	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir, p.exportArgs()...)
+	limited, cancel := context.WithTimeoutCause(ctx, p.Patience, Reasons.Refuse("nsys-export-hangs", p.Patience))
+	defer cancel()
+	export, err := nsys.Export(limited, p.Nsys, reportIn(dir), dir, p.exportArgs()...)
 	if err != nil {
-		return nil, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
+		return nil, causeOr(limited, blameRoom(err, proc.Room(dir), ""))
 	}
 	note(Event{Stage: Reading})
 	traces, err := nsys.ReadAs(ctx, export, "the profile")
-	return traces, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
+	if err != nil {
+		return nil, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
+	}
+	return assign(traces, runs)
 }
 
 // said is the last line with words of what a program printed, fit to be shown.

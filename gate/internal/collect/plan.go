@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +17,9 @@ import (
 type Build struct {
 	Command []string // the workload and its arguments
 	Dir     string   // its working directory, "" for the current one
+	// Launcher starts the ranks of a job that is gathered ([Plan.Gather]), each with nsgate rank in front of the command: "srun -N2". nil
+	// where the command does that itself.
+	Launcher []string
 }
 
 // Plan says what to run and how.
@@ -30,6 +32,10 @@ type Plan struct {
 	Timeout time.Duration    // of one run, 0 for none
 	Nsys    string           // the nsys executable, "" for "nsys" on the PATH
 	Self    string           // the executable that nsys starts as the runner, "" for this one
+	// Gather is a directory that all hosts of a job see. Where it is not "", nsys is not started around the workload but by nsgate
+	// rank around each of its ranks, which leave their exports there; the workload is a launcher with that in it.
+	Gather string
+	Ranks  []int // those to profile where a job is gathered, none for all
 	// TraceArgs are further arguments of nsys profile, such as --nvtx-domain-exclude=TSL.
 	TraceArgs []string
 	// MemoryUsage traces allocations of device memory as well.
@@ -43,7 +49,9 @@ type Plan struct {
 	KeepProfiles string
 	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
 	AllowBusy bool
-	// Patience is how long nsys may take to start the first run, and to finish after the last; 0 means ten minutes.
+	// StartLimit is how long nsys may take to start the first run; 0 means two minutes.
+	StartLimit time.Duration
+	// Patience is how long nsys may take to finish after the last run, and to export its report; 0 means ten minutes.
 	Patience time.Duration
 
 	clock clock // of the session
@@ -53,6 +61,9 @@ type Plan struct {
 // makes the private directory unique.
 func (p Plan) CommandLines() [][]string {
 	p = p.withDefaults()
+	if p.Gather != "" {
+		return p.gatherLines()
+	}
 	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
 	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"), p.exportArgs()...)...)
 	return [][]string{p.profileCommand(dir), export}
@@ -65,6 +76,9 @@ func (p Plan) withDefaults() Plan {
 	if p.Self == "" {
 		p.Self, _ = os.Executable()
 	}
+	if p.StartLimit == 0 {
+		p.StartLimit = 2 * time.Minute
+	}
 	if p.Patience == 0 {
 		p.Patience = 10 * time.Minute
 	}
@@ -72,22 +86,15 @@ func (p Plan) withDefaults() Plan {
 }
 
 func (p Plan) profileCommand(dir string) []string {
-	args := []string{p.Nsys, "profile"}
+	args := append([]string{p.Nsys, "profile"}, p.profileArgs()...)
+	output := strings.TrimSuffix(reportIn(dir), reportExt)
+	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
+}
+
+// profileArgs are the options of nsys profile that say what to record.
+func (p Plan) profileArgs() []string {
 	sample := "none"
-	if p.Stacks {
-		sample = "process-tree" // nsys records no stacks without
-	}
-	for _, x := range []struct{ option, short, value string }{
-		{"--trace", "-t", "cuda,nvtx"}, {"--sample", "-s", sample}, {"--cpuctxsw", "", "none"},
-		{"--cuda-graph-trace", "", "node"}, {"--force-overwrite", "-f", "true"},
-	} {
-		// nsys takes no option twice.
-		if !slices.ContainsFunc(p.TraceArgs, func(arg string) bool {
-			return arg == x.option || strings.HasPrefix(arg, x.option+"=") || x.short != "" && strings.HasPrefix(arg, x.short)
-		}) {
-			args = append(args, x.option+"="+x.value)
-		}
-	}
+	var args []string
 	if p.MemoryUsage {
 		args = append(args, "--cuda-memory-usage=true")
 	}
@@ -95,14 +102,13 @@ func (p Plan) profileCommand(dir string) []string {
 		args = append(args, "--gpu-metrics-devices=cuda-visible", "--gpu-metrics-frequency=10000")
 	}
 	if p.Stacks {
+		sample = "process-tree"                      // nsys records no stacks without
 		args = append(args, "--cudabacktrace=all:0") // of kinds in a list nsys 2025.3 takes the last alone
 		if p.Head.python() {
 			args = append(args, "--python-backtrace=cuda")
 		}
 	}
-	args = append(args, p.TraceArgs...)
-	output := strings.TrimSuffix(reportIn(dir), reportExt)
-	return append(args, "--output="+output, "--", p.Self, RunnerArg, specIn(dir))
+	return nsys.ProfileArgs(sample, append(args, p.TraceArgs...)...)
 }
 
 func (p Plan) exportArgs() []string {

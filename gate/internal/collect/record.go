@@ -28,7 +28,7 @@ var (
 
 // record runs one nsys session in dir and returns the runs, all of which succeeded. When it returns, none of
 // children lives.
-func (p Plan) record(ctx context.Context, private *proc.Private, children proc.Children, note func(Event)) ([]Run, error) {
+func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, note func(Event)) ([]Run, error) {
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	dir := private.Path
@@ -93,8 +93,11 @@ wait:
 		}
 		// The runner ends a run that takes too long; without a timeout a run may take for ever.
 		limit := p.Patience
-		if journal.running {
+		switch {
+		case journal.running:
 			limit += p.Timeout
+		case len(journal.runs) == 0:
+			limit = p.StartLimit
 		}
 		if (!journal.running || p.Timeout > 0) && time.Since(quiet) > limit {
 			hung = true
@@ -132,12 +135,15 @@ func report(lines []line, j *journal, runs int, elapsed time.Duration, note func
 		e := Event{Stage: RunStarted, Run: l.Index, Bare: l.Run.Bare}
 		if l.Done {
 			e.Stage = RunFinished
+			if l.Run.failed() {
+				e.Stage = RunFailed
+			}
 		}
 		if n := len(j.runs); n > 0 {
 			e.Expected = time.Duration(float64(elapsed) / float64(n) * float64(runs))
 		}
 		note(e)
-		if l.Done && l.Index == runs {
+		if l.Done && l.Index == runs && !l.Run.failed() {
 			note(Event{Stage: Finishing, Run: runs})
 		}
 	}
@@ -157,6 +163,8 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 		because = ": " + because
 	}
 	switch {
+	case hung && done == 0 && !j.running:
+		return nil, Reasons.Refuse("nsys-stuck", p.StartLimit, because)
 	case hung:
 		return nil, Reasons.Refuse("nsys-hangs", p.Patience, done, all, because)
 	case done == 0 && p.GPUMetrics && gpuMetricsRefused(log) != "":
@@ -185,7 +193,8 @@ type optionError struct {
 
 func (e *optionError) Unwrap() error { return e.error }
 
-func (p Plan) workloadError(index int, r Run) error {
+// where names a run in messages.
+func (p Plan) where(index int, r Run) string {
 	where := fmt.Sprintf("in run %d of %d", index, len(p.turns()))
 	switch {
 	case r.Base && r.Bare:
@@ -195,6 +204,11 @@ func (p Plan) workloadError(index int, r Run) error {
 	case r.Bare:
 		where += " (untraced)"
 	}
+	return where
+}
+
+func (p Plan) workloadError(index int, r Run) error {
+	where := p.where(index, r)
 	e := &WorkloadError{Run: r, Index: index, Runs: len(p.turns())}
 	switch {
 	case r.Error != "":

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -35,6 +37,10 @@ type spec struct {
 	Timeout time.Duration      `json:"timeout"`
 	Clock   clock              `json:"clock"`
 	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
+
+	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
+	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
+	ask func(done <-chan struct{})
 }
 
 // program is a build that can be started.
@@ -79,7 +85,8 @@ func (b Build) program(what, key string) (program, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return program{}, fmt.Errorf("the directory of %s, %q, does not exist", what, b.Dir)
 	}
-	path := b.Command[0]
+	words := slices.Concat(b.Launcher, b.Command)
+	path := words[0]
 	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
@@ -91,7 +98,7 @@ func (b Build) program(what, key string) (program, error) {
 		if e := (*os.PathError)(nil); errors.As(why, &e) {
 			why = e.Err
 		}
-		return program{}, Reasons.Refuse(key, strconv.Quote(b.Command[0]), why)
+		return program{}, Reasons.Refuse(key, strconv.Quote(words[0]), why)
 	}
 	return program{Path: path, Command: b.Command, Dir: dir}, nil
 }
@@ -120,6 +127,9 @@ const bareArg = "bare"
 func RunnerMain(args []string) int {
 	if len(args) == 2 && args[0] == proc.GuardArg {
 		return proc.Guard(args[1])
+	}
+	if len(args) == 2 && args[0] == rank.ProgramArg {
+		return rank.Program(args[1])
 	}
 	bare := len(args) == 2 && args[1] == bareArg
 	if len(args) != 1 && !bare {
@@ -237,7 +247,10 @@ func (s spec) run(ctx context.Context, t turn, children proc.Children, started f
 		r.Left = endLeft(children)
 	default:
 		r.Duration = time.Since(begun)
-		proc.Terminate(cmd, done, runGrace)
+		if s.ask != nil {
+			s.ask(done)
+		}
+		proc.Terminate(cmd, done, cmp.Or(s.grace, runGrace))
 		children.End()
 		<-done
 	}

@@ -49,6 +49,7 @@ func (h Held) Unsound() bool { return h.By != PowerCap }
 // watcher looks at the GPUs before, during and after a session.
 type watcher struct {
 	throttle string // the field name that this driver knows
+	launched bool   // the workload's processes are those of a launcher, which may be none of ours
 	exe      string // "" without nvidia-smi
 	first    []GPU  // visible devices before the session
 	there    map[int]bool
@@ -244,7 +245,7 @@ func (w *watcher) foreign(a app, ours []int) bool {
 	if w.there[a.pid] {
 		return true
 	}
-	return !slices.Contains(ours, a.pid) && a.name != "" && baseName(proc.CommandName(a.pid)) == a.name
+	return !w.launched && !slices.Contains(ours, a.pid) && a.name != "" && baseName(proc.CommandName(a.pid)) == a.name
 }
 
 // stop ends what start began.

@@ -7,6 +7,8 @@
 // starting over where there are more runs. It moves them to the runs' pids and times, as one session would hold them.
 // $NSGATE_FAKE_BASE_PROFILES, where it is set, stands in for the runs of a base build in the same way.
 //
+// $NSGATE_FAKE_NEXT is a directory in which the fakes of several processes count, so that each stands in the next recording.
+//
 // Where $NSGATE_FAKE_CHOSEN names a file, each run of the command adds a line with its recording to it.
 //
 // $NSGATE_FAKE_GPU_METRICS and $NSGATE_FAKE_STACKS, where set, do for the runs in which these are asked for; what was not

@@ -26,6 +26,9 @@ type Private struct {
 	Lock     io.Closer
 	guard    *exec.Cmd      // nil where none could be started
 	lifeline io.WriteCloser // the guard reads the other end
+	owner    owner
+	// Joined is a directory elsewhere that goes when this one goes, "" for none.
+	Joined string
 }
 
 // owner is what the file ownerIn says of a private directory. Without it a directory is nobody's to remove.
@@ -34,6 +37,8 @@ type owner struct {
 	Boot string `json:"boot"`
 	// Repository is the directory of the git repository that a worktree in the private directory belongs to, "" for none.
 	Repository string `json:"repository,omitempty"`
+	// Joined is a directory elsewhere, private as well, that goes when this one goes, "" for none.
+	Joined string `json:"joined,omitempty"`
 }
 
 // Prefix is how the names of private directories begin.
@@ -56,7 +61,7 @@ func NewPrivate(self, repository string) (_ *Private, err error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	p := &Private{Path: dir}
+	p := &Private{Path: dir, owner: owner{Boot: bootID(), Repository: repository}}
 	defer func() {
 		if err != nil {
 			p.Close()
@@ -64,13 +69,27 @@ func NewPrivate(self, repository string) (_ *Private, err error) {
 	}()
 	// The lock comes first: a directory that says who owns it and is not locked has lost its owner.
 	if p.Lock, err = lockDir(dir, true); err == nil {
-		text, _ := json.Marshal(owner{bootID(), repository})
-		if err := os.WriteFile(ownerIn(dir), text, 0o600); err != nil {
-			return nil, PrivateError(err)
+		if err := p.say(); err != nil {
+			return nil, err
 		}
 	}
 	p.watch(self)
 	return p, nil
+}
+
+// say writes down whose the directory is and what goes with it.
+func (p *Private) say() error {
+	text, _ := json.Marshal(p.owner)
+	if err := os.WriteFile(ownerIn(p.Path), text, 0o600); err != nil {
+		return PrivateError(err)
+	}
+	return nil
+}
+
+// Join makes a directory elsewhere, which was made for this one and bears a name with [Prefix], go when this one goes.
+func (p *Private) Join(dir string) error {
+	p.Joined, p.owner.Joined = dir, dir
+	return p.say()
 }
 
 // watch starts the guard. What keeps it from starting will keep the runner, which is this binary too, and says why.
@@ -129,6 +148,11 @@ func Guard(dir string) int {
 
 // Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
 func Clear(dir string, grace time.Duration) error {
+	// Processes on other hosts see that what is joined is gone, and end by themselves, which ends their launcher here.
+	if o := readOwner(dir); grace > 0 && o.Joined != "" {
+		removeJoined(o)
+		awaitSession(dir, joinedGrace)
+	}
 	endSession(dir, grace)
 	return removePrivate(dir)
 }
@@ -146,12 +170,18 @@ func (p *Private) Env() ([]string, error) {
 // Mark adds to an environment that a process belongs to the private directory.
 func (p *Private) Mark(env []string) []string { return Setenv(env, markName, &p.Path) }
 
+// MarkIn is [Private.Mark] for variables by name.
+func (p *Private) MarkIn(env map[string]*string) { env[markName] = &p.Path }
+
 // markName is the variable by which the processes of a session are found when nobody is left who knows them: its value is
 // the private directory. nsys itself gets it, and so do its daemons and the workload.
 const markName = "NSGATE_SESSION"
 
 // endGrace is how long what is marked may take to end after SIGTERM: a second more than the runner gives the workload.
 const endGrace = 3 * time.Second
+
+// joinedGrace is how long processes may take to end that see that what is joined to the private directory is gone.
+const joinedGrace = 10 * time.Second
 
 func tmpIn(dir string) string { return filepath.Join(dir, "tmp") }
 
@@ -199,21 +229,34 @@ func Sweep() {
 // removePrivate removes a private directory and what a git repository knows of a worktree in it. It can be killed at any
 // point: what says whose the directory is goes last.
 func removePrivate(dir string) error {
-	var o owner
-	if text, err := os.ReadFile(ownerIn(dir)); err == nil {
-		json.Unmarshal(text, &o)
-	}
+	o := readOwner(dir)
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if name := filepath.Join(dir, e.Name()); name != ownerIn(dir) {
 			removeAll(name)
 		}
 	}
-	var err error
+	err := removeJoined(o)
 	if o.Repository != "" {
-		err = forget(o.Repository, dir)
+		err = errors.Join(err, forget(o.Repository, dir))
 	}
 	return errors.Join(err, removeAll(dir))
+}
+
+// readOwner is the owner of a private directory, the zero value where it has none.
+func readOwner(dir string) (o owner) {
+	if text, err := os.ReadFile(ownerIn(dir)); err == nil {
+		json.Unmarshal(text, &o)
+	}
+	return o
+}
+
+// removeJoined removes what goes with a private directory.
+func removeJoined(o owner) error {
+	if !strings.HasPrefix(filepath.Base(o.Joined), Prefix) {
+		return nil
+	}
+	return removeAll(o.Joined)
 }
 
 // removeAll is os.RemoveAll also for directories that cannot be written, which some builds leave behind.

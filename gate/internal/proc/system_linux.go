@@ -147,30 +147,37 @@ func descendants(without processes) processes {
 	return found
 }
 
-// endSession ends what belongs to the private directory dir, except this process: what is marked, and what has its
+// sessionOf are the processes that belong to the private directory dir, except this one: what is marked, and what has its
 // temporary files there.
-func endSession(dir string, grace time.Duration) {
+func sessionOf(dir string) processes {
 	signs := [][]byte{[]byte(markName + "=" + dir), []byte("TMPDIR=" + dir), []byte("TMPDIR=" + tmpIn(dir))}
-	find := func() processes {
-		found := make(processes)
-		for _, s := range stats() {
-			env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
-			for v := range bytes.SplitSeq(env, []byte{0}) {
-				if s.pid != os.Getpid() && !s.dead && slices.ContainsFunc(signs, func(x []byte) bool { return bytes.Equal(x, v) }) {
-					found[s.process] = true
-				}
+	found := make(processes)
+	for _, s := range stats() {
+		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
+		for v := range bytes.SplitSeq(env, []byte{0}) {
+			if s.pid != os.Getpid() && !s.dead && slices.ContainsFunc(signs, func(x []byte) bool { return bytes.Equal(x, v) }) {
+				found[s.process] = true
 			}
 		}
-		return found
 	}
-	for p := range find() {
-		if grace > 0 {
+	return found
+}
+
+// awaitSession waits for the end of what belongs to dir.
+func awaitSession(dir string, grace time.Duration) {
+	for until := time.Now().Add(grace); time.Now().Before(until) && len(sessionOf(dir)) > 0; time.Sleep(20 * time.Millisecond) {
+	}
+}
+
+// endSession ends what belongs to dir.
+func endSession(dir string, grace time.Duration) {
+	if grace > 0 {
+		for p := range sessionOf(dir) {
 			syscall.Kill(p.pid, syscall.SIGTERM)
 		}
+		awaitSession(dir, grace)
 	}
-	for until := time.Now().Add(grace); time.Now().Before(until) && len(find()) > 0; time.Sleep(20 * time.Millisecond) {
-	}
-	endAll(find)
+	endAll(func() processes { return sessionOf(dir) })
 }
 
 func endAll(find func() processes) {

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // cut is one trace and what of it counts.
@@ -227,7 +229,7 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 	found = slices.DeleteFunc(found, func(x candidate) bool { return x.runs < len(cuts) })
 	if want != "" {
 		if len(found) == 0 {
-			return "", Reasons.Refuse("no-step-range", strconv.Quote(want))
+			return "", Reasons.Refuse("no-step-range", strconv.Quote(want), meant(want, cuts))
 		}
 		return want, nil
 	}
@@ -242,6 +244,28 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 	return slices.MinFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.count, b.count), cmp.Compare(a.first, b.first), cmp.Compare(a.name, b.name))
 	}).name, nil
+}
+
+// meant names the range that a step may have been meant for, else those that every run has.
+func meant(want string, cuts []*cut) string {
+	const most = 8
+	var names []string
+	for i, name := range cuts[0].RangeNames {
+		if len(cuts[0].occurrences(int32(i))) > 0 && !slices.ContainsFunc(cuts, func(c *cut) bool { return !slices.Contains(c.RangeNames, name) }) {
+			names = append(names, name)
+		}
+	}
+	near := thresholds.Nearest(want, names)
+	slices.Sort(names)
+	switch {
+	case near != "":
+		return "; did you mean " + strconv.Quote(near) + "?"
+	case len(names) == 0:
+		return ""
+	case len(names) > most:
+		names = append(names[:most], "…")
+	}
+	return "; they have " + strings.Join(names, ", ")
 }
 
 // divide lays the steps over the run: each lasts until the next begins, the last until its range ends. What comes

@@ -2,10 +2,7 @@ package sample
 
 import (
 	"cmp"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -18,15 +15,11 @@ type job struct {
 // together is the part of the shorter of two processes that both ran at once, from which on they are ranks of one job.
 const together = 0.5
 
-// rankName finds the rank in the name of a file that holds one rank of a job: run.000.rank1.sqlite, profile_rank_3.nsys-rep.
-var rankName = regexp.MustCompile(`(?i)(?:^|[._-])rank[._-]?([0-9]+)(?:[._-]|$)`)
-
-// jobs puts the ranks of one job together: the processes of one file that ran at the same time, each on a device of its own, and
-// the files of one name but for the number of a rank. Processes that took turns are runs of their own.
+// jobs puts the ranks of one job together: those of which the trace names the job, and else the processes of one file that ran at
+// the same time, each on a device of its own. Processes that took turns are runs of their own.
 func jobs(cuts []*cut) ([]job, error) {
-	byFile, err := rankFiles(cuts)
-	if err != nil || byFile != nil {
-		return byFile, err
+	if named, err := namedJobs(cuts); err != nil || named != nil {
+		return named, err
 	}
 	order := slices.Clone(cuts)
 	slices.SortStableFunc(order, func(a, b *cut) int {
@@ -65,55 +58,63 @@ func deviceOf(c *cut) int32 {
 	return c.seen.devices[0]
 }
 
-// rankFiles puts files of a rank each together; nil where not every file is one of several ranks.
-func rankFiles(cuts []*cut) ([]job, error) {
-	type member struct {
-		rank int
-		cut  *cut
-	}
-	found := map[string][]member{}
+// namedJobs puts the ranks together whose traces name their job; nil where not every trace does. A rank with several processes,
+// which started them on its host, is as many ranks.
+func namedJobs(cuts []*cut) ([]job, error) {
+	found := map[string][]*cut{}
 	var names []string
-	seen := map[int]bool{}
 	for _, c := range cuts {
-		base := filepath.Base(c.Source)
-		m := rankName.FindStringSubmatchIndex(base)
-		if m == nil {
+		if c.Job == "" {
 			return nil, nil
 		}
-		rank, err := strconv.Atoi(base[m[2]:m[3]])
-		if err != nil {
-			return nil, nil
+		if found[c.Job] == nil {
+			names = append(names, c.Job)
 		}
-		name := base[:m[2]] + "*" + base[m[3]:]
-		if found[name] == nil {
-			names = append(names, name)
-		}
-		found[name] = append(found[name], member{rank, c})
-		seen[rank] = true
-	}
-	if len(seen) < 2 {
-		return nil, nil
+		found[c.Job] = append(found[c.Job], c)
 	}
 	var out []job
 	for _, name := range names {
-		members := found[name]
-		slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.rank, b.rank) })
-		var j job
-		for i, m := range members {
-			if i > 0 && members[i-1].rank == m.rank {
-				return nil, Reasons.Refuse("rank-twice", m.rank, members[i-1].cut.Source, m.cut.Source)
+		j := job{ranks: found[name]}
+		slices.SortStableFunc(j.ranks, func(a, b *cut) int {
+			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(deviceOf(a), deviceOf(b)))
+		})
+		several := false
+		for i, c := range j.ranks {
+			if i > 0 && j.ranks[i-1].Rank == c.Rank {
+				if j.ranks[i-1].Source != c.Source {
+					return nil, Reasons.Refuse("rank-twice", c.Rank, j.ranks[i-1].Source, c.Source)
+				}
+				several = true
 			}
-			j.ranks = append(j.ranks, m.cut)
-			j.numbers = append(j.numbers, m.rank)
+			j.numbers = append(j.numbers, c.Rank)
 		}
-		for rank := range seen {
-			if !slices.ContainsFunc(members, func(m member) bool { return m.rank == rank }) {
-				return nil, Reasons.Refuse("rank-missing", rank, name)
-			}
+		if several || len(j.ranks) == 1 {
+			j.numbers = nil
+			j = j.named()
 		}
 		out = append(out, j)
 	}
-	return out, nil
+	all := ranksOf(out)
+	for _, j := range out {
+		for _, rank := range all {
+			if !slices.ContainsFunc(j.ranks, func(c *cut) bool { return c.Rank == rank }) {
+				return nil, Reasons.Refuse("rank-missing", rank, j.first().Job)
+			}
+		}
+	}
+	return alike(out)
+}
+
+// ranksOf are the ranks that any of the jobs has.
+func ranksOf(all []job) []int {
+	var out []int
+	for _, j := range all {
+		for _, c := range j.ranks {
+			out = append(out, c.Rank)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // named numbers the ranks of a job from 0.

@@ -241,8 +241,11 @@ func graphs(traced string) string {
 }
 
 func hosts(known string) string {
-	if known == "different" {
+	switch known {
+	case "different":
 		return "the sides come from different hosts"
+	case "times":
+		return "the sides are sessions of one GPU at different times"
 	}
 	return "the sides may come from different hosts"
 }

@@ -24,7 +24,7 @@
 
   // Searching and filtering.
   const search = $("#search")[0], chips = $(".tools button[data-f]"), told = $("#told")[0];
-  const rows = $("#changes tbody tr"), names = rows.map(r => (r.cells[0].textContent + " " + r.cells[1].textContent).toLowerCase());
+  const rows = $("#changes .rows tbody tr"), names = rows.map(r => (r.cells[0].textContent + " " + r.cells[1].textContent).toLowerCase());
   const show = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const want = chips.find(c => c.getAttribute("aria-pressed") === "true").dataset.f;

@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -246,6 +247,14 @@ func (rep *report) assign() error {
 		}
 	}
 	base, other := 0, 0
+	if dir := os.Getenv("NSGATE_FAKE_NEXT"); dir != "" {
+		// The next one that no nsys beside or before this one has taken.
+		for os.Mkdir(filepath.Join(dir, strconv.Itoa(other)), 0o700) != nil {
+			if other++; other > 1000 {
+				return fmt.Errorf("the fake nsys cannot count in %s", dir)
+			}
+		}
+	}
 	for i := range rep.Runs {
 		if r := &rep.Runs[i]; r.Base && ofBase != nil {
 			r.File = ofBase[base%len(ofBase)]

@@ -1,0 +1,269 @@
+package collect
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/rank"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// jobGrace is how long a launcher may take to end its tasks on all hosts.
+const jobGrace = 15 * time.Second
+
+// The variables in which nsgate rank finds the directory and the name of its job.
+const (
+	gatherVariable = "NSGATE_GATHER"
+	jobVariable    = "NSGATE_JOB"
+)
+
+// late is how long what ranks have left may take to be seen here after the launcher has ended: network file systems keep directories
+// in mind for a while.
+var late = 5 * time.Second
+
+// gather runs every job of the plan, all of which succeed. Their ranks leave what was recorded in a directory of their own below
+// p.Gather, which goes with the private one.
+func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, children proc.Children, note func(Event)) ([]Run, error) {
+	runtime.LockOSThread() // a job dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	dir, err := os.MkdirTemp(p.Gather, proc.Prefix) // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("the gather directory: %w; name one that all hosts of the job see and that can be written", err)
+	}
+	if err := private.Join(dir); err != nil {
+		return nil, err
+	}
+	var runs []Run
+	turns, begun := p.turns(), time.Now()
+	for i, t := range turns {
+		r, err := p.job(ctx, private, sp, dir, i, children, func() { note(Event{Stage: RunStarted, Run: i + 1, Bare: t.Bare}) })
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+		note(Event{Stage: RunFinished, Run: i + 1, Bare: t.Bare, Expected: time.Since(begun) / time.Duration(i+1) * time.Duration(len(turns))})
+	}
+	return runs, nil
+}
+
+// readJobs reads what the ranks of all jobs have left.
+func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) (traces [][]measure.Trace, err error) {
+	note(Event{Stage: Reading})
+	traces = make([][]measure.Trace, len(runs))
+	for i := range runs {
+		if !runs[i].Bare {
+			if traces[i], err = p.readJob(ctx, private.Joined, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return traces, nil
+}
+
+func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
+
+// job launches the workload once, all of its ranks, and judges what they have left.
+func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children, started func()) (Run, error) {
+	t, name := p.turns()[i], jobOf(i)
+	order := rank.Order{Nsys: p.Nsys, Profile: p.profileArgs(), Export: p.exportArgs(), Untraced: t.Bare, Ranks: p.Ranks}
+	if err := order.Write(dir, name); err != nil {
+		return Run{}, p.gatherFull(dir, err)
+	}
+	sp.grace = jobGrace
+	// srun kills its tasks at once where it is sent a signal. A rank that sees that nobody waits for it clears up first.
+	sp.ask = func(done <-chan struct{}) {
+		os.Remove(rank.OrderFile(dir, name))
+		select {
+		case <-done:
+		case <-time.After(rank.Notice):
+		}
+	}
+	sp.Head.Command = p.Head.launched(p.Self, dir, name)
+	if p.Base != nil {
+		sp.Base.Command = p.Base.launched(p.Self, dir, name)
+	}
+	sp.Env[gatherVariable], sp.Env[jobVariable] = &dir, &name
+	private.MarkIn(sp.Env)
+	r := sp.run(ctx, t, children, func(Run) { started() })
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	left, err := p.gathered(ctx, dir, name, r)
+	if err != nil {
+		return r, err
+	}
+	if refusal := p.judgeJob(i+1, r, left, proc.Room(dir)); refusal != nil {
+		return r, &WorkloadError{Run: r, Index: i + 1, Runs: len(p.turns()), refusal: refusal}
+	}
+	return r, nil
+}
+
+// launched is the command line of a job: the launcher, nsgate rank, and the program. Without a launcher the command has nsgate rank in
+// it, which finds the rest in its environment.
+func (b Build) launched(self, dir, job string) []string {
+	if len(b.Launcher) == 0 {
+		return b.Command
+	}
+	// Not every launcher hands variables on to other hosts.
+	return slices.Concat(b.Launcher, []string{"env", gatherVariable + "=" + dir, jobVariable + "=" + job, self, "rank", "--"}, b.Command)
+}
+
+// gathered is what the ranks of a job have left, once all of them that are known to be there have come to their end, or it is clear
+// that they will not.
+func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Left, error) {
+	for until := time.Now().Add(late); ; {
+		left, err := rank.Gathered(dir, job)
+		if err != nil {
+			return nil, fmt.Errorf("the gather directory: %w", err)
+		}
+		ended := !slices.ContainsFunc(left, func(l rank.Left) bool { return !l.Done })
+		if r.failed() || ended && len(left) > 0 && len(p.absent(left)) == 0 || time.Now().After(until) {
+			return left, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// absent are the ranks of a job of which nothing was heard.
+func (p Plan) absent(left []rank.Left) []int {
+	size := 0
+	for _, l := range left {
+		size = max(size, l.Size, l.Rank+1)
+	}
+	var out []int
+	for n := range size {
+		if !slices.ContainsFunc(left, func(l rank.Left) bool { return l.Rank == n }) {
+			out = append(out, n)
+		}
+	}
+	for _, n := range p.Ranks {
+		if n >= size {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// judgeJob says why a job is no measurement, nil where it is one. Who failed first is to blame: a launcher ends the others.
+func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
+	where := p.where(index, r)
+	var culprit *rank.Left
+	var lost, told []int
+	for i := range left {
+		switch l := &left[i]; {
+		case !l.Done:
+			lost = append(lost, l.Rank)
+		case l.Failed() && l.Told:
+			told = append(told, l.Rank)
+		case l.Failed() && (culprit == nil || l.End.Before(culprit.End)):
+			culprit = l
+		}
+	}
+	absent := p.absent(left)
+	switch {
+	case r.Error != "":
+		return p.workloadError(index, r)
+	case culprit != nil:
+		return rankError(culprit, where)
+	case r.failed() && room < leastRoom:
+		return Reasons.Refuse("gather-full", where)
+	case r.failed() && strings.Contains(r.Output, rank.NotHere):
+		return Reasons.Refuse("gather-not-shared", where, p.Gather)
+	case r.TimedOut:
+		return p.workloadError(index, r)
+	case len(left) == 0 && !r.failed():
+		return Reasons.Refuse("no-ranks", where)
+	case len(lost) > 0:
+		return Reasons.Refuse("rank-lost", ranks(lost), where)
+	case len(told) > 0:
+		return Reasons.Refuse("rank-told", ranks(told), where)
+	case len(left) > 0 && len(absent) > 0:
+		return Reasons.Refuse("rank-absent", ranks(absent), where)
+	case r.failed():
+		return p.workloadError(index, r)
+	}
+	return nil
+}
+
+// rankError says what became of a rank that failed.
+func rankError(l *rank.Left, where string) error {
+	name := ranks([]int{l.Rank})
+	switch {
+	case l.Failure != "" && l.Next != "":
+		return Reasons.Refuse("rank-unrecorded", name, where, l.Failure, l.Next)
+	case l.Failure != "":
+		return Reasons.Refuse("rank-unrecorded", name, where, l.Failure, "see that nsys works on the host of that rank: srun nsgate doctor")
+	case l.Signal != "":
+		return Reasons.Refuse("rank-signal", name, l.Signal, where)
+	}
+	return Reasons.Refuse("rank-failed", name, l.ExitCode, where)
+}
+
+// ranks names ranks: "rank 2", "ranks 2 and 3", "ranks 0, 1, 2 and 13 more".
+func ranks(numbers []int) string {
+	var names []string
+	for _, n := range numbers {
+		names = append(names, strconv.Itoa(n))
+	}
+	const most = 8
+	switch n := len(names); {
+	case n == 1:
+		return "rank " + names[0]
+	case n > most:
+		return fmt.Sprintf("ranks %s and %d more", strings.Join(names[:most], ", "), n-most)
+	default:
+		return "ranks " + strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+}
+
+// gatherFull says of an error with the gather directory what to do.
+func (p Plan) gatherFull(dir string, err error) error {
+	if proc.Room(dir) < leastRoom {
+		return Reasons.Refuse("gather-full", "before the first run")
+	}
+	return fmt.Errorf("the gather directory %s: %w", p.Gather, err)
+}
+
+// readJob reads the exports of a job's ranks, and removes them.
+func (p Plan) readJob(ctx context.Context, dir string, i int) ([]measure.Trace, error) {
+	left, err := rank.Gathered(dir, jobOf(i))
+	if err != nil {
+		return nil, fmt.Errorf("the gather directory: %w", err)
+	}
+	var out []measure.Trace
+	for _, l := range left {
+		if !l.Profiled {
+			continue
+		}
+		name := fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(p.turns()))
+		file := rank.ExportFile(dir, jobOf(i), l.Rank)
+		traces, err := nsys.ReadAs(ctx, file, "the profile of "+name)
+		if err != nil {
+			return nil, causeOr(ctx, err)
+		}
+		for _, t := range traces {
+			t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", i+1, len(p.turns())), l.Rank, name
+			out = append(out, t)
+		}
+		os.Remove(file)
+	}
+	return out, nil
+}
+
+// gatherLines are the command lines of a job, for people.
+func (p Plan) gatherLines() [][]string {
+	return [][]string{p.Head.launched(p.Self, filepath.Join(p.Gather, proc.Prefix+"XXXXXX"), jobOf(0))}
+}

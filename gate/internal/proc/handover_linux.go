@@ -1,0 +1,89 @@
+package proc
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// A Door is where a process that somebody else starts finds the one that wants it: a socket in a private directory.
+type Door struct {
+	*net.UnixListener
+	dir *os.File
+}
+
+// socketIn names the socket of a directory in few bytes, of which a socket's name may have no more than 107.
+func socketIn(dir *os.File) *net.UnixAddr {
+	return &net.UnixAddr{Net: "unix", Name: filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), "door")}
+}
+
+// OpenDoor makes the door of a private directory.
+func OpenDoor(dir string) (*Door, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", socketIn(d))
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	return &Door{l, d}, nil
+}
+
+// Close ends the waiting for whoever comes.
+func (d *Door) Close() error { return errors.Join(d.UnixListener.Close(), d.dir.Close()) }
+
+// Knock connects to the door of a private directory.
+func Knock(dir string) (*net.UnixConn, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return net.DialUnix("unix", nil, socketIn(d))
+}
+
+// HandOver gives the process at the other end open files.
+func HandOver(to *net.UnixConn, files ...*os.File) error {
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	_, _, err := to.WriteMsgUnix([]byte{0}, syscall.UnixRights(fds...), nil)
+	return err
+}
+
+// TakeOver takes so many open files from the process at the other end.
+func TakeOver(from *net.UnixConn, count int) ([]*os.File, error) {
+	text, rights := make([]byte, 1), make([]byte, syscall.CmsgSpace(4*count))
+	from.SetReadDeadline(time.Now().Add(time.Minute))
+	defer from.SetReadDeadline(time.Time{})
+	_, n, _, _, err := from.ReadMsgUnix(text, rights)
+	if err != nil {
+		return nil, err
+	}
+	messages, err := syscall.ParseSocketControlMessage(rights[:n])
+	if err != nil {
+		return nil, err
+	}
+	var files []*os.File
+	for _, m := range messages {
+		fds, err := syscall.ParseUnixRights(&m)
+		if err != nil {
+			return nil, err
+		}
+		for _, fd := range fds {
+			syscall.CloseOnExec(fd)
+			files = append(files, os.NewFile(uintptr(fd), ""))
+		}
+	}
+	if len(files) != count {
+		return nil, errors.New("other files were handed over than were promised")
+	}
+	return files, nil
+}

@@ -1,0 +1,32 @@
+package rank
+
+import "time"
+
+// Options say where a rank leaves what was recorded of it. What an [Order] says goes before them.
+type Options struct {
+	Gather  string   // the directory that all hosts of the job see
+	Job     string   // a name that its ranks share, and no other job in the directory
+	Ranks   []int    // those to profile, none for all
+	Nsys    string   // the nsys executable
+	Profile []string // options of nsys profile, see [nsys.ProfileArgs]
+	Self    string   // the executable that nsys starts, "" for this one
+	Getenv  func(string) string
+}
+
+// NotRecorded is the exit code of a rank whose program was not started, or ended well and was not recorded.
+const NotRecorded = 3
+
+// Notice is how long ranks may take to end once their [Order] is gone.
+const Notice = lookEvery + endGrace + 2*time.Second
+
+// How often a rank looks whether its job is still wanted, and how long the program may then take to end.
+const (
+	lookEvery = 2 * time.Second
+	endGrace  = 5 * time.Second
+)
+
+// NotHere is what a rank says of a gather directory that its host does not have.
+const NotHere = "does not exist on this host"
+
+// ProgramArg is the argument after [proc.HiddenArg] that makes this binary call [Program] with the one that follows.
+const ProgramArg = "--rank"

@@ -1,0 +1,208 @@
+//go:build linux
+
+package rank
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// patience is how long nsys may take to start the program, and to finish after it.
+var patience = 10 * time.Minute
+
+// task is what the program is, told to the process that nsys starts in front of it.
+type task struct {
+	Path    string             `json:"path"`
+	Command []string           `json:"command"`
+	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
+}
+
+// profile runs the program under nsys, in a session of its own: what ends the process group or the terminal of this process must
+// not end nsys before it has written.
+func (r *rank) profile() error {
+	path, err := exec.LookPath(r.command[0])
+	if err != nil {
+		return r.notStarted(err)
+	}
+	exe, err := exec.LookPath(cmp.Or(r.order.Nsys, "nsys"))
+	if err != nil {
+		return errors.New("nsys was not found on the host of this rank; install Nsight Systems there, or give its path")
+	}
+	self := r.Self
+	if self == "" {
+		if self, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	private, err := proc.NewPrivate(self, "")
+	if err != nil {
+		return err
+	}
+	defer private.Close()
+	door, err := proc.OpenDoor(private.Path)
+	if err != nil {
+		return proc.PrivateError(err)
+	}
+	defer door.Close()
+	children := proc.Adopt()
+	defer children.Release()
+	defer children.End()
+
+	report := filepath.Join(private.Path, "rank.nsys-rep")
+	args := append(slices.Clone(r.order.Profile), "--output="+filepath.Join(private.Path, "rank"), "--", self, proc.HiddenArg, ProgramArg, private.Path)
+	cmd := exec.Command(exe, append([]string{"profile"}, args...)...)
+	if cmd.Env, err = private.Env(); err != nil {
+		return err
+	}
+	if len(r.order.Ranks) > 0 {
+		// Without it a job of which only some ranks are profiled may hang in MPI.
+		cmd.Env = proc.Setenv(cmd.Env, "NSYS_MPI_STORE_TEAMS_PER_RANK", new("1"))
+	}
+	var log proc.Output
+	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.WaitDelay = 2 * time.Second // a process that outlives nsys may hold its output open
+	proc.Isolate(cmd)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("nsys could not be started: %w", err)
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+
+	t := task{Path: path, Command: r.command, Env: map[string]*string{}}
+	for _, name := range []string{"LC_ALL", "TMPDIR"} {
+		t.Env[name] = nil
+		if v, ok := os.LookupEnv(name); ok {
+			t.Env[name] = &v
+		}
+	}
+	ending, err := r.follow(door, t, done, &log)
+	if err != nil {
+		return err
+	}
+	r.ended(ending)
+	switch {
+	case ending.Error != "":
+		r.left.ExitCode = 127
+		return fmt.Errorf("the program %q cannot be started: %s", r.command[0], ending.Error)
+	case r.ordered && r.left.Failed():
+		return nil // the job failed, and nobody wants the recording
+	}
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		select {
+		case <-done:
+		case <-time.After(patience):
+		}
+	}()
+	r.attend(finished, func(syscall.Signal) {}) // signals are for the program, which has ended
+	select {
+	case <-done:
+	default:
+		return fmt.Errorf("nsys did not finish within %v after the program%s", patience, because(log.String()))
+	}
+	if info, err := os.Stat(report); err != nil || info.Size() == 0 {
+		return fmt.Errorf("nsys wrote no report (%v)%s", cmd.ProcessState, because(log.String()))
+	}
+	return r.leave(exe, report, private.Path)
+}
+
+// follow waits for the process that nsys starts, tells it the program, and passes signals on until that has ended.
+func (r *rank) follow(door *proc.Door, t task, done <-chan struct{}, log *proc.Output) (ending, error) {
+	came := make(chan *net.UnixConn, 1)
+	go func() {
+		if c, err := door.AcceptUnix(); err == nil {
+			came <- c
+		}
+	}()
+	var conn *net.UnixConn
+	select {
+	case conn = <-came:
+	case s := <-r.signals:
+		r.left.Told = true
+		n := s.(syscall.Signal)
+		return ending{Code: -1, Signal: n.String(), Number: int(n)}, nil
+	case <-done:
+		return ending{}, fmt.Errorf("nsys ended before it started the program%s", because(log.String()))
+	case <-time.After(patience):
+		return ending{}, fmt.Errorf("nsys did not start the program within %v%s", patience, because(log.String()))
+	}
+	defer conn.Close()
+	if err := errors.Join(proc.HandOver(conn, os.Stdin, os.Stdout, os.Stderr), json.NewEncoder(conn).Encode(t)); err != nil {
+		return ending{}, fmt.Errorf("the program cannot be handed to nsys: %w", err)
+	}
+	var x ending
+	told := make(chan struct{})
+	var err error
+	go func() {
+		defer close(told)
+		err = json.NewDecoder(conn).Decode(&x)
+	}()
+	r.attend(told, func(s syscall.Signal) { json.NewEncoder(conn).Encode(int(s)) })
+	<-told
+	if err != nil {
+		return x, fmt.Errorf("nsys ended while the program ran%s", because(log.String()))
+	}
+	return x, nil
+}
+
+// leave exports the report, which goes at once, and lays the export where those of the other ranks lie.
+func (r *rank) leave(exe, report, private string) error {
+	export, err := nsys.Export(context.Background(), exe, report, private, r.order.Export...)
+	os.Remove(report)
+	if err != nil {
+		return err
+	}
+	to := ExportFile(r.Gather, r.Job, r.left.Rank)
+	part := filepath.Join(r.Gather, "."+filepath.Base(to)+".part")
+	if err = copyTo(part, export); err == nil {
+		err = os.Rename(part, to)
+	}
+	if err != nil {
+		os.Remove(part)
+		why := err
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			why = e
+		}
+		return &measure.Refusal{Key: "gather", Reason: "its export cannot be written to the gather directory: " + why.Error(),
+			Next: "make room there, or choose another"}
+	}
+	return nil
+}
+
+func copyTo(name, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// because is what nsys says went wrong, as the end of a sentence.
+func because(log string) string {
+	if said := measure.NormalizeLine(proc.Said(log)); said != "" {
+		return ": " + said
+	}
+	return ""
+}

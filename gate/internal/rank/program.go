@@ -1,0 +1,85 @@
+//go:build linux
+
+package rank
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
+)
+
+// leftGrace is how long processes that the program has left behind may take to end by themselves: nsys waits for them.
+const leftGrace = 500 * time.Millisecond
+
+// Program is the hidden mode in which nsys starts this binary in front of a rank's program: it takes the program, and the rank's
+// own standard streams, from the rank that waits in the private directory, and passes signals on that come from there.
+func Program(private string) int {
+	runtime.LockOSThread() // the program dies with the thread that started it
+	conn, err := proc.Knock(private)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "nsgate rank:", err)
+		return NotRecorded
+	}
+	defer conn.Close()
+	files, err := proc.TakeOver(conn, 3)
+	var t task
+	in := json.NewDecoder(conn)
+	if err == nil {
+		err = in.Decode(&t)
+	}
+	if err != nil || len(t.Command) == 0 {
+		fmt.Fprintln(os.Stderr, "nsgate rank: no program was handed over:", err)
+		return NotRecorded
+	}
+	// A signal to the whole process group is for the program, which gets it from the rank.
+	signal.Notify(make(chan os.Signal, 1), passedOn...)
+	children := proc.Adopt()
+	cmd := exec.Command(t.Path, t.Command[1:]...)
+	cmd.Args[0] = t.Command[0]
+	cmd.Env = os.Environ() // with what nsys has added
+	for name, value := range t.Env {
+		cmd.Env = proc.Setenv(cmd.Env, name, value)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out := json.NewEncoder(conn)
+	if err := cmd.Start(); err != nil {
+		for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
+			err = e // without the path
+		}
+		out.Encode(ending{Error: err.Error()})
+		return NotRecorded
+	}
+	for _, f := range files {
+		f.Close()
+	}
+	go func() {
+		for {
+			var s int
+			if in.Decode(&s) != nil { // the rank is gone
+				cmd.Process.Kill()
+				return
+			}
+			cmd.Process.Signal(syscall.Signal(s))
+		}
+	}()
+	cmd.Wait()
+	x := outcome(cmd.ProcessState)
+	for until := time.Now().Add(leftGrace); len(children.Living()) > 0 && time.Now().Before(until); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	children.End()
+	out.Encode(x)
+	if x.Code < 0 {
+		return 128 + x.Number
+	}
+	return x.Code
+}

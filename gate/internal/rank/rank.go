@@ -1,0 +1,191 @@
+// Package rank runs one process of a job of many under Nsight Systems and leaves what was recorded where those of the other
+// processes lie, on hosts that nothing but a launcher (srun, mpirun, torchrun) and a shared directory connect.
+//
+// Who measures a job writes an [Order] into a directory that all hosts see, and launches "nsgate rank" in front of the program
+// ([Options.Run]). Each rank says in a file of its own what becomes of it ([Left]), and lays the export of its recording beside
+// it. The raw report, which holds environment variables, never leaves the private directory of its host.
+package rank
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Identity is which process of a job this one is.
+type Identity struct {
+	Rank  int `json:"rank"`
+	Size  int `json:"size"`  // processes of the job, 0 where the launcher does not say
+	Local int `json:"local"` // rank among those of its host, -1 where the launcher does not say
+}
+
+// launchers are the variables by which launchers tell a process its rank, the innermost launcher first: torchrun may run below
+// mpirun, and mpirun below srun.
+var launchers = []struct{ rank, size, local string }{
+	{"RANK", "WORLD_SIZE", "LOCAL_RANK"}, // torchrun
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+	{"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"}, // MPICH, Intel MPI
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+}
+
+// Variables are the variables in which a rank is looked for, in this order.
+func Variables() []string {
+	var out []string
+	for _, l := range launchers {
+		out = append(out, l.rank)
+	}
+	return out
+}
+
+// Identify finds out which rank this process is from what the launcher has set.
+func Identify(getenv func(string) string) (Identity, error) {
+	number := func(name string, otherwise int) int {
+		if n, err := strconv.Atoi(getenv(name)); err == nil && n >= 0 {
+			return n
+		}
+		return otherwise
+	}
+	for _, l := range launchers {
+		rank := number(l.rank, -1)
+		if rank < 0 || l.rank == "RANK" && getenv(l.size) == "" { // a name that others use too
+			continue
+		}
+		return Identity{rank, number(l.size, 0), number(l.local, -1)}, nil
+	}
+	return Identity{}, fmt.Errorf("no launcher says which rank this is: none of %s is set; start nsgate rank with srun, mpirun or torchrun, "+
+		"or set RANK and WORLD_SIZE", strings.Join(Variables(), ", "))
+}
+
+// Order is what the ranks of a job are told.
+type Order struct {
+	Nsys     string   `json:"nsys"`               // the executable, looked up on each host
+	Profile  []string `json:"profile,omitempty"`  // options of nsys profile
+	Export   []string `json:"export,omitempty"`   // further ones of nsys export
+	Untraced bool     `json:"untraced,omitempty"` // without a profiler
+	Ranks    []int    `json:"ranks,omitempty"`    // those to profile, none for all
+}
+
+// Profiles reports whether a rank is to be profiled.
+func (o Order) Profiles(rank int) bool {
+	return !o.Untraced && (len(o.Ranks) == 0 || slices.Contains(o.Ranks, rank))
+}
+
+// Left is what a rank leaves of itself. Until Done, it runs, or was ended with nobody left to say so.
+type Left struct {
+	Format string `json:"format"`
+	Identity
+	Host     string    `json:"host"` // a hash, the same for all ranks of one host
+	Start    time.Time `json:"start"`
+	End      time.Time `json:"end"`
+	Profiled bool      `json:"profiled"`
+	Done     bool      `json:"done"`
+	ExitCode int       `json:"exit_code"`        // of the program, -1 where a signal ended it
+	Signal   string    `json:"signal,omitempty"` // that ended it
+	Told     bool      `json:"told,omitempty"`   // to end, by a signal that this process was sent
+	// Failure says why there is no recording of it, without a final full stop, and Next what to do about that. "" for none.
+	Failure string `json:"failure,omitempty"`
+	Next    string `json:"next,omitempty"`
+}
+
+const leftFormat = "nsgate.rank/1"
+
+// Failed reports whether the program of a rank that is done did not succeed, or was not recorded.
+func (l *Left) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }
+
+// reserved is the size of the file in which a rank says what becomes of it: what it says at its end has room even where the
+// directory has none any more.
+const reserved = 4096
+
+var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// OrderFile, LeftFile and ExportFile are the files of a job in its directory.
+func OrderFile(dir, job string) string { return filepath.Join(dir, job+".job.json") }
+
+// LeftFile is where a rank says what becomes of it.
+func LeftFile(dir, job string, rank int) string {
+	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.json", job, rank))
+}
+
+// ExportFile is the export of a rank's recording.
+func ExportFile(dir, job string, rank int) string {
+	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.sqlite", job, rank))
+}
+
+// Write lays an order where the ranks of a job look for it.
+func (o Order) Write(dir, job string) error {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(OrderFile(dir, job), text, 0o600)
+}
+
+// readOrder is the order of a job, nil where nobody gave one.
+func readOrder(dir, job string) (*Order, error) {
+	text, err := os.ReadFile(OrderFile(dir, job))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var o Order
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	return &o, err
+}
+
+// Gathered is what the ranks of a job have left, in their order.
+func Gathered(dir, job string) ([]Left, error) {
+	// A file of our own makes a client of a network file system ask what else is there.
+	if f, err := os.CreateTemp(dir, ".look-*"); err == nil {
+		f.Close()
+		os.Remove(f.Name())
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []Left
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), job+".rank") || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if l, ok := ParseLeft(text); ok {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b Left) int { return a.Rank - b.Rank })
+	return out, nil
+}
+
+// ParseLeft reads what a rank has left; ok is false for anything else.
+func ParseLeft(text []byte) (l Left, ok bool) {
+	err := json.Unmarshal(bytes.TrimSpace(text), &l)
+	return l, err == nil && l.Format == leftFormat && l.Rank >= 0
+}
+
+// write puts what there is to say into the rank's file, in the room that it has.
+func (l *Left) write(f *os.File) error {
+	text, err := json.Marshal(l)
+	if err == nil {
+		for n := len(l.Failure); len(text) > reserved && n > 0; n = len(l.Failure) {
+			l.Failure = strings.ToValidUTF8(l.Failure[:n/2], "")
+			text, _ = json.Marshal(l)
+		}
+		_, err = f.WriteAt(append(text, bytes.Repeat([]byte(" "), max(0, reserved-len(text)))...), 0)
+	}
+	return err
+}

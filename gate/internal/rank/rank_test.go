@@ -1,0 +1,91 @@
+package rank
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Which rank a process is the innermost launcher says.
+func TestIdentify(t *testing.T) {
+	for vars, want := range map[string]Identity{
+		"RANK=3 WORLD_SIZE=8 LOCAL_RANK=1":                             {3, 8, 1},
+		"OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=4":                {1, 4, -1},
+		"PMI_RANK=2 PMI_SIZE=4":                                        {2, 4, -1},
+		"PMIX_RANK=2 SLURM_STEP_NUM_TASKS=4 SLURM_LOCALID=0":           {2, 4, 0},
+		"SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=16 SLURM_LOCALID=5":       {5, 16, 5},
+		"SLURM_PROCID=0 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2": {1, 2, -1}, // mpirun below sbatch
+		"RANK=9 SLURM_PROCID=1":                                        {1, 0, -1}, // RANK is also somebody else's word
+		"RANK=x WORLD_SIZE=2 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2":    {1, 2, -1},
+	} {
+		got, err := Identify(getenv(vars))
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v, want %+v", vars, got, err, want)
+		}
+	}
+	for _, vars := range []string{"", "RANK=1", "SLURM_PROCID=-1"} {
+		if got, err := Identify(getenv(vars)); err == nil {
+			t.Errorf("%q: %+v", vars, got)
+		}
+	}
+}
+
+func getenv(vars string) func(string) string {
+	return func(name string) string {
+		for word := range strings.FieldsSeq(vars) {
+			if n, v, _ := strings.Cut(word, "="); n == name {
+				return v
+			}
+		}
+		return ""
+	}
+}
+
+// What a rank says at its end has the room of what it said at its beginning, whatever it is.
+func TestLeft(t *testing.T) {
+	dir := t.TempDir()
+	f, err := os.Create(LeftFile(dir, "run.000", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l := Left{Format: leftFormat, Identity: Identity{Rank: 1, Size: 2}}
+	for _, failure := range []string{"", "no report", strings.Repeat("\x01é", 9000)} {
+		l.Done, l.Failure = failure != "", failure
+		if err := l.write(f); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Gathered(dir, "run.000")
+		if err != nil || len(all) != 1 || all[0].Rank != 1 || all[0].Done != l.Done || (all[0].Failure == "") != (failure == "") {
+			t.Errorf("%.20q: %+v, %v", failure, all, err)
+		}
+		if info, _ := f.Stat(); info.Size() != reserved {
+			t.Errorf("%.20q: %d bytes", failure, info.Size())
+		}
+	}
+	if all, err := Gathered(dir, "run.00"); err != nil || len(all) > 0 {
+		t.Errorf("another job: %+v, %v", all, err)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	for _, tt := range []struct {
+		order Order
+		rank  int
+		want  bool
+	}{{Order{}, 3, true}, {Order{Ranks: []int{0, 3}}, 3, true}, {Order{Ranks: []int{0, 3}}, 1, false}, {Order{Untraced: true}, 0, false}} {
+		if got := tt.order.Profiles(tt.rank); got != tt.want {
+			t.Errorf("%+v, rank %d: %v", tt.order, tt.rank, got)
+		}
+	}
+	dir := t.TempDir()
+	if o, err := readOrder(dir, "x"); o != nil || err != nil {
+		t.Errorf("no order: %+v, %v", o, err)
+	}
+	if err := (Order{Nsys: "nsys", Ranks: []int{1}}).Write(dir, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := readOrder(dir, "x"); err != nil || o.Nsys != "nsys" || !o.Profiles(1) {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

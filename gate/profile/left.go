@@ -1,0 +1,69 @@
+package profile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/rank"
+)
+
+// ranksLeft is what the ranks of jobs left beside their recordings, by nsgate rank.
+type ranksLeft []rankLeft
+
+type rankLeft struct {
+	file string
+	rank.Left
+}
+
+// take takes in a file that a rank left; false for any other file.
+func (x *ranksLeft) take(name string) bool {
+	const most = 64 << 10
+	if info, err := os.Stat(name); !ends(name, ".json") || err != nil || info.Size() > most {
+		return false
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	l, ok := rank.ParseLeft(text)
+	if ok {
+		*x = append(*x, rankLeft{name, l})
+	}
+	return ok
+}
+
+// job is the name of the files of its job.
+func (l *rankLeft) job() string {
+	return strings.TrimSuffix(filepath.Base(l.file), fmt.Sprintf(".rank%d.json", l.Rank))
+}
+
+// check refuses jobs of which a rank failed, or is missing.
+func (x ranksLeft) check() error {
+	for i := range x {
+		l := &x[i]
+		what := ""
+		switch {
+		case !l.Done:
+			what = "did not come to an end"
+		case l.Failure != "":
+			what = "was not recorded (" + l.Failure + ")"
+		case l.Told: // to end: a server knows no other end
+		case l.Signal != "":
+			what = "was ended by a signal (" + l.Signal + ")"
+		case l.ExitCode != 0:
+			what = fmt.Sprintf("exited with %d", l.ExitCode)
+		}
+		if what != "" {
+			return Reasons.Refuse("rank-incomplete", l.file, l.Rank, what)
+		}
+		for n := range l.Size {
+			if !slices.ContainsFunc(x, func(o rankLeft) bool { return o.job() == l.job() && o.Rank == n }) {
+				return Reasons.Refuse("rank-incomplete", l.file, n, fmt.Sprintf("of %d left nothing", l.Size))
+			}
+		}
+	}
+	return nil
+}
