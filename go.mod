@@ -16,6 +16,7 @@ require (
 	golang.org/x/term v0.32.0
 	golang.org/x/text v0.23.0
 	gonum.org/v1/gonum v0.17.0
+	google.golang.org/protobuf v1.36.11
 	pgregory.net/rapid v1.3.0
 	zombiezen.com/go/sqlite v1.4.2
 )

@@ -27,7 +27,7 @@ var layout = map[string]struct {
 	"gate/internal/nsysstats":  {1, nil},
 	"gate/internal/nsysjax":    {1, nil},
 	"gate/internal/torch":      {1, nil},
-	"gate/internal/ncu":        {1, nil},
+	"gate/internal/ncu":        {1, []string{"google.golang.org/protobuf"}},
 	"gate/internal/timeline":   {1, nil},
 	"gate/internal/sample":     {2, nil},
 	"gate/internal/baseline":   {1, []string{"github.com/gocarina/gocsv"}},

@@ -223,6 +223,11 @@ func (b *builder) add(l *launch, language *language) error {
 			r.Raw[c.name] = v
 		}
 	}
+	return b.record(l, r)
+}
+
+// record takes in a launch whose cells are read.
+func (b *builder) record(l *launch, r Record) error {
 	derive(&r)
 	if gpu := r.Raw[model]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
