@@ -168,7 +168,6 @@ func (x *results) result(m message) error {
 		return err
 	}
 	x.profile.Cells += metrics
-	x.devices[l.is[device]] = true
 	return x.record(l, r)
 }
 
