@@ -26,7 +26,7 @@ var layout = map[string]struct {
 	"gate/internal/nsys":       {1, []string{"zombiezen.com/go/sqlite"}},
 	"gate/internal/nsysstats":  {1, nil},
 	"gate/internal/nsysjax":    {1, nil},
-	"gate/internal/torch":     {1, []string{"github.com/go-json-experiment/json"}},
+	"gate/internal/torch":      {1, []string{"github.com/go-json-experiment/json"}},
 	"gate/internal/ncu":        {1, []string{"google.golang.org/protobuf"}},
 	"gate/internal/timeline":   {1, nil},
 	"gate/internal/sample":     {2, nil},
