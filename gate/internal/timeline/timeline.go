@@ -112,12 +112,15 @@ type Step struct {
 	Parts []Part
 }
 
-// communication are the beginnings and parts of the names of kernels that move data between GPUs: NCCL's, and those that
-// NVIDIA's method adds.
-var communication = regexp.MustCompile(`(?i)^nccl|^rccl|nvshmem|deep_?ep|hybrid_?ep|^(?:intranode|internode)|(?:^|_)rdma`)
-
-// Communicates reports whether a kernel moves data between GPUs, by its short name.
-func Communicates(short string) bool { return communication.MatchString(short) }
+// Communicates reports whether a kernel moves data between GPUs, by its short name: by the beginnings and parts of the names of NCCL's,
+// and of those that NVIDIA's method adds.
+func Communicates(short string) bool {
+	name := strings.ToLower(short)
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	holds := func(part string) bool { return strings.Contains(name, part) }
+	return begins("nccl") || begins("rccl") || begins("intranode") || begins("internode") || begins("rdma") || holds("_rdma") ||
+		holds("nvshmem") || holds("deepep") || holds("deep_ep") || holds("hybridep") || holds("hybrid_ep")
+}
 
 var (
 	synchronises = regexp.MustCompile(`^cu(?:da)?(?:Device|Stream|Event|Ctx|Context)Synchronize|^hip(?:Device|Stream|Event)Synchronize`)
