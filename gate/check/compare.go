@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -25,12 +26,21 @@ type Compare struct {
 // does not exist, or that a baseline or report there is damaged.
 func (c Compare) Run(ctx context.Context) (*gate.Report, error) { return refused(c.judge(ctx)) }
 
+// open reads both sides at the same time. Of two errors that of the base counts.
+func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
+	var errHead error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		head, errHead = c.Tools.Open(ctx, c.Head)
+	}()
+	base, err = c.Tools.Open(ctx, c.Base)
+	<-read
+	return base, head, cmp.Or(err, errHead)
+}
+
 func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
-	base, err := c.Tools.Open(ctx, c.Base)
-	if err != nil {
-		return nil, err
-	}
-	head, err := c.Tools.Open(ctx, c.Head)
+	base, head, err := c.open(ctx)
 	if err != nil {
 		return nil, err
 	}
