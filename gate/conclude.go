@@ -36,7 +36,11 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 		return r.refuse(refusal)
 	}
 	r.Remarks = append(r.Remarks, t.held()...)
-	t.waterfall = waterfall(t)
+	if other := t.otherCycle(); other != nil {
+		r.Doubts = append(r.Doubts, *other)
+	} else {
+		t.waterfall = waterfall(t)
+	}
 	r.Waterfall = t.waterfall
 	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
@@ -201,6 +205,9 @@ func summary(sessions []measure.Session) Side {
 			least, most = min(least, run.Skipped), max(most, run.Skipped)
 			total, launches = max(total, run.Total), max(launches, run.Launches)
 		}
+	}
+	if repeats, ok := last.Find(measure.Workload, measure.Repeats.Name); ok {
+		s.Repeats = Number(typical([][]float64{repeats.Values}))
 	}
 	switch {
 	case byLaunch(sessions):
