@@ -35,6 +35,15 @@ func jsonReport(v *view, _ Options) (string, error) {
 	return jsonText(out)
 }
 
+// indented writes a value for other programs, with <, > and & escaped.
+func indented(value any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(value)
+	return b.String(), err
+}
+
 // jsonText writes a value for people and programs to read.
 func jsonText(value any) (string, error) {
 	var b strings.Builder
