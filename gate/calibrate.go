@@ -157,7 +157,7 @@ func foretell(sessions []measure.Session, policy *thresholds.Policy, runs int, p
 		return c.refuse(refusal("nothing-measured", nil)), nil, nil
 	}
 	last := sessions[len(sessions)-1]
-	c.Measured = summary([]measure.Session{last})
+	c.Measured = Describe([]measure.Session{last})
 	if n := len(sessions); n > 1 {
 		c.Doubts = append(c.Doubts, remark("last-session", Args{"sessions": Number(n)}))
 	}

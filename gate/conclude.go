@@ -14,10 +14,10 @@ import (
 // Where the two sides cannot be compared the verdict is NoVerdict, and the reason is one of [Reasons].
 func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	r := &Report{Schema: Schema, Alpha: Number(policy.Alpha), Confidence: confidence, HeadSessions: head, Findings: []Finding{}}
-	r.Head = summary(head)
+	r.Head = Describe(head)
 	all := base
 	base, refusal := comparable(all, head)
-	r.Base, r.Boards = summary(base), boardsOf(base, head)
+	r.Base, r.Boards = Describe(base), boardsOf(base, head)
 	if refusal != nil {
 		return r.refuse(refusal)
 	}
@@ -42,9 +42,15 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 		t.waterfall = waterfall(t)
 	}
 	r.Waterfall = t.waterfall
+	r.Ranks = ranks(t.base, t.head, policy)
+	r.Doubts = append(r.Doubts, unmatched(t.head)...)
 	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
 	r.Doubts = slices.Concat(r.Doubts, unheld(t), leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), disagree(r.Findings), unsettled(t, r.Findings))
+	r.OneGPU = oneGPU(base, head)
+	if x := between(base, head); x.Known() {
+		r.Apart = x
+	}
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)
@@ -114,7 +120,18 @@ func conclude(t trial, findings []Finding, family int) (v Verdict, because Remar
 		return v, remark("undecided", Args{"comparisons": Number(len(open)),
 			"finding": Number(open[0]), "kernel": f.Kernel, "metric": f.Metric}), true
 	}
-	return Pass, remark("none-slower", Args{"comparisons": Number(family)}), false
+	return Pass, remark("none-slower", Args{"comparisons": Number(judged(findings))}), false
+}
+
+// judged is how many of the findings compare what both sides have, and are not slower with only a warning.
+func judged(findings []Finding) int {
+	n := 0
+	for i := range findings {
+		if f := &findings[i]; f.Outcome != Regressed && f.Outcome != Added && f.Outcome != Removed && !f.NotJudged() {
+			n++
+		}
+	}
+	return n
 }
 
 // unjudged refuses what leaves nothing to fail the gate for, findings in any order.
@@ -188,8 +205,8 @@ func rank(f Finding) float64 {
 	return group*10 - weight
 }
 
-// summary sums up one side.
-func summary(sessions []measure.Session) Side {
+// Describe sums up one side.
+func Describe(sessions []measure.Session) Side {
 	s := Side{Sessions: len(sessions)}
 	if len(sessions) == 0 {
 		return s

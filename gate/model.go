@@ -307,6 +307,10 @@ type Report struct {
 	Boards Boards `json:"boards,omitempty"`
 	// Batches is true where they were measured in one session, one after the other: a small term of its own applies.
 	Batches bool `json:"batches,omitempty"`
+	// OneGPU is true where all sessions of both sides are known to be of one GPU, and Apart how many seconds lie between the
+	// beginnings of the nearest two of one GPU; 0 where that is not known.
+	OneGPU bool   `json:"one_gpu,omitempty"`
+	Apart  Number `json:"apart,omitempty"`
 	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
 	Alpha  Number `json:"alpha"`
 	Family int    `json:"family"`
@@ -318,6 +322,8 @@ type Report struct {
 
 	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
+	// Ranks is how the ranks of the head's jobs compare with one another, nil where there are not several.
+	Ranks *Ranks `json:"ranks,omitempty"`
 	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
 	Utilization []Utilization `json:"utilization,omitempty"`
 
@@ -335,11 +341,18 @@ type Report struct {
 	Doubts  []Remark `json:"doubts,omitempty"`
 	Remarks []Remark `json:"remarks,omitempty"`
 
-	// Baseline is where the base is kept, relative to the repository, "" where there is none.
+	// Baseline is where the base is kept, relative to the policy file, or without one to the working directory; "" where there is none.
 	Baseline string `json:"baseline,omitempty"`
 	// Reproduce and Accept are the commands that repeat this judgement and that take the change as the new baseline.
 	Reproduce string `json:"reproduce,omitempty"`
 	Accept    string `json:"accept,omitempty"`
+
+	// Measured is what the head costs, where there was nothing to hold it against; nil where there was.
+	Measured *Summary `json:"measured,omitempty"`
+
+	// Workloads are the reports of several workloads that were checked at once, see [Together]. This one then holds their verdict and
+	// their counts, and no finding of its own.
+	Workloads []*Report `json:"workloads,omitempty"`
 
 	// HeadSessions carries what was measured, so that accept can store it.
 	HeadSessions []measure.Session `json:"head_sessions,omitempty"`

@@ -11,8 +11,8 @@ import (
 // 1 + 1/n for n runs). What that spread does not show in a few runs, for it befalls one of many, has a word of its own below: such
 // a change is neither failed nor passed.
 const (
-	// heldAgainst is the fewest runs whose spread a single run is held against.
-	heldAgainst = 3
+	// HeldAgainst is the fewest runs whose spread a single run is held against.
+	HeldAgainst = 3
 	// straySteps is the change of a step's period up to which one run may be a stray one: of five traced runs of an
 	// unchanged program, in one session, the slowest took 54 % longer than the fastest.
 	straySteps = 1.0
@@ -27,7 +27,7 @@ func (t trial) once() trial {
 	base, head := t.base.runs(), t.head.runs()
 	switch {
 	case t.time == measure.NcuTime || min(base, head) >= minRuns:
-	case max(base, head) < heldAgainst:
+	case max(base, head) < HeldAgainst:
 		t.few = refusal("few-runs", Args{"base": Number(base), "head": Number(head)})
 	case head < minRuns:
 		t.lone, t.swerve = sideNames[1], swerve(t, t.head, t.base)

@@ -79,15 +79,40 @@ func inTurn(a, b *measure.Session, untraced bool) bool {
 	return among(stats.Median(x), y) && among(stats.Median(y), x)
 }
 
-// hosts says how much is known of where sides of several sessions were measured: "different", or "unknown" where a
-// profile does not name its GPU or time.
+// hosts says how much is known of where sides of several sessions were measured: on "different" hosts, at different "times" on
+// one GPU, or "unknown" where a profile does not name its GPU or time.
 func (t trial) hosts() string {
+	if oneGPU(t.base.sessions, t.head.sessions) {
+		return "times"
+	}
 	for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
 		if s.GPUHash == "" || s.Start.IsZero() {
 			return "unknown"
 		}
 	}
 	return "different"
+}
+
+// oneGPU reports whether all sessions of two sides are known to be of the same GPU.
+func oneGPU(base, head []measure.Session) bool {
+	hash := head[len(head)-1].GPUHash
+	return hash != "" && !slices.ContainsFunc(slices.Concat(base, head), func(s measure.Session) bool { return s.GPUHash != hash })
+}
+
+// between is the least time between the beginnings of a base and a head session of one GPU, unknown where there are no such two.
+func between(base, head []measure.Session) Number {
+	least := unknown
+	for _, b := range base {
+		for _, h := range head {
+			if b.GPUHash == "" || b.GPUHash != h.GPUHash || b.Start.IsZero() || h.Start.IsZero() {
+				continue
+			}
+			if d := Number(h.Start.Sub(b.Start).Abs().Seconds()); !(least <= d) {
+				least = d
+			}
+		}
+	}
+	return least
 }
 
 // side is the sessions of base or head with an index over their series.

@@ -234,6 +234,9 @@ func (p *Policy) rule(t table) error {
 		case x.amount == nil:
 		case full && !x.amount.Fits(m):
 			return errorAt(lines[x.key], `%s: %s is measured in %s; write it like %q`, x.key, m.Name, cmp.Or(m.Unit, "the program's own unit"), example(m))
+		case !full && x.key == "floor" && x.amount.Unit == "" && p.hasUnits(r.Metric):
+			return errorAt(lines[x.key], `floor: %g has no unit, and what the rule is about is measured in several; write a time ("1us") or a size ("64KiB"), or name the metric`,
+				x.amount.Value)
 		case !full && x.key != "floor":
 			return errorAt(lines[x.key], "%s bounds one metric; name it in full with metric", x.key)
 		}
@@ -241,13 +244,20 @@ func (p *Policy) rule(t table) error {
 	if r.AtMost != nil && r.AtLeast != nil && r.AtMost.Value < r.AtLeast.Value {
 		return errorAt(lines["at_most"], "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
 	}
-	for _, o := range p.Rules {
-		if o.Kernel == r.Kernel && o.Range == r.Range && o.Device == r.Device && o.Copy == r.Copy && o.Output == r.Output && o.Metric == r.Metric {
-			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches the same; remove one", o.Where)
+	for i := range p.Rules {
+		if o := &p.Rules[i]; o.covers(&r) {
+			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches all that it would; put this one before it, or remove one", o.Where)
 		}
 	}
 	p.Rules = append(p.Rules, r)
 	return nil
+}
+
+// hasUnits reports whether a metric that is judged by itself, or that the pattern names, has a unit.
+func (p *Policy) hasUnits(pattern Glob) bool {
+	return slices.ContainsFunc(measure.Metrics, func(m measure.Metric) bool {
+		return !(measure.Amount{}).Fits(m) && (pattern == "" && m.Judged() || pattern != "" && pattern.Match(m.Name))
+	})
 }
 
 // example is an amount of the kind that the metric needs.

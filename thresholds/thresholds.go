@@ -107,8 +107,8 @@ type Workload struct {
 	Command []string
 	// Launcher is what the profiler itself is started by ("srun -n 1"), nil for none.
 	Launcher []string
-	Dir      string        // working directory as written in the file, "" for the current one
-	Timeout  time.Duration // of one run, 0 for the default
+	Dir      string        // working directory, relative to the file, "" for where that lies
+	Timeout  time.Duration // of one run, 0 for the default, see [NoTimeout]
 	Warmup   string        // "auto", "capture", a number of steps, or "" for the default
 	Step     string        // NVTX range that the workload repeats, "" for none
 	Runs     int           // fresh processes a session, 0 for the default
@@ -222,6 +222,28 @@ func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
 	return true
 }
 
+// covers reports whether the rule is known to match all that another would.
+func (r *Rule) covers(o *Rule) bool {
+	all := r.Kernel == "" && r.Range == "" && r.Device == "" && r.Copy == "" && r.Output == ""
+	for _, x := range [][2]Glob{{r.Kernel, o.Kernel}, {r.Range, o.Range}, {r.Device, o.Device}, {r.Copy, o.Copy}, {r.Output, o.Output}} {
+		if x[0] != "" && x[1] != "" && x[0].covers(x[1]) {
+			all = true
+		}
+	}
+	m, named := measure.MetricByName(string(o.Metric))
+	switch {
+	case !all:
+		return false
+	case r.Metric == o.Metric:
+		return true
+	case r.Metric == "":
+		return named && m.Judged() && m.Better != measure.Neither
+	case o.Metric == "" || named && m.Better == measure.Neither:
+		return o.Metric == "" && r.Metric == "*"
+	}
+	return r.Metric.covers(o.Metric)
+}
+
 // Workload finds a workload by name.
 func (p *Policy) Workload(name string) (*Workload, bool) {
 	for i := range p.Workloads {
@@ -272,6 +294,11 @@ func (g Glob) Match(name string) bool {
 		}
 	}
 	return strings.Trim(string(pattern[p:]), "*") == ""
+}
+
+// covers reports whether a pattern is known to match all that another does.
+func (g Glob) covers(o Glob) bool {
+	return g == o || g == "*" || !strings.ContainsAny(string(o), "*?") && g.Match(string(o))
 }
 
 // where names a place in the policy file as reports may print it.

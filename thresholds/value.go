@@ -101,18 +101,39 @@ func amount(to **measure.Amount) field {
 	return optional("amount", to, measure.ParseAmount, measure.Amount.String)
 }
 
-func duration(to *time.Duration) field {
-	return parsed("duration", to, func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(strings.TrimSpace(s))
-		if err != nil || d <= 0 {
-			return 0, fmt.Errorf(`%q is not a positive duration; write it like "90s" or "2m30s"`, s)
-		}
-		return d, nil
-	}, func(d time.Duration) string {
+// NoTimeout is the timeout of a workload that may run for ever.
+const NoTimeout time.Duration = -1
+
+// noTimeout is the same as people write it.
+const noTimeout = "none"
+
+// ParseTimeout reads the longest time of a run, [NoTimeout] for "none".
+func ParseTimeout(s string) (time.Duration, error) {
+	s = strings.TrimSpace(s)
+	if s == noTimeout {
+		return NoTimeout, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf(`%q is not a positive duration; write it like "90s" or "2m30s", or "none"`, s)
+	}
+	return d, nil
+}
+
+// FormatTimeout prints what [ParseTimeout] reads.
+func FormatTimeout(d time.Duration) string {
+	if d == NoTimeout {
+		return noTimeout
+	}
+	return d.String()
+}
+
+func timeout(to *time.Duration) field {
+	return parsed("duration", to, ParseTimeout, func(d time.Duration) string {
 		if d == 0 {
 			return ""
 		}
-		return d.String()
+		return FormatTimeout(d)
 	})
 }
 

@@ -58,7 +58,7 @@ func TestSecrets(t *testing.T) {
 		t.Skip("slow")
 	}
 	arg := "--token=" + secretArg
-	policy := "[[workload]]\nname = \"default\"\ncommand = \"./app " + arg + "\"\n"
+	policy := "[[workload]]\nname = \"default\"\ndir = \"work\"\ncommand = \"./app " + arg + "\"\n"
 	tests := []struct {
 		name   string
 		env    string // a variable more
@@ -121,7 +121,7 @@ func TestSecrets(t *testing.T) {
 				if err := os.WriteFile(file, []byte(policy), 0o644); err != nil {
 					t.Fatal(err)
 				}
-				args = append([]string{"check", "--policy", "../nsgate.toml"}, args[1:]...)
+				args = append([]string{"check", "--policy", "../nsgate.toml", "--baseline", ".nsgate"}, args[1:]...)
 			case name == "NSGATE_FAKE_PROFILES":
 				w.set(name, w.get("KERNELS")+"/"+value)
 			case set:

@@ -23,16 +23,18 @@ type Accept struct {
 	Reason string
 	// Root is the directory of the baselines, "" for where the report's baseline is.
 	Root string
+	// Home is the directory that the report's paths are relative to: that of the policy file, "" for the working directory.
+	Home string
 }
 
 // Dir is the directory of the baseline that takes the report's measurement.
 func (a Accept) Dir() string {
 	// A report is a file from elsewhere: it does not choose a place outside this directory.
 	if a.Root == "" && a.Report.Baseline != "" && filepath.IsLocal(a.Report.Baseline) {
-		return a.Report.Baseline
+		return filepath.Join(a.Home, a.Report.Baseline)
 	}
 	head := a.Report.HeadSessions
-	return baseline.Dir(cmp.Or(a.Root, DefaultRoot), cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU)
+	return baseline.Dir(cmp.Or(a.Root, filepath.Join(a.Home, DefaultRoot)), cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU)
 }
 
 // Run writes the baseline, all of it or nothing. A report that cannot be a baseline is a *measure.Refusal.
@@ -47,7 +49,7 @@ func (a Accept) update(dir string) error {
 // Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository; nothing is changed. It
 // is an error where the baseline lies outside of the repository, or the report has none.
 func (a Accept) Patch(repository string) (patch string, err error) {
-	if a.Report.Baseline == "" || len(a.Report.HeadSessions) == 0 {
+	if a.Report.Baseline == "" && a.Report.Measured == nil || len(a.Report.HeadSessions) == 0 {
 		return "", errors.New("this report has no committed baseline that could be updated")
 	}
 	dir := a.Dir()

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -28,7 +30,7 @@ type Baselines []Baseline
 func ReadBaselines(root, workload string) (Baselines, error) {
 	root = filepath.Dir(baseline.Dir(root, workload, "x"))
 	entries, err := os.ReadDir(root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
 	}
 	var out Baselines
@@ -49,6 +51,16 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 	return out, nil
 }
 
+// WorkloadsIn are the names of the workloads that have a baseline below root, in order.
+func WorkloadsIn(root string) []string {
+	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "sessions.csv"))
+	var out []string
+	for _, f := range found {
+		out = append(out, filepath.Base(filepath.Dir(filepath.Dir(f))))
+	}
+	return slices.Compact(out)
+}
+
 // ForGPU is the baseline of the first of these models ("NVIDIA H200") that has one.
 func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 	for _, model := range models {
@@ -57,6 +69,22 @@ func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
 		}
 	}
 	return Baseline{}, false
+}
+
+// Timeout is how long a run may take by what the runs of the baselines took: ten times the longest, and at least five minutes; 0
+// where that is not known.
+func (b Baselines) Timeout() time.Duration {
+	const times, least = 10, 5 * time.Minute
+	var longest time.Duration
+	for _, x := range b {
+		for i := range x.Sessions {
+			longest = max(longest, x.Sessions[i].Longest)
+		}
+	}
+	if longest == 0 {
+		return 0
+	}
+	return max(times*longest, least)
 }
 
 // models are the GPU models that have a baseline.

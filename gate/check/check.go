@@ -15,7 +15,6 @@ package check
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -70,6 +69,20 @@ func (c *Check) Valid() error {
 	return nil
 }
 
+// Spread reports whether a baseline has the runs against whose spread a single run can be held.
+func (c *Check) Spread() bool {
+	for _, b := range c.own() {
+		runs := 0
+		for i := range b.Sessions {
+			runs += b.Sessions[i].Traced()
+		}
+		if runs >= gate.HeldAgainst {
+			return true
+		}
+	}
+	return false
+}
+
 // pick keeps the sessions that the head is held against.
 func (c *Check) pick(sessions []measure.Session) []measure.Session {
 	if c.Profiler == "" {
@@ -95,19 +108,23 @@ func (c *Check) Run(ctx context.Context) (*gate.Report, error) {
 		return nil, err
 	}
 	c.nameKernels()
+	defer c.tell(Event{Stage: Done})
 	r, err := refused(c.run(ctx))
 	if err == nil {
 		r.Workload = c.Workload
+		if own := c.own(); len(own) == 1 && c.Base == nil && r.Measured == nil {
+			withBase(r, own[0].Sessions)
+		}
 	}
 	return r, err
 }
 
 func (c *Check) run(ctx context.Context) (*gate.Report, error) {
-	if !c.Screens() {
-		if c.Base == nil {
-			return nil, errors.New("there is nothing to hold the head against: no baseline, and no base build")
-		}
+	switch {
+	case c.Base != nil && !c.Screens():
 		return c.pair(ctx)
+	case !c.Screens():
+		return c.first(ctx, Reasons.Refuse("no-baseline", cmp.Or(c.Workload, "default")))
 	}
 	screen, err := c.screen(ctx)
 	switch {
@@ -131,7 +148,8 @@ func (c *Check) run(ctx context.Context) (*gate.Report, error) {
 }
 
 // screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one
-// look: what that leaves open the pair settles. A machine whose GPU is known and has no baseline needs not be measured.
+// look: what that leaves open the pair settles. On a machine whose GPU is known and has no baseline only that is measured, or,
+// without a base build, what could be its first.
 func (c *Check) screen(ctx context.Context) (*gate.Report, error) {
 	own := c.own()
 	chosen := own[0]
@@ -140,10 +158,12 @@ func (c *Check) screen(ctx context.Context) (*gate.Report, error) {
 	}); ok {
 		if models := m.Models(ctx); len(models) > 0 {
 			b, ok := own.ForGPU(models...)
-			if !ok {
-				r, err := refused(nil, Reasons.Refuse("no-baseline-here", models[0], list(own.models())))
-				r.Baseline = chosen.Dir
-				return r, err
+			why := Reasons.Refuse("no-baseline-here", models[0], list(own.models()))
+			switch {
+			case !ok && c.Base == nil:
+				return c.first(ctx, why)
+			case !ok:
+				return refused(nil, why)
 			}
 			chosen = b
 		}

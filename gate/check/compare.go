@@ -1,21 +1,25 @@
 package check
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/profile"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them.
+// Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them, or baselines of git revisions:
+// "main:.nsgate/training/nvidia-h200", or "main" where that has one of the other side's GPU.
 type Compare struct {
 	Base, Head string
-	Policy     *thresholds.Policy // must be given
-	Rule       profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
-	Tools      profile.Tools      // that reading some formats takes
+	// Home is the directory in which a git revision has its baselines, "" for the working directory.
+	Home   string
+	Policy *thresholds.Policy // must be given
+	Rule   profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
+	Tools  profile.Tools      // that reading some formats takes
 	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
 	Counters [2]string
 	// Observe, where not nil, is told what is worth knowing.
@@ -26,21 +30,51 @@ type Compare struct {
 // does not exist, or that a baseline or report there is damaged.
 func (c Compare) Run(ctx context.Context) (*gate.Report, error) { return refused(c.judge(ctx)) }
 
-// open reads both sides at the same time. Of two errors that of the base counts.
+// open reads both sides. With an error it gives the base alone, where that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
-	var errHead error
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		head, errHead = c.Tools.Open(ctx, c.Head)
-	}()
-	base, err = c.Tools.Open(ctx, c.Base)
-	<-read
-	return base, head, cmp.Or(err, errHead)
+	side := func(what, path string, models []string) (*profile.Recording, error) {
+		r, err := c.Tools.Open(ctx, path)
+		if old, ok := asCommitted(path); ok && err != nil {
+			r, err = old.open(ctx, c.Tools, path, c.Home, models)
+		}
+		if err != nil {
+			return nil, of(what, err)
+		}
+		return r, nil
+	}
+	if _, ok := asCommitted(c.Base); !ok {
+		if base, err = side("base", c.Base, nil); err != nil {
+			return nil, nil, err
+		}
+	}
+	if head, err = side("head", c.Head, nil); err != nil {
+		return base, nil, err
+	}
+	if base == nil { // which of a revision's baselines is meant depends on the head's GPU
+		base, err = side("base", c.Base, []string{head.GPU()})
+	}
+	return base, head, err
+}
+
+// of says which side could not be read; what is refused names its file.
+func of(side string, err error) error {
+	if measure.RefusalKey(err) != "" {
+		return err
+	}
+	return fmt.Errorf("the %s: %w", side, err)
 }
 
 func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 	base, head, err := c.open(ctx)
+	if base != nil && err != nil {
+		r, err := refused(nil, err)
+		if err == nil {
+			if sides, err := profile.Cut(c.Rule, base); err == nil {
+				withBase(r, sides[0])
+			}
+		}
+		return r, err
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ const (
 	Starting    Stage = "starting"     // the profiler is being started
 	RunStarted  Stage = "run started"  // Event.Run says which
 	RunFinished Stage = "run finished" // Event.Run says which
+	RunFailed   Stage = "run failed"   // Event.Run says which
 	Counting    Stage = "counting"     // a run under Nsight Compute begins; Event.Side says of what
 	Finishing   Stage = "finishing"    // nsys writes its report
 	Exporting   Stage = "exporting"    // nsys turns the report into SQLite
@@ -17,6 +18,7 @@ const (
 	Repeating   Stage = "repeating"    // nsys lost events: the whole session once more, without the NVTX domain TSL
 	Done        Stage = "done"         // the measurement has ended, well or not
 
+	Checking    Stage = "checking"     // of several workloads Event.Text is next
 	Failed      Stage = "failed"       // a run or a build; Event.Text says which, Event.Output what it printed
 	Looking     Stage = "looking"      // undecided after Event.Run runs: measuring up to Event.Runs
 	Pairing     Stage = "pairing"      // the baseline answered Event.Text: the base build is measured beside the head

@@ -40,6 +40,14 @@ func refused(r *gate.Report, err error) (*gate.Report, error) {
 	return r, err
 }
 
+// withBase puts the base that was read into a report on a head that was not.
+func withBase(r *gate.Report, base []measure.Session) {
+	if r.Base.Sessions == 0 && len(base) > 0 {
+		r.Base = gate.Describe(base)
+		text.Tell(r)
+	}
+}
+
 // note says in words what a report holds, and how it came about.
 func note(r *gate.Report, how ...gate.Remark) {
 	r.Remarks = append(r.Remarks, how...)

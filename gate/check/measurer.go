@@ -40,6 +40,8 @@ type Measurement struct {
 	// HeldBack says what slowed the GPU down beyond what is normal for it, so that its noise is not the workload's; "" for
 	// nothing.
 	HeldBack string
+	// Longest is how long the longest run took, 0 where that is not known.
+	Longest time.Duration
 
 	finished bool // profiles that were there before
 }
@@ -59,6 +61,7 @@ func (m *Measurement) add(o *Measurement) {
 	if m.HeldBack == "" {
 		m.HeldBack = o.HeldBack
 	}
+	m.Longest = max(m.Longest, o.Longest)
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
 		if !slices.Contains(m.Warnings, w) {
 			m.Warnings = append(m.Warnings, w)
@@ -142,6 +145,9 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	out := &Measurement{}
 	out.Base.Traces, out.Head.Traces = result.Split()
 	out.Base.Untraced, out.Head.Untraced = result.Base, result.Head
+	for _, run := range result.Runs {
+		out.Longest = max(out.Longest, run.Duration)
+	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	if result.Repeated != "" { // once is enough: what follows is measured as worked here
 		m.Args, m.repeated = result.TraceArgs, result.Repeated
@@ -285,14 +291,18 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 	for _, line := range plan.CommandLines() {
 		out = append(out, Command{Words: line})
 	}
+	each := ""
+	if plan.Timeout > 0 {
+		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
+	}
 	if base == nil {
 		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
 		if plan.Bare > 0 {
 			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))
 		}
-		out = append(out, Command{Remark: times, Last: m.Head.Command})
+		out = append(out, Command{Remark: strings.TrimSuffix(times, ":") + each + ":", Last: m.Head.Command})
 	} else {
-		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times: %s", plan.Runs, strings.Join(plan.Order(), " "))},
+		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times%s: %s", plan.Runs, each, strings.Join(plan.Order(), " "))},
 			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})
 	}
 	if m.GPUMetrics {

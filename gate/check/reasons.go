@@ -16,9 +16,15 @@ import (
 // Reasons are all causes for which nothing is measured, or what was is not used, beside those of the readers, of the
 // collector and of the decision.
 var Reasons = measure.Reasons{
+	{Key: "no-baseline",
+		Sentence: "workload {name} has no baseline yet",
+		Next:     "take what was measured here as the first baseline, if this is the code to compare with"},
 	{Key: "no-baseline-here",
-		Sentence: "this machine has a {model}, the baseline was measured on {models}",
-		Next:     "record a baseline on this GPU with nsgate record, or run the check where the baseline was measured"},
+		Sentence: "the GPU of this machine is {model}, the baseline was measured on {models}",
+		Next:     "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured"},
+	{Key: "no-gpu",
+		Sentence: "this machine has no NVIDIA GPU: nothing was measured and nothing judged",
+		Next:     "run the check where there is one"},
 	{Key: "not-as-asked",
 		Sentence: "{source} was measured with {profiler}, not with {asked}",
 		Next:     "name recordings of that profiler, or do not ask for it"},

@@ -49,6 +49,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer tell(c.Observe, Event{Stage: Done})
 	all := &Measurement{}
 	head, err := c.measure(ctx, c.Measurer, c.Runs, baselines, all)
 	if err != nil {
@@ -126,11 +127,8 @@ func (c *Record) store(head []measure.Session) (*Recorded, error) {
 	out := &Recorded{Dir: dir}
 	for _, p := range measure.Profilers(head) {
 		own := p.Pick(head)
-		// What may be stored does not depend on what is judged.
-		unruled := *c.Policy
-		unruled.Rules = nil
-		if r := judged(own, own, &unruled, nil); r.Verdict == gate.NoVerdict && !r.Undecided {
-			return nil, &measure.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
+		if err := storable(own, c.Policy); err != nil {
+			return nil, err
 		}
 		out.Sessions = append(out.Sessions, own)
 	}
@@ -149,6 +147,16 @@ func (c *Record) store(head []measure.Session) (*Recorded, error) {
 		out.Total = len(old)
 		return old, nil
 	})
+}
+
+// storable refuses sessions that no gate could use. What may be stored does not depend on what is judged.
+func storable(own []measure.Session, policy *thresholds.Policy) error {
+	unruled := *policy
+	unruled.Rules = nil
+	if r := judged(own, own, &unruled, nil); r.Verdict == gate.NoVerdict && !r.Undecided {
+		return &measure.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
+	}
+	return nil
 }
 
 // fits refuses sessions that cannot be held against those of the baseline, and warns where they differ.

@@ -57,17 +57,25 @@ func Within(root, file string) string {
 	return cmp.Or(inside(root, path), inside(realRoot, realPath))
 }
 
-// Row finds the first row of a finding's metric in the report's baseline; file is relative to root, line counts from 1. It
-// is not ok where there is none, or it lies outside of root.
-func Row(root string, r *gate.Report, f gate.Finding) (file string, line int, ok bool) {
+// Row finds the first row of a finding's metric in the report's baseline, which is relative to home; file is relative to root,
+// line counts from 1. It is not ok where there is none, or it lies outside of root.
+func Row(root, home string, r *gate.Report, f gate.Finding) (file string, line int, ok bool) {
 	if r.Baseline == "" {
 		return "", 0, false
 	}
-	if file, line, ok = baseline.Locate(r.Baseline, f.Subject(), f.Metric); !ok {
+	if file, line, ok = baseline.Locate(beside(home, r.Baseline), f.Subject(), f.Metric); !ok {
 		return "", 0, false
 	}
 	file = Within(root, file)
 	return file, line, file != ""
+}
+
+// beside is a path that is relative to home, as it is where it is absolute.
+func beside(home, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(home, path)
 }
 
 // Edit is a file by which the change under review is judged and which it edits itself.
@@ -77,14 +85,14 @@ type Edit struct {
 	Lines int    // added or deleted, whichever is more
 }
 
-// Edits says which of the baseline (a directory) and the policy files the change under review edits, since it left its
+// Edits says which of the baseline (directories) and the policy files the change under review edits, since it left its
 // target: a branch of origin, or a commit. known is false where git does not know that. What is "" is left out.
-func Edits(root, branch, commit, baseline string, policies []string) (edits []Edit, known bool) {
+func Edits(root, branch, commit string, baselines, policies []string) (edits []Edit, known bool) {
 	base := mergeBase(root, branch, commit)
 	if base == "" {
 		return nil, false
 	}
-	return slices.Concat(changed(root, base, "baseline", baseline), changed(root, base, "policy", policies...)), true
+	return slices.Concat(changed(root, base, "baseline", baselines...), changed(root, base, "policy", policies...)), true
 }
 
 // mergeBase is the commit at which the change under review left its target, "" where git does not know it. On GitHub
@@ -138,11 +146,18 @@ func git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit is the commit that is checked out here, "" where git does not say.
+// uncommitted marks the commit of a checkout in which files have been changed since.
+const uncommitted = "+changes"
+
+// commit is the commit that is checked out here, marked where files of the repository were changed beside the baselines; "" where
+// git does not say.
 func commit() string {
 	id := git("", "rev-parse", "--verify", "--quiet", "HEAD")
 	if len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
+	}
+	if git("", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude,glob)**/"+DefaultRoot+"/**") != "" {
+		return id[:12] + uncommitted
 	}
 	return id[:12]
 }

@@ -30,9 +30,11 @@ func (m *Measurement) sessions(rule profile.Rule, like []measure.Session) (base,
 	base, head = cut[1], cut[2]
 	for i := range base {
 		base[i].Commit = m.BaseCommit
+		base[i].Longest = max(base[i].Longest, m.Longest)
 		m.place(&base[i])
 	}
 	for i := range head {
+		head[i].Longest = max(head[i].Longest, m.Longest)
 		m.place(&head[i])
 		if head[i].Commit == "" {
 			head[i].Commit = commit()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"time"
 )
 
 // MarshalJSON writes NaN, a run without the subject, as null.
@@ -64,6 +65,8 @@ func (s *Session) UnmarshalJSON(b []byte) error {
 		Series *[]Series `json:"series"`
 		Commit *string   `json:"commit"`
 		Reason *string   `json:"reason"`
-	}{&s.ID, &s.Step, &s.Warmup, &s.Runs, &s.Series, &s.Commit, &s.Reason}
+
+		Longest *time.Duration `json:"longest_run_ns"`
+	}{&s.ID, &s.Step, &s.Warmup, &s.Runs, &s.Series, &s.Commit, &s.Reason, &s.Longest}
 	return json.Unmarshal(b, &v)
 }

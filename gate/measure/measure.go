@@ -248,8 +248,10 @@ type Session struct {
 	Warmup string   `json:"warmup"`
 	Runs   []Run    `json:"runs"`   // the traced ones, then the untraced ones
 	Series []Series `json:"series"` // sorted by subject and metric, one of each
-	Commit string   `json:"commit"` // of the code that was measured, "" if unknown
-	Reason string   `json:"reason"` // why it was recorded or accepted
+	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.
+	Longest time.Duration `json:"longest_run_ns,omitempty"`
+	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown
+	Reason  string        `json:"reason"` // why it was recorded or accepted
 }
 
 // SortSeries puts the series into the stable order that files and reports rely on.

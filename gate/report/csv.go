@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "csv", Suffix: ".csv", About: "spreadsheets and data frames: a row a comparison", render: csvReport})
+	register(Format{Name: "csv", Suffix: ".csv", About: "spreadsheets and data frames: a row a comparison", render: csvReport, history: historyCSV})
 }
 
 var csvColumns = []string{"workload", "outcome", "gates", "scope", "name", "grid", "block", "metric", "unit", "base", "head",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -122,7 +121,7 @@ func firstKnown(values []gate.Number) gate.Number { return known(values)[0] }
 func lastKnown(values []gate.Number) gate.Number  { k := known(values); return k[len(k)-1] }
 
 // historyCSV writes a row a value, for spreadsheets. Names are quoted where a spreadsheet would take them for formulas.
-func historyCSV(h *gate.History) (string, error) {
+func historyCSV(h *gate.History, _ Options) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"at", "commit", "gpu_hash", "driver", "scope", "name", "grid", "block", "metric", "unit", "value", "change_of_level"}}
@@ -133,20 +132,12 @@ func historyCSV(h *gate.History) (string, error) {
 			}
 			m, level := h.Moments[i], ""
 			if j := slices.IndexFunc(t.Changes, func(c gate.LevelChange) bool { return c.Moment == i }); j >= 0 {
-				level = strconv.FormatFloat(float64(t.Changes[j].Change), 'g', -1, 64)
+				level = csvNumber(t.Changes[j].Change)
 			}
-			rows = append(rows, []string{m.At.UTC().Format(time.RFC3339), inert(m.Commit), inert(m.Environment.GPUHash), inert(m.Environment.Driver), string(t.Scope),
-				inert(t.Name), t.Grid, t.Block, t.Metric, t.Unit, strconv.FormatFloat(float64(v), 'g', -1, 64), level})
+			rows = append(rows, []string{m.At.UTC().Format(time.RFC3339), csvText(m.Commit), csvText(m.Environment.GPUHash), csvText(m.Environment.Driver), string(t.Scope),
+				csvText(t.Name), t.Grid, t.Block, t.Metric, t.Unit, csvNumber(v), level})
 		}
 	}
 	err := w.WriteAll(rows)
 	return b.String(), err
-}
-
-// inert keeps a text from being a formula.
-func inert(s string) string {
-	if s = Clean(s); s != "" && strings.ContainsAny(s[:1], "=+-@\t\r") {
-		return "'" + s
-	}
-	return s
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "html", Suffix: ".html", About: "a browser", render: htmlPage})
+	register(Format{Name: "html", Suffix: ".html", About: "a browser", render: htmlPage, together: htmlPages})
 }
 
 //go:embed report.html.tmpl
@@ -18,6 +18,23 @@ var htmlTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
 	"elide": Elide,
 	"lower": strings.ToLower,
 }).Parse(htmlText))
+
+// htmlPages writes one page with the verdict on all workloads, and below what htmlPage writes of each.
+func htmlPages(whole *view, each []*view, o Options) (string, error) {
+	const begin, end = "<body>\n", "</body>"
+	page, err := htmlPage(whole, o)
+	for _, v := range each {
+		if err != nil {
+			return "", err
+		}
+		var one string
+		one, err = htmlPage(v, o)
+		_, body, _ := strings.Cut(one, begin)
+		body, _, _ = strings.Cut(body, end)
+		page = strings.Replace(page, end, "<hr>\n<h1>"+template.HTMLEscapeString(v.Workload)+"</h1>\n"+body+end, 1)
+	}
+	return page, err
+}
 
 // htmlPage writes one page that needs nothing else: no script, no picture, nothing from the network.
 func htmlPage(v *view, _ Options) (string, error) {

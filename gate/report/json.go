@@ -16,23 +16,33 @@ import (
 
 func init() {
 	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
-		render: jsonReport, calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
-		summary:   func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) },
-		bisection: func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) },
-		history:   func(h *gate.History, _ Options) (string, error) { return jsonText(h) }})
+		render: jsonReport, together: func(whole *view, _ []*view, o Options) (string, error) { return jsonReport(whole, o) },
+		calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
+		summary:     func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) },
+		bisection:   func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) },
+		history:     func(h *gate.History, _ Options) (string, error) { return jsonText(h) }})
 }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,
 // invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.
 func jsonReport(v *view, _ Options) (string, error) {
-	out := *v.Report
+	return jsonText(lossless(v.Report))
+}
+
+// lossless is a copy whose empty lists are written as such.
+func lossless(r *gate.Report) *gate.Report {
+	out := *r
 	out.Schema = cmp.Or(out.Schema, gate.Schema)
 	out.Findings = append([]gate.Finding{}, out.Findings...)
 	for i := range out.Findings {
 		f := &out.Findings[i]
 		f.BaseRuns, f.HeadRuns = append([]gate.Number{}, f.BaseRuns...), append([]gate.Number{}, f.HeadRuns...)
 	}
-	return jsonText(out)
+	out.Workloads = nil
+	for _, w := range r.Workloads {
+		out.Workloads = append(out.Workloads, lossless(w))
+	}
+	return &out
 }
 
 // indented writes a value for other programs, with <, > and & escaped.
@@ -66,10 +76,7 @@ func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var head struct {
-		Schema   *string
-		Findings []map[string]json.RawMessage
-	}
+	var head outline
 	if err := json.Unmarshal(data, &head); err != nil {
 		return nil, syntax(name, data, err)
 	}
@@ -84,24 +91,44 @@ func ReadJSON(rd io.Reader, name string) (*gate.Report, error) {
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, syntax(name, data, err)
 	}
+	return r, head.check(r, name)
+}
+
+// outline is the part of a file by which it is known to be a report, and complete.
+type outline struct {
+	Schema    *string
+	Findings  []map[string]json.RawMessage
+	Workloads []*outline
+}
+
+// check says what of a report is missing or unknown; name stands for the file.
+func (o *outline) check(r *gate.Report, name string) error {
+	for i, w := range r.Workloads {
+		if w == nil || o.Workloads[i] == nil || len(w.Workloads) > 0 {
+			return fmt.Errorf("%s: workload %d is no report of its own; check again to write the report anew", name, i+1)
+		}
+		if err := o.Workloads[i].check(w, name); err != nil {
+			return err
+		}
+	}
 	switch r.Verdict {
 	case gate.Pass, gate.Fail, gate.NoVerdict:
 	default:
-		return nil, fmt.Errorf("%s: verdict %q is not pass, fail or no-verdict; check again to write the report anew",
+		return fmt.Errorf("%s: verdict %q is not pass, fail or no-verdict; check again to write the report anew",
 			name, r.Verdict)
 	}
 	for i, f := range r.Findings {
 		if f.Outcome == "" || !slices.ContainsFunc(classes[:], func(c classification) bool { return c.outcome == f.Outcome }) {
-			return nil, fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
+			return fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
 				name, i+1, f.Outcome)
 		}
 		for _, key := range required {
-			if _, ok := head.Findings[i][key]; !ok {
-				return nil, fmt.Errorf("%s: finding %d has no %q; check again to write the report anew", name, i+1, key)
+			if _, ok := o.Findings[i][key]; !ok {
+				return fmt.Errorf("%s: finding %d has no %q; check again to write the report anew", name, i+1, key)
 			}
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // syntax says at which line or field a file stops being a report.

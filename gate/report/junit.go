@@ -11,7 +11,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit})
+	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit,
+		together: func(_ *view, each []*view, _ Options) (string, error) { return junits(each) }})
 }
 
 // The elements that GitLab, Jenkins and others read. There is no schema; the common ground is described at
@@ -56,7 +57,21 @@ type junitResult struct {
 // junit writes one test case a comparison, whose name stays the same from run to run, and one for the verdict. What fails
 // the gate is a failure, a gate without a verdict an error; what is undecided, added, removed or slower without failing
 // the gate is skipped, with the reason.
-func junit(v *view, _ Options) (string, error) {
+func junit(v *view, _ Options) (string, error) { return junits([]*view{v}) }
+
+// junits writes a test suite a workload.
+func junits(each []*view) (string, error) {
+	all := junitSuites{Name: "nsgate"}
+	for _, v := range each {
+		s := newSuite(v)
+		all.Suites = append(all.Suites, s)
+		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+	}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	return xml.Header + string(text) + "\n", err
+}
+
+func newSuite(v *view) junitSuite {
 	suite := junitSuite{Name: "nsgate: " + v.Workload}
 	first := junitCase{Class: v.Workload, Name: "verdict"}
 	suite.Tests = 1 + len(v.Rows)
@@ -92,8 +107,7 @@ func junit(v *view, _ Options) (string, error) {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
-	text, err := xml.MarshalIndent(junitSuites{Name: "nsgate", junitCounts: suite.junitCounts, Suites: []junitSuite{suite}}, "", "  ")
-	return xml.Header + string(text) + "\n", err
+	return suite
 }
 
 // id names a finding's subject the same way in every run, and no two subjects alike: as the baseline's rows do.

@@ -3,11 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 func init() {
-	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, summary: summaryMarkdown})
+	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, together: markdowns, summary: summaryMarkdown})
 }
 
 // Limits of the Markdown form.
@@ -26,11 +27,16 @@ func markdown(v *view, o Options) (string, error) {
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	head := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n", v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
 	sections := v.Sections()
-	top := groups(sections[0].Rows)
+	all := groups(sections[0].Rows)
+	top := fewDevices(all)
 	notes := bullets("Why", reasons(top), limit/3)
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
+	if s := v.Report.Measured; s != nil {
+		notes += panelsMarkdown("\nMeasured: "+prose(headline(s))+"\n", s, false, limit/3)
+	}
 	fall := fallTable(v.Fall, limit/3-len(notes))
+	fall += ranksMarkdown(v.Ranks, limit/3-len(notes)-len(fall))
 	tail := footer(v, limit/3)
 	room := limit - len(head) - len(fall) - len(notes) - len(tail)
 	if room < 0 { // too small for anything but the verdict
@@ -40,7 +46,13 @@ func markdown(v *view, o Options) (string, error) {
 		title := fmt.Sprintf("%s (%d)", s.Title, len(s.Rows))
 		text := fold(title, table(s.Rows, len(s.Rows), room-len(fold(title, " "))))
 		if i == 0 {
-			text = table(s.Rows, maxRows, room)
+			rows, left := s.Rows, len(all)-len(top)
+			if left > 0 {
+				rows = slices.Concat(top...)
+			}
+			if text = table(rows, maxRows, room); left > 0 && text != "" {
+				text += fmt.Sprintf("\n%s besides; the JSON report holds all.\n", count(left, "slower device"))
+			}
 			if v.differs() { // in a long table
 				notes = fall + text + notes
 			} else {
@@ -52,6 +64,28 @@ func markdown(v *view, o Options) (string, error) {
 		room -= len(text)
 	}
 	return head + notes + tail, nil
+}
+
+// markdowns writes the verdict on all workloads with a line for each, and the report on each below.
+func markdowns(whole *view, each []*view, o Options) (string, error) {
+	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
+	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| workload | verdict | |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
+	for _, v := range each {
+		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
+	}
+	text += bullets("Warnings", proses(whole.Warnings), limit/8) + footer(whole, limit/8)
+	if room := limit - len(text); room < 0 {
+		return Cut(text, limit), nil
+	}
+	o.MaxBytes = (limit-len(text))/len(each) - 100
+	for _, v := range each {
+		section, err := markdown(v, o)
+		if err != nil {
+			return "", err
+		}
+		text += "\n" + strings.Replace(section, "nsgate: ", code(v.Workload)+": ", 1)
+	}
+	return Cut(text, limit), nil
 }
 
 // reasons says of each subject why it is where it is.

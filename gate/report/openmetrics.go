@@ -13,7 +13,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics})
+	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics,
+		together: func(_ *view, each []*view, _ Options) (string, error) { return families(each), nil }})
 }
 
 // family is one metric family of the OpenMetrics text format 1.0.
@@ -23,9 +24,31 @@ type family struct {
 }
 
 // openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
-// compares such values as text, so that they are rounded to what is signal: the width of the change's interval.
-func openMetrics(v *view, _ Options) (string, error) {
+// compares such values as text, so that they are rounded near to what is signal: the width of the change's interval.
+func openMetrics(v *view, _ Options) (string, error) { return families([]*view{v}), nil }
+
+func families(each []*view) string {
 	families := make(map[string]family)
+	for _, v := range each {
+		v.measured(families)
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		f := families[name]
+		fmt.Fprintf(&b, "# TYPE %s gauge\n", name)
+		if f.unit != "" {
+			fmt.Fprintf(&b, "# UNIT %s %s\n", name, f.unit)
+		}
+		fmt.Fprintf(&b, "# HELP %s %s\n", name, label(f.help))
+		for _, set := range slices.Sorted(maps.Keys(f.samples)) {
+			fmt.Fprintf(&b, "%s%s %s\n", name, set, f.samples[set])
+		}
+	}
+	return b.String() + "# EOF\n"
+}
+
+// measured adds what a workload measured to the families.
+func (v *view) measured(families map[string]family) {
 	add := func(name, unit, help, value string, set ...string) {
 		if unit != "" && !strings.HasSuffix(name, "_"+unit) {
 			name += "_" + unit
@@ -89,23 +112,10 @@ func openMetrics(v *view, _ Options) (string, error) {
 			}
 		}
 	}
-	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(families)) {
-		f := families[name]
-		fmt.Fprintf(&b, "# TYPE %s gauge\n", name)
-		if f.unit != "" {
-			fmt.Fprintf(&b, "# UNIT %s %s\n", name, f.unit)
-		}
-		fmt.Fprintf(&b, "# HELP %s %s\n", name, label(f.help))
-		for _, set := range slices.Sorted(maps.Keys(f.samples)) {
-			fmt.Fprintf(&b, "%s%s %s\n", name, set, f.samples[set])
-		}
-	}
-	return b.String() + "# EOF\n", nil
 }
 
 // signal prints the head's value, divided by scale, to the decimal place that its interval leaves certain: that of half
-// the interval's width, and three digits where there is none.
+// the interval's width; and to at least four digits, for a dashboard shows less than a gate finds.
 func signal(f gate.Finding, scale float64) string {
 	v := float64(f.Head)
 	half := math.Abs(float64(f.High-f.Low)) / 2 * math.Abs(float64(f.Base))
@@ -113,10 +123,10 @@ func signal(f gate.Finding, scale float64) string {
 	case v == 0, v == math.Trunc(v) && (f.Unit == "count" || f.Unit == "B"):
 		return strconv.FormatFloat(v/scale, 'g', -1, 64)
 	case !(half > 0) || math.IsInf(half, 0):
-		return strconv.FormatFloat(v/scale, 'g', 3, 64)
+		return strconv.FormatFloat(v/scale, 'g', 4, 64)
 	}
 	digits := math.Floor(math.Log10(math.Abs(v))) - math.Ceil(math.Log10(half)) + 1
-	return strconv.FormatFloat(v/scale, 'g', int(min(max(digits, 1), 6)), 64)
+	return strconv.FormatFloat(v/scale, 'g', int(min(max(digits, 4), 6)), 64)
 }
 
 // labels makes a label set of names and values in turn.

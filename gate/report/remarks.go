@@ -8,8 +8,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Locator says where in a repository a finding is written down; file is relative to its root.
-type Locator func(gate.Finding) (file string, line int, ok bool)
+// Locator says where in a repository a finding of a report is written down; file is relative to its root.
+type Locator func(r *gate.Report, f gate.Finding) (file string, line int, ok bool)
 
 // NewLocator finds the definition of a finding's kernel in a repository, and where it knows none asks rows, which says
 // where in the baseline a finding stands. Either may be nil. The repository is searched once, when it is first needed.
@@ -18,7 +18,7 @@ func NewLocator(root fs.FS, rows Locator) Locator {
 	if root != nil {
 		definition = locate.Kernels(root)
 	}
-	return func(f gate.Finding) (string, int, bool) {
+	return func(r *gate.Report, f gate.Finding) (string, int, bool) {
 		if f.Scope == measure.ScopeKernel {
 			if file, line, ok := definition(f.Kernel); ok {
 				return file, line, true
@@ -27,7 +27,7 @@ func NewLocator(root fs.FS, rows Locator) Locator {
 		if rows == nil {
 			return "", 0, false
 		}
-		return rows(f)
+		return rows(r, f)
 	}
 }
 
@@ -52,28 +52,42 @@ func Waterfall(r *gate.Report) []string {
 
 // Remarks are about what failed, then about what warns or is undecided, each worst first.
 func Remarks(r *gate.Report, o Options) []Remark {
-	v := newView(r, o)
-	var out []Remark
-	for _, rows := range [][]row{v.of(failing), v.of(warned, open)} {
-		for _, g := range groups(rows) {
-			x := Remark{Fails: g[0].Class == failing, Title: g[0].title()}
-			x.File, x.Line = v.place(g[0].F)
-			var lines []string
-			for _, r := range g {
-				lines = append(lines, r.Metric+": "+r.describe(), r.Reason)
-			}
-			if g[0].F.Subject() == measure.Workload {
-				lines = append(lines, v.Fall.Lines()...)
-			}
-			lines = append(lines, g.evidence()...)
-			if c := g.cause(); c != nil {
-				lines = append(lines, c.Summary)
-			}
-			for _, l := range nonempty(append(lines, Elide(g[0].FullName, 600))...) {
-				x.Lines = append(x.Lines, Line(l))
-			}
-			out = append(out, x)
+	var failed, others []Remark
+	for _, w := range r.Each() {
+		v, of := newView(w, o), ""
+		if len(r.Workloads) > 0 {
+			of = v.Workload + ": "
 		}
+		failed = append(failed, v.remarks(of, failing)...)
+		others = append(others, v.remarks(of, warned, open)...)
+	}
+	return append(failed, others...)
+}
+
+// remarks are about the rows of some classes; of goes before their titles.
+func (v *view) remarks(of string, classes ...class) []Remark {
+	var out []Remark
+	for _, g := range groups(v.of(classes...)) {
+		x := Remark{Fails: g[0].Class == failing, Title: of + g[0].title()}
+		x.File, x.Line = v.place(g[0].F)
+		var lines []string
+		for _, r := range g {
+			lines = append(lines, r.Metric+": "+r.describe(), r.Reason)
+		}
+		if g[0].F.Subject() == measure.Workload {
+			lines = append(lines, v.Fall.Lines()...)
+			if v.Ranks != nil {
+				lines = append(lines, v.Ranks.Told...)
+			}
+		}
+		lines = append(lines, g.evidence()...)
+		if c := g.cause(); c != nil {
+			lines = append(lines, c.Summary)
+		}
+		for _, l := range nonempty(append(lines, Elide(g[0].FullName, 600))...) {
+			x.Lines = append(x.Lines, Line(l))
+		}
+		out = append(out, x)
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,6 +28,8 @@ type Options struct {
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 900 KiB
 	// ShowAll is what shows the findings that text leaves out, "--verbose"; "" where nothing does.
 	ShowAll string
+	// Reproduce stands for the report's own command, which may say less than the user may see; "" for that.
+	Reproduce string
 	// Locate says where in the repository a finding is written down; nil where that is unknown. JUnit, code quality and
 	// remarks point there; the first two fall back to the report's baseline.
 	Locate Locator
@@ -39,6 +42,8 @@ type Format struct {
 	About  string // whom it is for
 
 	render func(*view, Options) (string, error)
+	// together renders a report on several workloads, whole, of which each is one; nil where a file of the format holds one workload.
+	together func(whole *view, each []*view, o Options) (string, error)
 	// calibration renders a calibration; nil where the format has no form of it.
 	calibration func(*gate.Calibration, Options) (string, error)
 	// summary renders a summary; nil likewise.
@@ -62,6 +67,24 @@ func CalibrationFormats() []string {
 	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].calibration == nil })
 }
 
+// FormatOf is the format whose files have the suffix of this one, the longest suffix that fits, or the only one that ends like it; ""
+// for none.
+func FormatOf(file string) string {
+	best, like := "", []string{}
+	for _, name := range Formats() {
+		if s := formats[name].Suffix; strings.HasSuffix(file, s) && len(s) > len(formats[best].Suffix) {
+			best = name
+		}
+		if ext := filepath.Ext(file); ext != "" && strings.HasSuffix(formats[name].Suffix, ext) {
+			like = append(like, name)
+		}
+	}
+	if best == "" && len(like) == 1 {
+		return like[0]
+	}
+	return best
+}
+
 // Lookup finds a format by its name.
 func Lookup(name string) (Format, bool) {
 	f, ok := formats[name]
@@ -74,9 +97,25 @@ func Render(format string, w io.Writer, r *gate.Report, o Options) error {
 	if !ok {
 		return fmt.Errorf("unknown report format %q; the formats are %s", format, strings.Join(Formats(), ", "))
 	}
-	text, err := f.render(newView(r, o), o)
+	var text string
+	var err error
+	switch {
+	case len(r.Workloads) == 0:
+		text, err = f.render(newView(r, o), o)
+	case f.together == nil:
+		err = fmt.Errorf("a file of this format holds one workload, and the report has %d; choose one of them", len(r.Workloads))
+	default:
+		var each []*view
+		for _, w := range r.Workloads {
+			each = append(each, newView(w, o))
+		}
+		text, err = f.together(newView(r, o), each, o)
+	}
 	return write(w, text, "report", format, err)
 }
+
+// Joins reports whether a file of the named format holds a report on several workloads.
+func Joins(format string) bool { return formats[format].together != nil }
 
 // RenderCalibration writes the calibration in the named format, as [Render] does with a report.
 func RenderCalibration(format string, w io.Writer, c *gate.Calibration, o Options) error {

@@ -145,7 +145,7 @@ func TestTextCountsColumns(t *testing.T) {
 // The kernel's definition comes before the row of the baseline; only kernels have one.
 func TestNewLocator(t *testing.T) {
 	root := fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}}
-	rows := func(f gate.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
+	rows := func(_ *gate.Report, f gate.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
 	kernel, other, added := gate.Finding{Kernel: "k", Scope: "kernel"}, gate.Finding{Kernel: "k", Scope: "range"}, gate.Finding{Kernel: "new", Scope: "kernel"}
 	for _, c := range []struct {
 		locate Locator
@@ -155,7 +155,7 @@ func TestNewLocator(t *testing.T) {
 		{NewLocator(root, rows), kernel, "a.cu"}, {NewLocator(root, rows), other, "b.csv"}, {NewLocator(nil, rows), kernel, "b.csv"},
 		{NewLocator(root, rows), added, ""}, {NewLocator(root, nil), other, ""}, {NewLocator(nil, nil), kernel, ""},
 	} {
-		if file, _, ok := c.locate(c.f); ok != (c.want != "") || ok && file != c.want {
+		if file, _, ok := c.locate(nil, c.f); ok != (c.want != "") || ok && file != c.want {
 			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
 		}
 	}

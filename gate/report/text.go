@@ -8,7 +8,36 @@ import (
 )
 
 func init() {
-	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
+	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, together: texts, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
+}
+
+// texts writes the verdict on all workloads, that on each, and below what text writes of each.
+func texts(whole *view, each []*view, o Options) (string, error) {
+	p := newPage(o)
+	p.verdict(whole.Word, styles[whole.Tone], whole.Reason)
+	width := 0
+	for _, v := range each {
+		width = max(width, columns(v.Workload))
+	}
+	width = min(width, p.width/3)
+	for _, v := range each {
+		p.line(2, width+4, span{pad(bind(Elide(v.Workload, width)), width) + nb + " ", none}, span{bind(v.Word) + nb + " ", styles[v.Tone]}, span{v.Reason, none})
+	}
+	if o.Quiet {
+		return p.b.String(), nil
+	}
+	p.body(whole, o.Verbose)
+	for _, v := range each {
+		rule := strings.Repeat("─", max(p.width-columns(v.Workload)-4, 2))
+		p.b.WriteByte('\n')
+		p.line(0, 0, span{bind("── " + Elide(v.Workload, p.width-8) + " " + rule), dim})
+		section, err := text(v, o)
+		if err != nil {
+			return "", err
+		}
+		p.b.WriteString(section)
+	}
+	return p.b.String(), nil
 }
 
 // text writes the verdict, what failed, what is open, what was compared, and the commands that go on from here. Only
@@ -28,7 +57,12 @@ func text(v *view, o Options) (string, error) {
 
 // body writes everything below the verdict.
 func (p *page) body(v *view, verbose bool) {
+	if s := v.Report.Measured; s != nil {
+		p.title("Measured: " + headline(s))
+		p.panels(s, verbose)
+	}
 	p.fall(v.Fall, verbose)
+	p.ranks(v.Ranks, verbose)
 	lists, rest := v.Lists(verbose)
 	for _, l := range lists {
 		if l.class == improved {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -20,6 +21,7 @@ type view struct {
 	Workload     string // "default" where it has no name
 	Rows         []row  // in the report's order, worst first
 	Fall         *fall  // where the change of the step comes from, nil where that is not known
+	Ranks        *ranks // of the head's jobs, nil where there are not several
 	Warnings     []string
 	Next         []string
 	Facts        []fact // about what was compared
@@ -113,9 +115,9 @@ type section struct {
 func newView(r *gate.Report, o Options) *view {
 	v := &view{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
-		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
+		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
 	}
-	for _, c := range []fact{{"To reproduce", r.Reproduce}, {"To accept as the new baseline", r.Accept}} {
+	for _, c := range []fact{{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, {"To accept as the new baseline", r.Accept}} {
 		if c.Text = trimmed(c.Text); c.Text != "" {
 			v.Commands = append(v.Commands, c)
 		}
@@ -187,7 +189,7 @@ func (v *view) place(f gate.Finding) (file string, line int) {
 		return Line(o.File), max(o.Line, 1)
 	}
 	if v.locate != nil {
-		if file, line, ok := v.locate(f); ok {
+		if file, line, ok := v.locate(v.Report, f); ok {
 			return Line(file), max(line, 1)
 		}
 	}
@@ -211,6 +213,15 @@ func facts(r *gate.Report, verbose bool) []fact {
 			out = append(out, fact{label, text})
 		}
 	}
+	if n := len(r.Workloads); n > 0 {
+		if r.Alpha > 0 {
+			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", percent(r.Alpha), n))
+		}
+		for _, note := range r.Notes {
+			add("course", note)
+		}
+		return out
+	}
 	add("workload", r.Workload)
 	base, head := machine(r.Base.Environment), machine(r.Head.Environment)
 	if base == head || base == "" {
@@ -219,24 +230,13 @@ func facts(r *gate.Report, verbose bool) []fact {
 		add("base GPU", base)
 		add("head GPU", head)
 	}
-	add("base", side(r.Base))
-	add("head", side(r.Head))
+	if r.Base.Runs > 0 || r.Head.Runs > 0 {
+		add("base", side(r.Base))
+		add("head", side(r.Head))
+	}
 	judged := !slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.NotJudged() })
 	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
-		switch spread := ": the spread between hosts widens the intervals"; {
-		case r.Paired:
-			add("pairing", "measured in one session: no spread between hosts in the intervals")
-		case r.Batches:
-			add("pairing", "one after the other on one GPU: what such batches differ by widens the intervals")
-		case r.Boards == gate.SameBoard:
-			add("pairing", "different sessions, same board"+spread)
-		case r.Boards == gate.OtherBoard:
-			add("pairing", "different sessions, different boards"+spread)
-		case verbose && (r.Base.Environment.Class() == "" || r.Head.Environment.Class() == ""):
-			add("pairing", "different sessions"+spread+"; not every profile says on which board it was measured")
-		default:
-			add("pairing", "different sessions"+spread)
-		}
+		add("pairing", pairing(r, verbose))
 	}
 	var mdes []gate.Number
 	for _, f := range r.Findings {
@@ -247,7 +247,7 @@ func facts(r *gate.Report, verbose bool) []fact {
 	if slices.Sort(mdes); len(mdes) > 0 {
 		s := "a change of " + percent(mdes[len(mdes)/2]) + " in 80 % of cases (median MDE)"
 		if r.Family > 0 && r.Alpha > 0 {
-			s += fmt.Sprintf("; at most %s false alarms a gate, over %s", percent(r.Alpha), measure.Count(r.Family, "comparison"))
+			s += fmt.Sprintf("; at most %s false alarms a gate, over %s with a spread", percent(r.Alpha), measure.Count(r.Family, "comparison"))
 		}
 		add("sees", s)
 	}
@@ -259,6 +259,43 @@ func facts(r *gate.Report, verbose bool) []fact {
 		add("course", note)
 	}
 	return out
+}
+
+// pairing says how base and head were measured beside each other, and what that does to the intervals.
+func pairing(r *gate.Report, verbose bool) string {
+	const spread = ": the spread between hosts widens the intervals"
+	times := ""
+	if r.Apart > 0 {
+		times = ", " + ago(time.Duration(float64(r.Apart)*float64(time.Second))) + " apart"
+	}
+	switch {
+	case r.Paired:
+		return "by turns in one session: no spread between hosts in the intervals"
+	case r.Batches:
+		return "same GPU, one after the other" + times + ": what such batches differ by widens the intervals"
+	case r.OneGPU:
+		return "same GPU, different sessions" + times + ": the spread between sessions widens the intervals"
+	case r.Boards == gate.SameBoard:
+		return "different sessions, same board" + spread
+	case r.Boards == gate.OtherBoard:
+		return "different sessions, different boards" + spread
+	case verbose && (r.Base.Environment.Class() == "" || r.Head.Environment.Class() == ""):
+		return "different sessions" + spread + "; not every profile says on which board it was measured"
+	}
+	return "different sessions" + spread
+}
+
+// ago prints a time between two sessions: "40 s", "12 minutes", "2 days".
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f"+nb+"s", max(d.Seconds(), 1))
+	case d < 2*time.Hour:
+		return measure.Count(int(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return measure.Count(int(d.Hours()), "hour")
+	}
+	return measure.Count(int(d.Hours()/24), "day")
 }
 
 // utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
@@ -296,7 +333,7 @@ func machine(e measure.Environment) string {
 // side prints how many runs a side has, of what, and what was taken for warm-up.
 func side(s gate.Side) string {
 	if s.Runs == 0 {
-		return "nothing measured"
+		return "nothing that can be used"
 	}
 	parts := []string{measure.Count(s.Runs, "run")}
 	if s.Untraced > 0 {
@@ -319,7 +356,7 @@ func side(s gate.Side) string {
 		parts = append(parts, "warm-up "+s.Warmup)
 	}
 	if s.Commit != "" {
-		parts = append(parts, "commit "+Elide(Clean(s.Commit), 12))
+		parts = append(parts, "commit "+Elide(Clean(s.Commit), 24))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -616,6 +616,7 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 					},
 				},
 				Step: text.Draw(t, "step"), Warmup: text.Draw(t, "warmup"), Commit: text.Draw(t, "commit"), Reason: text.Draw(t, "reason"),
+				Longest: time.Duration(rapid.IntRange(0, 90000).Draw(t, "longest run")) * time.Second,
 			}
 			if rapid.Bool().Draw(t, "timed") {
 				s.Start = time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC()

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gocarina/gocsv"
@@ -57,6 +58,7 @@ type (
 		Total      string `csv:"total"`
 		Launches   string `csv:"launches"`
 		Steady     string `csv:"steady"`
+		Longest    string `csv:"longest_run_s"`
 		Commit     string `csv:"commit"`
 		Reason     string `csv:"reason"`
 	}
@@ -86,7 +88,7 @@ type placed[Row any] struct {
 }
 
 // younger are columns that baselines written before them lack: their cells are empty there.
-var younger = []string{"mode", "processes", "board_part_number", "vbios", "memory_clock_max_mhz", "power_limit_w", "mig", "cpu"}
+var younger = []string{"mode", "processes", "board_part_number", "vbios", "memory_clock_max_mhz", "power_limit_w", "mig", "cpu", "longest_run_s"}
 
 // table reads the rows of one file. Columns may stand in any order, but each must be there once, and no other.
 func table[Row any](dir, name string, data files) ([]placed[Row], error) {
@@ -202,6 +204,8 @@ func (r *sessionRow) session(c *cells) measure.Session {
 		Warmup: parse(c, "warmup", r.Warmup, unescape),
 		Commit: parse(c, "commit", r.Commit, unescape),
 		Reason: parse(c, "reason", r.Reason, unescape),
+
+		Longest: time.Duration(parse(c, "longest_run_s", cmp.Or(r.Longest, "0"), parseCount)) * time.Second,
 	}
 	n := parse(c, "runs", r.Runs, parseCount)
 	if n < 1 || n > maxRuns {
@@ -258,7 +262,7 @@ func newSessionRow(s *measure.Session) sessionRow {
 		Total:    counts(func(r measure.Run) int { return r.Total }),
 		Launches: counts(func(r measure.Run) int { return r.Launches }),
 		Steady:   traced(func(r measure.Run) string { return formatSteady(r.Steady) }),
-		Commit:   escape(s.Commit), Reason: escape(s.Reason),
+		Commit:   escape(s.Commit), Reason: escape(s.Reason), Longest: strconv.Itoa(int(math.Ceil(s.Longest.Seconds()))),
 	}
 }
 

@@ -183,9 +183,11 @@ func causeOr(ctx context.Context, err error) error {
 // read exports and reads the report in dir.
 func (p Plan) read(ctx context.Context, dir string, note func(Event)) ([]measure.Trace, error) {
 	note(Event{Stage: Exporting})
-	export, err := nsys.Export(ctx, p.Nsys, reportIn(dir), dir, p.exportArgs()...)
+	limited, cancel := context.WithTimeoutCause(ctx, p.Patience, Reasons.Refuse("nsys-export-hangs", p.Patience))
+	defer cancel()
+	export, err := nsys.Export(limited, p.Nsys, reportIn(dir), dir, p.exportArgs()...)
 	if err != nil {
-		return nil, causeOr(ctx, blameRoom(err, proc.Room(dir), ""))
+		return nil, causeOr(limited, blameRoom(err, proc.Room(dir), ""))
 	}
 	note(Event{Stage: Reading})
 	traces, err := nsys.ReadAs(ctx, export, "the profile")

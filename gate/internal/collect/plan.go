@@ -43,7 +43,9 @@ type Plan struct {
 	KeepProfiles string
 	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
 	AllowBusy bool
-	// Patience is how long nsys may take to start the first run, and to finish after the last; 0 means ten minutes.
+	// StartLimit is how long nsys may take to start the first run; 0 means two minutes.
+	StartLimit time.Duration
+	// Patience is how long nsys may take to finish after the last run, and to export its report; 0 means ten minutes.
 	Patience time.Duration
 
 	clock clock // of the session
@@ -64,6 +66,9 @@ func (p Plan) withDefaults() Plan {
 	}
 	if p.Self == "" {
 		p.Self, _ = os.Executable()
+	}
+	if p.StartLimit == 0 {
+		p.StartLimit = 2 * time.Minute
 	}
 	if p.Patience == 0 {
 		p.Patience = 10 * time.Minute

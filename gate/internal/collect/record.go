@@ -93,8 +93,11 @@ wait:
 		}
 		// The runner ends a run that takes too long; without a timeout a run may take for ever.
 		limit := p.Patience
-		if journal.running {
+		switch {
+		case journal.running:
 			limit += p.Timeout
+		case len(journal.runs) == 0:
+			limit = p.StartLimit
 		}
 		if (!journal.running || p.Timeout > 0) && time.Since(quiet) > limit {
 			hung = true
@@ -132,12 +135,15 @@ func report(lines []line, j *journal, runs int, elapsed time.Duration, note func
 		e := Event{Stage: RunStarted, Run: l.Index, Bare: l.Run.Bare}
 		if l.Done {
 			e.Stage = RunFinished
+			if l.Run.failed() {
+				e.Stage = RunFailed
+			}
 		}
 		if n := len(j.runs); n > 0 {
 			e.Expected = time.Duration(float64(elapsed) / float64(n) * float64(runs))
 		}
 		note(e)
-		if l.Done && l.Index == runs {
+		if l.Done && l.Index == runs && !l.Run.failed() {
 			note(Event{Stage: Finishing, Run: runs})
 		}
 	}
@@ -157,6 +163,8 @@ func (p Plan) judge(ctx context.Context, j *journal, cmd *exec.Cmd, hung bool, l
 		because = ": " + because
 	}
 	switch {
+	case hung && done == 0 && !j.running:
+		return nil, Reasons.Refuse("nsys-stuck", p.StartLimit, because)
 	case hung:
 		return nil, Reasons.Refuse("nsys-hangs", p.Patience, done, all, because)
 	case done == 0 && p.GPUMetrics && gpuMetricsRefused(log) != "":

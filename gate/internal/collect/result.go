@@ -75,6 +75,7 @@ const (
 	Starting    Stage = "starting"     // nsys is being started
 	RunStarted  Stage = "run started"  // Event.Run says which
 	RunFinished Stage = "run finished" // Event.Run says which
+	RunFailed   Stage = "run failed"   // Event.Run says which
 	Finishing   Stage = "finishing"    // nsys writes its report
 	Exporting   Stage = "exporting"    // nsys turns the report into SQLite
 	Reading     Stage = "reading"

@@ -78,6 +78,7 @@ type process struct {
 	variant  map[variantKey]int32
 	recent   [recent]int32
 	ranges   []threadRange
+	messages map[messageAt]measure.Message
 	found    calls
 	unknown  int // launches whose call was not recorded
 	early    int // launches that began before their call
@@ -173,6 +174,7 @@ func (r *reader) finish(p *process) measure.Trace {
 		}
 		t.Ranges[i] = x.Range
 	}
+	t.Messages = p.messagesOf()
 	t.Captures = captures(p.found.marks, end)
 	if p.graphs > 0 {
 		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs are in no kernel's time; "+

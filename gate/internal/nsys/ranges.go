@@ -56,7 +56,7 @@ func (r *reader) readRanges() error {
 	number := make(map[rangeName]int32)
 	const longestRange = 4 << 10 // bytes: longer names are cut
 	buffer := make([]byte, longestText)
-	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text"}
+	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText"}
 	return r.db.scan(rangeTable, "", columns, func(row *row) {
 		kind := row.intOr(2, 0)
 		if !ranged(kind) {
@@ -100,6 +100,7 @@ func (r *reader) readRanges() error {
 			p.ranges = make([]threadRange, 0, min(expected, r.db.rows, mostRoom))
 		}
 		p.ranges = append(p.ranges, threadRange{measure.Range{Start: start, End: end, Name: i, Parent: -1}, tid})
+		p.readMessage(tid, start, row.text(8))
 	})
 }
 

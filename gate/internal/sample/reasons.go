@@ -17,7 +17,7 @@ var Reasons = measure.Reasons{
 		Sentence: "{run}: no kernel was launched between cudaProfilerStart and cudaProfilerStop",
 		Next:     "move the calls around the launches, or let the warm-up be found (auto)"},
 	{Key: "no-step-range",
-		Sentence: "not every run has the step range {range}",
+		Sentence: "not every run has the step range {range}{meant}",
 		Next:     "name a range that every run has as the step, or none"},
 	{Key: "long-warmup",
 		Sentence: "{run}: a warm-up of {warmup} steps leaves none of the {steps}",

@@ -4,9 +4,13 @@ package text
 // [gate.Reasons].
 var sentences = map[string]string{
 	// Verdicts.
-	"regressed":   `{{.what}} regressed`,
-	"undecided":   `nothing regressed for certain, but {{count .comparisons "comparison"}} could not be decided, first of all the {{metric .metric}} of {{.kernel}}, {{.reason}}`,
-	"none-slower": `{{count .comparisons "comparison"}}, none slower than its limit allows`,
+	"regressed":           `{{.what}} regressed`,
+	"undecided":           `nothing regressed for certain, but {{count .comparisons "comparison"}} could not be decided, first of all the {{metric .metric}} of {{.kernel}}, {{.reason}}`,
+	"none-slower":         `{{count .comparisons "comparison"}}, none slower than its limit allows`,
+	"workloads-failed":    `{{len .failed}} of {{count .all "workload"}} failed: {{join .failed ", "}}{{if .open}}; no verdict on {{join .open ", "}}{{end}}`,
+	"workloads-open":      `no verdict on {{len .open}} of {{count .all "workload"}}: {{join .open ", "}}`,
+	"workloads-undecided": `nothing regressed for certain, but {{len .undecided}} of {{count .all "workload"}} could not be decided: {{join .undecided ", "}}`,
+	"workloads-pass":      `{{count .all "workload"}}, none slower than its limits allow`,
 
 	// Outcomes.
 	"beyond":      `beyond {{binding .by .size .unit}}`,
@@ -66,7 +70,7 @@ var sentences = map[string]string{
 	"other-batch": `the sides were measured one after the other, and such batches may differ by {{percent .spread}}: ` +
 		`measure the base build beside the head`,
 	"other-host": `{{hosts .hosts}}, which differ by about {{percent .spread}}: ` +
-		`record the baseline on a second host, or measure the base build beside the head`,
+		`{{if ne .hosts "times"}}record the baseline on a second host, or {{end}}measure the base build beside the head`,
 
 	"counts-differ": `the base's sessions differ in this count, so it is not held against the head`,
 	"better":        `better by more than {{percent .limit}}`,
@@ -90,6 +94,14 @@ var sentences = map[string]string{
 	"geometry": `geometry {{.base}} → {{.head}}`,
 	"names":    `{{few .base}} → {{few .head}}`,
 
+	// Ranks.
+	"straggler": `{{.rank}} is {{percent .slower}} slower than the others{{if .range}} in {{.range}}{{end}}` +
+		`{{if .kernels}} ({{.kernel}}{{if ne .launches .others}} {{number .others}} → {{number .launches}} launches,{{end}} {{quantity .more .unit}} more` +
+		`{{if gt .kernels 1.0}}, and {{count .kernels "kernel"}} in all{{end}}){{end}}` +
+		`{{if .too}}; the base had it too, {{change .base}}{{else if known .base}}; in the base {{change .base}}{{end}}`,
+	"straggler-wait": `{{.who}} {{quantity .wait .unit}} a {{.per}} for it{{if .in}} in {{.in}}{{end}}{{if known .base}}, in the base {{quantity .base .unit}}{{end}}`,
+	"unmatched":      `{{number .some}} of {{number .all}} collectives a rank are not the same in every rank: their time holds the waiting for one another`,
+
 	// Sides.
 	"skipped":  `{{number .least}}{{if ne .least .most}} to {{number .most}}{{end}} of {{number .of}} {{if .step}}steps{{else}}launches{{end}} in every run`,
 	"profiled": `{{count .launches "launch" "launches"}} profiled in every run`,
@@ -98,7 +110,7 @@ var sentences = map[string]string{
 	"versions": `{{if ne .what "CUDA"}}the {{end}}{{.what}} differs: {{.base}} in the base, {{.head}} in the head`,
 	"steps":    `the number of steps differs: {{number .base}} in the base, {{number .head}} in the head`,
 	"common-shift": `{{number .moved}} of {{count .kernels "kernel"}} moved together by about {{change .change}} ({{join .names ", "}}): ` +
-		`{{if eq .hosts "same"}}another clock, power limit or neighbour does that more often than code` +
+		`{{if or (eq .hosts "same") (eq .hosts "times")}}another clock, power limit or neighbour does that more often than code` +
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
 	"off": `run {{number .run}} of the {{.side}} is {{change .change}} off as a whole, with nearly all of its kernels: it is left out, ` +
 		`and the chance of a false alarm halved`,

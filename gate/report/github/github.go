@@ -156,8 +156,15 @@ func (a annotation) issue(action *githubactions.Action) {
 // for those that warn. Where there are more, the tenth says how many.
 func annotations(r *gate.Report, locate report.Locator) []annotation {
 	var out []annotation
-	if verdict(r.Verdict) == string(gate.NoVerdict) {
-		out = append(out, annotation{failure, Notice{Title: "nsgate: no verdict", Message: message(slices.Concat([]string{r.Reason}, report.Waterfall(r), r.Next)...)}})
+	for _, w := range r.Each() {
+		if verdict(w.Verdict) != string(gate.NoVerdict) || len(out) == maxAnnotations/2 {
+			continue
+		}
+		title := "nsgate: no verdict"
+		if len(r.Workloads) > 0 {
+			title += " on " + report.Line(report.Elide(w.Workload, 100))
+		}
+		out = append(out, annotation{failure, Notice{Title: title, Message: message(slices.Concat([]string{w.Reason}, report.Waterfall(w), w.Next)...)}})
 	}
 	remarks := report.Remarks(r, report.Options{Locate: locate})
 	shown := remarks
@@ -182,8 +189,19 @@ func annotations(r *gate.Report, locate report.Locator) []annotation {
 		}
 		out = append(out, annotation{of(failed > 0), Notice{
 			Title:   fmt.Sprintf("nsgate: %d more", len(rest)),
-			Message: fmt.Sprintf("%d more regressed and %d more with a warning; see the job summary", failed, len(rest)-failed),
+			Message: strings.Join(rests(failed, len(rest)-failed), " and ") + "; see the job summary",
 		}})
+	}
+	return out
+}
+
+// rests says what is not shown, without what there is none of.
+func rests(failed, warned int) (out []string) {
+	if failed > 0 {
+		out = append(out, fmt.Sprintf("%d more regressed", failed))
+	}
+	if warned > 0 {
+		out = append(out, fmt.Sprintf("%d more with a warning", warned))
 	}
 	return out
 }

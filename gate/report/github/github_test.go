@@ -46,7 +46,7 @@ func TestAnnotations(t *testing.T) {
 	unchanged.Outcome = gate.Unchanged
 
 	o := Options{
-		Locate: func(f gate.Finding) (string, int, bool) {
+		Locate: func(_ *gate.Report, f gate.Finding) (string, int, bool) {
 			if f.Kernel == "saxpy" {
 				return "src/k.cu", 2, true
 			}
@@ -100,9 +100,9 @@ func TestAnnotationsAreAtMostTen(t *testing.T) {
 		last             string
 	}{
 		{10, 0, 10, "::error title=k9"},
-		{11, 0, 10, "::error title=nsgate%3A 2 more::2 more regressed and 0 more with a warning"},
+		{11, 0, 10, "::error title=nsgate%3A 2 more::2 more regressed; see"},
 		{30, 5, 10, "::error title=nsgate%3A 26 more::21 more regressed and 5 more with a warning"},
-		{9, 2, 9, "::warning title=nsgate%3A 2 more::0 more regressed and 2 more with a warning"},
+		{9, 2, 9, "::warning title=nsgate%3A 2 more::2 more with a warning; see"},
 		{3, 20, 3, "::warning title=nsgate%3A 14 more::"},
 	} {
 		r := &gate.Report{Verdict: gate.Fail}

@@ -41,7 +41,7 @@ func bisectCommand() *command {
 				if _, known := measure.MetricByName(*metric); *metric != "" && !known {
 					return usageError("--metric: %q is not measured; nsgate compare --format json names metrics", *metric)
 				}
-				j, err := m.resolve(e, &policy, args.workload, measure.Nsys, out.quiet)
+				j, err := m.single(e, &policy, args.workload, measure.Nsys, out.quiet)
 				if err != nil {
 					return err
 				}

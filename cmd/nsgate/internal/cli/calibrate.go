@@ -31,7 +31,7 @@ func calibrateCommand() *command {
 				if err := out.check(report.CalibrationFormats()); err != nil {
 					return err
 				}
-				j, err := m.resolve(e, &policy, args.workload, measure.Nsys, out.quiet)
+				j, err := m.single(e, &policy, args.workload, measure.Nsys, out.quiet)
 				if err != nil {
 					return err
 				}
@@ -42,16 +42,13 @@ func calibrateCommand() *command {
 					return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
 				}
 				c := &check.Calibrate{
-					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: m.runs.first, Host: *host,
+					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: m.runs.first, Host: *host, Baselines: j.baselines,
 				}
 				if machine, ok := c.Measurer.(*check.Machine); ok && fs.Changed("bare") {
 					machine.Bare = float64(m.bare) / float64(c.Measured())
 				}
 				if m.dryRun {
 					return printCommands(e, c.Commands())
-				}
-				if c.Baselines, err = check.ReadBaselines(m.baseline, j.name); err != nil {
-					return err
 				}
 				answer, err := c.Run(ctx)
 				if err != nil {

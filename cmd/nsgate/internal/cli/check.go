@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -27,7 +28,7 @@ func checkCommand() *command {
 			var policy policyFlags
 			var out outputFlags
 			var counters counterFlags
-			var explain, profiler string
+			var explain, profiler, noGPU string
 			var bisecting bool
 			m.bind(fs)
 			m.bindMetrics(fs)
@@ -36,6 +37,7 @@ func checkCommand() *command {
 			counters.bind(fs)
 			fs.StringVar(&explain, "explain", "auto",
 				"say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
+			fs.StringVar(&noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3), or skip (judge nothing, exit 0), for a developer's machine; in CI always fail")
 			fs.BoolVar(&bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 			policy.bind(fs)
 			out.bind(fs)
@@ -46,47 +48,109 @@ func checkCommand() *command {
 				}
 				by := measure.Profiler(profiler)
 				if err := cmp.Or(out.check(report.Formats()), oneOf("explain", explain, autoAlwaysNever...),
-					oneOf("profiler", profiler, "nsys", "ncu"), counters.check(by.ByLaunch())); err != nil {
+					oneOf("profiler", profiler, "nsys", "ncu"),
+					oneOf("no-gpu", noGPU, "fail", "skip"), counters.check(by.ByLaunch())); err != nil {
 					return err
 				}
-				j, err := m.resolve(e, &policy, args.workload, by, out.quiet)
+				jobs, err := m.resolve(e, &policy, args.workload, by, out.quiet)
 				if err != nil {
 					return err
 				}
-				c := &check.Check{
-					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Looks: j.looks, Paired: base.paired, Profiler: by,
-					Kernels: counters.Kernels, Rule: j.rule, Explain: check.Explain(explain), Observe: j.progress,
-				}
-				if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {
+				if err := out.holds(len(jobs)); err != nil {
 					return err
 				}
-				if c.Baselines, err = check.ReadBaselines(m.baseline, j.name); err != nil {
-					return err
+				if base.command != "" && len(jobs) > 1 {
+					return usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
 				}
-				if m.from != "" && !fs.Changed("profiler") {
-					c.Profiler = "" // finished profiles say what measured them
-				}
-				if err := c.Valid(); err != nil {
-					return usageError("--kernel: %w", err)
-				}
-				if machine, ok := c.Measurer.(*check.Machine); ok && by.ByLaunch() {
-					machine.Counters = &counters.Counters
+				var checks check.Several
+				for _, j := range jobs {
+					c := &check.Check{
+						Workload: j.name, Measurer: j.measurer, Baselines: j.baselines, Policy: j.policy, Looks: j.looks, Paired: base.paired,
+						Profiler: by, Kernels: counters.Kernels, Rule: j.rule, Explain: check.Explain(explain), Observe: j.progress,
+					}
+					if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {
+						return err
+					}
+					if m.from != "" && !fs.Changed("profiler") {
+						c.Profiler = "" // finished profiles say what measured them
+					}
+					if machine, ok := c.Measurer.(*check.Machine); ok && by.ByLaunch() {
+						machine.Counters = &counters.Counters
+					}
+					if err := m.judgeable(c, j); err != nil {
+						return err
+					}
+					checks = append(checks, c)
 				}
 				if m.dryRun {
-					return printCommands(e, c.Commands())
+					for _, c := range checks {
+						if len(checks) > 1 {
+							fmt.Fprintln(e.Out, "# workload", c.Workload)
+						}
+						if err := printCommands(e, c.Commands()); err != nil {
+							return err
+						}
+					}
+					return nil
 				}
-				if !c.Screens() && c.Base == nil {
-					return usageError("no baseline of workload %q in %s; write one with %s, on the code to compare with",
-						j.name, m.baseline, map[bool]string{false: "nsgate record", true: "nsgate record --ncu"}[by.ByLaunch()])
+				policyFile := jobs[0].policy.File
+				if noGPU == "skip" && m.from == "" && !inCI(e) && !bisecting {
+					if r := check.NoGPU(ctx); r != nil {
+						out.passes = true
+						return out.publish(e, r, true, policyFile, jobs[0].root)
+					}
 				}
-				if r, err = c.Run(ctx); err != nil {
+				if r, err = checks.Run(ctx); err != nil {
 					return err
 				}
-				r.Reproduce = e.again
-				offerAccept(r, &out)
-				return out.publish(e, r, true, j.policy.File)
+				for i, w := range r.Each() {
+					w.Baseline = fromHome(policyFile, w.Baseline)
+					offerAccept(w, &out, len(jobs) > 1)
+					offerOthers(w, jobs[i])
+				}
+				if len(jobs) == 1 {
+					r.Reproduce, out.reproduce = e.repeat(jobs[0], jobs[0].policy, args.workload)
+				} else {
+					r.Reproduce = e.again
+					for i, w := range r.Workloads {
+						w.Reproduce = e.named(jobs[i].name)
+					}
+				}
+				return out.publish(e, r, true, policyFile, jobs[0].root)
 			}
 		},
+	}
+}
+
+// inCI reports whether a CI host runs this.
+func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
+
+// judgeable refuses what could be told before it is measured that no verdict can come of it.
+func (m *measureFlags) judgeable(c *check.Check, j *job) error {
+	if err := c.Valid(); err != nil {
+		return usageError("--kernel: %w", err)
+	}
+	lone := j.looks[0] == 1 && c.Profiler != measure.Ncu && m.from == ""
+	switch first := c.Base == nil && !c.Screens(); {
+	case first && c.Profiler.ByLaunch() && m.from == "" && len(c.Kernels) == 0:
+		return usageError("no baseline of workload %q in %s; write one with nsgate record --ncu, on the code to compare with, or name kernels with --kernel",
+			j.name, j.root)
+	case lone && (first || !c.Screens()):
+		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
+	case lone && c.Base == nil && !c.Spread():
+		return usageError("one run is held against the spread of the baseline's runs, of which it takes %d or more, and %s has fewer: measure at least 2 runs (--runs)",
+			gate.HeldAgainst, c.Baselines[0].Dir)
+	}
+	return nil
+}
+
+// offerOthers names the workloads that have a baseline where the one that was checked has none.
+func offerOthers(r *gate.Report, j *job) {
+	if r.ReasonKey != "no-baseline" || r.Measured == nil {
+		return
+	}
+	if have := check.WorkloadsIn(j.root); len(have) > 0 {
+		r.Next = append(r.Next, meant("--workload ", j.name, have)+"baselines there are of "+strings.Join(have, ", "))
 	}
 }
 
@@ -98,7 +162,7 @@ func forGit(ctx context.Context, r *gate.Report, err error) error {
 	switch failed := (*exit)(nil); {
 	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:
 		return err
-	case err == nil && !r.Undecided:
+	case err == nil && (r == nil || !r.Undecided):
 		return nil
 	case errors.As(err, &failed):
 		return &exit{code: untestable, err: failed.err}
@@ -107,8 +171,8 @@ func forGit(ctx context.Context, r *gate.Report, err error) error {
 }
 
 // offerAccept puts the command that takes a failing report's measurement as the baseline into the report.
-func offerAccept(r *gate.Report, out *outputFlags) {
-	if r.Verdict != gate.Fail || r.Baseline == "" {
+func offerAccept(r *gate.Report, out *outputFlags, several bool) {
+	if r.Measured == nil && (r.Verdict != gate.Fail || r.Baseline == "") {
 		return
 	}
 	file := ""
@@ -119,10 +183,16 @@ func offerAccept(r *gate.Report, out *outputFlags) {
 	}
 	if file == "" {
 		file = "report.json"
-		r.Next = append(r.Next, "to accept the change, check again with --report json="+file)
+		r.Next = append(r.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
+			", check again with --report json="+file)
 	}
 	if out.patch != "" {
-		r.Next = append(r.Next, "to accept it with the patch that is written beside: "+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
+		r.Next = append(r.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
+			false: "to accept it with the patch that is written beside: "}[r.Measured != nil]+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
 	}
-	r.Accept = thresholds.JoinCommand([]string{"nsgate", "accept", file, "--reason"}) + " 'WHY'"
+	words := []string{"nsgate", "accept", file}
+	if several {
+		words = append(words, "--workload", r.Workload)
+	}
+	r.Accept = thresholds.JoinCommand(append(words, "--reason")) + " 'WHY'"
 }

@@ -45,6 +45,7 @@ type command struct {
 	own      int
 	optional bool
 	wants    string
+	sides    []string // names of two arguments, nil for others
 	// workload is true where a workload may follow "--".
 	workload bool
 	// words are what may stand for the arguments, for completion; files where there are none.
@@ -64,6 +65,8 @@ func (a arguments) check(c *command) error {
 	switch n := len(a.own); {
 	case n > 0 && c.workload && c.own == 0:
 		return usageError("unexpected argument %q; put the workload after --", a.own[0])
+	case n == 1 && c.own == 2 && c.sides != nil:
+		return usageError("%s wants %s and got 1: %s is missing beside %s", c.name, c.wants, c.sides[1], a.own[0])
 	case n > c.own || n < c.own && !c.optional:
 		return usageError("%s wants %s and got %d", c.name, cmp.Or(c.wants, "no arguments"), n)
 	case a.workload != nil && !c.workload:
@@ -77,9 +80,10 @@ func (a arguments) check(c *command) error {
 // env is the world of one command.
 type env struct {
 	Streams
-	getenv func(string) string
-	line   []string // the command line, without the name of the program
-	again  string   // the command line that repeats the command, for reports
+	getenv  func(string) string
+	environ func() []string // all variables, as NAME=VALUE
+	line    []string        // the command line, without the name of the program
+	again   string          // the command line that repeats the command, for reports
 }
 
 // exit is an error that carries an exit code; without err its message has been shown already.
@@ -122,7 +126,7 @@ func Main(args []string, s Streams) int {
 			cancel(interrupted{s})
 		}
 	}()
-	world := &env{Streams: s, getenv: os.Getenv, line: args}
+	world := &env{Streams: s, getenv: os.Getenv, environ: os.Environ, line: args}
 	root := root(world)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -170,7 +174,13 @@ func root(e *env) *cobra.Command {
 	root.SetErr(e.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		meant := ""
-		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		unknown := (*pflag.NotExistError)(nil)
+		switch {
+		case !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "":
+		case c.Name() == "report" && new(policyFlags).has(unknown.GetSpecifiedName()):
+			return usageError("a saved report holds the sessions of the head alone, and cannot be judged by another --%s: "+
+				"hold it against the baseline again with nsgate compare BASELINE REPORT --%[1]s …", unknown.GetSpecifiedName())
+		default:
 			var known []string
 			c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 			if near := thresholds.Nearest(unknown.GetSpecifiedName(), known); near != "" {
@@ -184,8 +194,9 @@ func root(e *env) *cobra.Command {
 			fmt.Fprint(e.Out, help("nsgate", all))
 			return
 		}
-		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  nsgate %s\n\n%s\nFlags:\n\n%s", c.CommandPath(), c.Short,
-			c.Use, c.Long, c.Flags().FlagUsagesWrapped(100))
+		columns := max(width(e), 40)
+		fmt.Fprintf(e.Out, "%s\nUsage:\n\n  nsgate %s\n\n%s\n%s", reflow(c.CommandPath()+": "+c.Short, columns),
+			c.Use, reflow(c.Long, min(columns, 120)), flagHelp(c.Flags(), columns))
 	})
 	root.SetHelpCommand(helpCommand(e, root))
 	root.AddCommand(all...)
@@ -213,6 +224,9 @@ func (c *command) cobra(e *env) *cobra.Command {
 	}
 	completeFlags(out)
 	out.RunE = func(_ *cobra.Command, words []string) error {
+		if err := e.misspelt(out.Root()); err != nil {
+			return err
+		}
 		given, err := fromEnvironment(fs, e.getenv)
 		if err != nil {
 			return err
@@ -240,7 +254,10 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []str
 			return
 		}
 		values := []string{value}
-		if f.Value.Type() == "stringArray" {
+		switch {
+		case f.Name == "report" || f.Name == "output": // no format has a comma, and few files do
+			values = strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' })
+		case f.Value.Type() == "stringArray":
 			values = strings.Split(strings.TrimSpace(value), "\n")
 		}
 		for _, v := range values {
@@ -252,6 +269,24 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []str
 		}
 	})
 	return given, wrong
+}
+
+// misspelt refuses a variable that is nearly one of a flag of some command: what it says would be left out in silence.
+func (e *env) misspelt(root *cobra.Command) error {
+	var known []string
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
+	}
+	for _, v := range e.environ() {
+		name, value, _ := strings.Cut(v, "=")
+		if !strings.HasPrefix(name, "NSGATE_") || value == "" || slices.Contains(known, name) {
+			continue
+		}
+		if near := thresholds.Nearest(name, known); near != "" {
+			return usageError("%s is no variable of nsgate; did you mean %s?", name, near)
+		}
+	}
+	return nil
 }
 
 func variable(flag string) string {

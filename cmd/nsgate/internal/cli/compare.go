@@ -17,6 +17,7 @@ func compareCommand() *command {
 		summary: "judge from profiles or saved sessions, no GPU needed",
 		own:     2,
 		wants:   "two sides, BASE and HEAD,",
+		sides:   []string{"BASE", "HEAD"},
 		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			var cut sampleFlags
@@ -34,7 +35,7 @@ func compareCommand() *command {
 				if err != nil {
 					return err
 				}
-				c := check.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Observe: newProgress(e, false).event}
+				c := check.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: home(p.File), Observe: newProgress(e, false).event}
 				c.Tools.Nsys = cut.nsys
 				if c.Rule, err = cut.rule(); err != nil {
 					return err
@@ -51,7 +52,7 @@ func compareCommand() *command {
 					return err
 				}
 				r.Reproduce = e.again
-				return out.publish(e, r, false, p.File)
+				return out.publish(e, r, false, p.File, "")
 			}
 		},
 	}

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,6 +49,8 @@ func completeFlags(c *cobra.Command) {
 		"explain":     words(autoAlwaysNever...),
 		"profiler":    words("nsys", "ncu"),
 		"undecided":   words("warn", "fail"),
+		"no-gpu":      words("fail", "skip"),
+		"timeout":     words("none"),
 		"warmup":      words("auto", "capture"),
 		"ci":          words("auto", "github", "gitlab", "none"),
 		"workload":    workloads,
@@ -91,14 +93,16 @@ func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCo
 // workloads completes the names of the policy file and of the baselines.
 func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
+	file := ""
 	if p, err := new(policyFlags).load(); err == nil {
+		file = p.File
 		for _, w := range p.Workloads {
 			names = append(names, w.Name)
 		}
 	}
-	if dirs, err := filepath.Glob(filepath.Join(check.DefaultRoot, "*", "*", "sessions.csv")); err == nil {
-		for _, d := range dirs {
-			names = append(names, filepath.Base(filepath.Dir(filepath.Dir(d))))
+	for _, name := range check.WorkloadsIn(kept("", file)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

@@ -20,7 +20,7 @@ func doctorCommand() *command {
 		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			nsys := fs.String("nsys", "nsys", "the nsys executable")
-			root := fs.String("baseline", check.DefaultRoot, "directory of the committed baselines")
+			root := fs.String("baseline", "", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
 			fs.StringVar(&policy.file, "policy", "", "policy file")
 			return func(ctx context.Context, e *env, _ arguments) error {
 				healthy := true
@@ -49,7 +49,7 @@ func doctorCommand() *command {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(root string, flags *policyFlags, models []string) (out []check.Observation) {
+func examineRepository(given string, flags *policyFlags, models []string) (out []check.Observation) {
 	add := func(mark check.Mark, what, detail string) {
 		out = append(out, check.Observation{Mark: mark, What: what, Detail: detail})
 	}
@@ -63,6 +63,7 @@ func examineRepository(root string, flags *policyFlags, models []string) (out []
 	default:
 		add(check.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
 	}
+	root := kept(given, policy.File)
 	workloads := policy.Workloads
 	if len(workloads) == 0 {
 		workloads = []thresholds.Workload{{Name: "default"}}

@@ -23,8 +23,8 @@ func historyCommand() *command {
 		bind: func(fs *pflag.FlagSet) action {
 			var policy policyFlags
 			var out outputFlags
-			workload := fs.String("workload", "", "name of the workload, as in nsgate.toml and in the baseline")
-			root := fs.String("baseline", check.DefaultRoot, "directory of the committed baselines")
+			workload := fs.StringP("workload", "w", "", "name of the workload, as in nsgate.toml and in the baseline")
+			root := fs.String("baseline", "", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
 			policy.bind(fs)
 			out.bindLook(fs, report.HistoryFormats())
 			return func(ctx context.Context, e *env, args arguments) error {
@@ -35,11 +35,10 @@ func historyCommand() *command {
 				if err != nil {
 					return err
 				}
-				w, err := (&measureFlags{workload: *workload}).choose(p, nil)
-				if err != nil {
-					return err
+				if *workload == "" && len(p.Workloads) > 1 {
+					return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
 				}
-				c := check.History{Workload: cmp.Or(w.Name, *workload, "default"), Root: *root}
+				c := check.History{Workload: cmp.Or(*workload, names(p.Workloads), "default"), Root: kept(*root, p.File)}
 				for _, file := range args.own {
 					r, err := readReport(file)
 					if err != nil {

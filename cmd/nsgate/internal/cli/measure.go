@@ -39,11 +39,11 @@ func (s *sampleFlags) rule() (profile.Rule, error) {
 // measureFlags say what to run and how.
 type measureFlags struct {
 	sampleFlags
-	workload string
+	workload words
 	baseline string
 	runs     runPlan
 	bare     int
-	timeout  time.Duration
+	timeout  timeLimit
 	from     string
 	keep     string
 	trace    []string
@@ -55,13 +55,13 @@ type measureFlags struct {
 }
 
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&m.workload, "workload", "", "name of the workload, as in nsgate.toml and in the baseline")
-	fs.StringVar(&m.baseline, "baseline", check.DefaultRoot, "directory of the committed baselines")
-	fs.Var(&m.runs, "runs", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", check.DefaultRuns))
+	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
+	fs.Var((*once)(&m.baseline), "baseline", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
+	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", check.DefaultRuns))
 	m.fs = fs
 	fs.IntVar(&m.bare, "bare", 0, "runs without a profiler, by turns with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
-	fs.DurationVar(&m.timeout, "timeout", 0, "time that one run may take, such as 90s (default none)")
-	fs.StringVar(&m.from, "from", "", "judge these profiles instead of running the workload: a file or a directory, as for compare")
+	fs.Var(&m.timeout, "timeout", "time that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
+	fs.Var((*once)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 	m.sampleFlags.bind(fs)
 	fs.StringArrayVar(&m.trace, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
 	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
@@ -92,53 +92,88 @@ func (m *measureFlags) bindMetrics(fs *pflag.FlagSet) {
 
 // job is a workload that is about to be measured.
 type job struct {
-	name     string
-	policy   *thresholds.Policy
-	build    check.Build // with its launcher; no command with --from
-	launcher []string
-	gates    int   // runs a side that the policy file gives it, 0 for none
-	looks    []int // numbers of runs after which to judge
-	rule     profile.Rule
-	progress func(check.Event)
-	measurer check.Measurer
+	name      string
+	root      string // of the baselines
+	baselines check.Baselines
+	policy    *thresholds.Policy
+	build     check.Build // with its launcher; no command with --from
+	launcher  []string
+	gates     int   // runs a side that the policy file gives it, 0 for none
+	looks     []int // numbers of runs after which to judge
+	rule      profile.Rule
+	progress  func(check.Event)
+	measurer  check.Measurer
 }
 
-// resolve finds out what to measure, and by what policy: what follows "--", or a workload of the policy file. What the
-// file says of the workload fills in for flags that were not given.
-func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, by measure.Profiler, quiet bool) (*job, error) {
+// resolve finds out what to measure, and by what policy: what follows "--", or workloads of the policy file. What the
+// file says of a workload fills in for flags that were not given.
+func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, by measure.Profiler, quiet bool) ([]*job, error) {
 	p, err := policy.load()
 	if err != nil {
 		return nil, err
 	}
-	w, err := m.choose(p, workload)
-	if err != nil {
-		return nil, err
-	}
-	j := &job{
-		name: cmp.Or(w.Name, m.workload, "default"), gates: w.Runs, progress: newProgress(e, quiet).event,
-	}
-	j.policy = p.For(j.name)
-	j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule()
 	switch {
-	case err != nil:
-		return nil, err
 	case m.from != "" && workload != nil:
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
 	case m.from != "" && m.metrics:
 		return nil, usageError("--gpu-metrics runs the workload, --from does not: what the profiles hold of them is read anyway")
 	case m.from != "" && m.dryRun:
 		return nil, usageError("--dry-run has nothing to show with --from")
-	case workload != nil:
-		j.build.Command = workload
+	}
+	chosen, err := m.choose(p, workload)
+	if err != nil {
+		return nil, err
+	}
+	progress := newProgress(e, quiet).event
+	var jobs []*job
+	for i := range chosen {
+		j, err := m.job(p, &chosen[i], workload, by, progress)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, nil
+}
+
+// single is resolve of a command that takes one workload.
+func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by measure.Profiler, quiet bool) (*job, error) {
+	jobs, err := m.resolve(e, policy, workload, by, quiet)
+	if err != nil {
+		return nil, err
+	}
+	if len(jobs) > 1 {
+		var of []string
+		for _, j := range jobs {
+			of = append(of, j.name)
+		}
+		return nil, usageError("this is about one workload at a time: choose one with --workload (%s)", strings.Join(of, ", "))
+	}
+	return jobs[0], nil
+}
+
+// job is what to do with one workload of a policy.
+func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command []string, by measure.Profiler, progress func(check.Event)) (*job, error) {
+	j := &job{name: w.Name, root: kept(m.baseline, p.File), gates: w.Runs, progress: progress, policy: p.For(w.Name)}
+	var err error
+	j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule()
+	switch {
+	case err != nil:
+		return nil, err
+	case command != nil:
+		j.build.Command = command
 	case m.from == "" && w.Command != nil:
 		j.build = check.Build{Command: w.Command, Dir: w.Dir}
-		if w.Dir != "" && p.File != "" {
-			j.build.Dir = filepath.Join(filepath.Dir(p.File), w.Dir)
+		if at := filepath.Join(home(p.File), w.Dir); at != "." {
+			j.build.Dir = at
 		}
-	case m.from == "" && m.workload != "" && w.Name == "":
-		return nil, usageError("no workload %q in the policy file; give its command after --", m.workload)
+	case m.from == "" && w.Where != "":
+		return nil, usageError("workload %q has no command (%s); give it after --, or finished profiles with --from", w.Name, w.Where)
 	case m.from == "":
 		return nil, usageError("no workload: give its command after --, or a [[workload]] in %s", policyFile)
+	}
+	if j.baselines, err = check.ReadBaselines(j.root, j.name); err != nil {
+		return nil, err
 	}
 	if j.build.Command != nil {
 		j.launcher = w.Launcher
@@ -159,7 +194,7 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 		return nil, err
 	}
 	machine := &check.Machine{
-		Head: j.build, Timeout: cmp.Or(m.timeout, w.Timeout), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, GPUMetrics: m.metrics, AllowBusy: m.busy,
+		Head: j.build, Timeout: m.limit(w, j.baselines), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, GPUMetrics: m.metrics, AllowBusy: m.busy,
 		KeepProfiles: m.keep, Observe: j.progress, Bare: bare,
 	}
 	for _, o := range w.Outputs {
@@ -169,22 +204,15 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 	return j, nil
 }
 
-// choose finds the workload in the policy file, an empty one where it is not there.
-func (m *measureFlags) choose(p *thresholds.Policy, command []string) (*thresholds.Workload, error) {
-	switch {
-	case m.workload != "" || command != nil || len(p.Workloads) == 0:
-		if w, ok := p.Workload(m.workload); ok {
-			return w, nil
-		}
-		return &thresholds.Workload{}, nil
-	case len(p.Workloads) == 1:
-		return &p.Workloads[0], nil
+// limit is the time that one run may take, 0 for no limit: what was given, else what the baseline makes of it.
+func (m *measureFlags) limit(w *thresholds.Workload, baselines check.Baselines) time.Duration {
+	switch given := cmp.Or(time.Duration(m.timeout), w.Timeout); {
+	case given == thresholds.NoTimeout:
+		return 0
+	case given > 0:
+		return given
 	}
-	var names []string
-	for _, w := range p.Workloads {
-		names = append(names, w.Name)
-	}
-	return nil, usageError("%s has several workloads: choose one with --workload (%s)", p.File, strings.Join(names, ", "))
+	return baselines.Timeout()
 }
 
 // fixed refuses --runs LO..HI for what has one number of runs.
@@ -245,8 +273,8 @@ type baseFlags struct {
 }
 
 func (b *baseFlags) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&b.command, "base-cmd", "", "command of a base build to measure by turns with the head (default: the workload's own)")
-	fs.StringVar(&b.ref, "base-ref", "", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
+	fs.Var((*once)(&b.command), "base-cmd", "command of a base build to measure by turns with the head (default: the workload's own)")
+	fs.Var((*once)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
 	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
 	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
 	b.fs = fs

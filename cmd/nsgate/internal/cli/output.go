@@ -25,21 +25,26 @@ import (
 // outputFlags say where a report goes.
 type outputFlags struct {
 	format      string
-	files       []string
+	json        bool     // for --format json
+	files       []string // FORMAT=FILE
+	outputs     []string
 	annotations string
 	color       string
 	patch       string
 	patchReason string
 	verbose     bool
 	quiet       bool
+	reproduce   string // on a terminal, "" for what the report says
+	passes      bool   // whatever the verdict is, the exit code is 0
 }
 
 var autoAlwaysNever = []string{"auto", "always", "never"}
 
 func (o *outputFlags) bind(fs *pflag.FlagSet) {
 	o.bindShown(fs, report.Formats())
+	fs.StringArrayVarP(&o.outputs, "output", "o", nil, "write the report to this file as well, in the format of its suffix, repeatable: report.json, summary.md, report.html")
 	fs.StringArrayVar(&o.files, "report", nil, "write the report to a file as well: FORMAT=FILE, repeatable")
-	fs.StringVar(&o.patch, "patch", "", "where the gate fails, write a git patch to this file that accepts the change into the baseline")
+	fs.StringVar(&o.patch, "patch", "", "where the gate fails, or there is no baseline yet, write a git patch to this file that takes what was measured into the baseline")
 	fs.StringVar(&o.patchReason, "patch-reason", "", "the reason that --patch records (default: what changed)")
 	fs.StringVar(&o.annotations, "annotations", "auto", "GitHub annotations, job summary and outputs: auto, always or never")
 }
@@ -53,6 +58,7 @@ func (o *outputFlags) bindShown(fs *pflag.FlagSet, formats []string) {
 // bindLook declares the same of what has no verdict.
 func (o *outputFlags) bindLook(fs *pflag.FlagSet, formats []string) {
 	fs.StringVar(&o.format, "format", "text", "what is printed: "+strings.Join(formats, ", "))
+	fs.BoolVar(&o.json, "json", false, "short for --format json")
 	fs.StringVar(&o.color, "color", "auto", "colour in text: auto, always or never")
 	fs.BoolVarP(&o.verbose, "verbose", "v", false, "show all, and full names")
 }
@@ -70,6 +76,23 @@ func oneOf(flag, value string, words ...string) error {
 
 // check refuses values that would only come to light after the measurement.
 func (o *outputFlags) check(formats []string) error {
+	if o.json {
+		if o.format != "text" && o.format != "json" {
+			return usageError("--json and --format %s contradict each other", o.format)
+		}
+		o.format = "json"
+	}
+	if o.quiet && o.verbose {
+		return usageError("--quiet and --verbose contradict each other")
+	}
+	for _, file := range o.outputs {
+		format := report.FormatOf(file)
+		if format == "" {
+			return usageError("--output: the suffix of %q says no format; name it with --report FORMAT=FILE, of %s", file, strings.Join(formats, ", "))
+		}
+		o.files = append(o.files, format+"="+file)
+	}
+	o.outputs = nil
 	if !slices.Contains(formats, o.format) {
 		return usageError("--format: %q is none of %s", o.format, strings.Join(formats, ", "))
 	}
@@ -90,21 +113,37 @@ func (o *outputFlags) check(formats []string) error {
 	return cmp.Or(oneOf("annotations", cmp.Or(o.annotations, "auto"), autoAlwaysNever...), oneOf("color", o.color, autoAlwaysNever...))
 }
 
+// holds refuses formats that hold one workload where there are several.
+func (o *outputFlags) holds(workloads int) error {
+	for _, f := range append([]string{o.format}, o.files...) {
+		if format, _, _ := strings.Cut(f, "="); workloads > 1 && !report.Joins(format) {
+			return usageError("a report as %s holds one workload, and there are %d: choose one with --workload, or another format", format, workloads)
+		}
+	}
+	return nil
+}
+
 // options are how a report looks on standard output.
 func (o *outputFlags) options(e *env) report.Options {
 	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ShowAll: "--verbose"}
 }
 
 // publish prints and writes the report and turns its verdict into the command's error. rows is true where the report's
-// baseline lies here, so that findings have rows in it; policy is the file that was judged by.
-func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) error {
-	showWay(r.ReasonKey, r.Next)
+// baseline lies here, so that findings have rows in it; policy is the file that was judged by, root where the first baseline goes.
+func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy, root string) error {
+	for _, w := range r.Each() {
+		showWay(w.ReasonKey, w.Next)
+	}
+	home := home(policy)
 	notices := ownEdits(e, r, policy)
 	for _, n := range notices {
 		r.Warnings = append(r.Warnings, n.Message)
 	}
 	options := o.options(e)
-	options.Locate = locate(e, r, rows)
+	if columns(e.Out) > 0 {
+		options.Reproduce = o.reproduce
+	}
+	options.Locate = locate(e, home, rows)
 	if err := report.Render(o.format, e.Out, r, options); err != nil {
 		return err
 	}
@@ -116,8 +155,8 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) 
 			return fmt.Errorf("--report: %w", err)
 		}
 	}
-	if o.patch != "" && r.Verdict == gate.Fail {
-		if err := o.writePatch(r); err != nil {
+	if o.patch != "" && offered(r) {
+		if err := o.writePatch(r, root, home); err != nil {
 			return fmt.Errorf("--patch: %w; leave it out to judge alone", err)
 		}
 	}
@@ -136,21 +175,39 @@ func (o *outputFlags) publish(e *env, r *gate.Report, rows bool, policy string) 
 			return err
 		}
 	}
-	if verdict.code == ExitPass {
+	if verdict.code == ExitPass || o.passes {
 		return nil
 	}
 	return verdict
 }
 
-// writePatch writes what accept would do to the baseline.
-func (o *outputFlags) writePatch(r *gate.Report) error {
-	reason := cmp.Or(o.patchReason, "accepted: "+report.Elide(report.Clean(r.Reason), 400))
-	patch, err := check.Accept{Report: r, Reason: reason}.Patch(check.Repository())
-	if err != nil {
-		return err
+// offered reports whether a report holds something that the baseline could take: a change, or what could be the first.
+func offered(r *gate.Report) bool {
+	return slices.ContainsFunc(r.Each(), func(w *gate.Report) bool { return w.Verdict == gate.Fail || w.Measured != nil })
+}
+
+// writePatch writes what accept would do to the baselines.
+func (o *outputFlags) writePatch(r *gate.Report, root, home string) error {
+	var all strings.Builder
+	for _, w := range r.Each() {
+		a := check.Accept{Report: w, Reason: o.patchReason, Home: home}
+		switch {
+		case w.Measured != nil:
+			a.Root = root
+			a.Reason = cmp.Or(a.Reason, "the first baseline")
+		case w.Verdict == gate.Fail:
+			a.Reason = cmp.Or(a.Reason, "accepted: "+report.Elide(report.Clean(w.Reason), 400))
+		default:
+			continue
+		}
+		patch, err := a.Patch(check.Repository())
+		if err != nil {
+			return err
+		}
+		all.WriteString(patch)
 	}
 	return writeFile(o.patch, func(w io.Writer) error {
-		_, err := io.WriteString(w, patch)
+		_, err := io.WriteString(w, all.String())
 		return err
 	})
 }
@@ -168,7 +225,13 @@ func ownEdits(e *env, r *gate.Report, policy string) []github.Notice {
 	if policy == "" || filepath.Base(policy) == policyFile {
 		policies = []string{policy, policyFile, filepath.Join(root, policyFile)}
 	}
-	edits, known := check.Edits(root, branch, commit, r.Baseline, policies)
+	var baselines []string
+	for _, w := range r.Each() {
+		if w.Baseline != "" {
+			baselines = append(baselines, filepath.Join(home(policy), w.Baseline))
+		}
+	}
+	edits, known := check.Edits(root, branch, commit, baselines, policies)
 	if !known {
 		return []github.Notice{{
 			Title:   title,
@@ -187,21 +250,28 @@ func ownEdits(e *env, r *gate.Report, policy string) []github.Notice {
 
 // locate finds the place of a finding in the repository: the kernel's definition, else its row in the baseline. Files
 // are relative to the repository's root, which is the CI host's workspace or where .git is.
-func locate(e *env, r *gate.Report, rows bool) report.Locator {
-	root := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), check.Repository())
+func locate(e *env, home string, rows bool) report.Locator {
+	top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), check.Repository())
 	var files fs.FS
-	if root != "" {
-		files = os.DirFS(root)
+	if top != "" {
+		files = os.DirFS(top)
 	}
 	var row report.Locator
 	if rows {
-		row = func(f gate.Finding) (string, int, bool) { return check.Row(root, r, f) }
+		row = func(r *gate.Report, f gate.Finding) (string, int, bool) { return check.Row(top, home, r, f) }
 	}
 	return report.NewLocator(files, row)
 }
 
 func (o *outputFlags) coloured(e *env) bool {
-	return o.color == "always" || o.color == "auto" && e.getenv("NO_COLOR") == "" && e.getenv("TERM") != "dumb" && columns(e.Out) > 0
+	forced := e.getenv("FORCE_COLOR")
+	switch {
+	case o.color != "auto":
+		return o.color == "always"
+	case e.getenv("NO_COLOR") != "" || forced == "0" || forced == "false":
+		return false
+	}
+	return forced != "" || e.getenv("TERM") != "dumb" && columns(e.Out) > 0
 }
 
 // width is the terminal's width; COLUMNS, then 100 where there is none.

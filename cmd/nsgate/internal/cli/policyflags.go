@@ -21,14 +21,21 @@ type policyFlags struct {
 
 func (p *policyFlags) bind(fs *pflag.FlagSet) {
 	p.bindFile(fs)
-	fs.StringVar(&p.threshold, "threshold", "", "limit for times, such as 1% (default 3%)")
+	fs.StringVarP(&p.threshold, "threshold", "t", "", "limit for times, such as 1% (default 3%)")
 	fs.StringVar(&p.alpha, "alpha", "", "chance of a false alarm in a whole gate (default 1%)")
 	fs.StringVar(&p.impact, "impact", "", "share of GPU time under which a kernel does not fail the gate by itself (default 0.5%)")
 	fs.StringVar(&p.undecided, "undecided", "", "what to do when the data cannot decide: warn (exit 0) or fail (exit 3) (default warn)")
 }
 
+// has reports whether a flag of this name is one of the policy's.
+func (p *policyFlags) has(name string) bool {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	p.bind(fs)
+	return fs.Lookup(name) != nil
+}
+
 func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
-	fs.StringVar(&p.file, "policy", "", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
+	fs.Var((*once)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
 }
 
 // load reads the policy file, if there is one, and lays the flags over it.

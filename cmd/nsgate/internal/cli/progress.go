@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/check"
@@ -12,22 +13,38 @@ import (
 )
 
 // progress shows how far a command is: one line that changes on a terminal, one line a run elsewhere, in a section that
-// folds on GitLab. A command has one of them: whatever tells it something writes to the same terminal.
+// folds on GitLab. What takes long is said again now and then, so that nobody takes it for hung. A command has one of them:
+// whatever tells it something writes to the same terminal.
 type progress struct {
 	e        *env
 	live     bool
 	quiet    bool
-	wrote    bool   // the changing line is there
 	section  string // that is open on GitLab, "" for none
 	sections int    // that there were: their names must differ
+
+	mutex sync.Mutex
+	wrote bool   // the changing line is there
+	doing string // what goes on, "" for nothing
+	last  check.Event
+	told  time.Time     // when last was told
+	said  time.Time     // when a line was written
+	end   chan struct{} // ends the clock, nil where none ticks
 }
+
+// How often what goes on is said: on a terminal and elsewhere.
+const (
+	liveEvery  = time.Second
+	quietEvery = 30 * time.Second
+)
 
 func newProgress(e *env, quiet bool) *progress {
 	return &progress{e: e, quiet: quiet, live: columns(e.Err) > 0 && e.getenv("CI") == ""}
 }
 
-// event shows a step. It is told in one thread, as the steps come.
+// event shows a step.
 func (p *progress) event(ev check.Event) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
 	switch ev.Stage {
 	case check.Failed:
 		p.clear()
@@ -44,16 +61,72 @@ func (p *progress) event(ev check.Event) {
 		}
 		if text := milestone(ev); text != "" {
 			p.say(text)
+			p.now(text, ev)
 		} else {
 			p.step(ev)
 		}
 	}
 }
 
+// now notes what goes on from here, and starts the clock.
+func (p *progress) now(doing string, ev check.Event) {
+	p.doing, p.last, p.told = doing, ev, time.Now()
+	if p.end != nil {
+		return
+	}
+	end := make(chan struct{})
+	p.end = end
+	every := quietEvery
+	if p.live {
+		every = liveEvery
+	}
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+			}
+			p.mutex.Lock()
+			p.beat()
+			p.mutex.Unlock()
+		}
+	}()
+}
+
+// beat says what goes on, where that was not said just now.
+func (p *progress) beat() {
+	switch {
+	case p.doing == "":
+	case p.live:
+		p.line(p.doing + p.clock())
+	case time.Since(p.said) >= quietEvery/2:
+		p.say("still at it: " + p.doing + p.clock())
+	}
+}
+
+// clock is how long it has been, and how long it will be.
+func (p *progress) clock() string {
+	text := fmt.Sprintf("  %.1f s", (p.last.Elapsed + time.Since(p.told)).Seconds())
+	if p.last.Expected > 0 && p.last.Run < p.last.Runs {
+		text += fmt.Sprintf(" of about %.1f s", p.last.Expected.Seconds())
+	}
+	return text
+}
+
 // say writes a line of its own.
 func (p *progress) say(text string) {
 	p.clear()
+	p.said = time.Now()
 	fmt.Fprintln(p.e.Err, "nsgate:", text)
+}
+
+// line writes the changing line.
+func (p *progress) line(text string) {
+	fmt.Fprint(p.e.Err, "\r\x1b[K", text)
+	p.wrote = true
 }
 
 // clear takes the changing line away.
@@ -67,6 +140,8 @@ func (p *progress) clear() {
 // milestone is what begins, "" for a step of a session that goes on.
 func milestone(ev check.Event) string {
 	switch ev.Stage {
+	case check.Checking:
+		return "workload " + report.Clean(ev.Text)
 	case check.Looking:
 		return fmt.Sprintf("undecided after %d runs: measuring up to %d", ev.Run, ev.Runs)
 	case check.Pairing:
@@ -109,26 +184,27 @@ func (p *progress) step(ev check.Event) {
 		text = run(ev)
 	case check.RunFinished:
 		text, passing = run(ev)+" done", false
+	case check.RunFailed:
+		text, passing = run(ev)+" failed", false
 	case check.Finishing:
 		text = "nsys writes its report"
 	case check.Exporting:
 		text = "nsys exports"
+	case check.Reading:
+		text = "reading what nsys recorded"
 	case check.Repeating:
 		text, passing = "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL", false
 	}
-	if text == "" || passing && !p.live {
+	if text == "" {
 		return
 	}
-	text += fmt.Sprintf("  %.1f s", ev.Elapsed.Seconds())
-	if ev.Expected > 0 && ev.Run < ev.Runs {
-		text += fmt.Sprintf(" of about %.1f s", ev.Expected.Seconds())
+	p.now(text, ev)
+	switch {
+	case p.live:
+		p.line(text + p.clock())
+	case !passing:
+		p.say(text + p.clock())
 	}
-	if !p.live {
-		p.say(text)
-		return
-	}
-	fmt.Fprint(p.e.Err, "\r\x1b[K", text)
-	p.wrote = true
 }
 
 // run names a run of a session.
@@ -140,9 +216,14 @@ func run(ev check.Event) string {
 	return text
 }
 
-// done takes the changing line away and ends the section.
+// done takes the changing line away, stops the clock and ends the section.
 func (p *progress) done() {
 	p.clear()
+	p.doing = ""
+	if p.end != nil {
+		close(p.end)
+		p.end = nil
+	}
 	if p.section != "" {
 		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
 	}

@@ -40,32 +40,54 @@ func recordCommand() *command {
 				if count && m.from != "" {
 					return usageError("--ncu runs the workload, --from does not; record finished pages of ncu with --from alone")
 				}
-				j, err := m.resolve(e, &policy, args.workload, measure.Nsys, quiet)
+				jobs, err := m.resolve(e, &policy, args.workload, measure.Nsys, quiet)
 				if err != nil {
 					return err
 				}
-				if err := m.fixed(j, "baseline"); err != nil {
-					return err
+				var failed error
+				for _, j := range jobs {
+					if err := m.fixed(j, "baseline"); err != nil {
+						return err
+					}
+					if j.looks[0] == 1 && m.from == "" {
+						return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
+					}
 				}
-				c := &check.Record{
-					Workload: j.name, Root: m.baseline, Measurer: j.measurer, Runs: j.looks[0], Policy: j.policy,
-					Rule: j.rule, Reason: reason, Replace: replace, Observe: j.progress,
+				for _, j := range jobs {
+					c := &check.Record{
+						Workload: j.name, Root: j.root, Measurer: j.measurer, Runs: j.looks[0], Policy: j.policy,
+						Rule: j.rule, Reason: reason, Replace: replace, Observe: j.progress,
+					}
+					if count {
+						c.Counters = &counters.Counters
+					}
+					if len(jobs) > 1 && m.dryRun {
+						fmt.Fprintln(e.Out, "# workload", j.name)
+					} else if len(jobs) > 1 {
+						j.progress(check.Event{Stage: check.Checking, Text: j.name})
+					}
+					if m.dryRun {
+						if err := printCommands(e, c.Commands()); err != nil {
+							return err
+						}
+						continue
+					}
+					// One workload that cannot be recorded keeps no other from being.
+					done, err := c.Run(ctx)
+					if err != nil {
+						err = noVerdict(e, "recorded", err)
+						if refused := (*exit)(nil); !errors.As(err, &refused) || refused.code != ExitNoVerdict {
+							return err
+						}
+						failed = err
+						continue
+					}
+					for _, sessions := range done.Sessions {
+						fmt.Fprintln(e.Out, "recorded", recorded(sessions))
+					}
+					fmt.Fprintf(e.Out, "%s now holds %s; commit it\n", done.Dir, measure.Count(done.Total, "session"))
 				}
-				if count {
-					c.Counters = &counters.Counters
-				}
-				if m.dryRun {
-					return printCommands(e, c.Commands())
-				}
-				done, err := c.Run(ctx)
-				if err != nil {
-					return noVerdict(e, "recorded", err)
-				}
-				for _, sessions := range done.Sessions {
-					fmt.Fprintln(e.Out, "recorded", recorded(sessions))
-				}
-				fmt.Fprintf(e.Out, "%s now holds %s; commit it\n", done.Dir, measure.Count(done.Total, "session"))
-				return nil
+				return failed
 			}
 		},
 	}

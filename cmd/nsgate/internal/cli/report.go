@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -29,7 +30,8 @@ func reportCommand() *command {
 				if err != nil {
 					return err
 				}
-				return out.publish(e, r, filepath.IsLocal(r.Baseline), "")
+				rows := !slices.ContainsFunc(r.Each(), func(w *gate.Report) bool { return !filepath.IsLocal(w.Baseline) })
+				return out.publish(e, r, rows, findUp(policyFile), "")
 			}
 		},
 	}

@@ -18,7 +18,7 @@ func reproduce(line []string, fs *pflag.FlagSet) string {
 		words := []string{name}
 		switch f := flagNamed(fs, name); {
 		case name == "--":
-			return again + " -- WORKLOAD…"
+			return again + noCommand
 		case f == nil:
 			words = []string{line[i]}
 		default:
@@ -29,13 +29,62 @@ func reproduce(line []string, fs *pflag.FlagSet) string {
 			} else if joined {
 				words = []string{name + "=" + shown(f.Name, value)}
 			}
-			if slices.Contains([]string{"format", "report", "annotations", "color", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}, f.Name) {
+			if slices.Contains([]string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}, f.Name) {
 				continue
 			}
 		}
 		again += " " + thresholds.JoinCommand(words)
 	}
 	return again
+}
+
+// noCommand stands for a command line in reports.
+const noCommand = " -- WORKLOAD…"
+
+// repeat is how a job's check is repeated: in reports, which are stored, and as it may be shown on a terminal. A workload that the
+// policy file has with the same command is repeated by its name. Else a report has no command line, and a terminal that of whoever
+// sits there, unless it carries a value of the environment.
+func (e *env) repeat(j *job, p *thresholds.Policy, command []string) (stored, shown string) {
+	flags, cut := strings.CutSuffix(e.again, noCommand)
+	switch w, ok := p.Workload(j.name); {
+	case !cut:
+		return e.again, e.again
+	case ok && slices.Equal(w.Command, command):
+		return flags, flags
+	case !e.carries(command):
+		return e.again, flags + " -- " + thresholds.JoinCommand(command)
+	}
+	return e.again, e.again
+}
+
+// named is the command line for one of several workloads.
+func (e *env) named(workload string) string {
+	words, _ := thresholds.SplitCommand(e.again)
+	out := words[:2:2]
+	for i := 2; i < len(words); i++ {
+		switch name, _, joined := strings.Cut(words[i], "="); {
+		case name == "--workload" || name == "-w":
+			if !joined {
+				i++
+			}
+		default:
+			out = append(out, words[i])
+		}
+	}
+	return thresholds.JoinCommand(append(out, "--workload", workload))
+}
+
+// harmless are variables whose values say only where something is and who is there.
+var harmless = []string{"PWD", "OLDPWD", "HOME", "TMPDIR", "PATH", "SHELL", "TERM", "LANG", "USER", "LOGNAME", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"}
+
+// carries reports whether a word of a command line holds the value of a variable that may be a secret.
+func (e *env) carries(command []string) bool {
+	const least = 4 // characters: shorter ones are in any command line
+	line := strings.Join(command, "\x00")
+	return slices.ContainsFunc(e.environ(), func(v string) bool {
+		name, value, _ := strings.Cut(v, "=")
+		return len(value) >= least && !slices.Contains(harmless, name) && strings.Contains(line, value)
+	})
 }
 
 // flagNamed is the flag that a word of a command line sets, nil for none.

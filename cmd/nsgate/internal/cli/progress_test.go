@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/check"
+)
+
+// Where nobody sees a changing line, what takes long is said every half minute, and nothing more once it has ended.
+func TestHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var err strings.Builder
+		p := newProgress(&env{Streams: Streams{Err: &err}, getenv: func(string) string { return "" }}, false)
+		for _, s := range []struct {
+			ev   check.Event
+			then time.Duration
+		}{
+			{check.Event{Stage: check.Starting}, 70 * time.Second},
+			{check.Event{Stage: check.RunStarted, Run: 1, Runs: 2, Elapsed: 70 * time.Second}, 40 * time.Second},
+			{check.Event{Stage: check.RunFinished, Run: 1, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, 0},
+			{check.Event{Stage: check.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, time.Second},
+			{check.Event{Stage: check.RunFailed, Run: 2, Runs: 2, Elapsed: 111 * time.Second}, 0},
+			{check.Event{Stage: check.Done}, time.Hour},
+			{check.Event{Stage: check.Explaining, Side: "head"}, 31 * time.Second},
+			{check.Event{Stage: check.Done}, time.Hour},
+		} {
+			p.event(s.ev)
+			time.Sleep(s.then)
+			synctest.Wait()
+		}
+		const want = `nsgate: still at it: starting nsys  30.0 s
+nsgate: still at it: starting nsys  60.0 s
+nsgate: still at it: run 1 of 2  90.0 s
+nsgate: run 1 of 2 done  110.0 s of about 220.0 s
+nsgate: run 2 of 2 failed  111.0 s
+nsgate: profiling what regressed with ncu: head
+nsgate: still at it: profiling what regressed with ncu: head  30.0 s
+`
+		if err.String() != want {
+			t.Errorf("got\n%swant\n%s", err.String(), want)
+		}
+	})
+}

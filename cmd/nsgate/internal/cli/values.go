@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// words is the value of a flag that may be given several times, and several values at once where commas or lines part them.
+type words []string
+
+// Set adds what is new.
+func (w *words) Set(s string) error {
+	for _, x := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == '\n' }) {
+		if x = strings.TrimSpace(x); x != "" {
+			*w = append(*w, x)
+		}
+	}
+	if len(*w) == 0 {
+		return fmt.Errorf("%q names nothing", s)
+	}
+	return nil
+}
+
+func (w *words) String() string { return strings.Join(*w, ",") }
+
+// Type is how the help names the value.
+func (w *words) Type() string { return "NAME" }
+
+// once is the value of a flag of which a second one would be about something else.
+type once string
+
+// Set refuses a second value.
+func (o *once) Set(s string) error {
+	if *o != "" && string(*o) != s {
+		return fmt.Errorf("%q was given before: one at a time", string(*o))
+	}
+	*o = once(s)
+	return nil
+}
+
+func (o *once) String() string { return string(*o) }
+
+// Type is how the help names the value.
+func (o *once) Type() string { return "string" }
+
+// timeLimit is the value of --timeout: a time, [thresholds.NoTimeout] for "none", 0 where nothing was said.
+type timeLimit time.Duration
+
+// Set reads "90s" or "none".
+func (t *timeLimit) Set(s string) error {
+	d, err := thresholds.ParseTimeout(s)
+	if err == nil {
+		*t = timeLimit(d)
+	}
+	return err
+}
+
+func (t *timeLimit) String() string {
+	if *t == 0 {
+		return ""
+	}
+	return thresholds.FormatTimeout(time.Duration(*t))
+}
+
+// Type is how the help names the value.
+func (t *timeLimit) Type() string { return "TIME" }
