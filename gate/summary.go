@@ -275,8 +275,9 @@ func (x *Summary) own(subject measure.Subject, time Number) {
 
 // kernel is a row of the kernels, but for its share.
 func (s *summarizer) kernel(runs []bool, subject measure.Subject, owned Number) SummaryKernel {
+	short := subject.Short()
 	k := SummaryKernel{
-		Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Time: s.typical(runs, subject, s.time),
+		Kernel: short, Name: subject.Name, Role: s.side.role(subject), Time: s.typical(runs, subject, s.time),
 		Launches: s.typical(runs, subject, measure.Launches), Total: s.typical(runs, subject, s.side.total), Owned: owned,
 		Communicates: timeline.Communicates(subject.Name),
 	}

@@ -3,9 +3,9 @@ package check
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/text"
@@ -95,7 +95,7 @@ const fewestTimes = 5
 
 // tellTwice warns where the same recordings stand on both sides: that they agree says nothing.
 func tellTwice(r *gate.Report, base, head []measure.Session) {
-	seen := make(map[string]bool)
+	seen := make(map[uint64]bool)
 	for i := range base {
 		for _, run := range prints(&base[i]) {
 			seen[run] = true
@@ -115,23 +115,32 @@ func tellTwice(r *gate.Report, base, head []measure.Session) {
 	}
 }
 
+// seed is that of all prints, which are compared with each other alone.
+var seed = maphash.MakeSeed()
+
 // prints tell the runs of a session apart by all that it measured. A run with too few kernels has none.
-func prints(s *measure.Session) []string {
-	var out []string
+func prints(s *measure.Session) []uint64 {
+	names := make([]string, len(s.Series))
+	for i, x := range s.Series {
+		names[i] = fmt.Sprintf("%v %s ", x.Subject, x.Metric.Name)
+	}
+	var out []uint64
 	for run := range s.Runs {
-		var b strings.Builder
+		var h maphash.Hash
+		h.SetSeed(seed)
 		times := 0
-		for _, x := range s.Series {
+		for i, x := range s.Series {
 			if math.IsNaN(x.Values[run]) {
 				continue
 			}
 			if x.Metric.Name == measure.Time.Name || x.Metric.Name == measure.NcuTime.Name {
 				times++
 			}
-			fmt.Fprintf(&b, "%v %s %v\n", x.Subject, x.Metric.Name, x.Values[run])
+			h.WriteString(names[i])
+			maphash.WriteComparable(&h, x.Values[run])
 		}
 		if times >= fewestTimes {
-			out = append(out, b.String())
+			out = append(out, h.Sum64())
 		}
 	}
 	return out

@@ -31,7 +31,16 @@ type Dim3 struct {
 }
 
 // String prints the extent as nsys and ncu users write it: 1056x1x1.
-func (d Dim3) String() string { return fmt.Sprintf("%dx%dx%d", d.X, d.Y, d.Z) }
+func (d Dim3) String() string {
+	var b []byte
+	for i, n := range [...]uint32{d.X, d.Y, d.Z} {
+		if i > 0 {
+			b = append(b, 'x')
+		}
+		b = strconv.AppendUint(b, uint64(n), 10)
+	}
+	return string(b)
+}
 
 // ParseDim3 reads what [Dim3.String] prints; the empty string is the zero extent.
 func ParseDim3(s string) (Dim3, error) {

@@ -21,6 +21,14 @@ type change struct {
 // the open ranges are a stack whose ends never grow, and each is pushed and popped once.
 func Nest[Thread comparable](n int, at func(i int) (*Range, Thread)) map[Thread]*Timeline {
 	lines := make(map[Thread]*Timeline)
+	ranges := make(map[Thread]int)
+	for i := range n {
+		_, thread := at(i)
+		ranges[thread]++
+	}
+	for thread, n := range ranges {
+		lines[thread] = &Timeline{changes: make([]change, 0, 2*n)} // each begins and ends
+	}
 	ending := func(i int32) int64 { r, _ := at(int(i)); return r.End }
 	// end ends the ranges that end before a time. A range still holds at its very end.
 	end := func(t *Timeline, before int64) {
@@ -33,10 +41,6 @@ func Nest[Thread comparable](n int, at func(i int) (*Range, Thread)) map[Thread]
 	for i := range n {
 		r, thread := at(i)
 		t := lines[thread]
-		if t == nil {
-			t = new(Timeline)
-			lines[thread] = t
-		}
 		end(t, r.Start)
 		for n := len(t.open); n > 0 && ending(t.open[n-1]) < r.End; n-- {
 			t.open = t.open[:n-1]

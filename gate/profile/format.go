@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -56,8 +57,9 @@ var formats = []Format{
 		}},
 	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026", Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
 		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
-	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".ncu-repz", ".nsight-cuprof-report"}, certain: true, Needs: "ncu", read: readNcuReport,
+	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".nsight-cuprof-report"}, certain: true, read: readNcuReport,
 		sniff: func(_ string, head []byte) bool { return ncu.SniffReport(head) }},
+	{Name: "compressed report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-repz"}, certain: true, Needs: "ncu", read: readNcuReport},
 	{Name: "report of nsys", Gives: "launches, copies, NVTX ranges", Suffixes: []string{".nsys-rep", ".qdrep"}, Needs: "nsys", read: readReport,
 		sniff: func(name string, _ []byte) bool { return ends(name, ".nsys-rep", ".qdrep") }},
 	{Name: "archive of nsys-jax", Gives: "the reports in it", Suffixes: []string{".zip"}, Needs: "nsys", read: readArchive, sniff: nsysjax.Sniff},
@@ -195,7 +197,15 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 	})
 }
 
+// readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	p, err := ncu.ReadReport(files[0])
+	if err == nil {
+		to.Counters = append(to.Counters, p)
+	}
+	if !errors.Is(err, ncu.ErrLayout) {
+		return err
+	}
 	return proc.InPrivate(func(dir string) error {
 		page, err := ncu.Export(ctx, cmp.Or(t.Ncu, "ncu"), files[0], dir)
 		if err != nil {

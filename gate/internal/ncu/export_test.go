@@ -108,7 +108,7 @@ func TestExportFailures(t *testing.T) {
 	}
 	var refusal *measure.Refusal
 	_, err := ncu.Export(t.Context(), filepath.Join(t.TempDir(), "ncu"), write(t, "run.ncu-rep", whole), t.TempDir())
-	if want := "run.ncu-rep (ncu 2025.3.1 wrote it) cannot be read: ncu was not found"; !errors.As(err, &refusal) || refusal.Reason != want ||
+	if want := "run.ncu-rep (ncu 2025.3.1 wrote it) cannot be read: it is not laid out as nsgate knows it, and ncu was not found"; !errors.As(err, &refusal) || refusal.Reason != want ||
 		!strings.Contains(refusal.Next, "ncu --import run.ncu-rep --csv --page raw --print-units base > PAGE.csv") {
 		t.Errorf("without ncu: %v", err)
 	}

@@ -417,7 +417,10 @@ func (f formula) compute(raw map[string]Value, exact bool) (value float64, why s
 		case exact && v.Step >= 1:
 			problem = "is rounded to " + quote(v.Text) + "; print it with --print-units base"
 		}
-		if problem != "" {
+		switch {
+		case problem != "" && v.Line == 0: // of a report
+			return 0, fmt.Sprintf("metric %s %s", quote(name), problem)
+		case problem != "":
 			return 0, fmt.Sprintf("line %d, column %s %s", v.Line, quote(name), problem)
 		}
 	}

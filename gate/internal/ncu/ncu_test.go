@@ -623,15 +623,38 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
+// BenchmarkRead reads the raw page of many launches with 2,200 metrics each, as --set full has them.
 func BenchmarkRead(b *testing.B) {
-	data, err := os.ReadFile(filepath.Join(recordings, "base.raw.csv"))
-	if err != nil {
-		b.Fatal(err)
+	const columns, launches = 2200, 1200
+	var page strings.Builder
+	row := func(cells ...string) { page.WriteString(`"` + strings.Join(cells, `","`) + "\"\n") }
+	header := []string{"ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC",
+		"gpu__time_duration.sum", "launch__registers_per_thread"}
+	units := append(make([]string, len(header)-2), "ns", "register/thread")
+	for i := len(header); i < columns; i++ {
+		header, units = append(header, fmt.Sprintf("sm__counter_%d.sum", i)), append(units, "%")
 	}
-	b.SetBytes(int64(len(data)))
+	row(header...)
+	row(units...)
+	cells := []string{"", "4711", "program", "127.0.0.1", "", "1", "7", "(256, 1, 1)", "(1024, 1, 1)", "0", "9.0", "", "32"}
+	for i := range launches {
+		cells = cells[:13]
+		cells[0], cells[4], cells[11] = fmt.Sprint(i), fmt.Sprintf("void kernel<%d>(float *)", i%12), fmt.Sprint(81472+i)
+		for c := len(cells); c < columns; c++ {
+			cells = append(cells, fmt.Sprintf("%d.%06d", c*i%100, (c*7919+i)%1000000))
+		}
+		row(cells...)
+	}
+	text := page.String()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ncu.Read(strings.NewReader(string(data)), "x"); err != nil {
+		p, err := ncu.Read(strings.NewReader(text), "page.csv")
+		if err != nil {
 			b.Fatal(err)
+		}
+		if len(p.Records) != launches {
+			b.Fatalf("%d launches", len(p.Records))
 		}
 	}
 }

@@ -15,6 +15,9 @@ var lists = map[string]bool{"launch__tpc_enabled": true, "Launch Statistics: Ena
 // topology begins the names of cells that may list several numbers ("0,1"), and of which no metric is made.
 var topology = regexp.MustCompile(`^(?:numa|nvlink|c2clink)__`)
 
+// wordy reports whether the cells of a metric may hold what looks like a number and is none.
+func wordy(name string) bool { return lists[name] || topology.MatchString(name) }
+
 // language decides whether a table's numbers are English from all of its cells together.
 type language struct {
 	foreign, unclear error
@@ -22,9 +25,6 @@ type language struct {
 }
 
 func (l *language) see(c *cell) {
-	if lists[c.name] || topology.MatchString(c.name) {
-		return
-	}
 	switch _, form := cells.Parse(c.text); {
 	case form == cells.Point, form == cells.Thousands:
 		l.english = true

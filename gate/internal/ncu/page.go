@@ -68,106 +68,187 @@ func (b *builder) table(t table) error {
 	if err != nil {
 		return t.syntax(err)
 	}
-	columns := make(map[string]int, len(header))
-	metrics := make([]bool, len(header))
+	r.ReuseRecord = true
+	rows := rows{table: t, csv: r, columns: make(map[string]int, len(header)), width: len(header)}
 	for i, column := range header {
-		if _, twice := columns[column]; twice {
+		if _, twice := rows.columns[column]; twice {
 			return refuse("column-twice", t.file, t.line, quote(column))
 		}
-		columns[column], metrics[i] = i, isMetric(column)
+		rows.columns[column] = i
 	}
-	value, details := columns["Metric Value"]
+	_, rows.details = rows.columns["Metric Value"]
 	needed := identity[:kernel+1]
-	if details {
+	if rows.details {
 		needed = []string{identity[id], identity[kernel], "Metric Name", "Metric Unit"}
 	}
 	for _, column := range needed {
-		if _, ok := columns[column]; !ok && column != identity[process] {
+		if _, ok := rows.columns[column]; !ok && column != identity[process] {
 			return refuse("no-column", t.file, t.line, quote(column))
 		}
 	}
 	before := len(b.profile.Records)
 	var language language
-	var units []string
-	var launches []*launch // of the details page
-	byID := map[[2]string]*launch{}
-	for {
-		row, err := r.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return t.syntax(err)
-		}
-		line, _ := r.FieldPos(0)
-		line += t.line - 1
-		// Rows of metrics on the details page end after the value, or with some empty cells.
-		short := details && len(row) > value && len(row) < len(header) && strings.Join(row[value+1:], "") == ""
-		if len(row) != len(header) && !short {
-			key := "row-length"
-			if len(row) > len(header) && !strings.Contains(t.text, `"`) {
-				key = "quotes-lost"
-			}
-			return refuse(key, t.file, line, len(row), len(header))
-		}
-		cell := func(column string) string {
-			if i, ok := columns[column]; ok && i < len(row) {
-				return row[i]
-			}
-			return ""
-		}
-		l := &launch{file: t.file, line: line}
-		for i, column := range identity {
-			l.is[i] = cell(column)
-		}
-		if !details {
-			switch {
-			case l.is[id] == "" && units != nil:
-				return refuse("units-twice", t.file, line)
-			case l.is[id] == "":
-				units = row
-				continue
-			case units == nil:
-				return refuse("no-units", t.file, line)
-			}
-			for i, name := range header {
-				if metrics[i] {
-					l.add(line, "", name, units[i], row[i])
-				}
-			}
-			if err := b.add(l, &language); err != nil {
-				return err
-			}
-			continue
-		}
-		key := [2]string{l.is[process], l.is[id]}
-		if first := byID[key]; first == nil {
-			byID[key] = l
-			launches = append(launches, l)
-		} else if first.is != l.is {
-			return refuse("another-kernel", t.file, line, quote(l.is[id]), first.line)
-		}
-		switch name, section := cell("Metric Name"), cell("Section Name"); {
-		case name != "":
-			byID[key].add(line, section, counter(section, cell("Body Item Label"), name), cell("Metric Unit"), cell("Metric Value"))
-		case cell("Rule Name") == "":
-			return refuse("odd-row", t.file, line)
-		}
+	if rows.details {
+		err = b.detailsPage(&rows, &language)
+	} else {
+		err = b.rawPage(&rows, header, &language)
 	}
-	if len(launches) > 0 && t.last {
-		if err := whole(launches); err != nil {
-			return err
-		}
-	}
-	for _, l := range launches {
-		if err := b.add(l, &language); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if len(b.profile.Records) == before {
 		return refuse("empty-table", t.file, t.line)
 	}
 	return language.check()
+}
+
+// rows are those of a table. The cells of one are valid until the next.
+type rows struct {
+	table
+	csv     *csv.Reader
+	columns map[string]int
+	width   int // of the header
+	details bool
+	cells   []string
+	at      int // line of the row
+}
+
+// next reads a row; it is false behind the last one.
+func (r *rows) next() (more bool, err error) {
+	if r.cells, err = r.csv.Read(); err == io.EOF {
+		return false, nil
+	}
+	if err != nil {
+		return false, r.syntax(err)
+	}
+	line, _ := r.csv.FieldPos(0)
+	r.at = line + r.line - 1
+	if len(r.cells) == r.width {
+		return true, nil
+	}
+	// Rows of metrics on the details page end after the value, or with some empty cells.
+	value := r.columns["Metric Value"]
+	if r.details && len(r.cells) > value && len(r.cells) < r.width && strings.Join(r.cells[value+1:], "") == "" {
+		return true, nil
+	}
+	key := "row-length"
+	if len(r.cells) > r.width && !strings.Contains(r.text, `"`) {
+		key = "quotes-lost"
+	}
+	return false, refuse(key, r.file, r.at, len(r.cells), r.width)
+}
+
+// cell is the text of a column, "" where there is none.
+func (r *rows) cell(column string) string {
+	if i, ok := r.columns[column]; ok && i < len(r.cells) {
+		return r.cells[i]
+	}
+	return ""
+}
+
+// launch begins the launch of a row.
+func (r *rows) launch() *launch {
+	l := &launch{file: r.file, line: r.at}
+	for i, column := range identity {
+		l.is[i] = strings.Clone(r.cell(column)) // or it holds the whole row
+	}
+	return l
+}
+
+// counted is a column of the raw page that holds a metric.
+type counted struct {
+	at         int
+	name, unit string
+	words      bool // it may hold what looks like a number and is none
+	kept       bool
+}
+
+// rawPage reads a row a launch. Most of its columns only show in which language its numbers are.
+func (b *builder) rawPage(r *rows, header []string, language *language) error {
+	var columns []counted
+	for i, name := range header {
+		if isMetric(name) {
+			columns = append(columns, counted{at: i, name: name, words: wordy(name), kept: isKept(name)})
+		}
+	}
+	units := false
+	for {
+		more, err := r.next()
+		if !more || err != nil {
+			return err
+		}
+		l := r.launch()
+		switch {
+		case l.is[id] == "" && units:
+			return refuse("units-twice", r.file, r.at)
+		case l.is[id] == "":
+			units = true
+			for i := range columns {
+				columns[i].unit = strings.Clone(strings.TrimSpace(r.cells[columns[i].at]))
+			}
+			continue
+		case !units:
+			return refuse("no-units", r.file, r.at)
+		}
+		record := Record{Line: r.at, Raw: map[string]Value{}}
+		if record.Subject, err = l.subject(); err != nil {
+			return err
+		}
+		for i := range columns {
+			x := &columns[i]
+			c := cell{r.file, r.at, "", x.name, x.unit, strings.TrimSpace(r.cells[x.at])}
+			if !x.words {
+				language.see(&c)
+			}
+			if x.kept {
+				record.keep(&c, c.value())
+			}
+		}
+		b.profile.Cells += len(columns)
+		if err := b.record(l, record); err != nil {
+			return err
+		}
+	}
+}
+
+// detailsPage reads a row a metric or rule.
+func (b *builder) detailsPage(r *rows, language *language) error {
+	var launches []*launch
+	byID := map[[2]string]*launch{}
+	for {
+		more, err := r.next()
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		l := r.launch()
+		key := [2]string{l.is[process], l.is[id]}
+		if first := byID[key]; first == nil {
+			byID[key] = l
+			launches = append(launches, l)
+		} else if first.is != l.is {
+			return refuse("another-kernel", r.file, r.at, quote(l.is[id]), first.line)
+		}
+		switch name, section := r.cell("Metric Name"), r.cell("Section Name"); {
+		case name != "":
+			byID[key].add(r.at, section, counter(section, r.cell("Body Item Label"), name), r.cell("Metric Unit"), r.cell("Metric Value"))
+		case r.cell("Rule Name") == "":
+			return refuse("odd-row", r.file, r.at)
+		}
+	}
+	if len(launches) > 0 && r.last {
+		if err := whole(launches); err != nil {
+			return err
+		}
+	}
+	for _, l := range launches {
+		if err := b.add(l, language); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // syntax turns an error of the CSV reader into a refusal with its place in the file.
@@ -196,7 +277,7 @@ func whole(launches []*launch) error {
 	return refuse("cut-launch", last.file, last.line, quote(last.is[id]), n, len(all))
 }
 
-// add takes in a launch.
+// add takes in a launch of the details page, on which a metric may stand in several sections.
 func (b *builder) add(l *launch, language *language) error {
 	subject, err := l.subject()
 	if err != nil {
@@ -205,10 +286,11 @@ func (b *builder) add(l *launch, language *language) error {
 	r := Record{Subject: subject, Line: l.line, Raw: map[string]Value{}}
 	all := make(map[string]Value, len(l.cells))
 	b.profile.Cells += len(l.cells)
-	b.devices[l.is[device]] = true
 	for i := range l.cells {
 		c := &l.cells[i]
-		language.see(c)
+		if !wordy(c.name) {
+			language.see(c)
+		}
 		v := c.value()
 		old, again := all[c.name]
 		switch {
@@ -219,11 +301,22 @@ func (b *builder) add(l *launch, language *language) error {
 		}
 		all[c.name] = v
 		if isKept(c.name) {
-			v.Text = strings.Clone(v.Text) // or it holds the whole row
-			r.Raw[c.name] = v
+			r.keep(c, v)
 		}
 	}
+	return b.record(l, r)
+}
+
+// keep puts a cell into the record.
+func (r *Record) keep(c *cell, v Value) {
+	v.Text = strings.Clone(v.Text) // or it holds the whole row
+	r.Raw[c.name] = v
+}
+
+// record takes in a launch whose cells are read.
+func (b *builder) record(l *launch, r Record) error {
 	derive(&r)
+	b.devices[l.is[device]] = true
 	if gpu := r.Raw[model]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {

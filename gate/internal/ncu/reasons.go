@@ -101,11 +101,18 @@ var Reasons = measure.Reasons{
 	{Key: "not-collected", Sentence: "{metric} was not collected",
 		Next: "profile with ncu --set full, or name it in --metrics: {counters}"},
 
+	// The report holds no launch, or is broken.
+	{Key: "empty-report", Sentence: "{file}{version} holds no kernel",
+		Next: "compare ncu's kernel filter with the kernels that the workload launches"},
+	{Key: "empty-launch", Sentence: "{file}: launch {number}, of {kernel}, has no metrics: ncu failed to profile it",
+		Next: "profile again, and read what ncu says of it"},
+	{Key: "broken-report", Sentence: "{file}{version} is damaged: {what}", Next: "copy it again, or profile again"},
+
 	// The report cannot be exported.
 	{Key: "no-report", Sentence: "{file} is no report of ncu", Next: "give a file that ncu -o wrote"},
 	{Key: "cut-report", Sentence: "{file} is cut off: it should have at least {want} bytes and has {have}",
 		Next: "copy it again, or profile again"},
-	{Key: "no-ncu", Sentence: "{file}{version} cannot be read: ncu was not found",
+	{Key: "no-ncu", Sentence: "{file}{version} cannot be read: it is not laid out as nsgate knows it, and ncu was not found",
 		Next: "install Nsight Compute and put its ncu on the PATH, or write the page yourself: ncu {args} > PAGE.csv"},
 	{Key: "large-page", Sentence: "the page of {file} is larger than {most} MB", Next: fewer},
 	{Key: "disk", Sentence: "the page of {file} could not be written: {why}", Next: "make room on the disk and try again"},

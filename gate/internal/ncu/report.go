@@ -2,6 +2,7 @@ package ncu
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,100 +34,125 @@ func SniffReport(head []byte) bool {
 	return string(head[:4]) == string(magic) && size >= 2 && size <= 4096 && head[8] == versionID<<3
 }
 
-// inspect walks over the blocks of a report and refuses one whose blocks do not end with the file. It gives the version of
-// ncu that the first block names, "" where it names none. What is not laid out as known is for ncu to decide.
-func inspect(report string) (version string, err error) {
+// reportFile is an open report and how far it was read.
+type reportFile struct {
+	f        *os.File
+	name     string // for messages
+	size, at int64
+}
+
+func openReport(report string) (*reportFile, error) {
 	f, err := os.Open(report)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return "", err
+		f.Close()
+		return nil, err
 	}
-	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") { // of another make, which only ncu knows
-		return "", nil
+	return &reportFile{f: f, name: filepath.Base(report), size: info.Size()}, nil
+}
+
+func (r *reportFile) move(n int64) error {
+	if r.at += n; r.at > r.size {
+		return Reasons.Refuse("cut-report", r.name, r.at, r.size)
 	}
-	name, size, at := filepath.Base(report), info.Size(), int64(0)
-	move := func(n int64) error {
-		if at += n; at > size {
-			return Reasons.Refuse("cut-report", name, at, size)
-		}
-		return nil
+	return nil
+}
+
+func (r *reportFile) read(n int64) ([]byte, error) {
+	if err := r.move(n); err != nil {
+		return nil, err
 	}
-	read := func(n int64) ([]byte, error) {
-		if err := move(n); err != nil {
-			return nil, err
-		}
-		b := make([]byte, n)
-		if _, err := f.ReadAt(b, at-n); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, cause(err))
-		}
-		return b, nil
+	b := make([]byte, n)
+	if _, err := r.f.ReadAt(b, r.at-n); err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name, cause(err))
 	}
-	header := func() ([]byte, error) {
-		b, err := read(4)
-		if err != nil {
-			return nil, err
-		}
-		n := int64(binary.LittleEndian.Uint32(b))
-		if n > headerLimit && at+n <= size {
-			return nil, nil
-		}
-		return read(n)
+	return b, nil
+}
+
+// length reads the length of what comes next.
+func (r *reportFile) length() (int64, error) {
+	b, err := r.read(4)
+	if err != nil {
+		return 0, err
 	}
+	return int64(binary.LittleEndian.Uint32(b)), nil
+}
+
+// header reads a header; it is nil where there cannot be one.
+func (r *reportFile) header() (message, error) {
+	n, err := r.length()
+	if err != nil || n > headerLimit && r.at+n <= r.size {
+		return nil, err
+	}
+	return r.read(n)
+}
+
+// blocks walks over the blocks of a report and refuses one whose blocks do not end with the file. It gives the version of
+// ncu that the first block names, "" where it names none. For each block visit, unless it is nil, reads the payload up to its end;
+// [ErrLayout] is the error for what is not laid out as known.
+func (r *reportFile) blocks(visit func(header message, end int64) error) (version string, err error) {
 	const least = 16
-	head, err := read(min(least, size))
+	head, err := r.read(min(least, r.size))
 	switch {
 	case err != nil:
 		return "", err
 	case !SniffReport(head):
-		return "", Reasons.Refuse("no-report", name)
-	case size < least:
-		return "", Reasons.Refuse("cut-report", name, least, size)
+		return "", Reasons.Refuse("no-report", r.name)
+	case r.size < least:
+		return "", Reasons.Refuse("cut-report", r.name, least, r.size)
 	}
-	at = int64(len(magic))
-	block, err := header()
-	if layout, ok := field(block, versionID); err != nil || !ok || layout != known {
+	r.at = int64(len(magic))
+	block, err := r.header()
+	if err != nil {
 		return "", err
 	}
-	for first := true; first || at < size; first = false {
-		block, err := header()
+	if layout, ok := block.number(versionID); !ok || layout != known {
+		return "", ErrLayout
+	}
+	for first := true; first || r.at < r.size; first = false {
+		block, err := r.header()
 		if err != nil {
 			return version, err
 		}
 		if m := written.FindSubmatch(block); first && m != nil {
 			version = string(m[1])
 		}
-		payload, ok := field(block, payloadID)
+		payload, ok := block.number(payloadID)
 		if !ok || payload > 1<<40 {
-			return version, nil
+			return version, ErrLayout
 		}
-		if err := move(int64(payload)); err != nil {
+		begin := r.at
+		if err := r.move(int64(payload)); err != nil {
+			return version, err
+		}
+		if visit == nil {
+			continue
+		}
+		end := r.at
+		r.at = begin
+		if err := visit(block, end); err != nil {
 			return version, err
 		}
 	}
 	return version, nil
 }
 
-// field finds a whole number in a Protocol Buffers message of such numbers and of messages.
-func field(message []byte, id uint64) (value uint64, ok bool) {
-	for len(message) > 0 {
-		key, n := binary.Uvarint(message)
-		value, m := binary.Uvarint(message[max(n, 0):])
-		if n <= 0 || m <= 0 {
-			return 0, false
-		}
-		message = message[n+m:]
-		switch {
-		case key == id<<3:
-			return value, true
-		case key&7 == 2 && value <= uint64(len(message)):
-			message = message[value:]
-		case key&7 != 0:
-			return 0, false
-		}
+// inspect refuses what is no report or not all of one. It gives the version of ncu that wrote it, "" where that is not known.
+// What is not laid out as known is for ncu to decide.
+func inspect(report string) (version string, err error) {
+	r, err := openReport(report)
+	if err != nil {
+		return "", err
 	}
-	return 0, false
+	defer r.f.Close()
+	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") { // of another make, which only ncu knows
+		return "", nil
+	}
+	if version, err = r.blocks(nil); errors.Is(err, ErrLayout) {
+		err = nil
+	}
+	return version, err
 }

@@ -21,6 +21,9 @@ type table struct {
 
 // decode turns UTF-16, which PowerShell writes, into UTF-8.
 func decode(data []byte) string {
+	if len(data) > 0 && data[0] < 0xef { // no byte order mark, by which UTF-16 is known
+		return string(data)
+	}
 	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(data))) // memory does not fail
 	return string(text)
 }
@@ -119,6 +122,9 @@ func split(name, text string) ([]table, error) {
 		if at, r := heading(bare); r != nil {
 			tables = append(tables, table{file: name, line: line})
 			current, belongs = &strings.Builder{}, r
+			if len(tables) == 1 {
+				current.Grow(len(text)) // most often it is all
+			}
 			inside = strings.Count(bare[at:], `"`)%2 == 1
 			current.WriteString(strings.TrimRight(bare[at:], " \t") + "\n")
 			continue

@@ -38,8 +38,8 @@ func (r *reader) readCallers() error {
 	}
 	columns := []string{"start", "end", "globalTid", "correlationId", "nameId", "callchainId"}
 	byThread := make(map[int64][]*backtraced)
-	err := r.db.scan(runtimeTable, "callchainId IS NOT NULL", columns, func(row *row) {
-		if p := r.of(row.intOr(2, 0)); p != nil {
+	err := r.db.scan(runtimeTable, "", columns, func(row *row) {
+		if p := r.of(row.intOr(2, 0)); p != nil && !row.null(5) {
 			x := &backtraced{row.int(0), row.int(1), row.intOr(2, 0), row.intOr(3, 0), row.int(4), row.int(5), ""}
 			p.traced = append(p.traced, x)
 			byThread[x.tid] = append(byThread[x.tid], x)

@@ -3,65 +3,23 @@ package nsys
 import (
 	"cmp"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
-	"zombiezen.com/go/sqlite"
 )
 
-// call is where and when the CPU asked for something: the earliest of the runtime and driver calls that share an id.
-type call struct {
-	start  int64 // never: no such call was recorded
-	rng    int32
-	thread int32 // index into threads of its [calls]
-}
-
-const never = math.MaxInt64
-
-// calls are the CUDA calls of one process that put work on a GPU, and those that switch profiling.
+// calls are the CUDA calls of one process.
 type calls struct {
-	ids    []int64        // correlation ids, sorted, each once
-	made   []call         // the call of each id
-	marks  []mark         // calls of cudaProfilerStart and cudaProfilerStop
-	graphs []mark         // calls that begin and end the capture of a stream as a graph
-	lost   []int64        // starts of the calls that launched a kernel of which the recording knows nothing
-	all    []measure.Call // every call; of names the number of their StringIds
-	tids   []int64        // the threads that made them
-	seen   bool           // any call of the process was recorded
-	at     int            // where the last search ended: rows come nearly in the order of their ids
-}
-
-// newCalls makes room for the calls of some ids.
-func newCalls(ids []int64) *calls {
-	c := &calls{ids: ids, made: make([]call, len(ids))}
-	for i := range c.made {
-		c.made[i] = call{start: never, rng: -1, thread: -1}
-	}
-	return c
-}
-
-// find gives the position of an id, -1 where nothing on a GPU has it. 0 is no id: CUPTI gives it to work that no call
-// asked for.
-func (c *calls) find(id int64) int {
-	if id == 0 {
-		return -1
-	}
-	for i := c.at; i < len(c.ids) && i < c.at+4; i++ {
-		if c.ids[i] == id {
-			c.at = i
-			return i
-		}
-	}
-	i, ok := slices.BinarySearch(c.ids, id)
-	if !ok {
-		return -1
-	}
-	c.at = i
-	return i
+	launches, copies join
+	marks            []mark         // calls of cudaProfilerStart and cudaProfilerStop
+	graphs           []mark         // calls that begin and end the capture of a stream as a graph
+	lost             []int64        // starts of the calls that launched a kernel of which the recording knows nothing
+	all              []measure.Call // every call; of names the number of their StringIds
+	tids             []int64        // the threads that made them
+	seen             bool           // any call of the process was recorded
 }
 
 // add takes in a call, but for one inside the call before it, or around that: such rows stand beside each other, and there are as
@@ -77,29 +35,6 @@ func (c *calls) add(x measure.Call) {
 		}
 	}
 	c.all = append(c.all, x)
-}
-
-// merge takes over what another part of the table says of the same ids.
-func (c *calls) merge(o *calls) {
-	to := make([]int32, len(o.tids))
-	for i, tid := range o.tids {
-		to[i] = c.thread(tid)
-	}
-	for i, x := range o.made {
-		if x.start < c.made[i].start {
-			x.thread = to[x.thread]
-			c.made[i] = x
-		}
-	}
-	c.all = slices.Grow(c.all, len(o.all))
-	for _, x := range o.all {
-		x.Thread = to[x.Thread]
-		c.all = append(c.all, x)
-	}
-	c.marks = append(c.marks, o.marks...)
-	c.graphs = append(c.graphs, o.graphs...)
-	c.lost = append(c.lost, o.lost...)
-	c.seen = c.seen || o.seen
 }
 
 // thread numbers a thread.
@@ -129,15 +64,6 @@ func (c *calls) name(names *names) (list []string) {
 		x.Name = at
 	}
 	return list
-}
-
-// of gives the call of an id.
-func (c *calls) of(id int64) (call, bool) {
-	i := c.find(id)
-	if i < 0 || c.made[i].start == never {
-		return call{}, false
-	}
-	return c.made[i], true
 }
 
 // mark is a call that begins or ends something.
@@ -230,42 +156,15 @@ func (r *reader) readCalls() error {
 	if err := r.db.require(runtimeTable, "start", "globalTid", "correlationId", "nameId"); err != nil {
 		return err
 	}
-	parts, err := r.db.parts(runtimeTable)
-	if err != nil {
+	if err := r.readEveryCall(names); err != nil {
 		return err
 	}
-	for _, p := range r.processes {
-		ids := slices.Concat(p.ids, p.copyIDs)
-		slices.Sort(ids)
-		ids = slices.Compact(ids)
-		for range parts {
-			p.calls = append(p.calls, newCalls(ids))
-		}
-	}
-	silent := make([]map[int64]int, len(parts))
-	err = r.db.parallel(parts, func(db *database, part int) error {
-		silent[part] = make(map[int64]int)
-		return r.readCallsOf(db, part, parts[part], names, silent[part])
-	})
-	if err != nil {
-		return err
-	}
-	r.silent = silent[0]
-	for _, more := range silent[1:] {
-		for pid, n := range more {
-			r.silent[pid] += n
-		}
-	}
+	r.threads = nil
 	lost := len(r.silent)
 	for _, p := range r.processes {
-		p.found = *p.calls[0]
-		for _, c := range p.calls[1:] {
-			p.found.merge(c)
-		}
 		p.found.all = measure.Outermost(p.found.all)
 		p.callNames = p.found.name(names)
 		p.attach()
-		p.calls, p.found.ids, p.found.made = nil, nil, nil
 		lost += len(p.found.lost)
 	}
 	if lost == 0 {
@@ -297,9 +196,12 @@ func (r *reader) moreCalls(names *names) (bool, error) {
 			}
 		}
 	}
-	var calls int64
-	const sql = "SELECT count(*) FROM " + runtimeTable + " NOT INDEXED WHERE "
-	err := r.db.query(sql+names.launches(), func(s *sqlite.Stmt) { calls = s.ColumnInt64(0) })
+	calls := int64(0)
+	err := r.db.scan(runtimeTable, "", []string{"nameId"}, func(row *row) {
+		if names.role(row.intOr(0, 0)) == launchCall {
+			calls++
+		}
+	})
 	return calls > called, err
 }
 
@@ -340,73 +242,107 @@ func (r *reader) dropFailed(names *names) error {
 	return err
 }
 
-// readCallsOf reads one part of the table of calls. It counts the launches of processes without kernels in silent.
-func (r *reader) readCallsOf(db *database, part int, where string, names *names, silent map[int64]int) error {
-	var at thread
-	var found *calls
-	var line measure.Cursor
-	lines := make(map[thread]measure.Cursor)
+// caller is a thread that makes calls, with the range in which its last one was.
+type caller struct {
+	process *process // nil for one without kernels
+	tid     int64
+	number  int32 // of the thread in its process
+	line    measure.Cursor
+}
+
+// caller numbers a thread in its process, and finds its ranges.
+func (r *reader) caller(tid int64) *caller {
+	c := &caller{process: r.of(tid), tid: tid}
+	if c.process != nil {
+		c.process.found.seen = true
+		c.number = c.process.found.thread(tid)
+		c.line = measure.Cursor{Timeline: r.threads[thread{c.process, tid}]}
+	}
+	return c
+}
+
+// readEveryCall reads the table of calls. It counts the launches of processes without kernels in r.silent.
+func (r *reader) readEveryCall(names *names) error {
+	expected, err := r.db.count(runtimeTable)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.processes {
+		p.found.launches, p.found.copies = newJoin(p.ids), newJoin(p.copyIDs)
+		if len(r.processes) == 1 {
+			p.found.all = make([]measure.Call, 0, min(expected, r.db.rows, 2*mostRoom))
+		}
+	}
+	r.silent = make(map[int64]int)
+	callers := make(map[int64]*caller)
+	var by *caller
 	columns := []string{"globalTid", "correlationId", "start", "nameId", "end"}
-	var number int32 // of the thread
-	return db.scan(runtimeTable, where, columns, func(row *row) {
-		tid := row.intOr(0, 0)
-		if at.process == nil || at.tid != tid {
-			lines[at] = line
-			at = thread{r.of(tid), tid}
-			if at.process == nil {
-				if names.role(row.intOr(3, 0)) == launchCall {
-					silent[pid(tid)]++
-				}
-				return
-			}
-			found = at.process.calls[part]
-			found.seen = true
-			number = found.thread(tid)
-			var seen bool
-			if line, seen = lines[at]; !seen {
-				line = measure.Cursor{Timeline: r.threads[at]}
+	return r.db.scan(runtimeTable, "", columns, func(row *row) {
+		if tid := row.intOr(0, 0); by == nil || by.tid != tid {
+			if by = callers[tid]; by == nil {
+				by = r.caller(tid)
+				callers[tid] = by
 			}
 		}
-		start, name := row.int(2), row.intOr(3, 0)
-		if end := row.intOr(4, start); end >= start && name == int64(int32(name)) {
-			found.add(measure.Call{Start: start, End: end, Name: int32(name), Thread: number})
-		}
-		if i := found.find(row.intOr(1, 0)); i >= 0 {
-			if start < found.made[i].start {
-				found.made[i] = call{start, line.At(start), number}
-			}
-			return
-		}
-		switch role := names.role(name); role {
-		case launchCall:
-			found.lost = append(found.lost, start)
-		case profilerStart, profilerStop:
-			found.marks = append(found.marks, mark{start, role == profilerStart})
-		case graphBegin, graphEnd:
-			found.graphs = append(found.graphs, mark{start, role == graphBegin})
+		if by.process != nil {
+			by.process.call(by, row, names)
+		} else if names.role(row.intOr(3, 0)) == launchCall {
+			r.silent[pid(by.tid)]++
 		}
 	})
 }
 
-// attach gives each launch and copy the time and range of its call.
+// call takes in a call of the process: a row of thread, id, start, name and end.
+func (p *process) call(by *caller, row *row, names *names) {
+	found := &p.found
+	id, start, name := row.intOr(1, 0), row.int(2), row.intOr(3, 0)
+	if end := row.intOr(4, start); end >= start && name == int64(int32(name)) {
+		found.add(measure.Call{Start: start, End: end, Name: int32(name), Thread: by.number})
+	}
+	launch, copied := found.launches.find(id), found.copies.find(id)
+	if launch >= 0 {
+		if x := &p.launches[launch]; x.Thread < 0 || start < x.API {
+			x.API, x.Range, x.Thread = start, by.line.At(start), by.number
+		}
+	}
+	if copied >= 0 {
+		if x := &p.copies[copied]; x.Thread < 0 || start < x.API {
+			x.API, x.Range, x.Thread = start, by.line.At(start), by.number
+		}
+	}
+	if launch >= 0 || copied >= 0 {
+		return
+	}
+	switch role := names.role(name); role {
+	case launchCall:
+		found.lost = append(found.lost, start)
+	case profilerStart, profilerStop:
+		found.marks = append(found.marks, mark{start, role == profilerStart})
+	case graphBegin, graphEnd:
+		found.graphs = append(found.graphs, mark{start, role == graphBegin})
+	}
+}
+
+// attach gives the launches and copies of one call, as those of a graph are, what the first of them was given.
 func (p *process) attach() {
+	p.found.launches.shared(func(from, to int) {
+		x := &p.launches[from]
+		p.launches[to].API, p.launches[to].Range, p.launches[to].Thread = x.API, x.Range, x.Thread
+	})
+	p.found.copies.shared(func(from, to int) {
+		x := &p.copies[from]
+		p.copies[to].API, p.copies[to].Range, p.copies[to].Thread = x.API, x.Range, x.Thread
+	})
+	p.found.launches, p.found.copies = join{}, join{}
 	// CUPTI converts the GPU's times to the CPU's clock, to within some µs. In sound recordings no launch begins
 	// sooner than 4 µs after its call.
 	const slack = 10_000
-	for i, id := range p.ids {
-		x, ok := p.found.of(id)
-		if !ok {
+	for i := range p.launches {
+		switch x := &p.launches[i]; {
+		case x.Thread < 0:
 			p.unknown++
-			continue
-		}
-		if p.launches[i].Start < x.start-slack {
+		case x.Start < x.API-slack:
 			p.early++
-		}
-		p.launches[i].API, p.launches[i].Range, p.launches[i].Thread = x.start, x.rng, x.thread
-	}
-	for i, id := range p.copyIDs {
-		if x, ok := p.found.of(id); ok {
-			p.copies[i].API, p.copies[i].Range, p.copies[i].Thread = x.start, x.rng, x.thread
 		}
 	}
 	for i := range p.ranges {

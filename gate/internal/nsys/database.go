@@ -7,24 +7,32 @@ import (
 	"math"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
 	"github.com/nsgate/nsgate/gate/measure"
 	"zombiezen.com/go/sqlite"
 )
 
 // database is an open export.
 type database struct {
-	ctx     context.Context // ends the connections
-	uri     string
+	ctx     context.Context // ends the connection
 	conn    *sqlite.Conn
+	pages   *sqlitepage.File    // nil where SQLite has to read all tables
 	name    string              // of the file, without its directory: for messages
 	state   state               // of the file when it was opened
 	rows    int64               // more rows than this cannot be in a file of this size
-	columns map[string][]string // of every table
+	columns map[string][]string // of every table that is read
+	plain   map[string]plain    // the tables whose rows can be read straight from their pages
 	origin  origin
+}
+
+// plain is a table as nsys declares them.
+type plain struct {
+	root    uint32
+	columns map[string]int // their places in a row, of those that hold integers or text
 }
 
 // open checks that the file can be an nsys export before SQLite sees it, then opens it.
@@ -43,38 +51,39 @@ func open(ctx context.Context, file, name string) (*database, error) {
 	}
 	// immutable: no lock, no journal, no write-ahead log, even in a directory that cannot be written.
 	uri := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&immutable=1"}
-	db := &database{ctx: ctx, uri: uri.String(), name: name, state: state, columns: make(map[string][]string)}
-	// The smallest row takes four bytes of a leaf page. Damaged files can loop through the same pages for ever.
-	db.rows = pages / 4
-	if db, err = db.again(); err != nil {
-		return nil, err
+	conn, err := sqlite.OpenConn(uri.String(), sqlite.OpenReadOnly, sqlite.OpenURI)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := db.readSchema(); err != nil {
+	conn.SetInterrupt(ctx.Done())
+	// The smallest row takes four bytes of a leaf page. Damaged files can loop through the same pages for ever.
+	db := &database{ctx: ctx, conn: conn, name: name, state: state, rows: pages / 4, columns: make(map[string][]string), plain: make(map[string]plain)}
+	if err := db.prepare(file); err != nil {
 		db.close()
 		return nil, err
 	}
 	return db, nil
 }
 
-// again opens another connection: one connection serves one goroutine.
-func (db *database) again() (*database, error) {
-	conn, err := sqlite.OpenConn(db.uri, sqlite.OpenReadOnly, sqlite.OpenURI)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", db.name, err)
+// prepare opens the pages of the file as well and reads what stands in it beside rows.
+func (db *database) prepare(file string) (err error) {
+	if db.pages, err = sqlitepage.Open(file); err != nil && !errors.Is(err, sqlitepage.ErrUnusual) {
+		return db.damaged(err)
 	}
-	conn.SetInterrupt(db.ctx.Done())
-	other := *db
-	other.conn = conn
 	for _, pragma := range []string{"trusted_schema = OFF", "cell_size_check = ON"} {
-		if err := other.query("PRAGMA "+pragma, nil); err != nil {
-			other.close()
-			return nil, err
+		if err := db.query("PRAGMA "+pragma, nil); err != nil {
+			return err
 		}
 	}
-	return &other, nil
+	return db.readSchema()
 }
 
-func (db *database) close() { db.conn.Close() }
+func (db *database) close() {
+	db.conn.Close()
+	if db.pages != nil {
+		db.pages.Close()
+	}
+}
 
 func (db *database) refuse(key string, details ...any) error { return refuse(key, db.name, details...) }
 
@@ -105,12 +114,7 @@ func (db *database) readSchema() error {
 		}
 		return db.refuse("not-nsys", "StringIds")
 	}
-	err = db.query("SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.rootpage > 0 "+
-		"AND t.name IN ('"+strings.Join(readable, "', '")+"')", func(s *sqlite.Stmt) {
-		table := s.ColumnText(0)
-		db.columns[table] = append(db.columns[table], s.ColumnText(1))
-	})
-	if err != nil {
+	if err := db.readColumns(); err != nil {
 		return err
 	}
 	if err := db.readOrigin(); err != nil {
@@ -118,6 +122,39 @@ func (db *database) readSchema() error {
 	}
 	return db.successors(tables)
 }
+
+// readColumns notes the columns of the tables that are read, and which tables are plain: without generated columns, values that stand
+// for those that a row lacks, and a column for the row's number.
+func (db *database) readColumns() error {
+	odd := make(map[string]bool)
+	err := db.query("SELECT t.name, t.rootpage, t.sql, c.name, c.cid, c.type, c.dflt_value IS NOT NULL OR c.pk > 0 OR c.hidden > 0, c.hidden "+
+		"FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table' AND t.rootpage > 0 "+
+		"AND t.name IN ('"+strings.Join(readable, "', '")+"')", func(s *sqlite.Stmt) {
+		table, column := s.ColumnText(0), s.ColumnText(3)
+		if s.ColumnInt64(7) == 0 {
+			db.columns[table] = append(db.columns[table], column)
+		}
+		x, seen := db.plain[table]
+		if !seen {
+			x = plain{uint32(s.ColumnInt64(1)), make(map[string]int)}
+			db.plain[table] = x
+			odd[table] = !declares.MatchString(s.ColumnText(2)) || !strings.Contains(s.ColumnText(2), table)
+		}
+		odd[table] = odd[table] || s.ColumnBool(6) || s.ColumnInt64(1) != int64(x.root)
+		if declared := strings.ToUpper(s.ColumnText(5)); declared == "INTEGER" || declared == "TEXT" {
+			x.columns[column] = s.ColumnInt(4)
+		}
+	})
+	for table := range odd {
+		if odd[table] {
+			delete(db.plain, table)
+		}
+	}
+	return err
+}
+
+// declares matches a declaration of columns, not what a query gives.
+var declares = regexp.MustCompile(`^CREATE TABLE \S+ ?\(`)
 
 // query runs a statement and shows each row to f.
 func (db *database) query(sql string, f func(*sqlite.Stmt)) error {
@@ -178,62 +215,67 @@ func (db *database) count(table string) (n int64, err error) {
 	return n, err
 }
 
-// parts cuts a large table into conditions that [database.parallel] can read side by side, a small one into one.
-func (db *database) parts(table string) ([]string, error) {
-	const small = 100_000
-	n, err := db.count(table)
-	if err != nil || n < small {
-		return []string{""}, err
-	}
-	return []string{fmt.Sprintf("rowid <= %d", n/2), fmt.Sprintf("rowid > %d", n/2)}, nil
-}
-
-// parallel calls f for each part at the same time, each with a connection of its own.
-func (db *database) parallel(parts []string, f func(db *database, part int) error) error {
-	errs := make([]error, len(parts))
-	var group sync.WaitGroup
-	for i := range parts[1:] {
-		group.Go(func() {
-			other, err := db.again()
-			if err != nil {
-				errs[i+1] = err
-				return
-			}
-			defer other.close()
-			errs[i+1] = f(other, i+1)
-		})
-	}
-	errs[0] = f(db, 0)
-	group.Wait()
-	for _, err := range errs { // not joined: the first says enough
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// row is the row at which a scan stands. A cell that does not hold what its column must hold ends the scan with an
-// error that names table, column and row.
-type row struct {
-	stmt    *sqlite.Stmt
-	table   string
-	columns []string
-	read    int64  // rows, this one included
-	reason  string // what is wrong with the row
-	// backwards is true where the reason is a time.
-	backwards bool
-}
-
 // scan shows the rows of a table to f, columns in the given order; an absent column is null in every row, an absent
-// table has no rows. Where filters SQL's WHERE clause, "" for all rows.
-//
-// The table itself is read, in the order of its row numbers: an index may be damaged, and where a damaged table leads
-// back to pages that were read before, the row numbers no longer grow.
+// table has no rows. Where filters SQL's WHERE clause, "" for all rows. A cell that does not hold what its column must hold ends
+// the scan with an error that names table, column and row.
 func (db *database) scan(table, where string, columns []string, f func(*row)) error {
 	if db.columns[table] == nil {
 		return nil
 	}
+	if where == "" {
+		if done, err := db.scanPages(table, columns, f); done {
+			return err
+		}
+	}
+	return db.scanSQL(table, where, columns, f)
+}
+
+// scanPages is scan of all rows of a plain table; done is false where SQLite has to read it.
+func (db *database) scanPages(table string, columns []string, f func(*row)) (done bool, err error) {
+	plain, ok := db.plain[table]
+	if db.pages == nil || !ok {
+		return false, nil
+	}
+	r := row{table: table, columns: columns, at: make([]int, len(columns))}
+	var places []int
+	for i, c := range columns {
+		place, ok := plain.columns[c]
+		if r.at[i] = -1; ok {
+			r.at[i] = place
+			places = append(places, place)
+		} else if db.has(table, c) {
+			return false, nil
+		}
+	}
+	slices.Sort(places)
+	for i, place := range r.at {
+		r.at[i] = slices.Index(places, place)
+	}
+	err = db.pages.Scan(db.ctx, plain.root, places, func(rows *sqlitepage.Rows) error {
+		r.rows = rows
+		for i, number := range rows.Numbers {
+			r.number, r.first = number, i*len(places)
+			if f(&r); r.reason != "" {
+				return r.refuse(db)
+			}
+		}
+		return nil
+	})
+	var malformed *sqlitepage.Malformed
+	if errors.Is(err, sqlitepage.ErrUnusual) {
+		return false, nil
+	}
+	if errors.As(err, &malformed) || db.ctx.Err() != nil {
+		err = db.damaged(err)
+	}
+	return true, err
+}
+
+// scanSQL is scan through SQLite.
+//
+// The table itself is read, in the order of its row numbers: an index may be damaged, and where a damaged table leads
+// back to pages that were read before, the row numbers no longer grow.
+func (db *database) scanSQL(table, where string, columns []string, f func(*row)) error {
 	list := make([]string, len(columns))
 	for i, c := range columns {
 		list[i] = "NULL"
@@ -253,14 +295,15 @@ func (db *database) scan(table, where string, columns []string, f func(*row)) er
 	const stretch = 1 << 12
 	last := int64(math.MinInt64)
 	r := row{stmt: stmt, table: table, columns: columns}
-	number := func() int64 { return stmt.ColumnInt64(len(columns)) }
-	for {
+	for read := int64(0); ; read++ {
 		more, err := stmt.Step()
-		if err == nil && more && r.read%stretch == 0 {
-			if r.read > 0 && number() < last+stretch || r.read > db.rows {
-				err = errRepeated
+		if err == nil && more {
+			if r.number = stmt.ColumnInt64(len(columns)); read%stretch == 0 {
+				if read > 0 && r.number < last+stretch || read >= db.rows {
+					err = errRepeated
+				}
+				last = r.number
 			}
-			last = number()
 		}
 		if err != nil {
 			return db.damaged(err)
@@ -268,90 +311,10 @@ func (db *database) scan(table, where string, columns []string, f func(*row)) er
 		if !more {
 			return nil
 		}
-		r.read++
-		f(&r)
-		if r.reason != "" {
-			if r.backwards {
-				return db.refuse("clock-backwards", fmt.Sprintf("table %s, row %d: %s", table, number(), r.reason))
-			}
-			return db.refuse("bad-row", table, number(), r.reason)
+		if f(&r); r.reason != "" {
+			return r.refuse(db)
 		}
 	}
 }
 
 var errRepeated = errors.New("rows repeat")
-
-// wrong notes the first thing that is wrong with the row.
-func (r *row) wrong(format string, args ...any) {
-	if r.reason == "" {
-		r.reason = fmt.Sprintf(format, args...)
-	}
-}
-
-// int is the integer in a column that must hold one.
-func (r *row) int(column int) int64 {
-	if t := r.stmt.ColumnType(column); t != sqlite.TypeInteger {
-		r.wrong("column %s holds %s, not an integer", r.columns[column], kind(t))
-	}
-	return r.stmt.ColumnInt64(column)
-}
-
-// intOr is the integer in a column, or absent where the cell is null.
-func (r *row) intOr(column int, absent int64) int64 {
-	if v := r.stmt.ColumnInt64(column); v != 0 {
-		return v
-	}
-	switch t := r.stmt.ColumnType(column); t {
-	case sqlite.TypeInteger:
-	case sqlite.TypeNull:
-		return absent
-	default:
-		r.wrong("column %s holds %s, not an integer", r.columns[column], kind(t))
-	}
-	return 0
-}
-
-func kind(t sqlite.ColumnType) string {
-	switch t {
-	case sqlite.TypeNull:
-		return "nothing"
-	case sqlite.TypeText:
-		return "text"
-	case sqlite.TypeFloat:
-		return "a fraction"
-	case sqlite.TypeBlob:
-		return "bytes"
-	}
-	return "an integer"
-}
-
-func (r *row) null(column int) bool   { return r.stmt.ColumnIsNull(column) }
-func (r *row) text(column int) string { return text(r.stmt, column) }
-
-// text is the text in a column, "" where it is null. Nobody reads a name of more than 64 KiB: its rest is left out.
-func text(s *sqlite.Stmt, column int) string {
-	const longest = 64 << 10
-	if s.ColumnLen(column) <= longest {
-		return s.ColumnText(column)
-	}
-	buffer := make([]byte, longest)
-	return string(buffer[:s.ColumnBytes(column, buffer)])
-}
-
-// span reads start and end of something that the GPU did.
-func (r *row) span(start, end int) (int64, int64) {
-	a, b := r.int(start), r.int(end)
-	const longest = 1e15 // ns: eleven days
-	switch {
-	case r.reason != "":
-	case a < 0:
-		r.wrong("the start %d is before the recording began", a)
-		r.backwards = true
-	case b < a:
-		r.wrong("the end %d is before the start %d", b, a)
-		r.backwards = true
-	case b-a > longest:
-		r.wrong("from %d to %d ns is longer than any launch", a, b)
-	}
-	return a, b
-}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,12 +44,13 @@ func ExportArgs(report, output string, further ...string) []string {
 // *measure.Refusal and no file is left; when ctx ends, nsys and its children are killed. Further arguments go to nsys.
 func Export(ctx context.Context, nsys, report, dir string, further ...string) (string, error) {
 	name := filepath.Base(report)
-	if _, err := os.Stat(report); err != nil {
+	by, err := writtenBy(report)
+	if err != nil {
 		return "", err
 	}
 	program, err := exec.LookPath(nsys)
 	if err != nil {
-		return "", refuse("no-nsys", name)
+		return "", refuse("no-nsys", name, by)
 	}
 	f, err := os.CreateTemp(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.sqlite")
 	if err != nil {
@@ -76,7 +78,31 @@ func Export(ctx context.Context, nsys, report, dir string, further ...string) (s
 			break
 		}
 	}
-	return "", refuse(key, name, cmp.Or(measure.NormalizeLine(proc.Said(stderr.String(), stdout.String())), err.Error()))
+	return "", refuse(key, name, by, cmp.Or(measure.NormalizeLine(proc.Said(stderr.String(), stdout.String())), err.Error()))
+}
+
+// written is the first line of a report: the release and build of the nsys that wrote it.
+var written = regexp.MustCompile(`^NVIDIA Tegra Profiler Report (20\d\d)@(\d+)@(\d+)@`)
+
+// writtenBy says which nsys wrote a report, "" where that is not known.
+func writtenBy(report string) (string, error) {
+	if info, err := os.Stat(report); err != nil || !info.Mode().IsRegular() {
+		return "", err
+	}
+	f, err := os.Open(report)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	_, head, err := look(f)
+	if err != nil {
+		return "", err
+	}
+	m := written.FindSubmatch(head)
+	if m == nil {
+		return "", nil
+	}
+	return fmt.Sprintf(" (nsys %s.%s.%s wrote it)", m[1], m[2], m[3]), nil
 }
 
 // exportFailures are the failures that nsys names, and the keys of their refusals.

@@ -23,7 +23,7 @@ func fakeNsys(t *testing.T, script string) string {
 
 func report(t *testing.T) string {
 	t.Helper()
-	return exporttest.File(t, "run.nsys-rep", "NVIDIA Tegra Profiler Report")
+	return exporttest.File(t, "run.nsys-rep", "NVIDIA Tegra Profiler Report 2025@2@1@130-252135690618v0.\n\x0bLocal")
 }
 
 func TestExport(t *testing.T) {
@@ -60,7 +60,7 @@ func TestExport(t *testing.T) {
 func TestExportFailures(t *testing.T) {
 	for _, c := range []struct{ name, script, want, next string }{
 		{"truncated", "echo 'starting' >&2; echo 'Section Table Reference magic number mismatch.' >&2; echo >&2; exit 1\n",
-			"could not export run.nsys-rep: Section Table Reference magic number mismatch", "truncated"},
+			"could not export run.nsys-rep (nsys 2025.2.1 wrote it): Section Table Reference magic number mismatch", "truncated"},
 		{"old", "echo \"unrecognised option '--tables=x'\"; exit 1\n", "unrecognised option", "update it"},
 		{"paths", "echo 'cannot read /home/someone/secret/dir/file.nsys-rep' >&2; exit 2\n",
 			"cannot read file.nsys-rep", "newer nsys"},
@@ -75,7 +75,7 @@ func TestExportFailures(t *testing.T) {
 	}
 	var refusal *measure.Refusal
 	if _, err := Export(t.Context(), filepath.Join(t.TempDir(), "nsys"), report(t), t.TempDir()); !errors.As(err, &refusal) ||
-		!strings.Contains(err.Error(), "nsys was not found") {
+		!strings.Contains(err.Error(), "run.nsys-rep (nsys 2025.2.1 wrote it) cannot be read: nsys was not found") {
 		t.Errorf("without nsys: %v", err)
 	}
 	if _, err := Export(t.Context(), fakeNsys(t, ""), "absent.nsys-rep", t.TempDir()); !errors.Is(err, os.ErrNotExist) {

@@ -342,7 +342,11 @@ func TestLoop(t *testing.T) {
 	if changed == 0 {
 		t.Fatal("no inner pages")
 	}
-	refused(t, put(t, content), "damaged", "rows repeat")
+	file = put(t, content)
+	refused(t, file, "damaged", "out of order")
+	if _, err := readSQL(t.Context(), file); err == nil || !strings.Contains(err.Error(), "rows repeat") {
+		t.Errorf("through SQLite: %v", err)
+	}
 }
 
 // manyKernels writes an export with one launch of each of so many kernels.

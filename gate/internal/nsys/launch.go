@@ -34,6 +34,9 @@ type variant struct {
 	launches int
 }
 
+// recent is how many variants are found without a search.
+const recent = 1 << 9
+
 const noName = math.MinInt64 // in place of a StringIds number
 
 // mostRoom is for how many launches room is made before they are read: a damaged file may announce any number.
@@ -49,32 +52,12 @@ func (r *reader) readKernels() error {
 			return err
 		}
 	}
-	parts, err := r.db.parts(kernelTable)
-	if err != nil {
-		return err
-	}
 	expected, err := r.db.count(kernelTable)
 	if err != nil {
 		return err
 	}
-	room := int(min(expected, r.db.rows, mostRoom))
-	found := make([]map[int64]*process, len(parts))
-	err = r.db.parallel(parts, func(db *database, part int) (err error) {
-		found[part], err = db.readKernelsOf(parts[part], room/(part+1))
+	if err := r.readLaunches(int(min(expected, r.db.rows, mostRoom))); err != nil {
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	r.processes = found[0]
-	for _, more := range found[1:] {
-		for id, p := range more {
-			if r.processes[id] == nil {
-				r.processes[id] = p
-			} else {
-				r.processes[id].append(p)
-			}
-		}
 	}
 	for _, p := range r.processes {
 		r.launches += len(p.launches)
@@ -88,25 +71,24 @@ func (r *reader) readKernels() error {
 	return nil
 }
 
-// readKernelsOf reads one part of the kernel table: the launches of each process. It makes room for as many launches
-// as are expected, which is of the first part all, so that the others can be appended to it.
-func (db *database) readKernelsOf(where string, expected int) (map[int64]*process, error) {
+// readLaunches reads the launches of each process. It makes room for as many as are expected of all.
+func (r *reader) readLaunches(expected int) error {
 	columns := []string{
 		"start", "end", "correlationId", "globalPid", "deviceId", "streamId", "graphNodeId",
 		"demangledName", "mangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
 		"registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread",
 	}
-	processes := make(map[int64]*process)
+	r.processes = make(map[int64]*process)
 	var p *process
-	err := db.scan(kernelTable, where, columns, func(row *row) {
+	return r.db.scan(kernelTable, "", columns, func(row *row) {
 		start, end := row.span(0, 1)
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
-			if p = processes[id]; p == nil {
+			if p = r.processes[id]; p == nil {
 				p = &process{id: id, variant: make(map[variantKey]int32), memory: -1}
-				if len(processes) == 0 {
+				if len(r.processes) == 0 {
 					p.launches, p.ids = make([]measure.Launch, 0, expected), make([]int64, 0, expected)
 				}
-				processes[id] = p
+				r.processes[id] = p
 			}
 		}
 		key := variantKey{
@@ -117,48 +99,29 @@ func (db *database) readKernelsOf(where string, expected int) (map[int64]*proces
 			localPerThread: row.intOr(19, -1),
 		}
 		p.launches = append(p.launches, measure.Launch{
-			Start: start, End: end, API: start, Kernel: p.intern(key, 1), Range: -1,
+			Start: start, End: end, API: start, Kernel: p.intern(key), Range: -1,
 			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: !row.null(6), Thread: -1,
 		})
 		p.ids = append(p.ids, row.intOr(2, 0))
 	})
-	return processes, err
-}
-
-// append adds the launches that another part of the table has of the same process.
-func (p *process) append(o *process) {
-	to := make([]int32, len(o.variants))
-	for i, v := range o.variants {
-		to[i] = p.intern(v.variantKey, v.launches)
-	}
-	for i := range o.launches {
-		o.launches[i].Kernel = to[o.launches[i].Kernel]
-	}
-	p.launches = append(p.launches, o.launches...)
-	p.ids = append(p.ids, o.ids...)
-}
-
-// extent reads one dimension of a grid or block.
-func (r *row) extent(column int) uint32 {
-	v := r.stmt.ColumnInt64(column)
-	if v <= 0 {
-		v = r.int(column) // which tells zero from nothing
-	}
-	if v < 0 || v > math.MaxUint32 {
-		r.wrong("column %s holds %d, no extent of a grid or block", r.columns[column], v)
-	}
-	return uint32(v)
 }
 
 // intern numbers the variants of a process and counts their launches.
-func (p *process) intern(key variantKey, launches int) int32 {
+func (p *process) intern(key variantKey) int32 {
+	// Most launches find their variant where the last one of theirs left it.
+	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)%recent]
+	if i := int(*seat); i < len(p.variants) && p.variants[i].variantKey == key {
+		p.variants[i].launches++
+		return int32(i)
+	}
 	i, ok := p.variant[key]
 	if !ok {
 		i = int32(len(p.variants))
 		p.variant[key] = i
 		p.variants = append(p.variants, variant{variantKey: key})
 	}
-	p.variants[i].launches += launches
+	*seat = i
+	p.variants[i].launches++
 	return i
 }
 

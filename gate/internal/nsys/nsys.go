@@ -39,8 +39,7 @@ func ReadAs(ctx context.Context, file, name string) ([]measure.Trace, error) {
 		return nil, err
 	}
 	defer db.close()
-	r := reader{db: db, threads: make(map[thread]*measure.Timeline)}
-	traces, err := r.read(file)
+	traces, err := newReader(db).read(file)
 	if ctx.Err() == nil && changed(file, db.state) {
 		return nil, db.refuse("being-written", "it changed while it was read")
 	}
@@ -64,6 +63,10 @@ type reader struct {
 	silent map[int64]int
 }
 
+func newReader(db *database) *reader {
+	return &reader{db: db, threads: make(map[thread]*measure.Timeline)}
+}
+
 // process is a trace in the making.
 type process struct {
 	id       int64 // globalPid
@@ -73,13 +76,13 @@ type process struct {
 	copyIDs  []int64 // correlation id of every copy
 	variants []variant
 	variant  map[variantKey]int32
+	recent   [recent]int32
 	ranges   []threadRange
 	messages map[messageAt]measure.Message
-	calls    []*calls // one for each part of the table that is read by itself
-	found    calls    // what they say together
-	unknown  int      // launches whose call was not recorded
-	early    int      // launches that began before their call
-	backward int      // ranges that end before they begin
+	found    calls
+	unknown  int // launches whose call was not recorded
+	early    int // launches that began before their call
+	backward int // ranges that end before they begin
 	names    []string
 	// callNames are those of found.all, overhead is what held up the process on the profiler's account.
 	callNames []string

@@ -14,8 +14,12 @@ const rangeTable = "NVTX_EVENTS"
 // and to the creation of a domain.
 const (
 	domainCreated = 75
-	rangeFilter   = "eventType IN (59, 60, 70, 71, 75)"
 )
+
+// ranged reports whether an event type is one of these.
+func ranged(eventType int64) bool {
+	return eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated
+}
 
 // unended is the end of a range that was still open when the recording ended.
 const unended = math.MaxInt64
@@ -44,11 +48,20 @@ func (r *reader) readRanges() error {
 	if err := r.db.require(rangeTable, "start", "end", "eventType", "globalTid"); err != nil {
 		return err
 	}
+	expected, err := r.db.count(rangeTable)
+	if err != nil {
+		return err
+	}
 	r.domains = make(map[domain]rangeName)
 	number := make(map[rangeName]int32)
-	buffer := make([]byte, 0, 4<<10) // longer names are cut
+	const longestRange = 4 << 10 // bytes: longer names are cut
+	buffer := make([]byte, longestText)
 	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText"}
-	return r.db.scan(rangeTable, rangeFilter, columns, func(row *row) {
+	return r.db.scan(rangeTable, "", columns, func(row *row) {
+		kind := row.intOr(2, 0)
+		if !ranged(kind) {
+			return
+		}
 		tid := row.intOr(3, 0)
 		p := r.of(tid)
 		if p == nil {
@@ -58,12 +71,13 @@ func (r *reader) readRanges() error {
 			return
 		}
 		n := rangeName{process: p, domain: row.intOr(5, 0)}
-		buffer = buffer[:row.stmt.ColumnBytes(7, buffer[:cap(buffer)])]
-		if len(buffer) == 0 {
+		text := row.bytes(7, buffer)
+		text = text[:min(len(text), longestRange)]
+		if len(text) == 0 {
 			n.id = row.intOr(6, noName)
 		}
-		if row.int(2) == domainCreated {
-			n.text = string(buffer)
+		if kind == domainCreated {
+			n.text = string(text)
 			r.domains[domain{p, n.domain}] = n
 			return
 		}
@@ -72,15 +86,18 @@ func (r *reader) readRanges() error {
 			p.backward++
 			return
 		}
-		if len(buffer) == 0 && n.id == noName {
+		if len(text) == 0 && n.id == noName {
 			return
 		}
-		i, ok := number[rangeName{p, n.domain, n.id, string(buffer)}]
+		i, ok := number[rangeName{p, n.domain, n.id, string(text)}]
 		if !ok {
-			n.text = string(buffer)
+			n.text = string(text)
 			i = int32(len(r.rangeNames))
 			number[n] = i
 			r.rangeNames = append(r.rangeNames, n)
+		}
+		if p.ranges == nil && len(r.processes) == 1 {
+			p.ranges = make([]threadRange, 0, min(expected, r.db.rows, mostRoom))
 		}
 		p.ranges = append(p.ranges, threadRange{measure.Range{Start: start, End: end, Name: i, Parent: -1}, tid})
 		p.readMessage(tid, start, row.text(8))

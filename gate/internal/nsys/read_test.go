@@ -438,8 +438,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A table that is cut in two parts gives what it gives in one.
-func TestParts(t *testing.T) {
+// A table of many pages, which are decoded side by side, gives its rows in order.
+func TestManyPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes an export of 120,000 launches")
 	}

@@ -143,20 +143,22 @@ var Reasons = measure.Reasons{
 
 	// The report cannot be exported.
 	{Key: "no-nsys",
-		Sentence: "{file} cannot be read: nsys was not found",
-		Next:     "export it yourself with `nsys export --type sqlite`, or install Nsight Systems or say where it is"},
+		Sentence: "{file}{version} cannot be read: nsys was not found",
+		Next: "export it yourself with `nsys export --type sqlite`, or install nsys, of that release or a newer one (the package " +
+			"nsight-systems-cli of NVIDIA's apt repository), or say where it is"},
 	{Key: "report-truncated",
-		Sentence: "nsys could not export {file}: {why}",
+		Sentence: "nsys could not export {file}{version}: {why}",
 		Next:     "the report is truncated or no report of nsys: record the workload again"},
 	{Key: "nsys-without-tables",
-		Sentence: "nsys could not export {file}: {why}",
+		Sentence: "nsys could not export {file}{version}: {why}",
 		Next:     "this nsys cannot export single tables: update it to 2024.2 or later"},
 	{Key: "disk-full",
-		Sentence: "nsys could not export {file}: {why}",
+		Sentence: "nsys could not export {file}{version}: {why}",
 		Next:     "make room on the disk and try again"},
 	{Key: "export-failed",
-		Sentence: "nsys could not export {file}: {why}",
-		Next:     "the report is damaged or was written by a newer nsys: record it again, or use the nsys of that release"},
+		Sentence: "nsys could not export {file}{version}: {why}",
+		Next: "the report is damaged or was written by a newer nsys: record it again, or use the nsys of that release (the package " +
+			"nsight-systems-cli of NVIDIA's apt repository)"},
 }
 
 // refuse makes the refusal of a key of [Reasons] with the details in the order of the sentence, the file's name first.

@@ -29,7 +29,7 @@ func TestSplit(t *testing.T) {
 			}
 			parts = append(parts, c)
 		}
-		if got, open := split(strings.Join(parts, ","), len(want)); open || !slices.Equal(got, want) {
+		if got, open := split(nil, strings.Join(parts, ","), len(want)); open || !slices.Equal(got, want) {
 			t.Fatalf("%q: %q, %v", parts, got, open)
 		}
 		// As RFC 4180 has it.
@@ -37,7 +37,7 @@ func TestSplit(t *testing.T) {
 		w := csv.NewWriter(&b)
 		_ = w.Write(want)
 		w.Flush()
-		if got, open := split(strings.TrimSuffix(b.String(), "\n"), len(want)); open || !slices.Equal(got, want) {
+		if got, open := split(nil, strings.TrimSuffix(b.String(), "\n"), len(want)); open || !slices.Equal(got, want) {
 			t.Fatalf("%q: %q, %v", b.String(), got, open)
 		}
 	})

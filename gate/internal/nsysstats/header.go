@@ -23,6 +23,8 @@ type header struct {
 	other   string // what a report that is not read is, as far as its columns tell
 	columns []column
 	index   map[string]int // of the columns, by name
+	asked   []asked        // the columns in the order in which a row's cells are read, which is the same for most
+	turn    int            // in asked
 	// foreign is the reason to refuse a table of another tool: nvprof, or asys, which copies nsys for another maker's
 	// accelerators.
 	foreign string
@@ -53,11 +55,34 @@ func newColumn(title string) column {
 
 // find gives the column of that name.
 func (h *header) find(name string) (column, bool) {
-	i, ok := h.index[name]
-	if !ok {
+	i := h.lookup(name)
+	if i < 0 {
 		return column{}, false
 	}
 	return h.columns[i], true
+}
+
+// asked is a column that was looked up.
+type asked struct {
+	name  string
+	place int
+}
+
+// lookup gives the index of the column of that name, -1 for none. Rows ask for the same ones one after the other.
+func (h *header) lookup(name string) int {
+	if h.turn < len(h.asked) && h.asked[h.turn].name == name {
+		h.turn++
+		return h.asked[h.turn-1].place
+	}
+	i, ok := h.index[name]
+	if !ok {
+		i = -1
+	}
+	const most = 64
+	if h.asked = append(h.asked[:h.turn], asked{name, i}); len(h.asked) < most {
+		h.turn++
+	}
+	return i
 }
 
 func (h *header) has(names ...string) bool {
@@ -82,7 +107,7 @@ func recognise(line string) (*header, bool) {
 	if len(line) > longest || !marks.MatchString(line) {
 		return nil, false
 	}
-	cells, open := split(line, 0)
+	cells, open := split(nil, line, 0)
 	if open || len(cells) < 3 {
 		return nil, false
 	}

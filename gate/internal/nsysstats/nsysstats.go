@@ -106,7 +106,7 @@ func (c *collection) read(file string, in io.Reader) error {
 				}
 			}
 		}
-		switch found, open := split(line, 0); {
+		switch found, open := split(nil, line, 0); {
 		case after == nil:
 		case around.MatchString(line), !open && len(found) >= 3 && !someNumber(line): // or an unknown header
 			after = nil

@@ -14,9 +14,12 @@ var (
 	direction = regexp.MustCompile(`\b(Host|Device|Array|Peer|[HDAP])(?:-to-|to)(Host|Device|Array|Peer|[HDAP])\b`)
 )
 
+// labelled reports whether a name is the label of what is no kernel.
+func labelled(name string) bool { return strings.HasPrefix(name, "[CUDA ") && label.MatchString(name) }
+
 // operation is the kind of a copy or memset, by its label.
 func operation(name string) (measure.CopyKind, bool) {
-	if !label.MatchString(name) {
+	if !labelled(name) {
 		return 0, false
 	}
 	switch {

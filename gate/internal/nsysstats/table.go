@@ -3,8 +3,7 @@ package nsysstats
 import (
 	"encoding/csv"
 	"fmt"
-	"hash"
-	"hash/fnv"
+	"hash/maphash"
 	"io"
 	"math"
 	"slices"
@@ -21,7 +20,9 @@ type table struct {
 	from   int // line of the header
 	rows   int
 	open   bool // the last row has no line end
-	digest hash.Hash64
+	digest maphash.Hash
+	cells  []string // of the row, to be used again
+	row    row
 	// unclear is the first number of which the table does not say whether its comma separates thousands, until english.
 	unclear error
 	english bool
@@ -53,9 +54,12 @@ func (r *row) refuse(key string, details ...any) {
 	}
 }
 
+// seed is that of all digests, which are compared with each other alone.
+var seed = maphash.MakeSeed()
+
 // each reads the rows one by one. The cells are valid until the next row.
 func (t *table) each(do func(*row)) error {
-	t.digest = fnv.New64a()
+	t.digest.SetSeed(seed)
 	for {
 		r, err := t.next()
 		switch {
@@ -68,9 +72,10 @@ func (t *table) each(do func(*row)) error {
 		}
 		t.rows++
 		for _, cell := range r.cells {
-			_, _ = io.WriteString(t.digest, cell)
-			_, _ = t.digest.Write([]byte{0})
+			_, _ = t.digest.WriteString(cell)
+			_ = t.digest.WriteByte(0)
 		}
+		t.turn = 0
 		if do(r); r.err != nil {
 			return r.err
 		}
@@ -104,7 +109,7 @@ func (t *table) next() (*row, error) {
 				return nil, nil
 			}
 		}
-		found, open := split(line, len(t.columns))
+		found, open := split(t.cells[:0], line, len(t.columns))
 		for more := 0; open; more++ { // a quoted cell holds line ends
 			next, err := t.lines.next()
 			switch {
@@ -116,12 +121,13 @@ func (t *table) next() (*row, error) {
 				return broken("endless-quotes")
 			}
 			line += "\n" + next
-			found, open = split(line, len(t.columns))
+			found, open = split(found[:0], line, len(t.columns))
 		}
-		t.open = t.last
+		t.open, t.cells = t.last, found
 		switch {
 		case len(found) == len(t.columns):
-			return &row{table: t, line: at, cells: found}, nil
+			t.row = row{table: t, line: at, cells: found}
+			return &t.row, nil
 		case around.MatchString(line) || blank && !someNumber(line):
 			t.again()
 			return nil, nil
@@ -136,7 +142,7 @@ func (t *table) next() (*row, error) {
 
 // someNumber reports whether a line has several cells and a number in one, so that it may be a piece of a row.
 func someNumber(line string) bool {
-	found, _ := split(line, 0)
+	found, _ := split(nil, line, 0)
 	return len(found) > 1 && slices.ContainsFunc(found, func(cell string) bool {
 		_, form := cells.Parse(cell)
 		return form != cells.NoNumber
@@ -145,11 +151,18 @@ func someNumber(line string) bool {
 
 // split takes a row apart that should have so many cells; it is open where it ends inside quotes. nsys puts a cell between
 // quotes where it holds a comma, and leaves quotes inside it as they are: ":a, "b"",PushPop. Others who print these tables
-// double them, as RFC 4180 has it, which counts where it gives the right number of cells.
-func split(line string, want int) (found []string, open bool) {
+// double them, as RFC 4180 has it, which counts where it gives the right number of cells. The cells are appended to found.
+func split(found []string, line string, want int) (_ []string, open bool) {
 	if strings.IndexByte(line, '"') < 0 {
-		return strings.Split(line, ","), false
+		for {
+			i := strings.IndexByte(line, ',')
+			if i < 0 {
+				return append(found, line), false
+			}
+			found, line = append(found, line[:i]), line[i+1:]
+		}
 	}
+	first := len(found)
 	clear := true
 	for rest, more := line, true; more; {
 		var cell string
@@ -178,19 +191,19 @@ func split(line string, want int) (found []string, open bool) {
 		clear = clear && !strings.Contains(cell, `"`)
 		found = append(found, cell)
 	}
-	if want == 0 || clear && !open && len(found) == want {
+	if want == 0 || clear && !open && len(found)-first == want {
 		return found, open
 	}
 	r := csv.NewReader(strings.NewReader(line))
 	if strict, err := r.Read(); err == nil && len(strict) == want && r.InputOffset() == int64(len(line)) {
-		return strict, false
+		return append(found[:first], strict...), false
 	}
 	return found, open
 }
 
 // cell is the text of a column, "" where there is none.
 func (r *row) cell(name string) string {
-	if i, ok := r.index[name]; ok {
+	if i := r.lookup(name); i >= 0 {
 		return r.cells[i]
 	}
 	return ""

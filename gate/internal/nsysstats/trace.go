@@ -27,6 +27,8 @@ type traced struct {
 	// rounded are the copies whose bytes are not exact, sizes the exact ones of others.
 	rounded []int
 	sizes   sizes
+	rate    float64 // of the column of throughputs, in bytes a second
+	rated   bool    // that is known
 }
 
 type gpu struct {
@@ -63,6 +65,8 @@ func (t *table) readTrace() error {
 		}
 	}
 	t.traced = &traced{number: map[measure.KernelInfo]int32{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{}}
+	throughput, _ := t.find("throughput")
+	t.traced.rate, t.traced.rated = rate(throughput.unit)
 	registers, static, dynamic, stream := t.has("reg/trd"), t.has("stcsmem"), t.has("dymsmem"), t.has("strm")
 	err := t.each(func(r *row) {
 		x, at, name := t.traced, r.span("start", "duration"), r.cell("name")
@@ -72,10 +76,10 @@ func (t *table) readTrace() error {
 			r.refuse("no-name")
 		case copied:
 			r.copy(kind, at)
-		case label.MatchString(name):
+		case labelled(name):
 			x.ignored[measure.Quote(name)]++
 		}
-		if name == "" || label.MatchString(name) {
+		if name == "" || labelled(name) {
 			return
 		}
 		k := measure.KernelInfo{Raw: name, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1}
@@ -133,8 +137,7 @@ func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
 	x := r.traced
 	bytes, step := r.quantity("bytes", largest)
 	if step > 1 {
-		c, _ := r.find("throughput")
-		factor, known := rate(c.unit)
+		factor, known := x.rate, x.rated
 		printed, form := cells.Parse(r.cell("throughput"))
 		known = known && (form == cells.Whole || form == cells.Point || form == cells.ThreeAfterPoint) && r.step <= 1
 		if b, ok := exact(float64(bytes), step, at.End-at.Start, printed.Float(factor), printed.Step(factor)); known && ok {

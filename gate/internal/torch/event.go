@@ -6,50 +6,166 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // event is one element of traceEvents that is of a category that is read. Its fields are kept as they stand in the file
-// until they are needed.
+// until they are needed, before the next event at the latest.
 type event struct {
 	kind                             kind
 	Ph, Cat, Name, Pid, Tid, Ts, Dur json.RawMessage
 	Args                             struct {
 		Device, Stream, Correlation, Grid, Block, Bytes json.RawMessage
 
-		Registers json.RawMessage `json:"registers per thread"`
-		Shared    json.RawMessage `json:"shared memory"`
+		Registers, Shared json.RawMessage
 	}
 }
 
-// parseEvent reads an event, and nothing of one that is of no category that is read: most are operators.
-func parseEvent(text []byte) (e event, ok bool) {
+// lenient are the options for JSON as Kineto writes it: a name may stand twice, of which the last counts, and a kernel may have any bytes
+// for its name.
+var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+
+// parser takes objects apart.
+type parser struct {
+	text    []byte
+	in      bytes.Reader
+	decoder *jsontext.Decoder
+}
+
+func (p *parser) begin(text []byte) {
+	p.text = text
+	p.in.Reset(text)
+	if p.decoder == nil {
+		p.decoder = jsontext.NewDecoder(&p.in, lenient...)
+	} else {
+		p.decoder.Reset(&p.in, lenient...)
+	}
+}
+
+// value reads a value and gives it as it stands in the text.
+func (p *parser) value() ([]byte, bool) {
+	v, err := p.decoder.ReadValue()
+	if err != nil {
+		return nil, false
+	}
+	end := p.decoder.InputOffset()
+	return p.text[end-int64(len(v)) : end], true
+}
+
+// members reads an object and shows its names, in quotes, and values to f until that says no. An object of the name opened is nil, and f
+// reads it.
+func (p *parser) members(opened string, f func(name, value []byte) bool) bool {
+	if t, err := p.decoder.ReadToken(); err != nil || t.Kind() != '{' {
+		return false
+	}
+	for p.decoder.PeekKind() == '"' {
+		name, ok := p.value()
+		if !ok {
+			return false
+		}
+		var value []byte
+		if string(name) != opened || p.decoder.PeekKind() != '{' {
+			if value, ok = p.value(); !ok {
+				return false
+			}
+		}
+		if !f(name, value) {
+			return false
+		}
+	}
+	t, err := p.decoder.ReadToken()
+	return err == nil && t.Kind() == '}'
+}
+
+// event reads an event, and nothing of one that is of no category that is read: most are operators.
+func (p *parser) event(text []byte) (e event, ok bool) {
 	switch {
 	case text[0] != '{':
 		return e, string(text) == "null"
 	case !interesting(text):
-		return e, true
+		return e, jsontext.Value(text).IsValid(lenient...)
 	}
-	ok = json.Unmarshal(text, &e) == nil
+	p.begin(text)
+	ok = p.members(`"args"`, func(name, value []byte) bool {
+		switch string(name) {
+		case `"ph"`:
+			e.Ph = value
+		case `"cat"`:
+			e.Cat = value
+		case `"name"`:
+			e.Name = value
+		case `"pid"`:
+			e.Pid = value
+		case `"tid"`:
+			e.Tid = value
+		case `"ts"`:
+			e.Ts = value
+		case `"dur"`:
+			e.Dur = value
+		case `"args"`:
+			return string(value) == "null" || value == nil && p.members("", e.arg)
+		}
+		return true
+	})
 	e.kind = kinds[string(unquote(e.Cat))]
 	return e, ok
 }
 
-// category finds the category of an event. An object inside of it can have a key of that name too.
-var category = regexp.MustCompile(`"cat"[: \t\r\n]*"([^"]*)"`)
+// arg takes in a member of the args.
+func (e *event) arg(name, value []byte) bool {
+	a := &e.Args
+	switch string(name) {
+	case `"device"`:
+		a.Device = value
+	case `"stream"`:
+		a.Stream = value
+	case `"correlation"`:
+		a.Correlation = value
+	case `"grid"`:
+		a.Grid = value
+	case `"block"`:
+		a.Block = value
+	case `"bytes"`:
+		a.Bytes = value
+	case `"registers per thread"`:
+		a.Registers = value
+	case `"shared memory"`:
+		a.Shared = value
+	}
+	return true
+}
 
 func interesting(text []byte) bool {
 	for {
-		at := category.FindSubmatchIndex(text)
-		if at == nil {
+		cat, rest, ok := category(text)
+		if !ok {
 			return false
 		}
-		k := kinds[string(text[at[2]:at[3]])]
+		k := kinds[string(cat)]
 		// Before there were user annotations, the steps were operators.
 		if k != other && (k != operatorEvent || bytes.Contains(text, []byte(stepPrefix))) {
 			return true
 		}
-		text = text[at[1]:]
+		text = rest
+	}
+}
+
+// category finds what may be the category of an event, and what is behind it: an object inside of it can have a key of that name too.
+func category(text []byte) (cat, rest []byte, ok bool) {
+	for {
+		at := bytes.Index(text, []byte(`"cat"`))
+		if at < 0 {
+			return nil, nil, false
+		}
+		text = text[at+len(`"cat"`):]
+		value := bytes.TrimLeft(text, ": \t\r\n")
+		if len(value) == 0 || value[0] != '"' {
+			continue
+		}
+		if end := bytes.IndexByte(value[1:], '"'); end >= 0 {
+			return value[1 : 1+end], value[1+end+1:], true
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"regexp"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // longest is the most bytes that one event, or one value beside the events, may have.
@@ -19,16 +21,15 @@ type scanner struct {
 	text  []byte
 }
 
-// walk reads the object, or the bare list of events, that the file is: event takes each event, and fact reads the value of each
-// other key. It does not read on to the end of the file.
+// walk reads the object, or the bare list of events, that the file is: event takes each event, which may need mending, and fact reads
+// the value of each other key. It does not read on to the end of the file.
 func (s *scanner) walk(fact func(key string) error, event func(text []byte) error) error {
 	list := func() error {
 		return s.each(']', func() error {
-			text, err := s.value()
-			if err == nil {
-				err = event(text)
+			if err := s.take(true); err != nil {
+				return err
 			}
-			return err
+			return event(s.text)
 		})
 	}
 	if start, _ := s.next(); start == '[' {
@@ -127,7 +128,12 @@ func (s *scanner) value() ([]byte, error) {
 	if err := s.take(true); err != nil {
 		return nil, err
 	}
-	if json.Valid(s.text) {
+	return s.valid()
+}
+
+// valid is the text of the last value, mended where it was no JSON.
+func (s *scanner) valid() ([]byte, error) {
+	if jsontext.Value(s.text).IsValid(lenient...) {
 		return s.text, nil
 	}
 	mended := mend(s.text)
@@ -156,7 +162,11 @@ func (s *scanner) take(keep bool) error {
 		b, _ := s.in.Peek(s.in.Buffered())
 		n := 0
 		for ; n < len(b) && !done; n++ {
-			switch c := b[n]; {
+			c := b[n]
+			if depth > 0 && !telling[c] && !escaped { // most bytes
+				continue
+			}
+			switch {
 			case escaped:
 				escaped = false
 			case quoted:
@@ -186,6 +196,9 @@ func (s *scanner) take(keep bool) error {
 	}
 	return nil
 }
+
+// telling are the bytes by which [scanner.take] finds the end of an object or list.
+var telling = [256]bool{'"': true, '\\': true, '{': true, '[': true, '}': true, ']': true}
 
 // end reads what follows the value, which must be nothing, up to the end: the checksum of a compressed file stands there.
 func (s *scanner) end() error {

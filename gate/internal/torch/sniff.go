@@ -52,8 +52,12 @@ func sniffTrace(head []byte) bool {
 			found++
 		}
 		return s.skip()
-	}, func(text []byte) error {
-		if e, ok := parseEvent(text); found > 0 || ok && e.kind != other && len(e.Ph) > 0 {
+	}, func([]byte) error {
+		text, err := s.valid()
+		if err != nil {
+			return err
+		}
+		if e, ok := new(parser).event(text); found > 0 || ok && e.kind != other && len(e.Ph) > 0 {
 			return enough
 		}
 		return nil

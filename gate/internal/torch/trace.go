@@ -23,6 +23,9 @@ const microsecond = 1000
 
 // trace is what has been read of a Chrome trace.
 type trace struct {
+	parser  parser
+	extents map[string]measure.Dim3 // by how they stand in the file
+	buffer  []byte
 	scanner
 	bounds
 	facts
@@ -113,9 +116,15 @@ func readTrace(name source, in *bufio.Reader, within bounds) (*measure.Trace, er
 
 // add takes in one event.
 func (t *trace) add(text []byte) error {
-	e, ok := parseEvent(text)
+	e, ok := t.parser.event(text)
 	if !ok {
-		return t.refuse("odd-event", t.begin)
+		text, err := t.valid()
+		if err != nil {
+			return err
+		}
+		if e, ok = t.parser.event(text); !ok {
+			return t.refuse("odd-event", t.begin)
+		}
 	}
 	t.known = t.known || e.kind != other
 	complete := string(e.Ph) == `"X"`
@@ -177,14 +186,14 @@ func (t *trace) addWork(e *event) error {
 		t.timeless++
 	}
 	v := variant{registers: max(-1, integerOr(e.Args.Registers, -1)), shared: max(-1, integerOr(e.Args.Shared, -1))}
-	if v.grid, ok = parseExtent(e.Args.Grid); !ok {
+	if v.grid, ok = t.extent(e.Args.Grid); !ok {
 		return t.refuse("no-extent", t.begin, "grid")
 	}
-	if v.block, ok = parseExtent(e.Args.Block); !ok {
+	if v.block, ok = t.extent(e.Args.Block); !ok {
 		return t.refuse("no-extent", t.begin, "block")
 	}
 	var err error
-	if v.name, err = t.intern(&t.names, string(e.Name)); err != nil {
+	if v.name, err = t.intern(&t.names, e.Name); err != nil {
 		return err
 	}
 	number, _ := t.variants.of(v)
@@ -193,6 +202,22 @@ func (t *trace) addWork(e *event) error {
 		Device: small(e.Args.Device, e.Pid), Stream: small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream "))),
 	}})
 	return t.bounded(len(t.launches))
+}
+
+// extent reads the size of a grid or block: few differ.
+func (t *trace) extent(b json.RawMessage) (measure.Dim3, bool) {
+	if d, ok := t.extents[string(b)]; ok {
+		return d, true
+	}
+	d, ok := parseExtent(b)
+	const most = 1 << 12
+	if ok && len(t.extents) < most {
+		if t.extents == nil {
+			t.extents = make(map[string]measure.Dim3)
+		}
+		t.extents[string(b)] = d
+	}
+	return d, ok
 }
 
 // small is the first of several numbers that is one, 0 where none is.
@@ -230,7 +255,7 @@ func (t *trace) addCall(e *event) error {
 	if c.thread, err = t.thread(e.Pid, e.Tid); err != nil {
 		return err
 	}
-	name, err := t.intern(&t.callNames, string(e.Name))
+	name, err := t.intern(&t.callNames, e.Name)
 	if err != nil {
 		return err
 	}
@@ -258,7 +283,7 @@ func (t *trace) addRange(e *event) error {
 	if err != nil {
 		return err
 	}
-	number, err := t.intern(&t.spans, name)
+	number, err := t.intern(&t.spans, []byte(name))
 	if err != nil {
 		return err
 	}
@@ -268,15 +293,17 @@ func (t *trace) addRange(e *event) error {
 
 // thread numbers a thread of a process.
 func (t *trace) thread(pid, tid json.RawMessage) (int32, error) {
-	return t.intern(&t.threads, string(unquote(pid))+" "+string(unquote(tid)))
+	t.buffer = append(append(append(t.buffer[:0], unquote(pid)...), ' '), unquote(tid)...)
+	return t.intern(&t.threads, t.buffer)
 }
 
 // intern numbers a name, and counts the bytes of those that stay in memory.
-func (t *trace) intern(among *interned[string], name string) (int32, error) {
-	number, isNew := among.of(name)
-	if isNew {
-		t.texts += len(name)
+func (t *trace) intern(among *interned[string], name []byte) (int32, error) {
+	if number, ok := among.number[string(name)]; ok {
+		return number, nil
 	}
+	number, _ := among.of(string(name))
+	t.texts += len(name)
 	if t.texts > t.bounds.text {
 		return 0, t.refuse("many-names", t.bounds.text>>20)
 	}

@@ -1,0 +1,234 @@
+package ncu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// ErrLayout is the error for a report that is laid out in a way that only ncu knows, or that holds results of ranges: [Export] it.
+var ErrLayout = errors.New("not laid out as known")
+
+// The numbers of the fields, by the messages of ncu's ProfilerReport.proto.
+const (
+	headerSources, headerResults, headerStrings, headerRanges = 1, 2, 4, 7
+	resultMangled, resultFunction, resultDemangled            = 5, 6, 7
+	resultGrid, resultBlock                                   = 10, 11
+	resultMetric                                              = 13
+	resultStream                                              = 23
+	metricName, metricValue                                   = 1, 2
+	valueText, valueFloat, valueDouble, valueUint32           = 1, 2, 3, 4
+	valueUint64                                               = 5
+)
+
+// resultLimit is the largest result that is read, in bytes. One of --set full with its sources has a few MB.
+const resultLimit = 256 << 20
+
+// ReadReport reads a report (.ncu-rep) without ncu: of the layout that ncu has written since 2020, each kernel with its metrics. Values
+// stand there in base units and in full. Its place in messages is the number of the launch.
+func ReadReport(report string) (*Profile, error) {
+	r, err := openReport(report)
+	if err != nil {
+		return nil, err
+	}
+	defer r.f.Close()
+	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") {
+		return nil, ErrLayout
+	}
+	x := results{report: r, builder: builder{&Profile{Source: r.name}, map[string]bool{}}}
+	version, err := r.blocks(x.block)
+	by := ""
+	if version != "" {
+		by = fmt.Sprintf(" (ncu %s wrote it)", version)
+	}
+	switch {
+	case x.broken != "":
+		return nil, Reasons.Refuse("broken-report", r.name, by, x.broken)
+	case err != nil:
+		return nil, err
+	case len(x.profile.Records) == 0:
+		return nil, Reasons.Refuse("empty-report", r.name, by)
+	}
+	x.profile.Devices = len(x.devices)
+	return x.profile, nil
+}
+
+// results puts the launches of a report together.
+type results struct {
+	report *reportFile
+	builder
+	strings []string // the names of metrics: a block without any has those of the one before it
+	kept    []bool   // which of them stay in a record
+	broken  string   // what is wrong with the report
+}
+
+var errBroken = errors.New("broken")
+
+func (x *results) fail(format string, args ...any) error {
+	x.broken = fmt.Sprintf(format, args...)
+	return errBroken
+}
+
+// block reads the payload of a block: sources, results and results of ranges, each behind its length.
+func (x *results) block(header message, end int64) error {
+	sources, _ := header.number(headerSources)
+	count, _ := header.number(headerResults)
+	if ranges, _ := header.number(headerRanges); ranges > 0 {
+		return ErrLayout
+	}
+	x.names(header)
+	for i := range sources + count {
+		if x.report.at+4 > end {
+			return x.fail("a block holds less than it counts")
+		}
+		n, err := x.report.length()
+		switch {
+		case err != nil:
+			return err
+		case x.report.at+n > end:
+			return x.fail("a part is longer than its block")
+		case i < sources: // code of kernels
+			err = x.report.move(n)
+		case n > resultLimit:
+			return ErrLayout
+		default:
+			var result message
+			if result, err = x.report.read(n); err == nil {
+				err = x.result(result)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if x.report.at != end {
+		return x.fail("a block holds more than it counts")
+	}
+	return nil
+}
+
+// names takes in the string table of a block.
+func (x *results) names(header message) {
+	table, _ := header.find(headerStrings)
+	var all []string
+	var kept []bool
+	table.bytes.each(func(f field) bool {
+		if f.id == 1 {
+			name := string(f.bytes)
+			all, kept = append(all, name), append(kept, isKept(name))
+		}
+		return true
+	})
+	if len(all) > 0 {
+		x.strings, x.kept = all, kept
+	}
+}
+
+// result takes in a launch.
+func (x *results) result(m message) error {
+	number := len(x.profile.Records) + 1
+	l := &launch{file: x.report.name, line: number}
+	r := Record{Raw: map[string]Value{}}
+	metrics, problem := 0, ""
+	whole := m.each(func(f field) bool {
+		switch f.id {
+		case resultMangled, resultFunction, resultDemangled:
+			if len(f.bytes) > 0 { // the fields come in order: the last is the one that ncu shows
+				l.is[kernel] = string(f.bytes)
+			}
+		case resultGrid:
+			l.is[grid] = f.bytes.dimensions()
+		case resultBlock:
+			l.is[block] = f.bytes.dimensions()
+		case resultStream:
+			l.is[stream] = strconv.FormatUint(f.number, 10)
+		case resultMetric:
+			metrics++
+			problem = x.metric(&r, l, f.bytes)
+		}
+		return problem == ""
+	})
+	switch {
+	case !whole:
+		return x.fail("launch %d is no message", number)
+	case problem != "":
+		return x.fail("launch %d: %s", number, problem)
+	case l.is[kernel] == "range" && l.is[stream] == "": // a range has no stream of its own
+		return ErrLayout
+	case metrics == 0:
+		return Reasons.Refuse("empty-launch", x.report.name, number, quote(l.is[kernel]))
+	}
+	var err error
+	if r.Subject, err = l.subject(); err != nil {
+		return err
+	}
+	x.profile.Cells += metrics
+	return x.record(l, r)
+}
+
+// metric takes in a metric of a launch; what is wrong with it, "" for nothing.
+func (x *results) metric(r *Record, l *launch, m message) string {
+	id, ok := m.number(metricName)
+	if !ok || id >= uint64(len(x.strings)) {
+		return "a metric without a name"
+	}
+	name := x.strings[id]
+	if !x.kept[id] && name != deviceID {
+		return ""
+	}
+	content, _ := m.find(metricValue)
+	v, ok := value(content.bytes)
+	if !ok {
+		return "metric " + quote(name) + " has no value of a known kind"
+	}
+	if name == deviceID {
+		l.is[device] = v.Text
+	}
+	if !x.kept[id] {
+		return ""
+	}
+	// What was measured in two sets of passes stands twice. The last one goes with the other metrics of the launch.
+	r.Raw[name] = v
+	return ""
+}
+
+const deviceID = "launch__device_id"
+
+// value reads the value of a metric. A metric that the GPU does not have has none.
+func value(m message) (v Value, ok bool) {
+	v.Number, ok = math.NaN(), true
+	whole := m.each(func(f field) bool {
+		switch {
+		case f.id == valueText && f.kind == protowire.BytesType:
+			v.Number, v.Text = math.NaN(), string(f.bytes)
+			return true
+		case f.id == valueFloat && f.kind == protowire.Fixed32Type, f.id == valueDouble && f.kind == protowire.Fixed64Type:
+			v.Number = f.float()
+		case (f.id == valueUint32 || f.id == valueUint64) && f.kind == protowire.VarintType:
+			v.Number = float64(f.number)
+		default:
+			ok = false
+		}
+		v.Text = strconv.FormatFloat(v.Number, 'g', -1, 64)
+		return true
+	})
+	if math.IsInf(v.Number, 0) {
+		v.Number = math.NaN()
+	}
+	return v, ok && whole
+}
+
+// dimensions writes three numbers as ncu does: "(1, 2, 3)".
+func (m message) dimensions() string {
+	var text [3]string
+	for i := range text {
+		n, _ := m.number(protowire.Number(i + 1))
+		text[i] = strconv.FormatUint(n, 10)
+	}
+	return "(" + strings.Join(text[:], ", ") + ")"
+}

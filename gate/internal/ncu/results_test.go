@@ -1,0 +1,235 @@
+package ncu_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/measure"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// message writes a message of pairs of a field's number and its value.
+func message(fields ...any) (b []byte) {
+	for i := 0; i < len(fields); i += 2 {
+		id := protowire.Number(fields[i].(int))
+		switch v := fields[i+1].(type) {
+		case int:
+			b = protowire.AppendVarint(protowire.AppendTag(b, id, protowire.VarintType), uint64(v))
+		case float32:
+			b = protowire.AppendFixed32(protowire.AppendTag(b, id, protowire.Fixed32Type), math.Float32bits(v))
+		case float64:
+			b = protowire.AppendFixed64(protowire.AppendTag(b, id, protowire.Fixed64Type), math.Float64bits(v))
+		case string:
+			b = protowire.AppendString(protowire.AppendTag(b, id, protowire.BytesType), v)
+		case []byte:
+			b = protowire.AppendBytes(protowire.AppendTag(b, id, protowire.BytesType), v)
+		}
+	}
+	return b
+}
+
+func part(m []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(m))), m...)
+}
+
+// result is a launch with metrics, each a name's number and a value.
+func result(kernel string, metrics ...[]byte) []byte {
+	m := message(5, "_Z6mangled", 6, "function", 7, kernel, 10, message(1, 64, 2, 1, 3, 1), 11, message(1, 256, 2, 2, 3, 1))
+	for _, x := range metrics {
+		m = append(m, message(13, x)...)
+	}
+	return append(m, message(23, 7)...)
+}
+
+func metric(name int, value ...any) []byte { return message(1, name, 2, message(value...)) }
+
+// block is a block with sources before its results, and a string table unless there are no names.
+func block(names []string, sources int, results ...[]byte) []byte {
+	var payload, table []byte
+	for range sources {
+		payload = append(payload, part([]byte("\x7fELF"))...)
+	}
+	for _, r := range results {
+		payload = append(payload, part(r)...)
+	}
+	for _, n := range names {
+		table = append(table, message(1, n)...)
+	}
+	header := message(1, sources, 2, len(results), 3, message(8, message(1, "ncu", 2, "2025.3.1.0 (build 36398880)")), 4, table, 5, len(payload))
+	return append(part(header), payload...)
+}
+
+func file(blocks ...[]byte) []byte {
+	b := append([]byte("NVR\x00"), part(message(1, 7))...)
+	for _, x := range blocks {
+		b = append(b, x...)
+	}
+	return b
+}
+
+var (
+	names = []string{"gpu__time_duration.sum", "launch__registers_per_thread", "device__attribute_display_name", "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+		"launch__device_id", "gpc__cycles_elapsed.max", "nobody__reads.this"}
+	first = result("saxpy(float *)", metric(0, 3, 99000.0), metric(0, 3, 81472.0), metric(1, 5, 42), metric(2, 1, "NVIDIA H200"), metric(3, 2, float32(62.5)), metric(4, 4, 1),
+		metric(5), metric(6, 9, 1))
+)
+
+func readReport(t testing.TB, content []byte) (*ncu.Profile, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.ncu-rep")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ncu.ReadReport(path)
+}
+
+func TestReadReport(t *testing.T) {
+	// The second block has the string table of the first, its launch no demangled name and no model.
+	p, err := readReport(t, file(block(nil, 0), block(names, 2, first), block(nil, 0, result("", metric(0, 5, 81500))), block(nil, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Source != "run.ncu-rep" || p.GPU != "NVIDIA H200" || p.Devices != 2 || p.Cells != 9 || len(p.Records) != 2 {
+		t.Fatalf("%+v", p)
+	}
+	a, b := p.Records[0], p.Records[1]
+	dims := func(x, y uint32) measure.Dim3 { return measure.Dim3{X: x, Y: y, Z: 1} }
+	want := measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy(float *)", Grid: dims(64, 1), Block: dims(256, 2)}
+	if diff := cmp.Diff(want, a.Subject); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]float64{"ncu_time": 81472, "registers": 42, "sm_throughput": 62.5}, a.Metrics); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := a.Metric(measure.Cycles); err == nil || !strings.Contains(err.Error(), `metric "gpc__cycles_elapsed.max" holds nothing, no number`) {
+		t.Errorf("a metric without a value: %v", err)
+	}
+	if b.Subject.Name != "function" || b.Metrics["ncu_time"] != 81500 {
+		t.Errorf("%+v", b)
+	}
+}
+
+func TestReadReportRefuses(t *testing.T) {
+	whole, timed := file(block(names, 1, first)), result("saxpy", metric(0, 3, 1.0))
+	many := message(2, 3, 4, message(1, names[0]), 5, len(timed)+4)
+	for _, tt := range []struct {
+		name    string
+		content []byte
+		key     string // "" for ErrLayout
+		want    string
+	}{
+		{"cut", whole[:len(whole)-1], "cut-report", "is cut off"},
+		{"empty", file(block(nil, 0)), "empty-report", "(ncu 2025.3.1 wrote it) holds no kernel"},
+		{"sources alone", file(block(nil, 2)), "empty-report", "holds no kernel"},
+		{"no metrics", file(block(names, 0, result("saxpy"))), "empty-launch", `launch 1, of "saxpy", has no metrics`},
+		{"no string table", file(block(nil, 0, first)), "broken-report", "launch 1: a metric without a name"},
+		{"an unknown kind of value", file(block(names, 0, result("saxpy", metric(0, 8, 1)))), "broken-report", `"gpu__time_duration.sum" has no value of a known kind`},
+		{"a wrong kind of number", file(block(names, 0, result("saxpy", metric(0, 3, 1)))), "broken-report", "no value of a known kind"},
+		{"no message", file(block(names, 0, []byte("\xff\xff"))), "broken-report", "launch 1 is no message"},
+		{"fewer results than counted", file(append(part(many), part(timed)...)), "broken-report", "holds less than it counts"},
+		{"more than counted", file(append(part(message(2, 0, 5, len(first)+4)), part(first)...)), "broken-report", "holds more than it counts"},
+		{"a result beyond its block", file(append(part(message(2, 1, 4, message(1, names[0]), 5, 20)), part(first)...), block(nil, 0)), "broken-report", "longer than its block"},
+		{"no name", file(block(names, 0, message(13, metric(0, 3, 1.0)))), "no-name", "has no kernel name"},
+		{"a huge grid", file(block(names, 0, append(first, message(10, message(1, 1<<40))...))), "large-extent", "larger than any grid"},
+		{"two models", file(block(names, 0, first, result("x", metric(2, 1, "Tesla T4")))), "models", "different models"},
+		{"results of ranges", file(append(part(message(2, 1, 5, 0, 7, 1)), 0)), "", ""},
+		{"a range as a kernel", file(block(names, 0, message(7, "range", 13, metric(0, 3, 1.0)))), "", ""},
+		{"a later layout", append([]byte("NVR\x00"), part(message(1, 8))...), "cut-report", ""},
+		{"a later layout, longer", append(append([]byte("NVR\x00"), part(message(1, 8))...), "what nobody knows"...), "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := readReport(t, tt.content)
+			var refusal *measure.Refusal
+			switch {
+			case tt.key == "":
+				if !errors.Is(err, ncu.ErrLayout) {
+					t.Errorf("error %v, want that of the layout", err)
+				}
+			case !errors.As(err, &refusal) || refusal.Key != tt.key || !strings.Contains(err.Error(), tt.want):
+				t.Errorf("got %v, want %s: %q", err, tt.key, tt.want)
+			}
+		})
+	}
+}
+
+// Reports of others, in the directories that NSGATE_RECORDINGS lists, are read; a page beside one, of the same name, says the same.
+func TestReports(t *testing.T) {
+	read, compared := 0, 0
+	for _, dir := range append(filepath.SplitList(os.Getenv("NSGATE_RECORDINGS")), filepath.Join("..", "..", "..", "..", "shared", "samples")) {
+		files, err := filepath.Glob(filepath.Join(dir, "*.ncu-rep"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			p, err := ncu.ReadReport(file)
+			if errors.Is(err, ncu.ErrLayout) {
+				t.Logf("%s: %v", file, err)
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			read++
+			page := strings.TrimSuffix(file, ".ncu-rep") + ".csv"
+			if _, err := os.Stat(page); err == nil {
+				compared += comparePage(t, p, open(t, page))
+			}
+		}
+	}
+	t.Logf("%d reports, %d values as on their pages", read, compared)
+}
+
+// comparePage checks that the metrics of a page are in the report it was made of, and gives their number.
+func comparePage(t *testing.T, report, page *ncu.Profile) (values int) {
+	t.Helper()
+	if len(report.Records) != len(page.Records) {
+		t.Fatalf("%s: %d launches, %d on its page", report.Source, len(report.Records), len(page.Records))
+	}
+	for i, want := range page.Records {
+		got := report.Records[i]
+		if got.Subject != want.Subject {
+			t.Errorf("%s: launch %d is %v, on its page %v", report.Source, i+1, got.Subject, want.Subject)
+		}
+		for name, w := range want.Raw {
+			g, ok := got.Raw[name]
+			if !ok || !math.IsNaN(w.Number) && math.Abs(g.Number-w.Number) > max(w.Step, 1e-9*math.Abs(w.Number)) || math.IsNaN(w.Number) && g.Text != w.Text {
+				t.Errorf("%s: launch %d: %s is %q, on its page %q", report.Source, i+1, name, g.Text, w.Text)
+			}
+			values++
+		}
+	}
+	return values
+}
+
+// FuzzReadReport: any bytes give a profile or an error, and never a launch without a name.
+func FuzzReadReport(f *testing.F) {
+	f.Add(file(block(nil, 0), block(names, 2, first), block(nil, 0, first)))
+	f.Add(file(block(names, 0, result("", metric(0, 5, 1)))))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		p, err := readReport(t, content)
+		if (err == nil) != (p != nil) {
+			t.Fatalf("%v and %v", p, err)
+		}
+		if p == nil {
+			return
+		}
+		for _, r := range p.Records {
+			if r.Subject.Name == "" {
+				t.Fatalf("%+v", r)
+			}
+			for name, v := range r.Metrics {
+				if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+					t.Fatalf("%s is %v", name, v)
+				}
+			}
+		}
+	})
+}

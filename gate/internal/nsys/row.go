@@ -1,0 +1,144 @@
+package nsys
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
+	"zombiezen.com/go/sqlite"
+)
+
+// row is the row at which a scan stands: of stmt, or of some that were read from pages.
+type row struct {
+	stmt    *sqlite.Stmt
+	rows    *sqlitepage.Rows
+	first   int   // index of the row's first cell in rows
+	at      []int // by column: its place among the cells of a row, -1 for an absent one
+	table   string
+	columns []string
+	number  int64
+	reason  string // what is wrong with the row
+	// backwards is true where the reason is a time.
+	backwards bool
+}
+
+// refuse is the refusal for what is wrong with the row.
+func (r *row) refuse(db *database) error {
+	if r.backwards {
+		return db.refuse("clock-backwards", fmt.Sprintf("table %s, row %d: %s", r.table, r.number, r.reason))
+	}
+	return db.refuse("bad-row", r.table, r.number, r.reason)
+}
+
+// wrong notes the first thing that is wrong with the row.
+func (r *row) wrong(format string, args ...any) {
+	if r.reason == "" {
+		r.reason = fmt.Sprintf(format, args...)
+	}
+}
+
+// cell is what a column holds: the value of an integer.
+func (r *row) cell(column int) (sqlitepage.Kind, int64) {
+	if r.stmt != nil {
+		return kinds[r.stmt.ColumnType(column)], r.stmt.ColumnInt64(column)
+	}
+	if i := r.at[column]; i >= 0 {
+		return r.rows.Kinds[r.first+i], r.rows.Values[r.first+i]
+	}
+	return sqlitepage.Null, 0
+}
+
+// kinds are SQLite's numbers of them.
+var kinds = [...]sqlitepage.Kind{
+	sqlite.TypeInteger: sqlitepage.Integer, sqlite.TypeFloat: sqlitepage.Real, sqlite.TypeText: sqlitepage.Text, sqlite.TypeBlob: sqlitepage.Blob,
+	sqlite.TypeNull: sqlitepage.Null,
+}
+
+// int is the integer in a column that must hold one.
+func (r *row) int(column int) int64 {
+	kind, v := r.cell(column)
+	if kind != sqlitepage.Integer {
+		r.odd(column, kind)
+	}
+	return v
+}
+
+// intOr is the integer in a column, or absent where the cell is null.
+func (r *row) intOr(column int, absent int64) int64 {
+	switch kind, v := r.cell(column); kind {
+	case sqlitepage.Integer:
+		return v
+	case sqlitepage.Null:
+		return absent
+	default:
+		r.odd(column, kind)
+		return 0
+	}
+}
+
+// odd notes that a column holds no integer.
+func (r *row) odd(column int, kind sqlitepage.Kind) {
+	holds := [...]string{sqlitepage.Null: "nothing", sqlitepage.Text: "text", sqlitepage.Real: "a fraction", sqlitepage.Blob: "bytes"}
+	r.wrong("column %s holds %s, not an integer", r.columns[column], holds[kind])
+}
+
+func (r *row) null(column int) bool {
+	kind, _ := r.cell(column)
+	return kind == sqlitepage.Null
+}
+
+// text is the text in a column, "" where it is null.
+func (r *row) text(column int) string { return string(r.bytes(column, nil)) }
+
+// longestText is what is read of a text, in bytes. Nobody reads a longer name.
+const longestText = 64 << 10
+
+// bytes is the text in a column, until the scan goes on. It may use the buffer.
+func (r *row) bytes(column int, buffer []byte) []byte {
+	switch kind, v := r.cell(column); kind {
+	case sqlitepage.Null:
+		return nil
+	case sqlitepage.Integer:
+		return strconv.AppendInt(buffer[:0], v, 10)
+	case sqlitepage.Real:
+		r.wrong("column %s holds a fraction, not text", r.columns[column])
+		return nil
+	}
+	if r.stmt == nil {
+		b := r.rows.Bytes(r.first + r.at[column])
+		return b[:min(len(b), longestText)]
+	}
+	n := min(r.stmt.ColumnLen(column), longestText)
+	if cap(buffer) < n {
+		buffer = make([]byte, n)
+	}
+	return buffer[:r.stmt.ColumnBytes(column, buffer[:n])]
+}
+
+// span reads start and end of something that the GPU did.
+func (r *row) span(start, end int) (int64, int64) {
+	a, b := r.int(start), r.int(end)
+	const longest = 1e15 // ns: eleven days
+	switch {
+	case r.reason != "":
+	case a < 0:
+		r.wrong("the start %d is before the recording began", a)
+		r.backwards = true
+	case b < a:
+		r.wrong("the end %d is before the start %d", b, a)
+		r.backwards = true
+	case b-a > longest:
+		r.wrong("from %d to %d ns is longer than any launch", a, b)
+	}
+	return a, b
+}
+
+// extent reads one dimension of a grid or block.
+func (r *row) extent(column int) uint32 {
+	v := r.int(column)
+	if v < 0 || v > math.MaxUint32 {
+		r.wrong("column %s holds %d, no extent of a grid or block", r.columns[column], v)
+	}
+	return uint32(v)
+}

@@ -1,0 +1,157 @@
+package sqlitepage
+
+import (
+	"context"
+	"runtime"
+	"sync"
+)
+
+// Kind is what a cell holds.
+type Kind uint8
+
+// The kinds of SQLite.
+const (
+	Null Kind = iota
+	Integer
+	Real
+	Text
+	Blob
+)
+
+// Rows are some rows of a table, in the order of their numbers.
+type Rows struct {
+	Numbers []int64
+	// Kinds and Values hold the columns that were asked for, row by row. The value of an integer is the integer, of a real number its
+	// bits; text and bytes have theirs in Bytes.
+	Kinds  []Kind
+	Values []int64
+	bytes  []byte
+
+	local, whole []byte // buffers
+	overflowed   uint32 // pages read for it
+}
+
+// Bytes is the text or the bytes of a cell by its index, until the rows are read anew.
+func (r *Rows) Bytes(i int) []byte {
+	at, n := r.Values[i]>>32, r.Values[i]&0xffffffff
+	return r.bytes[at : at+n]
+}
+
+// mostText is how much of a text is read, in bytes.
+const mostText = 64 << 10
+
+// Scan shows all rows of a table to visit, in order, some at a time. Columns are counted from 0 and ascend; the rows are only valid
+// until visit returns. It ends with the first error: that of visit, that of ctx, a [Malformed] page, or [ErrUnusual], before
+// any row was shown.
+//
+// Pages are decoded side by side and visited by one goroutine.
+func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(*Rows) error) error {
+	leaves, err := f.leaves(root)
+	if err != nil {
+		return err
+	}
+	s := scan{file: f, want: make([]int, 0, 32), columns: len(columns), leaves: leaves}
+	for i, c := range columns {
+		for len(s.want) < c {
+			s.want = append(s.want, -1)
+		}
+		s.want = append(s.want, i)
+	}
+	return s.run(ctx, visit)
+}
+
+// scan is the reading of one table.
+type scan struct {
+	file    *File
+	leaves  []leaf
+	want    []int // by column: which of those that were asked for it is, -1 for none
+	columns int   // that were asked for
+}
+
+// together is how many bytes of pages are read at once, and window the most that may lie between the first and the last.
+const (
+	together = 128 << 10
+	window   = 2 * together
+)
+
+// stretch is the leaves of one piece of work, which are near each other in the file.
+func (s *scan) stretch() []leaf {
+	first := s.leaves[0].page
+	n := 1
+	for n < len(s.leaves) && n < max(1, together/s.file.pageSize) {
+		if p := s.leaves[n].page; p < first || int(p-first) >= max(1, window/s.file.pageSize) {
+			break
+		}
+		n++
+	}
+	taken := s.leaves[:n]
+	s.leaves = s.leaves[n:]
+	return taken
+}
+
+// work is a stretch of leaves on its way from a goroutine that decodes it to the one that visits it.
+type work struct {
+	leaves []leaf
+	rows   *Rows
+	err    error
+	done   chan struct{}
+}
+
+// buffers are for the next scan.
+var buffers = sync.Pool{New: func() any { return new(Rows) }}
+
+func (s *scan) run(ctx context.Context, visit func(*Rows) error) error {
+	workers := min(runtime.GOMAXPROCS(0), 4)
+	free := make(chan *Rows, 2*workers) // bounds what is decoded ahead
+	for range cap(free) {
+		rows := buffers.Get().(*Rows)
+		defer buffers.Put(rows)
+		free <- rows
+	}
+	todo, order := make(chan *work, cap(free)), make(chan *work, cap(free))
+	var group sync.WaitGroup
+	defer group.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for range workers {
+		group.Go(func() {
+			for w := range todo {
+				w.err = s.decode(w.rows, w.leaves)
+				close(w.done)
+			}
+		})
+	}
+	group.Go(func() {
+		defer close(todo)
+		defer close(order)
+		for len(s.leaves) > 0 {
+			select {
+			case rows := <-free:
+				w := &work{leaves: s.stretch(), rows: rows, done: make(chan struct{})}
+				todo <- w
+				order <- w
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return s.visit(ctx, order, free, visit)
+}
+
+func (s *scan) visit(ctx context.Context, order <-chan *work, free chan<- *Rows, visit func(*Rows) error) error {
+	overflowed := uint64(0)
+	for w := range order {
+		<-w.done
+		if w.err != nil {
+			return w.err
+		}
+		if overflowed += uint64(w.rows.overflowed); overflowed > uint64(s.file.pages) {
+			return malformed(w.leaves[0].page, "pages of long texts repeat")
+		}
+		if err := visit(w.rows); err != nil {
+			return err
+		}
+		free <- w.rows
+	}
+	return ctx.Err()
+}

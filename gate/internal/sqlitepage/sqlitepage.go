@@ -1,0 +1,125 @@
+// Package sqlitepage reads the rows of a table straight from the pages of a SQLite database file.
+//
+// It knows one kind of file: a rollback-mode database in UTF-8 and a table with row numbers. Everything else is [ErrUnusual],
+// and SQLite itself has to read it. It runs no SQL, so nothing in the file is more than data. A page that breaks the rules of
+// https://www.sqlite.org/fileformat2.html, or whose cells and free bytes do not add up to its size, ends the reading with an
+// error: a row is never left out in silence.
+package sqlitepage
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// ErrUnusual is the error for a file or table that may well be sound, but is not of the kind that this package reads.
+var ErrUnusual = errors.New("not a plain database in UTF-8 or not a table with row numbers")
+
+// Malformed is the error for a page that SQLite did not write so.
+type Malformed struct {
+	Page uint32
+	What string
+}
+
+func (m *Malformed) Error() string { return fmt.Sprintf("page %d: %s", m.Page, m.What) }
+
+func malformed(page uint32, format string, args ...any) error {
+	return &Malformed{page, fmt.Sprintf(format, args...)}
+}
+
+// File is an open database file. Several goroutines may read it at the same time.
+type File struct {
+	f        *os.File
+	pageSize int
+	usable   int    // bytes of a page that hold content: extensions may reserve some at its end
+	pages    uint32 // numbered from 1
+}
+
+const header = 100 // bytes, at the begin of the first page
+
+// Open opens a database file.
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	file := &File{f: f}
+	if err := file.readHeader(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.f.Close() }
+
+func (f *File) readHeader() error {
+	head := make([]byte, header)
+	if _, err := f.f.ReadAt(head, 0); err != nil {
+		return err
+	}
+	info, err := f.f.Stat()
+	if err != nil {
+		return err
+	}
+	f.pageSize = int(binary.BigEndian.Uint16(head[16:]))
+	if f.pageSize == 1 {
+		f.pageSize = 1 << 16
+	}
+	f.usable = f.pageSize - int(head[20])
+	const rollback, utf8 = 1, 1
+	plain := bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && f.pageSize >= 512 && f.pageSize&(f.pageSize-1) == 0 &&
+		f.usable >= 480 && head[18] == rollback && head[19] == rollback && bytes.Equal(head[21:24], []byte{64, 32, 32}) &&
+		binary.BigEndian.Uint32(head[56:]) == utf8
+	if !plain {
+		return ErrUnusual
+	}
+	inFile := info.Size() / int64(f.pageSize)
+	if inFile > 1<<32-2 {
+		return ErrUnusual
+	}
+	f.pages = uint32(inFile)
+	// The count in the header holds only if the program that last wrote the file kept it.
+	if n := binary.BigEndian.Uint32(head[28:]); n > 0 && bytes.Equal(head[24:28], head[92:96]) {
+		if n > f.pages {
+			return malformed(1, "the header counts %d pages, the file has %d", n, f.pages)
+		}
+		f.pages = n
+	}
+	return nil
+}
+
+// read reads n consecutive pages into a buffer that it may reuse.
+func (f *File) read(buffer []byte, page uint32, n int) ([]byte, error) {
+	if page < 1 || uint64(page)+uint64(n)-1 > uint64(f.pages) {
+		return nil, malformed(page, "there is no such page")
+	}
+	if cap(buffer) < n*f.pageSize {
+		buffer = make([]byte, n*f.pageSize)
+	}
+	buffer = buffer[:n*f.pageSize]
+	if _, err := f.f.ReadAt(buffer, int64(page-1)*int64(f.pageSize)); err != nil {
+		return nil, malformed(page, "it cannot be read: %v", err)
+	}
+	return buffer, nil
+}
+
+// varint reads a number of one to nine bytes; n is 0 where b ends inside it.
+func varint(b []byte) (v uint64, n int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	for i := 0; i < 8 && i < len(b); i++ {
+		v = v<<7 | uint64(b[i]&0x7f)
+		if b[i] < 0x80 {
+			return v, i + 1
+		}
+	}
+	if len(b) < 9 {
+		return 0, 0
+	}
+	return v<<8 | uint64(b[8]), 9
+}

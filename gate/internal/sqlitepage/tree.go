@@ -1,0 +1,159 @@
+package sqlitepage
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+const (
+	interiorPage = 0x05
+	leafPage     = 0x0d
+	mostDepth    = 20 // of a tree, as in SQLite
+)
+
+// leaf is a page with rows: the numbers of its rows are greater than after and at most last.
+type leaf struct {
+	page        uint32
+	after, last int64
+}
+
+// page is what a page of a tree says of itself.
+type page struct {
+	number  uint32
+	data    []byte // usable bytes
+	at      int    // of its header
+	kind    byte
+	cells   int
+	content int // where cells begin; the first byte after the numbers of cells that is not free
+	free    int // bytes in the list of free blocks and in fragments
+}
+
+// page reads the header of a page of a tree.
+func (f *File) page(number uint32, data []byte) (p page, err error) {
+	p = page{number: number, data: data[:f.usable]}
+	if number == 1 {
+		p.at = header
+	}
+	b := p.data[p.at:]
+	p.kind, p.cells = b[0], int(binary.BigEndian.Uint16(b[3:]))
+	if p.content = int(binary.BigEndian.Uint16(b[5:])); p.content == 0 {
+		p.content = 1 << 16
+	}
+	p.free = int(b[7])
+	if p.kind != interiorPage && p.kind != leafPage {
+		return p, malformed(number, "it is of kind %d, no page of a table", p.kind)
+	}
+	if p.content < p.pointers()+2*p.cells || p.content > f.usable {
+		return p, malformed(number, "%d cells from byte %d on", p.cells, p.content)
+	}
+	for block := int(binary.BigEndian.Uint16(b[1:])); block != 0; {
+		if block < p.content || block > f.usable-4 {
+			return p, malformed(number, "a free block at byte %d", block)
+		}
+		next, size := int(binary.BigEndian.Uint16(p.data[block:])), int(binary.BigEndian.Uint16(p.data[block+2:]))
+		if size < 4 || block+size > f.usable || next != 0 && next < block+size {
+			return p, malformed(number, "a free block of %d bytes at byte %d", size, block)
+		}
+		p.free += size
+		block = next
+	}
+	return p, nil
+}
+
+// pointers is where the positions of the cells begin.
+func (p *page) pointers() int {
+	if p.kind == interiorPage {
+		return p.at + 12
+	}
+	return p.at + 8
+}
+
+// cell is the position of a cell.
+func (p *page) cell(i int) (int, error) {
+	at := int(binary.BigEndian.Uint16(p.data[p.pointers()+2*i:]))
+	if at < p.content || at > len(p.data)-4 {
+		return 0, malformed(p.number, "cell %d at byte %d", i, at)
+	}
+	return at, nil
+}
+
+// full checks that cells of so many bytes together are all that the page holds: a cell that nothing points to is a lost row.
+func (p *page) full(bytes int) error {
+	if p.content+p.free+bytes != len(p.data) {
+		return malformed(p.number, "%d bytes in %d cells and %d free bytes do not fill it", bytes, p.cells, p.content+p.free)
+	}
+	return nil
+}
+
+// leaves lists the pages of a table that hold its rows, in the order of the rows.
+func (f *File) leaves(root uint32) ([]leaf, error) {
+	w := walker{file: f}
+	err := w.walk(leaf{root, math.MinInt64, math.MaxInt64}, 0)
+	return w.leaves, err
+}
+
+type walker struct {
+	file    *File
+	leaves  []leaf
+	visited uint32
+	depth   int // of the leaves; 0 as long as none was seen
+}
+
+// walk visits the pages below one. Only interior pages are read: of those above leaves, one is looked into to see that they are.
+func (w *walker) walk(x leaf, depth int) error {
+	if w.visited++; w.visited > w.file.pages || depth > mostDepth {
+		return malformed(x.page, "pages of a table repeat")
+	}
+	if w.depth > 0 && depth == w.depth {
+		w.leaves = append(w.leaves, x)
+		return nil
+	}
+	data, err := w.file.read(nil, x.page, 1)
+	if err != nil {
+		return err
+	}
+	p, err := w.file.page(x.page, data)
+	if err != nil {
+		if depth == 0 && p.kind != interiorPage && p.kind != leafPage {
+			return ErrUnusual // an index, as a table without row numbers is one
+		}
+		return err
+	}
+	if p.kind == leafPage {
+		if w.depth > 0 {
+			return malformed(x.page, "it is not as deep in its table as other pages with rows")
+		}
+		w.depth = depth
+		w.leaves = append(w.leaves, x)
+		return nil
+	}
+	if p.cells == 0 && depth > 0 {
+		return malformed(x.page, "it has no cells")
+	}
+	return w.children(&p, x, depth)
+}
+
+// children walks what the cells of an interior page point to, and what its header does: the rows after the last cell.
+func (w *walker) children(p *page, x leaf, depth int) error {
+	sum, after := 0, x.after
+	for i := range p.cells {
+		at, err := p.cell(i)
+		if err != nil {
+			return err
+		}
+		key, n := varint(p.data[at+4:])
+		last := int64(key)
+		if n == 0 || last <= after && after != math.MinInt64 || last > x.last {
+			return malformed(p.number, "cell %d is out of order", i)
+		}
+		sum += 4 + n
+		if err := w.walk(leaf{binary.BigEndian.Uint32(p.data[at:]), after, last}, depth+1); err != nil {
+			return err
+		}
+		after = last
+	}
+	if err := p.full(sum); err != nil {
+		return err
+	}
+	return w.walk(leaf{binary.BigEndian.Uint32(p.data[p.at+8:]), after, x.last}, depth+1)
+}
