@@ -21,7 +21,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if refusal != nil {
 		return r.refuse(refusal)
 	}
-	r.Doubts = doubts(base, head)
+	r.Doubts = doubts(base, head, policy)
 	if r.Remarks, refusal = unmeasured(head, policy); refusal != nil {
 		return r.refuse(refusal)
 	}
@@ -40,7 +40,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	r.Waterfall = t.waterfall
 	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
-	r.Doubts = slices.Concat(r.Doubts, unheld(t), leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), disagree(r.Findings), unsettled(t, r.Findings))
+	r.Doubts = slices.Concat(r.Doubts, unmerged(t), unheld(t), leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), disagree(r.Findings), unsettled(t, r.Findings))
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)

@@ -55,7 +55,7 @@ func (h history) sessions(r *rand.Rand, n int, drift float64, slow ...int) []mea
 // crept is what Creep says of the last session, by key.
 func crept(sessions []measure.Session, policy *thresholds.Policy) map[string]gate.Remark {
 	out := map[string]gate.Remark{}
-	for _, x := range gate.Creep(sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
+	for _, x := range gate.Creep(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
 		out[x.Key] = x
 	}
 	return out

@@ -17,7 +17,8 @@ const DefaultRoot = ".nsgate"
 // Baseline is the committed sessions of a workload on one model of GPU.
 type Baseline struct {
 	Dir      string            // where they are committed
-	Sessions []measure.Session // oldest first, at least one
+	Sessions []measure.Session // in effect, oldest first, at least one
+	Trail    []measure.Session // all since the anchor, oldest first, see [gate.Creep]
 }
 
 // Baselines are those of one workload, by directory.
@@ -37,13 +38,15 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 			continue
 		}
 		dir := filepath.Join(root, entry.Name())
-		sessions, err := baseline.Read(dir)
+		b, err := baseline.Open(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, err
 		default:
-			out = append(out, Baseline{dir, sessions})
+			if sessions := b.InEffect(); len(sessions) > 0 {
+				out = append(out, Baseline{dir, sessions, b.Trail()})
+			}
 		}
 	}
 	return out, nil

@@ -9,10 +9,12 @@ var sentences = map[string]string{
 	"none-slower": `{{count .comparisons "comparison"}}, none slower than its limit allows`,
 
 	// Outcomes.
-	"beyond":      `beyond {{binding .by .size .unit}}`,
-	"within":      `within {{binding .by .size .unit}}`,
-	"faster":      `faster by more than {{percent .limit}}`,
-	"open":        `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"beyond": `beyond {{binding .by .size .unit}}`,
+	"within": `within {{binding .by .size .unit}}`,
+	"faster": `faster by more than {{percent .limit}}`,
+	"open":   `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"as-unmerged": `between {{change .low}} and {{change .high}}: nobody measured the merge that it is held against, ` +
+		`which may differ by up to {{percent .most}}; record the merged code`,
 	"open-faster": `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
 	"slight": `between {{change .low}} and {{change .high}}, about {{percent .part}} of the workload's GPU time: ` +
 		`single kernels differ between hosts by up to {{percent .impact}} of it`,
@@ -96,7 +98,10 @@ var sentences = map[string]string{
 
 	// Doubts and notes.
 	"versions": `{{if ne .what "CUDA"}}the {{end}}{{.what}} differs: {{.base}} in the base, {{.head}} in the head`,
-	"steps":    `the number of steps differs: {{number .base}} in the base, {{number .head}} in the head`,
+	"old-base": `the newest session of the baseline is {{count .days "day"}} old, and {{count .most "day"}} are allowed: record it anew`,
+	"unmerged": `nobody measured the merge of {{join .sessions " and "}}, both of which replace what stood before for {{few .names}}: ` +
+		`what is held against them may differ by up to {{percent .most}} more; record the merged code on the default branch`,
+	"steps": `the number of steps differs: {{number .base}} in the base, {{number .head}} in the head`,
 	"common-shift": `{{number .moved}} of {{count .kernels "kernel"}} moved together by about {{change .change}} ({{join .names ", "}}): ` +
 		`{{if eq .hosts "same"}}another clock, power limit or neighbour does that more often than code` +
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
@@ -135,9 +140,12 @@ var sentences = map[string]string{
 	"host-apart": `{{.kernel}} is {{change .change}} against {{count .sessions "session"}}{{if .board}} on board {{.board}}{{end}}, ` +
 		`and {{number .moved}} of {{count .kernels "kernel"}} by {{percent .least}} or more: this host may be of another class, or the program another one`,
 	"crept": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
-		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{trodden .accepted .sessions}}, ` +
 		`beyond the limit of {{percent .limit}}{{if .also}}; so did {{few .also}}{{end}}: ` +
-		`accept it, or look for it in what was merged since`,
+		`accept it as a new anchor, or look for it in what was merged since`,
+	"over-creep": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{trodden .accepted .sessions}}, ` +
+		`more than the {{percent .limit}} that {{.rule}} allows{{if .also}}; so did {{few .also}}{{end}}`,
 	"creeping": `{{.kernel}} {{metric .metric}} creeps: {{change .change}} (between {{change .low}} and {{change .high}}) ` +
 		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
 		`in steps that add up to more than those of unchanged code do{{if .also}}; {{few .also}} as well{{end}}`,

@@ -77,30 +77,32 @@ func checkCommand() *command {
 					return err
 				}
 				r.Reproduce = e.again
-				offerAccept(r, &out)
+				offerAccept(r, &out, saveLast(r))
 				return out.publish(e, r, true, j.policy.File)
 			}
 		},
 	}
 }
 
-// offerAccept puts the command that takes a failing report's measurement as the baseline into the report.
-func offerAccept(r *gate.Report, out *outputFlags) {
+// offerAccept puts the command that takes what a failing report says has changed into the report.
+func offerAccept(r *gate.Report, out *outputFlags, saved bool) {
 	if r.Verdict != gate.Fail || r.Baseline == "" {
 		return
 	}
 	file := ""
 	for _, f := range out.files {
-		if name, ok := strings.CutPrefix(f, "json="); ok {
+		if name, ok := strings.CutPrefix(f, "json="); ok && !special(name) {
 			file = name
+			if strings.HasPrefix(name, "-") {
+				file = "./" + name
+			}
+			file = thresholds.JoinCommand([]string{file})
 		}
-	}
-	if file == "" {
-		file = "report.json"
-		r.Next = append(r.Next, "to accept the change, check again with --report json="+file)
 	}
 	if out.patch != "" {
 		r.Next = append(r.Next, "to accept it with the patch that is written beside: "+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
 	}
-	r.Accept = thresholds.JoinCommand([]string{"nsgate", "accept", file, "--reason"}) + " 'WHY'"
+	if r.Accept = acceptLine(r, file, saved); r.Accept == "" {
+		r.Next = append(r.Next, "to accept the change, check again with --report json=report.json")
+	}
 }

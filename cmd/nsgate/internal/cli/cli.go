@@ -103,7 +103,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), baselineCommand(), calibrateCommand(),
 		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -96,10 +97,11 @@ func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 			names = append(names, w.Name)
 		}
 	}
-	if dirs, err := filepath.Glob(filepath.Join(check.DefaultRoot, "*", "*", "sessions.csv")); err == nil {
+	if dirs, err := filepath.Glob(filepath.Join(check.DefaultRoot, "*", "*", "*.csv")); err == nil {
 		for _, d := range dirs {
 			names = append(names, filepath.Base(filepath.Dir(filepath.Dir(d))))
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }

@@ -195,7 +195,7 @@ func locate(e *env, r *gate.Report, rows bool) report.Locator {
 	}
 	var row report.Locator
 	if rows {
-		row = func(f gate.Finding) (string, int, bool) { return check.Row(root, r, f) }
+		row = check.Rows(root, r)
 	}
 	return report.NewLocator(files, row)
 }
