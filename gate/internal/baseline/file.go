@@ -37,7 +37,7 @@ type row struct {
 // sessionScope is that of rows about the whole session.
 const sessionScope = "session"
 
-// headRow is what the rows of a session say: the keys are its columns. What is empty or 0 has no row.
+// headRow is what the rows of a session say: the keys are its columns. What is empty, or a number of 0, has no row.
 type headRow struct {
 	What string `csv:"what"`
 	sessionRow
@@ -113,7 +113,7 @@ func decodeRows(file string, text []byte) (Entry, error) {
 
 // decodeHead reads the rows about the whole.
 func decodeHead(file string, rows []placed[row]) (Entry, error) {
-	h := headRow{sessionRow: sessionRow{GPUs: "0", Processes: "0", Tick: "0", Clock: "0", Memory: "0", Power: "0"}}
+	h := unsaid()
 	keys := h.keys()
 	c := cells{file: file, line: 1, lines: make(map[string]int)}
 	for _, r := range rows {
@@ -159,6 +159,13 @@ func decodeHead(file string, rows []placed[row]) (Entry, error) {
 	return e, c.err
 }
 
+// unsaid is what holds where no row says otherwise.
+func unsaid() headRow {
+	return headRow{sessionRow: sessionRow{
+		GPUs: "0", Processes: "0", Tick: "0", Clock: "0", Memory: "0", Power: "0", Skipped: "0", Total: "0", Launches: "0",
+	}}
+}
+
 // keys are the fields of a headRow by their key.
 func (h *headRow) keys() map[string]*string {
 	out := make(map[string]*string)
@@ -173,13 +180,14 @@ func (h *headRow) keys() map[string]*string {
 
 // ordered are the rows of a headRow, in the order of its fields.
 func (h *headRow) ordered() (out []row) {
-	v := reflect.ValueOf(h).Elem()
+	none := unsaid()
+	v, w := reflect.ValueOf(h).Elem(), reflect.ValueOf(&none).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		key := f.Tag.Get("csv")
 		if key == "" || key == "id" {
 			continue
 		}
-		if value := v.FieldByIndex(f.Index).String(); value != "" && value != "0" {
+		if value := v.FieldByIndex(f.Index).String(); value != "" && value != w.FieldByIndex(f.Index).String() {
 			out = append(out, row{Scope: sessionScope, Key: key, Value: value})
 		}
 	}

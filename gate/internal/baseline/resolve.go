@@ -95,19 +95,30 @@ func (b *Baseline) state() *state {
 		gpu      string
 	}
 	whole, all := make(map[host]int), make(map[measure.Profiler]int)
+	// Earlier versions kept no more than these: what they recorded stays until newer sessions take its place.
+	fresh := make(map[measure.Profiler]int)
 	for i := len(b.Entries) - 1; i >= 0; i-- {
 		e := &b.Entries[i]
 		at := host{e.Profiler(), e.GPUHash}
-		if s.removed[i] || e.Removes != "" || whole[at] >= Keep || all[e.Profiler()] >= keepAll || s.overtaken(i) {
+		if s.removed[i] || e.Removes != "" || s.overtaken(i) {
+			continue
+		}
+		if full := whole[at] >= Keep || all[e.Profiler()] >= keepAll; full && (fresh[e.Profiler()] > 0 || !e.old()) {
 			continue
 		}
 		if s.kept[i] = true; !e.Accepted {
 			whole[at]++
 			all[e.Profiler()]++
+			if !e.old() {
+				fresh[e.Profiler()]++
+			}
 		}
 	}
 	return s
 }
+
+// old reports whether an earlier version wrote the session.
+func (e *Entry) old() bool { return e.legacy || e.Was != "" }
 
 // overtaken reports whether a newer entry replaces all of this one.
 func (s *state) overtaken(i int) bool {
