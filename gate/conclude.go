@@ -36,7 +36,9 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 		return r.refuse(refusal)
 	}
 	r.Remarks = append(r.Remarks, t.held()...)
-	t.waterfall = waterfall(t)
+	if t.waterfall = waterfall(t); t.unmergedStep() {
+		t.waterfall = nil // of a step that nobody measured
+	}
 	r.Waterfall = t.waterfall
 	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)

@@ -231,7 +231,9 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	margin := stats.Margin(e.variance, confidence)
 	change := e.natural(estimate)
 	low, high := e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
-	low, high = low-e.unmerged, high+e.unmerged
+	if e.unmerged > 0 {
+		low, high = math.Max(low-e.unmerged, math.Min(low, -1)), high+e.unmerged
+	}
 	a.change, a.low, a.high = Number(change), Number(low), Number(high)
 
 	limit := e.limit.Max
@@ -300,11 +302,11 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	by, size, unit = binding(t, e.pair, f, 0, limit)
 	because := remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
 	switch {
-	case slight && certain:
-		because = remark("slight", Args{"low": a.low, "high": a.high,
-			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
 	case unmerged && certain && math.Abs(change) > limit:
 		because = remark("as-unmerged", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.unmerged)})
+	case slight && certain && low*high > 0:
+		because = remark("slight", Args{"low": a.low, "high": a.high,
+			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
 	case host && certain && (least > limit || -worst > limit):
 		because = remark("like-hosts", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.jump)})
 	case least > limit, -worst > limit:

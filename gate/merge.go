@@ -27,6 +27,12 @@ func (t trial) unmerged(p pair) float64 {
 	return most
 }
 
+// unmergedStep reports whether nobody knows how long a step of the base takes.
+func (t trial) unmergedStep() bool {
+	x := t.base.find(measure.Workload, measure.StepTime.Name)
+	return x != nil && x.Unmerged > 0
+}
+
 // unmerged says what of the base nobody measured together, nothing where all was.
 func unmerged(t trial) []Remark {
 	var subjects []measure.Subject

@@ -158,10 +158,11 @@ func (a Accept) entry(b *baseline.Baseline, s measure.Session) baseline.Entry {
 type moves struct {
 	moved map[measure.Subject]bool // the head has them
 	gone  map[measure.Subject]bool // the head has them no longer
+	roles []string                 // paths of ranges around these kernels
 }
 
 func newMoves(r *gate.Report, head *measure.Session, live []measure.Session) moves {
-	m := moves{map[measure.Subject]bool{}, map[measure.Subject]bool{}}
+	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}}
 	has, had := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, x := range head.Series {
 		has[x.Subject] = true
@@ -201,6 +202,13 @@ func newMoves(r *gate.Report, head *measure.Session, live []measure.Session) mov
 			}
 		}
 	}
+	for _, s := range append(slices.Clone(live), *head) {
+		for _, x := range s.Series {
+			if (m.moved[x.Subject] || m.gone[x.Subject]) && x.Role != "" && !slices.Contains(m.roles, x.Role) {
+				m.roles = append(m.roles, x.Role)
+			}
+		}
+	}
 	return m
 }
 
@@ -215,9 +223,17 @@ func differs(f *gate.Finding) bool {
 
 func (m moves) any() bool { return len(m.moved)+len(m.gone) > 0 }
 
-// takes reports whether a subject is written: what moved, and what is a sum over kernels or a part of the step.
+// takes reports whether a subject is written: what moved, the ranges around that, and what the whole program or step has.
 func (m moves) takes(x measure.Subject) bool {
-	return m.moved[x] || x.Scope != measure.ScopeKernel && (x.Scope != measure.ScopeWorkload || x == measure.Workload)
+	switch {
+	case m.moved[x]:
+		return true
+	case x.Scope == measure.ScopeRange:
+		return slices.ContainsFunc(m.roles, func(role string) bool { return strings.Contains("/"+role+"/", "/"+x.Name+"/") })
+	case x.Scope == measure.ScopeWorkload:
+		return x == measure.Workload
+	}
+	return x.Scope != measure.ScopeKernel
 }
 
 // Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is accepted above it;

@@ -123,7 +123,9 @@ func listBaseline(e *env, b check.KeptBaseline, maxAge time.Duration, now time.T
 		rows = append(rows, sessionRow(s, newest, now))
 	}
 	fmt.Fprint(e.Out, report.List(fmt.Sprintf("%s  %s, %s", b.Dir, b.GPU, measure.Count(len(b.Sessions), "file")), titles, rows, out.options(e)))
-	warn := func(format string, args ...any) { fmt.Fprintln(e.Out, "  ! "+report.Clean(fmt.Sprintf(format, args...))) }
+	warn := func(format string, args ...any) {
+		fmt.Fprintln(e.Out, "  ! "+report.Clean(fmt.Sprintf(format, args...)))
+	}
 	if age := now.Sub(newest.Start); !newest.Start.IsZero() && maxAge > 0 && age > maxAge {
 		warn("the newest session in effect is %s old, more than max_age: record it anew", days(age))
 	}
