@@ -32,7 +32,7 @@ var Reasons = measure.Reasons{
 		Sentence: "the report is of commit {commit}, and {here} is checked out",
 		Next:     "check again here, or accept the report nevertheless"},
 	{Key: "changed-within-hour",
-		Sentence: "the same GPU took another time {ago} ago: {changes}",
+		Sentence: "the same GPU gave other times within {ago}: {changes}",
 		Next:     "say why it is recorded, for those who review the baseline"},
 	{Key: "other-baseline",
 		Sentence: "this session does not fit the baseline: {reason}",

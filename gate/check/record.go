@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
@@ -211,8 +210,8 @@ func (c *Record) fits(old, head []measure.Session, out *Recorded) error {
 			if out.Held = r; r.Verdict != gate.Fail {
 				out.Held = nil // what is faster is recorded with a reason
 			}
-			ago := head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Round(time.Minute)
-			return Reasons.Refuse("changed-within-hour", ago, some(changes))
+			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
+			return Reasons.Refuse("changed-within-hour", measure.Count(max(minutes, 1), "minute"), some(changes))
 		}
 	}
 	if c.Replace {

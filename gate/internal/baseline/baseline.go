@@ -118,6 +118,9 @@ func Open(dir string) (*Baseline, error) {
 		return nil, err
 	}
 	b := &Baseline{Dir: dir}
+	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return ours(e.Name()) }) {
+		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
+	}
 	old := make(files)
 	for _, e := range listed {
 		name := e.Name()
@@ -158,6 +161,9 @@ func Open(dir string) (*Baseline, error) {
 	b.sort()
 	return b, nil
 }
+
+// ours reports whether a name is that of a file of a baseline.
+func ours(name string) bool { return fileForm.MatchString(name) || slices.Contains(fileNames[:], name) }
 
 // oneModel refuses sessions of several GPU models.
 func (b *Baseline) oneModel() error {

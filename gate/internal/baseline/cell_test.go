@@ -46,4 +46,3 @@ func TestFormatNumber(t *testing.T) {
 		}
 	}
 }
-

@@ -187,4 +187,3 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 		return sessions
 	})
 }
-
