@@ -426,6 +426,9 @@ func qualified(t trial, p pair, f Finding) []Remark {
 
 // settle says what hides the answer of an undecided comparison and what would give it.
 func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
+	if e.unmerged > 0 {
+		return []Remark{remark("record-merged", nil)}
+	}
 	hidden := levels(e.pair)
 	if hidden == nil {
 		hidden = outlier(e.pair)

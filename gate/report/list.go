@@ -9,7 +9,7 @@ func List(title string, titles []string, rows [][]string, o Options) string {
 	for i, t := range titles {
 		c := column{title: t, optional: i > 0}
 		if i == len(titles)-1 {
-			c.least = 16
+			c.least = 24
 		}
 		if i > 2 && i < len(titles)-2 {
 			c.rank = i - 2

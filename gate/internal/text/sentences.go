@@ -9,13 +9,13 @@ var sentences = map[string]string{
 	"none-slower": `{{count .comparisons "comparison"}}, none slower than its limit allows`,
 
 	// Outcomes.
-	"beyond": `beyond {{binding .by .size .unit}}`,
-	"within": `within {{binding .by .size .unit}}`,
-	"faster": `faster by more than {{percent .limit}}`,
-	"open":   `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
-	"as-unmerged": `between {{change .low}} and {{change .high}}: nobody measured the merge that it is held against, ` +
-		`which may differ by up to {{percent .most}}; record the merged code`,
-	"open-faster": `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
+	"beyond":        `beyond {{binding .by .size .unit}}`,
+	"within":        `within {{binding .by .size .unit}}`,
+	"faster":        `faster by more than {{percent .limit}}`,
+	"open":          `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"record-merged": `nobody measured the merge that it is held against: record the merged code`,
+	"as-unmerged":   `between {{change .low}} and {{change .high}}: the merge that it is held against may differ by up to {{percent .most}}`,
+	"open-faster":   `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
 	"slight": `between {{change .low}} and {{change .high}}, about {{percent .part}} of the workload's GPU time: ` +
 		`single kernels differ between hosts by up to {{percent .impact}} of it`,
 	"like-hosts": `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}: ` +

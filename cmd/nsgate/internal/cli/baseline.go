@@ -155,7 +155,7 @@ func sessionRow(s, newest check.KeptSession, now time.Time) []string {
 		}
 	}
 	if s.Removes != "" {
-		why = "removes " + s.Removes + ": " + why
+		why += " (removes " + s.Removes + ")"
 	}
 	state := s.State
 	if s.Unmerged > 0 {
