@@ -36,8 +36,10 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 		return r.refuse(refusal)
 	}
 	r.Remarks = append(r.Remarks, t.held()...)
-	if t.waterfall = waterfall(t); t.unmergedStep() {
-		t.waterfall = nil // of a step that nobody measured
+	if other := t.otherCycle(); other != nil {
+		r.Doubts = append(r.Doubts, *other)
+	} else if !t.unmergedStep() { // nobody measured what that takes
+		t.waterfall = waterfall(t)
 	}
 	r.Waterfall = t.waterfall
 	estimates := estimates(t, pairs)
@@ -203,6 +205,9 @@ func summary(sessions []measure.Session) Side {
 			least, most = min(least, run.Skipped), max(most, run.Skipped)
 			total, launches = max(total, run.Total), max(launches, run.Launches)
 		}
+	}
+	if repeats, ok := last.Find(measure.Workload, measure.Repeats.Name); ok {
+		s.Repeats = Number(typical([][]float64{repeats.Values}))
 	}
 	switch {
 	case byLaunch(sessions):

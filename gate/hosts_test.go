@@ -241,7 +241,8 @@ func BenchmarkHosts(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// h100 is what two H100 hosts of different boards recorded, by program and host: sessions of five runs, one after the other.
+// h100 is what three H100 hosts recorded, b and c of one board, by program and host: sessions of five runs, one after the other; of c
+// one session, of PyTorch in three runs.
 func h100(tb testing.TB, program, name string) (out []measure.Session) {
 	tb.Helper()
 	dirs, err := filepath.Glob(filepath.Join("../testdata/h100/sessions", program+"-"+name+"-*", "*"))
@@ -283,27 +284,27 @@ func unchanged(base, head []measure.Session, limit float64) (gates, alarms, unde
 // Unchanged programs are not called slower on H100 GPUs either.
 func TestH100(t *testing.T) {
 	for _, program := range []string{"kernels", "transformer"} {
-		a, b := h100(t, program, "a"), h100(t, program, "b")
-		all := append(slices.Clone(a), b...)
+		all := slices.Concat(h100(t, program, "a"), h100(t, program, "b"), h100(t, program, "c"))
 		if gates, alarms, _ := unchanged(all, all, 0.01); gates != len(all)*(len(all)-1) || alarms > gates/50 {
 			t.Errorf("%s: %d false alarms in %d gates", program, alarms, gates)
 		}
 	}
 }
 
-// BenchmarkH100 prints the rates on two H100 hosts.
+// BenchmarkH100 prints the rates on three H100 hosts.
 func BenchmarkH100(b *testing.B) {
 	for b.Loop() {
 		fmt.Printf("\n| program | sides | limit | gates | false | undecided |\n| --- | --- | --- | --- | --- | --- |\n")
 		for _, program := range []string{"kernels", "transformer"} {
-			one, other := h100(b, program, "a"), h100(b, program, "b")
+			one, other, third := h100(b, program, "a"), h100(b, program, "b"), h100(b, program, "c")
 			for _, limit := range []float64{0.005, 0.01, 0.03} {
 				for _, x := range []struct {
 					name  string
 					sides [][2][]measure.Session
 				}{
 					{"one host, batches", [][2][]measure.Session{{one, one}, {other, other}}},
-					{"two hosts, other boards", [][2][]measure.Session{{one, other}, {other, one}}},
+					{"two hosts, one board", [][2][]measure.Session{{other, third}, {third, other}}},
+					{"two hosts, other boards", [][2][]measure.Session{{one, other}, {other, one}, {one, third}, {third, one}}},
 				} {
 					var gates, alarms, undecided int
 					for _, s := range x.sides {

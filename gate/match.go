@@ -160,10 +160,11 @@ func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) 
 func same(t trial, s measure.Subject) []pair {
 	var out []pair
 	attributes := changed(t, s, s)
+	ofBase, ofHead := t.base.metricNames(s), t.head.metricNames(s)
 	for _, m := range measure.Metrics {
-		old, new := t.base.hasMetric(s, m.Name), t.head.hasMetric(s, m.Name)
+		old, new := ofBase[m.Name], ofHead[m.Name]
 		both := old && new
-		if !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
+		if m == measure.StepTime && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),

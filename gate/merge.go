@@ -19,7 +19,7 @@ func (t trial) unmerged(p pair) float64 {
 			if subject != p.subject && !slices.Contains(p.baseNames, subject.Name) {
 				continue
 			}
-			if x := t.base.series[i][key{subject, p.metric.Name}]; x != nil {
+			if x := t.base.series[i][subject][p.metric.Name]; x != nil {
 				most = math.Max(most, x.Unmerged)
 			}
 		}

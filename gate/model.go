@@ -260,7 +260,9 @@ type Side struct {
 	Environment measure.Environment `json:"environment"`        // of the newest session
 	Commit      string              `json:"commit,omitempty"`
 	Step        string              `json:"step,omitempty"`
-	Warmup      string              `json:"warmup,omitempty"`
+	// Repeats is how often a run without steps repeats itself, 0 where it has steps or that is not known.
+	Repeats Number `json:"repeats,omitempty"`
+	Warmup  string `json:"warmup,omitempty"`
 	// Skipped says what was taken for warm-up, in words: "3 of 60 steps in every run".
 	Skipped string `json:"skipped,omitempty"`
 	// Skip is Skipped as data, nil where nothing was measured.

@@ -26,7 +26,7 @@ func (s *side) offRuns(session int, t trial) map[int]float64 {
 	n := s.sessions[session].Traced() // which come first
 	moves := make([][]float64, n)     // by run, one a kernel, on the log scale
 	for subject := range s.known {
-		x := s.series[session][key{subject, t.time.Name}]
+		x := s.series[session][subject][t.time.Name]
 		if subject.Scope != measure.ScopeKernel || x == nil || s.share(subject) < t.policy.Impact {
 			continue
 		}

@@ -56,23 +56,32 @@ func moderateOutput(v, expected stats.Variance) stats.Variance {
 	return v
 }
 
-// unheld names the outputs that only one side has, which are not judged.
+// unheld names what only one side has of the whole program, and is therefore not judged: outputs, and metrics that an older
+// baseline, another source or another option of the profiler leaves out.
 func unheld(t trial) []Remark {
-	missing := [2][]string{} // by the side that has them
+	var out []Remark
 	for i, sides := range [2][2]*side{{t.base, t.head}, {t.head, t.base}} {
+		lacks := func(s measure.Subject, m measure.Metric) bool {
+			return sides[0].hasMetric(s, m.Name) && !sides[1].hasMetric(s, m.Name) && t.policy.Limit(s, m).Severity != thresholds.Ignore
+		}
+		var outputs, metrics []string
 		for _, s := range sides[0].subjects() {
 			for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
-				limit := t.policy.Limit(s, m)
-				if s.Scope == measure.ScopeOutput && sides[0].hasMetric(s, m.Name) && !sides[1].hasMetric(s, m.Name) && limit.Severity != thresholds.Ignore {
-					missing[i] = append(missing[i], s.Short())
+				if s.Scope == measure.ScopeOutput && lacks(s, m) {
+					outputs = append(outputs, s.Short())
 				}
 			}
 		}
-	}
-	var out []Remark
-	for i, names := range missing {
-		if len(names) > 0 {
-			out = append(out, remark("output-unheld", Args{"names": names, "with": sideNames[i], "without": sideNames[1-i]}))
+		for _, m := range measure.Metrics {
+			if m.Judged() && lacks(measure.Workload, m) {
+				metrics = append(metrics, m.Title())
+			}
+		}
+		if len(outputs) > 0 {
+			out = append(out, remark("output-unheld", Args{"names": outputs, "with": sideNames[i], "without": sideNames[1-i]}))
+		}
+		if len(metrics) > 0 {
+			out = append(out, remark("metric-unheld", Args{"names": metrics, "with": sideNames[i], "without": sideNames[1-i]}))
 		}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,5 +239,34 @@ func TestCalibrateOutputs(t *testing.T) {
 	few := m.printing(r, tokens, 1, 1000, 0.01)
 	if c := calibrate([]measure.Session{few}, thresholds.Default(), 5, time.Second); !c.Sound {
 		t.Errorf("one untraced run: %s", c.Reason)
+	}
+}
+
+// A judged metric of the whole program that one side lacks is named once, and nothing is refused for it.
+func TestMetricOfOneSide(t *testing.T) {
+	peak := measure.Series{Subject: measure.Workload, Metric: measure.MemoryPeak, Values: []float64{1e9, 1e9, 1e9, 1e9, 1e9}}
+	for _, with := range []string{"base", "head", "both"} {
+		r := rand.New(rand.NewPCG(5, 6))
+		base, head := six().session(r, nil), six().session(r, nil)
+		if with != "head" {
+			base.Series = append(base.Series, peak)
+		}
+		if with != "base" {
+			head.Series = append(head.Series, peak)
+		}
+		report := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		var named []string
+		for _, doubt := range report.Doubts {
+			if doubt.Key == "metric-unheld" {
+				named = append(named, doubt.Args["with"].(string)+": "+strings.Join(doubt.Args["names"].([]string), ", "))
+			}
+		}
+		want := []string{with + ": device memory requested"}
+		if with == "both" {
+			want = nil
+		}
+		if !slices.Equal(named, want) || report.Verdict != gate.Pass {
+			t.Errorf("%s: named %q, want %q; %s: %s", with, named, want, report.Verdict, report.Reason)
+		}
 	}
 }

@@ -269,6 +269,9 @@ var claims = map[string]func(c claim) bool{
 		return c.is("comparisons", float64(c.count(func(f *gate.Finding) bool { return f.Undecided }))) && c.r.Findings[int(c.number("finding"))].Undecided
 	},
 	"doubted": func(c claim) bool { return c.r.Findings[int(c.number("finding"))].Doubted },
+	"other-cycle": func(c claim) bool {
+		return c.number("base") != c.number("head") && c.count(func(f *gate.Finding) bool { return f.Metric == measure.StepTime.Name }) == 0
+	},
 	"none-slower": func(c claim) bool {
 		return c.is("comparisons", float64(c.r.Family)) && c.count(func(f *gate.Finding) bool { return f.Undecided || f.Gates && f.Outcome == gate.Regressed }) == 0
 	},

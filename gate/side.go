@@ -111,27 +111,29 @@ func (t trial) hosts() string {
 // side is the sessions of base or head with an index over their series.
 type side struct {
 	sessions []measure.Session
-	series   []map[key]*measure.Series // by session
+	series   []index // by session
 	known    map[measure.Subject]bool
 	total    measure.Metric // what a kernel costs
 	whole    float64        // typical kernel time of the workload
 }
 
-type key struct {
-	subject measure.Subject
-	metric  string
-}
+// index are the series of a session by subject and the name of the metric. Names of kernels are long: each is looked up once for
+// all its metrics.
+type index map[measure.Subject]map[string]*measure.Series
 
 func newSide(sessions []measure.Session, total measure.Metric) *side {
 	s := &side{sessions: sessions, known: map[measure.Subject]bool{}, total: total}
 	for i := range sessions {
-		index := make(map[key]*measure.Series, len(sessions[i].Series))
+		all := index{}
 		for j := range sessions[i].Series {
 			x := &sessions[i].Series[j]
-			index[key{x.Subject, x.Metric.Name}] = x
+			if all[x.Subject] == nil {
+				all[x.Subject] = map[string]*measure.Series{}
+			}
+			all[x.Subject][x.Metric.Name] = x
 			s.known[x.Subject] = true
 		}
-		s.series = append(s.series, index)
+		s.series = append(s.series, all)
 	}
 	if s.whole = s.typical(measure.Workload, measure.GPUTime.Name); math.IsNaN(s.whole) {
 		// Nsight Compute does not see the whole workload: one launch of each kernel stands for it.
@@ -168,11 +170,23 @@ func (s *side) has(subject measure.Subject) bool { return s.known[subject] }
 
 // metrics lists the metrics of a subject, in the order of measure.Metrics.
 func (s *side) metrics(subject measure.Subject) []measure.Metric {
-	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return !s.hasMetric(subject, m.Name) })
+	names := s.metricNames(subject)
+	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return !names[m.Name] })
+}
+
+// metricNames are the metrics of a subject, of any session.
+func (s *side) metricNames(subject measure.Subject) map[string]bool {
+	out := map[string]bool{}
+	for _, session := range s.series {
+		for name := range session[subject] {
+			out[name] = true
+		}
+	}
+	return out
 }
 
 func (s *side) hasMetric(subject measure.Subject, metric string) bool {
-	return slices.ContainsFunc(s.series, func(x map[key]*measure.Series) bool { return x[key{subject, metric}] != nil })
+	return slices.ContainsFunc(s.series, func(x index) bool { return x[subject][metric] != nil })
 }
 
 // values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
@@ -181,7 +195,7 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 	out := make([][]float64, len(s.sessions))
 	for i := range s.sessions {
 		session := &s.sessions[i]
-		if x := s.series[i][key{subject, metric}]; x != nil {
+		if x := s.series[i][subject][metric]; x != nil {
 			if out[i] = session.Of(x); metric == measure.Launches.Name || metric == measure.Total.Name {
 				out[i] = s.absent(i, subject, out[i])
 			}
@@ -203,13 +217,13 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 // another is no such run: that value is not known.
 func (s *side) absent(session int, subject measure.Subject, values []float64) []float64 {
 	var times []float64
-	if x := s.series[session][key{subject, measure.Time.Name}]; x != nil {
+	if x := s.series[session][subject][measure.Time.Name]; x != nil {
 		times = x.Values
 	}
 	if subject.Scope != measure.ScopeKernel || s.total != measure.Total || times == nil {
 		return values
 	}
-	launches, total := s.series[session][key{subject, measure.Launches.Name}], s.series[session][key{subject, measure.Total.Name}]
+	launches, total := s.series[session][subject][measure.Launches.Name], s.series[session][subject][measure.Total.Name]
 	out := slices.Clone(values)
 	for run := range out {
 		if math.IsNaN(times[run]) && (launches == nil || math.IsNaN(launches.Values[run])) && (total == nil || math.IsNaN(total.Values[run])) {
@@ -251,7 +265,7 @@ func typical(sessions [][]float64) float64 { return stats.Median(known(slices.Co
 // find is the series of the newest session that has it.
 func (s *side) find(subject measure.Subject, metric string) *measure.Series {
 	for i := len(s.series) - 1; i >= 0; i-- {
-		if x := s.series[i][key{subject, metric}]; x != nil {
+		if x := s.series[i][subject][metric]; x != nil {
 			return x
 		}
 	}

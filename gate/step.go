@@ -54,6 +54,25 @@ func steadied(p pair) pair {
 	return p
 }
 
+// cycles are how often the runs of a side repeat themselves, none where they have steps or no cycle.
+func cycles(s *side) []float64 {
+	return known(slices.Concat(s.values(measure.Workload, measure.Repeats.Name)...))
+}
+
+// otherCycle says that what repeats is not the same in all runs of both sides, nil where it is or is not known: with a kernel that
+// runs once every ten steps a cycle may be ten of them.
+func (t trial) otherCycle() *Remark {
+	base, head := cycles(t.base), cycles(t.head)
+	for _, b := range base {
+		for _, h := range head {
+			if b != h {
+				return new(remark("other-cycle", Args{"base": Number(b), "head": Number(h)}))
+			}
+		}
+	}
+	return nil
+}
+
 // stepPool is what is expected of a step's variance between runs before it was seen.
 func stepPool(p pool) pool {
 	for _, v := range []*stats.Variance{&p.prior, &p.sides[0], &p.sides[1]} {

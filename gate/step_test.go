@@ -207,3 +207,33 @@ func TestCalibrateStep(t *testing.T) {
 		t.Errorf("%+v", c.Noise)
 	}
 }
+
+// Where what repeats is not the same on both sides, its period is not judged, and that is said.
+func TestOtherCycle(t *testing.T) {
+	side := func(period float64, repeats ...float64) (out []measure.Session) {
+		for _, n := range repeats {
+			s := stepping("launch-starved", period, period*1.001, period*0.999)
+			s.Step = ""
+			s.Series = append(s.Series, measure.Series{Subject: measure.Workload, Metric: measure.Repeats, Values: []float64{n, n, n}})
+			s.SortSeries()
+			out = append(out, s)
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name       string
+		base, head []measure.Session
+		judged     bool
+	}{
+		{"as often", side(1e6, 60), side(1.5e6, 60), true},
+		{"every ten steps something more", side(1e6, 60), side(10e6, 6), false},
+		{"sessions of another cycle", side(1e6, 60, 6), side(1.5e6, 60), false},
+	} {
+		r := gate.Evaluate(tt.base, tt.head, thresholds.Default())
+		said := slices.ContainsFunc(r.Doubts, func(x gate.Remark) bool { return x.Key == "other-cycle" && x.Args["base"] != x.Args["head"] })
+		f := find(r, "workload", measure.StepTime.Name)
+		if said == tt.judged || (f != nil) != tt.judged || (r.Waterfall != nil) != tt.judged || tt.judged && r.Verdict != gate.Fail {
+			t.Errorf("%s: said %v, judged %v, waterfall %v, %s: %s", tt.name, said, f, r.Waterfall, r.Verdict, r.Reason)
+		}
+	}
+}

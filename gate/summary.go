@@ -293,9 +293,9 @@ var shown = []string{
 func (s *summarizer) rest(runs []bool, subject measure.Subject) (out []SummaryValue) {
 	metrics := map[string]measure.Metric{}
 	for _, session := range s.side.series {
-		for k, x := range session {
-			if k.subject == subject && !slices.Contains(shown, k.metric) {
-				metrics[k.metric] = x.Metric
+		for name, x := range session[subject] {
+			if !slices.Contains(shown, name) {
+				metrics[name] = x.Metric
 			}
 		}
 	}

@@ -21,6 +21,7 @@ var layout = map[string]struct {
 	"gate/internal/stats":     {0, []string{"gonum.org/v1/gonum"}},
 	"gate/internal/proc":      {0, []string{"golang.org/x/sys"}},
 	"gate/internal/cells":     {0, []string{"golang.org/x/text"}},
+	"gate/internal/bisect":    {0, nil},
 	"gate/internal/locate":    {0, nil},
 	"gate/internal/nsys":      {1, []string{"zombiezen.com/go/sqlite"}},
 	"gate/internal/nsysstats": {1, nil},

@@ -24,6 +24,7 @@ const (
 	Building    Stage = "building"     // the base's revision Event.Text
 	Explaining  Stage = "explaining"   // what regressed is profiled, in the build Event.Side
 	Tracing     Stage = "tracing"      // the head runs once more, for the call stacks of what regressed
+	Bisecting   Stage = "bisecting"    // Event.Text is the next commit to measure, of Event.Runs at most
 	Hint        Stage = "hint"         // Event.Text is worth knowing, and keeps nothing from going on
 	Warning     Stage = "warning"      // Event.Text is a doubt
 )

@@ -102,6 +102,10 @@ func (t target) origin(traces []measure.Trace, step string, s sources) *gate.Ori
 	return found
 }
 
+// leastShare is the part of all calls under which a place is not named: the launches of an elementwise kernel of PyTorch come from
+// everywhere, and the line with 5 % of them is not to blame.
+const leastShare = 1. / 3
+
 // most is the place of most calls within a range, of all where that is "", and whether there is any call.
 func (t target) most(traces []measure.Trace, s sources, within string) (best *gate.Origin, called bool) {
 	weights := map[gate.Origin]float64{}
@@ -139,6 +143,9 @@ func (t target) most(traces []measure.Trace, s sources, within string) (best *ga
 			-cmp.Compare(x.Function, best.Function)) > 0 {
 			best = &x
 		}
+	}
+	if best != nil && best.Share < leastShare {
+		best = nil
 	}
 	return best, all > 0
 }

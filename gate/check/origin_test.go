@@ -57,6 +57,9 @@ func TestOrigin(t *testing.T) {
 		{"a name without a directory is one of the workload's", launches, []measure.Caller{launch(2, []measure.Frame{at("train.py", 7, "<module>")}, nil)},
 			&gate.Origin{File: "train.py", Line: 7, Function: "<module>", Share: 1}},
 		{"elsewhere alone", launches, []measure.Caller{launch(2, []measure.Frame{at("venv/lib/torch.py", 9, "g")}, nil)}, nil},
+		{"from everywhere", launches, []measure.Caller{
+			launch(6, nil, nil), launch(1, []measure.Frame{at("train.py", 1, "f")}, nil), launch(2, []measure.Frame{at("train.py", 2, "f")}, nil),
+		}, nil},
 		{"machine code: not the stub of the kernel's own name", launches, []measure.Caller{
 			launch(2, nil, []measure.Frame{at("app", 0, "cudaLaunchKernel"), at("app", 0, "saxpy(int)"), at("app", 0, "step(int, float)")}),
 		}, &gate.Origin{Function: "step", Share: 1}},

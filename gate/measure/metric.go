@@ -102,6 +102,9 @@ var (
 	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
 	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
 	StepTime = row("step_time", "ns", Lower, judged)
+	// Repeats is how often a run without steps repeats itself: then StepTime is the period of that, and of sides that repeat
+	// themselves as often.
+	Repeats = row("repeats", "count", Neither, exact)
 	// Imbalance is, of a job of several ranks, the compute of the slowest rank over the mean of all: the others wait for it.
 	Imbalance = row("imbalance", "ratio", Lower, judged)
 	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the mean over

@@ -17,7 +17,8 @@ import (
 func init() {
 	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
 		render: jsonReport, calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
-		summary: func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) }})
+		summary:   func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) },
+		bisection: func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) }})
 }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,

@@ -43,6 +43,8 @@ type Format struct {
 	calibration func(*gate.Calibration, Options) (string, error)
 	// summary renders a summary; nil likewise.
 	summary func(*gate.Summary, Options) (string, error)
+	// bisection renders what a search for commits found; nil likewise.
+	bisection func(*gate.Bisection, Options) (string, error)
 }
 
 // formats holds every format by its name; each file of a format adds its own.

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText})
+	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText, bisection: bisectionText})
 }
 
 // text writes the verdict, what failed, what is open, what was compared, and the commands that go on from here. Only

@@ -310,6 +310,8 @@ func side(s gate.Side) string {
 	}
 	if s.Step != "" {
 		parts = append(parts, fmt.Sprintf("per step %q", Clean(s.Step)))
+	} else if s.Repeats > 0 {
+		parts = append(parts, fmt.Sprintf("steps told by kernels, which repeat %s", measure.Count(int(s.Repeats), "time")))
 	}
 	switch {
 	case s.Skipped != "" && s.Warmup != "":

@@ -7,6 +7,8 @@
 // starting over where there are more runs. It moves them to the runs' pids and times, as one session would hold them.
 // $NSGATE_FAKE_BASE_PROFILES, where it is set, stands in for the runs of a base build in the same way.
 //
+// Where $NSGATE_FAKE_CHOSEN names a file, each run of the command adds a line with its recording to it.
+//
 // $NSGATE_FAKE_GPU_METRICS and $NSGATE_FAKE_STACKS, where set, do for the runs in which these are asked for; what was not
 // asked for is not in an export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW
 // names a kernel that takes a fifth longer, $NSGATE_FAKE_MEMORY is the bytes that the last request for memory has more.

@@ -16,6 +16,8 @@ type cut struct {
 	launches []measure.Launch // those in the capture window, all without one
 	copies   []measure.Copy
 	steps    []measure.Interval // of the API's time line; none where the run is one piece
+	cycles   []measure.Interval // of a run without steps: what it repeats, without the warm-up; none where that is not known
+	repeats  int                // how often it does, the warm-up included
 	skip     int                // steps left out; without steps, launches left out of every kernel under Skip
 	auto     bool               // the steady state is looked for
 	steady   bool
@@ -62,10 +64,7 @@ func newCuts(traces []measure.Trace, w Warmup) (cuts []*cut, err error) {
 }
 
 // within reports whether an instant lies in one of the sorted, disjoint intervals.
-func within(spans []measure.Interval, at int64) bool {
-	i := sort.Search(len(spans), func(i int) bool { return spans[i].Start > at })
-	return i > 0 && at <= spans[i-1].End
-}
+func within(spans []measure.Interval, at int64) bool { return spanOf(spans, at) >= 0 }
 
 // occurrences are the outermost occurrences of a range, one after the other.
 func (c *cut) occurrences(name int32) []measure.Interval {
@@ -171,9 +170,12 @@ func (c *cut) divide(step string) {
 }
 
 // stepOf is the index of the step in which an API call lies, -1 for none.
-func (c *cut) stepOf(api int64) int {
-	i := sort.Search(len(c.steps), func(i int) bool { return c.steps[i].Start > api }) - 1
-	if i >= 0 && api <= c.steps[i].End {
+func (c *cut) stepOf(api int64) int { return spanOf(c.steps, api) }
+
+// spanOf is the index of the sorted, disjoint interval in which an instant lies, -1 for none.
+func spanOf(spans []measure.Interval, at int64) int {
+	i := sort.Search(len(spans), func(i int) bool { return spans[i].Start > at }) - 1
+	if i >= 0 && at <= spans[i].End {
 		return i
 	}
 	return -1

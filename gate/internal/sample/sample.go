@@ -97,6 +97,9 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	for _, c := range cuts {
 		c.divide(step)
 	}
+	if step == "" {
+		setCycles(cuts)
+	}
 	all, err := jobs(cuts)
 	if err != nil {
 		return nil, err

@@ -18,15 +18,24 @@ const (
 	ownerShare = 0.002
 )
 
+// repeated are the steps that count, of a run without them its cycles, on the API's time line.
+func (c *cut) repeated() []measure.Interval {
+	if len(c.steps) == 0 {
+		return c.cycles
+	}
+	return c.steps[max(c.skip, 0):]
+}
+
 // periods are the GPU periods of the steps that count on one device, from the first operation of a step to the first of the
 // next. Steps without operations, and those that begin before the one before them, have none.
 func (c *cut) periods(device int32) []measure.Interval {
-	firsts := make([]int64, len(c.steps))
+	steps := c.repeated()
+	firsts := make([]int64, len(steps))
 	for i := range firsts {
 		firsts[i] = math.MaxInt64
 	}
 	begin := func(api, start int64) {
-		if at := c.stepOf(api); at >= c.skip {
+		if at := spanOf(steps, api); at >= 0 {
 			firsts[at] = min(firsts[at], start)
 		}
 	}
@@ -41,7 +50,7 @@ func (c *cut) periods(device int32) []measure.Interval {
 		}
 	}
 	var out []measure.Interval
-	for i := max(c.skip, 0); i+1 < len(firsts); i++ {
+	for i := 0; i+1 < len(firsts); i++ {
 		if firsts[i] < firsts[i+1] && firsts[i+1] < math.MaxInt64 {
 			out = append(out, measure.Interval{Start: firsts[i], End: firsts[i+1]})
 		}
@@ -66,7 +75,7 @@ func typical(periods []measure.Interval) []measure.Interval {
 // reduceSteps writes the period of the typical step into the table, and who owns how much of it: of several devices, the mean.
 // A recording in which something that ran is not in sight has no owners.
 func (c *cut) reduceSteps(run int, t *table) {
-	if len(c.steps) == 0 {
+	if len(c.repeated()) == 0 {
 		return
 	}
 	devices := map[int32]bool{}
@@ -99,6 +108,9 @@ func (c *cut) reduceSteps(run int, t *table) {
 		return
 	}
 	t.set(run, measure.Workload, measure.StepTime, period/n)
+	if c.repeats > 0 {
+		t.set(run, measure.Workload, measure.Repeats, float64(c.repeats))
+	}
 	for subject, ns := range owned {
 		t.set(run, subject, measure.Owned, ns/n)
 	}

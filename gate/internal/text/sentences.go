@@ -113,8 +113,12 @@ var sentences = map[string]string{
 		`tracing slows the CPU, so the untraced runs decide`,
 	"only-untraced": `{{.output}} of untraced runs got worse ({{change .untraced}}), and the traced step did not ({{change .traced}}): ` +
 		`what got slower lies outside the steps, or tracing hides it`,
+	"other-cycle": `step time: not judged, for what repeats {{count .base "time"}} a run in the base repeats {{count .head "time"}} in the head; ` +
+		`an NVTX range around the step tells what a step is`,
 	"output-unheld": `{{join .names ", "}}: not judged, for the {{.without}} has no untraced run that says it and the {{.with}} has; ` +
 		`{{if eq .without "base"}}record the baseline again, or measure the base build beside the head{{else}}see the outputs of the policy, and how many untraced runs are made{{end}}`,
+	"metric-unheld": `{{join .names ", "}}: not judged, for only the {{.with}} was measured with that; ` +
+		`{{if eq .without "base"}}record the baseline again in the same way{{else}}measure the head in the same way{{end}}`,
 	"needs-ncu":      `{{.rule}} limits {{metric .metric}}, which only Nsight Compute measures: a check of its counters judges it`,
 	"needs-sampling": `{{.rule}} limits {{metric .metric}}, which is sampled only on request`,
 	"too-short": `ranges shorter than the sampling period of {{quantity .period .unit}}, without a value of the GPU's metrics: ` +

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -27,6 +28,7 @@ func checkCommand() *command {
 			var out outputFlags
 			var counters counterFlags
 			var explain, profiler string
+			var bisecting bool
 			m.bind(fs)
 			m.bindMetrics(fs)
 			base.bind(fs)
@@ -34,9 +36,14 @@ func checkCommand() *command {
 			counters.bind(fs)
 			fs.StringVar(&explain, "explain", "auto",
 				"say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
+			fs.BoolVar(&bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 			policy.bind(fs)
 			out.bind(fs)
-			return func(ctx context.Context, e *env, args arguments) error {
+			return func(ctx context.Context, e *env, args arguments) (failed error) {
+				r := (*gate.Report)(nil)
+				if bisecting {
+					defer func() { failed = forGit(ctx, r, failed) }()
+				}
 				by := measure.Profiler(profiler)
 				if err := cmp.Or(out.check(report.Formats()), oneOf("explain", explain, autoAlwaysNever...),
 					oneOf("profiler", profiler, "nsys", "ncu"), counters.check(by.ByLaunch())); err != nil {
@@ -72,8 +79,7 @@ func checkCommand() *command {
 					return usageError("no baseline of workload %q in %s; write one with %s, on the code to compare with",
 						j.name, m.baseline, map[bool]string{false: "nsgate record", true: "nsgate record --ncu"}[by.ByLaunch()])
 				}
-				r, err := c.Run(ctx)
-				if err != nil {
+				if r, err = c.Run(ctx); err != nil {
 					return err
 				}
 				r.Reproduce = e.again
@@ -82,6 +88,22 @@ func checkCommand() *command {
 			}
 		},
 	}
+}
+
+// untestable is the exit code by which git bisect run skips a commit. All others under 128 but 0 say that it is bad.
+const untestable = 125
+
+// forGit is the error with the exit code that git bisect run wants: whatever is neither a pass nor a regression is skipped.
+func forGit(ctx context.Context, r *gate.Report, err error) error {
+	switch failed := (*exit)(nil); {
+	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:
+		return err
+	case err == nil && !r.Undecided:
+		return nil
+	case errors.As(err, &failed):
+		return &exit{code: untestable, err: failed.err}
+	}
+	return &exit{code: untestable, err: err}
 }
 
 // offerAccept puts the command that takes what a failing report says has changed into the report.

@@ -62,7 +62,7 @@ type arguments struct {
 // check refuses other arguments than the command takes.
 func (a arguments) check(c *command) error {
 	switch n := len(a.own); {
-	case n > 0 && c.workload:
+	case n > 0 && c.workload && c.own == 0:
 		return usageError("unexpected argument %q; put the workload after --", a.own[0])
 	case n > c.own || n < c.own && !c.optional:
 		return usageError("%s wants %s and got %d", c.name, cmp.Or(c.wants, "no arguments"), n)
@@ -103,7 +103,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), baselineCommand(), calibrateCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), baselineCommand(), calibrateCommand(), bisectCommand(),
 		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/check"
+	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/gate/report"
 )
 
@@ -71,13 +72,18 @@ func milestone(ev check.Event) string {
 	case check.Pairing:
 		return ev.Text + " against the committed baseline: measuring the base build beside the head"
 	case check.CheckingOut:
-		return "checking out the base " + ev.Text
+		return "checking out " + ev.Text
 	case check.Building:
-		return "building the base " + ev.Text
+		return "building " + ev.Text
 	case check.Explaining:
 		return "profiling what regressed with ncu: " + ev.Side
 	case check.Tracing:
 		return "running once more to see from where that is called"
+	case check.Bisecting:
+		if ev.Runs > 0 {
+			return fmt.Sprintf("%s: at most %s to go", report.Clean(ev.Text), measure.Count(ev.Runs, "commit"))
+		}
+		return "measuring " + report.Clean(ev.Text)
 	case check.Counting:
 		side := ""
 		if ev.Side != "" {

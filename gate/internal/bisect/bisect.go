@@ -1,0 +1,116 @@
+// Package bisect finds the commits of a line at which a number changes, in few measurements.
+//
+// Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how far the
+// number has come from the good end to the bad one: a share of the whole change. A step between neighbours that is a good part
+// of the whole is a culprit, and there may be several.
+package bisect
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A step is a culprit from this part of the whole change on. What is spread over more commits than that has none.
+const part = 0.2
+
+// Reading is how far the number of a commit is from that of the good end, as a relative change with its interval.
+type Reading struct{ Change, Low, High float64 }
+
+// noise is half the width of the interval.
+func (r Reading) noise() float64 { return (r.High - r.Low) / 2 }
+
+// Clear reports whether a reading tells a step of the least size that counts, of this whole, from none.
+func (r Reading) Clear(whole Reading) bool { return r.noise() <= part*math.Abs(whole.Change) }
+
+// Search is what is known of a line of commits, 0 the good end.
+type Search struct {
+	readings []*Reading
+	skipped  []bool
+}
+
+// New searches a line of n commits after the good end; the last, number n, is the bad end, which reads so.
+func New(n int, bad Reading) *Search {
+	s := &Search{readings: make([]*Reading, n+1), skipped: make([]bool, n+1)}
+	s.readings[0], s.readings[n] = &Reading{}, &bad
+	return s
+}
+
+// Read notes what a commit reads.
+func (s *Search) Read(i int, r Reading) { s.readings[i] = &r }
+
+// Skip notes that a commit cannot be read: it does not build, say.
+func (s *Search) Skip(i int) { s.skipped[i] = true }
+
+// At is what a commit reads, nil where that is not known.
+func (s *Search) At(i int) *Reading { return s.readings[i] }
+
+// Skipped reports whether a commit cannot be read.
+func (s *Search) Skipped(i int) bool { return s.skipped[i] }
+
+// Step is a part of the change, between two commits that were read: it lies in one of First to Last.
+type Step struct {
+	First, Last int
+	Change      float64 // of the number, as a part of the good end's
+	Low, High   float64
+}
+
+// steps are the changes between neighbours that were read and that are culprits or hold some, the largest first.
+func (s *Search) steps() (out []Step) {
+	whole := *s.readings[len(s.readings)-1]
+	last := 0
+	for i := 1; i < len(s.readings); i++ {
+		r := s.readings[i]
+		if r == nil {
+			continue
+		}
+		from := s.readings[last]
+		x := Step{First: last + 1, Last: i, Change: (1+r.Change)/(1+from.Change) - 1}
+		noise := math.Hypot(r.noise(), from.noise())
+		x.Low, x.High = x.Change-noise, x.Change+noise
+		if grown := x.Change * math.Copysign(1, whole.Change); grown >= part*math.Abs(whole.Change) && grown > noise {
+			out = append(out, x)
+		}
+		last = i
+	}
+	slices.SortStableFunc(out, func(a, b Step) int { return cmp.Compare(math.Abs(b.Change), math.Abs(a.Change)) })
+	return out
+}
+
+// Next is the commit to read next: of those within the largest change that is not yet between neighbours the middle one. It is
+// not ok where nothing is left to read.
+func (s *Search) Next() (i int, ok bool) {
+	for _, x := range s.steps() {
+		if i, ok := s.middle(x); ok {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// middle is the commit nearest the middle of those within a step that can still be read.
+func (s *Search) middle(x Step) (i int, ok bool) {
+	best := -1
+	for i := x.First; i < x.Last; i++ {
+		if !s.skipped[i] && (best < 0 || abs(2*i-x.First-x.Last+1) < abs(2*best-x.First-x.Last+1)) {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// Found are the culprits as far as they are known, the largest first; none where the change is spread over many commits.
+func (s *Search) Found() []Step { return s.steps() }
+
+// Left is about how many commits are still to be read at most.
+func (s *Search) Left() int {
+	n := 0
+	for _, x := range s.steps() {
+		for span := x.Last - x.First; span > 0; span /= 2 {
+			n++
+		}
+	}
+	return n
+}

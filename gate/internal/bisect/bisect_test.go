@@ -1,0 +1,101 @@
+package bisect
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// search reads a line whose commits change the number by these factors, with some noise; commits that cannot be read are negative.
+func search(factors []float64, noise float64, draw func() float64) (s *Search, reads int) {
+	level, at := 1., make([]float64, len(factors)+1)
+	for i, f := range factors {
+		level *= math.Abs(f)
+		at[i+1] = level - 1
+	}
+	read := func(i int) Reading {
+		x := at[i] + noise*draw()
+		return Reading{x, x - 2*noise, x + 2*noise}
+	}
+	s = New(len(factors), read(len(factors)))
+	for i, ok := s.Next(); ok; i, ok = s.Next() {
+		if factors[i-1] < 0 {
+			s.Skip(i)
+			continue
+		}
+		reads++
+		s.Read(i, read(i))
+	}
+	return s, reads
+}
+
+func steady() float64 { return 0 }
+
+// The commits that change the number are found, whatever else lies on the line.
+func TestSearch(t *testing.T) {
+	line := func(n int, at map[int]float64) []float64 {
+		out := slices.Repeat([]float64{1}, n)
+		for i, f := range at {
+			out[i-1] = f
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name    string
+		factors []float64
+		want    [][2]int
+		reads   int // at most
+	}{
+		{"one of 24", line(24, map[int]float64{9: 1.03}), [][2]int{{9, 9}}, 5},
+		{"the first", line(24, map[int]float64{1: 1.03}), [][2]int{{1, 1}}, 5},
+		{"the last", line(24, map[int]float64{24: 1.03}), [][2]int{{24, 24}}, 5},
+		{"only one", line(1, map[int]float64{1: 1.03}), [][2]int{{1, 1}}, 0},
+		{"two share it", line(24, map[int]float64{5: 1.03, 17: 1.02}), [][2]int{{5, 5}, {17, 17}}, 9},
+		{"one beside a small one", line(24, map[int]float64{5: 1.003, 17: 1.03}), [][2]int{{17, 17}}, 5},
+		{"one faster between", line(24, map[int]float64{5: 1.05, 11: 0.98, 20: 1.03}), [][2]int{{5, 5}, {20, 20}}, 12},
+		{"beside one that does not build", line(24, map[int]float64{12: -1, 13: 1.03}), [][2]int{{12, 13}}, 6},
+		{"does not build itself", line(24, map[int]float64{12: -1.03}), [][2]int{{12, 13}}, 6},
+		{"spread evenly", slices.Repeat([]float64{1.002}, 24), nil, 8},
+		{"faster", line(24, map[int]float64{9: 0.9}), [][2]int{{9, 9}}, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, reads := search(tt.factors, 0.0005, steady)
+			var got [][2]int
+			for _, x := range s.Found() {
+				got = append(got, [2]int{x.First, x.Last})
+			}
+			if !slices.Equal(got, tt.want) || reads > tt.reads {
+				t.Errorf("found %v in %d readings, want %v in %d", got, reads, tt.want, tt.reads)
+			}
+		})
+	}
+}
+
+// Every search ends, reads no commit twice, and of a single step that is clear of the noise finds the commit.
+func TestSearchProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 60).Draw(t, "commits")
+		factors := slices.Repeat([]float64{1}, n)
+		culprit := rapid.IntRange(1, n).Draw(t, "culprit")
+		factors[culprit-1] = rapid.SampledFrom([]float64{1.01, 1.05, 1.3, 0.9}).Draw(t, "factor")
+		for range rapid.IntRange(0, 5).Draw(t, "broken") {
+			i := rapid.IntRange(1, n).Draw(t, "which")
+			factors[i-1] = -math.Abs(factors[i-1])
+		}
+		s, reads := search(factors, 0.0003, func() float64 { return rapid.Float64Range(-1, 1).Draw(t, "noise") })
+		found := s.Found()
+		if len(found) != 1 || culprit < found[0].First || culprit > found[0].Last {
+			t.Fatalf("found %v, want %d", found, culprit)
+		}
+		for i := found[0].First; i < found[0].Last; i++ {
+			if factors[i-1] > 0 {
+				t.Fatalf("found %v, and %d was not read", found, i)
+			}
+		}
+		if most := 1 + int(math.Log2(float64(n))) + 5; reads > most {
+			t.Fatalf("%d readings of %d commits", reads, n)
+		}
+	})
+}

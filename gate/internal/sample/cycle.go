@@ -1,0 +1,145 @@
+package sample
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A workload without a range around its steps repeats itself all the same. What shows it is a kernel that every cycle launches
+// once: the launches from one of its launches to the next are the same again and again.
+const (
+	// regular is the part of a run's cycles that are as long as most, and of its launches that are those of the cycle before.
+	regular = 0.8
+	// cycleTries is how many kernels are tried: those that are launched least often, for a cycle is the longest that repeats.
+	cycleTries = 20
+)
+
+// setCycles finds the cycle that every run repeats as often, of runs without steps, and lays it over them. Sums stay those of
+// the run; the cycle has a period and owners. Where the runs have none in common they stay without.
+func setCycles(cuts []*cut) {
+	orders := make([][]int32, len(cuts))
+	places := make([]map[measure.Subject][]int32, len(cuts))
+	for i, c := range cuts {
+		orders[i] = c.inOrder()
+		places[i] = c.places(orders[i])
+	}
+	for _, s := range candidates(places) {
+		found := true
+		for i, c := range cuts {
+			found = found && c.recurs(orders[i], places[i][s])
+		}
+		if !found {
+			continue
+		}
+		for i, c := range cuts {
+			c.setCycle(orders[i], places[i][s])
+		}
+		return
+	}
+}
+
+// inOrder are a run's launches in the order of their calls.
+func (c *cut) inOrder() []int32 {
+	order := make([]int32, len(c.launches))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	called := func(a, b int32) int {
+		x, y := &c.launches[a], &c.launches[b]
+		return cmp.Or(cmp.Compare(x.API, y.API), cmp.Compare(x.Start, y.Start))
+	}
+	if !slices.IsSortedFunc(order, called) {
+		slices.SortStableFunc(order, called)
+	}
+	return order
+}
+
+// places are where in that order each kernel is.
+func (c *cut) places(order []int32) map[measure.Subject][]int32 {
+	by := make([][]int32, len(c.Kernels))
+	for at, i := range order {
+		k := c.launches[i].Kernel
+		by[k] = append(by[k], int32(at))
+	}
+	out := make(map[measure.Subject][]int32, len(by))
+	for k, at := range by {
+		if len(at) > 0 {
+			out[c.Kernels[k].Subject] = at
+		}
+	}
+	return out
+}
+
+// candidates are the kernels that every run launches as often, and evenly, those launched least first.
+func candidates(places []map[measure.Subject][]int32) (out []measure.Subject) {
+	for s, first := range places[0] {
+		if len(first) <= minSteps {
+			continue
+		}
+		same := !slices.ContainsFunc(places, func(p map[measure.Subject][]int32) bool {
+			_, share := gap(p[s])
+			return len(p[s]) != len(first) || share < regular
+		})
+		if same {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b measure.Subject) int {
+		return cmp.Or(cmp.Compare(len(places[0][a]), len(places[0][b])), cmp.Compare(places[0][a][0], places[0][b][0]))
+	})
+	return out[:min(len(out), cycleTries)]
+}
+
+// gap is the most common distance between neighbours, and the part of the distances that are it.
+func gap(places []int32) (most int32, share float64) {
+	counts := map[int32]int{}
+	for i := range len(places) - 1 {
+		counts[places[i+1]-places[i]]++
+	}
+	for n, times := range counts {
+		if times > counts[most] || times == counts[most] && n < most {
+			most = n
+		}
+	}
+	return most, float64(counts[most]) / float64(max(1, len(places)-1))
+}
+
+// recurs reports whether a run is for the most part what lies between these places of its launches in order, again and again.
+func (c *cut) recurs(order []int32, places []int32) bool {
+	n, _ := gap(places)
+	first, last := places[0], places[len(places)-1]
+	same := 0
+	for at := first; at+n < last; at++ {
+		if c.launches[order[at]].Kernel == c.launches[order[at+n]].Kernel {
+			same++
+		}
+	}
+	var in, all int64
+	for at, i := range order {
+		ns := c.launches[i].End - c.launches[i].Start
+		all += ns
+		if at := int32(at); first <= at && at < last {
+			in += ns
+		}
+	}
+	return float64(same) >= regular*float64(last-n-first) && 2*in > all
+}
+
+// setCycle lays cycles over the run, each from one of these places to the next, and leaves out those before its kernel times are
+// steady, a tenth at the least.
+func (c *cut) setCycle(order []int32, places []int32) {
+	api := func(place int32) int64 { return c.launches[order[place]].API }
+	times := make([]float64, len(places)-1)
+	for i := range times {
+		c.cycles = append(c.cycles, measure.Interval{Start: api(places[i]), End: api(places[i+1]) - 1})
+		for _, l := range order[places[i]:places[i+1]] {
+			times[i] += float64(c.launches[l].End - c.launches[l].Start)
+		}
+	}
+	c.repeats = len(times)
+	skip, _ := stats.Steady(times)
+	c.cycles = c.cycles[min(max(skip, len(times)/10), len(times)-1):]
+}

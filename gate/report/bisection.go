@@ -1,0 +1,130 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// BisectionFormats lists the names that [RenderBisection] knows, sorted.
+func BisectionFormats() []string {
+	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].bisection == nil })
+}
+
+// RenderBisection writes what a search for commits found in the named format, as [Render] does with a report.
+func RenderBisection(format string, w io.Writer, b *gate.Bisection, o Options) error {
+	f := formats[format]
+	if f.bisection == nil {
+		return fmt.Errorf("unknown bisection format %q; the formats are %s", format, strings.Join(BisectionFormats(), ", "))
+	}
+	text, err := f.bisection(b, o)
+	return write(w, text, "bisection", format, err)
+}
+
+// bisectionText writes for a person at a terminal: the commits, what each changed and why, and what was measured on the way.
+func bisectionText(b *gate.Bisection, o Options) (string, error) {
+	p := newPage(o)
+	found := slices.ContainsFunc(b.Culprits, func(c gate.Culprit) bool { return len(c.Commits) == 1 })
+	switch {
+	case b.Followed == nil && len(b.Ends.Findings) == 0:
+		p.verdict("NOT FOUND", yellow, "the ends could not be held against each other: "+Clean(b.Ends.Reason))
+		p.next(b.Ends.Next)
+		return p.b.String(), nil
+	case b.Followed == nil:
+		p.verdict("NOT FOUND", yellow, "the ends do not differ beyond the limits: "+Clean(b.Ends.Reason))
+		p.next(b.Ends.Next)
+		return p.b.String(), nil
+	case !b.Complete:
+		p.verdict("NOT FINISHED", yellow, "the time is up; the same command goes on")
+	case len(b.Culprits) == 0:
+		p.verdict("SPREAD", yellow, "no commit has a fifth of the change: it is spread over many")
+	case len(b.Culprits) > 1:
+		p.verdict("FOUND", red, fmt.Sprintf("%s share it", count(len(b.Culprits), "change")))
+	case found:
+		p.verdict("FOUND", red, commitLine(b.Culprits[0].Commits[0]))
+	default:
+		p.verdict("NARROWED", yellow, fmt.Sprintf("one of %s, of which those between could not be measured", count(len(b.Culprits[0].Commits), "commit")))
+	}
+	if o.Quiet {
+		return p.b.String(), nil
+	}
+	f := b.Followed
+	metric, _ := measure.MetricByName(f.Metric)
+	p.title("Followed")
+	p.line(2, 4, span{fmt.Sprintf("%s %s: %s → %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Kernel), metric.Title(),
+		quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change), bare(f.Low), bare(f.High), b.Good.ID[:12], b.Bad.ID[:12]), none})
+	for _, c := range b.Culprits {
+		p.culprit(c, f)
+	}
+	p.bisected(b)
+	return p.b.String(), nil
+}
+
+// changed and bare print a relative change, the latter without its unit.
+func changed(n gate.Number) string { return bind(measure.Change(float64(n))) }
+func bare(n gate.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
+
+// commitLine is a commit in a line.
+func commitLine(c gate.Commit) string {
+	return fmt.Sprintf("%s %s (%s, %s)", c.ID[:12], Elide(Clean(c.Subject), 200), Elide(Clean(c.Author), 60), c.Date.Format("2006-01-02"))
+}
+
+// culprit writes a commit, what it changed, and why.
+func (p *page) culprit(c gate.Culprit, followed *gate.Finding) {
+	p.title(fmt.Sprintf("%s, interval %s … %s %%", changed(c.Change), bare(c.Low), bare(c.High)))
+	for _, x := range c.Commits {
+		p.line(2, 4, span{commitLine(x), none})
+	}
+	if c.Report == nil {
+		return
+	}
+	for i := range c.Report.Findings {
+		f := &c.Report.Findings[i]
+		if f.Scope == followed.Scope && f.Metric == followed.Metric && (f.Kernel == followed.Kernel || slices.Contains(f.BaseNames, followed.Name)) || f.Gates && f.Outcome == gate.Regressed {
+			p.because(f)
+		}
+	}
+}
+
+// because writes a finding of a culprit in a line, and what is known of its cause.
+func (p *page) because(f *gate.Finding) {
+	metric, _ := measure.MetricByName(f.Metric)
+	p.line(4, 6, span{fmt.Sprintf("%s %s: %s → %s (%s)", subject(f.Scope, f.Kernel), metric.Title(), quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change)), none})
+	for _, e := range f.Evidence {
+		p.line(6, 8, span{"• ", dim}, span{Clean(e), none})
+	}
+	if f.Cause != nil {
+		p.line(6, 8, span{"why  ", dim}, span{Clean(f.Cause.Summary), none})
+	}
+}
+
+// bisected lists what was measured of the line.
+func (p *page) bisected(b *gate.Bisection) {
+	var rows [][]string
+	measured, skipped := 0, 0
+	for _, c := range b.Commits {
+		row := []string{c.ID[:12], "", Elide(Clean(c.Subject), 72)}
+		switch {
+		case c.Change != nil:
+			measured++
+			row[1] = fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High))
+		case c.Skipped != "":
+			skipped++
+			row[1] = "skipped: " + Elide(Clean(c.Skipped), 72)
+		default:
+			continue
+		}
+		rows = append(rows, row)
+	}
+	p.title("Measured")
+	p.table([]column{{title: "commit"}, {title: "against the good end", least: 24}, {least: 10}}, rows, nil)
+	text := fmt.Sprintf("%d of %s measured", measured, count(len(b.Commits), "commit"))
+	if skipped > 0 {
+		text += fmt.Sprintf(", %d skipped", skipped)
+	}
+	p.dim(2, text+", "+seconds(gate.Number(b.Seconds)))
+}
