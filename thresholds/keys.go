@@ -64,7 +64,7 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return percentage(&p.SessionSD, nil) }},
 	{"undecided", `"warn"`, `"fail"`, `what to do when the data cannot decide: "warn" (exit 0) or "fail" (exit 3)`,
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
-	{"max_age", `"90d"`, `"30d"`, "age of a baseline's newest session from which on reports say that it is old",
+	{"max_age", `"90d"`, `"30d"`, "how old a base may be, by its newest session, before reports say so",
 		func(p *Policy) field { return age(&p.MaxAge) }},
 }
 

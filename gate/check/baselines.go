@@ -5,7 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -44,6 +47,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 		case err != nil:
 			return nil, err
 		default:
+			anchorTags(b)
 			if sessions := b.InEffect(); len(sessions) > 0 {
 				out = append(out, Baseline{dir, sessions, b.Trail()})
 			}
@@ -51,6 +55,32 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 	}
 	return out, nil
 }
+
+// release is the name of a tag that stands for a release.
+var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
+
+// anchorTags makes anchors of the sessions whose commit a release tag points at, as far as git knows tags here.
+func anchorTags(b *baseline.Baseline) {
+	for i := range b.Entries {
+		if e := &b.Entries[i]; e.Commit != "" && e.Anchor == "" {
+			e.Anchor = releases()[e.Commit]
+		}
+	}
+}
+
+// releases are the release tags of this repository by commit, of which as much is written as sessions hold.
+var releases = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(git("", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
+		words := strings.Split(strings.TrimSpace(line), " ")
+		if name := words[len(words)-1]; release.MatchString(name) {
+			for _, commit := range words[:len(words)-1] {
+				out[commit] = name
+			}
+		}
+	}
+	return out
+})
 
 // ForGPU is the baseline of the first of these models ("NVIDIA H200") that has one.
 func (b Baselines) ForGPU(models ...string) (Baseline, bool) {

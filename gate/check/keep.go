@@ -96,6 +96,7 @@ func (k Keep) open() ([]*baseline.Baseline, error) {
 		case err != nil:
 			return nil, err
 		default:
+			anchorTags(b)
 			out = append(out, b)
 		}
 	}

@@ -98,7 +98,7 @@ var sentences = map[string]string{
 
 	// Doubts and notes.
 	"versions": `{{if ne .what "CUDA"}}the {{end}}{{.what}} differs: {{.base}} in the base, {{.head}} in the head`,
-	"old-base": `the newest session of the baseline is {{count .days "day"}} old, and {{count .most "day"}} are allowed: record it anew`,
+	"old-base": `the base was measured {{count .days "day"}} before the head, more than the {{count .most "day"}} of max_age: record it anew`,
 	"unmerged": `nobody measured the merge of {{join .sessions " and "}}, both of which replace what stood before for {{few .names}}: ` +
 		`what is held against them may differ by up to {{percent .most}} more; record the merged code on the default branch`,
 	"steps": `the number of steps differs: {{number .base}} in the base, {{number .head}} in the head`,
