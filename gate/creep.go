@@ -104,30 +104,31 @@ func creep(since []measure.Session, anchored []path, recent []measure.Session, s
 			creeping = append(creeping, x)
 		}
 	}
-	for _, found := range []struct {
-		key   string
-		of    []measure.Session
-		paths []path
-	}{{overCreep, since, over}, {"crept", since, crept}, {"creeping", recent, creeping}} {
-		if len(found.paths) == 0 {
-			continue
-		}
-		w, also := worst(found.paths)
-		day, commit := w.anchor(found.of)
-		args := Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": Number(math.Expm1(w.change)),
-			"low": Number(math.Expm1(w.change - w.margin)), "high": Number(math.Expm1(w.change + w.margin)),
-			"since": day, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}
-		switch found.key {
-		case overCreep:
-			args["limit"], args["rule"] = Number(*w.limit.Creep), w.limit.Rule
-			args["accepted"] = Number(w.changes(found.of))
-		case "crept":
-			args["limit"], args["accepted"] = Number(w.limit.Max), Number(w.changes(found.of))
-		}
-		out = append(out, remark(found.key, args))
+	if len(over) > 0 {
+		w, also := worst(over)
+		day, commit := w.anchor(since)
+		out = append(out, remark("over-creep", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": Number(*w.limit.Creep), "rule": w.limit.Rule, "since": day, "commit": commit,
+			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
+	}
+	if len(crept) > 0 {
+		w, also := worst(crept)
+		day, commit := w.anchor(since)
+		out = append(out, remark("crept", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": Number(w.limit.Max), "since": day, "commit": commit,
+			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
+	}
+	if len(creeping) > 0 {
+		w, also := worst(creeping)
+		day, commit := w.anchor(recent)
+		out = append(out, remark("creeping", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"since": day, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
 	}
 	return out
 }
+
+// by is the relative change from the anchor, so many margins off.
+func (x *path) by(margins float64) Number { return Number(math.Expm1(x.change + margins*x.margin)) }
 
 // changes is how many accepted changes lie on a path behind its anchor.
 func (x *path) changes(sessions []measure.Session) (n int) {
