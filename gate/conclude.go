@@ -42,6 +42,8 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 		t.waterfall = waterfall(t)
 	}
 	r.Waterfall = t.waterfall
+	r.Ranks = ranks(t.base, t.head, policy)
+	r.Doubts = append(r.Doubts, unmatched(t.head)...)
 	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
 	r.Doubts = slices.Concat(r.Doubts, unmerged(t), unheld(t), leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), disagree(r.Findings), unsettled(t, r.Findings))

@@ -234,6 +234,9 @@ func exposedCommunication(x *Summary) []Remark {
 	time := sumOf(moves, func(k SummaryKernel) Number { return k.Total / x.devices })
 	exposed := sumOf(moves, func(k SummaryKernel) Number { return k.Owned })
 	overlap := max(1-exposed/time, 0)
+	if hidden := x.hidden; hidden > 0 { // of several ranks the time of a collective is without the waiting, which may be hidden as well
+		time, overlap = exposed+hidden, hidden/(exposed+hidden)
+	}
 	if !(time >= overlapFrom) || !(exposed/stepOf(x) > exposedFrom) || !(overlap < overlapUnder) {
 		return nil
 	}

@@ -14,3 +14,8 @@ func Noises(sessions []measure.Session, policy *thresholds.Policy, runs int) []N
 	c, _, _ := foretell(sessions, policy, runs, 0)
 	return c.Noise
 }
+
+// RanksOf describes the ranks of a head alone.
+func RanksOf(head measure.Session, policy *thresholds.Policy) *Ranks {
+	return ranks(nil, newSide([]measure.Session{head}, measure.Total), policy)
+}

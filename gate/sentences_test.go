@@ -49,9 +49,10 @@ func TestSentencesAreTrue(t *testing.T) {
 				sides[0][0].Series[k].Unmerged = apart
 			}
 		}
+		ranks := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "ranks")
 		for i := range sides {
 			for j := range sides[i] {
-				disturb(t, &sides[i][j])
+				disturb(t, &sides[i][j], ranks)
 			}
 		}
 		policy := thresholds.Default()
@@ -81,6 +82,11 @@ func TestSentencesAreTrue(t *testing.T) {
 		for _, x := range slices.Concat(r.Doubts, r.Remarks) {
 			check(x, nil)
 		}
+		if r.Ranks != nil {
+			for _, x := range r.Ranks.Remarks {
+				check(x, nil)
+			}
+		}
 		for i, side := range []gate.Side{r.Base, r.Head} {
 			of.side = i
 			check(*side.Skip, nil)
@@ -100,7 +106,7 @@ func TestSentencesAreTrue(t *testing.T) {
 }
 
 // disturb gives a session what programs and hosts do: slow runs of one kernel or of all, other registers, steps and boards.
-func disturb(t *rapid.T, s *measure.Session) {
+func disturb(t *rapid.T, s *measure.Session, ranks int) {
 	n := len(s.Runs)
 	slow := rapid.IntRange(0, n).Draw(t, "slow runs")
 	whole := rapid.SampledFrom([]int{-1, -1, -1, 0}).Draw(t, "run that is off")
@@ -134,6 +140,7 @@ func disturb(t *rapid.T, s *measure.Session) {
 		add(measure.Subject{Scope: measure.ScopeCall, Name: "cudaStreamSynchronize"}, measure.SyncCalls, syncs)
 	}
 	add(measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoD"}, measure.CopyTime, rapid.SampledFrom([]float64{10e3, 10e3, 12e3, 30e3}).Draw(t, "copies"))
+	rankedSession(t, s, kernel, ranks)
 	s.SortSeries()
 	total := rapid.SampledFrom([]int{60, 60, 50}).Draw(t, "steps")
 	for i := range s.Runs {
@@ -255,6 +262,7 @@ func broken(c claim) (some, all int) {
 
 // claims are what the remarks with numbers say, by key.
 var claims = map[string]func(c claim) bool{
+	"straggler": stragglerHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
 	"regressed": func(c claim) bool {
 		subjects := map[measure.Subject]bool{}
 		c.count(func(f *gate.Finding) bool {

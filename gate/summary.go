@@ -10,6 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // SummarySchema is the version of the JSON form of a Summary. Fields are only ever added to it.
@@ -35,12 +36,15 @@ type Summary struct {
 	// Others are what else was measured of the whole workload: numbers that it prints, counts, its peak of memory, what was
 	// sampled of the GPU; and how often it calls what synchronises.
 	Others []SummaryValue `json:"others,omitempty"`
+	// Ranks is how the ranks of a job compare with one another, nil where there are not several.
+	Ranks *Ranks `json:"ranks,omitempty"`
 	// Patterns are those of [Patterns] that most of the runs have.
 	Patterns []Remark `json:"patterns,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 	Doubts   []Remark `json:"doubts,omitempty"` // those warnings that the summary itself made, as data
 
 	devices Number // over which the step's parts are means
+	hidden  Number // communication behind kernels that compute
 }
 
 // SummaryPart is a class of owners of the step, or a cause of idle time.
@@ -66,6 +70,17 @@ type SummaryKernel struct {
 	Owned    Number `json:"owned"` // of the step's period
 	// Communicates is true for kernels that move data between GPUs.
 	Communicates bool `json:"communicates,omitempty"`
+	// Collective is what else is known of these, nil of others.
+	Collective *SummaryCollective `json:"collective,omitempty"`
+}
+
+// SummaryCollective is a kernel that moves data between GPUs. Its times above are without the waiting, where its counterparts in
+// the other ranks are known.
+type SummaryCollective struct {
+	Operation string `json:"operation"` // "AllReduce"
+	Wait      Number `json:"wait"`      // for the rank that came last, the mean over ranks
+	Bytes     Number `json:"bytes"`     // of its messages as the caller gave them
+	Rate      Number `json:"rate"`      // algorithm bandwidth: Bytes over the total time, in B/s
 }
 
 // SummaryRange is an NVTX range in its place.
@@ -117,6 +132,8 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	out := s.of(s.all())
 	out.Recorded = summary(alike)
 	out.Patterns = most(s.patterns())
+	out.Ranks = ranks(nil, s.side, thresholds.Default())
+	out.Doubts = append(out.Doubts, unmatched(s.side)...)
 	if len(alike) < len(sessions) {
 		out.Doubts = append(out.Doubts, remark("unlike-sessions", Args{"shown": Number(len(alike)), "sessions": Number(len(sessions))}))
 	}
@@ -204,7 +221,7 @@ func (s *summarizer) of(runs []bool) *Summary {
 	out := &Summary{
 		Schema: SummarySchema, Recorded: Side{Step: s.step}, Period: s.typical(runs, measure.Workload, measure.StepTime),
 		GPUTime: s.typical(runs, measure.Workload, measure.GPUTime), Launches: s.typical(runs, measure.Workload, measure.Launches),
-		Kernels: []SummaryKernel{}, devices: s.devices,
+		Kernels: []SummaryKernel{}, devices: s.devices, hidden: s.typical(runs, measure.Workload, measure.HiddenCommunication),
 	}
 	stepped := both(runs, s.stepped)
 	if !slices.Contains(stepped, true) {
@@ -259,10 +276,17 @@ func (s *summarizer) kernel(runs []bool, subject measure.Subject, owned Number) 
 	k := SummaryKernel{
 		Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Time: s.typical(runs, subject, s.time),
 		Launches: s.typical(runs, subject, measure.Launches), Total: s.typical(runs, subject, s.side.total), Owned: owned,
-		Communicates: timeline.Communicates(subject.Short()),
+		Communicates: timeline.Communicates(subject.Name),
 	}
 	if subject.Geometry() != "" {
 		k.Grid, k.Block = subject.Grid.String(), subject.Block.String()
+	}
+	if k.Communicates {
+		k.Collective = &SummaryCollective{Operation: timeline.Operation(k.Kernel), Wait: s.typical(runs, subject, measure.CollectiveWait),
+			Bytes: s.typical(runs, subject, measure.MessageBytes), Rate: unknown}
+		if k.Total > 0 {
+			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9
+		}
 	}
 	return k
 }

@@ -128,7 +128,7 @@ func classOf(s measure.Subject) string {
 		return timeline.Memset.String()
 	case s.Scope != measure.ScopeKernel:
 		return timeline.Copy.String()
-	case timeline.Communicates(s.Short()):
+	case timeline.Communicates(s.Name):
 		return timeline.Communication.String()
 	}
 	return timeline.Compute.String()

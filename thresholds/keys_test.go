@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var update = flag.Bool("update", false, "rewrite the README's reference of the policy file")
+var update = flag.Bool("update", false, "rewrite the reference of the policy file in the manual")
 
 // Every row's example may stand in a file, and so may its default where that is said to be literal.
 func TestKeys(t *testing.T) {
@@ -176,9 +176,9 @@ func reference() string {
 	return b.String()[1:]
 }
 
-// TestReference holds the README's reference of the policy file against the rows; -update rewrites it.
+// TestReference holds the reference in the manual against the rows; -update rewrites it.
 func TestReference(t *testing.T) {
-	const file, begin, end = "../README.md", "<!-- policy -->\n", "<!-- end -->"
+	const file, begin, end = "../cmd/nsgate/docs/policy.md", "<!-- policy -->\n", "<!-- end -->"
 	readme, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -186,11 +186,11 @@ func TestReference(t *testing.T) {
 	before, rest, ok := strings.Cut(string(readme), begin)
 	old, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		t.Fatalf("the README has no reference of the policy file between %q and %q", begin, end)
+		t.Fatalf("policy.md has no reference of the policy file between %q and %q", begin, end)
 	}
 	if want := "\n" + reference() + "\n"; old != want {
 		if !*update {
-			t.Fatal("the README's reference of the policy file is not that of the code; go test ./thresholds -update rewrites it")
+			t.Fatal("the reference of the policy file in policy.md is not that of the code; go test ./thresholds -update rewrites it")
 		}
 		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
 			t.Fatal(err)

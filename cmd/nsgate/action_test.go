@@ -22,6 +22,10 @@ func TestAction(t *testing.T) {
 	}
 	inputs, outputs, runs := part(string(text), "inputs"), part(string(text), "outputs"), part(string(text), "runs")
 
+	install, err := os.ReadFile("../../.github/install")
+	if err != nil {
+		t.Fatal(err)
+	}
 	var help bytes.Buffer
 	if code := cli.Main([]string{"check", "--help"}, cli.Streams{Out: &help, Err: &help}); code != 0 {
 		t.Fatal(help.String())
@@ -35,7 +39,7 @@ func TestAction(t *testing.T) {
 			if !strings.Contains(help.String(), flag) || flag != "--"+v[2]+" " {
 				t.Errorf("input %s arrives as %s, which is no flag of that name", v[2], v[1])
 			}
-		} else if !strings.Contains(runs, "$"+v[1]) {
+		} else if scripts := runs + string(install); !strings.Contains(scripts, "$"+v[1]) && !strings.Contains(scripts, "${"+v[1]) {
 			t.Errorf("no script reads %s", v[1])
 		}
 	}
@@ -53,7 +57,7 @@ func TestAction(t *testing.T) {
 		t.Errorf("%s is no input", name)
 	}
 	// A default would always win over nsgate.toml.
-	if n := strings.Count(inputs, "default:"); n != 1 || !strings.Contains(inputs, "default: source") {
+	if n := strings.Count(inputs, "default:"); n != 1 || !strings.Contains(inputs, "default: release") {
 		t.Errorf("%d inputs have a default", n)
 	}
 

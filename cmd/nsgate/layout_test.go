@@ -17,31 +17,35 @@ var layout = map[string]struct {
 	level int
 	doors []string
 }{
-	"gate/measure":            {0, []string{"github.com/ianlancetaylor/demangle"}},
-	"gate/internal/stats":     {0, []string{"gonum.org/v1/gonum"}},
-	"gate/internal/proc":      {0, []string{"golang.org/x/sys"}},
-	"gate/internal/cells":     {0, []string{"golang.org/x/text"}},
-	"gate/internal/bisect":    {0, nil},
-	"gate/internal/locate":    {0, nil},
-	"gate/internal/nsys":      {1, []string{"zombiezen.com/go/sqlite"}},
-	"gate/internal/nsysstats": {1, nil},
-	"gate/internal/nsysjax":   {1, nil},
-	"gate/internal/torch":     {1, nil},
-	"gate/internal/ncu":       {1, nil},
-	"gate/internal/timeline":  {1, nil},
-	"gate/internal/sample":    {2, nil},
-	"gate/internal/baseline":  {1, []string{"github.com/gocarina/gocsv"}},
-	"thresholds":              {1, []string{"github.com/pelletier/go-toml/v2"}},
-	"gate":                    {2, nil},
-	"gate/internal/why":       {2, nil},
-	"gate/internal/collect":   {2, nil},
-	"gate/internal/text":      {3, nil},
-	"gate/report":             {3, []string{"github.com/rivo/uniseg"}},
-	"gate/report/github":      {4, []string{"github.com/sethvargo/go-githubactions"}},
-	"gate/profile":            {4, nil},
-	"gate/check":              {5, nil},
-	"cmd/nsgate/internal/cli": {6, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
-	"cmd/nsgate":              {7, nil},
+	"gate/measure":              {0, []string{"github.com/ianlancetaylor/demangle"}},
+	"gate/internal/stats":       {0, []string{"gonum.org/v1/gonum"}},
+	"gate/internal/proc":        {0, []string{"golang.org/x/sys"}},
+	"gate/internal/cells":       {0, []string{"golang.org/x/text"}},
+	"gate/internal/changepoint": {1, nil},
+	"gate/internal/bisect":      {0, nil},
+	"gate/internal/locate":      {0, nil},
+	"gate/internal/nsys":        {1, []string{"zombiezen.com/go/sqlite"}},
+	"gate/internal/nsysstats":   {1, nil},
+	"gate/internal/nsysjax":     {1, nil},
+	"gate/internal/torch":       {1, nil},
+	"gate/internal/ncu":         {1, nil},
+	"gate/internal/timeline":    {1, nil},
+	"gate/internal/sample":      {2, nil},
+	"gate/internal/baseline":    {1, []string{"github.com/gocarina/gocsv"}},
+	"thresholds":                {1, []string{"github.com/pelletier/go-toml/v2"}},
+	"gate":                      {2, nil},
+	"gate/internal/why":         {2, nil},
+	"gate/internal/collect":     {2, nil},
+	"gate/internal/text":        {3, nil},
+	"gate/report":               {3, []string{"github.com/rivo/uniseg"}},
+	"gate/report/github":        {4, []string{"github.com/sethvargo/go-githubactions"}},
+	"gate/profile":              {4, nil},
+	"gate/check":                {5, nil},
+	"cmd/nsgate/internal/cli":   {6, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/nsgate":                {7, nil},
+	// The manual in the binary.
+	"cmd/nsgate/docs":            {0, nil},
+	"cmd/nsgate/internal/manual": {1, []string{"github.com/yuin/goldmark", "github.com/cpuguy83/go-md2man/v2"}},
 	// For tests only: nothing but tests imports them.
 	"gate/internal/exporttest":           {7, nil},
 	"gate/internal/reasonstest":          {7, nil},
@@ -96,14 +100,14 @@ func TestLayout(t *testing.T) {
 	if seen != len(layout) {
 		t.Errorf("%d packages found, %d on the map", seen, len(layout))
 	}
-	readme, err := os.ReadFile("../../README.md")
+	page, err := os.ReadFile("docs/development.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(readme), "| package | one sentence |\n")
+	_, table, _ := strings.Cut(string(page), "| package | one sentence |\n")
 	for name := range layout {
 		if !strings.HasPrefix(name, "gate/internal/faketools") && !strings.HasSuffix(name, "test") && name != "cmd/nsgate/internal/cli" && !strings.Contains(table, "`"+name+"`") {
-			t.Errorf("%s is not in the README's table of packages", name)
+			t.Errorf("%s is not in the table of packages of development.md", name)
 		}
 	}
 }

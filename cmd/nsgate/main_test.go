@@ -44,6 +44,21 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, params(t, "testdata/script"))
 }
 
+// TestExamples runs the projects of testdata/examples, each by the script of its name.
+func TestExamples(t *testing.T) {
+	const dir = "../../testdata/examples"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(dir, e.Name()+".txtar")); e.IsDir() && err != nil {
+			t.Errorf("nothing runs the example %s: %v", e.Name(), err)
+		}
+	}
+	testscript.Run(t, params(t, dir))
+}
+
 func params(t *testing.T, dir string) testscript.Params {
 	root, err := filepath.Abs("../..")
 	if err != nil {

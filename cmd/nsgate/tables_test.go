@@ -16,7 +16,7 @@ import (
 	"github.com/nsgate/nsgate/gate/report"
 )
 
-// TestTables holds the tables of the README and of the manual against the lists in the code: what is read, what can be
+// TestTables holds the tables of the manual against the lists in the code: what is read, what can be
 // written, what is refused and what is looked for; -update rewrites them.
 func TestTables(t *testing.T) {
 	inputs := "| what | files | gives |\n| --- | --- | --- |\n"
@@ -41,7 +41,7 @@ func TestTables(t *testing.T) {
 		patterns += fmt.Sprintf("| `%s` | %s | %s | %s |\n", p.Key, p.Means, p.When, p.Source)
 	}
 	for _, x := range []struct{ file, name, table string }{
-		{"../../README.md", "inputs", inputs}, {"../../README.md", "formats", formats}, {"docs/refusals.md", "reasons", refusals},
+		{"docs/inputs.md", "inputs", inputs}, {"docs/formats.md", "formats", formats}, {"docs/refusals.md", "reasons", refusals},
 		{"docs/patterns.md", "patterns", patterns},
 	} {
 		text, err := os.ReadFile(x.file)

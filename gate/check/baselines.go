@@ -21,7 +21,8 @@ const DefaultRoot = ".nsgate"
 type Baseline struct {
 	Dir      string            // where they are committed
 	Sessions []measure.Session // in effect, oldest first, at least one
-	Trail    []measure.Session // all since the anchor, oldest first, see [gate.Creep]
+	Trail    []measure.Session // since the anchor, oldest first, see [gate.Creep]
+	All      []measure.Session // those that others replaced as well, oldest first
 }
 
 // Baselines are those of one workload, by directory.
@@ -49,7 +50,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 		default:
 			anchorTags(b)
 			if sessions := b.InEffect(); len(sessions) > 0 {
-				out = append(out, Baseline{dir, sessions, b.Trail()})
+				out = append(out, Baseline{dir, sessions, b.Trail(), b.All()})
 			}
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"regexp"
+	"runtime"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/collect"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
@@ -31,34 +32,69 @@ type Observation struct {
 	Mark   Mark
 	What   string // "nsys", "GPU 0 clock"
 	Detail string // how it is, and what to do about it
+	// Do are commands for a shell that do it, in this order.
+	Do []string
 }
 
 // Examine looks at what measuring on this machine takes: the profilers, the GPUs, the right to read performance counters,
-// the room for reports. nsys is the executable.
-func Examine(ctx context.Context, nsys string) []Observation {
+// the room for reports. nsys is the executable. models are those of the GPUs, as baselines call them.
+func Examine(ctx context.Context, nsys string) (seen []Observation, models []string) {
 	var x examination
-	x.nsys(ctx, nsys)
+	gpus, err := collect.Probe(ctx)
+	driver := ""
+	for _, g := range gpus {
+		driver = g.Driver
+		if !slices.Contains(models, g.Name) {
+			models = append(models, g.Name)
+		}
+	}
+	here := surroundings{"/"}
+	x.nsys(ctx, nsys, driver, here)
 	x.ncu(ctx)
-	x.gpus(ctx)
-	x.counters("/proc/driver/nvidia/params")
+	x.gpus(ctx, gpus, err)
+	x.counters(here)
 	x.gpuMetrics(ctx, nsys)
+	x.dcgm(here)
 	x.room(os.TempDir())
-	return x
+	return x, models
 }
 
 type examination []Observation
 
-func (x *examination) good(what, detail string) { *x = append(*x, Observation{Good, what, detail}) }
-func (x *examination) note(what, detail string) { *x = append(*x, Observation{Note, what, detail}) }
-func (x *examination) bad(what, detail string)  { *x = append(*x, Observation{Bad, what, detail}) }
+func (x *examination) good(what, detail string) {
+	*x = append(*x, Observation{Mark: Good, What: what, Detail: detail})
+}
+func (x *examination) note(what, detail string) {
+	*x = append(*x, Observation{Mark: Note, What: what, Detail: detail})
+}
+func (x *examination) bad(what, detail string) {
+	*x = append(*x, Observation{Mark: Bad, What: what, Detail: detail})
+}
 
-func (x *examination) nsys(ctx context.Context, exe string) {
+// by adds to what was seen last the commands that set it right.
+func (x examination) by(commands ...string) { x[len(x)-1].Do = commands }
+
+func (x *examination) nsys(ctx context.Context, exe, driver string, here surroundings) {
+	cuda, wants := wantsNsys(driver)
 	version, err := collect.NsysVersion(ctx, exe)
-	if err != nil {
-		x.bad("nsys", "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), or say where it is")
-		return
+	install := func() { x.by(installNsys(here.read("etc/os-release"), runtime.GOARCH, driver)...) }
+	switch there := findNsys(here.root); {
+	case err != nil && there != "":
+		x.bad("nsys", fmt.Sprintf("cannot be used; %s is there: put its directory on the PATH, or say where it is", there))
+	case err != nil:
+		detail := "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), or say where it is"
+		if wants != "" {
+			detail = fmt.Sprintf("cannot be used: install Nsight Systems %s or newer, which driver %s wants, or say where it is", wants, driver)
+		}
+		x.bad("nsys", detail)
+		install()
+	case wants != "" && older(version, wants):
+		x.note("nsys", fmt.Sprintf("%s is older than what came with CUDA %s (%s), which driver %s has at least: it may lose what ran; install a newer one",
+			version, cuda, wants, driver))
+		install()
+	default:
+		x.good("nsys", version)
 	}
-	x.good("nsys", version)
 }
 
 // ncu is needed only to find reasons.
@@ -77,8 +113,7 @@ func (x *examination) ncu(ctx context.Context) {
 	x.good("ncu", version)
 }
 
-func (x *examination) gpus(ctx context.Context) {
-	gpus, err := collect.Probe(ctx)
+func (x *examination) gpus(ctx context.Context, gpus []collect.GPU, err error) {
 	if err != nil {
 		x.bad("GPU", "nvidia-smi shows none: install the NVIDIA driver, or start the container with --gpus all")
 		return
@@ -88,6 +123,7 @@ func (x *examination) gpus(ctx context.Context) {
 		x.note("processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
 	}
 	x.good("driver", gpus[0].Driver)
+	persistent := collect.Persistent(ctx)
 	free := 0
 	for _, g := range gpus {
 		what := fmt.Sprintf("GPU %d", g.Index)
@@ -116,28 +152,43 @@ func (x *examination) gpus(ctx context.Context) {
 		default:
 			x.good(what+" clock", clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")
 		}
+		if g.MIG {
+			x.note(what+" MIG", "is on: a program has a slice of the GPU, and is compared with the same slice only; who computes on the others costs it clocks and bandwidth")
+		}
+		if on, known := persistent[g.Index]; known && !on {
+			x.note(what+" driver", "is unloaded while nothing runs: every run starts slower, and clocks that were locked are lost; as root:")
+			x.by(fmt.Sprintf("nvidia-smi -i %d -pm 1", g.Index))
+		}
 	}
 	if free == 0 {
 		x.bad("GPU", "none is free: what is measured beside other work is no basis for a verdict")
 	}
 }
 
-var adminOnly = regexp.MustCompile(`(?m)^RmProfilingAdminOnly: (\d+)`)
-
-// counters reads the driver's parameters: Nsight Compute needs the right to read performance counters.
-func (x *examination) counters(params string) {
+// counters says who may read the performance counters, which Nsight Compute needs and nsys does not.
+func (x *examination) counters(here surroundings) {
 	const what = "counters"
-	text, err := os.ReadFile(params)
-	m := adminOnly.FindSubmatch(text)
-	switch {
-	case err != nil || m == nil:
+	switch open, known := here.profilingForAll(); {
+	case !known:
 		x.note(what, "whether ncu may read them is unknown: the driver's parameters are not visible here")
-	case string(m[1]) == "0":
+	case open:
 		x.good(what, "open to every user")
-	case os.Geteuid() == 0:
-		x.note(what, "for administrators only: in a container ncu needs --cap-add SYS_ADMIN; nsys does not need them")
+	case here.administers():
+		x.good(what, "for administrators only, and this process is one (CAP_SYS_ADMIN)")
+	case here.container():
+		x.note(what, "for administrators only, and this container has no CAP_SYS_ADMIN: for ncu start it with --cap-add SYS_ADMIN "+
+			"(Kubernetes: securityContext: {capabilities: {add: [SYS_ADMIN]}}); nsys does not need them")
 	default:
-		x.note(what, "for administrators only: for ncu load the driver with NVreg_RestrictProfilingToAdminUsers=0; nsys does not need them")
+		x.note(what, "for administrators only; nsys does not need them. For ncu as another user, as root and with a restart:")
+		x.by("echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf")
+	}
+}
+
+// dcgm is in the way of ncu and of sampling only while it profiles.
+func (x *examination) dcgm(here surroundings) {
+	if name := here.dcgm(); name != "" {
+		x.note("DCGM", name+" runs here: while it reads the counters neither ncu nor the sampling of GPU metrics can; around a measurement:")
+		x.by("dcgmi profile --pause", "dcgmi profile --resume")
 	}
 }
 

@@ -111,7 +111,7 @@ func (t target) most(traces []measure.Trace, s sources, within string) (best *ga
 	weights := map[gate.Origin]float64{}
 	all := 0.0
 	for i := range traces {
-		spans := occurrences(&traces[i], within)
+		spans := occurrences(traces[i].Unpacked(), within)
 		for _, c := range traces[i].Callers {
 			if t.call != c.Call && t.call != "" || t.call == "" && (c.Kernel < 0 || traces[i].Kernels[c.Kernel].Subject != t.kernel) {
 				continue

@@ -110,6 +110,26 @@ var (
 	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the mean over
 	// ranks. Who comes late makes the others wait, and collectives themselves are counted without it.
 	CollectiveWait = row("collective_wait", "ns", Neither, 0, "wait in collectives")
+	// CausedWait is how long the others waited in collectives to which a rank came last, per step (or per run): the mean over those
+	// others.
+	CausedWait = row("caused_wait", "ns", Neither, 0, "wait that it causes")
+	// ExposedCommunication is the time of a step in which a collective ran, waiting included, and no kernel that computes;
+	// HiddenCommunication that in which both did. Both are of the same steps as StepTime, of several ranks the mean.
+	ExposedCommunication = row("exposed_communication", "ns", Neither, 0)
+	HiddenCommunication  = row("hidden_communication", "ns", Neither, 0)
+	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the other ranks are
+	// not known: these keep their waiting.
+	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact)
+	// MessageBytes is the size of the messages of a collective as its caller gave it, per step (or per run), where the recording
+	// tells: over the time of the collective it is the algorithm bandwidth.
+	MessageBytes = row("message_bytes", "B", Neither, exact, "bytes of messages")
+	// RankStep is the period of a rank's own steps, as of StepTime: ranks that meet in collectives have nearly the same.
+	RankStep = row("rank_step_time", "ns", Neither, 0, "step time of the rank")
+	// SlowestRank is the number of the rank in which a kernel takes most time, where that is not the same in all;
+	// SlowestTotal and SlowestLaunches are its total time and launches there, per step (or per run).
+	SlowestRank     = row("slowest_rank", "number", Neither, exact)
+	SlowestTotal    = row("slowest_total", "ns", Neither, 0, "total time in the slowest rank")
+	SlowestLaunches = row("slowest_launches", "count", Neither, exact, "launches in the slowest rank")
 	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
 	// all of them it adds up to StepTime. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, 0, "time of the step")

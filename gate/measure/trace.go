@@ -20,6 +20,8 @@ type Trace struct {
 	// RangeNames are the names that Ranges refer to.
 	RangeNames []string
 	Ranges     []Range // sorted by Start
+	// Messages are what the recording tells of the collectives that were called in a range, by its index in Ranges.
+	Messages map[int32]Message
 	// CallNames are the names that Calls refer to: "cudaLaunchKernel".
 	CallNames []string
 	// Calls are the CUDA calls of the process, but for those inside another call of their thread: sorted by Thread, then Start.
@@ -40,6 +42,8 @@ type Trace struct {
 	Callers []Caller
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
+
+	Packed []byte // launches, copies, ranges and calls where they are nil: see [Trace.Pack]
 }
 
 // Interval is a span of the profiler's clock in ns.
@@ -158,6 +162,14 @@ type Range struct {
 	Name       int32 // index into Trace.RangeNames
 	Parent     int32 // innermost enclosing range of the same thread, -1 for none
 	Thread     int32 // as of a [Launch]
+}
+
+// Message is what a collective moves.
+type Message struct {
+	// Communicator is the same number in all ranks that take part, 0 where it is not known.
+	Communicator uint64
+	// Bytes is the size of the message as the caller gave it, 0 where it is not known.
+	Bytes int64
 }
 
 // CopyKind is the direction of a copy, numbered as CUPTI numbers it; Memset is added.

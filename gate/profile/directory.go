@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,8 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
@@ -30,17 +34,51 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 		return err
 	}
 	profiles := slices.ContainsFunc(found, func(e entry) bool { return !e.format.own })
-	for _, e := range found {
-		if profiles && e.format.own {
-			left = append(left, filepath.Base(e.files[0]))
-			continue
-		}
-		if err := e.format.open(ctx, t, e.files, to); err != nil {
-			return err
-		}
+	if profiles {
+		found = slices.DeleteFunc(found, func(e entry) bool {
+			if e.format.own {
+				left = append(left, filepath.Base(e.files[0]))
+			}
+			return e.format.own
+		})
+	}
+	if err := t.openAll(ctx, found, to); err != nil {
+		return err
 	}
 	if len(left) > 0 {
 		to.Warnings = append(to.Warnings, fmt.Sprintf("%s: left out what is no profile: %s", dir, strings.Join(left, ", ")))
+	}
+	return nil
+}
+
+// packFrom is how many recordings a directory has whose traces are kept packed: those of a few jobs of many ranks.
+const packFrom = 32
+
+// openAll adds recordings in their order, and reads several at once.
+func (t Tools) openAll(ctx context.Context, found []entry, to *Recording) error {
+	parts, errs := make([]Recording, len(found)), make([]error, len(found))
+	var next, failed atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(found)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(found) && failed.Load() == 0; i = int(next.Add(1)) - 1 {
+				if errs[i] = found[i].format.open(ctx, t, found[i].files, &parts[i]); errs[i] != nil {
+					failed.Store(1)
+				}
+				for j := range parts[i].Traces {
+					if len(found) >= packFrom {
+						parts[i].Traces[j].Pack()
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return err
+	}
+	for i := range parts {
+		to.Add(&parts[i])
 	}
 	return nil
 }
@@ -116,6 +154,9 @@ func derived(name string, names []string) bool {
 		if base, ok := strings.CutSuffix(name, from.report); ok && slices.Contains(names, base+from.export) {
 			return true
 		}
+	}
+	if !ends(name, ".csv") { // tables are; of thousands of other files none is held against all others
+		return false
 	}
 	return slices.ContainsFunc(names, func(other string) bool {
 		for _, suffix := range []string{".sqlite", ".nsys-rep", ".qdrep"} {

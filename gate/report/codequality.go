@@ -1,12 +1,5 @@
 package report
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"strings"
-)
-
 func init() {
 	register(Format{Name: "codequality", Suffix: ".codequality.json", About: "remarks in merge requests of GitLab", render: codeQuality})
 }
@@ -28,39 +21,15 @@ type codeLocation struct {
 	} `json:"lines"`
 }
 
-// codeQuality writes what a reviewer should see: failing regressions as major, those that do not fail the gate as minor,
-// what is undecided as info, a gate without a verdict as major. A fingerprint holds no measured value, so that an issue
-// stays the same one from run to run.
+// codeQuality writes what a reviewer should see: failing regressions and a gate without a verdict as major, what does not
+// fail the gate as minor, what is undecided as info.
 func codeQuality(v *view, _ Options) (string, error) {
-	issues, seen := []codeIssue{}, make(map[string]bool)
-	add := func(severity, check, description, key, file string, line int) {
-		sum := sha256.Sum256([]byte(v.Workload + "\x00" + key))
-		i := codeIssue{Description: Line(Elide(description, maxProse)), CheckName: check, Fingerprint: hex.EncodeToString(sum[:]), Severity: severity}
-		i.Location.Path, i.Location.Lines.Begin = relative(file), max(line, 1)
-		if file == "" {
-			i.Location.Path = "nsgate.toml"
-		}
-		if !seen[i.Fingerprint] { // GitLab shows one of several with the same
-			seen[i.Fingerprint] = true
-			issues = append(issues, i)
-		}
+	issues := []codeIssue{}
+	for _, x := range v.issues() {
+		severity := [...]string{failing: "major", warned: "minor", open: "info"}[x.class]
+		i := codeIssue{Description: x.text, CheckName: x.check, Fingerprint: x.fingerprint, Severity: severity}
+		i.Location.Path, i.Location.Lines.Begin = x.file, x.line
+		issues = append(issues, i)
 	}
-	if !v.judged() {
-		add("major", "nsgate/no-verdict", "no verdict: "+v.Reason, "no-verdict", "", 1)
-	}
-	for _, r := range v.of(failing, warned, open) {
-		what := r.title() + " — " + r.describe()
-		if r.Class == open {
-			what = "undecided: " + what
-		}
-		file, line := v.kept(r.F)
-		f := r.F
-		key := strings.Join([]string{string(f.Scope), f.Name, f.Grid, f.Block, f.Metric}, "\x00")
-		add([...]string{failing: "major", warned: "minor", open: "info"}[r.Class], "nsgate/"+word(f.Metric), what, key, file, line)
-	}
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(issues)
-	return b.String(), err
+	return indented(issues)
 }

@@ -1,21 +1,33 @@
 package report
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"html"
 	"io"
 	"math"
+	"net/url"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
+	sarifschema "github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // checkJUnit holds the rules of the readers: counters that agree, a class and a name in every case, no name twice, an
@@ -191,6 +203,172 @@ func checkHTML(t *testing.T, text string) {
 	}
 }
 
+// sarifSchema is the schema of the standard, which go-sarif carries in its source and does not export.
+var sarifSchema = sync.OnceValue(func() string {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/owenrumney/go-sarif/v3").Output()
+	if err != nil {
+		panic(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), "pkg/report/v210/sarif/schema.go"), nil, 0)
+	if err != nil {
+		panic(err)
+	}
+	schema := file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec).Values[0].(*ast.BasicLit)
+	text, err := strconv.Unquote(schema.Value)
+	if err != nil || !strings.Contains(text, "sarif-schema-2.1.0") {
+		panic(fmt.Sprint("no schema: ", err))
+	}
+	return text
+})
+
+// checkSARIF holds the schema of SARIF 2.1.0, which allows no property of one's own, and the rules of GitHub: a known rule and one
+// place in the repository for each result.
+func checkSARIF(t *testing.T, text string) []*sarifschema.Result {
+	t.Helper()
+	log := new(sarifschema.Report)
+	strict := json.NewDecoder(strings.NewReader(text))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(log); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	checkSchema(t, sarifSchema(), text)
+	run, seen := log.Runs[0], make(map[string]bool)
+	for _, r := range run.Results {
+		if !slices.ContainsFunc(run.Tool.Driver.Rules, func(d *sarifschema.ReportingDescriptor) bool { return *d.ID == *r.RuleID }) {
+			t.Errorf("rule %s is not declared", *r.RuleID)
+		}
+		at := r.Locations[0].PhysicalLocation
+		uri, err := url.Parse(*at.ArtifactLocation.URI)
+		if err != nil || uri.IsAbs() || uri.Host != "" || path.IsAbs(uri.Path) || strings.HasPrefix(path.Clean(uri.Path)+"/", "../") || *at.Region.StartLine < 1 {
+			t.Errorf("place %q", *at.ArtifactLocation.URI)
+		}
+		if f := r.PartialFingerprints["primaryLocationLineHash"]; f == "" || seen[f] {
+			t.Errorf("fingerprint %q", f)
+		} else {
+			seen[f] = true
+		}
+	}
+	return run.Results
+}
+
+// checkCSV wants rows of one length, known words and numbers, and no cell that a spreadsheet computes.
+func checkCSV(t *testing.T, text string) (rows []map[string]string) {
+	t.Helper()
+	all, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(all) < 2 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, cells := range all[1:] {
+		row := make(map[string]string)
+		for i, c := range cells {
+			row[all[0][i]] = c
+			_, number := strconv.ParseFloat(c, 64)
+			if strings.IndexAny(c, "=+-@\t\r\n＝＋－＠") == 0 && number != nil || strings.ContainsAny(c, "\n\r\t") {
+				t.Errorf("%s: %q", all[0][i], c)
+			}
+		}
+		for _, name := range []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit"} {
+			if _, err := strconv.ParseFloat(row[name], 64); row[name] != "" && err != nil {
+				t.Errorf("%s is %q", name, row[name])
+			}
+		}
+		rows = append(rows, row)
+	}
+	if rows[0]["scope"] != "gate" || rows[0]["outcome"] == "" {
+		t.Errorf("the first row is %v", rows[0])
+	}
+	return rows
+}
+
+// bencherSchema is that of the Bencher Metric Format, https://bencher.dev/bmf.json, without room for anything else.
+const bencherSchema = `{"type": "object", "additionalProperties": {"type": "object", "minProperties": 1, "additionalProperties": {
+	"type": "object", "required": ["value"], "additionalProperties": false,
+	"properties": {"value": {"type": "number"}, "lower_value": {"type": "number"}, "upper_value": {"type": "number"}}},
+	"propertyNames": {"pattern": "^[a-z0-9][a-z0-9-]{0,63}$"}}, "propertyNames": {"minLength": 1, "maxLength": 1024, "not": {"pattern": "-bencher-ignore$"}}}`
+
+// benchmarkSchema is what github-action-benchmark parses: src/extract.ts coerces the types that are asked for here.
+const benchmarkSchema = `{"type": "array", "items": {"type": "object", "required": ["name", "unit", "value"], "additionalProperties": false,
+	"properties": {"name": {"type": "string", "minLength": 1}, "unit": {"type": "string"}, "value": {"type": "number"},
+	"range": {"type": "string"}, "extra": {"type": "string"}}}}`
+
+var compiledSchemas sync.Map
+
+// checkSchema wants JSON of a schema, and returns it.
+func checkSchema(t *testing.T, schema, text string) any {
+	t.Helper()
+	compiled, ok := compiledSchemas.Load(schema)
+	if !ok {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := jsonschema.NewCompiler()
+		c.AddResource("schema.json", doc)
+		compiled = c.MustCompile("schema.json")
+		compiledSchemas.Store(schema, compiled)
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err == nil {
+		err = compiled.(*jsonschema.Schema).Validate(value)
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	return value
+}
+
+// TestTrends: each number of the head stands once in what Bencher reads, and once in the two lists of github-action-benchmark if
+// it has a direction; without a verdict there is none.
+func TestTrends(t *testing.T) {
+	for name, r := range reports(t) {
+		want, directed := 0, 0
+		for _, f := range r.Findings {
+			if m, known := measure.MetricByName(f.Metric); f.Head.Known() && r.Verdict != gate.NoVerdict {
+				want++
+				if known && m.Better != measure.Neither {
+					directed++
+				}
+			}
+		}
+		got := 0
+		for _, of := range checkSchema(t, bencherSchema, render(t, "bencher", r, Options{})).(map[string]any) {
+			got += len(of.(map[string]any))
+		}
+		lists := len(checkSchema(t, benchmarkSchema, render(t, "benchmark", r, Options{})).([]any)) +
+			len(checkSchema(t, benchmarkSchema, render(t, "benchmark-bigger", r, Options{})).([]any))
+		if name != "hostile" && (got != want || lists != directed) {
+			t.Errorf("%s: %d and %d numbers, want %d and %d", name, got, lists, want, directed)
+		}
+	}
+	// What is better when more is in the list of its own.
+	rate := &gate.Report{Verdict: gate.Pass, Findings: []gate.Finding{{Name: "tokens/s", Kernel: "tokens/s", Scope: measure.ScopeOutput,
+		Metric: "rate", Head: 1200, HeadRuns: []gate.Number{1100, 1300}, Outcome: gate.Unchanged}}}
+	smaller, bigger := render(t, "benchmark", rate, Options{}), render(t, "benchmark-bigger", rate, Options{})
+	if smaller != "[]\n" || !strings.Contains(bigger, `"name": "output tokens/s (default) output"`) || !strings.Contains(bigger, `"value": 1200`) {
+		t.Error(smaller, bigger)
+	}
+	// Names that are cut stay apart.
+	long := strings.Repeat("k", 1000)
+	r := &gate.Report{Verdict: gate.Pass}
+	for _, end := range []string{"a", "b"} {
+		name := long + end + long
+		r.Findings = append(r.Findings, gate.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: "time", Unit: "ns", Head: 1, Outcome: gate.Unchanged})
+	}
+	if n := len(checkSchema(t, bencherSchema, render(t, "bencher", r, Options{})).(map[string]any)); n != 2 {
+		t.Errorf("%d benchmarks of two", n)
+	}
+}
+
+// No name of C++ becomes a picture in Buildkite, and a command can still be copied.
+func TestBuildkite(t *testing.T) {
+	r := reports(t)["fail"]
+	r.Findings[0].Kernel, r.Reproduce = "at::fire::tada", "nsgate check -- ./app :fire:"
+	text := render(t, "buildkite", r, Options{})
+	if before, after, _ := strings.Cut(text, "<pre>"); emoji.MatchString(before) || !strings.Contains(after, "./app :fire:") || !strings.Contains(before, "fire") {
+		t.Error(text)
+	}
+}
+
 // TestFormats holds the reports of testdata against the rules of those who read the formats.
 func TestFormats(t *testing.T) {
 	for name, r := range reports(t) {
@@ -201,6 +379,11 @@ func TestFormats(t *testing.T) {
 			env := render(t, "dotenv", r, Options{})
 			checkDotenv(t, env)
 			checkHTML(t, render(t, "html", r, Options{}))
+
+			results, rows := checkSARIF(t, render(t, "sarif", r, Options{})), checkCSV(t, render(t, "csv", r, Options{}))
+			if len(results) != len(issues) || len(rows) != len(r.Findings)+1 {
+				t.Errorf("SARIF has %d results for %d issues, CSV %d rows for %d findings", len(results), len(issues), len(rows), len(r.Findings))
+			}
 
 			count := func(severity string) (n int) {
 				for _, i := range issues {
@@ -319,7 +502,7 @@ func checkFormats(t *testing.T, s string) {
 	r := hostile(s)
 	texts := map[string]string{}
 	for _, format := range Formats() {
-		if format == "json" || format == "text" || format == "markdown" {
+		if slices.Contains([]string{"json", "text", "markdown", "buildkite"}, format) {
 			continue
 		}
 		texts[format] = render(t, format, r, Options{})
@@ -339,6 +522,16 @@ func checkFormats(t *testing.T, s string) {
 	checkOpenMetrics(t, texts["openmetrics"])
 	checkDotenv(t, texts["dotenv"])
 	checkHTML(t, texts["html"])
+	checkSARIF(t, texts["sarif"])
+	checkCSV(t, texts["csv"])
+	checkSchema(t, bencherSchema, texts["bencher"])
+	checkSchema(t, benchmarkSchema, texts["benchmark"])
+	checkSchema(t, benchmarkSchema, texts["benchmark-bigger"])
+	for part := range strings.SplitSeq(render(t, "buildkite", r, Options{}), "</pre>") {
+		if prose, _, _ := strings.Cut(part, "<pre>"); emoji.MatchString(prose) {
+			t.Errorf("Buildkite draws a picture in %q", prose)
+		}
+	}
 	// A name is shown as it is, not only harmless.
 	if name := strings.TrimSpace(Clean(s)); name != "" && len(name) < 50 && !strings.Contains(name, "##[") {
 		if !strings.Contains(html.UnescapeString(texts["html"]), name) {

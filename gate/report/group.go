@@ -143,8 +143,11 @@ func (v *view) Lists(all bool) (lists []list, rest string) {
 		for _, g := range l.Groups {
 			l.named[g[0].F.Kernel]++
 		}
-		if n := len(l.Groups); n > x.most && !all {
-			l.Groups, l.More, hidden = l.Groups[:x.most], n-x.most, true
+		if n := len(l.Groups); !all {
+			l.Groups = fewDevices(l.Groups)
+			l.Groups = l.Groups[:min(len(l.Groups), x.most)]
+			l.More = n - len(l.Groups)
+			hidden = hidden || l.More > 0
 		}
 		lists = append(lists, l)
 	}
@@ -157,6 +160,25 @@ func (v *view) Lists(all bool) (lists []list, rest string) {
 		rest = join("; ", strings.Join(counted, ", "), shows)
 	}
 	return lists, rest
+}
+
+// fewDevices puts the ranks or GPUs, where there are many, behind all else but for the first of them, and leaves out those behind
+// [rankRows]: what they have in common says more.
+func fewDevices(list []group) []group {
+	var others, devices []group
+	for _, g := range list {
+		if g[0].F.Scope == measure.ScopeDevice && len(devices) > 0 {
+			devices = append(devices, g)
+			continue
+		}
+		if others = append(others, g); g[0].F.Scope == measure.ScopeDevice {
+			devices = append(devices, g)
+		}
+	}
+	if len(devices) <= rankRows {
+		return list
+	}
+	return append(others, devices[1:rankRows]...)
 }
 
 // join puts facts behind each other, leaving out those that are unknown.

@@ -18,7 +18,8 @@ func init() {
 	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
 		render: jsonReport, calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
 		summary:   func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) },
-		bisection: func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) }})
+		bisection: func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) },
+		history:   func(h *gate.History, _ Options) (string, error) { return jsonText(h) }})
 }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,
@@ -32,6 +33,15 @@ func jsonReport(v *view, _ Options) (string, error) {
 		f.BaseRuns, f.HeadRuns = append([]gate.Number{}, f.BaseRuns...), append([]gate.Number{}, f.HeadRuns...)
 	}
 	return jsonText(out)
+}
+
+// indented writes a value for other programs, with <, > and & escaped.
+func indented(value any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(value)
+	return b.String(), err
 }
 
 // jsonText writes a value for people and programs to read.

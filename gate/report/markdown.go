@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,11 +27,13 @@ func markdown(v *view, o Options) (string, error) {
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	head := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n", v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
 	sections := v.Sections()
-	top := groups(sections[0].Rows)
+	all := groups(sections[0].Rows)
+	top := fewDevices(all)
 	notes := bullets("Why", reasons(top), limit/3)
 	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
 	notes += counters(top, limit/3-len(notes))
 	fall := fallTable(v.Fall, limit/3-len(notes))
+	fall += ranksMarkdown(v.Ranks, limit/3-len(notes)-len(fall))
 	tail := footer(v, limit/3)
 	room := limit - len(head) - len(fall) - len(notes) - len(tail)
 	if room < 0 { // too small for anything but the verdict
@@ -40,7 +43,13 @@ func markdown(v *view, o Options) (string, error) {
 		title := fmt.Sprintf("%s (%d)", s.Title, len(s.Rows))
 		text := fold(title, table(s.Rows, len(s.Rows), room-len(fold(title, " "))))
 		if i == 0 {
-			text = table(s.Rows, maxRows, room)
+			rows, left := s.Rows, len(all)-len(top)
+			if left > 0 {
+				rows = slices.Concat(top...)
+			}
+			if text = table(rows, maxRows, room); left > 0 && text != "" {
+				text += fmt.Sprintf("\n%s besides; the JSON report holds all.\n", count(left, "slower device"))
+			}
 			if v.differs() { // in a long table
 				notes = fall + text + notes
 			} else {

@@ -64,6 +64,9 @@ func Remarks(r *gate.Report, o Options) []Remark {
 			}
 			if g[0].F.Subject() == measure.Workload {
 				lines = append(lines, v.Fall.Lines()...)
+				if v.Ranks != nil {
+					lines = append(lines, v.Ranks.Told...)
+				}
 			}
 			lines = append(lines, g.evidence()...)
 			if c := g.cause(); c != nil {

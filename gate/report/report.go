@@ -45,6 +45,8 @@ type Format struct {
 	summary func(*gate.Summary, Options) (string, error)
 	// bisection renders what a search for commits found; nil likewise.
 	bisection func(*gate.Bisection, Options) (string, error)
+	// history renders a history; nil likewise.
+	history func(*gate.History, Options) (string, error)
 }
 
 // formats holds every format by its name; each file of a format adds its own.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -62,7 +63,7 @@ func per(s *gate.Summary) string {
 // panels are the tables of a summary; inside puts a range into the ones around it.
 func panels(s *gate.Summary, all bool, inside func(path []string) string) []panel {
 	list := []panel{
-		partsPanel(s, all), kernelsPanel(s, all), rangesPanel(s, all, inside), copiesPanel(s), othersPanel(s),
+		partsPanel(s, all), kernelsPanel(s, all), collectivesPanel(s), rangesPanel(s, all, inside), copiesPanel(s), othersPanel(s),
 	}
 	var out []panel
 	for _, p := range list {
@@ -114,8 +115,9 @@ func kernelsPanel(s *gate.Summary, all bool) panel {
 	p.About = join(" · ", nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", " launches", per(s)))...)
 	var rest gate.SummaryKernel
 	left := 0
-	for i, k := range s.Kernels {
-		last := left == 0 && i+1 == len(s.Kernels)
+	kernels := slices.DeleteFunc(slices.Clone(s.Kernels), func(k gate.SummaryKernel) bool { return k.Collective != nil })
+	for i, k := range kernels {
+		last := left == 0 && i+1 == len(kernels)
 		if !all && !last && (i >= summaryKernels || k.Share < summaryLeast) {
 			rest.Share, rest.Launches, rest.Total = rest.Share+k.Share, rest.Launches+k.Launches, rest.Total+k.Total
 			left++
@@ -134,6 +136,33 @@ func kernelsPanel(s *gate.Summary, all bool) panel {
 	}
 	if left > 0 {
 		p.Rows = append(p.Rows, []string{fmt.Sprintf("%d more", left), shareCell(rest.Share), "", cell(rest.Launches, "count"), total(s, rest.Total), "", "", ""})
+	}
+	return p
+}
+
+// collectivesPanel are the kernels that move data between GPUs.
+func collectivesPanel(s *gate.Summary) panel {
+	p := panel{Title: "Collectives", About: "times of a launch, and their total, are without the waiting for ranks that come late", Names: true, Columns: []column{{least: 12}, {title: "share", right: true},
+		{title: "a launch", right: true}, {title: "launches", right: true, rank: 3, optional: true}, {title: "total", right: true, rank: 2, optional: true},
+		{title: "waits", right: true, rank: 1, optional: true}, {title: "exposed", right: true, rank: 4, optional: true}, {title: "bytes", right: true, rank: 5, optional: true},
+		{title: "algorithm bandwidth", right: true, rank: 6, optional: true}, {title: "geometry", rank: 7, optional: true}, {title: "kernel", rank: 8, least: 16, optional: true}}}
+	for _, k := range s.Kernels {
+		c := k.Collective
+		if c == nil {
+			continue
+		}
+		geometry, name := "", ""
+		if k.Grid != "" || k.Block != "" {
+			geometry = Clean(k.Grid + "/" + k.Block)
+		}
+		if name = subject(measure.ScopeKernel, k.Kernel); c.Operation == k.Kernel {
+			name = ""
+		}
+		p.Rows = append(p.Rows, []string{Elide(Clean(cmp.Or(c.Operation, k.Kernel)), 40), shareCell(k.Share), cell(k.Time, ns), cell(k.Launches, "count"), total(s, k.Total),
+			cell(c.Wait, ns), cell(k.Owned, ns), cell(c.Bytes, "B"), cell(c.Rate, "B/s"), Elide(geometry, 40), Elide(name, 60)})
+		if !c.Wait.Known() {
+			p.About = ""
+		}
 	}
 	return p
 }
@@ -240,6 +269,7 @@ func summaryText(s *gate.Summary, o Options) (string, error) {
 		}
 		p.table(x.Columns, x.Rows, nil)
 	}
+	p.ranks(newRanks(s.Ranks), true)
 	p.list("Patterns", "•", yellow, told(s))
 	p.warnings(nonempty(s.Warnings...))
 	return p.b.String(), nil
@@ -274,35 +304,46 @@ func summaryMarkdown(s *gate.Summary, o Options) (string, error) {
 	}
 	text += bullets("Patterns", proses(told(s)), limit/4) + bullets("Warnings", proses(nonempty(s.Warnings...)), limit/4)
 	for _, x := range panels(s, o.Verbose, func(path []string) string { return strings.Join(path, "/") }) {
-		head, rule := "|", "|"
-		for _, c := range x.Columns {
-			head += " " + c.title + " |"
-			if c.right {
-				rule += " ---: |"
-			} else {
-				rule += " --- |"
-			}
-		}
 		table := "\n**" + x.Title + "**"
 		if x.About != "" {
 			table += ": " + prose(x.About)
 		}
-		table += "\n\n" + head + "\n" + rule + "\n"
+		table += "\n\n" + x.head()
 		for _, r := range x.Rows {
-			line := "|"
-			for i, c := range r {
-				if i == 0 && x.Names {
-					line += " " + code(c) + " |"
-				} else {
-					line += " " + bind(prose(c)) + " |"
-				}
-			}
+			line := x.row(r)
 			if len(text)+len(table)+len(line) > limit-100 {
 				return Cut(text+table, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n", nil
 			}
-			table += line + "\n"
+			table += line
 		}
 		text += table
 	}
-	return Cut(text, limit), nil
+	return Cut(text+ranksMarkdown(newRanks(s.Ranks), limit-len(text)), limit), nil
+}
+
+// head is the head of a panel's table in Markdown.
+func (x *panel) head() string {
+	head, rule := "|", "|"
+	for _, c := range x.Columns {
+		head += " " + c.title + " |"
+		if c.right {
+			rule += " ---: |"
+		} else {
+			rule += " --- |"
+		}
+	}
+	return head + "\n" + rule + "\n"
+}
+
+// row is a row of it.
+func (x *panel) row(cells []string) string {
+	line := "|"
+	for i, c := range cells {
+		if i == 0 && x.Names {
+			line += " " + code(c) + " |"
+		} else {
+			line += " " + bind(prose(c)) + " |"
+		}
+	}
+	return line + "\n"
 }

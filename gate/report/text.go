@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText, bisection: bisectionText})
+	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
 }
 
 // text writes the verdict, what failed, what is open, what was compared, and the commands that go on from here. Only
@@ -29,6 +29,7 @@ func text(v *view, o Options) (string, error) {
 // body writes everything below the verdict.
 func (p *page) body(v *view, verbose bool) {
 	p.fall(v.Fall, verbose)
+	p.ranks(v.Ranks, verbose)
 	lists, rest := v.Lists(verbose)
 	for _, l := range lists {
 		if l.class == improved {

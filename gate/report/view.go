@@ -19,6 +19,7 @@ type view struct {
 	Workload     string // "default" where it has no name
 	Rows         []row  // in the report's order, worst first
 	Fall         *fall  // where the change of the step comes from, nil where that is not known
+	Ranks        *ranks // of the head's jobs, nil where there are not several
 	Warnings     []string
 	Next         []string
 	Facts        []fact // about what was compared
@@ -112,7 +113,7 @@ type section struct {
 func newView(r *gate.Report, o Options) *view {
 	v := &view{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
-		Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
+		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
 	}
 	for _, c := range []fact{{"To reproduce", r.Reproduce}, {"To accept as the new baseline", r.Accept}} {
 		if c.Text = trimmed(c.Text); c.Text != "" {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -330,6 +331,34 @@ func (b *Baseline) Trail() []measure.Session {
 	}
 	slices.SortStableFunc(out, byAge)
 	return out
+}
+
+// All is every session that nothing takes back, whether another replaces it or not, the oldest first.
+func (b *Baseline) All() (out []measure.Session) {
+	s := b.state()
+	for i := range b.Entries {
+		if e := &b.Entries[i]; !s.removed[i] && len(e.Series) > 0 {
+			out = append(out, e.Session)
+		}
+	}
+	slices.SortStableFunc(out, byAge)
+	return out
+}
+
+// Kept is how many of some sessions would be in effect in a baseline of their own.
+func Kept(sessions []measure.Session) (n int) {
+	b := &Baseline{}
+	for i, s := range sessions {
+		s.ID = strconv.Itoa(i)
+		b.Entries = append(b.Entries, Entry{Session: s})
+	}
+	b.sort()
+	for _, kept := range b.state().kept {
+		if kept {
+			n++
+		}
+	}
+	return n
 }
 
 // Standing is what became of an entry.

@@ -82,6 +82,27 @@ func Others(ctx context.Context) (map[string][]string, error) {
 	return others, nil
 }
 
+// Persistent asks nvidia-smi of which GPUs the driver stays loaded while nothing uses them, by index; GPUs of which that is
+// not known are left out.
+func Persistent(ctx context.Context) map[int]bool {
+	out, err := newWatcher().query(ctx, "--query-gpu=index,persistence_mode", asCSV)
+	if err != nil {
+		return nil
+	}
+	rows, err := parseCSV(out, 2)
+	if err != nil {
+		return nil
+	}
+	on := make(map[int]bool)
+	for _, row := range rows {
+		index, err := strconv.Atoi(row[0])
+		if err == nil && (row[1] == "Enabled" || row[1] == "Disabled") {
+			on[index] = row[1] == "Enabled"
+		}
+	}
+	return on
+}
+
 // Field names of nvidia-smi --query-gpu in the order of parseGPUs; the throttle reasons were renamed in 2023.
 const (
 	gpuFields = "index,uuid,name,driver_version,clocks.sm,clocks.max.sm,power.draw,temperature.gpu," +

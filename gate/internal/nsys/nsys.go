@@ -74,6 +74,7 @@ type process struct {
 	variants []variant
 	variant  map[variantKey]int32
 	ranges   []threadRange
+	messages map[messageAt]measure.Message
 	calls    []*calls // one for each part of the table that is read by itself
 	found    calls    // what they say together
 	unknown  int      // launches whose call was not recorded
@@ -170,6 +171,7 @@ func (r *reader) finish(p *process) measure.Trace {
 		}
 		t.Ranges[i] = x.Range
 	}
+	t.Messages = p.messagesOf()
 	t.Captures = captures(p.found.marks, end)
 	if p.graphs > 0 {
 		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs are in no kernel's time; "+

@@ -47,7 +47,7 @@ func (r *reader) readRanges() error {
 	r.domains = make(map[domain]rangeName)
 	number := make(map[rangeName]int32)
 	buffer := make([]byte, 0, 4<<10) // longer names are cut
-	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text"}
+	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText"}
 	return r.db.scan(rangeTable, rangeFilter, columns, func(row *row) {
 		tid := row.intOr(3, 0)
 		p := r.of(tid)
@@ -83,6 +83,7 @@ func (r *reader) readRanges() error {
 			r.rangeNames = append(r.rangeNames, n)
 		}
 		p.ranges = append(p.ranges, threadRange{measure.Range{Start: start, End: end, Name: i, Parent: -1}, tid})
+		p.readMessage(tid, start, row.text(8))
 	})
 }
 

@@ -2,9 +2,13 @@ package sample
 
 import (
 	"cmp"
+	"hash/maphash"
+	"runtime"
 	"slices"
 	"sort"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -12,56 +16,128 @@ import (
 
 // cut is one trace and what of it counts.
 type cut struct {
+	// Trace lacks launches, copies, ranges and calls while it is not loaded: see [each].
 	*measure.Trace
+	whole    *measure.Trace // as it was given, perhaps packed
+	warmup   Warmup
 	launches []measure.Launch // those in the capture window, all without one
 	copies   []measure.Copy
+	seen     sight
 	steps    []measure.Interval // of the API's time line; none where the run is one piece
+	compute  []float64          // kernel time of each step in ns, without collectives
+	moves    []collective       // in the order of their starts
 	cycles   []measure.Interval // of a run without steps: what it repeats, without the warm-up; none where that is not known
 	repeats  int                // how often it does, the warm-up included
 	skip     int                // steps left out; without steps, launches left out of every kernel under Skip
 	auto     bool               // the steady state is looked for
 	steady   bool
-	waits    []wait // in collectives that other ranks came late to
 	// processes of the same run launched kernels at the same time as this one, itself included, on so many devices.
 	processes, devices int
 }
 
-// newCut applies the capture window.
-func newCut(t *measure.Trace, w Warmup) (*cut, error) {
-	c := &cut{Trace: t, launches: t.Launches, copies: t.Copies, auto: w.mode == "auto", steady: true}
-	if w.mode != "capture" {
-		return c, nil
+// sight is what is known of a trace that is not loaded.
+type sight struct {
+	span       measure.Interval // from the first launch to the last
+	devices    []int32          // that of the first launch first
+	launches   int
+	print      uint64 // of all launches
+	candidates []candidate
+}
+
+// newCuts looks at traces, and divides them where the step is asked for; "" is any.
+func newCuts(traces []measure.Trace, w Warmup, step string) ([]*cut, error) {
+	cuts := make([]*cut, len(traces))
+	for i := range traces {
+		cuts[i] = &cut{Trace: &traces[i], whole: &traces[i], warmup: w, auto: w.mode == "auto", steady: true}
 	}
-	if len(t.Captures) == 0 {
-		return nil, Reasons.Refuse("no-capture", t.Source)
+	return cuts, each(cuts, func(_ int, c *cut) error {
+		c.look(step)
+		switch step {
+		case "":
+		case NoStep:
+			c.divide("")
+		default:
+			c.divide(step)
+		}
+		return nil
+	})
+}
+
+// each calls f with every trace loaded, several at once, and gives the first error in their order.
+func each(cuts []*cut, f func(i int, c *cut) error) error {
+	errs := make([]error, len(cuts))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(cuts)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(cuts); i = int(next.Add(1)) - 1 {
+				if errs[i] = cuts[i].load(); errs[i] == nil {
+					errs[i] = f(i, cuts[i])
+				}
+				cuts[i].unload()
+			}
+		})
+	}
+	group.Wait()
+	return cmp.Or(errs...)
+}
+
+// load unpacks the trace and applies the capture window.
+func (c *cut) load() error {
+	if c.launches != nil {
+		return nil
+	}
+	c.Trace = c.whole.Unpacked()
+	c.launches, c.copies = c.Launches, c.Copies
+	if c.warmup.mode != "capture" {
+		return nil
+	}
+	if len(c.Captures) == 0 {
+		return Reasons.Refuse("no-capture", c.Source)
 	}
 	c.launches, c.copies = nil, nil
-	for _, l := range t.Launches {
-		if within(t.Captures, l.API) {
+	for _, l := range c.Launches {
+		if within(c.Captures, l.API) {
 			c.launches = append(c.launches, l)
 		}
 	}
-	for _, x := range t.Copies {
-		if within(t.Captures, x.API) {
+	for _, x := range c.Copies {
+		if within(c.Captures, x.API) {
 			c.copies = append(c.copies, x)
 		}
 	}
 	if len(c.launches) == 0 {
-		return nil, Reasons.Refuse("empty-capture", t.Source)
+		return Reasons.Refuse("empty-capture", c.Source)
 	}
-	return c, nil
+	return nil
 }
 
-func newCuts(traces []measure.Trace, w Warmup) (cuts []*cut, err error) {
-	for i := range traces {
-		c, err := newCut(&traces[i], w)
-		if err != nil {
-			return nil, err
-		}
-		cuts = append(cuts, c)
+// unload lets go of what a packed trace was unpacked to.
+func (c *cut) unload() {
+	if c.whole.Packed != nil {
+		c.Trace, c.launches, c.copies = c.whole, nil, nil
 	}
-	return cuts, nil
 }
+
+// look notes what has to be known of a trace beside the others.
+func (c *cut) look(step string) {
+	c.seen = sight{launches: len(c.Launches), candidates: c.candidates(step)}
+	if n := len(c.Launches); n > 0 {
+		c.seen.span = measure.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
+	}
+	var hash maphash.Hash
+	hash.SetSeed(seed)
+	for i := range c.Launches {
+		l := &c.Launches[i]
+		maphash.WriteComparable(&hash, *l)
+		if !slices.Contains(c.seen.devices, l.Device) {
+			c.seen.devices = append(c.seen.devices, l.Device)
+		}
+	}
+	c.seen.print = hash.Sum64()
+}
+
+var seed = maphash.MakeSeed()
 
 // within reports whether an instant lies in one of the sorted, disjoint intervals.
 func within(spans []measure.Interval, at int64) bool { return spanOf(spans, at) >= 0 }
@@ -99,6 +175,33 @@ func (c *cut) coverage(spans []measure.Interval) float64 {
 	return float64(in) / float64(all)
 }
 
+// candidate is a range that may be the step.
+type candidate struct {
+	name   string
+	covers float64 // share of the kernel time; of several runs, in the one where it covers least
+	count  int
+	first  int64 // start of the first occurrence, summed over runs
+	runs   int
+}
+
+// candidates are the ranges that a run repeats, or the one that is wanted.
+func (c *cut) candidates(want string) (out []candidate) {
+	if want == NoStep {
+		return nil
+	}
+	for i, name := range c.RangeNames {
+		if want != "" && name != want {
+			continue
+		}
+		spans := c.occurrences(int32(i))
+		if len(spans) < minSteps && want == "" || len(spans) == 0 {
+			continue
+		}
+		out = append(out, candidate{name: name, covers: c.coverage(spans), count: len(spans), first: spans[0].Start, runs: 1})
+	}
+	return out
+}
+
 // chooseStep finds the range that every run repeats: the one that covers most of the kernel time, of equals the
 // outermost, which is the one with the fewest occurrences or else the first to start. A name that the caller gives
 // must be there.
@@ -107,36 +210,21 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 		return "", nil
 	}
 	const enough, equal = 0.5, 0.02
-	type candidate struct {
-		name   string
-		covers float64 // in the run where it covers least
-		count  int
-		first  int64 // start of the first occurrence, summed over runs
-		runs   int
-	}
-	var found []*candidate
+	var found []candidate
+	at := map[string]int{}
 	for _, c := range cuts {
-		for i, name := range c.RangeNames {
-			if want != "" && name != want {
+		for _, x := range c.seen.candidates {
+			i, ok := at[x.name]
+			if !ok {
+				at[x.name] = len(found)
+				found = append(found, x)
 				continue
 			}
-			spans := c.occurrences(int32(i))
-			if len(spans) < minSteps && want == "" || len(spans) == 0 {
-				continue
-			}
-			at := slices.IndexFunc(found, func(x *candidate) bool { return x.name == name })
-			if at < 0 {
-				at = len(found)
-				found = append(found, &candidate{name: name, covers: 1})
-			}
-			x := found[at]
-			x.covers = min(x.covers, c.coverage(spans))
-			x.count = max(x.count, len(spans))
-			x.first += spans[0].Start
-			x.runs++
+			f := &found[i]
+			f.covers, f.count, f.first, f.runs = min(f.covers, x.covers), max(f.count, x.count), f.first+x.first, f.runs+1
 		}
 	}
-	found = slices.DeleteFunc(found, func(x *candidate) bool { return x.runs < len(cuts) })
+	found = slices.DeleteFunc(found, func(x candidate) bool { return x.runs < len(cuts) })
 	if want != "" {
 		if len(found) == 0 {
 			return "", Reasons.Refuse("no-step-range", strconv.Quote(want))
@@ -147,25 +235,36 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 	for _, x := range found {
 		most = max(most, x.covers)
 	}
-	found = slices.DeleteFunc(found, func(x *candidate) bool { return x.covers < enough || x.covers < most-equal })
+	found = slices.DeleteFunc(found, func(x candidate) bool { return x.covers < enough || x.covers < most-equal })
 	if len(found) == 0 {
 		return "", nil
 	}
-	return slices.MinFunc(found, func(a, b *candidate) int {
+	return slices.MinFunc(found, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.count, b.count), cmp.Compare(a.first, b.first), cmp.Compare(a.name, b.name))
 	}).name, nil
 }
 
 // divide lays the steps over the run: each lasts until the next begins, the last until its range ends. What comes
-// before the first step and after the last is neither.
+// before the first step and after the last is neither. It sums up what kernels take in each, and lists the collectives.
 func (c *cut) divide(step string) {
-	if step == "" {
-		return
+	if step != "" {
+		i := slices.Index(c.RangeNames, step)
+		c.steps = c.occurrences(int32(i))
+		for i := range len(c.steps) - 1 {
+			c.steps[i].End = c.steps[i+1].Start - 1
+		}
 	}
-	i := slices.Index(c.RangeNames, step)
-	c.steps = c.occurrences(int32(i))
-	for i := range len(c.steps) - 1 {
-		c.steps[i].End = c.steps[i+1].Start - 1
+	c.compute, c.moves = make([]float64, len(c.steps)), nil
+	moves := c.communicates()
+	streams := map[int32]int{}
+	for i := range c.launches {
+		l := &c.launches[i]
+		at := c.stepOf(l.API)
+		if moves[l.Kernel] {
+			c.moves = append(c.moves, c.collective(i, at, streams))
+		} else if at >= 0 {
+			c.compute[at] += float64(l.End - l.Start)
+		}
 	}
 }
 
@@ -181,12 +280,12 @@ func spanOf(spans []measure.Interval, at int64) int {
 	return -1
 }
 
-// kernelTime is the summed kernel time of each step.
+// kernelTime is the summed kernel time of each step, of collectives what they take without waiting.
 func (c *cut) kernelTime() []float64 {
-	out := make([]float64, len(c.steps))
-	for _, l := range c.launches {
-		if i := c.stepOf(l.API); i >= 0 {
-			out[i] += float64(l.End - l.Start)
+	out := slices.Clone(c.compute)
+	for _, m := range c.moves {
+		if m.step >= 0 {
+			out[m.step] += float64(m.transfer)
 		}
 	}
 	return out

@@ -19,26 +19,52 @@ const (
 
 // setCycles finds the cycle that every run repeats as often, of runs without steps, and lays it over them. Sums stay those of
 // the run; the cycle has a period and owners. Where the runs have none in common they stay without.
-func setCycles(cuts []*cut) {
-	orders := make([][]int32, len(cuts))
-	places := make([]map[measure.Subject][]int32, len(cuts))
-	for i, c := range cuts {
-		orders[i] = c.inOrder()
-		places[i] = c.places(orders[i])
+func setCycles(cuts []*cut) error {
+	// Looked at one by one: the launches of many ranks are not held at once.
+	seen := make([]map[measure.Subject]recurrence, len(cuts))
+	if err := each(cuts, func(i int, c *cut) error { seen[i] = recurrences(c.places(c.inOrder())); return nil }); err != nil {
+		return err
 	}
-	for _, s := range candidates(places) {
-		found := true
-		for i, c := range cuts {
-			found = found && c.recurs(orders[i], places[i][s])
+	tried := candidates(seen)
+	found := make([][]bool, len(cuts))
+	if err := each(cuts, func(i int, c *cut) error {
+		order := c.inOrder()
+		places := c.places(order)
+		for _, s := range tried {
+			found[i] = append(found[i], c.recurs(order, places[s]))
 		}
-		if !found {
+		return nil
+	}); err != nil {
+		return err
+	}
+	for k, s := range tried {
+		if slices.ContainsFunc(found, func(f []bool) bool { return !f[k] }) {
 			continue
 		}
-		for i, c := range cuts {
-			c.setCycle(orders[i], places[i][s])
-		}
-		return
+		return each(cuts, func(_ int, c *cut) error {
+			order := c.inOrder()
+			c.setCycle(order, c.places(order)[s])
+			return nil
+		})
 	}
+	return nil
+}
+
+// recurrence is how often a run launches a kernel, which part of the distances between these launches is the most common, and
+// the place of the first.
+type recurrence struct {
+	times int
+	share float64
+	first int32
+}
+
+func recurrences(places map[measure.Subject][]int32) map[measure.Subject]recurrence {
+	out := make(map[measure.Subject]recurrence, len(places))
+	for s, at := range places {
+		_, share := gap(at)
+		out[s] = recurrence{len(at), share, at[0]}
+	}
+	return out
 }
 
 // inOrder are a run's launches in the order of their calls.
@@ -74,21 +100,20 @@ func (c *cut) places(order []int32) map[measure.Subject][]int32 {
 }
 
 // candidates are the kernels that every run launches as often, and evenly, those launched least first.
-func candidates(places []map[measure.Subject][]int32) (out []measure.Subject) {
-	for s, first := range places[0] {
-		if len(first) <= minSteps {
+func candidates(seen []map[measure.Subject]recurrence) (out []measure.Subject) {
+	for s, first := range seen[0] {
+		if first.times <= minSteps {
 			continue
 		}
-		same := !slices.ContainsFunc(places, func(p map[measure.Subject][]int32) bool {
-			_, share := gap(p[s])
-			return len(p[s]) != len(first) || share < regular
+		same := !slices.ContainsFunc(seen, func(of map[measure.Subject]recurrence) bool {
+			return of[s].times != first.times || of[s].share < regular
 		})
 		if same {
 			out = append(out, s)
 		}
 	}
 	slices.SortFunc(out, func(a, b measure.Subject) int {
-		return cmp.Or(cmp.Compare(len(places[0][a]), len(places[0][b])), cmp.Compare(places[0][a][0], places[0][b][0]))
+		return cmp.Or(cmp.Compare(seen[0][a].times, seen[0][b].times), cmp.Compare(seen[0][a].first, seen[0][b].first))
 	})
 	return out[:min(len(out), cycleTries)]
 }

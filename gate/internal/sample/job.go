@@ -2,23 +2,17 @@ package sample
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/nsgate/nsgate/gate/internal/timeline"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // job is one launch of the workload with all of its processes: a run. Its ranks are in the order of their names.
 type job struct {
-	ranks []*cut
-	names []string // "rank 1"; none where there is one process
-	split bool     // its collectives were matched: each lasts as long as its transfer, and the ranks know what they waited
+	ranks   []*cut
+	numbers []int // of the ranks; none where there is one process
 }
 
 // together is the part of the shorter of two processes that both ran at once, from which on they are ranks of one job.
@@ -36,7 +30,7 @@ func jobs(cuts []*cut) ([]job, error) {
 	}
 	order := slices.Clone(cuts)
 	slices.SortStableFunc(order, func(a, b *cut) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(span(a.Trace).Start, span(b.Trace).Start))
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.seen.span.Start, b.seen.span.Start))
 	})
 	var out []job
 	for len(order) > 0 {
@@ -54,7 +48,7 @@ func jobs(cuts []*cut) ([]job, error) {
 // besides reports whether a process is a further rank of a job.
 func besides(ranks []*cut, c *cut) bool {
 	for _, r := range ranks {
-		a, b := span(r.Trace), span(c.Trace)
+		a, b := r.seen.span, c.seen.span
 		both := min(a.End, b.End) - max(a.Start, b.Start)
 		if float64(both) < together*float64(min(a.End-a.Start, b.End-b.Start)) || deviceOf(r) == deviceOf(c) {
 			return false
@@ -65,10 +59,10 @@ func besides(ranks []*cut, c *cut) bool {
 
 // deviceOf is the device of the first launch of a process.
 func deviceOf(c *cut) int32 {
-	if len(c.Launches) == 0 {
+	if len(c.seen.devices) == 0 {
 		return -1
 	}
-	return c.Launches[0].Device
+	return c.seen.devices[0]
 }
 
 // rankFiles puts files of a rank each together; nil where not every file is one of several ranks.
@@ -110,7 +104,7 @@ func rankFiles(cuts []*cut) ([]job, error) {
 				return nil, Reasons.Refuse("rank-twice", m.rank, members[i-1].cut.Source, m.cut.Source)
 			}
 			j.ranks = append(j.ranks, m.cut)
-			j.names = append(j.names, fmt.Sprintf("rank %d", m.rank))
+			j.numbers = append(j.numbers, m.rank)
 		}
 		for rank := range seen {
 			if !slices.ContainsFunc(members, func(m member) bool { return m.rank == rank }) {
@@ -126,7 +120,7 @@ func rankFiles(cuts []*cut) ([]job, error) {
 func (j job) named() job {
 	for i := range j.ranks {
 		if len(j.ranks) > 1 {
-			j.names = append(j.names, fmt.Sprintf("rank %d", i))
+			j.numbers = append(j.numbers, i)
 		}
 	}
 	return j
@@ -140,135 +134,6 @@ func alike(all []job) ([]job, error) {
 		}
 	}
 	return all, nil
-}
-
-// transfers takes the waiting out of collectives: each lasts as long in every rank as in the one where it is shortest, which
-// came last and waited for nobody (TraceLens' communication latency, Megatron-Bridge's transfer proxy). They are matched by
-// their order; where the ranks do not make the same ones, nothing is done.
-func (j *job) transfers() {
-	collectives := make([][]int, len(j.ranks)) // indices of launches
-	for r, c := range j.ranks {
-		moves := make([]bool, len(c.Kernels))
-		for i := range c.Kernels {
-			moves[i] = timeline.Communicates(c.Kernels[i].Subject.Short())
-		}
-		for i := range c.launches {
-			if moves[c.launches[i].Kernel] {
-				collectives[r] = append(collectives[r], i)
-			}
-		}
-	}
-	name := func(r, i int) string {
-		c := j.ranks[r]
-		return c.Kernels[c.launches[collectives[r][i]].Kernel].Subject.Short()
-	}
-	for r := range j.ranks {
-		if len(collectives[r]) != len(collectives[0]) {
-			return
-		}
-		for i := range collectives[r] {
-			if name(r, i) != name(0, i) {
-				return
-			}
-		}
-	}
-	j.split = len(collectives[0]) > 0
-	for _, c := range j.ranks {
-		c.launches = slices.Clone(c.launches) // those of the trace stay as they were
-	}
-	for i := range collectives[0] {
-		shortest := int64(-1)
-		for r, c := range j.ranks {
-			l := &c.launches[collectives[r][i]]
-			if d := l.End - l.Start; shortest < 0 || d < shortest {
-				shortest = d
-			}
-		}
-		for r, c := range j.ranks {
-			l := &c.launches[collectives[r][i]]
-			c.waits = append(c.waits, wait{l.API, l.End - l.Start - shortest})
-			l.End = l.Start + shortest
-		}
-	}
-}
-
-// wait is how long a rank waited in a collective, in ns, and when it called that.
-type wait struct{ api, ns int64 }
-
-// waited is how long a rank waited in the steps that count, in ns.
-func (c *cut) waited() float64 {
-	sum := 0.0
-	for _, w := range c.waits {
-		if len(c.steps) == 0 || c.stepOf(w.api) >= c.skip {
-			sum += float64(w.ns)
-		}
-	}
-	return sum
-}
-
-// summed are the metrics of which a rank without a value has none: 0.
-var summed = []measure.Metric{
-	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, measure.Owned,
-	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels,
-}
-
-// reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.
-func (j job) reduce(run int, t *table) measure.Run {
-	if len(j.ranks) == 1 {
-		return j.ranks[0].reduce(run, t)
-	}
-	ranks := table{runs: len(j.ranks), rows: map[key]*measure.Series{}}
-	var info measure.Run
-	per := 1.0
-	for i, c := range j.ranks {
-		one := c.reduce(i, &ranks)
-		if i == 0 {
-			info = one
-			if len(c.steps) > 0 {
-				per = float64(len(c.steps) - c.skip)
-			}
-			continue
-		}
-		info.Launches += one.Launches
-		info.Steady = info.Steady && one.Steady
-	}
-	compute := make([]float64, len(j.ranks))
-	for k, row := range ranks.rows {
-		sum, n := 0.0, 0
-		for i, v := range row.Values {
-			if !math.IsNaN(v) {
-				sum += v
-				n++
-				if k.metric == measure.Total.Name && !timeline.Communicates(k.subject.Short()) {
-					compute[i] += v
-				}
-			}
-		}
-		if slices.ContainsFunc(summed, func(m measure.Metric) bool { return m.Name == k.metric }) {
-			n = len(j.ranks)
-		}
-		if n > 0 {
-			out := t.set(run, k.subject, row.Metric, sum/float64(n))
-			out.Role, out.Raw, out.Note = row.Role, row.Raw, row.Note
-		}
-	}
-	slowest, mean := 0.0, 0.0
-	for i, ns := range compute {
-		t.set(run, measure.Subject{Scope: measure.ScopeDevice, Name: j.names[i]}, measure.GPUTime, ns)
-		slowest = max(slowest, ns)
-		mean += ns / float64(len(compute))
-	}
-	if mean > 0 {
-		t.set(run, measure.Workload, measure.Imbalance, slowest/mean)
-	}
-	if j.split {
-		waited := 0.0
-		for _, c := range j.ranks {
-			waited += c.waited() / per / float64(len(j.ranks))
-		}
-		t.set(run, measure.Workload, measure.CollectiveWait, waited)
-	}
-	return info
 }
 
 // first is the rank that stands for the job's environment.

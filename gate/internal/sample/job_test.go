@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -74,16 +78,15 @@ func TestJobs(t *testing.T) {
 	if s, err := Sessions(three, Options{}); err != nil || len(s) != 1 || len(s[0].Runs) != 3 {
 		t.Errorf("three jobs: %v, %d sessions", err, len(s))
 	}
-	// Ranks that do not make the same collectives keep their waiting.
+	// Where ranks do not make the same collectives in a step, those of that step keep their waiting, and are counted.
 	uneven := jobOf("all.sqlite", 0, 200, 220)
 	uneven[1].Launches = uneven[1].Launches[:len(uneven[1].Launches)-1]
 	s, err := Sessions(uneven, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := s[0].Find(measure.Workload, measure.CollectiveWait.Name); ok {
-		t.Error("collectives of different numbers are matched")
-	}
+	value(t, s[0], measure.Workload, measure.UnmatchedCollectives, 0.5/36) // one of a rank, none of the other
+	value(t, s[0], measure.Workload, measure.CollectiveWait, 10_000*35./36)
 	for _, tt := range []struct {
 		name   string
 		traces []measure.Trace
@@ -103,4 +106,113 @@ func TestJobs(t *testing.T) {
 	if s, err := Sessions(one, Options{}); err != nil || len(s) != 1 || len(s[0].Runs) != 2 || s[0].Processes != 1 {
 		t.Errorf("one rank: %v, %+v", err, s)
 	}
+}
+
+// What a job comes to does not depend on the order in which its ranks are read, nor on whether they are packed; no collective takes
+// longer without its waiting, who waits does so for somebody, and the means are those of the ranks.
+func TestJobProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		compute := rapid.SliceOfN(rapid.Int64Range(50, 400), 2, 5).Draw(t, "compute")
+		traces := jobOf("run.000.rank%d.sqlite", 1, compute...)
+		for i := range traces { // a rank may wait on its own account, and lack the last collective
+			for l := range traces[i].Launches {
+				if traces[i].Launches[l].Kernel == 1 {
+					traces[i].Launches[l].End += 32 * rapid.Int64Range(0, 300).Draw(t, "longer")
+				}
+			}
+			if rapid.IntRange(0, 9).Draw(t, "lacks") == 0 {
+				traces[i].Launches = traces[i].Launches[:len(traces[i].Launches)-1]
+			}
+		}
+		want, err := Sessions(traces, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := rapid.Permutation(traces).Draw(t, "order")
+		for i := range order {
+			if order[i] = *order[i].Unpacked(); rapid.Bool().Draw(t, "packed") {
+				order[i].Pack()
+			}
+		}
+		got, err := Sessions(order, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want[0].Series, got[0].Series, cmpopts.EquateNaNs(), cmpopts.EquateApprox(1e-9, 1e-3)); diff != "" {
+			t.Fatalf("another order of ranks gives\n%s", diff)
+		}
+		of := func(s measure.Subject, m measure.Metric) float64 {
+			x, ok := want[0].Find(s, m.Name)
+			if !ok {
+				return 0
+			}
+			return x.Values[0]
+		}
+		var waited, caused, computed float64
+		for i := range traces {
+			rank := measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", i)}
+			wait := of(rank, measure.CollectiveWait)
+			waited += wait
+			caused += of(rank, measure.CausedWait)
+			computed += of(rank, measure.GPUTime)
+			raw := 0.0
+			for _, l := range traces[i].Launches {
+				raw += float64(l.End - l.Start)
+			}
+			if own := raw / 36; wait < 0 || wait > own {
+				t.Fatalf("rank %d waits %v ns a step of %v ns of kernels", i, wait, own)
+			}
+		}
+		n := float64(len(traces))
+		if mean := of(measure.Workload, measure.CollectiveWait); math.Abs(mean-waited/n) > 1 {
+			t.Fatalf("the mean wait is %v, and that of the ranks %v", mean, waited/n)
+		}
+		if math.Abs(caused*(n-1)-waited) > n*n { // each is rounded down to a ns a collective
+			t.Fatalf("ranks wait %v ns, and cause %v ns of waiting for each other one", waited, caused)
+		}
+		nccl := traces[0].Kernels[1].Subject
+		if sum := computed/n + of(nccl, measure.Total); math.Abs(sum-of(measure.Workload, measure.GPUTime)) > 1 {
+			t.Fatalf("the ranks' compute and the transfers come to %v, the workload to %v", sum, of(measure.Workload, measure.GPUTime))
+		}
+	})
+}
+
+// Communicators keep apart what happens in one step, and what has no counterpart is said.
+func TestCommunicators(t *testing.T) {
+	traces := jobOf("run.000.rank%d.sqlite", 1, 200, 220, 200, 260)
+	for i := range traces { // ranks 0 and 1, 2 and 3
+		tr := &traces[i]
+		tr.Messages = map[int32]measure.Message{}
+		for l := range tr.Launches {
+			if tr.Launches[l].Kernel == 1 {
+				tr.Messages[tr.Launches[l].Range] = measure.Message{Communicator: uint64(1 + i/2), Bytes: 1 << 20}
+			}
+		}
+	}
+	s, err := Sessions(traces, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wait := func(i int) measure.Subject {
+		return measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", i)}
+	}
+	// Each collective ends 20 µs after rank 3 came: 80, 60, 80 and 20 µs of its own.
+	for i, ns := range []float64{20_000, 0, 60_000, 0} {
+		value(t, s[0], wait(i), measure.CollectiveWait, ns)
+	}
+	value(t, s[0], wait(1), measure.CausedWait, 20_000)
+	value(t, s[0], wait(3), measure.CausedWait, 60_000)
+	value(t, s[0], traces[0].Kernels[1].Subject, measure.Time, 40_000) // 60 and 20
+	value(t, s[0], traces[0].Kernels[1].Subject, measure.MessageBytes, 1<<20)
+	if _, ok := s[0].Find(measure.Workload, measure.UnmatchedCollectives.Name); ok {
+		t.Error("collectives are unmatched")
+	}
+	// Alone in its communicator, a rank has no counterpart.
+	for r := range traces[3].Messages {
+		traces[3].Messages[r] = measure.Message{Communicator: 9}
+	}
+	if s, err = Sessions(traces, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	value(t, s[0], measure.Workload, measure.UnmatchedCollectives, 0.5)
 }

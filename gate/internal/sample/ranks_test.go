@@ -8,8 +8,10 @@ import (
 
 func TestRanks(t *testing.T) {
 	at := func(source string, device int32, start, end int64) *cut {
-		return &cut{Trace: &measure.Trace{Source: source, Environment: measure.Environment{GPUs: 1},
+		c := &cut{Trace: &measure.Trace{Source: source, Environment: measure.Environment{GPUs: 1},
 			Launches: []measure.Launch{{Start: start, End: start + 1, Device: device}, {Start: end - 1, End: end, Device: device}}}}
+		c.look(NoStep)
+		return c
 	}
 	for _, tt := range []struct {
 		name               string

@@ -24,7 +24,7 @@ const fewest = 5
 func reduce(jobs []job, sampled []*cut, step string, w Warmup) (measure.Session, error) {
 	first := jobs[0].first()
 	s := measure.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
-	t := table{runs: len(jobs), rows: map[key]*measure.Series{}}
+	t := newTable(len(jobs))
 	var alone []*cut
 	for run, j := range jobs {
 		devices := 0
@@ -38,7 +38,11 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (measure.Session,
 			devices += c.GPUs
 		}
 		s.GPUs = max(s.GPUs, min(devices, len(j.ranks)))
-		info, c := j.reduce(run, &t), j.first()
+		c := j.first()
+		info, err := j.reduce(run, &t)
+		if err != nil {
+			return s, err
+		}
 		if info.Launches == 0 {
 			return s, Reasons.Refuse("empty-steps", j.sources(), len(c.steps)-c.skip, strconv.Quote(step))
 		}
@@ -48,6 +52,7 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (measure.Session,
 		}
 	}
 	t.settleOwners()
+	t.settleUnmatched()
 	t.setSampled(alone, sampled)
 	for _, x := range t.rows {
 		s.Series = append(s.Series, *x)
@@ -67,6 +72,8 @@ type table struct {
 	runs int
 	rows map[key]*measure.Series
 }
+
+func newTable(runs int) table { return table{runs: runs, rows: map[key]*measure.Series{}} }
 
 func (t *table) set(run int, subject measure.Subject, metric measure.Metric, value float64) *measure.Series {
 	k := key{subject, metric.Name}
@@ -92,6 +99,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	if len(c.steps) > 0 {
 		per = float64(len(c.steps) - c.skip)
 	}
+	c.shorten()
 	kernels := make([]kernelSum, len(c.Kernels))
 	roles := c.newRoles()
 	inRange := make([]float64, len(c.RangeNames))
@@ -190,6 +198,7 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 		}
 	}
 	c.reduceCopies(run, per, t)
+	c.reduceMessages(run, t)
 	return info
 }
 

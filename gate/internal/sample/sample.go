@@ -81,7 +81,7 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
 	}
-	cuts, err := newCuts(traces, o.Warmup)
+	cuts, err := newCuts(traces, o.Warmup, o.Step)
 	if err != nil {
 		return nil, err
 	}
@@ -94,20 +94,22 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range cuts {
-		c.divide(step)
-	}
-	if step == "" {
-		setCycles(cuts)
-	}
 	all, err := jobs(cuts)
 	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		if len(all[i].ranks) > 1 {
-			all[i].transfers()
+	if o.Step == "" { // else they were divided when they were looked at
+		if err := each(cuts, func(_ int, c *cut) error { c.divide(step); return nil }); err != nil {
+			return nil, err
 		}
+	}
+	if step == "" {
+		if err := setCycles(cuts); err != nil {
+			return nil, err
+		}
+	}
+	for i := range all {
+		all[i].match()
 	}
 	if err := skipWarmup(cuts, o.Warmup); err != nil {
 		return nil, err
@@ -142,16 +144,20 @@ func order(a, b *cut) int {
 
 // distinct refuses a recording that is there twice: copies would count as runs that agree to the nanosecond.
 func distinct(cuts []*cut) error {
-	first := make(map[measure.Launch]*cut, len(cuts))
+	type print struct {
+		launches int
+		sum      uint64
+	}
+	first := make(map[print]*cut, len(cuts))
 	for _, c := range cuts {
-		if len(c.Launches) == 0 {
+		if c.seen.launches == 0 {
 			continue
 		}
-		other := first[c.Launches[0]]
-		if other != nil && other.Source != c.Source && slices.Equal(other.Launches, c.Launches) {
+		p := print{c.seen.launches, c.seen.print}
+		if other := first[p]; other != nil && other.Source != c.Source {
 			return Reasons.Refuse("same-recording", other.Source, c.Source)
 		}
-		first[c.Launches[0]] = c
+		first[p] = c
 	}
 	return nil
 }
@@ -159,7 +165,7 @@ func distinct(cuts []*cut) error {
 // Step finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
 // must be cut by the same step: find it over the traces of both, then give it to Sessions.
 func Step(traces []measure.Trace, o Options) (string, error) {
-	cuts, err := newCuts(traces, o.Warmup)
+	cuts, err := newCuts(traces, o.Warmup, o.Step)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -25,13 +26,12 @@ func split(traces []measure.Trace) (timed, beside []measure.Trace) {
 
 // cutAlike cuts traces like the runs that they stand beside, and leaves out those without their step.
 func cutAlike(traces []measure.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
-	cuts, err := newCuts(traces, w)
+	cuts, err := newCuts(traces, w, cmp.Or(step, NoStep))
 	if err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(cuts, func(a, b *cut) int { return a.Trace.Start.Compare(b.Trace.Start) })
 	return slices.DeleteFunc(cuts, func(c *cut) bool {
-		c.divide(step)
 		c.skip = min(like[0].skip, max(len(c.steps)-1, 0))
 		return step != "" && len(c.steps) == 0
 	}), nil
@@ -41,16 +41,24 @@ func cutAlike(traces []measure.Trace, like []*cut, step string, w Warmup) ([]*cu
 func (t *table) setSampled(runs, beside []*cut) {
 	for run, c := range runs {
 		if c.Sampling != nil {
-			c.reduceSampling(run, t)
+			c.sampled(run, t)
 		}
 	}
 	next := 0
 	for _, c := range beside {
 		if next < len(runs) && sameEnvironment(&runs[0].Trace.Environment, &c.Trace.Environment) {
-			c.reduceSampling(next, t)
+			c.sampled(next, t)
 			next++
 		}
 	}
+}
+
+// sampled is reduceSampling of a trace that may be packed; the capture window was there when it was looked at.
+func (c *cut) sampled(run int, t *table) {
+	if c.load() == nil {
+		c.reduceSampling(run, t)
+	}
+	c.unload()
 }
 
 // reduceSampling writes the means of the GPU's metrics over the steady steps, from the first operation of the first to the

@@ -83,7 +83,7 @@ func (c *cut) reduceSteps(run int, t *table) {
 		devices[c.launches[i].Device] = true
 	}
 	whole := c.GraphTrace != "graph"
-	var period float64
+	var period, exposed, hidden float64
 	owned := map[measure.Subject]float64{}
 	n := 0.0
 	for device := range devices {
@@ -99,8 +99,12 @@ func (c *cut) reduceSteps(run int, t *table) {
 			continue
 		}
 		for _, s := range timeline.Partition(c.Trace, device, steps) {
+			hidden += float64(s.Hidden) / float64(len(steps))
 			for _, p := range s.Parts {
 				owned[c.owner(p.Owner)] += float64(p.Time) / float64(len(steps))
+				if p.Class == timeline.Communication {
+					exposed += float64(p.Time) / float64(len(steps))
+				}
 			}
 		}
 	}
@@ -113,6 +117,10 @@ func (c *cut) reduceSteps(run int, t *table) {
 	}
 	for subject, ns := range owned {
 		t.set(run, subject, measure.Owned, ns/n)
+	}
+	if whole && len(c.moves) > 0 {
+		t.set(run, measure.Workload, measure.ExposedCommunication, exposed/n)
+		t.set(run, measure.Workload, measure.HiddenCommunication, hidden/n)
 	}
 }
 
@@ -159,5 +167,13 @@ func (t *table) settleOwners() {
 			}
 			t.set(run, subject, measure.Owned, sum)
 		}
+	}
+}
+
+// settleUnmatched leaves out that every collective was matched, where no run has another.
+func (t *table) settleUnmatched() {
+	k := key{measure.Workload, measure.UnmatchedCollectives.Name}
+	if row := t.rows[k]; row != nil && largest(row.Values) == 0 {
+		delete(t.rows, k)
 	}
 }

@@ -92,6 +92,14 @@ var sentences = map[string]string{
 	"geometry": `geometry {{.base}} → {{.head}}`,
 	"names":    `{{few .base}} → {{few .head}}`,
 
+	// Ranks.
+	"straggler": `{{.rank}} is {{percent .slower}} slower than the others{{if .range}} in {{.range}}{{end}}` +
+		`{{if .kernels}} ({{.kernel}}{{if ne .launches .others}} {{number .others}} → {{number .launches}} launches,{{end}} {{quantity .more .unit}} more` +
+		`{{if gt .kernels 1.0}}, and {{count .kernels "kernel"}} in all{{end}}){{end}}` +
+		`{{if .too}}; the base had it too, {{change .base}}{{else if known .base}}; in the base {{change .base}}{{end}}`,
+	"straggler-wait": `{{.who}} {{quantity .wait .unit}} a {{.per}} for it{{if .in}} in {{.in}}{{end}}{{if known .base}}, in the base {{quantity .base .unit}}{{end}}`,
+	"unmatched":      `{{number .some}} of {{number .all}} collectives a rank are not the same in every rank: their time holds the waiting for one another`,
+
 	// Sides.
 	"skipped":  `{{number .least}}{{if ne .least .most}} to {{number .most}}{{end}} of {{number .of}} {{if .step}}steps{{else}}launches{{end}} in every run`,
 	"profiled": `{{count .launches "launch" "launches"}} profiled in every run`,

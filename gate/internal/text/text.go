@@ -32,6 +32,7 @@ func Tell(r *gate.Report) {
 	skipped(&r.Head)
 	tell(r.Doubts, &r.Warnings)
 	tell(r.Remarks, &r.Notes)
+	tellRanks(r.Ranks)
 	var fresh []string
 	tell(r.Patterns, &fresh)
 	for _, pattern := range fresh {
@@ -57,6 +58,13 @@ func TellSummary(s *gate.Summary) {
 	skipped(&s.Recorded)
 	tell(s.Doubts, &s.Warnings)
 	tell(s.Patterns, new([]string))
+	tellRanks(s.Ranks)
+}
+
+func tellRanks(r *gate.Ranks) {
+	if r != nil {
+		tell(r.Remarks, new([]string))
+	}
 }
 
 // tell appends the sentences of remarks that have none yet.
@@ -98,6 +106,16 @@ const way = "next: "
 func regressed(r *gate.Report) string {
 	var told []string
 	subjects, named := map[measure.Subject]bool{}, map[string]bool{}
+	devices, most := 0, 4
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == gate.Regressed && f.Gates {
+			devices++
+		}
+	}
+	if devices > most {
+		most = 1 // of many ranks the worst: what they have in common says more
+	}
+	shown := 0
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Outcome != gate.Regressed || !f.Gates || subjects[f.Subject()] {
@@ -107,6 +125,11 @@ func regressed(r *gate.Report) string {
 		name := f.Kernel
 		if f.Scope == measure.ScopeRange {
 			name = "range " + name
+		}
+		if f.Scope == measure.ScopeDevice {
+			if shown++; shown > most {
+				continue
+			}
 		}
 		if len(told) < 4 && !named[name] {
 			named[name] = true
@@ -150,6 +173,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	all := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
 		"metric": Metric, "quantity": quantity, "number": number, "change": change, "percent": percent, "count": count,
 		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join, "trodden": trodden,
+		"known": gate.Number.Known,
 	})
 	for key, text := range sentences {
 		template.Must(all.New(key).Parse(text))

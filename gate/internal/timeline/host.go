@@ -91,7 +91,7 @@ func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
 }
 
 // issuing owns the time from the call of an operation to its start on a GPU that has nothing else to do.
-func (h *host) issuing(next *operation) Owner {
+func (h *host) issuing(next *work) Owner {
 	o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1, Range: h.rangeAt(next.thread, next.api)}
 	calls := h.threads[next.thread]
 	i, ok := sort.Find(len(calls), func(i int) int { return cmp.Compare(next.api, calls[i].Start) })

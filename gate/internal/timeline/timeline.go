@@ -110,14 +110,33 @@ type Part struct {
 type Step struct {
 	measure.Interval
 	Parts []Part
+	// Hidden is the time in ns in which a collective ran behind a kernel that computes, and so cost nothing.
+	Hidden int64
 }
 
 // communication are the beginnings and parts of the names of kernels that move data between GPUs: NCCL's, and those that
-// NVIDIA's method adds.
-var communication = regexp.MustCompile(`(?i)^nccl|^rccl|nvshmem|deep_?ep|hybrid_?ep|^(?:intranode|internode)|(?:^|_)rdma`)
+// NVIDIA's method adds. Some are known by their namespace alone: deep_ep::intranode::dispatch.
+var communication = regexp.MustCompile(`(?i)(?:^|::)(?:nccl|rccl|intranode|internode)|nvshmem|deep_?ep|hybrid_?ep|(?:^|::|_)rdma`)
 
-// Communicates reports whether a kernel moves data between GPUs, by its short name.
-func Communicates(short string) bool { return communication.MatchString(short) }
+// Communicates reports whether a kernel moves data between GPUs, by its name with or without namespaces and parameters.
+func Communicates(name string) bool {
+	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
+	if i := strings.IndexAny(name, "<("); i >= 0 {
+		name = name[:i]
+	}
+	return communication.MatchString(name[strings.LastIndexByte(name, ' ')+1:])
+}
+
+// operation is what a kernel of NCCL does: ncclDevKernel_AllReduce_Sum_f32_RING_LL.
+var operation = regexp.MustCompile(`^n?r?ccl(?:Dev)?Kernel_([A-Za-z0-9]+)`)
+
+// Operation is what a kernel that communicates does, by its short name: "AllReduce", else that name.
+func Operation(short string) string {
+	if m := operation.FindStringSubmatch(short); m != nil {
+		return m[1]
+	}
+	return short
+}
 
 var (
 	synchronises = regexp.MustCompile(`^cu(?:da)?(?:Device|Stream|Event|Ctx|Context)Synchronize|^hip(?:Device|Stream|Event)Synchronize`)
@@ -130,8 +149,8 @@ func Synchronises(call string) bool {
 	return synchronises.MatchString(call) || blockingCopy.MatchString(call) && !strings.Contains(call, "Async")
 }
 
-// operation is a launch or a copy.
-type operation struct {
+// work is a launch or a copy.
+type work struct {
 	start, end, api int64
 	owner           Owner
 	thread          int32
@@ -145,10 +164,10 @@ func Partition(t *measure.Trace, device int32, periods []measure.Interval) []Ste
 	for i := range periods {
 		p.steps[i].Interval = periods[i]
 	}
-	var active []operation
+	var active []work
 	now := int64(0)
 	// advance gives the time until then to what runs, and ends what has ended.
-	advance := func(until int64, next *operation) {
+	advance := func(until int64, next *work) {
 		for now < until && !p.done() {
 			end := until
 			for i := range active {
@@ -158,7 +177,7 @@ func Partition(t *measure.Trace, device int32, periods []measure.Interval) []Ste
 				p.give(now, end, active, next)
 				now = end
 			}
-			active = slices.DeleteFunc(active, func(o operation) bool { return o.end <= now })
+			active = slices.DeleteFunc(active, func(o work) bool { return o.end <= now })
 		}
 	}
 	operations := p.operations(device)
@@ -179,18 +198,18 @@ func Partition(t *measure.Trace, device int32, periods []measure.Interval) []Ste
 }
 
 // operations are those of a device, in the order of their starts.
-func (p *partition) operations(device int32) []operation {
+func (p *partition) operations(device int32) []work {
 	t := p.t
 	classes := make([]Class, len(t.Kernels))
 	for i := range t.Kernels {
-		if Communicates(t.Kernels[i].Subject.Short()) {
+		if Communicates(t.Kernels[i].Subject.Name) {
 			classes[i] = Communication
 		}
 	}
-	var out []operation
+	var out []work
 	for i := range t.Launches {
 		if l := &t.Launches[i]; l.Device == device {
-			out = append(out, operation{l.Start, l.End, l.API, nobody(Owner{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
+			out = append(out, work{l.Start, l.End, l.API, nobody(Owner{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
 		}
 	}
 	for i := range t.Copies {
@@ -202,9 +221,9 @@ func (p *partition) operations(device int32) []operation {
 		if c.Kind == measure.Memset {
 			o.Class = Memset
 		}
-		out = append(out, operation{c.Start, c.End, c.API, nobody(o), c.Thread, c.API != c.Start})
+		out = append(out, work{c.Start, c.End, c.API, nobody(o), c.Thread, c.API != c.Start})
 	}
-	slices.SortStableFunc(out, func(a, b operation) int { return cmp.Compare(a.start, b.start) })
+	slices.SortStableFunc(out, func(a, b work) int { return cmp.Compare(a.start, b.start) })
 	return out
 }
 
@@ -240,7 +259,7 @@ func (p *partition) close() {
 }
 
 // give gives a time in which the same operations ran to the steps that it lies in, and there to the owner.
-func (p *partition) give(from, to int64, active []operation, next *operation) {
+func (p *partition) give(from, to int64, active []work, next *work) {
 	for !p.done() {
 		step := &p.steps[p.at]
 		if a, b := max(from, step.Start), min(to, step.End); b > a {
@@ -258,15 +277,20 @@ func (p *partition) give(from, to int64, active []operation, next *operation) {
 }
 
 // share divides a time among those that hide the others. What does not divide evenly is the first one's.
-func (p *partition) share(time int64, active []operation) {
-	class, n := Memset, int64(0)
+func (p *partition) share(time int64, active []work) {
+	class, n, moves := Memset, int64(0), false
 	for i := range active {
-		switch c := active[i].owner.Class; {
+		c := active[i].owner.Class
+		moves = moves || c == Communication
+		switch {
 		case c < class:
 			class, n = c, 1
 		case c == class:
 			n++
 		}
+	}
+	if moves && class == Compute {
+		p.steps[p.at].Hidden += time
 	}
 	rest := time % n
 	for i := range active {
@@ -278,7 +302,7 @@ func (p *partition) share(time int64, active []operation) {
 }
 
 // idle finds the owners of a pause, [from, to), as far as it lies in [a, b). The next operation is nil behind the last.
-func (p *partition) idle(a, b, from, to int64, next *operation) {
+func (p *partition) idle(a, b, from, to int64, next *work) {
 	for _, busy := range p.host.overheadIn(a, b) {
 		if busy.Start > a {
 			p.pause(a, busy.Start, from, to, next)
@@ -292,7 +316,7 @@ func (p *partition) idle(a, b, from, to int64, next *operation) {
 }
 
 // pause is idle without the profiler's part.
-func (p *partition) pause(a, b, from, to int64, next *operation) {
+func (p *partition) pause(a, b, from, to int64, next *work) {
 	whole := nobody(Owner{Class: Unknown, Kernel: -1})
 	switch {
 	case next == nil || !next.known:

@@ -198,10 +198,25 @@ func TestCommunicates(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ncclDevKernel_AllReduce_Sum_f32_RING_LL": true, "ncclKernel_AllGather_RING_LL_Sum_int8_t": true, "rcclGenericKernel": true,
 		"nvshmemi_transfer_rma": true, "hybrid_ep_dispatch": true, "intranode_combine": true,
+		"void deep_ep::intranode::dispatch<(int)8, (int)768>(int4 *, float *)": true, "deep_ep::internode_ll::combine<true>(void *)": true,
+		"hybrid_ep::device_sync_kernel(int *)": true, "void (anonymous namespace)::nvshmemi_barrier(int)": true,
+		"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)": true,
+		"void gemm<deep_ep::layout>(nvshmem::team *)":                                            false, "void at::native::combine<float>(int)": false, "": false,
 		"gemm": false, "accncclude": false, "sgemm": false, "elementwise_kernel": false,
 	} {
 		if got := timeline.Communicates(name); got != want {
 			t.Errorf("Communicates(%q) = %v", name, got)
+		}
+	}
+}
+
+func TestOperation(t *testing.T) {
+	for short, want := range map[string]string{
+		"ncclDevKernel_AllReduce_Sum_f32_RING_LL": "AllReduce", "ncclKernel_AllGather_RING_LL_Sum_int8_t": "AllGather",
+		"ncclDevKernel_SendRecv": "SendRecv", "ncclKernel_": "ncclKernel_", "dispatch": "dispatch", "": "",
+	} {
+		if got := timeline.Operation(short); got != want {
+			t.Errorf("Operation(%q) = %q, want %q", short, got, want)
 		}
 	}
 }

@@ -103,8 +103,8 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), baselineCommand(), calibrateCommand(), bisectCommand(),
-		showCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), completionCommand(), versionCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), baselineCommand(), calibrateCommand(), historyCommand(), bisectCommand(),
+		showCommand(), scrubCommand(), reportCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
 	}
 }
 
@@ -187,14 +187,7 @@ func root(e *env) *cobra.Command {
 		fmt.Fprintf(e.Out, "%s: %s\n\nUsage:\n\n  nsgate %s\n\n%s\nFlags:\n\n%s", c.CommandPath(), c.Short,
 			c.Use, c.Long, c.Flags().FlagUsagesWrapped(100))
 	})
-	root.SetHelpCommand(&cobra.Command{Use: "help [COMMAND]", Short: "explain a command",
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, rest, _ := root.Find(args)
-			if len(rest) > 0 {
-				return root.RunE(root, rest)
-			}
-			return c.Help()
-		}})
+	root.SetHelpCommand(helpCommand(e, root))
 	root.AddCommand(all...)
 	return root
 }

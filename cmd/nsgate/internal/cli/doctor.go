@@ -24,13 +24,17 @@ func doctorCommand() *command {
 			fs.StringVar(&policy.file, "policy", "", "policy file")
 			return func(ctx context.Context, e *env, _ arguments) error {
 				healthy := true
-				for _, o := range append(check.Examine(ctx, *nsys), examineRepository(*root, &policy)...) {
+				seen, models := check.Examine(ctx, *nsys)
+				for _, o := range append(seen, examineRepository(*root, &policy, models)...) {
 					mark := map[check.Mark]string{check.Good: "✓", check.Note: "–", check.Bad: "✗"}[o.Mark]
 					detail := o.Detail
 					if o.What == "nsys" && o.Mark == check.Bad {
 						detail = WayOut("no-nsys", detail)
 					}
 					fmt.Fprintf(e.Out, "%s  %-16s  %s\n", mark, report.Clean(o.What), report.Clean(detail))
+					for _, command := range o.Do {
+						fmt.Fprintf(e.Out, "%23s%s\n", "", report.Clean(command))
+					}
 					healthy = healthy && o.Mark != check.Bad
 				}
 				if !healthy {
@@ -44,8 +48,8 @@ func doctorCommand() *command {
 	}
 }
 
-// examineRepository looks at the policy and the baselines.
-func examineRepository(root string, flags *policyFlags) (out []check.Observation) {
+// examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
+func examineRepository(root string, flags *policyFlags, models []string) (out []check.Observation) {
 	add := func(mark check.Mark, what, detail string) {
 		out = append(out, check.Observation{Mark: mark, What: what, Detail: detail})
 	}
@@ -72,8 +76,13 @@ func examineRepository(root string, flags *policyFlags) (out []check.Observation
 		case len(baselines) == 0:
 			add(check.Note, what, "none in "+root+"; nsgate record writes one")
 		}
+		_, usable := baselines.ForGPU(append(models, measure.Models(models))...)
 		for _, b := range baselines {
 			add(check.Good, what, fmt.Sprintf("%s on %s", measure.Count(len(b.Sessions), "session"), b.Sessions[0].GPU))
+		}
+		if len(baselines) > 0 && len(models) > 0 && !usable {
+			add(check.Note, what, fmt.Sprintf("none on %s, which is here: check has nothing to compare with before nsgate record writes one beside it",
+				measure.Models(models)))
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/nsgate/nsgate/cmd/nsgate/internal/manual"
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/profile"
 )
@@ -14,7 +15,7 @@ import (
 //go:embed help
 var helps embed.FS
 
-var helpTexts = template.Must(template.New("").Funcs(template.FuncMap{"inputs": profile.Formats, "patterns": func() []gate.Pattern { return gate.Patterns }, "join": strings.Join}).ParseFS(helps, "help/*.txt"))
+var helpTexts = template.Must(template.New("").Funcs(template.FuncMap{"inputs": profile.Formats, "patterns": func() []gate.Pattern { return gate.Patterns }, "topics": manual.Topics, "join": strings.Join}).ParseFS(helps, "help/*.txt"))
 
 // help is the text of a command, with what it is about.
 func help(name string, about any) string {

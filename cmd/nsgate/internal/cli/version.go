@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -12,10 +15,14 @@ import (
 func versionCommand() *command {
 	return &command{
 		name:    "version",
-		usage:   "",
+		usage:   "[flags]",
 		summary: "print the version",
-		bind: func(*pflag.FlagSet) action {
+		bind: func(fs *pflag.FlagSet) action {
+			asJSON := fs.Bool("json", false, "print one JSON object, for programs")
 			return func(_ context.Context, e *env, _ arguments) error {
+				if *asJSON {
+					return json.NewEncoder(e.Out).Encode(thisBuild())
+				}
 				fmt.Fprintln(e.Out, versionLine())
 				return nil
 			}
@@ -23,28 +30,45 @@ func versionCommand() *command {
 	}
 }
 
-// version is set by release builds with -ldflags "-X …cli.version=v1.2.3".
-var version string
+// version is set by release builds with -ldflags "-X …cli.version=v1.2.3", commit where the sources carry no history.
+var version, commit string
+
+// build is what is known of the program itself.
+type build struct {
+	Version string `json:"version"` // "v1.2.3", or "(devel)" where it was built from no release
+	Commit  string `json:"commit"`  // of the sources, "" for unknown
+	Changed bool   `json:"changed"` // the sources differed from the commit
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func thisBuild() build {
+	b := build{Version: version, Commit: commit, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Version = cmp.Or(b.Version, info.Main.Version)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			b.Changed = s.Value == "true"
+		}
+	}
+	return b
+}
 
 func versionLine() string {
-	v, revision, dirty, goVersion := version, "", "", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		goVersion = info.GoVersion
-		if v == "" {
-			v = info.Main.Version
+	b := thisBuild()
+	words := []string{"nsgate", b.Version}
+	if short := b.Commit[:min(12, len(b.Commit))]; short != "" && !strings.Contains(b.Version, short) {
+		if b.Changed {
+			short += "+changes"
 		}
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision" && len(s.Value) >= 12:
-				revision = s.Value[:12]
-			case s.Key == "vcs.modified" && s.Value == "true":
-				dirty = "+changes"
-			}
-		}
+		words = append(words, short)
 	}
-	words := []string{"nsgate", v}
-	if revision != "" && !strings.Contains(v, revision) {
-		words = append(words, revision+dirty)
-	}
-	return strings.Join(append(words, goVersion), " ")
+	return strings.Join(append(words, b.Go), " ")
 }

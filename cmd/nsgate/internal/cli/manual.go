@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/nsgate/nsgate/cmd/nsgate/internal/manual"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// helpCommand explains a command or a topic of the manual, and writes all of it as man pages.
+func helpCommand(e *env, root *cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: "help [TOPIC|COMMAND]", Short: "read the manual, or what a command does"}
+	color := c.Flags().String("color", "auto", "colour: auto, always or never")
+	man := c.Flags().String("man", "", "write the whole manual as man pages to this directory")
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return subjects(root), cobra.ShellCompDirectiveNoFileComp
+	}
+	c.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(autoAlwaysNever, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if err := oneOf("color", *color, autoAlwaysNever...); err != nil {
+			return err
+		}
+		switch {
+		case *man != "" && len(args) == 0:
+			return writeMan(root, *man)
+		case *man != "":
+			return usageError("--man writes the whole manual; leave out %q", args[0])
+		case len(args) == 0:
+			return root.Help()
+		case len(args) > 1:
+			return usageError("help wants one topic or command and got %d", len(args))
+		}
+		if t, ok := manual.Lookup(args[0]); ok {
+			text := t.Render(width(e), (&outputFlags{color: *color}).coloured(e))
+			if c, _, err := root.Find(args); err == nil && c != root {
+				text += "\nThe command of this name: nsgate " + c.Name() + " --help\n"
+			}
+			_, err := io.WriteString(e.Out, text)
+			return err
+		}
+		if c, _, err := root.Find(args); err == nil && c != root {
+			return c.Help()
+		}
+		meant := ""
+		if near := thresholds.Nearest(args[0], subjects(root)); near != "" {
+			meant = "did you mean " + near + "? "
+		}
+		return usageError("there is no topic or command %q; %snsgate help lists them", args[0], meant)
+	}
+	return c
+}
+
+// subjects are the words that help knows.
+func subjects(root *cobra.Command) (names []string) {
+	for _, t := range manual.Topics() {
+		names = append(names, t.Name)
+	}
+	for _, c := range root.Commands() {
+		if !strings.HasPrefix(c.Name(), "__") { // what completion scripts call
+			names = append(names, c.Name())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// writeMan writes nsgate.1, nsgate-COMMAND.1 and nsgate-TOPIC.7.
+func writeMan(root *cobra.Command, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return unwritten(dir, err)
+	}
+	pages := map[string][]byte{}
+	for _, t := range manual.Topics() {
+		pages["nsgate-"+t.Name+".7"] = t.Man()
+	}
+	for _, c := range append(root.Commands(), root) {
+		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+		pages[name+".1"] = manual.ManPage(name, 1, cmp.Or(c.Short, "a performance gate for programs that use a GPU"), commandPage(root, c))
+	}
+	for name, text := range pages {
+		if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commandPage is the help of a command in Markdown.
+func commandPage(root, c *cobra.Command) string {
+	if c == root {
+		return "\n" + markdown(help("nsgate", root.Commands()))
+	}
+	return fmt.Sprintf("\n    nsgate %s\n\n%s\n## FLAGS\n\n```\n%s```\n", c.Use, markdown(c.Long), c.Flags().FlagUsagesWrapped(78))
+}
+
+// markdown makes Markdown of a text of --help, in which what is indented is code.
+func markdown(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "  ") {
+			b.WriteString("  " + line)
+		} else {
+			b.WriteString(strings.NewReplacer("*", `\*`, "_", `\_`, "<", `\<`, "`", "\\`").Replace(line))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,132 @@
+package check
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// History follows a workload over the sessions of its baselines, those that the git log of the baselines still holds, and saved
+// reports.
+type History struct {
+	Workload string
+	Root     string         // of the baselines, "" for [DefaultRoot]
+	Reports  []*gate.Report // what else was measured; those of another workload are left out
+}
+
+// Run gives a history for each model of GPU. None is no error. Whether a clone is too shallow to hold all of it is told by shallow.
+func (c History) Run(ctx context.Context) (histories []*gate.History, shallow bool, err error) {
+	root := c.Root
+	if root == "" {
+		root = DefaultRoot
+	}
+	baselines, err := ReadBaselines(root, c.Workload)
+	if err != nil {
+		return nil, false, err
+	}
+	moments := map[string][]gate.Moment{} // by model of GPU
+	seen := map[string]bool{}
+	add := func(sessions []measure.Session) {
+		for i := range sessions {
+			s := &sessions[i]
+			id := s.GPU + "\x00" + s.GPUHash + "\x00" + s.Start.UTC().Format(time.RFC3339Nano) + "\x00" + s.Tool
+			if !seen[id] {
+				seen[id] = true
+				moments[s.GPU] = append(moments[s.GPU], gate.MomentOf(s))
+			}
+		}
+	}
+	for _, b := range baselines {
+		add(b.All)
+	}
+	past, err := pastBaselines(ctx, filepath.Dir(baseline.Dir(root, c.Workload, "x")))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, sessions := range past {
+		add(sessions)
+	}
+	for _, r := range c.Reports {
+		if r.Workload == "" || r.Workload == c.Workload {
+			m := gate.MomentOfReport(r)
+			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
+		}
+	}
+	for _, of := range moments {
+		h := gate.NewHistory(of)
+		h.Workload = c.Workload
+		histories = append(histories, h)
+	}
+	slices.SortFunc(histories, func(a, b *gate.History) int { return strings.Compare(a.GPU, b.GPU) })
+	return histories, git("", "rev-parse", "--is-shallow-repository") == "true", nil
+}
+
+// pastBaselines are the sessions below a directory as each commit that touched it left them. What a commit holds is read by the
+// readers of today; what they cannot read is left out, for it was a mistake that somebody mended.
+func pastBaselines(ctx context.Context, dir string) (out [][]measure.Session, err error) {
+	log := git("", "log", "--format=%H", "--", dir)
+	if log == "" {
+		return nil, nil
+	}
+	temp, err := os.MkdirTemp("", "nsgate-history-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	for i, commit := range strings.Fields(log) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		at := filepath.Join(temp, fmt.Sprint(i))
+		if err := extract(git("", "archive", "--format=tar", commit, "--", dir), at); err != nil {
+			return nil, err
+		}
+		filepath.WalkDir(at, func(path string, entry fs.DirEntry, _ error) error {
+			if entry != nil && entry.IsDir() {
+				if sessions, err := baseline.Read(path); err == nil {
+					out = append(out, sessions)
+				}
+			}
+			return nil
+		})
+	}
+	return out, nil
+}
+
+// extract writes the regular files of an archive below a directory.
+func extract(archive, dir string) error {
+	in := tar.NewReader(bytes.NewReader([]byte(archive)))
+	for {
+		h, err := in.Next()
+		switch {
+		case err != nil: // the end, or git had trimmed the last empty blocks
+			return nil
+		case h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name):
+			continue
+		}
+		file := filepath.Join(dir, h.Name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return err
+		}
+		text, err := io.ReadAll(in)
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

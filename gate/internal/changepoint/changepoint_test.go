@@ -1,0 +1,84 @@
+package changepoint
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func indexes(points []Point) (out []int) {
+	for _, p := range points {
+		out = append(out, p.Index)
+	}
+	return out
+}
+
+// The answers of Apache Otava's published tests (tests/analysis_test.py, tests/series_test.py).
+func TestKnownAnswers(t *testing.T) {
+	falling := []float64{1.02, 0.95, 0.99, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55}
+	slowly := []float64{2.02, 2.03, 2.01, 2.04, 1.82, 1.85, 1.79, 1.81, 1.80, 1.76, 1.78}
+	for _, tt := range []struct {
+		name   string
+		series []float64
+		o      Options
+		want   []int
+	}{
+		{"one change", []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49, 0.51, 0.50, 0.49},
+			Options{Window: 10, P: 0.0001}, []int{10}},
+		{"to a half", falling, Options{}, []int{6}},
+		{"by a tenth", slowly, Options{}, []int{4}},
+		{"too small to count", slowly, Options{Magnitude: 0.2}, nil},
+		{"large enough to count", falling, Options{Magnitude: 0.2}, []int{6}},
+		{"from zero", []float64{0, 0, 0, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55}, Options{}, []int{3, 6}},
+		{"nothing", nil, Options{}, nil},
+		{"one value", []float64{1}, Options{}, nil},
+		{"all alike", slices.Repeat([]float64{3}, 60), Options{}, nil},
+	} {
+		if got := indexes(Find(tt.series, tt.o)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A step is found where it is, wherever in a long series, and its means are those of its sides.
+func TestStep(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(12, 160).Draw(t, "points")
+		at := rapid.IntRange(5, n-5).Draw(t, "at")
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		series := make([]float64, n)
+		for i := range series {
+			series[i] = 1 + 0.001*r.NormFloat64()
+			if i >= at {
+				series[i] *= 1.05
+			}
+		}
+		points := Find(series, Options{})
+		i := slices.IndexFunc(points, func(p Point) bool { return p.Index == at })
+		if i < 0 || math.Abs(points[i].After/points[i].Before-1.05) > 0.01 {
+			t.Fatalf("%v, want %d", points, at)
+		}
+	})
+}
+
+// What does not change has hardly any change points.
+func TestFalsePoints(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	found := 0
+	for range 400 {
+		series := make([]float64, 40)
+		for i := range series {
+			series[i] = 1 + 0.01*r.NormFloat64()
+		}
+		if len(Find(series, Options{})) > 0 {
+			found++
+		}
+	}
+	t.Logf("%d of 400 unchanged series have a change point", found)
+	if found > 20 {
+		t.Errorf("%d of 400 unchanged series have a change point", found)
+	}
+}

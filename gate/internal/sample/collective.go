@@ -1,0 +1,207 @@
+package sample
+
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// collective is one launch of a kernel that moves data between ranks. Times are in ns.
+type collective struct {
+	launch  int // index into cut.launches
+	kernel  int32
+	step    int // -1 outside the steps, and where there are none
+	channel channel
+	own     int64 // its time in this rank
+	// transfer is the time of the participant for which it took least: that one came last and waited for nobody. It is the own
+	// time where the counterparts are not known.
+	transfer int64
+	matched  bool
+	caused   int64 // what the others waited because this rank came last, their mean; 0 where another one did
+}
+
+// channel is what collectives follow one another in: a communicator, or where the recording does not name it, a stream, by the
+// order in which a rank uses its streams.
+type channel struct {
+	communicator uint64
+	stream       int
+}
+
+// communicates marks the kernels that move data between ranks.
+func (c *cut) communicates() []bool {
+	out := make([]bool, len(c.Kernels))
+	for i := range c.Kernels {
+		out[i] = timeline.Communicates(c.Kernels[i].Subject.Name)
+	}
+	return out
+}
+
+// collective is that of a launch. Streams numbers those that collectives ran in.
+func (c *cut) collective(launch, step int, streams map[int32]int) collective {
+	l := &c.launches[launch]
+	m := collective{launch: launch, kernel: l.Kernel, step: step, own: l.End - l.Start, transfer: l.End - l.Start}
+	if m.channel.communicator = c.Messages[l.Range].Communicator; m.channel.communicator == 0 {
+		if _, ok := streams[l.Stream]; !ok {
+			streams[l.Stream] = len(streams) + 1
+		}
+		m.channel.stream = streams[l.Stream]
+	}
+	return m
+}
+
+// match finds the counterparts of collectives in the other ranks, by their order within a step and channel, and takes the waiting
+// out: each lasts as long in every rank as in the one where it is shortest (TraceLens' communication latency, Megatron-Bridge's
+// transfer proxy), which needs no clock that hosts share. Where ranks do not make the same ones, they keep their waiting.
+func (j *job) match() {
+	if len(j.ranks) == 1 {
+		return
+	}
+	type group struct {
+		step int
+		channel
+	}
+	members := map[channel][]int{}                // ranks that take part
+	made := make([]map[group][]int, len(j.ranks)) // indices of collectives
+	for r, c := range j.ranks {
+		made[r] = map[group][]int{}
+		for i, m := range c.moves {
+			g := group{m.step, m.channel}
+			made[r][g] = append(made[r][g], i)
+			if of := members[m.channel]; len(of) == 0 || of[len(of)-1] != r {
+				members[m.channel] = append(of, r)
+			}
+		}
+	}
+	done := map[group]bool{}
+	for r := range j.ranks {
+		for g := range made[r] {
+			if done[g] {
+				continue
+			}
+			done[g] = true
+			ranks := members[g.channel]
+			if g.communicator == 0 {
+				ranks = j.all()
+			}
+			if j.agree(ranks, func(r int) []int { return made[r][g] }) {
+				for i := range made[r][g] {
+					j.meet(ranks, func(r int) *collective { return &j.ranks[r].moves[made[r][g][i]] })
+				}
+			}
+		}
+	}
+}
+
+// all are the indices of the ranks.
+func (j *job) all() []int {
+	out := make([]int, len(j.ranks))
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// agree reports whether ranks make the same collectives, one after the other.
+func (j *job) agree(ranks []int, made func(rank int) []int) bool {
+	if len(ranks) < 2 {
+		return false
+	}
+	first := made(ranks[0])
+	for _, r := range ranks[1:] {
+		own := made(r)
+		if len(own) != len(first) {
+			return false
+		}
+		for i := range own {
+			if j.ranks[r].nameOf(own[i]) != j.ranks[ranks[0]].nameOf(first[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// nameOf is the short name of the kernel of a collective.
+func (c *cut) nameOf(move int) string { return c.Kernels[c.moves[move].kernel].Subject.Short() }
+
+// meet says of one collective who came last, and what it took without the waiting.
+func (j *job) meet(ranks []int, of func(rank int) *collective) {
+	last, sum := of(ranks[0]), int64(0)
+	for _, r := range ranks {
+		m := of(r)
+		sum += m.own
+		if m.own < last.own {
+			last = m
+		}
+	}
+	for _, r := range ranks {
+		m := of(r)
+		m.transfer, m.matched = last.own, true
+	}
+	n := int64(len(ranks))
+	last.caused = (sum - n*last.own) / (n - 1)
+}
+
+// shorten lets matched collectives last as long as their transfers. The launches of the trace stay as they were.
+func (c *cut) shorten() {
+	if !slices.ContainsFunc(c.moves, func(m collective) bool { return m.matched }) {
+		return
+	}
+	c.launches = slices.Clone(c.launches)
+	for _, m := range c.moves {
+		l := &c.launches[m.launch]
+		l.End = l.Start + m.transfer
+	}
+}
+
+// counted are the collectives of the steps that count.
+func (c *cut) counted() []collective {
+	return slices.DeleteFunc(slices.Clone(c.moves), func(m collective) bool { return len(c.steps) > 0 && m.step < c.skip })
+}
+
+// per is what sums are divided by: the number of steps that count, 1 where there are none.
+func (c *cut) per() float64 { return max(1, float64(len(c.steps)-c.skip)) }
+
+// reduceWaits writes what a rank waited in its collectives, how long others did for it, and how many have no counterpart.
+func (c *cut) reduceWaits(run int, t *table) {
+	var waited, caused, matched, unmatched float64
+	by := map[int32]float64{}
+	for _, m := range c.counted() {
+		if !m.matched {
+			unmatched++
+			continue
+		}
+		matched++
+		waited += float64(m.own - m.transfer)
+		caused += float64(m.caused)
+		by[m.kernel] += float64(m.own - m.transfer)
+	}
+	per := c.per()
+	if matched+unmatched > 0 {
+		t.set(run, measure.Workload, measure.UnmatchedCollectives, unmatched/per)
+	}
+	if matched == 0 {
+		return
+	}
+	t.set(run, measure.Workload, measure.CollectiveWait, waited/per)
+	t.set(run, measure.Workload, measure.CausedWait, caused/per)
+	for kernel, ns := range by {
+		t.set(run, c.Kernels[kernel].Subject, measure.CollectiveWait, ns/per)
+	}
+}
+
+// reduceMessages writes the bytes of the collectives of which every one tells its size.
+func (c *cut) reduceMessages(run int, t *table) {
+	bytes, silent := map[int32]float64{}, map[int32]bool{}
+	for _, m := range c.counted() {
+		n := c.Messages[c.launches[m.launch].Range].Bytes
+		bytes[m.kernel] += float64(n)
+		silent[m.kernel] = silent[m.kernel] || n == 0
+	}
+	for kernel, n := range bytes {
+		if !silent[kernel] {
+			t.set(run, c.Kernels[kernel].Subject, measure.MessageBytes, n/c.per())
+		}
+	}
+}

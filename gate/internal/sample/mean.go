@@ -1,0 +1,146 @@
+package sample
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// unevenFrom is how much more than the mean of the others the rank that spends most on a kernel has to spend for that to be
+// noted, of its time and of the mean rank's compute.
+const unevenFrom, unevenLeast = 0.01, 0.001
+
+// summed are the metrics of which a rank without a value has none: 0.
+var summed = []measure.Metric{
+	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, measure.Owned,
+	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels, measure.CollectiveWait, measure.CausedWait,
+	measure.UnmatchedCollectives, measure.ExposedCommunication, measure.HiddenCommunication, measure.MessageBytes,
+}
+
+// ofRank are the metrics of a rank's whole workload that are kept for each rank, as which metric.
+var ofRank = map[string]measure.Metric{
+	measure.StepTime.Name: measure.RankStep, measure.CollectiveWait.Name: measure.CollectiveWait, measure.CausedWait.Name: measure.CausedWait,
+	measure.ExposedCommunication.Name: measure.ExposedCommunication, measure.HiddenCommunication.Name: measure.HiddenCommunication,
+}
+
+// reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.
+func (j job) reduce(run int, t *table) (info measure.Run, err error) {
+	if len(j.ranks) == 1 {
+		return info, each(j.ranks, func(_ int, c *cut) error { info = c.reduce(run, t); return nil })
+	}
+	infos, tables := make([]measure.Run, len(j.ranks)), make([]table, len(j.ranks))
+	if err := each(j.ranks, func(i int, c *cut) error {
+		tables[i] = newTable(1)
+		infos[i] = c.reduce(0, &tables[i])
+		c.reduceWaits(0, &tables[i])
+		return nil
+	}); err != nil {
+		return info, err
+	}
+	info = infos[0]
+	rows := map[key][]float64{} // by rank
+	for i := range tables {
+		if i > 0 {
+			info.Launches += infos[i].Launches
+			info.Steady = info.Steady && infos[i].Steady
+		}
+		for k, row := range tables[i].rows {
+			if rows[k] == nil {
+				rows[k] = slices.Repeat([]float64{math.NaN()}, len(j.ranks))
+			}
+			rows[k][i] = row.Values[0]
+		}
+	}
+	compute := make([]float64, len(j.ranks))
+	var kernels []measure.Subject
+	for k, values := range rows {
+		j.setMean(run, k, values, tables, t)
+		switch as, kept := ofRank[k.metric]; {
+		case k.subject == measure.Workload && kept:
+			for i, v := range values {
+				if !math.IsNaN(v) {
+					t.set(run, j.rank(i), as, v)
+				}
+			}
+		case k.metric == measure.Total.Name && !timeline.Communicates(k.subject.Name):
+			for i, v := range zeroed(values) {
+				compute[i] += v
+			}
+			kernels = append(kernels, k.subject)
+		}
+	}
+	slowest, whole := 0.0, 0.0
+	for i, ns := range compute {
+		t.set(run, j.rank(i), measure.GPUTime, ns)
+		slowest, whole = max(slowest, ns), whole+ns
+	}
+	for _, k := range kernels {
+		j.setSlowest(run, k, rows, unevenLeast*whole/float64(len(compute)), t)
+	}
+	if whole > 0 {
+		// Rounded, for sums of many numbers depend on their order.
+		t.set(run, measure.Workload, measure.Imbalance, math.Round(slowest/whole*float64(len(compute))*1e6)/1e6)
+	}
+	return info, nil
+}
+
+// rank is the subject of one of the ranks.
+func (j job) rank(i int) measure.Subject {
+	return measure.Subject{Scope: measure.ScopeDevice, Name: fmt.Sprintf("rank %d", j.numbers[i])}
+}
+
+// setMean writes the mean over the ranks.
+func (j job) setMean(run int, k key, values []float64, tables []table, t *table) {
+	if slices.ContainsFunc(summed, func(m measure.Metric) bool { return m.Name == k.metric }) {
+		values = zeroed(values)
+	}
+	sum, n := 0.0, 0
+	var row *measure.Series
+	for i, v := range values {
+		if x := tables[i].rows[k]; row == nil && x != nil {
+			row = x
+		}
+		if !math.IsNaN(v) {
+			sum += v
+			n++
+		}
+	}
+	if n == 0 || k.metric == measure.CausedWait.Name { // which is of a rank
+		return
+	}
+	out := t.set(run, k.subject, row.Metric, sum/float64(n))
+	out.Role, out.Raw, out.Note = row.Role, row.Raw, row.Note
+}
+
+// setSlowest writes in which rank a kernel takes most, where it takes more than in the others, by at least so many ns.
+func (j job) setSlowest(run int, kernel measure.Subject, rows map[key][]float64, least float64, t *table) {
+	total := zeroed(rows[key{kernel, measure.Total.Name}])
+	at, all := 0, 0.0
+	for i, v := range total {
+		all += v
+		if v > total[at] {
+			at = i
+		}
+	}
+	others := (all - total[at]) / float64(len(total)-1)
+	if total[at]-others < max(least, unevenFrom*others) {
+		return
+	}
+	t.set(run, kernel, measure.SlowestRank, float64(j.numbers[at]))
+	t.set(run, kernel, measure.SlowestTotal, total[at])
+	t.set(run, kernel, measure.SlowestLaunches, zeroed(rows[key{kernel, measure.Launches.Name}])[at])
+}
+
+// zeroed puts 0 for what ranks do not have.
+func zeroed(values []float64) []float64 {
+	out := slices.Clone(values)
+	for i, v := range out {
+		if math.IsNaN(v) {
+			out[i] = 0
+		}
+	}
+	return out
+}

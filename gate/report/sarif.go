@@ -1,0 +1,99 @@
+package report
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func init() {
+	register(Format{Name: "sarif", Suffix: ".sarif", About: "code scanning of GitHub and other readers of SARIF 2.1.0", render: sarif})
+}
+
+// The objects of SARIF 2.1.0 that are written: those that GitHub reads.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
+		Invocations []sarifInvocation `json:"invocations"`
+		Results     []sarifResult     `json:"results"`
+	}
+	sarifDriver struct {
+		Name  string      `json:"name"`
+		Info  string      `json:"informationUri"`
+		Rules []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID    string       `json:"id"`
+		Short sarifMessage `json:"shortDescription"`
+	}
+	sarifInvocation struct {
+		Successful bool `json:"executionSuccessful"`
+	}
+	sarifMessage struct {
+		Text string `json:"text"`
+	}
+	sarifResult struct {
+		Rule         string            `json:"ruleId"`
+		Level        string            `json:"level"`
+		Message      sarifMessage      `json:"message"`
+		Locations    []sarifLocation   `json:"locations"`
+		Fingerprints map[string]string `json:"partialFingerprints"`
+	}
+	sarifLocation struct {
+		Physical struct {
+			Artifact struct {
+				URI  string `json:"uri"`
+				Base string `json:"uriBaseId"`
+			} `json:"artifactLocation"`
+			Region struct {
+				Line int `json:"startLine"`
+			} `json:"region"`
+		} `json:"physicalLocation"`
+	}
+)
+
+// sarif writes one rule a metric and one result an issue: failing regressions and a gate without a verdict as errors, what
+// does not fail the gate as warnings, what is undecided as notes.
+func sarif(v *view, _ Options) (string, error) {
+	run := sarifRun{Invocations: []sarifInvocation{{v.judged()}}, Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{Name: "nsgate", Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
+	rules := &run.Tool.Driver.Rules
+	for _, i := range v.issues() {
+		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.check }) {
+			*rules = append(*rules, sarifRule{i.check, sarifMessage{sarifText(about(i.check))}})
+		}
+		x := sarifResult{
+			Rule: i.check, Level: [...]string{failing: "error", warned: "warning", open: "note"}[i.class],
+			Message: sarifMessage{sarifText(i.text)},
+			// GitHub tells by this name whether two results are the same one.
+			Fingerprints: map[string]string{"primaryLocationLineHash": i.fingerprint},
+			Locations:    make([]sarifLocation, 1),
+		}
+		at := &x.Locations[0].Physical
+		at.Artifact.URI, at.Artifact.Base, at.Region.Line = (&url.URL{Path: i.file}).String(), "%SRCROOT%", i.line
+		run.Results = append(run.Results, x)
+	}
+	return indented(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+}
+
+// about says what a check looks at.
+func about(check string) string {
+	if check == "nsgate/no-verdict" {
+		return "The measurement carries no verdict."
+	}
+	return "The gate judges this metric: " + measure.Metric{Name: strings.TrimPrefix(check, "nsgate/")}.Title() + "."
+}
+
+// sarifText keeps brackets from becoming a link.
+func sarifText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`).Replace(s)
+}

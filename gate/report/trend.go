@@ -1,0 +1,52 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A trend is one number of the head, for services that keep a history of numbers and know nothing else.
+type trend struct {
+	row
+	name         string      // of the subject, with the workload: the same from run to run
+	lowest, most gate.Number // of the head's runs
+}
+
+// trends are the numbers of the head, each once. There are none where the gate gave no verdict: what cannot be judged is no part
+// of a history.
+func (v *view) trends() []trend {
+	var out []trend
+	seen := make(map[[2]string]bool)
+	for _, r := range v.Rows {
+		name := v.subject(r.F)
+		key := [2]string{name, r.F.Metric}
+		if !v.judged() || !r.F.Head.Known() || seen[key] {
+			continue
+		}
+		seen[key] = true
+		t := trend{row: r, name: name, lowest: r.F.Head, most: r.F.Head}
+		if runs := slices.DeleteFunc(slices.Clone(r.F.HeadRuns), func(n gate.Number) bool { return !n.Known() }); len(runs) > 0 {
+			t.lowest, t.most = slices.Min(runs), slices.Max(runs)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// subject names what a finding is about for a history. The end is never that of a name from outside: Bencher obeys suffixes.
+func (v *view) subject(f gate.Finding) string {
+	s := f.Subject()
+	name := Line(trimmed(s.ID()))
+	if s.Scope != measure.ScopeWorkload {
+		name = word(string(s.Scope)) + " " + name
+	}
+	if short := Elide(name, 200); short != name {
+		sum := sha256.Sum256([]byte(name))
+		name = short + " #" + hex.EncodeToString(sum[:4])
+	}
+	return name + " (" + v.Workload + ")"
+}
