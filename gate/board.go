@@ -40,23 +40,41 @@ func classes(sessions []measure.Session) []string {
 	return slices.Compact(out)
 }
 
-// onBoard returns the base sessions of the head's class, where it has one and they have runs enough, else all.
+// onBoard returns the base sessions of the head's class, where it has one and they have runs enough, else all. What only others
+// measured, of a base whose sessions hold a part each, stays as well.
 func onBoard(base, head []measure.Session) []measure.Session {
 	class := classes(head)
 	if len(class) != 1 || class[0] == "" {
 		return base
 	}
-	kept, runs := []measure.Session{}, 0
+	runs, has := 0, map[measure.Subject]bool{}
 	for i := range base {
-		if base[i].Class() == class[0] {
-			kept = append(kept, base[i])
-			runs += base[i].Traced()
+		if base[i].Class() != class[0] {
+			continue
+		}
+		runs += base[i].Traced()
+		for _, x := range base[i].Series {
+			has[x.Subject] = true
 		}
 	}
 	if runs < minRuns && !(byLaunch(head) && runs > 0) {
 		return base
 	}
+	kept := []measure.Session{}
+	for _, s := range base {
+		if s.Class() != class[0] {
+			s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool { return has[x.Subject] })
+		}
+		if len(s.Series) > 0 && (s.Class() == class[0] || partial(base)) {
+			kept = append(kept, s)
+		}
+	}
 	return kept
+}
+
+// partial reports whether a session holds what was accepted alone, so that no other holds that.
+func partial(base []measure.Session) bool {
+	return slices.ContainsFunc(base, func(s measure.Session) bool { return s.Accepted })
 }
 
 // onOthers says how many of all base sessions that could be compared are held against the head, nothing where all are.

@@ -148,6 +148,18 @@ func Calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, 
 	return c
 }
 
+// NoiseOf is how much the runs of a session move, with the MDE of gates of so many runs a side in one session; none where the session
+// says nothing about gates. See [Calibrate].
+func NoiseOf(s measure.Session, policy *thresholds.Policy, runs int) []Noise {
+	c, last, forecasts := foretell([]measure.Session{s}, policy, runs, 0)
+	if last == nil {
+		return nil
+	}
+	c.Gates.Runs, c.Noise = runs, nil
+	c.measure(last, forecasts)
+	return c.Noise
+}
+
 // foretell measures the noise of the last session; without one where that says nothing about gates.
 func foretell(sessions []measure.Session, policy *thresholds.Policy, runs int, perRun time.Duration) (*Calibration, *measure.Session, []forecast) {
 	c := newCalibration(policy)

@@ -21,7 +21,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if refusal != nil {
 		return r.refuse(refusal)
 	}
-	r.Doubts = doubts(base, head)
+	r.Doubts = doubts(base, head, policy)
 	if r.Remarks, refusal = unmeasured(head, policy); refusal != nil {
 		return r.refuse(refusal)
 	}
@@ -38,7 +38,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	r.Remarks = append(r.Remarks, t.held()...)
 	if other := t.otherCycle(); other != nil {
 		r.Doubts = append(r.Doubts, *other)
-	} else {
+	} else if !t.unmergedStep() { // nobody measured what that takes
 		t.waterfall = waterfall(t)
 	}
 	r.Waterfall = t.waterfall
@@ -46,7 +46,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	r.Doubts = append(r.Doubts, unmatched(t.head)...)
 	estimates := estimates(t, pairs)
 	r.Findings, r.Family = decide(t, estimates)
-	r.Doubts = slices.Concat(r.Doubts, unheld(t), leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), disagree(r.Findings), unsettled(t, r.Findings))
+	r.Doubts = slices.Concat(r.Doubts, unmerged(t), unheld(t), leftOut(t), commonShift(t, r.Findings), moved(t, r.Findings), disagree(r.Findings), unsettled(t, r.Findings))
 	r.OneGPU = oneGPU(base, head)
 	if x := between(base, head); x.Known() {
 		r.Apart = x

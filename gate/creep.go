@@ -24,69 +24,128 @@ const (
 )
 
 // Creep says what became slower over the sessions of a baseline, oldest first, and head, step by step and each step too
-// small for a gate. Two questions are asked of the time of every kernel with a part in the GPU time of at least the
-// policy's impact, and of the workload's GPU time; together they raise a false alarm in at most the policy's alpha of
-// gates:
+// small for a gate. trail is every session since the anchor, base those in effect. Two questions are asked of the time of every
+// kernel with a part in the GPU time of at least the policy's impact, and of the workload's GPU time; together they raise a false
+// alarm in at most the policy's alpha of gates:
 //
-//   - "crept": is the head slower than the anchor, the oldest session, by more than its limit allows?
-//   - "creeping", of what has not crept: do the steps from session to session add up (a one-sided CUSUM), however little
-//     that is against the limit?
+//   - "crept": is the head slower than the anchor, the oldest session of the trail, by more than its limit allows? Where a rule
+//     says how much it may creep that is "over-creep", and fails the gate, see [Report.HoldCreep];
+//   - "creeping", of what has not crept: do the steps from session to session of the base add up (a one-sided CUSUM), however
+//     little that is against the limit?
 //
 // Each answer is one remark, on the subject that costs most, with the names of the others. A kernel is followed by name and
-// geometry from the first session that has it. A base of one session, or one that head cannot be held against, has nothing
-// to say.
-func Creep(base, head []measure.Session, policy *thresholds.Policy) []Remark {
-	base, because := comparable(base, head)
-	if because != nil || len(base) < 2 {
-		return nil
-	}
-	sessions := separate(slices.Concat(base, head))
-	if len(sessions) < 3 {
-		return nil
-	}
-	return creep(sessions, follow(sessions, newTrial(base, head, policy)), policy.Alpha)
+// geometry from the first session that has it. One step that makes most of a change is no creep: the head's is the gate's to judge,
+// and an accepted one was. What a rule limits counts whatever its steps. A base of one session, or one that head cannot be held
+// against, has nothing to say.
+func Creep(base, trail, head []measure.Session, policy *thresholds.Policy) []Remark {
+	since, anchored := trodden(trail, head, policy)
+	recent, steps := trodden(base, head, policy)
+	return creep(since, anchored, recent, steps, policy.Alpha)
 }
 
-// creep is what paths through sessions show for certain.
-func creep(sessions []measure.Session, paths []path, alpha float64) (out []Remark) {
-	var p []float64 // of the anchor and the CUSUM, by turns
-	for i := range paths {
-		p = append(p, paths[i].beyondChance, paths[i].addsUp)
+// HoldCreep adds to a report what crept. What crept further than a rule allows fails it.
+func (r *Report) HoldCreep(base, trail, head []measure.Session, policy *thresholds.Policy) {
+	for _, x := range Creep(base, trail, head, policy) {
+		if x.Key == overCreep && r.Verdict != Fail {
+			r.Verdict, r.Undecided, r.ReasonKey, r.ReasonArgs = Fail, false, x.Key, x.Args
+			continue
+		}
+		r.Doubts = append(r.Doubts, x)
+	}
+}
+
+// overCreep is the key of what crept further than a rule allows.
+const overCreep = "over-creep"
+
+// OverCreep reports whether something crept further than a rule allows: to accept it takes a new anchor.
+func (r *Report) OverCreep() bool {
+	return r.ReasonKey == overCreep || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == overCreep })
+}
+
+// trodden are the paths through sessions to head, none where they say nothing.
+func trodden(sessions, head []measure.Session, policy *thresholds.Policy) ([]measure.Session, []path) {
+	fits, because := comparable(sessions, head)
+	if because != nil || len(fits) < 2 {
+		return nil, nil
+	}
+	all := separate(slices.Concat(fits, head))
+	if len(all) < 3 {
+		return nil, nil
+	}
+	return all, follow(all, newTrial(fits, head, policy))
+}
+
+// creep is what paths show for certain: those from the anchor, and those through the base.
+func creep(since []measure.Session, anchored []path, recent []measure.Session, steps []path, alpha float64) (out []Remark) {
+	var p []float64
+	for _, x := range anchored {
+		p = append(p, x.beyondChance)
+	}
+	for _, x := range steps {
+		p = append(p, x.addsUp)
 	}
 	p = stats.Holm(p, nil)
-	var crept, creeping []path
-	for i, x := range paths {
-		switch {
-		case x.step > ownStep*x.change || math.Expm1(x.change)*x.base <= x.floor:
-		case p[2*i] < alpha && math.Expm1(x.change) > x.limit.Max:
+	slow := func(x path) bool { return math.Expm1(x.change)*x.base > x.floor }
+	told := map[measure.Subject]bool{}
+	var over, crept, creeping []path
+	for i, x := range anchored {
+		switch by := math.Expm1(x.change); {
+		case !slow(x) || !(p[i] < alpha):
+		case x.limit.Creep != nil && by > *x.limit.Creep:
+			over = append(over, x)
+			told[x.subject] = true
+		case x.limit.Creep == nil && by > x.limit.Max && math.Max(x.step, x.accepted) <= ownStep*x.change:
 			crept = append(crept, x)
-		case p[2*i+1] < alpha:
+			told[x.subject] = true
+		}
+	}
+	for i, x := range steps {
+		if p[len(anchored)+i] < alpha && slow(x) && x.step <= ownStep*x.change && !told[x.subject] {
 			creeping = append(creeping, x)
 		}
 	}
+	if len(over) > 0 {
+		w, also := worst(over)
+		day, commit := w.anchor(since)
+		out = append(out, remark("over-creep", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": Number(*w.limit.Creep), "rule": w.limit.Rule, "since": day, "commit": commit,
+			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
+	}
 	if len(crept) > 0 {
 		w, also := worst(crept)
-		since, commit := w.anchor(sessions)
-		out = append(out, remark("crept", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": Number(math.Expm1(w.change)),
-			"low": Number(math.Expm1(w.change - w.margin)), "high": Number(math.Expm1(w.change + w.margin)), "limit": Number(w.limit.Max),
-			"since": since, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
+		day, commit := w.anchor(since)
+		out = append(out, remark("crept", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": Number(w.limit.Max), "since": day, "commit": commit,
+			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
 	}
 	if len(creeping) > 0 {
 		w, also := worst(creeping)
-		since, commit := w.anchor(sessions)
-		out = append(out, remark("creeping", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": Number(math.Expm1(w.change)),
-			"low": Number(math.Expm1(w.change - w.margin)), "high": Number(math.Expm1(w.change + w.margin)),
-			"since": since, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
+		day, commit := w.anchor(recent)
+		out = append(out, remark("creeping", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"since": day, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
 	}
 	return out
 }
 
-// separate leaves out what was measured again within the hour: the later session stands for it.
+// by is the relative change from the anchor, so many margins off.
+func (x *path) by(margins float64) Number { return Number(math.Expm1(x.change + margins*x.margin)) }
+
+// changes is how many accepted changes lie on a path behind its anchor.
+func (x *path) changes(sessions []measure.Session) (n int) {
+	for _, i := range x.at[1:] {
+		if sessions[i].Accepted {
+			n++
+		}
+	}
+	return n
+}
+
+// separate leaves out what was measured again within the hour: the later session stands for it, unless it holds a part alone.
 func separate(sessions []measure.Session) []measure.Session {
 	var out []measure.Session
 	for i, s := range sessions {
 		if !slices.ContainsFunc(sessions[i+1:], func(later measure.Session) bool {
-			return measure.SameSession(s.Environment, later.Environment)
+			return measure.SameSession(s.Environment, later.Environment) && !later.Accepted
 		}) {
 			out = append(out, s)
 		}
@@ -108,6 +167,7 @@ type path struct {
 	run     stats.Variance
 	// Of the head against the anchor on the log scale: the change, half of its interval, and the part of the last step.
 	change, margin, step float64
+	accepted             float64 // the largest step that somebody accepted
 	// The probabilities of such a change from the anchor, and of such a sum of steps, without a change.
 	beyondChance, addsUp float64
 }
@@ -186,7 +246,8 @@ func (x *path) judge(sessions []measure.Session, sd float64) {
 		}
 	}
 	steps := innovations(changes, between)
-	session := stats.Variance{S2: sd * sd * wider(steps[:last-1]), DF: sessionDF}
+	scatter := wider(x.unaccepted(steps[:last-1], sessions))
+	session := stats.Variance{S2: sd * sd * scatter, DF: sessionDF}
 	weights := []float64{2 + 2*ofHost*(1-host(0, last)), 1/x.runs[0] + 1/x.runs[last]}
 	variance := stats.Satterthwaite(weights, []stats.Variance{session, x.run})
 
@@ -196,7 +257,12 @@ func (x *path) judge(sessions []measure.Session, sd float64) {
 	if x.change > 0 {
 		x.beyondChance = stats.TwoSided(x.change, variance)
 	}
-	widened := stats.Variance{S2: wider(steps[:last-1]), DF: variance.DF}
+	for i, at := range x.at[1:] {
+		if sessions[at].Accepted {
+			x.accepted = math.Max(x.accepted, x.times[i+1]-x.times[i])
+		}
+	}
+	widened := stats.Variance{S2: scatter, DF: variance.DF}
 	for i := range steps {
 		p := math.Max(stats.TwoSided(steps[i], widened), 1e-300)
 		steps[i] = math.Copysign(math.Sqrt2*math.Erfcinv(p), steps[i])
@@ -225,13 +291,19 @@ func innovations(values []float64, covariance [][]float64) []float64 {
 	return out
 }
 
-// wider is the factor by which steps of unit variance vary more than expected, at least 1. A steady creep makes steps grow
-// evenly and is not counted: only how they scatter about that is.
-func wider(steps []float64) float64 {
-	var differences []float64
+// unaccepted are the differences of neighbouring steps, but for those that somebody accepted: they are no noise.
+func (x *path) unaccepted(steps []float64, sessions []measure.Session) (differences []float64) {
 	for i := 1; i < len(steps); i++ {
-		differences = append(differences, steps[i]-steps[i-1])
+		if !sessions[x.at[i+1]].Accepted {
+			differences = append(differences, steps[i]-steps[i-1])
+		}
 	}
+	return differences
+}
+
+// wider is the factor by which steps of unit variance vary more than expected, at least 1. A steady creep makes steps grow
+// evenly and is not counted: only how their differences scatter.
+func wider(differences []float64) float64 {
 	seen := stats.SampleVariance(differences)
 	seen.S2 /= 2 // of a difference of two
 	return math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: sessionWeight}, seen).S2)

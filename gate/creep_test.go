@@ -55,7 +55,7 @@ func (h history) sessions(r *rand.Rand, n int, drift float64, slow ...int) []mea
 // crept is what Creep says of the last session, by key.
 func crept(sessions []measure.Session, policy *thresholds.Policy) map[string]gate.Remark {
 	out := map[string]gate.Remark{}
-	for _, x := range gate.Creep(sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
+	for _, x := range gate.Creep(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
 		out[x.Key] = x
 	}
 	return out
@@ -78,14 +78,15 @@ func TestCreepThatNoGateSees(t *testing.T) {
 	replaced, recorded, anchor, sums := 0, 0, 0, 0
 	for range tries {
 		s := history{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, merges+1, 0.009, 0)
-		base := baseline.Extend(nil, s[0], 0)
+		base := s[:1:1]
 		one, all, seen, summed := true, true, false, false
 		for i := 1; i <= merges; i++ {
 			one, all = one && pass(s[i-1:i], s[i]), all && pass(base, s[i])
 			history := append(slices.Clone(base), s[i])
 			seen = seen || crept(history, policy)["crept"].Key != ""
 			summed = summed || crept(history, wide)["creeping"].Key != ""
-			base = baseline.Extend(base, s[i], 0)
+			base = append(base, s[i])
+			base = base[max(0, len(base)-baseline.Keep):]
 		}
 		for count, yes := range map[*int]bool{&replaced: one, &recorded: all, &anchor: seen, &sums: summed} {
 			if yes {

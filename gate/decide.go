@@ -231,6 +231,9 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	margin := stats.Margin(e.variance, confidence)
 	change := e.natural(estimate)
 	low, high := e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
+	if e.unmerged > 0 {
+		low, high = math.Max(low-e.unmerged, math.Min(low, -1)), high+e.unmerged
+	}
 	a.change, a.low, a.high = Number(change), Number(low), Number(high)
 
 	limit := e.limit.Max
@@ -245,6 +248,9 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		}
 		if f.Scope == measure.ScopeRange {
 			least = math.Max(least, e.working(limit)+margin)
+		}
+		if e.unmerged > 0 {
+			least = math.Max(least, e.working(limit+e.unmerged))
 		}
 		a.mde = Number(e.natural(stats.Detectable(e.variance, least, alpha-e.luck, power)))
 	}
@@ -262,8 +268,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
 	}
 	slight := across && math.Abs(change)*float64(f.Share) < sessionImpact
-	host := math.Abs(change) < e.jump
-	beyond = beyond && !slight && !host
+	host, unmerged := math.Abs(change) < e.jump, math.Abs(change) <= limit+e.unmerged && e.unmerged > 0
+	beyond = beyond && !slight && !host && !unmerged
 	by, size, unit := binding(t, e.pair, f, change, limit)
 	switch chance := t.byChance(e, change); {
 	case chance != nil && beyond && certain:
@@ -296,7 +302,9 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	by, size, unit = binding(t, e.pair, f, 0, limit)
 	because := remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
 	switch {
-	case slight && certain:
+	case unmerged && certain && math.Abs(change) > limit:
+		because = remark("as-unmerged", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.unmerged)})
+	case slight && certain && low*high > 0:
 		because = remark("slight", Args{"low": a.low, "high": a.high,
 			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
 	case host && certain && (least > limit || -worst > limit):
@@ -310,9 +318,9 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		a = decideStep(t, e, f, a, least, limit)
 		return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
 	}
-	doubtful := limit
+	doubtful := limit + e.unmerged
 	if e.metric.Name == measure.CopyTime.Name {
-		doubtful = math.Max(limit, copyJump)
+		doubtful = math.Max(doubtful, copyJump)
 	}
 	if off := apart(e, doubtful, sign); a.undecided && 2*len(off) > len(known(slices.Concat(e.head...))) {
 		all, others := len(known(slices.Concat(e.head...))), len(known(slices.Concat(e.base...)))
@@ -418,6 +426,9 @@ func qualified(t trial, p pair, f Finding) []Remark {
 
 // settle says what hides the answer of an undecided comparison and what would give it.
 func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
+	if e.unmerged > 0 {
+		return []Remark{remark("record-merged", nil)}
+	}
 	hidden := levels(e.pair)
 	if hidden == nil {
 		hidden = outlier(e.pair)

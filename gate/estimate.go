@@ -57,6 +57,7 @@ type estimate struct {
 	session  stats.Variance // moderated variance between sessions
 	jump     float64        // relative change up to which it may be the host, see [spreads.jump]
 	variance stats.Variance // of contrast.Estimate
+	unmerged float64        // relative change up to which it may be that of a merge that nobody measured
 	luck     float64        // chance of a change without a cause that the variance does not know, see [pool.luck]
 }
 
@@ -86,6 +87,7 @@ func estimates(t trial, pairs []pair) (out []estimate) {
 		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
+		out[i].unmerged = t.unmerged(e.pair)
 	}
 	return out
 }

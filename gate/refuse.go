@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -320,7 +321,7 @@ func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) 
 }
 
 // doubts are differences between the sides that do not forbid a comparison but belong beside its result.
-func doubts(base, head []measure.Session) []Remark {
+func doubts(base, head []measure.Session, policy *thresholds.Policy) []Remark {
 	b, h := base[len(base)-1], head[len(head)-1]
 	var out []Remark
 	differ := func(what, x, y string) {
@@ -332,6 +333,10 @@ func doubts(base, head []measure.Session) []Remark {
 	differ("CUDA", b.CUDA, h.CUDA)
 	differ("profiler", minor(b.Tool), minor(h.Tool))
 	differ("power limit", watts(b.PowerW), watts(h.PowerW))
+	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
+		const day = 24 * time.Hour
+		out = append(out, remark("old-base", Args{"days": Number(int(age / day)), "most": Number(int(policy.MaxAge / day))}))
+	}
 	if boardsOf(base, head) == OtherBoard {
 		out = append(out, remark("other-board", Args{"base": classes(base), "head": classes(head)}))
 	}
@@ -339,6 +344,16 @@ func doubts(base, head []measure.Session) []Remark {
 		out = append(out, remark("steps", Args{"base": Number(steps(&b)), "head": Number(steps(&h))}))
 	}
 	return out
+}
+
+// newest is when the newest session began.
+func newest(sessions []measure.Session) (at time.Time) {
+	for i := range sessions {
+		if sessions[i].Start.After(at) {
+			at = sessions[i].Start
+		}
+	}
+	return at
 }
 
 // watts is a power limit in words, "" where it is not known.

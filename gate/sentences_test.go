@@ -44,6 +44,11 @@ func TestSentencesAreTrue(t *testing.T) {
 				p.kernels[0].time *= rapid.SampledFrom([]float64{1, 1.002, 1.015}).Draw(t, "host's own")
 			}).session()}, sides[0]...)
 		}
+		if apart := rapid.SampledFrom([]float64{0, 0, 0, 0.01, 0.2}).Draw(t, "unmerged"); apart > 0 {
+			for k := range sides[0][0].Series {
+				sides[0][0].Series[k].Unmerged = apart
+			}
+		}
 		ranks := rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "ranks")
 		for i := range sides {
 			for j := range sides[i] {
@@ -294,6 +299,19 @@ var claims = map[string]func(c claim) bool{
 	},
 	"like-hosts": func(c claim) bool {
 		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && math.Abs(c.change()) < c.number("most") && !c.r.Paired && !c.r.Batches
+	},
+	"as-unmerged": func(c claim) bool {
+		return math.Abs(c.change()) > c.limit()-slack && math.Abs(c.change()) <= float64(c.f.Limit)+c.number("most")+slack && c.number("most") > 0
+	},
+	"old-base": func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
+	"unmerged": func(c claim) bool {
+		most := 0.0
+		for _, s := range c.sessions("base") {
+			for _, x := range s.Series {
+				most = math.Max(most, x.Unmerged)
+			}
+		}
+		return most > 0 && c.number("most") <= most+slack
 	},
 	"slight": func(c claim) bool {
 		return c.is("part", math.Abs(c.change())*float64(c.f.Share)) && c.number("part") < c.number("impact")+slack && c.low()*c.high() > 0

@@ -49,11 +49,29 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 			t.shared = nil
 		}
 	}
+	// Nor may they leave out what only another session of the base holds, where what was accepted replaced a part of it.
+	if partial(base) && !slices.ContainsFunc(t.shared, func(p [2]int) bool { return holdsAll(&base[p[0]], t.base) }) {
+		t.shared = nil
+	}
 	for _, p := range t.shared {
 		b, h := &base[p[0]], &head[p[1]]
 		t.batches = t.batches || !inTurn(b, h, false) || !inTurn(b, h, true)
 	}
 	return t.leaveOut().once()
+}
+
+// holdsAll reports whether a session has every kernel of its side.
+func holdsAll(s *measure.Session, side *side) bool {
+	own := map[measure.Subject]bool{}
+	for _, x := range s.Series {
+		own[x.Subject] = true
+	}
+	for x := range side.known {
+		if x.Scope == measure.ScopeKernel && !own[x] {
+			return false
+		}
+	}
+	return true
 }
 
 // inTurn reports whether the traced or the untraced runs of two sides of one session were measured by turns, and saw the same

@@ -153,15 +153,26 @@ func (t trial) stepped(s *side, which int) []bool {
 	return out
 }
 
-// owned are the parts of the kept runs; of what a session does not know, they own nothing.
+// owned are the parts of the kept runs; of what a session does not know, they own nothing. Where only what was accepted is known of a
+// session, all else takes as long as it did in the others.
 func owned(s *side, subject measure.Subject, keep []bool) []float64 {
 	var out []float64
-	for i, v := range slices.Concat(s.values(subject, measure.Owned.Name)...) {
-		if keep[i] {
-			if math.IsNaN(v) {
+	sessions := s.values(subject, measure.Owned.Name)
+	elsewhere := average(sessions)
+	at := 0
+	for i, session := range sessions {
+		held := s.sessions[i].Accepted && s.series[i][subject][measure.Owned.Name] == nil && !math.IsNaN(elsewhere)
+		for _, v := range session {
+			switch {
+			case held:
+				v = elsewhere
+			case math.IsNaN(v):
 				v = 0
 			}
-			out = append(out, v)
+			if keep[at] {
+				out = append(out, v)
+			}
+			at++
 		}
 	}
 	return out

@@ -64,6 +64,8 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return percentage(&p.SessionSD, nil) }},
 	{"undecided", `"warn"`, `"fail"`, `what to do when the data cannot decide: "warn" (exit 0) or "fail" (exit 3)`,
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
+	{"max_age", `"90d"`, `"30d"`, "how old a base may be, by its newest session, before reports say so",
+		func(p *Policy) field { return age(&p.MaxAge) }},
 }
 
 // workloadKeys are those of a [[workload]].
@@ -130,6 +132,8 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return amount(&r.AtMost) }},
 	{"at_least", "none", `"1us"`, "smallest value that the head itself may have",
 		func(r *Rule) field { return amount(&r.AtLeast) }},
+	{"creep", "none: a warning beyond max", `"5%"`, "largest slowdown since the baseline's anchor, over any number of accepted changes; beyond it the gate fails",
+		func(r *Rule) field { return optional("percentage", &r.Creep, measure.ParsePercent, measure.Percent) }},
 	{"severity", `"fail"`, `"warn"`, `what a regression does: "fail", "warn" or "ignore"`,
 		func(r *Rule) field { return word(&r.Severity, Fail, Warn, Ignore) }},
 }

@@ -38,6 +38,8 @@ type Limit struct {
 	// AtMost and AtLeast bound the value of the head itself, in the metric's unit, whatever the base has; nil: no bound.
 	// With a bound and no max of its own, Max is +Inf: any change within the bounds is allowed.
 	AtMost, AtLeast *float64
+	// Creep is the largest relative change since the anchor of the baseline; nil: beyond Max there is a warning.
+	Creep *float64
 }
 
 // Bounded reports whether the value of the head itself is limited.
@@ -64,6 +66,8 @@ type Policy struct {
 	Threshold float64
 	// StepThreshold is that of the step's period, which tracing makes noisier.
 	StepThreshold float64
+	// MaxAge is how old a baseline may be before a report says so, 0 for any age.
+	MaxAge time.Duration
 	// Places says where each key at the top was set.
 	Places Places
 	// Rules are in the order of the file: the first that matches applies.
@@ -94,6 +98,7 @@ type Rule struct {
 	Max             *float64
 	Floor           *measure.Amount
 	AtMost, AtLeast *measure.Amount
+	Creep           *float64
 	Severity        Severity
 
 	Where  string // "nsgate.toml:12", the line of its [[rule]]
@@ -192,6 +197,7 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 		if r.Severity != "" {
 			l.Severity = r.Severity
 		}
+		l.Creep = r.Creep
 		return l
 	}
 	if !m.Judged() {

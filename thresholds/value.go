@@ -137,6 +137,19 @@ func timeout(to *time.Duration) field {
 	})
 }
 
+// age is a field for a number of days.
+func age(to *time.Duration) field {
+	const day = 24 * time.Hour
+	return parsed("days", to, func(s string) (time.Duration, error) {
+		days, found := strings.CutSuffix(strings.TrimSpace(s), "d")
+		n, err := strconv.Atoi(days)
+		if err != nil || !found || n < 1 || n > 36500 {
+			return 0, fmt.Errorf(`%q is no number of days; write it like "90d"`, s)
+		}
+		return time.Duration(n) * day, nil
+	}, func(d time.Duration) string { return strconv.Itoa(int(d/day)) + "d" })
+}
+
 // warmup is a field for a warm-up rule; a number of steps may stand without quotes.
 func warmup(to *string) field {
 	f := parsed("number of steps or text", to, ParseWarmup, verbatim)

@@ -364,7 +364,7 @@ func TestFull(t *testing.T) {
 		{"workload", "256k", "../tmp", "", 3, session, `check -- sh -c 'head -c 400000 /dev/zero >$TMPDIR/x; sleep 1; rm $TMPDIR/x; kill -SEGV $$'`},
 		{"merged", "256k", "../tmp", "", 3, session, `check -- true`},
 		{"baseline", "4k", "new", "", 2, base, `record --baseline new --from $KERNELS/base`},
-		{"grown baseline", "28k", "old", "", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
+		{"grown baseline", "16k", "old", "", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
 		{"report", "4k", "reports", "", 2, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
 		{"kept", "4k", "kept", "", 2, `the profiles cannot be kept: .*no space left on device; name a directory`, `check --keep-profiles kept -- true`},
 		{"owner", "", "", "0", 2, private, `check -- true`},

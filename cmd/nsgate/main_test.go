@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"os"
@@ -76,7 +78,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("COLUMNS", "100")
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "forge": forge},
 	}
 }
 
@@ -101,6 +103,28 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, "goroutine ") || strings.Contains(out, "panic:") {
 		ts.Fatalf("a stack trace was printed")
+	}
+}
+
+// forge changes text in the files of a baseline and gives them the names that go with it: forge DIR OLD NEW.
+func forge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: forge DIR OLD NEW")
+	}
+	dir := ts.MkAbs(args[0])
+	entries, err := os.ReadDir(dir)
+	ts.Check(err)
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name())
+		old := ts.ReadFile(file)
+		text := strings.ReplaceAll(old, args[1], args[2])
+		start, _, ok := strings.Cut(e.Name(), "-")
+		if text == old || !ok {
+			continue
+		}
+		sum := sha256.Sum256([]byte(text))
+		ts.Check(os.WriteFile(filepath.Join(dir, start+"-"+hex.EncodeToString(sum[:4])+".csv"), []byte(text), 0o644))
+		ts.Check(os.Remove(file))
 	}
 }
 

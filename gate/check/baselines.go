@@ -5,7 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,7 +22,9 @@ const DefaultRoot = ".nsgate"
 // Baseline is the committed sessions of a workload on one model of GPU.
 type Baseline struct {
 	Dir      string            // where they are committed
-	Sessions []measure.Session // oldest first, at least one
+	Sessions []measure.Session // in effect, oldest first, at least one
+	Trail    []measure.Session // since the anchor, oldest first, see [gate.Creep]
+	All      []measure.Session // those that others replaced as well, oldest first
 }
 
 // Baselines are those of one workload, by directory.
@@ -39,13 +44,16 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 			continue
 		}
 		dir := filepath.Join(root, entry.Name())
-		sessions, err := baseline.Read(dir)
+		b, err := baseline.Open(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, err
 		default:
-			out = append(out, Baseline{dir, sessions})
+			anchorTags(b)
+			if sessions := b.InEffect(); len(sessions) > 0 {
+				out = append(out, Baseline{dir, sessions, b.Trail(), b.All()})
+			}
 		}
 	}
 	return out, nil
@@ -53,13 +61,39 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in order.
 func WorkloadsIn(root string) []string {
-	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "sessions.csv"))
+	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "*.csv"))
 	var out []string
 	for _, f := range found {
 		out = append(out, filepath.Base(filepath.Dir(filepath.Dir(f))))
 	}
 	return slices.Compact(out)
 }
+
+// release is the name of a tag that stands for a release.
+var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
+
+// anchorTags makes anchors of the sessions whose commit a release tag points at, as far as git knows tags here.
+func anchorTags(b *baseline.Baseline) {
+	for i := range b.Entries {
+		if e := &b.Entries[i]; e.Commit != "" && e.Anchor == "" {
+			e.Anchor = releases()[e.Commit]
+		}
+	}
+}
+
+// releases are the release tags of this repository by commit, of which as much is written as sessions hold.
+var releases = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(git("", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
+		words := strings.Split(strings.TrimSpace(line), " ")
+		if name := words[len(words)-1]; release.MatchString(name) {
+			for _, commit := range words[:len(words)-1] {
+				out[commit] = name
+			}
+		}
+	}
+	return out
+})
 
 // ForGPU is the baseline of the first of these models ("NVIDIA H200") that has one.
 func (b Baselines) ForGPU(models ...string) (Baseline, bool) {

@@ -52,6 +52,8 @@ type Check struct {
 	Draw bool
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
+
+	trail []measure.Session // since the anchor of the baseline that the head is held against
 }
 
 // Screens reports whether the head is held against the committed baselines first.
@@ -98,7 +100,7 @@ func (c *Check) own() Baselines {
 	var out Baselines
 	for _, b := range c.Baselines {
 		if own := c.pick(b.Sessions); len(own) > 0 {
-			out = append(out, Baseline{b.Dir, only(c.Kernels, own)})
+			out = append(out, Baseline{b.Dir, only(c.Kernels, own), b.Trail, b.All})
 		}
 	}
 	return out
@@ -179,6 +181,7 @@ func (c *Check) screen(ctx context.Context) (*gate.Report, error) {
 			chosen = b
 		}
 		_, head, err := m.sessions(c.Rule, chosen.Sessions)
+		c.trail = only(c.Kernels, chosen.Trail)
 		return chosen.Sessions, head, err
 	})
 	if err != nil {
@@ -195,6 +198,7 @@ func (c *Check) pair(ctx context.Context) (*gate.Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.trail = nil
 	own := c.own()
 	all := &Measurement{BaseCommit: c.Base.commit(), Warnings: slices.Clone(c.Base.Warnings)}
 	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]measure.Session, []measure.Session, error) {
@@ -275,7 +279,7 @@ func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measuremen
 		}
 		held, head = alike(held, head)
 	}
-	return judged(held, head, p, all.Warnings, course...), nil
+	return judged(held, c.trail, head, p, all.Warnings, course...), nil
 }
 
 // off is how many runs of a side are off as a whole, of the side that has more of them: of what can be measured again, which is

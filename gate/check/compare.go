@@ -92,7 +92,7 @@ func (c Compare) judge(ctx context.Context) (*gate.Report, error) {
 		return nil, err
 	}
 	b, h := alike(sides[0], sides[1])
-	r := judged(b, h, c.Policy, slices.Concat(base.Warnings, head.Warnings))
+	r := judged(b, nil, h, c.Policy, slices.Concat(base.Warnings, head.Warnings))
 	if c.Counters != [2]string{} {
 		hint, err := explainFrom(c.Counters, r)
 		if err != nil {

@@ -216,18 +216,20 @@ func explainCounted(r *gate.Report, base []measure.Session) {
 	attach(slower(r, true), profileOf(measure.Ncu.Pick(base)), profileOf(r.HeadSessions))
 }
 
-// profileOf is what a finished session of ncu still knows, as a profile; nil where there is none.
+// profileOf is what finished sessions of ncu still know, each kernel by the newest that has it, as a profile; nil where there is none.
 func profileOf(sessions []measure.Session) *ncu.Profile {
 	if len(sessions) == 0 {
 		return nil
 	}
-	s := &sessions[len(sessions)-1]
-	p := &ncu.Profile{GPU: s.GPU}
+	p := &ncu.Profile{GPU: sessions[len(sessions)-1].GPU}
 	seen := map[measure.Subject]bool{}
-	for _, x := range s.Series {
-		if !seen[x.Subject] {
-			seen[x.Subject] = true
-			p.Records = append(p.Records, ncu.Records(s, x.Subject)...)
+	for i := range slices.Backward(sessions) {
+		s := &sessions[i]
+		for _, x := range s.Series {
+			if !seen[x.Subject] {
+				seen[x.Subject] = true
+				p.Records = append(p.Records, ncu.Records(s, x.Subject)...)
+			}
 		}
 	}
 	return p

@@ -13,17 +13,17 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// judged is the report on two sides, finished in the same order for every command: the decision, the causes that the
+// judged is the report on two sides, and on how far what came before the base crept, finished in the same order for every command: the decision, the causes that the
 // measurement itself holds, what of the policy has nothing to judge, recordings that stand on both sides, what crept over the
 // sessions of the base, patterns that the head alone has, how it came about, all that in words, and what the measurement warned of. Workload, baseline and causes
 // that are measured afterwards only add.
-func judged(base, head []measure.Session, p *thresholds.Policy, warnings []string, course ...gate.Remark) *gate.Report {
+func judged(base, trail, head []measure.Session, p *thresholds.Policy, warnings []string, course ...gate.Remark) *gate.Report {
 	r := gate.Evaluate(base, head, p)
 	explainCounted(r, base)
 	if len(r.Findings) > 0 {
 		tellUnused(r, p, base, head)
 		tellTwice(r, base, head)
-		r.Doubts = append(r.Doubts, gate.Creep(base, head, p)...)
+		r.HoldCreep(base, trail, head, p)
 		r.Patterns = gate.NewPatterns(base, head)
 	}
 	note(r, course...)

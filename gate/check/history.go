@@ -50,7 +50,7 @@ func (c History) Run(ctx context.Context) (histories []*gate.History, shallow bo
 		}
 	}
 	for _, b := range baselines {
-		add(b.Sessions)
+		add(b.All)
 	}
 	past, err := pastBaselines(ctx, filepath.Dir(baseline.Dir(root, c.Workload, "x")))
 	if err != nil {

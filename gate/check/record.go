@@ -27,8 +27,10 @@ type Record struct {
 	Counters *Counters
 	// Reason says why it is recorded, for those who review the baseline.
 	Reason string
-	// Replace drops the sessions that the baseline holds so far.
+	// Replace puts the session in place of all that the baseline holds so far.
 	Replace bool
+	// Anchor, where not "", names the state as the one that what follows is held against for how far it crept.
+	Anchor string
 	// Observe, where not nil, is told how it goes and what to doubt.
 	Observe func(Event)
 }
@@ -36,11 +38,23 @@ type Record struct {
 // Recorded is what [Record.Run] wrote.
 type Recorded struct {
 	Dir      string              // directory of the baseline
-	Sessions [][]measure.Session // that were added, by profiler
-	Total    int                 // sessions that the baseline now holds
+	Sessions [][]measure.Session // that were measured, by profiler
+	Files    []string            // that were written, or that hold the very same already
+	Total    int                 // sessions that are in effect now
+	// Replaced are the sessions in whose place the new ones stand, Beside how many others there are.
+	Replaced []measure.Session
+	Beside   int
+	// Noise is how much the last session of Nsight Systems moves between its runs, none where there are too few.
+	Noise []gate.Noise
+	// Changes are how it differs from what was recorded before, New and Gone the kernels that one of them has alone.
+	Changes   []Change
+	New, Gone []string
+	// Held is the report of a session that was not written because it changed within the hour and nobody says why: with a
+	// reason it can be accepted.
+	Held *gate.Report
 }
 
-// Run measures and writes. A measurement that cannot be stored is a *measure.Refusal.
+// Run measures and writes. A measurement that cannot be stored is a *measure.Refusal; what is known of it is returned beside that.
 func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	if err := baseline.Writable(c.Root); err != nil {
 		return nil, err
@@ -65,8 +79,15 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for _, w := range all.Warnings {
 		c.warn(w)
 	}
+	if c.Reason != "" {
+		why, err := reason(c.Reason)
+		if err != nil {
+			return nil, err
+		}
+		c.Reason = why
+	}
 	for i := range head {
-		head[i].Reason = measure.NormalizeLine(c.Reason)
+		head[i].Reason = c.Reason
 	}
 	return c.store(head)
 }
@@ -131,46 +152,111 @@ func (c *Record) store(head []measure.Session) (*Recorded, error) {
 			return nil, err
 		}
 		out.Sessions = append(out.Sessions, own)
-	}
-	return out, baseline.Update(dir, func(old []measure.Session) ([]measure.Session, error) {
-		if c.Replace {
-			old = nil
+		if p == measure.Nsys {
+			out.Noise = gate.NoiseOf(own[len(own)-1], c.Policy, DefaultRuns)
 		}
+	}
+	added, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
+		var entries []baseline.Entry
+		live := b.InEffect()
 		for _, p := range measure.Profilers(head) {
-			if err := c.fits(p.Pick(old), p.Pick(head)); err != nil {
+			if err := c.fits(p.Pick(live), p.Pick(head), out); err != nil {
 				return nil, err
 			}
+			for _, s := range p.Pick(head) {
+				e := baseline.Entry{Session: s}
+				e.ID, e.Anchor = "", measure.NormalizeLine(c.Anchor)
+				for _, o := range p.Pick(live) {
+					if c.Replace || measure.SameSession(o.Environment, s.Environment) {
+						e.Supersedes = append(e.Supersedes, o.ID)
+						out.Replaced = append(out.Replaced, o)
+					}
+				}
+				entries = append(entries, e)
+			}
 		}
-		for _, s := range head {
-			old = baseline.Extend(old, s, 0)
-		}
-		out.Total = len(old)
-		return old, nil
+		out.Beside = len(live) - len(out.Replaced)
+		return entries, nil
 	})
+	if err != nil {
+		return out, err
+	}
+	for _, e := range added {
+		out.Files = append(out.Files, e.File)
+		out.Replaced = slices.DeleteFunc(out.Replaced, func(s measure.Session) bool { return s.ID == e.ID })
+	}
+	in, err := baseline.Read(dir)
+	out.Total = len(in)
+	return out, err
 }
 
 // storable refuses sessions that no gate could use. What may be stored does not depend on what is judged.
 func storable(own []measure.Session, policy *thresholds.Policy) error {
 	unruled := *policy
 	unruled.Rules = nil
-	if r := judged(own, own, &unruled, nil); r.Verdict == gate.NoVerdict && !r.Undecided {
+	if r := judged(own, nil, own, &unruled, nil); r.Verdict == gate.NoVerdict && !r.Undecided {
 		return &measure.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
 	}
 	return nil
 }
 
-// fits refuses sessions that cannot be held against those of the baseline, and warns where they differ.
-func (c *Record) fits(old, head []measure.Session) error {
-	if len(old) == 0 {
+// fits refuses sessions that cannot be held against those of the baseline, or that differ from one of the same hour without a
+// reason, and says where they differ.
+func (c *Record) fits(old, head []measure.Session, out *Recorded) error {
+	if len(old) == 0 || c.Replace && c.Reason != "" {
 		return nil
 	}
-	switch r := judged(old, head, c.Policy, nil); {
-	case r.Verdict == gate.NoVerdict && !r.Undecided:
+	again := slices.DeleteFunc(slices.Clone(old), func(o measure.Session) bool {
+		return !slices.ContainsFunc(head, func(s measure.Session) bool { return measure.SameSession(o.Environment, s.Environment) })
+	})
+	if len(again) > 0 && c.Reason == "" {
+		r := judged(again, nil, head, c.Policy, nil)
+		changes := Changes(r)
+		if (r.Verdict == gate.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
+			dir := out.Dir
+			r.Baseline, r.Workload = dir, c.Workload
+			if out.Held = r; r.Verdict != gate.Fail {
+				out.Held = nil // what is faster is recorded with a reason
+			}
+			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
+			return Reasons.Refuse("changed-within-hour", measure.Count(max(minutes, 1), "minute"), some(changes))
+		}
+	}
+	if c.Replace {
+		return nil
+	}
+	r := judged(old, nil, head, c.Policy, nil)
+	if r.Verdict == gate.NoVerdict && !r.Undecided {
 		return Reasons.Refuse("other-baseline", r.Reason)
-	case r.Verdict == gate.Fail:
+	}
+	for _, x := range Changes(r) {
+		switch x.Outcome {
+		case gate.Added:
+			out.New = append(out.New, x.Name)
+		case gate.Removed:
+			out.Gone = append(out.Gone, x.Name)
+		default:
+			out.Changes = append(out.Changes, x)
+		}
+	}
+	if r.Verdict == gate.Fail && len(again) < len(old) {
 		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
 	}
 	return nil
+}
+
+// some are the worst of several changes.
+func some(changes []Change) string {
+	const most = 3
+	var words []string
+	for i, x := range changes {
+		if i == most {
+			words = append(words, "and others")
+			break
+		}
+		words = append(words, x.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nsgate/nsgate/gate"
@@ -57,17 +58,23 @@ func Within(root, file string) string {
 	return cmp.Or(inside(root, path), inside(realRoot, realPath))
 }
 
-// Row finds the first row of a finding's metric in the report's baseline, which is relative to home; file is relative to root,
-// line counts from 1. It is not ok where there is none, or it lies outside of root.
-func Row(root, home string, r *gate.Report, f gate.Finding) (file string, line int, ok bool) {
-	if r.Baseline == "" {
-		return "", 0, false
+// Rows finds the rows of findings in the report's baseline, which is relative to home: file is relative to root, line counts from 1. It is not ok where there
+// is none, or it lies outside of root. The baseline is read when the first is asked for.
+func Rows(root, home string, r *gate.Report) func(gate.Finding) (file string, line int, ok bool) {
+	open := sync.OnceValue(func() *baseline.Baseline {
+		b, err := baseline.Open(beside(home, r.Baseline))
+		if r.Baseline == "" || err != nil {
+			return &baseline.Baseline{}
+		}
+		return b
+	})
+	return func(f gate.Finding) (file string, line int, ok bool) {
+		if file, line, ok = open().Locate(f.Subject(), f.Metric); !ok {
+			return "", 0, false
+		}
+		file = Within(root, file)
+		return file, line, file != ""
 	}
-	if file, line, ok = baseline.Locate(beside(home, r.Baseline), f.Subject(), f.Metric); !ok {
-		return "", 0, false
-	}
-	file = Within(root, file)
-	return file, line, file != ""
 }
 
 // beside is a path that is relative to home, as it is where it is absolute.
@@ -146,21 +153,23 @@ func git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// uncommitted marks the commit of a checkout in which files have been changed since.
-const uncommitted = "+changes"
-
-// commit is the commit that is checked out here, marked where files of the repository were changed beside the baselines; "" where
-// git does not say.
+// commit is the commit that is checked out here, with [dirty] where something differs from it, "" where git does not say.
 func commit() string {
 	id := git("", "rev-parse", "--verify", "--quiet", "HEAD")
 	if len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
 	}
-	if git("", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude,glob)**/"+DefaultRoot+"/**") != "" {
-		return id[:12] + uncommitted
+	if git("", "status", "--porcelain", "--untracked-files=no", "--", ":(top)", ":(top,exclude,glob)**/"+DefaultRoot+"/**") != "" {
+		return id[:12] + dirty
 	}
 	return id[:12]
 }
+
+// dirty ends the name of a commit to which something was changed that is not committed, apart from baselines.
+const dirty = "-dirty"
+
+// GitDir is the directory in which git keeps the repository of the working directory, "" where there is none.
+func GitDir() string { return git("", "rev-parse", "--absolute-git-dir") }
 
 // Origin is the address that a checkout was cloned from, "" where git does not say.
 func Origin(root string) string { return git(root, "config", "--get", "remote.origin.url") }

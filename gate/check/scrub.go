@@ -28,20 +28,21 @@ func (s Scrub) Run(ctx context.Context) ([]measure.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cut[0], baseline.Update(s.Out, func(old []measure.Session) ([]measure.Session, error) {
-		if len(old) > 0 {
+	_, err = baseline.Add(s.Out, func(old *baseline.Baseline) ([]baseline.Entry, error) {
+		if len(old.Entries) > 0 {
 			return nil, fmt.Errorf("%s holds sessions already; name a directory that is not there yet", s.Out)
 		}
-		var out []measure.Session
+		var out []baseline.Entry
 		for _, x := range cut[0] {
-			if x.Commit == "" {
+			if x.ID = ""; x.Commit == "" {
 				x.Commit = commit()
 			}
-			out = baseline.Extend(out, x, len(cut[0]))
+			out = append(out, baseline.Entry{Session: x})
 		}
-		if len(out) < len(cut[0]) {
-			return nil, Reasons.Refuse("not-kept-apart", s.Path, len(cut[0]), len(out))
+		if n := baseline.Kept(cut[0]); n < len(cut[0]) {
+			return nil, Reasons.Refuse("not-kept-apart", s.Path, len(cut[0]), n)
 		}
 		return out, nil
 	})
+	return cut[0], err
 }

@@ -173,6 +173,9 @@ type Series struct {
 	Raw string `json:"raw,omitempty"`
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
 	Note string `json:"note"`
+	// Unmerged is the relative change up to which the code may differ from these values because two branches changed it and
+	// nobody measured what their merge is; 0 where somebody did.
+	Unmerged float64 `json:"unmerged,omitempty"`
 }
 
 // Values is one sample per run; a NaN is null in JSON.
@@ -252,6 +255,10 @@ type Session struct {
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown
 	Reason  string        `json:"reason"` // why it was recorded or accepted
+	// Accepted is true where it holds only what was accepted of a measurement, beside what holds on.
+	Accepted bool `json:"accepted,omitempty"`
+	// Anchor names the state that what follows is held against for how far it crept ("v1.2", "yes"); "" for none.
+	Anchor string `json:"anchor,omitempty"`
 }
 
 // SortSeries puts the series into the stable order that files and reports rely on.

@@ -91,6 +91,14 @@ func (p *page) calibration(c *gate.Calibration, o Options) {
 	p.next(c.Next)
 }
 
+// NoiseTable is how much the runs of a session move, as a calibration shows it: by step, and with the MDE of gates of so many runs a
+// side.
+func NoiseTable(noise []gate.Noise, step string, runs int, o Options) string {
+	p := newPage(o)
+	p.noise(&gate.Calibration{Sound: true, Noise: noise, Measured: gate.Side{Step: step}, Gates: gate.UnchangedGates{Runs: runs}}, o)
+	return p.b.String()
+}
+
 // noise writes how each kernel moves from run to run.
 func (p *page) noise(c *gate.Calibration, o Options) {
 	const most = 12

@@ -512,14 +512,14 @@ func TestSignal(t *testing.T) {
 func TestLocatePointsIntoTheRepository(t *testing.T) {
 	r := reports(t)["fail"]
 	o := Options{Locate: func(_ *gate.Report, f gate.Finding) (string, int, bool) { return "src/k.cu", 7, f.Kernel == "saxpy" }}
-	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `samples.csv"`) {
+	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `file="`+r.Baseline+`"`) {
 		t.Error(text)
 	}
 	places := make(map[string]int)
 	for _, i := range checkCodeQuality(t, render(t, "codequality", r, o)) {
 		places[i.Location.Path] = i.Location.Lines.Begin
 	}
-	if places["src/k.cu"] != 7 || places[r.Baseline+"/samples.csv"] != 1 {
+	if places["src/k.cu"] != 7 || places[r.Baseline] != 1 {
 		t.Errorf("%v", places)
 	}
 	r.Baseline = "../../../etc"

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -206,10 +205,10 @@ func (v *view) place(f gate.Finding) (file string, line int) {
 	return "", 0
 }
 
-// kept is the place of a finding, or else the baseline's samples; "" where there is no baseline.
+// kept is the place of a finding, or else the baseline's directory; "" where there is no baseline.
 func (v *view) kept(f gate.Finding) (file string, line int) {
 	if file, line = v.place(f); file == "" && v.Report.Baseline != "" {
-		return Line(path.Join(v.Report.Baseline, "samples.csv")), 1
+		return Line(v.Report.Baseline), 1
 	}
 	return file, line
 }
@@ -264,7 +263,11 @@ func facts(r *gate.Report, verbose bool) []fact {
 	for _, u := range r.Utilization {
 		add("GPU use", utilization(u, r.Head.Step))
 	}
-	add("baseline", r.Baseline)
+	kept := r.Baseline
+	if at := r.Base.Environment.Start; kept != "" && !at.IsZero() && !r.Paired {
+		kept += ", newest session of " + at.UTC().Format("2006-01-02")
+	}
+	add("baseline", kept)
 	for _, note := range r.Notes {
 		add("course", note)
 	}

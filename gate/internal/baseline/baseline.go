@@ -1,21 +1,28 @@
 // Package baseline is the committed sessions: text made for review.
 //
-// A baseline is a directory with three CSV files, sorted so that a new session shows as added lines:
+// A baseline is a directory with one CSV file a session, TIME-HASH.csv, which is written once and never changed: the hash in
+// its name is that of its contents. Merging branches is therefore a union of files. A file has one table with the columns
+// scope, subject, key, value, unit, role and note, sorted:
 //
-//   - sessions.csv, one row a session: the environment, the warm-up and what remained of each run, commit and reason;
-//   - subjects.csv, one row a kernel, range, copy kind, output or workload: the id that the samples use and the full name;
-//   - samples.csv, one row a (subject, metric, session): one value a run, separated by spaces.
+//   - rows of the scope "session" say what holds for the whole: environment, warm-up, what remained of each run, commit, reason,
+//     and with which sessions it stands ("beside");
+//   - rows of a subject say its full name and geometry, where the subject's short id does not, which sessions this one replaces
+//     for it ("supersedes"), and one row a metric: one value a run, separated by spaces.
 //
 // Equal neighbours in a list are written once with their number (32*5), a run without a value is "-", and so are the steps
 // and launches of an untraced run. In cells of free text, backslash and what does not print stand as Go escapes (\n,
 // \u202e), and a cell that a spreadsheet would take for a formula (it begins with = + - or @), or that begins with ', has
 // a ' before it.
 //
-// Reading accepts any order of rows and columns, CRLF and a byte order mark, and nothing else that writing does not
-// give: errors name file and line.
+// A file is of a session that was recorded, or of what was accepted, which holds only what changed, or it takes another file back.
+// [Baseline.InEffect] makes of them what a head is held against. The format of earlier versions, three tables for all sessions, is
+// read as well, beside such files.
+//
+// Reading accepts CRLF and a byte order mark, and nothing else that writing does not give: errors name file and line.
 package baseline
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,23 +30,51 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The files of a baseline, in the order in which they are replaced.
-const (
-	subjectsFile = "subjects.csv"
-	samplesFile  = "samples.csv"
-	sessionsFile = "sessions.csv"
-)
+// Baseline is all files of a baseline.
+type Baseline struct {
+	Dir     string
+	Entries []Entry // oldest first, each behind those that it knows
+}
 
-var fileNames = [...]string{subjectsFile, samplesFile, sessionsFile}
+// Entry is what one file says: a session, and how it stands to others. What takes another back has no series and no runs.
+type Entry struct {
+	// Session has the file's name without its suffix as ID.
+	measure.Session
+	// Supersedes are the sessions that no longer hold since this one does, Replaces those that no longer hold for single
+	// subjects.
+	Supersedes []string
+	Replaces   map[measure.Subject][]string
+	// Beside are the files that were known when this one was written.
+	Beside []string
+	// Removes is the file that this one takes back, "" for none.
+	Removes string
+	// Was is the ID of the session in the format of earlier versions, "" for none.
+	Was string
+	// File is where it is read from, "" for what was not written yet.
+	File string
+
+	lines  map[place]int // of samples, by subject and metric
+	legacy bool
+}
+
+// place is a row of samples.
+type place struct {
+	subject measure.Subject
+	metric  string
+}
+
+// suffix is that of every file of a session.
+const suffix = ".csv"
 
 // Dir is where below root the baseline of a workload on a model of GPU lies: root/kernels/nvidia-h200. A workload's
 // name that is not of lower-case letters, digits and single hyphens gets a short hash, so that no two share a
-// directory. GPU models get none: [Update] refuses to put two into one baseline.
+// directory. GPU models get none: [Add] refuses to put two into one baseline.
 func Dir(root, workload, gpuModel string) string {
 	name := slug(workload)
 	if name != workload || name == "" {
@@ -62,88 +97,134 @@ func slug(s string) string {
 	return strings.TrimSuffix(out[:min(len(out), 64)], "-")
 }
 
-// Read reads the sessions of a baseline, the oldest first. Where there is none the error is [fs.ErrNotExist]; every
-// other error says what is wrong with which line of which file.
+// Read reads the sessions of a baseline that are in effect, the oldest first. Where there is none the error is
+// [fs.ErrNotExist]; every other error says what is wrong with which line of which file.
 func Read(dir string) ([]measure.Session, error) {
-	unlock, _, err := lock(dir, false)
+	b, err := Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := read(dir)
-	unlock()
-	if err == nil || len(unfinished(dir)) == 0 {
-		return sessions, err
+	sessions := b.InEffect()
+	if len(sessions) == 0 {
+		return nil, fmt.Errorf("in %s every session was removed: %w", dir, fs.ErrNotExist)
 	}
-	unlock, locked, err := lock(dir, true)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	if locked {
-		finish(dir)
-	}
-	return read(dir)
+	return sessions, nil
 }
 
-func read(dir string) ([]measure.Session, error) {
-	data, err := load(dir)
+// Open reads all files of a baseline, errors as for [Read].
+func Open(dir string) (*Baseline, error) {
+	listed, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	return decode(dir, data)
-}
-
-// load reads the files as they are.
-func load(dir string) (files, error) {
-	data := make(files, len(fileNames))
-	var present, missing string
-	for _, name := range fileNames {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			missing = name
-		case err != nil:
-			return nil, err
-		default:
-			present = name
-			data[name] = b
-		}
-	}
-	switch {
-	case present == "":
+	b := &Baseline{Dir: dir}
+	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return ours(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
-	case missing != "":
-		return nil, fmt.Errorf("%s is missing beside %s; restore it from version control, or remove the directory and record again",
-			filepath.Join(dir, missing), present)
 	}
-	return data, nil
-}
-
-// Locate finds the first row of a metric of a subject, for annotations: samples.csv below dir and the line in it,
-// counted from 1. Where there is no such row, or no baseline, ok is false.
-func Locate(dir string, s measure.Subject, metric string) (file string, line int, ok bool) {
-	data, err := load(dir)
-	if err != nil {
-		return "", 0, false
-	}
-	subjects, err := table[subjectRow](dir, subjectsFile, data)
-	if err != nil {
-		return "", 0, false
-	}
-	samples, err := table[sampleRow](dir, samplesFile, data)
-	if err != nil {
-		return "", 0, false
-	}
-	for _, r := range subjects {
-		c := r.cells
-		if subject := r.row.subject(&c); c.err != nil || subject != s {
+	old := make(files)
+	for _, e := range listed {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
 			continue
 		}
-		for _, x := range samples {
-			if x.row.Scope == r.row.Scope && x.row.Subject == r.row.Subject && x.row.Metric == metric {
-				return filepath.Join(dir, samplesFile), x.cells.line, true
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(fileNames[:], name) {
+			old[name] = text
+			continue
+		}
+		entry, err := decodeEntry(dir, name, text)
+		if err != nil {
+			return nil, err
+		}
+		b.Entries = append(b.Entries, entry)
+	}
+	if len(old) > 0 {
+		sessions, err := loadLegacy(dir, old)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range sessions {
+			if !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Was == s.ID }) { // else a migration was cut short
+				b.Entries = append(b.Entries, Entry{Session: s, File: filepath.Join(dir, sessionsFile), legacy: true})
 			}
 		}
 	}
+	if !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Removes == "" }) {
+		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
+	}
+	if err := b.oneModel(); err != nil {
+		return nil, err
+	}
+	b.sort()
+	return b, nil
+}
+
+// ours reports whether a name is that of a file of a baseline.
+func ours(name string) bool { return fileForm.MatchString(name) || slices.Contains(fileNames[:], name) }
+
+// oneModel refuses sessions of several GPU models.
+func (b *Baseline) oneModel() error {
+	var first *Entry
+	for i := range b.Entries {
+		switch e := &b.Entries[i]; {
+		case e.Removes != "":
+		case first == nil:
+			first = e
+		case e.GPU != first.GPU:
+			return fmt.Errorf("%s:%d: gpu: %q is another model than %q in %s; a baseline is for one model of GPU",
+				e.File, max(e.lines[place{metric: "gpu"}], 1), e.GPU, first.GPU, filepath.Base(first.File))
+		}
+	}
+	return nil
+}
+
+// Legacy reports whether some sessions are in the format of earlier versions.
+func (b *Baseline) Legacy() bool {
+	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.legacy })
+}
+
+// Find is the file whose ID, or only one whose ID, begins so.
+func (b *Baseline) Find(id string) (*Entry, error) {
+	var found []*Entry
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		if e.ID == id || e.Was == id && id != "" {
+			return e, nil
+		}
+		if id != "" && (strings.HasPrefix(e.ID, id) || strings.HasSuffix(e.ID, "-"+id)) {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf("%s has no session %q", b.Dir, id)
+	}
+	return nil, fmt.Errorf("%s has %d sessions whose name begins with %q; write more of it", b.Dir, len(found), id)
+}
+
+// Locate finds the row of a metric of a subject in the newest session in effect that has it, for annotations: its file and the
+// line in it, counted from 1.
+func (b *Baseline) Locate(s measure.Subject, metric string) (file string, line int, ok bool) {
+	for _, session := range slices.Backward(b.InEffect()) {
+		if _, has := session.Find(s, metric); !has {
+			continue
+		}
+		e, err := b.Find(session.ID)
+		if err != nil {
+			return "", 0, false
+		}
+		if e.legacy {
+			return filepath.Join(b.Dir, samplesFile), 1, true
+		}
+		return e.File, cmp.Or(e.lines[place{s, metric}], 1), true
+	}
 	return "", 0, false
 }
+
+// errDamaged is wrapped by what is said of a file that was changed after it was written.
+var errDamaged = errors.New("restore it from version control; what was measured anew is recorded into a file of its own")

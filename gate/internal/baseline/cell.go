@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,14 +15,15 @@ import (
 
 // cells parses the cells of one row. The first error stays, with its place; later calls give zero values.
 type cells struct {
-	file string
-	line int
-	err  error
+	file  string
+	line  int
+	lines map[string]int // of columns that have a line of their own
+	err   error
 }
 
 func (c *cells) fail(column, format string, args ...any) {
 	if c.err == nil {
-		c.err = fmt.Errorf("%s:%d: %s: %w", c.file, c.line, column, fmt.Errorf(format, args...))
+		c.err = fmt.Errorf("%s:%d: %s: %w", c.file, cmp.Or(c.lines[column], c.line), column, fmt.Errorf(format, args...))
 	}
 }
 

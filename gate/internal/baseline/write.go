@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"time"
+	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -19,147 +19,191 @@ func begin(dir string) (unlock func(), err error) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, unwritten(dir, err)
 		}
-		unlock, locked, err := lock(dir, true)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		unlock, err := lock(dir)
+		if err == nil {
+			sweep(dir)
 		}
-		if err == nil && locked {
-			finish(dir)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return unlock, err
 		}
-		return unlock, err
 	}
 	return nil, fmt.Errorf("%s comes and goes; let nothing else write there", dir)
 }
 
-// Update reads the baseline in dir, lets change make the sessions of the new one of it, and writes these, with no other
-// writer in between. Where there is none, change gets no sessions, and dir is created. An error from change leaves
-// everything as it is, and so do sessions that could not be read back: without an ID from [Extend] or [Accept], unfit for
-// judgement by their Check, of several GPU models. Each file is replaced whole or not at all, and one that would not
-// change is left alone. A writer that was killed between two files has not done its work in vain: the next Read or
-// Update does the rest.
-func Update(dir string, change func([]measure.Session) ([]measure.Session, error)) error {
+// sweep removes what a writer left that was killed. The caller has the lock.
+func sweep(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") && strings.HasSuffix(e.Name(), tmp) {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+// tmp ends the names of files that are not whole yet.
+const tmp = ".tmp"
+
+// Add reads the baseline in dir, lets change say which files it gets, and writes these, with no other writer in between. Where
+// there is none, change gets one without entries, and dir is created. Add fills in what the new files know, and their names. What
+// a session in effect holds already to the last digit is not written again: that one is returned in its place. An error from
+// change leaves everything as it is, and so do sessions that could not be read back. Each file is written whole or not at all.
+func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, err error) {
 	unlock, err := begin(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer unlock()
 	defer os.Remove(dir) // succeeds only where it is still empty
-	sessions, err := read(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	b, err := Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = &Baseline{Dir: dir}, nil
 	}
-	if sessions, err = change(sessions); err != nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	data, err := encode(sessions)
+	entries, err := change(b)
+	if err != nil {
+		return nil, err
+	}
+	beside := b.inForce()
+	texts := make([][]byte, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		if held := b.holding(e); held != nil {
+			*e = *held
+			continue
+		}
+		e.Beside = slices.Sorted(slices.Values(beside))
+		name, text, err := encodeEntry(e)
+		if err != nil {
+			return nil, err
+		}
+		e.ID, e.File, texts[i] = name[:len(name)-len(suffix)], filepath.Join(dir, name), text
+		beside = append(beside, e.ID) // those that are written together know each other
+	}
+	after := &Baseline{Dir: dir, Entries: slices.Concat(b.Entries, entries)}
+	if err := after.oneModel(); err != nil {
+		return nil, err
+	}
+	for i, text := range texts {
+		if text == nil {
+			continue
+		}
+		if err := put(entries[i].File, text); err != nil {
+			return nil, unwritten(dir, err)
+		}
+	}
+	return entries, nil
+}
+
+// inForce are the IDs of all files that a new one has to know: those in effect, and those that take others back.
+func (b *Baseline) inForce() (ids []string) {
+	s := b.state()
+	in := make(map[int]bool)
+	for _, c := range s.claims() {
+		for _, i := range slices.Concat(c.live, c.gone) {
+			in[i] = true
+		}
+	}
+	for i := range b.Entries {
+		if in[i] || b.Entries[i].Removes != "" && !s.removed[i] {
+			ids = append(ids, b.Entries[i].ID)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// holding is the entry in force that holds the very same samples as a new one and replaces all that this would, nil for none.
+func (b *Baseline) holding(e *Entry) *Entry {
+	if e.Removes != "" {
+		return nil
+	}
+	s := b.state()
+	for i := range b.Entries {
+		o := &b.Entries[i]
+		if !s.kept[i] || o.Accepted != e.Accepted || o.GPUHash != e.GPUHash || !o.Start.Equal(e.Start) || o.Anchor != e.Anchor {
+			continue
+		}
+		more := slices.ContainsFunc(e.Supersedes, func(id string) bool { return id != o.ID && !slices.Contains(o.Supersedes, id) })
+		if !more && slices.Equal(samples(o), samples(e)) {
+			return o
+		}
+	}
+	return nil
+}
+
+// samples are the rows of an entry's metrics.
+func samples(e *Entry) []row {
+	return (&Entry{Session: measure.Session{Series: e.Series}}).body()
+}
+
+// put writes a file that is there whole, or not at all.
+func put(file string, text []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*"+tmp)
 	if err != nil {
 		return err
 	}
-	return replace(dir, data)
-}
-
-// replace puts the files in place. All of them are on disk under temporary names before the first is renamed.
-func replace(dir string, data files) (err error) {
-	type renaming struct{ from, to string }
-	var renames []renaming
 	defer func() {
 		if err != nil {
-			for _, r := range renames {
-				os.Remove(r.from)
-			}
-			err = unwritten(dir, err)
+			os.Remove(f.Name())
 		}
 	}()
-	for _, name := range fileNames {
-		to := filepath.Join(dir, name)
-		old, err := os.ReadFile(to)
-		if err == nil && bytes.Equal(old, data[name]) {
-			continue
-		}
-		f, err := os.CreateTemp(dir, "."+name+".*.tmp")
-		if err != nil {
-			return err
-		}
-		renames = append(renames, renaming{f.Name(), to})
-		_, err = f.Write(data[name])
-		err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-		if err != nil {
-			return err
-		}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
 	}
-	for _, r := range renames {
-		if err := os.Rename(r.from, r.to); err != nil {
-			return err
-		}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return err
 	}
-	if len(renames) == 0 {
-		return nil
-	}
-	// The renames are durable once the directory is. Not every file system can do that, and none needs it for the
-	// files to be whole.
-	if d, err := os.Open(dir); err == nil {
+	// The rename is durable once the directory is. Not every file system can do that, and none needs it for the file to be
+	// whole.
+	if d, err := os.Open(filepath.Dir(file)); err == nil {
 		d.Sync()
 		d.Close()
 	}
 	return nil
 }
 
-// temporary is the name of a file that is about to replace the one in the parentheses.
-var temporary = regexp.MustCompile(`^\.(\w+\.csv)\.\d+\.tmp$`)
-
-// unfinished lists the temporary files in dir.
-func unfinished(dir string) (names []string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if temporary.MatchString(e.Name()) {
-			names = append(names, e.Name())
-		}
+// Migrate rewrites what the tables of earlier versions hold as one file a session and removes them. Nothing is lost: the sessions
+// in effect are the same afterwards. It returns the sessions that were rewritten, none where there is nothing to do. Whoever
+// migrates the same tables writes the same files.
+func Migrate(dir string) (migrated []Entry, err error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, err
 	}
-	return names
-}
-
-// finish brings to an end what a writer has begun that was killed. All its files were on disk under temporary names before
-// it renamed the first: where some are renamed the rest is renamed too, otherwise what is left of it is removed. The
-// caller has the lock for writing.
-func finish(dir string) {
-	left := unfinished(dir)
-	if len(left) == 0 {
-		return
+	unlock, err := begin(dir)
+	if err != nil {
+		return nil, err
 	}
-	_, err := read(dir)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		for _, name := range left {
-			os.Remove(filepath.Join(dir, name))
-		}
-		return
+	defer unlock()
+	b, err := Open(dir)
+	if err != nil {
+		return nil, err
 	}
-	data, from := make(files), make(map[string]string)
-	var newest time.Time // of the files in place
-	for _, name := range fileNames {
-		if data[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+	for _, e := range b.Entries {
+		if !e.legacy {
 			continue
 		}
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.ModTime().After(newest) {
-			newest = info.ModTime()
+		e.Was = e.ID
+		name, text, err := encodeEntry(&e)
+		if err != nil {
+			return nil, err
 		}
-	}
-	for _, name := range left {
-		to := temporary.FindStringSubmatch(name)[1]
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		info, err2 := os.Lstat(filepath.Join(dir, name))
-		if err != nil || err2 != nil || from[to] != "" || info.ModTime().Before(newest) {
-			return // not of one writer, or somebody has edited the baseline since
+		e.ID, e.File = name[:len(name)-len(suffix)], filepath.Join(dir, name)
+		if old, err := os.ReadFile(e.File); err != nil || !bytes.Equal(old, text) {
+			if err := put(e.File, text); err != nil {
+				return nil, unwritten(dir, err)
+			}
 		}
-		data[to], from[to] = text, name
-	}
-	if _, err := decode(dir, data); err != nil {
-		return
+		migrated = append(migrated, e)
 	}
 	for _, name := range fileNames {
-		if from[name] != "" {
-			os.Rename(filepath.Join(dir, from[name]), filepath.Join(dir, name))
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return migrated, err
 		}
 	}
+	return migrated, nil
 }
 
 // Writable says why no baseline could be written below root, nil where one could. It leaves nothing behind. To ask before

@@ -13,11 +13,13 @@ var sentences = map[string]string{
 	"workloads-pass":      `{{count .all "workload"}}, none slower than its limits allow`,
 
 	// Outcomes.
-	"beyond":      `beyond {{binding .by .size .unit}}`,
-	"within":      `within {{binding .by .size .unit}}`,
-	"faster":      `faster by more than {{percent .limit}}`,
-	"open":        `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
-	"open-faster": `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
+	"beyond":        `beyond {{binding .by .size .unit}}`,
+	"within":        `within {{binding .by .size .unit}}`,
+	"faster":        `faster by more than {{percent .limit}}`,
+	"open":          `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside`,
+	"record-merged": `nobody measured the merge that it is held against: record the merged code`,
+	"as-unmerged":   `between {{change .low}} and {{change .high}}: the merge that it is held against may differ by up to {{percent .most}}`,
+	"open-faster":   `between {{change .low}} and {{change .high}}: {{binding .by .size .unit}} lies inside, on the faster side`,
 	"slight": `between {{change .low}} and {{change .high}}, about {{percent .part}} of the workload's GPU time: ` +
 		`single kernels differ between hosts by up to {{percent .impact}} of it`,
 	"like-hosts": `between {{change .low}} and {{change .high}}, beyond {{binding .by .size .unit}}: ` +
@@ -108,7 +110,10 @@ var sentences = map[string]string{
 
 	// Doubts and notes.
 	"versions": `{{if ne .what "CUDA"}}the {{end}}{{.what}} differs: {{.base}} in the base, {{.head}} in the head`,
-	"steps":    `the number of steps differs: {{number .base}} in the base, {{number .head}} in the head`,
+	"old-base": `the base was measured {{count .days "day"}} before the head, more than the {{count .most "day"}} of max_age: record it anew`,
+	"unmerged": `nobody measured the merge of {{join .sessions " and "}}, both of which replace what stood before for {{few .names}}: ` +
+		`what is held against them may differ by up to {{percent .most}} more; record the merged code on the default branch`,
+	"steps": `the number of steps differs: {{number .base}} in the base, {{number .head}} in the head`,
 	"common-shift": `{{number .moved}} of {{count .kernels "kernel"}} moved together by about {{change .change}} ({{join .names ", "}}): ` +
 		`{{if or (eq .hosts "same") (eq .hosts "times")}}another clock, power limit or neighbour does that more often than code` +
 		`{{else}}{{hosts .hosts}}, and hosts of one model differ like this, above all in memory-bound kernels{{end}}`,
@@ -151,9 +156,12 @@ var sentences = map[string]string{
 	"host-apart": `{{.kernel}} is {{change .change}} against {{count .sessions "session"}}{{if .board}} on board {{.board}}{{end}}, ` +
 		`and {{number .moved}} of {{count .kernels "kernel"}} by {{percent .least}} or more: this host may be of another class, or the program another one`,
 	"crept": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
-		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{trodden .accepted .sessions}}, ` +
 		`beyond the limit of {{percent .limit}}{{if .also}}; so did {{few .also}}{{end}}: ` +
-		`accept it, or look for it in what was merged since`,
+		`accept it as a new anchor, or look for it in what was merged since`,
+	"over-creep": `{{.kernel}} {{metric .metric}} crept {{change .change}} (between {{change .low}} and {{change .high}}) ` +
+		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{trodden .accepted .sessions}}, ` +
+		`more than the {{percent .limit}} that {{.rule}} allows{{if .also}}; so did {{few .also}}{{end}}`,
 	"creeping": `{{.kernel}} {{metric .metric}} creeps: {{change .change}} (between {{change .low}} and {{change .high}}) ` +
 		`since {{or .since "the oldest session"}}{{if .commit}} at {{.commit}}{{end}} over {{count .sessions "session"}}, ` +
 		`in steps that add up to more than those of unchanged code do{{if .also}}; {{few .also}} as well{{end}}`,

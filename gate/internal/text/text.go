@@ -172,7 +172,7 @@ func sentence(x gate.Remark) string {
 var templates = sync.OnceValue(func() *template.Template {
 	all := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
 		"metric": Metric, "quantity": quantity, "number": number, "change": change, "percent": percent, "count": count,
-		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join,
+		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join, "trodden": trodden,
 		"known": gate.Number.Known,
 	})
 	for key, text := range sentences {
@@ -196,6 +196,14 @@ func percent(n gate.Number) string               { return measure.Percent(float6
 
 func count(n gate.Number, one string, more ...string) string {
 	return measure.Count(int(n), one, more...)
+}
+
+// trodden is how far it is from an anchor.
+func trodden(accepted, sessions gate.Number) string {
+	if accepted > 0 {
+		return count(accepted, "accepted change")
+	}
+	return count(sessions, "session")
 }
 
 // few is a list that breaks off after three.

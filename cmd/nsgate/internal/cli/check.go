@@ -103,9 +103,10 @@ func checkCommand() *command {
 				if r, err = checks.Run(ctx); err != nil {
 					return err
 				}
+				saved := saveLast(r)
 				for i, w := range r.Each() {
 					w.Baseline = fromHome(policyFile, w.Baseline)
-					offerAccept(w, &out, len(jobs) > 1)
+					offerAccept(w, &out, saved, len(jobs) > 1)
 					offerOthers(w, jobs[i])
 				}
 				if len(jobs) == 1 {
@@ -170,29 +171,28 @@ func forGit(ctx context.Context, r *gate.Report, err error) error {
 	return &exit{code: untestable, err: err}
 }
 
-// offerAccept puts the command that takes a failing report's measurement as the baseline into the report.
-func offerAccept(r *gate.Report, out *outputFlags, several bool) {
+// offerAccept puts the command that takes what a failing report says has changed, or the first measurement of a workload, into the
+// baseline into the report, which may be one of several.
+func offerAccept(r *gate.Report, out *outputFlags, saved, several bool) {
 	if r.Measured == nil && (r.Verdict != gate.Fail || r.Baseline == "") {
 		return
 	}
 	file := ""
 	for _, f := range out.files {
-		if name, ok := strings.CutPrefix(f, "json="); ok {
+		if name, ok := strings.CutPrefix(f, "json="); ok && !special(name) {
 			file = name
+			if strings.HasPrefix(name, "-") {
+				file = "./" + name
+			}
+			file = thresholds.JoinCommand([]string{file})
 		}
-	}
-	if file == "" {
-		file = "report.json"
-		r.Next = append(r.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
-			", check again with --report json="+file)
 	}
 	if out.patch != "" {
 		r.Next = append(r.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
 			false: "to accept it with the patch that is written beside: "}[r.Measured != nil]+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
 	}
-	words := []string{"nsgate", "accept", file}
-	if several {
-		words = append(words, "--workload", r.Workload)
+	if r.Accept = acceptLine(r, file, saved, several); r.Accept == "" {
+		r.Next = append(r.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
+			", check again with --report json=report.json")
 	}
-	r.Accept = thresholds.JoinCommand(append(words, "--reason")) + " 'WHY'"
 }

@@ -108,7 +108,7 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 
 func commands() []*command {
 	return []*command{
-		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), calibrateCommand(), historyCommand(), bisectCommand(),
+		recordCommand(), checkCommand(), compareCommand(), acceptCommand(), baselineCommand(), calibrateCommand(), historyCommand(), bisectCommand(),
 		showCommand(), scrubCommand(), reportCommand(), rankCommand(), policyCommand(), initCommand(), doctorCommand(), schemaCommand(), completionCommand(), versionCommand(),
 	}
 }

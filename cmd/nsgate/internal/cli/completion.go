@@ -100,10 +100,7 @@ func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 			names = append(names, w.Name)
 		}
 	}
-	for _, name := range check.WorkloadsIn(kept("", file)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	names = append(names, check.WorkloadsIn(kept("", file))...)
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }

@@ -263,7 +263,13 @@ func locate(e *env, home string, rows bool) report.Locator {
 	}
 	var row report.Locator
 	if rows {
-		row = func(r *gate.Report, f gate.Finding) (string, int, bool) { return check.Row(top, home, r, f) }
+		rows := map[*gate.Report]func(gate.Finding) (string, int, bool){}
+		row = func(r *gate.Report, f gate.Finding) (string, int, bool) {
+			if rows[r] == nil {
+				rows[r] = check.Rows(top, home, r)
+			}
+			return rows[r](f)
+		}
 	}
 	return report.NewLocator(files, row)
 }

@@ -8,6 +8,10 @@ import (
 
 // ways are the flags by which the way out of a refusal is taken, by its key.
 var ways = map[string]string{
+	"accept-dirty":            "--force",
+	"accept-other-commit":     "--force",
+	"accept-unfailed":         "--force",
+	"changed-within-hour":     "--reason 'WHY'",
 	"export-failed":           "--nsys PATH",
 	"gpu-metrics-denied":      "without --gpu-metrics",
 	"gpu-metrics-taken":       "without --gpu-metrics",

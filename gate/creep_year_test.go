@@ -1,0 +1,122 @@
+package gate_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// year is 50 accepted changes of one kernel of seven, a day apart, each of which makes it slower by drift: of the first that is seen
+// against the anchor the number, 0 where none is.
+func (h history) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (first int) {
+	const changes = 50
+	s := h.sessions(r, changes+1, drift, 0)
+	for i := 1; i < len(s); i++ {
+		s[i].Accepted = i < changes
+		s[i].Series = slices.Clone(s[i].Series)
+	}
+	for i := 2; i <= changes; i++ {
+		head := s[i : i+1]
+		base := s[max(0, i-1):i] // what was accepted last is in effect
+		for _, x := range gate.Creep(base, s[:i], head, policy) {
+			if x.Key == "crept" || x.Key == "over-creep" {
+				return i
+			}
+		}
+	}
+	return 0
+}
+
+// years are programs, how far their hosts differ, and how much they creep with each of 50 changes.
+var years = []struct {
+	name  string
+	of    history
+	drift float64
+}{
+	{"one host, unchanged", history{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0},
+	{"one host, +0.1 % a change", history{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0.001},
+	{"one host, +0.9 % a change", history{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0.009},
+	{"six hosts, unchanged", history{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0},
+	{"six hosts, +0.1 % a change", history{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0.001},
+	{"six hosts, +0.9 % a change", history{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0.009},
+}
+
+// over counts in how many of n years something is seen, and with which change the first time, on average.
+func over(n int, of history, drift float64) (seen int, mean float64) {
+	policy := thresholds.Default()
+	policy.Threshold = 0.01
+	r := rand.New(rand.NewPCG(19, 23))
+	for range n {
+		if first := of.year(r, drift, policy); first > 0 {
+			seen++
+			mean += float64(first)
+		}
+	}
+	return seen, mean / float64(max(seen, 1))
+}
+
+// A year of accepted changes, none of which fails by itself: it is seen that they add up, and not that hosts differ.
+func TestCreepYear(t *testing.T) {
+	t.Parallel()
+	for _, y := range years {
+		if y.drift == 0.001 {
+			continue // the benchmark takes its time
+		}
+		seen, mean := over(1, y.of, y.drift)
+		if want := map[bool]int{true: 1}[y.drift > 0]; seen != want || mean > 12 {
+			t.Errorf("%s: seen in %d of 1 years, by change %.0f", y.name, seen, mean)
+		}
+	}
+}
+
+// BenchmarkCreepYear prints in how many years what crept is seen, and by which change.
+func BenchmarkCreepYear(b *testing.B) {
+	for _, y := range years {
+		b.Run(y.name, func(b *testing.B) {
+			for b.Loop() {
+				seen, mean := over(40, y.of, y.drift)
+				b.ReportMetric(0, "ns/op")
+				b.ReportMetric(float64(seen), "of-40-years")
+				b.ReportMetric(mean, "change")
+			}
+		})
+	}
+}
+
+// What a rule says about creep fails a gate, whatever its steps; one accepted step that makes most of it is none by itself.
+func TestCreepRule(t *testing.T) {
+	t.Parallel()
+	h := history{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
+	s := h.sessions(rand.New(rand.NewPCG(1, 2)), 6, 0)
+	for i := range s {
+		if i >= 2 {
+			s[i] = slowed(s[i], 1.06)
+		}
+		s[i].Accepted = i > 0 && i < 5
+	}
+	head, trail, base := s[5:], s[:5], s[4:5]
+	if said := gate.Creep(base, trail, head, thresholds.Default()); len(said) > 0 {
+		t.Errorf("one accepted step: %v", said)
+	}
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"5%\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := gate.Evaluate(base, head, policy)
+	if r.HoldCreep(base, trail, head, policy); r.Verdict != gate.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != gate.Number(4) {
+		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
+	}
+	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"8%\"\n"))
+	r = gate.Evaluate(base, head, wide)
+	if r.HoldCreep(base, trail, head, wide); r.Verdict != gate.Pass || len(r.Doubts) > 0 {
+		t.Errorf("%s %v", r.Verdict, r.Doubts)
+	}
+	var none []measure.Session
+	if said := gate.Creep(none, none, head, policy); len(said) > 0 {
+		t.Errorf("without sessions: %v", said)
+	}
+}

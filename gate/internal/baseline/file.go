@@ -1,0 +1,442 @@
+package baseline
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gocarina/gocsv"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// row is a row of a session's file. Every field is the text of its cell: gocsv maps columns to fields, and what a cell means is
+// decided in one place below, since gocsv by itself reads an empty cell or a missing column as zero.
+type row struct {
+	Scope   string `csv:"scope"`
+	Subject string `csv:"subject"`
+	Key     string `csv:"key"`
+	Value   string `csv:"value"`
+	Unit    string `csv:"unit"`
+	Role    string `csv:"role"`
+	Note    string `csv:"note"`
+}
+
+// sessionScope is that of rows about the whole session.
+const sessionScope = "session"
+
+// headRow is what the rows of a session say: the keys are its columns. What is empty, or a number of 0, has no row.
+type headRow struct {
+	What string `csv:"what"`
+	sessionRow
+	Anchor     string `csv:"anchor"`
+	Supersedes string `csv:"supersedes"`
+	Beside     string `csv:"beside"`
+	Removes    string `csv:"removes"`
+	Was        string `csv:"was"`
+}
+
+// What a file is.
+const (
+	recorded = "record"
+	accepted = "accept"
+	removal  = "remove"
+)
+
+// The keys of a subject that are no metrics.
+const (
+	nameKey       = "name"
+	gridKey       = "grid"
+	blockKey      = "block"
+	supersedesKey = "supersedes"
+)
+
+// fileForm is the name of a file: the start to the minute, and the hash of its contents.
+var fileForm = regexp.MustCompile(`^(\d{8}T\d{4}|unknown)-([0-9a-f]{8})\.csv$`)
+
+// contentHash is the hash that stands in a file's name: of its lines, whatever ends them.
+func contentHash(text []byte) string {
+	sum := sha256.Sum256(bytes.ReplaceAll(bytes.TrimPrefix(text, []byte("\uFEFF")), []byte("\r\n"), []byte("\n")))
+	return hex.EncodeToString(sum[:4])
+}
+
+// decodeEntry reads one file.
+func decodeEntry(dir, name string, text []byte) (Entry, error) {
+	file := filepath.Join(dir, name)
+	form := fileForm.FindStringSubmatch(name)
+	if form == nil {
+		return Entry{}, fmt.Errorf("%s is no file of a baseline, whose names are like 20261121T0151-1a2b3c4d.csv; move it elsewhere", file)
+	}
+	e, err := decodeRows(file, text)
+	if err != nil {
+		return Entry{}, err
+	}
+	if sum := contentHash(text); sum != form[2] {
+		return Entry{}, fmt.Errorf("%s:1: the file was changed after it was written: its contents hash to %s; %w", file, sum, errDamaged)
+	}
+	e.ID, e.File = strings.TrimSuffix(name, suffix), file
+	return e, nil
+}
+
+// decodeRows makes an entry of a file's rows.
+func decodeRows(file string, text []byte) (Entry, error) {
+	rows, err := table[row](file, text)
+	if err != nil {
+		return Entry{}, err
+	}
+	var head, body []placed[row]
+	for _, r := range rows {
+		if r.row.Scope == sessionScope {
+			head = append(head, r)
+		} else {
+			body = append(body, r)
+		}
+	}
+	e, err := decodeHead(file, head)
+	if err != nil {
+		return Entry{}, err
+	}
+	return e, e.decodeBody(file, body)
+}
+
+// decodeHead reads the rows about the whole.
+func decodeHead(file string, rows []placed[row]) (Entry, error) {
+	h := unsaid()
+	keys := h.keys()
+	c := cells{file: file, line: 1, lines: make(map[string]int)}
+	for _, r := range rows {
+		to := keys[r.row.Key]
+		switch first := c.lines[r.row.Key]; {
+		case to == nil:
+			r.cells.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.row.Key)
+		case first > 0:
+			r.cells.fail("key", "%s is already in line %d; remove one", r.row.Key, first)
+		case r.row.Subject+r.row.Unit+r.row.Role+r.row.Note != "":
+			r.cells.fail("key", "a row of the session has only a key and a value")
+		}
+		if r.cells.err != nil {
+			return Entry{}, r.cells.err
+		}
+		*to = r.row.Value
+		c.lines[r.row.Key] = r.cells.line
+	}
+	e := Entry{
+		Supersedes: parse(&c, "supersedes", h.Supersedes, parseIDs), Beside: parse(&c, "beside", h.Beside, parseIDs),
+		lines: map[place]int{{metric: "gpu"}: c.lines["gpu"]},
+	}
+	if h.Removes != "" {
+		e.Removes = parse(&c, "removes", h.Removes, formed(idForm, anID))
+	}
+	if h.Was != "" {
+		e.Was = parse(&c, "was", h.Was, formed(idForm, anID))
+	}
+	switch {
+	case h.What != recorded && h.What != accepted && h.What != removal:
+		c.fail("what", "%q is none of %s, %s and %s", h.What, recorded, accepted, removal)
+	case (h.What == removal) != (h.Removes != ""):
+		c.fail("removes", "a file that takes another back names it, and no other file does")
+	}
+	if h.What == removal {
+		e.Start, e.Commit = parse(&c, "start", h.Start, parseStart), parse(&c, "commit", h.Commit, unescape)
+		e.Reason = parse(&c, "reason", h.Reason, unescape)
+		return e, c.err
+	}
+	h.ID = "x" // the file's name says it
+	e.Session = h.session(&c)
+	e.ID, e.Accepted, e.Anchor = "", h.What == accepted, parse(&c, "anchor", h.Anchor, unescape)
+	return e, c.err
+}
+
+// unsaid is what holds where no row says otherwise.
+func unsaid() headRow {
+	return headRow{sessionRow: sessionRow{
+		GPUs: "0", Processes: "0", Tick: "0", Clock: "0", Memory: "0", Power: "0", Skipped: "0", Total: "0", Launches: "0", Longest: "0",
+	}}
+}
+
+// keys are the fields of a headRow by their key.
+func (h *headRow) keys() map[string]*string {
+	out := make(map[string]*string)
+	v := reflect.ValueOf(h).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if key := f.Tag.Get("csv"); key != "" && key != "id" {
+			out[key] = v.FieldByIndex(f.Index).Addr().Interface().(*string)
+		}
+	}
+	return out
+}
+
+// ordered are the rows of a headRow, in the order of its fields.
+func (h *headRow) ordered() (out []row) {
+	none := unsaid()
+	v, w := reflect.ValueOf(h).Elem(), reflect.ValueOf(&none).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		key := f.Tag.Get("csv")
+		if key == "" || key == "id" {
+			continue
+		}
+		if value := v.FieldByIndex(f.Index).String(); value != "" && value != w.FieldByIndex(f.Index).String() {
+			out = append(out, row{Scope: sessionScope, Key: key, Value: value})
+		}
+	}
+	return out
+}
+
+const anID = "a session id (letters, digits and hyphens)"
+
+// parseIDs reads names of sessions, separated by spaces.
+func parseIDs(s string) ([]string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	ids := strings.Split(s, " ")
+	for _, id := range ids {
+		if _, err := formed(idForm, anID)(id); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// subjectKey is how rows name a subject: ids are unique only within a scope.
+type subjectKey struct{ scope, id string }
+
+// decodeBody reads the rows of subjects.
+func (e *Entry) decodeBody(file string, rows []placed[row]) error {
+	subjects, err := decodeSubjects(rows)
+	if err != nil {
+		return err
+	}
+	e.Replaces = make(map[measure.Subject][]string)
+	for i := range rows {
+		r := &rows[i].row
+		c := &rows[i].cells
+		s := subjects[subjectKey{r.Scope, r.Subject}]
+		switch r.Key {
+		case nameKey, gridKey, blockKey:
+			continue
+		case supersedesKey:
+			if len(e.Replaces[s]) > 0 {
+				c.fail("key", "supersedes of %s is there twice; remove one", r.Subject)
+			}
+			if e.Replaces[s] = parse(c, "value", r.Value, parseIDs); len(e.Replaces[s]) == 0 {
+				c.fail("value", "the cell is empty; name the sessions that are superseded")
+			}
+		default:
+			x := r.series(c, s, &e.Session)
+			at := place{s, x.Metric.Name}
+			if first, twice := e.lines[at]; twice {
+				c.fail("key", "%s of %s is already in line %d; remove one", r.Key, r.Subject, first)
+			}
+			e.lines[at] = c.line
+			e.Series = append(e.Series, x)
+		}
+		if c.err != nil {
+			return c.err
+		}
+	}
+	switch {
+	case e.Removes != "" && len(rows) > 0:
+		return fmt.Errorf("%s:%d: a file that takes another back has no rows of its own; remove them", file, rows[0].cells.line)
+	case e.Removes == "" && len(e.Series) == 0 && len(e.Replaces) == 0:
+		return fmt.Errorf("%s:1: no samples; restore the file from version control", file)
+	}
+	e.SortSeries()
+	return nil
+}
+
+// decodeSubjects reads which subjects the rows are about.
+func decodeSubjects(rows []placed[row]) (map[subjectKey]measure.Subject, error) {
+	out := make(map[subjectKey]measure.Subject)
+	said := make(map[subjectKey]map[string]bool)
+	for i := range rows {
+		r, c := &rows[i].row, &rows[i].cells
+		key := subjectKey{r.Scope, r.Subject}
+		s, known := out[key]
+		if !known {
+			if s = (measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}); !slices.Contains(measure.Scopes, s.Scope) {
+				c.fail("scope", "%q is none of %s", r.Scope, scopes())
+			}
+			said[key] = make(map[string]bool)
+		}
+		switch r.Key {
+		case nameKey:
+			s.Name = parse(c, "value", r.Value, unescape)
+		case gridKey:
+			s.Grid = parse(c, "value", r.Value, measure.ParseDim3)
+		case blockKey:
+			s.Block = parse(c, "value", r.Value, measure.ParseDim3)
+		}
+		if told := said[key][r.Key]; told && (r.Key == nameKey || r.Key == gridKey || r.Key == blockKey) {
+			c.fail("key", "%s of %s is there twice; remove one", r.Key, r.Subject)
+		}
+		if c.err != nil {
+			return nil, c.err
+		}
+		out[key], said[key][r.Key] = s, true
+	}
+	ids := make(map[measure.Subject]string)
+	for i := range rows {
+		r, c := &rows[i].row, &rows[i].cells
+		s := out[subjectKey{r.Scope, r.Subject}]
+		if other, twice := ids[s]; twice && other != r.Subject {
+			c.fail("subject", "%s is the same as %s; remove one", r.Subject, other)
+			return nil, c.err
+		}
+		ids[s] = r.Subject
+	}
+	return out, nil
+}
+
+// scopes lists the scopes that a row may have.
+func scopes() string {
+	var known []string
+	for _, scope := range measure.Scopes {
+		known = append(known, string(scope))
+	}
+	return strings.Join(known, ", ")
+}
+
+// series is the metric of a subject in a row.
+func (r *row) series(c *cells, of measure.Subject, s *measure.Session) measure.Series {
+	x := measure.Series{Subject: of, Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
+	var known bool
+	if x.Metric, known = measure.MetricByName(r.Key); !known {
+		c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
+	}
+	if r.Unit != x.Metric.Unit {
+		c.fail("unit", "%q is not the unit of %s, which is %s", r.Unit, r.Key, x.Metric.Unit)
+	}
+	if c.err == nil {
+		x.Values = list(c, "value", r.Value, len(s.Runs), parseSample)
+	}
+	if c.err == nil && !slices.ContainsFunc(x.Values, func(v float64) bool { return !math.IsNaN(v) }) {
+		c.fail("value", "no run has a value; remove the row")
+	}
+	if c.err == nil {
+		if err := x.Check(len(s.Runs), s.Traced()); err != nil {
+			c.fail("value", "%w", err)
+		}
+	}
+	return x
+}
+
+// encodeEntry gives the name and the contents of an entry's file, the same for every order in which its series are given.
+func encodeEntry(e *Entry) (name string, text []byte, err error) {
+	h := headRow{
+		What: recorded, Supersedes: strings.Join(e.Supersedes, " "), Beside: strings.Join(e.Beside, " "), Removes: e.Removes,
+		Was: e.Was,
+	}
+	switch {
+	case e.Removes != "":
+		h.What = removal
+		h.Start, h.Commit, h.Reason = formatStart(e.Start), escape(e.Commit), escape(e.Reason)
+	default:
+		if e.Accepted {
+			h.What = accepted
+		}
+		if err := e.Check(); err != nil {
+			return "", nil, fmt.Errorf("this session is not fit for a baseline: %w", err)
+		}
+		for _, x := range e.Series {
+			if known, _ := measure.MetricByName(x.Metric.Name); known != x.Metric {
+				return "", nil, fmt.Errorf("metric %q is not one of nsgate's", x.Metric.Name)
+			}
+		}
+		h.sessionRow, h.Anchor = newSessionRow(&e.Session), escape(e.Anchor)
+	}
+	rows := append(h.ordered(), e.body()...)
+	var b bytes.Buffer
+	if err := gocsv.MarshalCSV(rows, gocsv.NewSafeCSVWriter(csv.NewWriter(&b))); err != nil {
+		return "", nil, err
+	}
+	// What could not be read back must not be written.
+	if _, err := decodeRows("session", b.Bytes()); err != nil {
+		return "", nil, fmt.Errorf("this session cannot be stored: %w", err)
+	}
+	return nameOf(e, b.Bytes()), b.Bytes(), nil
+}
+
+// nameOf is the name of an entry's file.
+func nameOf(e *Entry, text []byte) string {
+	start := "unknown"
+	if !e.Start.IsZero() {
+		start = e.Start.UTC().Format("20060102T1504")
+	}
+	return start + "-" + contentHash(text) + suffix
+}
+
+// body are the rows of the subjects, sorted.
+func (e *Entry) body() (out []row) {
+	of := make(map[measure.Subject][]measure.Series)
+	for _, x := range e.Series {
+		of[x.Subject] = append(of[x.Subject], x)
+	}
+	for s := range e.Replaces {
+		of[s] = append(of[s], nil...)
+	}
+	taken := make(map[subjectKey]bool)
+	for _, s := range slices.SortedFunc(maps.Keys(of), measure.Subject.Compare) {
+		key := subjectKey{string(s.Scope), shorten(s)}
+		for n := 2; taken[key]; n++ {
+			key.id = shorten(s) + "~" + strconv.Itoa(n)
+		}
+		taken[key] = true
+		r := row{Scope: key.scope, Subject: escape(key.id)}
+		add := func(key, value string) {
+			r.Key, r.Value = key, value
+			out = append(out, r)
+		}
+		if key.id != s.Name {
+			add(nameKey, escape(s.Name))
+		}
+		if s.Grid != (measure.Dim3{}) {
+			add(gridKey, s.Grid.String())
+		}
+		if s.Block != (measure.Dim3{}) {
+			add(blockKey, s.Block.String())
+		}
+		if ids := e.Replaces[s]; len(ids) > 0 {
+			add(supersedesKey, strings.Join(ids, " "))
+		}
+		series := slices.SortedFunc(slices.Values(of[s]), func(a, b measure.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
+		for _, x := range series {
+			out = append(out, row{
+				r.Scope, r.Subject, x.Metric.Name, join(x.Values, formatSample), x.Metric.Unit, escape(x.Role), escape(x.Note),
+			})
+		}
+	}
+	return out
+}
+
+// maxID is the length in bytes above which an id is cut.
+const maxID = 80
+
+// shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is so long that rows could not be read.
+func shorten(s measure.Subject) string {
+	id := s.Name
+	if s.Scope == measure.ScopeKernel {
+		id = s.ID()
+	}
+	if len(id) <= maxID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(s.Name + "\x00" + s.Geometry()))
+	end := maxID - 12
+	for end > 0 && !utf8.RuneStart(id[end]) {
+		end--
+	}
+	return id[:end] + "…#" + hex.EncodeToString(sum[:4])
+}

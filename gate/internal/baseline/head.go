@@ -1,0 +1,165 @@
+package baseline
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// sessionRow is what is said of a session as a whole, each field the text of its cell.
+type sessionRow struct {
+	ID         string `csv:"id"`
+	GPU        string `csv:"gpu"`
+	GPUs       string `csv:"gpus"`
+	Processes  string `csv:"processes"`
+	GPUHash    string `csv:"gpu_hash"`
+	Driver     string `csv:"driver"`
+	CUDA       string `csv:"cuda"`
+	Tool       string `csv:"tool"`
+	Schema     string `csv:"schema"`
+	Mode       string `csv:"mode"`
+	GraphTrace string `csv:"graph_trace"`
+	Tick       string `csv:"tick_ns"`
+	Clock      string `csv:"clock_mhz"`
+	Board      string `csv:"board_part_number"`
+	VBIOS      string `csv:"vbios"`
+	Memory     string `csv:"memory_clock_max_mhz"`
+	Power      string `csv:"power_limit_w"`
+	MIG        string `csv:"mig"`
+	CPU        string `csv:"cpu"`
+	Start      string `csv:"start"`
+	Step       string `csv:"step"`
+	Warmup     string `csv:"warmup"`
+	Runs       string `csv:"runs"`
+	Skipped    string `csv:"skipped"`
+	Total      string `csv:"total"`
+	Launches   string `csv:"launches"`
+	Steady     string `csv:"steady"`
+	Longest    string `csv:"longest_run_s"`
+	Commit     string `csv:"commit"`
+	Reason     string `csv:"reason"`
+}
+
+// maxRuns bounds what a cell may claim.
+const maxRuns = 100_000
+
+var (
+	idForm    = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+	hashForm  = regexp.MustCompile(`^([0-9a-f]{8})?$`)
+	traceForm = regexp.MustCompile(`^(node|graph)?$`)
+)
+
+// formed is a parser for text of a fixed form.
+func formed(form *regexp.Regexp, what string) func(string) (string, error) {
+	return func(s string) (string, error) {
+		if !form.MatchString(s) {
+			return "", fmt.Errorf("%q is not %s", s, what)
+		}
+		return s, nil
+	}
+}
+
+// parseBoard keeps serial numbers and UUIDs out.
+func parseBoard(s string) (string, error) {
+	if s != "" && !measure.IsBoard(s) {
+		return "", fmt.Errorf("%q is not a board's part number, such as 692-2G520-0282-001", s)
+	}
+	return s, nil
+}
+
+func (r *sessionRow) session(c *cells) measure.Session {
+	s := measure.Session{
+		ID: parse(c, "id", r.ID, formed(idForm, anID)),
+		Environment: measure.Environment{
+			GPU:        parse(c, "gpu", r.GPU, unescape),
+			GPUs:       parse(c, "gpus", r.GPUs, parseCount),
+			Processes:  parse(c, "processes", cmp.Or(r.Processes, "0"), parseCount),
+			GPUHash:    parse(c, "gpu_hash", r.GPUHash, formed(hashForm, "eight hexadecimal digits")),
+			Driver:     parse(c, "driver", r.Driver, unescape),
+			CUDA:       parse(c, "cuda", r.CUDA, unescape),
+			Tool:       parse(c, "tool", r.Tool, unescape),
+			Schema:     parse(c, "schema", r.Schema, unescape),
+			Mode:       parse(c, "mode", r.Mode, unescape),
+			GraphTrace: parse(c, "graph_trace", r.GraphTrace, formed(traceForm, `"node", "graph" or empty`)),
+			Tick:       parse(c, "tick_ns", r.Tick, parseNumber),
+			ClockMHz:   parse(c, "clock_mhz", r.Clock, parseCount),
+			Start:      parse(c, "start", r.Start, parseStart),
+			Hardware: measure.Hardware{
+				Board:     parse(c, "board_part_number", r.Board, parseBoard),
+				VBIOS:     parse(c, "vbios", r.VBIOS, unescape),
+				MemoryMHz: parse(c, "memory_clock_max_mhz", cmp.Or(r.Memory, "0"), parseCount),
+				PowerW:    parse(c, "power_limit_w", cmp.Or(r.Power, "0"), parseCount),
+				MIG:       parse(c, "mig", r.MIG, unescape),
+				CPU:       parse(c, "cpu", r.CPU, unescape),
+			},
+		},
+		Step:   parse(c, "step", r.Step, unescape),
+		Warmup: parse(c, "warmup", r.Warmup, unescape),
+		Commit: parse(c, "commit", r.Commit, unescape),
+		Reason: parse(c, "reason", r.Reason, unescape),
+
+		Longest: time.Duration(parse(c, "longest_run_s", cmp.Or(r.Longest, "0"), parseCount)) * time.Second,
+	}
+	n := parse(c, "runs", r.Runs, parseCount)
+	if n < 1 || n > maxRuns {
+		c.fail("runs", "a session has from 1 to %d runs, not %d", maxRuns, n)
+		return s
+	}
+	skipped := list(c, "skipped", r.Skipped, n, traced(parseCount))
+	total := list(c, "total", r.Total, n, traced(parseCount))
+	launches := list(c, "launches", r.Launches, n, traced(parseCount))
+	steady := list(c, "steady", r.Steady, n, traced(parseSteady))
+	if c.err != nil {
+		return s
+	}
+	for i := range n {
+		untraced := steady[i] == nil
+		if (skipped[i] == nil) != untraced || (total[i] == nil) != untraced || (launches[i] == nil) != untraced {
+			c.fail("steady", "run %d is untraced (-) in some of skipped, total, launches and steady, and not in others", i+1)
+			return s
+		}
+		if untraced {
+			s.Runs = append(s.Runs, measure.Run{Untraced: true, Steady: true})
+			continue
+		}
+		if i > 0 && s.Runs[i-1].Untraced {
+			c.fail("steady", "run %d was traced and stands behind an untraced one (-); put the traced ones first", i+1)
+			return s
+		}
+		s.Runs = append(s.Runs, measure.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
+	}
+	return s
+}
+
+func newSessionRow(s *measure.Session) sessionRow {
+	traced := func(word func(measure.Run) string) string {
+		return join(s.Runs, func(r measure.Run) string {
+			if r.Untraced {
+				return missing
+			}
+			return word(r)
+		})
+	}
+	counts := func(field func(measure.Run) int) string {
+		return traced(func(r measure.Run) string { return strconv.Itoa(field(r)) })
+	}
+	return sessionRow{
+		ID:  s.ID,
+		GPU: escape(s.GPU), GPUs: strconv.Itoa(s.GPUs), Processes: strconv.Itoa(s.Processes), GPUHash: s.GPUHash,
+		Driver: escape(s.Driver), CUDA: escape(s.CUDA), Tool: escape(s.Tool), Schema: escape(s.Schema),
+		Mode: escape(s.Mode), GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz),
+		Board: s.Board, VBIOS: escape(s.VBIOS), Memory: strconv.Itoa(s.MemoryMHz), Power: strconv.Itoa(s.PowerW), MIG: escape(s.MIG), CPU: escape(s.CPU),
+		Start: formatStart(s.Start), Step: escape(s.Step), Warmup: escape(s.Warmup),
+		Runs:     strconv.Itoa(len(s.Runs)),
+		Skipped:  counts(func(r measure.Run) int { return r.Skipped }),
+		Total:    counts(func(r measure.Run) int { return r.Total }),
+		Launches: counts(func(r measure.Run) int { return r.Launches }),
+		Steady:   traced(func(r measure.Run) string { return formatSteady(r.Steady) }),
+		Commit:   escape(s.Commit), Reason: escape(s.Reason), Longest: strconv.Itoa(int(math.Ceil(s.Longest.Seconds()))),
+	}
+}

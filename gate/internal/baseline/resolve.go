@@ -1,0 +1,387 @@
+package baseline
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// How many recorded sessions are in effect: of one GPU, and of all GPUs. Older ones stay as files, for what crept since.
+const (
+	Keep    = 5
+	keepAll = 12
+)
+
+// sort puts the oldest first, and each file behind those that it knows, whatever their times say.
+func (b *Baseline) sort() {
+	slices.SortFunc(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
+	at := b.ids()
+	out, done := make([]Entry, 0, len(b.Entries)), make([]bool, len(b.Entries))
+	var put func(i int)
+	put = func(i int) {
+		if done[i] {
+			return
+		}
+		done[i] = true
+		for _, id := range b.Entries[i].known() {
+			if j, ok := at[id]; ok {
+				put(j)
+			}
+		}
+		out = append(out, b.Entries[i])
+	}
+	for i := range b.Entries {
+		put(i)
+	}
+	b.Entries = out
+}
+
+// ids are the places of entries by their ID, and by the one that they had before they were migrated.
+func (b *Baseline) ids() map[string]int {
+	at := make(map[string]int)
+	for i := range b.Entries {
+		at[b.Entries[i].ID] = i
+		if was := b.Entries[i].Was; was != "" {
+			at[was] = i
+		}
+	}
+	return at
+}
+
+// known are the files that an entry names.
+func (e *Entry) known() []string {
+	out := slices.Concat(e.Beside, e.Supersedes)
+	for _, ids := range e.Replaces {
+		out = append(out, ids...)
+	}
+	if e.Removes != "" {
+		out = append(out, e.Removes)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// state is what follows from all entries together, by their place.
+type state struct {
+	b       *Baseline
+	at      map[string]int
+	removed []bool
+	knows   []map[int]bool // those before it that an entry knows, directly or through others
+	kept    []bool         // not removed, and among the newest
+}
+
+func (b *Baseline) state() *state {
+	s := &state{b: b, at: b.ids(), removed: make([]bool, len(b.Entries)), kept: make([]bool, len(b.Entries))}
+	for i := range b.Entries {
+		knows := make(map[int]bool)
+		for _, id := range b.Entries[i].known() {
+			if j, ok := s.at[id]; ok && j < i {
+				knows[j] = true
+				maps.Copy(knows, s.knows[j])
+			}
+		}
+		s.knows = append(s.knows, knows)
+	}
+	for i := len(b.Entries) - 1; i >= 0; i-- { // what is removed removes nothing
+		if j, ok := s.at[b.Entries[i].Removes]; ok && !s.removed[i] && j < i {
+			s.removed[j] = true
+		}
+	}
+	type host struct {
+		profiler measure.Profiler
+		gpu      string
+	}
+	whole, all := make(map[host]int), make(map[measure.Profiler]int)
+	// Earlier versions kept no more than these: what they recorded stays until newer sessions take its place.
+	fresh := make(map[measure.Profiler]int)
+	for i := len(b.Entries) - 1; i >= 0; i-- {
+		e := &b.Entries[i]
+		at := host{e.Profiler(), e.GPUHash}
+		if s.removed[i] || e.Removes != "" || s.overtaken(i) {
+			continue
+		}
+		if full := whole[at] >= Keep || all[e.Profiler()] >= keepAll; full && (fresh[e.Profiler()] > 0 || !e.old()) {
+			continue
+		}
+		if s.kept[i] = true; !e.Accepted {
+			whole[at]++
+			all[e.Profiler()]++
+			if !e.old() {
+				fresh[e.Profiler()]++
+			}
+		}
+	}
+	return s
+}
+
+// old reports whether an earlier version wrote the session.
+func (e *Entry) old() bool { return e.legacy || e.Was != "" }
+
+// overtaken reports whether a newer entry replaces all of this one.
+func (s *state) overtaken(i int) bool {
+	for j := range s.b.Entries {
+		if j != i && !s.removed[j] && s.names(s.b.Entries[j].Supersedes, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether one of the IDs is that of an entry.
+func (s *state) names(ids []string, i int) bool {
+	return slices.ContainsFunc(ids, func(id string) bool {
+		j, ok := s.at[id]
+		return ok && j == i
+	})
+}
+
+// apart reports whether neither of two entries knows the other: they come from two branches.
+func (s *state) apart(i, j int) bool { return i != j && !s.knows[i][j] && !s.knows[j][i] }
+
+// claims is what there is of a subject by one profiler.
+type claims struct {
+	live []int // kept entries that hold the subject, and that nothing replaces for it
+	gone []int // kept entries that replace it, and hold it no longer
+	// old are the entries that were replaced.
+	old []int
+	// apart are those of live and gone that come from two branches, at least one of which replaces the subject.
+	apart []int
+}
+
+// subjectOf is a subject as one profiler measures it.
+type subjectOf struct {
+	measure.Subject
+	profiler measure.Profiler
+}
+
+// claims finds out what is in effect of every subject.
+func (s *state) claims() map[subjectOf]*claims {
+	out := make(map[subjectOf]*claims)
+	of := func(x measure.Subject, e *Entry) *claims {
+		key := subjectOf{x, e.Profiler()}
+		if out[key] == nil {
+			out[key] = new(claims)
+		}
+		return out[key]
+	}
+	replaced := make(map[subjectOf]map[int]bool)
+	for i := range s.b.Entries {
+		e := &s.b.Entries[i]
+		for x, ids := range e.Replaces {
+			key := subjectOf{x, e.Profiler()}
+			if replaced[key] == nil {
+				replaced[key] = make(map[int]bool)
+			}
+			for _, id := range ids {
+				if j, ok := s.at[id]; ok && !s.removed[i] {
+					replaced[key][j] = true
+				}
+			}
+		}
+	}
+	for i := range s.b.Entries {
+		e := &s.b.Entries[i]
+		holds := e.subjects()
+		for _, x := range holds {
+			switch c := of(x, e); {
+			case s.removed[i]:
+			case s.kept[i] && !replaced[subjectOf{x, e.Profiler()}][i]:
+				c.live = append(c.live, i)
+			default:
+				c.old = append(c.old, i)
+			}
+		}
+		for x := range e.Replaces {
+			if s.kept[i] && !slices.Contains(holds, x) && !replaced[subjectOf{x, e.Profiler()}][i] {
+				of(x, e).gone = append(of(x, e).gone, i)
+			}
+		}
+	}
+	for key, c := range out {
+		c.apart = s.contested(key.Subject, slices.Concat(c.live, c.gone))
+	}
+	return out
+}
+
+// contested are those entries of which one replaces a subject without knowing of another.
+func (s *state) contested(x measure.Subject, of []int) (out []int) {
+	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
+	for _, i := range of {
+		if slices.ContainsFunc(of, func(j int) bool { return s.apart(i, j) && (changes(i) || changes(j)) }) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// subjects are those of which an entry holds samples, each once.
+func (e *Entry) subjects() (out []measure.Subject) {
+	for i, x := range e.Series {
+		if i == 0 || x.Subject != e.Series[i-1].Subject {
+			out = append(out, x.Subject)
+		}
+	}
+	return out
+}
+
+// InEffect are the sessions that a head is held against, the oldest first, each with what no other replaces. Where sessions of two
+// branches replace the same one for the same subject, their series say how far what nobody measured may lie from them, see
+// [measure.Series.Unmerged].
+func (b *Baseline) InEffect() []measure.Session {
+	s := b.state()
+	all := s.claims()
+	var out []measure.Session
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		if !s.kept[i] {
+			continue
+		}
+		session := e.Session
+		session.Series = nil
+		for _, x := range e.Series {
+			c := all[subjectOf{x.Subject, e.Profiler()}]
+			if !slices.Contains(c.live, i) {
+				continue
+			}
+			if slices.Contains(c.apart, i) {
+				x.Unmerged = s.unmerged(c, x.Subject, x.Metric.Name)
+			}
+			session.Series = append(session.Series, x)
+		}
+		if len(session.Series) > 0 {
+			out = append(out, session)
+		}
+	}
+	slices.SortStableFunc(out, byAge)
+	return out
+}
+
+// unmerged bounds how far a metric of what nobody measured may lie from the mean of those that stand for it. Each side of the
+// merge changed what both replace by some amount: the merge has any of these changes, or all of them one after the other.
+func (s *state) unmerged(c *claims, subject measure.Subject, metric string) float64 {
+	base := math.NaN()
+	for _, i := range c.old {
+		if v := s.typical(i, subject, metric); !math.IsNaN(v) {
+			base = v // the newest stays
+		}
+	}
+	sum, n := 0.0, 0.0
+	var values []float64
+	for _, i := range c.live {
+		v := s.typical(i, subject, metric)
+		if math.IsNaN(v) {
+			continue
+		}
+		n++
+		if slices.Contains(c.apart, i) {
+			values = append(values, v)
+			sum += math.Abs(change(base, v))
+		}
+	}
+	if math.IsNaN(sum) { // what they replace is not there any more
+		sum = 0
+		for _, v := range values {
+			sum += math.Abs(change(slices.Min(values), v))
+		}
+	}
+	if n > 1 {
+		sum *= 1 - 1/n
+	}
+	return math.Expm1(sum)
+}
+
+// change is that from a to b on the log scale. A change from or to nothing counts as doubling.
+func change(a, b float64) float64 {
+	switch {
+	case a == b:
+		return 0
+	case a == 0 || b == 0:
+		return math.Ln2
+	}
+	return math.Log(b / a)
+}
+
+// typical is the median run of an entry, NaN where it has none.
+func (s *state) typical(i int, subject measure.Subject, metric string) float64 {
+	x, ok := s.b.Entries[i].Find(subject, metric)
+	if !ok {
+		return math.NaN()
+	}
+	return stats.Median(slices.DeleteFunc(slices.Clone(x.Values), math.IsNaN))
+}
+
+// Trail is every session since the last anchor, whether another replaces it or not, with all that it measured: the oldest first. What
+// crept is held against it. It begins with what was in effect when the anchor was written, without one with the oldest.
+func (b *Baseline) Trail() []measure.Session {
+	s := b.state()
+	var out []measure.Session
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		switch {
+		case s.removed[i] || e.Removes != "":
+		case e.Anchor != "":
+			out = (&Baseline{Dir: b.Dir, Entries: b.Entries[:i+1]}).InEffect()
+		case len(e.Series) > 0:
+			out = append(out, e.Session)
+		}
+	}
+	slices.SortStableFunc(out, byAge)
+	return out
+}
+
+// All is every session that nothing takes back, whether another replaces it or not, the oldest first.
+func (b *Baseline) All() (out []measure.Session) {
+	s := b.state()
+	for i := range b.Entries {
+		if e := &b.Entries[i]; !s.removed[i] && len(e.Series) > 0 {
+			out = append(out, e.Session)
+		}
+	}
+	slices.SortStableFunc(out, byAge)
+	return out
+}
+
+// Kept is how many of some sessions would be in effect in a baseline of their own.
+func Kept(sessions []measure.Session) (n int) {
+	b := &Baseline{}
+	for i, s := range sessions {
+		s.ID = strconv.Itoa(i)
+		b.Entries = append(b.Entries, Entry{Session: s})
+	}
+	b.sort()
+	for _, kept := range b.state().kept {
+		if kept {
+			n++
+		}
+	}
+	return n
+}
+
+// Standing is what became of an entry.
+type Standing struct {
+	Live, Of int  // subjects of it that are in effect, of those that it holds
+	Removed  bool // another takes it back
+	Apart    int  // subjects that another branch changed as well, and nobody measured the merge
+}
+
+// Standings are those of all entries, in their order.
+func (b *Baseline) Standings() []Standing {
+	s := b.state()
+	out := make([]Standing, len(b.Entries))
+	for i := range b.Entries {
+		out[i].Of, out[i].Removed = len(b.Entries[i].subjects()), s.removed[i]
+	}
+	for _, c := range s.claims() {
+		for _, i := range c.live {
+			out[i].Live++
+		}
+		for _, i := range c.apart {
+			out[i].Apart++
+		}
+	}
+	return out
+}

@@ -1,0 +1,314 @@
+package baseline
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// taken is a session of some kernels on a host, hours after the first, each with its time in all three runs.
+func taken(host string, hours float64, times map[measure.Subject]float64) measure.Session {
+	s := sample()[0]
+	s.ID, s.GPUHash, s.Start, s.Series = "", host, start.Add(time.Duration(hours*float64(time.Hour))), nil
+	for x, v := range times {
+		s.Series = append(s.Series, measure.Series{Subject: x, Metric: measure.Time, Values: measure.Values{v, v, v}})
+	}
+	s.SortSeries()
+	return s
+}
+
+// both is a session of two kernels.
+func both(host string, hours, a, b float64) measure.Session {
+	return taken(host, hours, map[measure.Subject]float64{saxpy: a, fused: b})
+}
+
+// accept is what replaces some sessions for one kernel.
+func acceptOf(hours float64, x measure.Subject, v float64, ids ...string) Entry {
+	s := taken("aaaaaaaa", hours, map[measure.Subject]float64{x: v})
+	s.Accepted = true
+	return Entry{Session: s, Replaces: map[measure.Subject][]string{x: ids}}
+}
+
+// inEffect are the times of a kernel that are in effect, oldest first, and how far what nobody measured may lie from them.
+func inEffect(t *testing.T, dir string, x measure.Subject) (times []float64, unmerged float64) {
+	t.Helper()
+	sessions, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sessions {
+		if series, ok := s.Find(x, "time"); ok {
+			times = append(times, series.Values[0])
+			unmerged = max(unmerged, series.Unmerged)
+		}
+	}
+	return times, unmerged
+}
+
+// merge puts the files of two branches together.
+func merge(t *testing.T, branches ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, b := range branches {
+		for name, text := range contents(t, b) {
+			write(t, dir, name, text)
+		}
+	}
+	return dir
+}
+
+func branch(t *testing.T, from string) string { return merge(t, from) }
+
+// What two branches write merges as a union of files, and what nobody measured is known to be that.
+func TestMerge(t *testing.T) {
+	base := t.TempDir()
+	a := record(t, base, both("aaaaaaaa", 0, 100, 10))[0].ID
+	one, two := branch(t, base), branch(t, base)
+	for _, c := range []struct {
+		what     string
+		one, two []Entry
+		saxpy    []float64
+		apart    bool // saxpy
+	}{
+		{"accepts of different kernels", []Entry{acceptOf(24, saxpy, 105, a)}, []Entry{acceptOf(25, fused, 11, a)}, []float64{105}, false},
+		{"accepts of one kernel", []Entry{acceptOf(24, saxpy, 105, a)}, []Entry{acceptOf(25, saxpy, 110, a)}, []float64{105, 110}, true},
+		{"two records", []Entry{{Session: both("aaaaaaaa", 24, 101, 10)}}, []Entry{{Session: both("bbbbbbbb", 25, 102, 10)}}, []float64{100, 101, 102}, false},
+		{"accept and record", []Entry{acceptOf(24, saxpy, 105, a)}, []Entry{{Session: both("aaaaaaaa", 25, 100.5, 10)}}, []float64{105, 100.5}, true},
+		{"accept and gone", []Entry{acceptOf(24, saxpy, 105, a)}, []Entry{func() Entry {
+			e := acceptOf(25, fused, 11, a)
+			e.Replaces[saxpy] = []string{a}
+			return e
+		}()}, []float64{105}, true},
+		{"start anew on both", []Entry{{Session: both("aaaaaaaa", 24, 105, 10), Supersedes: []string{a}}},
+			[]Entry{{Session: both("aaaaaaaa", 26, 110, 10), Supersedes: []string{a}}}, []float64{105, 110}, true},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			one, two := branch(t, one), branch(t, two)
+			add(t, one, c.one...)
+			add(t, two, c.two...)
+			merged := merge(t, one, two)
+			if got := len(contents(t, merged)); got != 3 {
+				t.Errorf("%d files", got)
+			}
+			times, apart := inEffect(t, merged, saxpy)
+			if diff := cmp.Diff(c.saxpy, times); diff != "" || (apart > 0) != c.apart {
+				t.Errorf("apart %v, -want +got:\n%s", apart, diff)
+			}
+			// The order of merging does not matter, and a record of the merge, which knows both, settles it.
+			record(t, merged, both("aaaaaaaa", 48, 115, 11))
+			if _, apart := inEffect(t, merge(t, two, one, merged), saxpy); c.apart != (apart > 0) {
+				t.Errorf("after a record beside: apart %v", apart)
+			}
+			in, _ := Read(merged)
+			var ids []string
+			for _, s := range in {
+				ids = append(ids, s.ID)
+			}
+			add(t, merged, Entry{Session: both("aaaaaaaa", 49, 115.5, 11), Supersedes: ids})
+			if times, apart := inEffect(t, merged, saxpy); apart > 0 || len(times) != 1 {
+				t.Errorf("after a record instead: %v, apart %v", times, apart)
+			}
+		})
+	}
+}
+
+// Each side changed the kernel by some per cent; the merge has one change, the other or both. How far it may lie from the mean of the
+// two is what the unmerged change bounds.
+func TestUnmergedBounds(t *testing.T) {
+	base := t.TempDir()
+	a := record(t, base, both("aaaaaaaa", 0, 100, 10))[0].ID
+	one, two := branch(t, base), branch(t, base)
+	add(t, one, acceptOf(24, saxpy, 105, a))
+	add(t, two, acceptOf(25, saxpy, 110, a))
+	_, apart := inEffect(t, merge(t, one, two), saxpy)
+	middle := math.Sqrt(105 * 110)
+	for _, code := range []float64{105, 110, 100 * 1.05 * 1.1} {
+		if off := math.Abs(code/middle - 1); off > apart+1e-9 {
+			t.Errorf("%v lies %v from the mean, and %v is said", code, off, apart)
+		}
+	}
+	if apart > 0.08 {
+		t.Errorf("%v is said for changes of 5 and 10 %%", apart)
+	}
+}
+
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 8 {
+		record(t, dir, both("aaaaaaaa", 24*float64(i), 100+float64(i), 10))
+	}
+	times, _ := inEffect(t, dir, saxpy)
+	if diff := cmp.Diff([]float64{103, 104, 105, 106, 107}, times); diff != "" {
+		t.Errorf("of one host: -want +got:\n%s", diff)
+	}
+	for i := range 12 {
+		record(t, dir, both(fmt.Sprintf("%08x", i), 24*float64(20+i), 200, 10))
+	}
+	if times, _ := inEffect(t, dir, saxpy); len(times) != keepAll || slices.Min(times) != 200 {
+		t.Errorf("of all hosts: %v", times)
+	}
+	record(t, dir, both("cccccccc", 1, 300, 10)) // the one added is in effect, however old
+	if times, _ := inEffect(t, dir, saxpy); len(times) != keepAll || times[0] != 300 {
+		t.Errorf("an old one that is added last: %v", times)
+	}
+	if b, err := Open(dir); err != nil || len(b.Entries) != 21 || len(b.Trail()) != 21 {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	dir := t.TempDir()
+	a := record(t, dir, both("aaaaaaaa", 0, 100, 10))[0].ID
+	s := add(t, dir, acceptOf(24, saxpy, 105, a))[0].ID
+	note := func(id string, hours int) string {
+		at := measure.Session{Environment: measure.Environment{Start: start.AddDate(0, 0, hours)}, Reason: "busy machine"}
+		return add(t, dir, Entry{Session: at, Removes: id})[0].ID
+	}
+	back := note(s, 2)
+	if times, _ := inEffect(t, dir, saxpy); !slices.Equal(times, []float64{100}) {
+		t.Errorf("%v", times)
+	}
+	note(back, 3)
+	if times, _ := inEffect(t, dir, saxpy); !slices.Equal(times, []float64{105}) {
+		t.Errorf("the removal taken back: %v", times)
+	}
+	b, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := b.Find(a[:14]); err == nil && e.ID != a {
+		t.Errorf("%v %v", e, err)
+	}
+	if _, err := b.Find("2026"); err == nil || !strings.Contains(err.Error(), "write more of it") {
+		t.Error(err)
+	}
+}
+
+// What the same recording says is written once, and writers that come at the same time all count.
+func TestAdd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "b")
+	if _, err := Add(dir, func(*Baseline) ([]Entry, error) { return nil, os.ErrClosed }); err != os.ErrClosed {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the directory is left behind: %v", err)
+	}
+	var wg sync.WaitGroup
+	const writers = 4
+	for i := range writers {
+		wg.Go(func() { record(t, dir, both(fmt.Sprintf("%08x", i), 0, 100, 10)) })
+	}
+	wg.Wait()
+	before := contents(t, dir)
+	if in, err := Read(dir); err != nil || len(in) != writers {
+		t.Fatalf("%d sessions of %d: %v", len(in), writers, err)
+	}
+	again := record(t, dir, both("00000001", 0, 100, 10))
+	if diff := cmp.Diff(before, contents(t, dir)); diff != "" || before[again[0].ID+suffix] == "" {
+		t.Errorf("%s -before +after:\n%s", again[0].ID, diff)
+	}
+	write(t, dir, ".20261121T0151-1a2b3c4d.csv.1.tmp", "half a fi") // of a writer that was killed
+	if _, err := Read(dir); err != nil {
+		t.Error(err)
+	}
+	record(t, dir, both("00000009", 0, 100, 10))
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// What crept is held against the state at the last anchor: what was in effect then, each kernel.
+func TestTrail(t *testing.T) {
+	dir := t.TempDir()
+	a := record(t, dir, both("aaaaaaaa", 0, 100, 10))[0].ID
+	b := add(t, dir, acceptOf(24, saxpy, 105, a))[0].ID
+	trail := func(x measure.Subject) (times []float64) {
+		b, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range b.Trail() {
+			if series, ok := s.Find(x, "time"); ok {
+				times = append(times, series.Values[0])
+			}
+		}
+		return times
+	}
+	if got := trail(saxpy); !slices.Equal(got, []float64{100, 105}) {
+		t.Errorf("%v", got)
+	}
+	anchor := acceptOf(48, saxpy, 110, b)
+	anchor.Anchor = "v1"
+	c := add(t, dir, anchor)[0].ID
+	add(t, dir, acceptOf(72, saxpy, 111, c))
+	if got := trail(saxpy); !slices.Equal(got, []float64{110, 111}) {
+		t.Errorf("after an anchor: %v", got)
+	}
+	if got := trail(fused); !slices.Equal(got, []float64{10}) {
+		t.Errorf("of what the anchor does not hold: %v", got)
+	}
+}
+
+func TestLocate(t *testing.T) {
+	dir := t.TempDir()
+	a := record(t, dir, both("aaaaaaaa", 0, 100, 10))[0]
+	s := add(t, dir, acceptOf(24, saxpy, 105, a.ID))[0]
+	b, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		of   measure.Subject
+		file string
+	}{{saxpy, s.File}, {fused, a.File}} {
+		file, line, ok := b.Locate(c.of, "time")
+		text, _ := os.ReadFile(c.file)
+		if lines := strings.Split(string(text), "\n"); !ok || file != c.file || !strings.HasPrefix(lines[line-1], "kernel,"+c.of.ID()+",time,") {
+			t.Errorf("%s: %s:%d, %v", c.of.ID(), file, line, ok)
+		}
+	}
+	if _, _, ok := b.Locate(saxpy, "copies"); ok {
+		t.Error("a row that is not there is found")
+	}
+}
+
+// BenchmarkOpen reads a baseline of 100 sessions of a program with 57 kernels.
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	for day := range 100 {
+		s := sample()[0]
+		s.Start, s.Series, s.GPUHash = start.AddDate(0, 0, day), nil, fmt.Sprintf("%08x", day%4)
+		for k := range 57 {
+			x := saxpy
+			x.Name = fmt.Sprintf("void kernel<%d, %s>()", k, strings.Repeat("at::Functor, ", 10))
+			for _, m := range measure.Metrics[:8] {
+				v := float64(1000*k + day)
+				s.Series = append(s.Series, measure.Series{Subject: x, Metric: m, Values: measure.Values{v, v + 1.0/3, v}, Role: "step"})
+			}
+		}
+		e := Entry{Session: s}
+		name, text, err := encodeEntry(&e)
+		if err != nil {
+			b.Fatal(err)
+		}
+		write(b, dir, name, string(text))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		all, err := Open(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all.InEffect()
+	}
+}

@@ -1,0 +1,70 @@
+package gate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Where two branches changed the same kernel and each was accepted by itself, the baseline of their merge holds both, and nobody
+// measured what the merged code takes. What it may take is known: see [measure.Series.Unmerged]. A change of that size is no
+// finding, and no pass either.
+
+// unmerged is the relative change of a pair up to which nobody knows what the base is, 0 where it was measured.
+func (t trial) unmerged(p pair) float64 {
+	most := 0.0
+	for i := range t.base.sessions {
+		for subject := range t.base.known {
+			if subject != p.subject && !slices.Contains(p.baseNames, subject.Name) {
+				continue
+			}
+			if x := t.base.series[i][subject][p.metric.Name]; x != nil {
+				most = math.Max(most, x.Unmerged)
+			}
+		}
+	}
+	return most
+}
+
+// unmergedStep reports whether nobody knows how long a step of the base takes.
+func (t trial) unmergedStep() bool {
+	x := t.base.find(measure.Workload, measure.StepTime.Name)
+	return x != nil && x.Unmerged > 0
+}
+
+// unmerged says what of the base nobody measured together, nothing where all was.
+func unmerged(t trial) []Remark {
+	var subjects []measure.Subject
+	var sessions []string
+	most := 0.0
+	for i := range t.base.sessions {
+		s := &t.base.sessions[i]
+		for _, x := range s.Series {
+			if x.Unmerged <= 0 {
+				continue
+			}
+			subjects = append(subjects, x.Subject)
+			if !slices.Contains(sessions, s.ID) {
+				sessions = append(sessions, s.ID)
+			}
+			if x.Metric == t.time || x.Metric == measure.GPUTime || x.Metric == measure.StepTime {
+				most = math.Max(most, x.Unmerged)
+			}
+		}
+	}
+	if len(subjects) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
+		return rankOfScope(a) - rankOfScope(b)
+	})
+	return []Remark{remark("unmerged", Args{"names": names(subjects), "sessions": sessions, "most": Number(most)})}
+}
+
+func rankOfScope(s measure.Subject) int {
+	if s.Scope == measure.ScopeKernel {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,27 @@
+package report
+
+// List is rows under their titles, as text: the last column may lose its middle, and columns from the third on are left out where
+// the page is too narrow.
+func List(title string, titles []string, rows [][]string, o Options) string {
+	p := newPage(o)
+	p.line(0, 2, span{title, none})
+	var columns []column
+	for i, t := range titles {
+		c := column{title: t, optional: i > 0}
+		if i == len(titles)-1 {
+			c.least = 24
+		}
+		if i > 2 && i < len(titles)-2 {
+			c.rank = i - 2
+		}
+		columns = append(columns, c)
+	}
+	clean := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, cell := range row {
+			clean[i] = append(clean[i], Clean(cell))
+		}
+	}
+	p.table(columns, clean, nil)
+	return p.b.String()
+}
