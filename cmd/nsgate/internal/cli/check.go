@@ -103,9 +103,12 @@ func checkCommand() *command {
 				if r, err = checks.Run(ctx); err != nil {
 					return err
 				}
-				saved := saveLast(r)
-				for i, w := range r.Each() {
+				saved := len(jobs) == 1 && saveLast(r)
+				for _, w := range r.Each() {
 					w.Baseline = fromHome(policyFile, w.Baseline)
+				}
+				saved = saved || len(jobs) > 1 && saveLast(r)
+				for i, w := range r.Each() {
 					offerAccept(w, &out, saved, len(jobs) > 1)
 					offerOthers(w, jobs[i])
 				}

@@ -28,7 +28,7 @@ func lastFile() string {
 // reason to fail.
 func saveLast(r *gate.Report) bool {
 	file, root := lastFile(), check.Repository()
-	if file == "" || root == "" || len(r.HeadSessions) == 0 {
+	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
 	}
 	kept := *r
