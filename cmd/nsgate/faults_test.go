@@ -163,6 +163,7 @@ func TestKill(t *testing.T) {
 				}
 				w.gone()
 				w.same("the baseline", before, snapshot(w.work+"/.nsgate"))
+				os.RemoveAll(w.work + "/.git/nsgate") // where a check keeps its last report
 				w.same("the repository", git, snapshot(w.work+"/.git"))
 			})
 		}

@@ -57,6 +57,8 @@ var kinds = map[string]object{
 	"pattern":                 {"type": "string", "pattern": `^\S(.*\S)?$`},
 	"regular expression":      {"type": "string", "pattern": `\(`},
 	"duration":                {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
+	"days":                    {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
+	"ranks":                   {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
 	"amount":                  {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
 	"whole number":            {"type": "integer", "minimum": 1},
 	"number of steps or text": {"oneOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
