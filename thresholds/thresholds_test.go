@@ -489,3 +489,28 @@ name = "b"
 		t.Errorf("the wall time is judged without a rule: %+v", l)
 	}
 }
+
+// What a rule allows the time of a kernel it allows the sum of its launches too, where no rule speaks of that.
+func TestRuleOfTimeCoversTheTotal(t *testing.T) {
+	saxpy := measure.Subject{Scope: measure.ScopeKernel, Name: "saxpy"}
+	for _, tt := range []struct {
+		name, rules string
+		max         float64
+		severity    Severity
+	}{
+		{"looser", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nmax = \"10%\"\n", 0.1, Fail},
+		{"tighter", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nmax = \"1%\"\n", 0.03, Fail},
+		{"a warning", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nseverity = \"warn\"\n", 0.03, Warn},
+		{"a bound", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nat_most = \"90us\"\n", 0.03, Fail},
+		{"a rule of its own", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"total\"\nmax = \"5%\"\n[[rule]]\nkernel = \"saxpy\"\nmetric = \"time\"\nmax = \"10%\"\n", 0.05, Fail},
+		{"another kernel", "[[rule]]\nkernel = \"sgemm\"\nmetric = \"time\"\nmax = \"10%\"\n", 0.03, Fail},
+	} {
+		p, err := Parse("nsgate.toml", []byte(tt.rules))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := p.Limit(saxpy, measure.Total); l.Max != tt.max || l.Severity != tt.severity {
+			t.Errorf("%s: %v %s, want %v %s", tt.name, l.Max, l.Severity, tt.max, tt.severity)
+		}
+	}
+}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // cells parses the cells of one row. The first error stays, with its place; later calls give zero values.
@@ -192,14 +190,6 @@ func formatStart(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
-}
-
-// formatExtent leaves the cell of subjects without geometry empty.
-func formatExtent(d measure.Dim3) string {
-	if d == (measure.Dim3{}) {
-		return ""
-	}
-	return d.String()
 }
 
 // escape makes a cell of any text, on one line and visible to the last character; see the package comment.

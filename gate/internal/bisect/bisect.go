@@ -45,9 +45,6 @@ func (s *Search) Skip(i int) { s.skipped[i] = true }
 // At is what a commit reads, nil where that is not known.
 func (s *Search) At(i int) *Reading { return s.readings[i] }
 
-// Skipped reports whether a commit cannot be read.
-func (s *Search) Skipped(i int) bool { return s.skipped[i] }
-
 // Step is a part of the change, between two commits that were read: it lies in one of First to Last.
 type Step struct {
 	First, Last int

@@ -74,8 +74,3 @@ func (m message) number(id protowire.Number) (uint64, bool) {
 	x, ok := m.find(id)
 	return x.number, ok && x.kind == protowire.VarintType
 }
-
-func (m message) text(id protowire.Number) string {
-	x, _ := m.find(id)
-	return string(x.bytes)
-}

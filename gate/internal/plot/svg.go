@@ -13,8 +13,7 @@ import (
 
 // svg is a drawing in the making.
 type svg struct {
-	b    strings.Builder
-	open string
+	b strings.Builder
 }
 
 // begin starts a drawing of so many pixels height, which says what it shows to those who do not see it.
