@@ -50,7 +50,7 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 		}
 	}
 	// Nor may they leave out what only another session of the base holds, where what was accepted replaced a part of it.
-	if partial(base) && !slices.ContainsFunc(t.shared, func(p [2]int) bool { return holdsAll(&base[p[0]], t.base) }) {
+	if partial(base) && !t.holdAll(base) {
 		t.shared = nil
 	}
 	for _, p := range t.shared {
@@ -60,13 +60,15 @@ func newTrial(base, head []measure.Session, policy *thresholds.Policy) trial {
 	return t.leaveOut().once()
 }
 
-// holdsAll reports whether a session has every kernel of its side.
-func holdsAll(s *measure.Session, side *side) bool {
+// holdAll reports whether the base sessions of the pairs together have every kernel of the base.
+func (t trial) holdAll(base []measure.Session) bool {
 	own := map[measure.Subject]bool{}
-	for _, x := range s.Series {
-		own[x.Subject] = true
+	for _, p := range t.shared {
+		for _, x := range base[p[0]].Series {
+			own[x.Subject] = true
+		}
 	}
-	for x := range side.known {
+	for x := range t.base.known {
 		if x.Scope == measure.ScopeKernel && !own[x] {
 			return false
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -40,7 +41,7 @@ func compareCommand() *command {
 				if c.Rule, err = cut.rule(); err != nil {
 					return err
 				}
-				if explain != "" {
+				if explain != "" && !slices.Contains(autoAlwaysNever, explain) { // what the variable says to nsgate check has no meaning here
 					pages := strings.Split(explain, ",")
 					if len(pages) != 2 || pages[0] == "" || pages[1] == "" {
 						return usageError("--explain: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", explain)
