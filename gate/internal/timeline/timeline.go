@@ -114,9 +114,12 @@ type Step struct {
 	Hidden int64
 }
 
-// communication are the beginnings and parts of the names of kernels that move data between GPUs: NCCL's, and those that
-// NVIDIA's method adds. Some are known by their namespace alone: deep_ep::intranode::dispatch.
-var communication = regexp.MustCompile(`(?i)(?:^|::)(?:nccl|rccl|intranode|internode)|nvshmem|deep_?ep|hybrid_?ep|(?:^|::|_)rdma`)
+// What the names of kernels that move data between GPUs begin with, in some namespace, and what they hold: NCCL's, and those that
+// NVIDIA's method adds.
+var (
+	communicationBegins = []string{"nccl", "rccl", "intranode", "internode", "rdma"}
+	communicationHolds  = []string{"nvshmem", "deep_ep", "deepep", "hybrid_ep", "hybridep", "_rdma"}
+)
 
 // Communicates reports whether a kernel moves data between GPUs, by its name with or without namespaces and parameters.
 func Communicates(name string) bool {
@@ -124,7 +127,13 @@ func Communicates(name string) bool {
 	if i := strings.IndexAny(name, "<("); i >= 0 {
 		name = name[:i]
 	}
-	return communication.MatchString(name[strings.LastIndexByte(name, ' ')+1:])
+	name = strings.ToLower(name[strings.LastIndexByte(name, ' ')+1:])
+	for part := range strings.SplitSeq(name, "::") {
+		if slices.ContainsFunc(communicationBegins, func(s string) bool { return strings.HasPrefix(part, s) }) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(communicationHolds, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // operation is what a kernel of NCCL does: ncclDevKernel_AllReduce_Sum_f32_RING_LL.
