@@ -43,20 +43,31 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 		if !entry.IsDir() {
 			continue
 		}
-		dir := filepath.Join(root, entry.Name())
-		b, err := baseline.Open(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		b, err := openBaseline(filepath.Join(root, entry.Name()))
+		if err != nil {
 			return nil, err
-		default:
-			anchorTags(b)
-			if sessions := b.InEffect(); len(sessions) > 0 {
-				out = append(out, Baseline{dir, sessions, b.Trail(), b.All()})
-			}
+		}
+		if b == nil {
+			continue
+		}
+		if sessions := b.InEffect(); len(sessions) > 0 {
+			out = append(out, Baseline{b.Dir, sessions, b.Trail(), b.All()})
 		}
 	}
 	return out, nil
+}
+
+// openBaseline reads the baseline of a directory with its release tags, nil where there is none.
+func openBaseline(dir string) (*baseline.Baseline, error) {
+	b, err := baseline.Open(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	anchorTags(b)
+	return b, nil
 }
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in order.

@@ -1,12 +1,7 @@
 package check
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +11,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -74,59 +70,37 @@ func (c History) Run(ctx context.Context) (histories []*gate.History, shallow bo
 	return histories, git("", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 
-// pastBaselines are the sessions below a directory as each commit that touched it left them. What a commit holds is read by the
-// readers of today; what they cannot read is left out, for it was a mistake that somebody mended.
+// pastBaselines are the sessions below a directory as each commit that touched it left them. What the readers of today cannot read of
+// a commit is left out, for it was a mistake that somebody mended; so is a commit that took the directory away.
 func pastBaselines(ctx context.Context, dir string) (out [][]measure.Session, err error) {
+	if here, err := os.Getwd(); err == nil && filepath.IsAbs(dir) {
+		if short, err := filepath.Rel(here, dir); err == nil {
+			dir = short
+		}
+	}
 	log := git("", "log", "--format=%H", "--", dir)
 	if log == "" {
 		return nil, nil
 	}
-	temp, err := os.MkdirTemp("", "nsgate-history-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	for i, commit := range strings.Fields(log) {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		at := filepath.Join(temp, fmt.Sprint(i))
-		if err := extract(git("", "archive", "--format=tar", commit, "--", dir), at); err != nil {
-			return nil, err
-		}
-		filepath.WalkDir(at, func(path string, entry fs.DirEntry, _ error) error {
-			if entry != nil && entry.IsDir() {
-				if sessions, err := baseline.Read(path); err == nil {
-					out = append(out, sessions)
-				}
+	err = proc.InPrivate(func(private string) error {
+		for _, id := range strings.Fields(log) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
-			return nil
-		})
-	}
-	return out, nil
-}
-
-// extract writes the regular files of an archive below a directory.
-func extract(archive, dir string) error {
-	in := tar.NewReader(bytes.NewReader([]byte(archive)))
-	for {
-		h, err := in.Next()
-		switch {
-		case err != nil: // the end, or git had trimmed the last empty blocks
-			return nil
-		case h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name):
-			continue
+			at := filepath.Join(private, id)
+			if (committed{revision: id}).extract(ctx, filepath.ToSlash(dir), at) != nil {
+				continue
+			}
+			filepath.WalkDir(at, func(path string, entry fs.DirEntry, _ error) error {
+				if entry != nil && entry.IsDir() {
+					if sessions, err := baseline.Read(path); err == nil {
+						out = append(out, sessions)
+					}
+				}
+				return nil
+			})
 		}
-		file := filepath.Join(dir, h.Name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return err
-		}
-		text, err := io.ReadAll(in)
-		if err == nil {
-			err = os.WriteFile(file, text, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-	}
+		return nil
+	})
+	return out, err
 }

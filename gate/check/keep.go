@@ -90,13 +90,11 @@ func (k Keep) open() ([]*baseline.Baseline, error) {
 	}
 	var out []*baseline.Baseline
 	for _, dir := range dirs {
-		b, err := baseline.Open(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+		b, err := openBaseline(dir)
+		if err != nil {
 			return nil, err
-		default:
-			anchorTags(b)
+		}
+		if b != nil {
 			out = append(out, b)
 		}
 	}

@@ -17,12 +17,7 @@ func BisectionFormats() []string {
 
 // RenderBisection writes what a search for commits found in the named format, as [Render] does with a report.
 func RenderBisection(format string, w io.Writer, b *gate.Bisection, o Options) error {
-	f := formats[format]
-	if f.bisection == nil {
-		return fmt.Errorf("unknown bisection format %q; the formats are %s", format, strings.Join(BisectionFormats(), ", "))
-	}
-	text, err := f.bisection(b, o)
-	return write(w, text, "bisection", format, err)
+	return writeAs(format, w, "bisection", b, o, formats[format].bisection, BisectionFormats())
 }
 
 // bisectionText writes for a person at a terminal: the commits, what each changed and why, and what was measured on the way.

@@ -20,12 +20,7 @@ func HistoryFormats() []string {
 
 // RenderHistory writes a history in the named format, as [Render] does with a report.
 func RenderHistory(format string, w io.Writer, h *gate.History, o Options) error {
-	f := formats[format]
-	if f.history == nil {
-		return fmt.Errorf("unknown history format %q; the formats are %s", format, strings.Join(HistoryFormats(), ", "))
-	}
-	text, err := f.history(h, o)
-	return write(w, text, "history", format, err)
+	return writeAs(format, w, "history", h, o, formats[format].history, HistoryFormats())
 }
 
 // historyRows is how many trends text shows, unless all are asked for.

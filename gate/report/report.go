@@ -119,12 +119,7 @@ func Joins(format string) bool { return formats[format].together != nil }
 
 // RenderCalibration writes the calibration in the named format, as [Render] does with a report.
 func RenderCalibration(format string, w io.Writer, c *gate.Calibration, o Options) error {
-	f := formats[format]
-	if f.calibration == nil {
-		return fmt.Errorf("unknown calibration format %q; the formats are %s", format, strings.Join(CalibrationFormats(), ", "))
-	}
-	text, err := f.calibration(c, o)
-	return write(w, text, "calibration", format, err)
+	return writeAs(format, w, "calibration", c, o, formats[format].calibration, CalibrationFormats())
 }
 
 // SummaryFormats lists the names that [RenderSummary] knows, sorted.
@@ -134,12 +129,16 @@ func SummaryFormats() []string {
 
 // RenderSummary writes the summary in the named format, as [Render] does with a report.
 func RenderSummary(format string, w io.Writer, s *gate.Summary, o Options) error {
-	f := formats[format]
-	if f.summary == nil {
-		return fmt.Errorf("unknown summary format %q; the formats are %s", format, strings.Join(SummaryFormats(), ", "))
+	return writeAs(format, w, "summary", s, o, formats[format].summary, SummaryFormats())
+}
+
+// writeAs writes a value of some kind by the form that a format has of it, nil for none; known are the formats that have one.
+func writeAs[T any](format string, w io.Writer, kind string, value T, o Options, form func(T, Options) (string, error), known []string) error {
+	if form == nil {
+		return fmt.Errorf("unknown %s format %q; the formats are %s", kind, format, strings.Join(known, ", "))
 	}
-	text, err := f.summary(s, o)
-	return write(w, text, "summary", format, err)
+	text, err := form(value, o)
+	return write(w, text, kind, format, err)
 }
 
 func write(w io.Writer, text, what, format string, err error) error {
