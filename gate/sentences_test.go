@@ -301,7 +301,8 @@ var claims = map[string]func(c claim) bool{
 		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && math.Abs(c.change()) < c.number("most") && !c.r.Paired && !c.r.Batches
 	},
 	"as-unmerged": func(c claim) bool {
-		return math.Abs(c.change()) > c.limit()-slack && math.Abs(c.change()) <= float64(c.f.Limit)+c.number("most")+slack && c.number("most") > 0
+		allowed := math.Max(float64(c.f.Limit), float64(c.f.Floor/c.f.Base)) // under a tick of the timer there is no change
+		return math.Abs(c.change()) > c.limit()-slack && math.Abs(c.change()) <= allowed+c.number("most")+slack && c.number("most") > 0
 	},
 	"old-base": func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
 	"unmerged": func(c claim) bool {
