@@ -438,6 +438,9 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 	for e.luck > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
 		n++
 	}
+	if e.isStep() && e.luck > strayGates && n > 0 {
+		n = max(n, e.settledBy(maxRuns))
+	}
 	if change := math.Abs(float64(a.change)); change > limit && change < e.jump {
 		n = 0 // runs on these hosts tell no more of what the hosts make of it
 	}

@@ -23,6 +23,8 @@ const (
 	stepBatchSD = 0.01
 	// strayFrom is how many sds from the middle of its side a run is a stray one, which counts as if it were so far.
 	strayFrom = 3
+	// strayGates is how many unchanged gates may fail by stray runs alone.
+	strayGates = 0.0008
 	// first is the weight in the family-wise correction of what says whether the program is slower.
 	first = 3
 )
@@ -90,45 +92,70 @@ func stepSessions(t trial) stats.Variance {
 }
 
 // stepLuck is the chance that so many runs of the head lie beyond the base by being stray ones, which the variance knows nothing
-// of. Where those of the head agree with one another, only runs that are as far off as the change tell how common that is; else
-// each run may have met its own delay, and the sides differ no more than the counts of such runs say.
+// of: 1, no evidence at all, where that is more than a gate may be wrong by.
 func (t trial) stepLuck(e *estimate) float64 {
-	const agree = 8
+	chance := t.strayed(e)
+	if chance > strayGates {
+		return 1
+	}
+	return chance
+}
+
+// strayed is the chance that is meant by [trial.stepLuck]: of so many stray runs in the head and so few in the base, wherever a run
+// has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at most the change. A run
+// in five need not agree.
+func (t trial) strayed(e *estimate) float64 {
+	const agree = 0.8
 	base, head := known(slices.Concat(e.shown[0]...)), known(slices.Concat(e.shown[1]...))
-	change := math.Abs(e.contrast.Estimate)
 	if len(base) == 0 || len(head) == 0 {
 		return 0
 	}
-	off := len(head) // what it takes to be sure of the smallest change that can be found
-	sign := math.Copysign(1, e.contrast.Estimate)
-	if e.natural(change) > e.limit.Max {
-		off = len(apart(*e, e.limit.Max, sign))
-	}
-	middle, spread := stats.Median(known(slices.Concat(e.base...))), []float64{}
-	for _, v := range head {
-		spread = append(spread, math.Abs(math.Log(v/stats.Median(head))))
-	}
-	if agree*stats.Median(spread) >= change {
-		beyond := func(runs []float64) (n int) {
-			for _, v := range runs {
-				if 2*sign*math.Log(v/middle) >= change {
-					n++
-				}
-			}
-			return n
-		}
-		return stats.Apart(off, len(head), beyond(base), len(base))
-	}
-	strays := 0.5
-	for _, by := range e.strays {
-		if 2*by >= change {
-			strays++
-		}
-	}
-	if t.lone != "" && strays < 1 {
+	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.limit.Max))
+	if t.lone != "" && !slices.ContainsFunc(e.strays, func(by float64) bool { return 2*by >= change }) {
 		return 0 // no run is anything like that, and of so few it says no more: see [trial.byChance]
 	}
-	return stats.AtLeast(off, len(head), strays/float64(len(base)+len(head)+1))
+	off, beyond := e.slower()
+	slices.Sort(head)
+	alike := int(math.Ceil(agree * float64(len(head))))
+	width := math.Inf(1)
+	for i := range head[alike-1:] {
+		width = math.Min(width, math.Log(head[i+alike-1]/head[i]))
+	}
+	return stats.Apart(off, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
+}
+
+// slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
+// those of the base that may be stray ones as well.
+func (e *estimate) slower() (off, beyond int) {
+	base, limit := known(slices.Concat(e.shown[0]...)), e.working(e.limit.Max)
+	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
+	off = len(known(slices.Concat(e.shown[1]...))) // what it takes to be sure of the smallest change that can be found
+	if e.natural(change) > e.limit.Max {
+		seen := *e
+		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was drawn to the others
+		off = len(apart(seen, e.limit.Max, sign))
+	}
+	middle := stats.Median(known(slices.Concat(e.base...)))
+	for _, v := range base {
+		if sign*math.Log(v/middle) >= math.Min(math.Max(change, limit)/2, limit) {
+			beyond++
+		}
+	}
+	return off, beyond
+}
+
+// settledBy is how many runs a side tell a step that changed from stray runs, if as many of them as now are slow; more than most
+// where not even that many do.
+func (e *estimate) settledBy(most int) int {
+	off, beyond := e.slower()
+	part := func(some int, of [][]float64, n int) int {
+		return int(math.Round(float64(some*n) / float64(len(known(slices.Concat(of...))))))
+	}
+	n := runs(e.base, e.head) + 1
+	for n <= most && stats.Apart(part(off, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > strayGates {
+		n++
+	}
+	return n
 }
 
 // decideStep is what an open period of a step comes to. That a profiler, or a host, makes steps too noisy to say anything is no reason to hold up a merge, and is said; that they

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -89,48 +90,89 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// Gates over unchanged steps, steady and of a CPU that is slow in some runs, hardly ever fail.
+// cpu is how long the steps of a program take whose CPU is slow in some runs: a part of them, each by its own delay, drawn evenly
+// up to the most. All have noise of one sd.
+type cpu struct{ slow, most, sd float64 }
+
+// steps draws the step of n runs, in ns, all of them longer by a change.
+func (c cpu) steps(r *rand.Rand, n int, change float64) (out []float64) {
+	for range n {
+		v := 572e3 * math.Exp(c.sd*r.NormFloat64()) * (1 + change)
+		if r.Float64() < c.slow {
+			v *= 1 + c.most*r.Float64()
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// fails counts the gates that fail, and those without a verdict, of runs of a base and a head whose steps are longer by a change.
+func (c cpu) fails(gates, base, head int, change float64) (fail, without int) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range gates {
+		switch gate.Evaluate([]measure.Session{stepping("launch-starved", c.steps(r, base, 0)...)},
+			[]measure.Session{stepping("launch-starved", c.steps(r, head, change)...)}, thresholds.Default()).Verdict {
+		case gate.Fail:
+			fail++
+		case gate.NoVerdict:
+			without++
+		}
+	}
+	return fail, without
+}
+
+// Gates over unchanged steps, steady and of a CPU that is slow in some runs, hardly ever fail. Of a rate of 1 in 1,000, three
+// in 1,000 gates are chance; [BenchmarkSteps] measures the rate.
 func TestUnchangedSteps(t *testing.T) {
 	const gates = 1000
 	for _, tt := range []struct {
 		name           string
 		runs           int
-		slow, by, sd   float64 // part of the runs that are slow, by at most how much, and the sd of all
-		fails, without int     // at most
+		cpu            cpu
+		fails, without int // at most
 	}{
-		{"steady", 5, 0, 0, 0.005, 1, 1},
-		{"steady, three runs", 3, 0, 0, 0.005, 1, 1},
-		{"noisy", 5, 0, 0, 0.05, 5, 20},
-		{"one run in ten slow", 5, 0.1, 0.3, 0.005, 2, 10},
-		{"four in ten slow", 5, 0.4, 0.3, 0.005, 10, 40},
-		{"four in ten slow, three runs", 3, 0.4, 0.3, 0.005, 10, 40},
+		{"steady", 5, cpu{sd: 0.005}, 0, 1},
+		{"steady, three runs", 3, cpu{sd: 0.005}, 0, 1},
+		{"noisy", 5, cpu{sd: 0.05}, 1, 20},
+		{"one run in ten slow", 5, cpu{0.1, 0.3, 0.005}, 1, 10},
+		{"four in ten slow", 5, cpu{0.4, 0.3, 0.005}, 3, 40},
+		{"four in ten slow, three runs", 3, cpu{0.4, 0.3, 0.005}, 3, 40},
 	} {
-		r := rand.New(rand.NewPCG(3, 4))
-		draw := func() (out []float64) {
-			for range tt.runs {
-				v := 572e3 * math.Exp(tt.sd*r.NormFloat64())
-				if r.Float64() < tt.slow {
-					v *= 1 + tt.by*r.Float64()
-				}
-				out = append(out, v)
-			}
-			return out
-		}
-		fails, without := 0, 0
-		for range gates {
-			switch report := gate.Evaluate([]measure.Session{stepping("launch-starved", draw()...)}, []measure.Session{stepping("launch-starved", draw()...)},
-				thresholds.Default()); report.Verdict {
-			case gate.Fail:
-				fails++
-			case gate.NoVerdict:
-				without++
-			}
-		}
-		t.Logf("%s: %d of %d unchanged gates fail, %d have no verdict", tt.name, fails, gates, without)
+		fails, without := tt.cpu.fails(gates, tt.runs, tt.runs, 0)
 		if fails > tt.fails || without > tt.without {
 			t.Errorf("%s: %d of %d unchanged gates fail, %d have no verdict", tt.name, fails, gates, without)
 		}
 	}
+}
+
+// BenchmarkSteps measures how often the step of an unchanged program fails the gate where a part of its runs is slow, and how
+// often one that got longer does where none is:
+//
+//	go test -run=NONE -bench=Steps -benchtime=1x ./gate
+func BenchmarkSteps(b *testing.B) {
+	runs := [][2]int{{3, 3}, {5, 3}, {5, 5}, {10, 5}}
+	row := func(name string, gates int, c cpu, change float64) {
+		fmt.Printf("| %-46s |", name)
+		for _, n := range runs {
+			fails, _ := c.fails(gates, n[0], n[1], change)
+			fmt.Printf(" %4d of %d |", fails, gates)
+		}
+		fmt.Println()
+	}
+	for b.Loop() {
+		fmt.Printf("\n| %-46s | 3 against 3 | 3 against 5 | 5 against 5 | 5 against 10 |\n| --- | --- | --- | --- | --- |\n", "gates that fail")
+		for _, slow := range []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6} {
+			for _, most := range []float64{0.15, 0.3, 0.7} {
+				row(fmt.Sprintf("unchanged, %.0f %% of the runs slower by up to %.0f %%", 100*slow, 100*most), 2000, cpu{slow, most, 0.005}, 0)
+			}
+		}
+		for _, change := range []float64{0.1, 0.2, 0.47} {
+			for _, sd := range []float64{0.002, 0.01, 0.025, 0.05} {
+				row(fmt.Sprintf("longer by %.0f %%, sd between runs %.1f %%", 100*change, 100*sd), 300, cpu{sd: sd}, change)
+			}
+		}
+	}
+	b.ReportMetric(0, "ns/op")
 }
 
 // The parts of a waterfall add up to its whole, on both sides, whatever the owners are.

@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 
+	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -27,9 +28,14 @@ func Apart(some, all, few, others int) float64 {
 	return worst
 }
 
-// AtLeast is the chance of at least k events in n independent trials of chance p.
-func AtLeast(k, n int, p float64) float64 {
-	return distuv.Binomial{N: float64(n), P: p}.Survival(float64(k) - 1)
+// Within bounds the chance that some k of n values, drawn evenly from an interval, lie as close together as a part of it: that of k
+// values by the distribution of their range (David and Nagaraja, Order Statistics, 2003, section 2.3), for each choice of them.
+func Within(k, n int, part float64) float64 {
+	if !(part < 1) || k < 2 {
+		return 1
+	}
+	chance := float64(k)*math.Pow(part, float64(k-1)) - float64(k-1)*math.Pow(part, float64(k))
+	return math.Min(1, float64(combin.Binomial(n, k))*chance)
 }
 
 // Split is the largest chance that n runs of one side all meet one of two levels and m runs of the other all the other one, when
