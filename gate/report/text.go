@@ -29,9 +29,8 @@ func texts(whole *view, o Options) (string, error) {
 	}
 	p.body(whole, o.Verbose)
 	for _, v := range whole.each {
-		rule := strings.Repeat("─", max(p.width-columns(v.Workload)-4, 2))
 		p.b.WriteByte('\n')
-		p.line(0, 0, span{bind("── " + Elide(v.Workload, p.width-8) + " " + rule), dim})
+		p.line(0, 0, span{bind(Rule(v.Workload, p.width)), dim})
 		section, err := text(v, o)
 		if err != nil {
 			return "", err
@@ -39,6 +38,12 @@ func texts(whole *view, o Options) (string, error) {
 		p.b.WriteString(section)
 	}
 	return p.b.String(), nil
+}
+
+// Rule is the line above what is about one workload of several, so many columns wide.
+func Rule(workload string, width int) string {
+	name := Elide(Line(workload), width-8)
+	return "── " + name + " " + strings.Repeat("─", max(width-columns(name)-4, 2))
 }
 
 // text writes the verdict, what failed, what is open, what was compared, and the commands that go on from here. Only

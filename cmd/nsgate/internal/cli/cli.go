@@ -165,7 +165,7 @@ func root(e *env) *cobra.Command {
 			fmt.Fprintln(e.Out, versionLine())
 			return nil
 		case len(args) == 0:
-			fmt.Fprint(e.Err, help("nsgate", all))
+			fmt.Fprint(e.Err, reflow(help("nsgate", all), max(width(e), 40)))
 			return &exit{code: ExitUsage}
 		}
 		meant := ""
@@ -195,7 +195,7 @@ func root(e *env) *cobra.Command {
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {
-			fmt.Fprint(e.Out, help("nsgate", all))
+			fmt.Fprint(e.Out, reflow(help("nsgate", all), max(width(e), 40)))
 			return
 		}
 		columns := max(width(e), 40)
