@@ -251,7 +251,11 @@ func facts(r *gate.Report, verbose bool) []fact {
 		add("head GPU", head)
 	}
 	if r.Base.Runs > 0 || r.Head.Runs > 0 {
-		add("base", side(r.Base))
+		base := side(r.Base)
+		if r.Measured != nil {
+			base = "none yet"
+		}
+		add("base", base)
 		add("head", side(r.Head))
 	}
 	judged := !slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.NotJudged() })
