@@ -87,8 +87,21 @@ dnf install -y nsight-systems-cli`},
 		{"a version that is none", "ID=ubuntu\nVERSION_ID=\"24.04; reboot\"\n", "amd64", "580.1", ""},
 		{"another machine", "ID=ubuntu\nVERSION_ID=\"24.04\"\n", "ppc64le", "580.1", ""},
 	} {
-		if got := strings.Join(installNsys(tt.release, tt.arch, tt.driver), "\n"); got != tt.want {
+		if got := strings.Join(install(nsysPackages, tt.release, tt.arch, tt.driver), "\n"); got != tt.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestInstallNcu(t *testing.T) {
+	for release, want := range map[string]string{
+		"ID=ubuntu\nVERSION_ID=\"22.04\"\n":                    "apt-get update && apt-get install -y nsight-compute",
+		"ID=debian\nVERSION_ID=\"12\"\n":                       "apt-get update && apt-get install -y cuda-nsight-compute-12-8",
+		"ID=\"rocky\"\nID_LIKE=\"rhel\"\nVERSION_ID=\"9.5\"\n": "",
+	} {
+		got := append(install(ncuPackages, release, "amd64", "570.86.15"), "")
+		if last := got[max(len(got)-2, 0)]; last != want {
+			t.Errorf("%q: %q, want %q", release, last, want)
 		}
 	}
 }
