@@ -137,6 +137,10 @@ func recorded(sessions []measure.Session) string {
 		unit = "counters of single launches"
 	case last.Step != "":
 		unit = fmt.Sprintf("per step of %q", report.Clean(last.Step))
+	default:
+		if x, ok := last.Find(measure.Workload, measure.Repeats.Name); ok && len(x.Values) > 0 {
+			unit += fmt.Sprintf(", steps told by kernels, which repeat %s", measure.Count(int(x.Values[0]), "time"))
+		}
 	}
 	beside := ""
 	if untraced > 0 {
