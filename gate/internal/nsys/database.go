@@ -236,25 +236,19 @@ func (db *database) scanPages(table string, columns []string, f func(*row)) (don
 	if db.pages == nil || !ok {
 		return false, nil
 	}
-	r := row{table: table, columns: columns, at: make([]int, len(columns))}
-	var places []int
+	places := make([]int, len(columns))
 	for i, c := range columns {
-		place, ok := plain.columns[c]
-		if r.at[i] = -1; ok {
-			r.at[i] = place
-			places = append(places, place)
-		} else if db.has(table, c) {
-			return false, nil
+		if places[i], ok = plain.columns[c]; !ok {
+			if db.has(table, c) {
+				return false, nil
+			}
+			places[i] = -1
 		}
 	}
-	slices.Sort(places)
-	for i, place := range r.at {
-		r.at[i] = slices.Index(places, place)
-	}
+	r := row{table: table, columns: columns}
 	err = db.pages.Scan(db.ctx, plain.root, places, func(rows *sqlitepage.Rows) error {
-		r.rows = rows
-		for i, number := range rows.Numbers {
-			r.number, r.first = number, i*len(places)
+		for i := range rows.Numbers {
+			r.fromPages(rows, i)
 			if f(&r); r.reason != "" {
 				return r.refuse(db)
 			}
@@ -294,7 +288,7 @@ func (db *database) scanSQL(table, where string, columns []string, f func(*row))
 	defer stmt.Finalize()
 	const stretch = 1 << 12
 	last := int64(math.MinInt64)
-	r := row{stmt: stmt, table: table, columns: columns}
+	r := row{stmt: stmt, table: table, columns: columns, kinds: make([]sqlitepage.Kind, len(columns)), values: make([]int64, len(columns))}
 	for read := int64(0); ; read++ {
 		more, err := stmt.Step()
 		if err == nil && more {
@@ -311,6 +305,7 @@ func (db *database) scanSQL(table, where string, columns []string, f func(*row))
 		if !more {
 			return nil
 		}
+		r.fromSQL()
 		if f(&r); r.reason != "" {
 			return r.refuse(db)
 		}
