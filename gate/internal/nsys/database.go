@@ -215,6 +215,22 @@ func (db *database) count(table string) (n int64, err error) {
 	return n, err
 }
 
+// room is for how many rows of a table room is made before they are read: those that it counts, as far as its pages can hold them, for a
+// damaged file may count any number.
+func (db *database) room(table string) (int, error) {
+	plain, ok := db.plain[table]
+	if db.pages == nil || !ok {
+		return 0, nil
+	}
+	size, err := db.pages.Size(plain.root)
+	if err != nil {
+		return 0, nil // reading it will say so
+	}
+	const least = 20 // bytes of a row in the tables of many rows, which have eight columns or more
+	n, err := db.count(table)
+	return int(min(n, size/least)), err
+}
+
 // scan shows the rows of a table to f, columns in the given order; an absent column is null in every row, an absent
 // table has no rows. Where filters SQL's WHERE clause, "" for all rows. A cell that does not hold what its column must hold ends
 // the scan with an error that names table, column and row.

@@ -46,11 +46,10 @@ const mostText = 64 << 10
 //
 // Pages are decoded side by side and visited by one goroutine.
 func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(*Rows) error) error {
-	leaves, err := f.leaves(root)
-	if err != nil {
+	s := scan{file: f, columns: len(columns)}
+	if err := f.walk(root, func(x leaf) { s.leaves = append(s.leaves, x) }); err != nil {
 		return err
 	}
-	s := scan{file: f, columns: len(columns), leaves: leaves}
 	for i, c := range columns {
 		for len(s.want) <= c {
 			s.want = append(s.want, -1)
