@@ -68,7 +68,8 @@ func (e *estimate) samples() int {
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
 // compared has no estimate.
-func estimates(t trial, pairs []pair) (out []estimate) {
+func estimates(t trial, pairs []pair) []estimate {
+	out := make([]estimate, 0, len(pairs))
 	for _, p := range pairs {
 		e := estimate{pair: p}
 		if p.compared() {
@@ -77,7 +78,7 @@ func estimates(t trial, pairs []pair) (out []estimate) {
 		out = append(out, e)
 	}
 	pools := pools(t, out)
-	sessions := newSpreads(t, out)
+	sessions, uncertain := newSpreads(t, out), t.uncertain()
 	for i, e := range out {
 		switch {
 		case !e.compared():
@@ -87,7 +88,7 @@ func estimates(t trial, pairs []pair) (out []estimate) {
 		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
-		out[i].unmerged = t.unmerged(e.pair)
+		out[i].unmerged = unmergedIn(uncertain, e.pair)
 	}
 	return out
 }

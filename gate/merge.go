@@ -11,17 +11,25 @@ import (
 // measured what the merged code takes. What it may take is known: see [measure.Series.Unmerged]. A change of that size is no
 // finding, and no pass either.
 
-// unmerged is the relative change of a pair up to which nobody knows what the base is, 0 where it was measured.
-func (t trial) unmerged(p pair) float64 {
-	most := 0.0
-	for i := range t.base.sessions {
-		for subject := range t.base.known {
-			if subject != p.subject && !slices.Contains(p.baseNames, subject.Name) {
-				continue
+// uncertain are the series of the base that nobody measured as they are.
+func (t trial) uncertain() (out []*measure.Series) {
+	for _, session := range t.base.series {
+		for _, metrics := range session {
+			for _, x := range metrics {
+				if x.Unmerged > 0 {
+					out = append(out, x)
+				}
 			}
-			if x := t.base.series[i][subject][p.metric.Name]; x != nil {
-				most = math.Max(most, x.Unmerged)
-			}
+		}
+	}
+	return out
+}
+
+// unmergedIn is the relative change of a pair up to which nobody knows what the base is, 0 where it was measured.
+func unmergedIn(uncertain []*measure.Series, p pair) (most float64) {
+	for _, x := range uncertain {
+		if x.Metric.Name == p.metric.Name && (x.Subject == p.subject || slices.Contains(p.baseNames, x.Subject.Name)) {
+			most = math.Max(most, x.Unmerged)
 		}
 	}
 	return most

@@ -166,14 +166,16 @@ type summarizer struct {
 	time     measure.Metric
 	step     string
 	subjects []measure.Subject
-	known    []bool // the runs of which it is known who owns their steps
-	stepped  []bool // those of them whose steps are like those of the others
-	devices  Number // that a process uses
+	known    []bool                            // the runs of which it is known who owns their steps
+	stepped  []bool                            // those of them whose steps are like those of the others
+	devices  Number                            // that a process uses
+	named    map[measure.Subject]SummaryKernel // the rows of kernels with what is the same in all runs
 }
 
 func summaries(sessions []measure.Session) *summarizer {
 	last := &sessions[len(sessions)-1]
-	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, Number(last.GPUs)/max(1, Number(last.Processes)))}
+	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, Number(last.GPUs)/max(1, Number(last.Processes))),
+		named: map[measure.Subject]SummaryKernel{}}
 	total := measure.Total
 	if byLaunch(sessions) {
 		s.time, total = measure.NcuTime, measure.NcuTime
@@ -196,11 +198,15 @@ func (s *summarizer) all() []bool { return slices.Repeat([]bool{true}, s.side.ru
 
 // typical is the median over these runs, which are traced ones; of what is measured in untraced runs over all of those.
 func (s *summarizer) typical(runs []bool, subject measure.Subject, metric measure.Metric) Number {
-	var values []float64
-	for i, v := range slices.Concat(s.side.values(subject, metric.Name)...) {
-		if metric.Untraced() || runs[i] {
-			values = append(values, v)
+	values := slices.Concat(s.side.values(subject, metric.Name)...)
+	if !metric.Untraced() {
+		kept := values[:0]
+		for i, v := range values {
+			if runs[i] {
+				kept = append(kept, v)
+			}
 		}
+		values = kept
 	}
 	return Number(stats.Median(known(values)))
 }
@@ -275,15 +281,16 @@ func (x *Summary) own(subject measure.Subject, time Number) {
 
 // kernel is a row of the kernels, but for its share.
 func (s *summarizer) kernel(runs []bool, subject measure.Subject, owned Number) SummaryKernel {
-	short := subject.Short()
-	k := SummaryKernel{
-		Kernel: short, Name: subject.Name, Role: s.side.role(subject), Time: s.typical(runs, subject, s.time),
-		Launches: s.typical(runs, subject, measure.Launches), Total: s.typical(runs, subject, s.side.total), Owned: owned,
-		Communicates: timeline.Communicates(subject.Name),
+	k, ok := s.named[subject]
+	if !ok {
+		k = SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Communicates: timeline.Communicates(subject.Name)}
+		if subject.Geometry() != "" {
+			k.Grid, k.Block = subject.Grid.String(), subject.Block.String()
+		}
+		s.named[subject] = k
 	}
-	if subject.Geometry() != "" {
-		k.Grid, k.Block = subject.Grid.String(), subject.Block.String()
-	}
+	k.Owned, k.Time = owned, s.typical(runs, subject, s.time)
+	k.Launches, k.Total = s.typical(runs, subject, measure.Launches), s.typical(runs, subject, s.side.total)
 	if k.Communicates {
 		k.Collective = &SummaryCollective{Operation: timeline.Operation(k.Kernel), Wait: s.typical(runs, subject, measure.CollectiveWait),
 			Bytes: s.typical(runs, subject, measure.MessageBytes), Rate: unknown}

@@ -108,44 +108,45 @@ var (
 	sampleEvery  = time.Second
 )
 
-// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise.
-func (w *watcher) settle(ctx context.Context) (*GPU, error) {
+// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise. now is how they were just seen.
+func (w *watcher) settle(ctx context.Context, now sample) (*GPU, error) {
+	const looks = 12
 	idle := 0
 	var busy *GPU
-	for try := range 12 {
-		if try > 0 {
-			select {
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			case <-time.After(busyInterval):
-			}
-		}
-		gpus, err := w.look(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if i := slices.IndexFunc(gpus, func(g GPU) bool { return g.Utilization > busyPercent }); i >= 0 {
-			busy, idle = &gpus[i], 0
+	for look := 1; ; look++ {
+		if i := slices.IndexFunc(now.gpus, func(g GPU) bool { return g.Utilization > busyPercent }); i >= 0 {
+			busy, idle = &now.gpus[i], 0
 		} else if idle++; idle == 2 {
 			return nil, nil
 		}
+		if look == looks {
+			return busy, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(busyInterval - w.clock.now().Sub(now.at)):
+		}
+		var err error
+		if now, err = w.look(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return busy, nil
 }
 
 // look returns the visible GPUs as they are now.
-func (w *watcher) look(ctx context.Context) ([]GPU, error) {
+func (w *watcher) look(ctx context.Context) (sample, error) {
 	gpus, err := w.gpus(ctx)
 	if err != nil {
-		return nil, err
+		return sample{}, err
 	}
 	devices, set := os.LookupEnv("CUDA_VISIBLE_DEVICES")
-	return visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER")), nil
+	return sample{w.clock.now(), visible(gpus, devices, set, os.Getenv("CUDA_DEVICE_ORDER"))}, nil
 }
 
 // before refuses a GPU that something else uses. Without nvidia-smi there is a warning and nothing is watched.
 func (w *watcher) before(ctx context.Context, allowBusy bool) error {
-	gpus, err := w.look(ctx)
+	now, err := w.look(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -154,6 +155,7 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 		w.exe = ""
 		return nil
 	}
+	gpus := now.gpus
 	w.first = gpus
 	var boards map[string]measure.Hardware
 	var asking sync.WaitGroup
@@ -175,13 +177,14 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 			busy = Reasons.Refuse("gpu-in-use", g.Index, a.describe())
 		}
 	}
-	return w.idle(ctx, busy, "gpu-busy", allowBusy)
+	return w.idle(ctx, now, busy, "gpu-busy", allowBusy)
 }
 
-// idle refuses with busy, or else under the key where a GPU does not come to rest. What is allowed becomes a warning.
-func (w *watcher) idle(ctx context.Context, busy error, key string, allowed bool) error {
+// idle refuses with busy, or else under the key where a GPU does not come to rest from what it does now. What is allowed becomes a
+// warning.
+func (w *watcher) idle(ctx context.Context, now sample, busy error, key string, allowed bool) error {
 	if busy == nil {
-		g, err := w.settle(ctx)
+		g, err := w.settle(ctx, now)
 		if err != nil {
 			return causeOr(ctx, err)
 		}
@@ -223,15 +226,15 @@ func (w *watcher) start(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			gpus, err := w.look(ctx)
+			now, err := w.look(ctx)
 			if err != nil {
 				continue
 			}
-			w.seen = append(w.seen, sample{w.clock.now(), gpus})
+			w.seen = append(w.seen, now)
 			apps, _ := w.apps(ctx)
 			ours := proc.Children{}.Living()
 			for _, a := range apps {
-				if find(gpus, a.uuid) != nil && w.foreign(a, ours) {
+				if find(now.gpus, a.uuid) != nil && w.foreign(a, ours) {
 					w.others[a.describe()] = true
 				}
 			}
@@ -260,10 +263,16 @@ func (w *watcher) after(ctx context.Context, allowBusy bool) error {
 		return nil
 	}
 	var busy error
+	var now sample
 	if others := slices.Sorted(maps.Keys(w.others)); len(others) > 0 {
 		busy = Reasons.Refuse("gpu-was-used", others[0])
+	} else {
+		var err error
+		if now, err = w.look(ctx); err != nil {
+			return causeOr(ctx, err)
+		}
 	}
-	return w.idle(ctx, busy, "gpu-still-busy", allowBusy)
+	return w.idle(ctx, now, busy, "gpu-still-busy", allowBusy)
 }
 
 // result sums up the samples that fell into a run, of the devices that the traces name.

@@ -18,7 +18,6 @@ type calls struct {
 	graphs           []mark         // calls that begin and end the capture of a stream as a graph
 	lost             []int64        // starts of the calls that launched a kernel of which the recording knows nothing
 	all              []measure.Call // every call; of names the number of their StringIds
-	tids             []int64        // the threads that made them
 	seen             bool           // any call of the process was recorded
 }
 
@@ -35,16 +34,6 @@ func (c *calls) add(x measure.Call) {
 		}
 	}
 	c.all = append(c.all, x)
-}
-
-// thread numbers a thread.
-func (c *calls) thread(tid int64) int32 {
-	i := slices.Index(c.tids, tid)
-	if i < 0 {
-		i = len(c.tids)
-		c.tids = append(c.tids, tid)
-	}
-	return int32(i)
 }
 
 // name gives every call the index of its name among those that it returns.
@@ -159,7 +148,6 @@ func (r *reader) readCalls() error {
 	if err := r.readEveryCall(names); err != nil {
 		return err
 	}
-	r.threads = nil
 	lost := len(r.silent)
 	for _, p := range r.processes {
 		p.found.all = measure.Outermost(p.found.all)
@@ -255,22 +243,22 @@ func (r *reader) caller(tid int64) *caller {
 	c := &caller{process: r.of(tid), tid: tid}
 	if c.process != nil {
 		c.process.found.seen = true
-		c.number = c.process.found.thread(tid)
-		c.line = measure.Cursor{Timeline: r.threads[thread{c.process, tid}]}
+		c.number = c.process.thread(tid)
+		c.line = measure.Cursor{Timeline: c.process.lines[c.number]}
 	}
 	return c
 }
 
 // readEveryCall reads the table of calls. It counts the launches of processes without kernels in r.silent.
 func (r *reader) readEveryCall(names *names) error {
-	expected, err := r.db.count(runtimeTable)
+	expected, err := r.db.room(runtimeTable)
 	if err != nil {
 		return err
 	}
 	for _, p := range r.processes {
 		p.found.launches, p.found.copies = newJoin(p.ids), newJoin(p.copyIDs)
 		if len(r.processes) == 1 {
-			p.found.all = make([]measure.Call, 0, min(expected, r.db.rows, 2*mostRoom))
+			p.found.all = make([]measure.Call, 0, expected)
 		}
 	}
 	r.silent = make(map[int64]int)
@@ -333,7 +321,7 @@ func (p *process) attach() {
 		x := &p.copies[from]
 		p.copies[to].API, p.copies[to].Range, p.copies[to].Thread = x.API, x.Range, x.Thread
 	})
-	p.found.launches, p.found.copies = join{}, join{}
+	p.found.launches, p.found.copies, p.lines = join{}, join{}, nil
 	// CUPTI converts the GPU's times to the CPU's clock, to within some µs. In sound recordings no launch begins
 	// sooner than 4 µs after its call.
 	const slack = 10_000
@@ -344,9 +332,6 @@ func (p *process) attach() {
 		case x.Start < x.API-slack:
 			p.early++
 		}
-	}
-	for i := range p.ranges {
-		p.ranges[i].Thread = p.found.thread(p.ranges[i].tid)
 	}
 }
 

@@ -215,6 +215,22 @@ func (db *database) count(table string) (n int64, err error) {
 	return n, err
 }
 
+// room is for how many rows of a table room is made before they are read: those that it counts, as far as its pages can hold them, for a
+// damaged file may count any number.
+func (db *database) room(table string) (int, error) {
+	plain, ok := db.plain[table]
+	if db.pages == nil || !ok {
+		return 0, nil
+	}
+	size, err := db.pages.Size(plain.root)
+	if err != nil {
+		return 0, nil // reading it will say so
+	}
+	const least = 20 // bytes of a row in the tables of many rows, which have eight columns or more
+	n, err := db.count(table)
+	return int(min(n, size/least)), err
+}
+
 // scan shows the rows of a table to f, columns in the given order; an absent column is null in every row, an absent
 // table has no rows. Where filters SQL's WHERE clause, "" for all rows. A cell that does not hold what its column must hold ends
 // the scan with an error that names table, column and row.
@@ -236,25 +252,19 @@ func (db *database) scanPages(table string, columns []string, f func(*row)) (don
 	if db.pages == nil || !ok {
 		return false, nil
 	}
-	r := row{table: table, columns: columns, at: make([]int, len(columns))}
-	var places []int
+	places := make([]int, len(columns))
 	for i, c := range columns {
-		place, ok := plain.columns[c]
-		if r.at[i] = -1; ok {
-			r.at[i] = place
-			places = append(places, place)
-		} else if db.has(table, c) {
-			return false, nil
+		if places[i], ok = plain.columns[c]; !ok {
+			if db.has(table, c) {
+				return false, nil
+			}
+			places[i] = -1
 		}
 	}
-	slices.Sort(places)
-	for i, place := range r.at {
-		r.at[i] = slices.Index(places, place)
-	}
+	r := row{table: table, columns: columns}
 	err = db.pages.Scan(db.ctx, plain.root, places, func(rows *sqlitepage.Rows) error {
-		r.rows = rows
-		for i, number := range rows.Numbers {
-			r.number, r.first = number, i*len(places)
+		for i := range rows.Numbers {
+			r.fromPages(rows, i)
 			if f(&r); r.reason != "" {
 				return r.refuse(db)
 			}
@@ -294,7 +304,7 @@ func (db *database) scanSQL(table, where string, columns []string, f func(*row))
 	defer stmt.Finalize()
 	const stretch = 1 << 12
 	last := int64(math.MinInt64)
-	r := row{stmt: stmt, table: table, columns: columns}
+	r := row{stmt: stmt, table: table, columns: columns, kinds: make([]sqlitepage.Kind, len(columns)), values: make([]int64, len(columns))}
 	for read := int64(0); ; read++ {
 		more, err := stmt.Step()
 		if err == nil && more {
@@ -311,6 +321,7 @@ func (db *database) scanSQL(table, where string, columns []string, f func(*row))
 		if !more {
 			return nil
 		}
+		r.fromSQL()
 		if f(&r); r.reason != "" {
 			return r.refuse(db)
 		}

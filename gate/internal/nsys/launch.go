@@ -39,9 +39,6 @@ const recent = 1 << 9
 
 const noName = math.MinInt64 // in place of a StringIds number
 
-// mostRoom is for how many launches room is made before they are read: a damaged file may announce any number.
-const mostRoom = 4 << 20
-
 func (r *reader) readKernels() error {
 	err := r.db.require(kernelTable, "start", "end", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
 	if err != nil {
@@ -56,7 +53,7 @@ func (r *reader) readKernels() error {
 	if err != nil {
 		return err
 	}
-	if err := r.readLaunches(int(min(expected, r.db.rows, mostRoom))); err != nil {
+	if err := r.readLaunches(); err != nil {
 		return err
 	}
 	for _, p := range r.processes {
@@ -71,8 +68,12 @@ func (r *reader) readKernels() error {
 	return nil
 }
 
-// readLaunches reads the launches of each process. It makes room for as many as are expected of all.
-func (r *reader) readLaunches(expected int) error {
+// readLaunches reads the launches of each process.
+func (r *reader) readLaunches() error {
+	expected, err := r.db.room(kernelTable)
+	if err != nil {
+		return err
+	}
 	columns := []string{
 		"start", "end", "correlationId", "globalPid", "deviceId", "streamId", "graphNodeId",
 		"demangledName", "mangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
@@ -84,7 +85,7 @@ func (r *reader) readLaunches(expected int) error {
 		start, end := row.span(0, 1)
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
 			if p = r.processes[id]; p == nil {
-				p = &process{id: id, variant: make(map[variantKey]int32), memory: -1}
+				p = &process{id: id, variant: make(map[variantKey]int32), tids: make(map[int64]int32), memory: -1}
 				if len(r.processes) == 0 {
 					p.launches, p.ids = make([]measure.Launch, 0, expected), make([]int64, 0, expected)
 				}
@@ -146,6 +147,15 @@ func (r *reader) kernels(p *process) []measure.KernelInfo {
 func (r *reader) readCopies() error {
 	if err := r.db.require(copyTable, "start", "end", "bytes", "copyKind"); err != nil {
 		return err
+	}
+	expected, err := r.db.room(copyTable)
+	if err != nil {
+		return err
+	}
+	for _, p := range r.processes {
+		if len(r.processes) == 1 {
+			p.copies, p.copyIDs = make([]measure.Copy, 0, expected), make([]int64, 0, expected)
+		}
 	}
 	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "copyKind", "srcKind", "dstKind"}
 	return r.db.scan(copyTable, "", columns, func(row *row) {

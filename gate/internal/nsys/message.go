@@ -10,7 +10,10 @@ import (
 )
 
 // messageAt is where a range with a message began: a thread begins one range at a time.
-type messageAt struct{ tid, start int64 }
+type messageAt struct {
+	thread int32
+	start  int64
+}
 
 // The names under which NCCL describes its calls in the payloads of its NVTX ranges (NCCL 2.27; other releases leave out its own name
 // before the communicator's).
@@ -23,7 +26,7 @@ const (
 var communicators = []string{"NCCL communicator ID", "Communicator ID"}
 
 // readMessage notes what the payload of a range says of a collective. Payloads of others say nothing of that.
-func (p *process) readMessage(tid, start int64, payload string) {
+func (p *process) readMessage(thread int32, start int64, payload string) {
 	m := message(payload)
 	if m == (measure.Message{}) {
 		return
@@ -31,7 +34,7 @@ func (p *process) readMessage(tid, start int64, payload string) {
 	if p.messages == nil {
 		p.messages = map[messageAt]measure.Message{}
 	}
-	p.messages[messageAt{tid, start}] = m
+	p.messages[messageAt{thread, start}] = m
 }
 
 // message is what a payload says in JSON, numbers perhaps as text; whatever else it is says nothing.
@@ -65,7 +68,7 @@ func (p *process) messagesOf() map[int32]measure.Message {
 	}
 	out := map[int32]measure.Message{}
 	for i, x := range p.ranges {
-		if m, ok := p.messages[messageAt{x.tid, x.Start}]; ok {
+		if m, ok := p.messages[messageAt{x.Thread, x.Start}]; ok {
 			out[int32(i)] = m
 		}
 	}

@@ -55,7 +55,6 @@ type reader struct {
 	oneProcess bool
 	launches   int
 	rangeNames []rangeName
-	threads    map[thread]*measure.Timeline
 	domains    map[domain]rangeName
 	strings    map[int64]string // the StringIds that are needed
 	chains     map[int64][]nativeFrame
@@ -64,7 +63,7 @@ type reader struct {
 }
 
 func newReader(db *database) *reader {
-	return &reader{db: db, threads: make(map[thread]*measure.Timeline)}
+	return &reader{db: db}
 }
 
 // process is a trace in the making.
@@ -77,7 +76,9 @@ type process struct {
 	variants []variant
 	variant  map[variantKey]int32
 	recent   [recent]int32
-	ranges   []threadRange
+	tids     map[int64]int32 // the numbers of its threads, by globalTid
+	ranges   []measure.Range
+	lines    map[int32]*measure.Timeline // the ranges of each thread, until the calls are read
 	messages map[messageAt]measure.Message
 	found    calls
 	unknown  int // launches whose call was not recorded
@@ -92,6 +93,16 @@ type process struct {
 	traced    []*backtraced
 	graphs    int64 // launches of whole graphs
 	warnings  []string
+}
+
+// thread numbers a thread.
+func (p *process) thread(tid int64) int32 {
+	i, ok := p.tids[tid]
+	if !ok {
+		i = int32(len(p.tids))
+		p.tids[tid] = i
+	}
+	return i
 }
 
 // of finds the process that a globalPid or globalTid belongs to; nil for processes without launches.
@@ -167,13 +178,12 @@ func (r *reader) finish(p *process) measure.Trace {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	end := t.End()
-	t.Ranges = make([]measure.Range, len(p.ranges))
-	for i, x := range p.ranges {
-		if x.End == unended {
+	for i := range p.ranges {
+		if x := &p.ranges[i]; x.End == unended {
 			x.End = max(x.Start, end)
 		}
-		t.Ranges[i] = x.Range
 	}
+	t.Ranges = p.ranges
 	t.Messages = p.messagesOf()
 	t.Captures = captures(p.found.marks, end)
 	if p.graphs > 0 {

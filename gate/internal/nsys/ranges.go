@@ -24,11 +24,6 @@ func ranged(eventType int64) bool {
 // unended is the end of a range that was still open when the recording ended.
 const unended = math.MaxInt64
 
-type threadRange struct {
-	measure.Range
-	tid int64
-}
-
 // rangeName is the name of a range before its strings are looked up.
 type rangeName struct {
 	process *process
@@ -48,7 +43,7 @@ func (r *reader) readRanges() error {
 	if err := r.db.require(rangeTable, "start", "end", "eventType", "globalTid"); err != nil {
 		return err
 	}
-	expected, err := r.db.count(rangeTable)
+	expected, err := r.db.room(rangeTable)
 	if err != nil {
 		return err
 	}
@@ -97,10 +92,11 @@ func (r *reader) readRanges() error {
 			r.rangeNames = append(r.rangeNames, n)
 		}
 		if p.ranges == nil && len(r.processes) == 1 {
-			p.ranges = make([]threadRange, 0, min(expected, r.db.rows, mostRoom))
+			p.ranges = make([]measure.Range, 0, expected)
 		}
-		p.ranges = append(p.ranges, threadRange{measure.Range{Start: start, End: end, Name: i, Parent: -1}, tid})
-		p.readMessage(tid, start, row.text(8))
+		x := measure.Range{Start: start, End: end, Name: i, Parent: -1, Thread: p.thread(tid)}
+		p.ranges = append(p.ranges, x)
+		p.readMessage(x.Thread, start, row.text(8))
 	})
 }
 
@@ -132,14 +128,12 @@ func (r *reader) nameRanges() error {
 		index[i] = k
 	}
 	for _, p := range r.processes {
-		p.ranges = slices.DeleteFunc(p.ranges, func(x threadRange) bool { return index[x.Name] < 0 })
+		p.ranges = slices.DeleteFunc(p.ranges, func(x measure.Range) bool { return index[x.Name] < 0 })
 		for i := range p.ranges {
 			p.ranges[i].Name = index[p.ranges[i].Name]
 		}
 		p.sortRanges()
-		for tid, line := range measure.Nest(len(p.ranges), func(i int) (*measure.Range, int64) { return &p.ranges[i].Range, p.ranges[i].tid }) {
-			r.threads[thread{p, tid}] = line
-		}
+		p.lines = measure.Nest(len(p.ranges), func(i int) (*measure.Range, int32) { return &p.ranges[i], p.ranges[i].Thread })
 	}
 	r.rangeNames = nil
 	return nil
@@ -147,13 +141,7 @@ func (r *reader) nameRanges() error {
 
 // sortRanges puts the ranges in the order of their starts, of equals the outer one first.
 func (p *process) sortRanges() {
-	slices.SortStableFunc(p.ranges, func(a, b threadRange) int {
+	slices.SortStableFunc(p.ranges, func(a, b measure.Range) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
 	})
-}
-
-// thread is a thread of a process.
-type thread struct {
-	process *process
-	tid     int64
 }

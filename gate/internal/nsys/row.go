@@ -9,12 +9,13 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// row is the row at which a scan stands: of stmt, or of some that were read from pages.
+// row is the row at which a scan stands.
 type row struct {
-	stmt    *sqlite.Stmt
-	rows    *sqlitepage.Rows
-	first   int   // index of the row's first cell in rows
-	at      []int // by column: its place among the cells of a row, -1 for an absent one
+	kinds   []sqlitepage.Kind // by column
+	values  []int64           // of those that hold integers
+	stmt    *sqlite.Stmt      // has the texts, or
+	rows    *sqlitepage.Rows  // has them,
+	first   int               // from this cell on
 	table   string
 	columns []string
 	number  int64
@@ -38,15 +39,20 @@ func (r *row) wrong(format string, args ...any) {
 	}
 }
 
-// cell is what a column holds: the value of an integer.
-func (r *row) cell(column int) (sqlitepage.Kind, int64) {
-	if r.stmt != nil {
-		return kinds[r.stmt.ColumnType(column)], r.stmt.ColumnInt64(column)
+// fromSQL takes the cells of the row at which stmt stands.
+func (r *row) fromSQL() {
+	for i := range r.columns {
+		if r.kinds[i] = kinds[r.stmt.ColumnType(i)]; r.kinds[i] == sqlitepage.Integer {
+			r.values[i] = r.stmt.ColumnInt64(i)
+		}
 	}
-	if i := r.at[column]; i >= 0 {
-		return r.rows.Kinds[r.first+i], r.rows.Values[r.first+i]
-	}
-	return sqlitepage.Null, 0
+}
+
+// fromPages takes the cells of the i-th of rows.
+func (r *row) fromPages(rows *sqlitepage.Rows, i int) {
+	n := len(r.columns)
+	r.rows, r.number, r.first = rows, rows.Numbers[i], i*n
+	r.kinds, r.values = rows.Kinds[i*n:][:n], rows.Values[i*n:][:n]
 }
 
 // kinds are SQLite's numbers of them.
@@ -57,36 +63,38 @@ var kinds = [...]sqlitepage.Kind{
 
 // int is the integer in a column that must hold one.
 func (r *row) int(column int) int64 {
-	kind, v := r.cell(column)
-	if kind != sqlitepage.Integer {
-		r.odd(column, kind)
+	if r.kinds[column] != sqlitepage.Integer {
+		r.odd(column)
 	}
-	return v
+	return r.values[column]
 }
 
 // intOr is the integer in a column, or absent where the cell is null.
 func (r *row) intOr(column int, absent int64) int64 {
-	switch kind, v := r.cell(column); kind {
-	case sqlitepage.Integer:
-		return v
-	case sqlitepage.Null:
-		return absent
-	default:
-		r.odd(column, kind)
-		return 0
+	if r.kinds[column] != sqlitepage.Integer {
+		return r.orNull(column, absent)
 	}
+	return r.values[column]
+}
+
+// orNull is absent for a null in a column that may hold one beside integers. It stands by itself so that intOr, which is called
+// for nearly every cell, is inlined.
+//
+//go:noinline
+func (r *row) orNull(column int, absent int64) int64 {
+	if !r.null(column) {
+		r.odd(column)
+	}
+	return absent
 }
 
 // odd notes that a column holds no integer.
-func (r *row) odd(column int, kind sqlitepage.Kind) {
+func (r *row) odd(column int) {
 	holds := [...]string{sqlitepage.Null: "nothing", sqlitepage.Text: "text", sqlitepage.Real: "a fraction", sqlitepage.Blob: "bytes"}
-	r.wrong("column %s holds %s, not an integer", r.columns[column], holds[kind])
+	r.wrong("column %s holds %s, not an integer", r.columns[column], holds[r.kinds[column]])
 }
 
-func (r *row) null(column int) bool {
-	kind, _ := r.cell(column)
-	return kind == sqlitepage.Null
-}
+func (r *row) null(column int) bool { return r.kinds[column] == sqlitepage.Null }
 
 // text is the text in a column, "" where it is null.
 func (r *row) text(column int) string { return string(r.bytes(column, nil)) }
@@ -96,17 +104,17 @@ const longestText = 64 << 10
 
 // bytes is the text in a column, until the scan goes on. It may use the buffer.
 func (r *row) bytes(column int, buffer []byte) []byte {
-	switch kind, v := r.cell(column); kind {
+	switch r.kinds[column] {
 	case sqlitepage.Null:
 		return nil
 	case sqlitepage.Integer:
-		return strconv.AppendInt(buffer[:0], v, 10)
+		return strconv.AppendInt(buffer[:0], r.values[column], 10)
 	case sqlitepage.Real:
 		r.wrong("column %s holds a fraction, not text", r.columns[column])
 		return nil
 	}
 	if r.stmt == nil {
-		b := r.rows.Bytes(r.first + r.at[column])
+		b := r.rows.Bytes(r.first + column)
 		return b[:min(len(b), longestText)]
 	}
 	n := min(r.stmt.ColumnLen(column), longestText)

@@ -10,6 +10,7 @@ import (
 
 // column is one column of a table.
 type column struct {
+	place int    // in a row
 	title string // as printed
 	name  string // without its unit, in lower case, by the name of today
 	unit  string // in lower case, "" where there is none
@@ -23,8 +24,6 @@ type header struct {
 	other   string // what a report that is not read is, as far as its columns tell
 	columns []column
 	index   map[string]int // of the columns, by name
-	asked   []asked        // the columns in the order in which a row's cells are read, which is the same for most
-	turn    int            // in asked
 	// foreign is the reason to refuse a table of another tool: nvprof, or asys, which copies nsys for another maker's
 	// accelerators.
 	foreign string
@@ -53,41 +52,17 @@ func newColumn(title string) column {
 	return c
 }
 
-// find gives the column of that name.
-func (h *header) find(name string) (column, bool) {
-	i := h.lookup(name)
-	if i < 0 {
-		return column{}, false
+// column gives the column of that name, nil where there is none.
+func (h *header) column(name string) *column {
+	if i, ok := h.index[name]; ok {
+		return &h.columns[i]
 	}
-	return h.columns[i], true
-}
-
-// asked is a column that was looked up.
-type asked struct {
-	name  string
-	place int
-}
-
-// lookup gives the index of the column of that name, -1 for none. Rows ask for the same ones one after the other.
-func (h *header) lookup(name string) int {
-	if h.turn < len(h.asked) && h.asked[h.turn].name == name {
-		h.turn++
-		return h.asked[h.turn-1].place
-	}
-	i, ok := h.index[name]
-	if !ok {
-		i = -1
-	}
-	const most = 64
-	if h.asked = append(h.asked[:h.turn], asked{name, i}); len(h.asked) < most {
-		h.turn++
-	}
-	return i
+	return nil
 }
 
 func (h *header) has(names ...string) bool {
 	for _, name := range names {
-		if _, ok := h.find(name); !ok {
+		if h.column(name) == nil {
 			return false
 		}
 	}
@@ -118,13 +93,14 @@ func recognise(line string) (*header, bool) {
 			h.foreign = "not-nsys"
 			continue
 		}
-		h.index[c.name] = len(h.columns)
+		c.place = len(h.columns)
+		h.index[c.name] = c.place
 		h.columns = append(h.columns, c)
 	}
-	total, _ := h.find("total time")
+	total := h.column("total time")
 	// Tables of nvprof have two columns of that name.
 	percent := slices.ContainsFunc(h.columns, func(c column) bool { return c.name == "time" && c.unit == "%" })
-	timed := total.unit != "" || percent
+	timed := total != nil && total.unit != "" || percent
 	switch {
 	case h.has("start", "duration", "registers per thread", "static smem", "name"),
 		percent && h.has("calls", "avg", "min", "max", "name") && !h.has("total time"):
@@ -201,13 +177,12 @@ func (t *table) need(names ...string) error {
 func (t *table) units(base string, names ...string) error {
 	kind := map[string]string{"ns": "time", "B": "size"}[base]
 	for _, name := range names {
-		i, ok := t.index[name]
-		if !ok {
+		c := t.column(name)
+		if c == nil {
 			continue
 		}
-		c := &t.columns[i]
 		unit := c.unit
-		if total, ok := t.find("total time"); ok && unit == "" {
+		if total := t.column("total time"); total != nil && unit == "" {
 			unit = total.unit
 		}
 		if unit == "" && base == "B" {

@@ -9,13 +9,12 @@ import (
 
 // Copies stand among the kernels by labels: [CUDA memcpy HtoD] until 2023, [CUDA memcpy Host-to-Device] since, with
 // [CUDA Unified Memory memcpy HtoD] and [CUDA memcpy Unified Host-to-Device] for what the driver migrates.
-var (
-	label     = regexp.MustCompile(`^\[CUDA [^\]]*\]$`)
-	direction = regexp.MustCompile(`\b(Host|Device|Array|Peer|[HDAP])(?:-to-|to)(Host|Device|Array|Peer|[HDAP])\b`)
-)
+var direction = regexp.MustCompile(`\b(Host|Device|Array|Peer|[HDAP])(?:-to-|to)(Host|Device|Array|Peer|[HDAP])\b`)
 
 // labelled reports whether a name is the label of what is no kernel.
-func labelled(name string) bool { return strings.HasPrefix(name, "[CUDA ") && label.MatchString(name) }
+func labelled(name string) bool {
+	return strings.HasPrefix(name, "[CUDA ") && strings.IndexByte(name, ']') == len(name)-1
+}
 
 // operation is the kind of a copy or memset, by its label.
 func operation(name string) (measure.CopyKind, bool) {

@@ -25,19 +25,22 @@ func (t *table) readSpans() error {
 	if err := cmp.Or(t.need("name", "projected start", "projected duration"), t.units("ns", "projected start", "projected duration")); err != nil {
 		return err
 	}
+	named, start, duration, style := t.column("name"), t.column("projected start"), t.column("projected duration"), t.column("style")
+	process, thread, level, id, parent := t.column("pid"), t.column("tid"), t.column("lvl"), t.column("rangeid"), t.column("parentid")
+	number := func(r *row, c *column) int64 {
+		if text := r.cell(c); text == "" || text == none {
+			return 0
+		}
+		return r.whole(c, highest)
+	}
 	err := t.each(func(r *row) {
 		// nsys writes domain:name, with nothing before the colon for the default domain; until 2023 that has no colon either.
-		name := r.cell("name")
+		name := r.cell(named)
 		if name = measure.NormalizeRange(strings.TrimPrefix(name, ":")); name == "" || name == none {
 			return // what was launched in no range: 2023 gives it a row
 		}
-		x := span{name: strings.Clone(name), Interval: r.span("projected start", "projected duration"), pushed: r.cell("style") == "PushPop"}
-		for name, to := range map[string]*int64{"pid": &x.process, "tid": &x.thread, "lvl": &x.level, "rangeid": &x.id, "parentid": &x.parent} {
-			if text := r.cell(name); text != "" && text != none {
-				*to = r.whole(name, highest)
-			}
-		}
-		t.spans = append(t.spans, x)
+		t.spans = append(t.spans, span{name: strings.Clone(name), Interval: r.span(start, duration), pushed: r.cell(style) == "PushPop",
+			process: number(r, process), thread: number(r, thread), level: number(r, level), id: number(r, id), parent: number(r, parent)})
 	})
 	if err != nil {
 		return err

@@ -21,23 +21,26 @@ type sum struct {
 }
 
 func (t *table) readSums() error {
-	total, count, name := "total time", "instances", "name"
+	names := []string{"total time", "instances", "name"}
 	switch t.kind {
 	case gpuSum:
-		name = "operation"
+		names[2] = "operation"
 	case memTime:
-		count, name = "count", "operation"
+		names[1], names[2] = "count", "operation"
 	case memSize:
-		total, count, name = "total", "count", "operation"
+		names = []string{"total", "count", "operation"}
 	}
-	if err := cmp.Or(t.need(total, count, name), t.sumUnits()); err != nil {
+	if err := cmp.Or(t.need(names...), t.sumUnits()); err != nil {
 		return err
 	}
+	total, count, name := t.column(names[0]), t.column(names[1]), t.column(names[2])
+	mean, share, least, most := t.column("avg"), t.column("time"), t.column("min"), t.column("max")
+	grid, block, category := t.column("gridxyz"), t.column("blockxyz"), t.column("category")
 	var percent, slack float64
 	err := t.each(func(r *row) {
 		var s sum
-		n, c := r.number(total), t.columns[t.index[total]]
-		s.total, s.step = n.Float(c.factor), n.Step(c.factor)
+		n := r.number(total)
+		s.total, s.step = n.Float(total.factor), n.Step(total.factor)
 		if s.total > largest {
 			r.wrong("too-much", total)
 		}
@@ -47,48 +50,48 @@ func (t *table) readSums() error {
 			return
 		}
 		s.mean = s.total / float64(s.count)
-		if c, ok := t.find("avg"); ok {
-			n := r.number("avg")
+		if mean != nil {
+			n := r.number(mean)
 			// As printed, unless the total is rounded less.
-			if step := n.Step(c.factor); step <= 1 || step <= s.step/float64(s.count) {
-				s.mean = n.Float(c.factor)
+			if step := n.Step(mean.factor); step <= 1 || step <= s.step/float64(s.count) {
+				s.mean = n.Float(mean.factor)
 			}
 		}
-		if t.has("time") {
-			n := r.number("time")
+		if share != nil {
+			n := r.number(share)
 			percent, slack = percent+n.Float(1), slack+n.Step(1)/2
 		}
-		if t.has("min", "max") && t.kind != memSize {
-			s.least, _ = r.quantity("min", largest)
-			s.most, _ = r.quantity("max", largest)
+		if least != nil && most != nil && t.kind != memSize {
+			s.least, _ = r.quantity(least, largest)
+			s.most, _ = r.quantity(most, largest)
 		}
-		text, category := strings.Clone(r.cell(name)), r.cell("category")
+		text, of := strings.Clone(r.cell(name)), r.cell(category)
 		kind, copied := operation(text)
 		switch {
 		case text == "":
 			r.refuse("no-name")
-		case t.kind == gpuSum && category == "CUDA_API":
+		case t.kind == gpuSum && of == "CUDA_API":
 			return
-		case t.kind == gpuSum && category != "CUDA_KERNEL" && category != "MEMORY_OPER":
-			r.wrong("no-category", "category")
-		case copied && category != "CUDA_KERNEL":
+		case t.kind == gpuSum && of != "CUDA_KERNEL" && of != "MEMORY_OPER":
+			r.wrong("no-category", category)
+		case copied && of != "CUDA_KERNEL":
 			s.kind = kind
-		case t.kind == memTime || t.kind == memSize || category == "MEMORY_OPER":
+		case t.kind == memTime || t.kind == memSize || of == "MEMORY_OPER":
 			r.wrong("no-copy", name)
 		default:
 			s.kernel = true
-			var grid, block measure.Dim3
+			var g, b measure.Dim3
 			if t.kind == gbSum {
-				grid, block = r.extents("gridxyz"), r.extents("blockxyz")
+				g, b = r.extents(grid), r.extents(block)
 			}
-			s.subject = measure.KernelSubject(text, grid, block)
+			s.subject = measure.KernelSubject(text, g, b)
 		}
 		t.sums = append(t.sums, s)
 	})
 	if err == nil && t.kind != memSize {
 		err = t.fine("times")
 	}
-	if err == nil && t.has("time") && t.rows > 0 && percent < 100-slack-0.1 && t.total() > 0 {
+	if err == nil && share != nil && t.rows > 0 && percent < 100-slack-0.1 && t.total() > 0 {
 		err = t.refuse("rows-missing", t.kind, fmt.Sprintf("%.1f", percent), t.kind)
 	}
 	return err
@@ -97,17 +100,17 @@ func (t *table) readSums() error {
 // sumUnits reads the units of the numbers.
 func (t *table) sumUnits() error {
 	if t.kind == memSize {
-		if c, _ := t.find("total"); c.unit == "" {
-			t.columns[t.index["total"]].unit = "kib" // the releases until 2021 do not say so
+		if c := t.column("total"); c.unit == "" {
+			c.unit = "kib" // the releases until 2021 do not say so
 		}
 		return t.units("B", "total")
 	}
 	if err := t.units("ns", "total time", "avg", "min", "max"); err != nil {
 		return err
 	}
-	most, _ := t.find("max")
+	most := t.column("max")
 	for _, name := range []string{"avg", "min"} {
-		if c, ok := t.find(name); ok && t.has("max") && c.factor != most.factor {
+		if c := t.column(name); c != nil && most != nil && c.factor != most.factor {
 			return t.refuse("units-mixed")
 		}
 	}

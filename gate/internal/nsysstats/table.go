@@ -44,6 +44,7 @@ func (t *table) refuse(key string, details ...any) error {
 type row struct {
 	*table
 	line  int
+	text  string
 	cells []string
 	err   error
 }
@@ -71,11 +72,8 @@ func (t *table) each(do func(*row)) error {
 			return nil
 		}
 		t.rows++
-		for _, cell := range r.cells {
-			_, _ = t.digest.WriteString(cell)
-			_ = t.digest.WriteByte(0)
-		}
-		t.turn = 0
+		_, _ = t.digest.WriteString(r.text)
+		_ = t.digest.WriteByte('\n')
 		if do(r); r.err != nil {
 			return r.err
 		}
@@ -126,7 +124,7 @@ func (t *table) next() (*row, error) {
 		t.open, t.cells = t.last, found
 		switch {
 		case len(found) == len(t.columns):
-			t.row = row{table: t, line: at, cells: found}
+			t.row = row{table: t, line: at, text: line, cells: found}
 			return &t.row, nil
 		case around.MatchString(line) || blank && !someNumber(line):
 			t.again()
@@ -153,43 +151,27 @@ func someNumber(line string) bool {
 // quotes where it holds a comma, and leaves quotes inside it as they are: ":a, "b"",PushPop. Others who print these tables
 // double them, as RFC 4180 has it, which counts where it gives the right number of cells. The cells are appended to found.
 func split(found []string, line string, want int) (_ []string, open bool) {
-	if strings.IndexByte(line, '"') < 0 {
-		for {
-			i := strings.IndexByte(line, ',')
-			if i < 0 {
-				return append(found, line), false
+	first, clear := len(found), true
+	for at := 0; at <= len(line); {
+		end := at
+		if end < len(line) && line[end] == '"' {
+			at++
+			for end = at; end < len(line) && (line[end] != '"' || end+1 < len(line) && line[end+1] != ','); end++ {
+				clear = clear && line[end] != '"'
 			}
-			found, line = append(found, line[:i]), line[i+1:]
-		}
-	}
-	first := len(found)
-	clear := true
-	for rest, more := line, true; more; {
-		var cell string
-		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
-			end := 0
-			for {
-				i := strings.IndexByte(quoted[end:], '"')
-				if i < 0 {
-					open = true
-					break
-				}
-				if end += i; end+1 == len(quoted) || quoted[end+1] == ',' {
-					break
-				}
-				end++
-			}
-			if open {
+			if end == len(line) {
+				open = true
 				break
 			}
-			cell, rest = quoted[:end], quoted[end+1:]
-			more = strings.HasPrefix(rest, ",")
-			rest = strings.TrimPrefix(rest, ",")
-		} else {
-			cell, rest, more = strings.Cut(rest, ",")
+			found = append(found, line[at:end])
+			at = end + 2
+			continue
 		}
-		clear = clear && !strings.Contains(cell, `"`)
-		found = append(found, cell)
+		for ; end < len(line) && line[end] != ','; end++ {
+			clear = clear && line[end] != '"'
+		}
+		found = append(found, line[at:end])
+		at = end + 1
 	}
 	if want == 0 || clear && !open && len(found)-first == want {
 		return found, open
@@ -201,39 +183,37 @@ func split(found []string, line string, want int) (_ []string, open bool) {
 	return found, open
 }
 
-// cell is the text of a column, "" where there is none.
-func (r *row) cell(name string) string {
-	if i := r.lookup(name); i >= 0 {
-		return r.cells[i]
+// cell is the text of a column, "" where there is no such column.
+func (r *row) cell(c *column) string {
+	if c == nil {
+		return ""
 	}
-	return ""
+	return r.cells[c.place]
 }
 
 // wrong refuses the row for a cell.
-func (r *row) wrong(key, name string, details ...any) {
-	c, _ := r.find(name)
-	r.refuse(key, append([]any{measure.Quote(c.title), measure.Quote(r.cell(name))}, details...)...)
+func (r *row) wrong(key string, c *column, details ...any) {
+	r.refuse(key, append([]any{measure.Quote(c.title), measure.Quote(r.cell(c))}, details...)...)
 }
 
 // number reads a cell that must hold a number.
-func (r *row) number(name string) cells.Number {
-	text := r.cell(name)
+func (r *row) number(c *column) cells.Number {
+	text := r.cell(c)
 	n, form := cells.Parse(text)
 	switch {
 	case text == "":
-		c, _ := r.find(name)
 		r.refuse("empty-cell", measure.Quote(c.title))
 	case form == cells.Foreign:
-		r.wrong("foreign", name)
+		r.wrong("foreign", c)
 	case form == cells.NoNumber:
-		r.wrong("no-number", name)
+		r.wrong("no-number", c)
 	case n.Digits < 0:
-		r.wrong("negative", name)
+		r.wrong("negative", c)
 	case form == cells.Thousands:
 		r.english = true
 	case form == cells.ThreeAfterComma && r.unclear == nil:
 		bare := row{table: r.table, line: r.line, cells: r.cells}
-		bare.wrong("ambiguous", name)
+		bare.wrong("ambiguous", c)
 		r.unclear = bare.err
 	}
 	if r.err != nil {
@@ -243,41 +223,40 @@ func (r *row) number(name string) cells.Number {
 }
 
 // whole reads a cell that must hold a whole number.
-func (r *row) whole(name string, most int64) int64 {
-	n := r.number(name)
+func (r *row) whole(c *column, most int64) int64 {
+	n := r.number(c)
 	v, _ := n.Int(1)
 	if float64(v) != n.Float(1) || v > most {
-		r.wrong("not-whole", name, most)
+		r.wrong("not-whole", c, most)
 	}
 	return v
 }
 
 // quantity reads a cell of a time or a size in ns or bytes, rounded to whole ones, and what the table rounds it to.
-func (r *row) quantity(name string, most int64) (value int64, step float64) {
-	n := r.number(name)
-	c, _ := r.find(name)
+func (r *row) quantity(c *column, most int64) (value int64, step float64) {
+	n := r.number(c)
 	v, ok := n.Int(c.factor)
 	if !ok || v > most {
 		key := "too-much"
 		if most == longest {
 			key = "too-long"
 		}
-		r.wrong(key, name)
+		r.wrong(key, c)
 	}
 	return v, n.Step(c.factor)
 }
 
 // extents reads the grid or block in one cell: " 896    1    1".
-func (r *row) extents(name string) (d measure.Dim3) {
-	parts := strings.Fields(r.cell(name))
+func (r *row) extents(c *column) (d measure.Dim3) {
+	parts := strings.Fields(r.cell(c))
 	if len(parts) != 3 {
-		r.wrong("no-extent", name)
+		r.wrong("no-extent", c)
 		return d
 	}
 	for i, to := range []*uint32{&d.X, &d.Y, &d.Z} {
 		n, form := cells.Parse(parts[i])
 		if form != cells.Whole || n.Digits > math.MaxUint32 {
-			r.wrong("no-extent", name)
+			r.wrong("no-extent", c)
 		}
 		*to = uint32(n.Digits)
 	}
@@ -285,7 +264,7 @@ func (r *row) extents(name string) (d measure.Dim3) {
 }
 
 // span reads a start and a duration.
-func (r *row) span(start, duration string) measure.Interval {
+func (r *row) span(start, duration *column) measure.Interval {
 	from, _ := r.quantity(start, latest)
 	ns, step := r.quantity(duration, longest)
 	r.step = max(r.step, step)

@@ -16,14 +16,16 @@ import (
 
 // traced is what a table of single launches holds.
 type traced struct {
-	launches []measure.Launch
-	copies   []measure.Copy
-	kernels  []measure.KernelInfo
-	number   map[measure.KernelInfo]int32 // of the kernels, by all that a row says of them
-	count    []int                        // launches of each kernel
-	devices  map[string]gpu               // by the text of the cell
-	used     []gpu                        // those that launched kernels
-	ignored  map[string]int               // what is neither a kernel nor a copy, by its name
+	launches                          []measure.Launch
+	copies                            []measure.Copy
+	kernels                           []measure.KernelInfo
+	number                            map[measure.KernelInfo]int32 // of the kernels, by all that a row says of them
+	count                             []int                        // launches of each kernel
+	devices                           map[string]gpu               // by the text of the cell
+	used                              []gpu                        // those that launched kernels
+	operations                        map[string]copied            // by their labels
+	ignored                           map[string]int               // what is neither a kernel nor a copy, by its name
+	bytes, throughput, source, target *column                      // of copies
 	// rounded are the copies whose bytes are not exact, sizes the exact ones of others.
 	rounded []int
 	sizes   sizes
@@ -34,6 +36,21 @@ type traced struct {
 type gpu struct {
 	model  string
 	number int32
+}
+
+// copied is whether a label is that of a copy, and of which kind.
+type copied struct {
+	kind measure.CopyKind
+	copy bool
+}
+
+func (t *traced) operation(label string) copied {
+	is, ok := t.operations[label]
+	if !ok {
+		is.kind, is.copy = operation(label)
+		t.operations[strings.Clone(label)] = is
+	}
+	return is
 }
 
 // numbered is the form of "NVIDIA H200 (0)". A recording that does not know the GPU gives " (0)".
@@ -54,54 +71,60 @@ func (t *traced) device(cell string) gpu {
 }
 
 func (t *table) readTrace() error {
-	geometry := []string{"grdx", "grdy", "grdz", "blkx", "blky", "blkz"}
-	if !t.hasAny(geometry...) {
-		geometry = nil
+	extents := []string{"grdx", "grdy", "grdz", "blkx", "blky", "blkz"}
+	if !t.hasAny(extents...) {
+		extents = nil
 	}
-	for _, err := range []error{t.need(append([]string{"start", "duration", "name"}, geometry...)...),
-		t.units("ns", "start", "duration"), t.units("B", "stcsmem", "dymsmem", "bytes")} {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(t.need(append([]string{"start", "duration", "name"}, extents...)...),
+		t.units("ns", "start", "duration"), t.units("B", "stcsmem", "dymsmem", "bytes")); err != nil {
+		return err
 	}
-	t.traced = &traced{number: map[measure.KernelInfo]int32{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{}}
-	throughput, _ := t.find("throughput")
-	t.traced.rate, t.traced.rated = rate(throughput.unit)
-	registers, static, dynamic, stream := t.has("reg/trd"), t.has("stcsmem"), t.has("dymsmem"), t.has("strm")
+	var geometry []*column
+	for _, name := range extents {
+		geometry = append(geometry, t.column(name))
+	}
+	start, duration, label, device, stream := t.column("start"), t.column("duration"), t.column("name"), t.column("device"), t.column("strm")
+	registers, static, dynamic := t.column("reg/trd"), t.column("stcsmem"), t.column("dymsmem")
+	x := &traced{number: map[measure.KernelInfo]int32{}, operations: map[string]copied{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{},
+		bytes: t.column("bytes"), throughput: t.column("throughput"), source: t.column("srcmemkd"), target: t.column("dstmemkd")}
+	if x.throughput != nil {
+		x.rate, x.rated = rate(x.throughput.unit)
+	}
+	t.traced = x
 	err := t.each(func(r *row) {
-		x, at, name := t.traced, r.span("start", "duration"), r.cell("name")
-		kind, copied := operation(name)
+		at, name := r.span(start, duration), r.cell(label)
 		switch {
 		case name == "":
 			r.refuse("no-name")
-		case copied:
-			r.copy(kind, at)
+			return
 		case labelled(name):
-			x.ignored[measure.Quote(name)]++
-		}
-		if name == "" || labelled(name) {
+			if is := x.operation(name); is.copy {
+				r.copy(is.kind, at)
+			} else {
+				x.ignored[measure.Quote(name)]++
+			}
 			return
 		}
 		k := measure.KernelInfo{Raw: name, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1}
 		if geometry != nil {
 			g, b := &k.Subject.Grid, &k.Subject.Block
-			for i, to := range []*uint32{&g.X, &g.Y, &g.Z, &b.X, &b.Y, &b.Z} {
+			for i, to := range [...]*uint32{&g.X, &g.Y, &g.Z, &b.X, &b.Y, &b.Z} {
 				*to = uint32(r.whole(geometry[i], math.MaxUint32))
 			}
 		}
-		if registers {
-			k.Registers = r.whole("reg/trd", 1<<16)
+		if registers != nil {
+			k.Registers = r.whole(registers, 1<<16)
 		}
-		if static {
-			k.StaticShared, _ = r.quantity("stcsmem", largest)
+		if static != nil {
+			k.StaticShared, _ = r.quantity(static, largest)
 		}
-		if dynamic {
-			k.DynamicShared, _ = r.quantity("dymsmem", largest)
+		if dynamic != nil {
+			k.DynamicShared, _ = r.quantity(dynamic, largest)
 		}
-		d := x.device(r.cell("device"))
+		d := x.device(r.cell(device))
 		l := measure.Launch{Start: at.Start, End: at.End, API: at.Start, Range: -1, Stream: -1, Thread: -1, Kernel: x.intern(k), Device: d.number}
-		if stream {
-			l.Stream = int32(r.whole("strm", math.MaxInt32))
+		if stream != nil {
+			l.Stream = int32(r.whole(stream, math.MaxInt32))
 		}
 		x.launches = append(x.launches, l)
 		if !slices.Contains(x.used, d) {
@@ -135,10 +158,10 @@ func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
 		return
 	}
 	x := r.traced
-	bytes, step := r.quantity("bytes", largest)
+	bytes, step := r.quantity(x.bytes, largest)
 	if step > 1 {
 		factor, known := x.rate, x.rated
-		printed, form := cells.Parse(r.cell("throughput"))
+		printed, form := cells.Parse(r.cell(x.throughput))
 		known = known && (form == cells.Whole || form == cells.Point || form == cells.ThreeAfterPoint) && r.step <= 1
 		if b, ok := exact(float64(bytes), step, at.End-at.Start, printed.Float(factor), printed.Step(factor)); known && ok {
 			x.sizes.learn(bytes, b)
@@ -148,7 +171,7 @@ func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
 		}
 	}
 	c := measure.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Thread: -1, Kind: kind,
-		Source: measure.MemoryKindNamed(r.cell("srcmemkd")), Target: measure.MemoryKindNamed(r.cell("dstmemkd"))}
+		Source: measure.MemoryKindNamed(r.cell(x.source)), Target: measure.MemoryKindNamed(r.cell(x.target))}
 	if kind == measure.Memset { // the one kind of memory of a memset stands in the first column
 		c.Source, c.Target = measure.MemoryUnknown, c.Source
 	}

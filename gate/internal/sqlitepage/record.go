@@ -7,24 +7,24 @@ import (
 )
 
 // decode reads the rows of some leaves, the last of which lie behind the first in the file by less than a window.
-func (s *scan) decode(r *Rows, leaves []leaf) (err error) {
+func (d *decoder) decode(r *Rows, leaves []leaf) (err error) {
 	r.Numbers, r.Kinds, r.Values, r.bytes, r.overflowed = r.Numbers[:0], r.Kinds[:0], r.Values[:0], r.bytes[:0], 0
 	first, last := leaves[0].page, leaves[0].page
 	for _, x := range leaves {
 		last = max(last, x.page)
 	}
-	if r.local, err = s.file.read(r.local, first, int(last-first)+1); err != nil {
+	if r.local, err = d.file.read(r.local, first, int(last-first)+1); err != nil {
 		return err
 	}
 	for _, x := range leaves {
-		p, err := s.file.page(x.page, r.local[int(x.page-first)*s.file.pageSize:][:s.file.pageSize])
+		p, err := d.file.page(x.page, r.local[int(x.page-first)*d.file.pageSize:][:d.file.pageSize])
 		if err != nil {
 			return err
 		}
 		if p.kind != leafPage {
 			return malformed(x.page, "it holds no rows where rows should be")
 		}
-		if err := s.rows(r, &p, x); err != nil {
+		if err := d.rows(r, &p, x); err != nil {
 			return err
 		}
 	}
@@ -32,9 +32,9 @@ func (s *scan) decode(r *Rows, leaves []leaf) (err error) {
 }
 
 // rows reads the rows of a page.
-func (s *scan) rows(r *Rows, p *page, x leaf) error {
+func (d *decoder) rows(r *Rows, p *page, x leaf) error {
 	sum, after := 0, x.after
-	room := len(r.Kinds) + p.cells*s.columns
+	room := len(r.Kinds) + p.cells*d.columns
 	r.Kinds, r.Values = slices.Grow(r.Kinds, room-len(r.Kinds)), slices.Grow(r.Values, room-len(r.Values))
 	for i := range p.cells {
 		at, err := p.cell(i)
@@ -52,7 +52,7 @@ func (s *scan) rows(r *Rows, p *page, x leaf) error {
 		}
 		after = row
 		begin := at + n + m
-		local := s.file.local(int(size))
+		local := d.file.local(int(size))
 		end := begin + local
 		if local < int(size) {
 			end += 4
@@ -64,12 +64,12 @@ func (s *scan) rows(r *Rows, p *page, x leaf) error {
 		r.Numbers = append(r.Numbers, row)
 		payload := p.data[begin : begin+local]
 		if local < int(size) {
-			payload, err = s.file.long(r, payload, int(size), binary.BigEndian.Uint32(p.data[begin+local:]))
+			payload, err = d.file.long(r, payload, int(size), binary.BigEndian.Uint32(p.data[begin+local:]))
 			if err != nil {
 				return err
 			}
 		}
-		if err := s.record(r, payload); err != "" {
+		if err := d.record(r, payload); err != "" {
 			return malformed(p.number, "row %d: %s", row, err)
 		}
 	}
@@ -106,95 +106,36 @@ func (f *File) long(r *Rows, local []byte, size int, next uint32) ([]byte, error
 	return r.whole, nil
 }
 
-// sizes are the bytes of a value by its serial type, for those of one byte below 12.
-var sizes = [12]int{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0}
-
 // record reads the columns of a record that were asked for; what is wrong with it, "" for nothing.
-func (s *scan) record(r *Rows, b []byte) string {
+func (d *decoder) record(r *Rows, b []byte) string {
 	length, at := varint(b)
 	if at == 0 || length > uint64(len(b)) || length < uint64(at) {
 		return "its header is cut off"
 	}
-	head, body := b[at:length], b[length:]
-	to := len(r.Kinds)
-	r.Kinds, r.Values = r.Kinds[:to+s.columns], r.Values[:to+s.columns]
-	kinds, values := r.Kinds[to:], r.Values[to:]
-	clear(kinds) // columns may be absent at the end of a record: they were added to the table later
-	clear(values)
-	at = 0
-	column := 0
-	for i := 0; i < len(head); {
-		serial := uint64(head[i])
-		if i++; serial >= 0x80 {
-			long, n := varint(head[i-1:])
-			if n == 0 {
-				return "its header is cut off"
-			}
-			serial = long
-			i += n - 1
-		}
-		size := 0
-		switch {
-		case serial < 10:
-			size = sizes[serial]
-		case serial < 12:
-			return "a value of a kind that is not in use"
-		case serial > 1<<32:
-			return "a text that does not fit"
-		default:
-			size = int(serial-12) / 2
-		}
-		if size > len(body)-at {
-			return "a value that does not fit"
-		}
-		if column < len(s.want) {
-			switch i := s.want[column]; {
-			case i < 0:
-			case 1 <= serial && serial <= 6 && len(body)-at >= 8:
-				kinds[i], values[i] = Integer, int64(binary.BigEndian.Uint64(body[at:]))>>(64-8*size) // the shift keeps the sign
-			default:
-				kinds[i], values[i] = r.value(serial, body[at:at+size])
-			}
-		}
-		at += size
-		column++
-	}
-	if at != len(body) {
+	body := b[length:]
+	l, wrong := d.layout(b[at:length])
+	switch {
+	case wrong != "":
+		return wrong
+	case l.size > len(body):
+		return "a value that does not fit"
+	case l.size < len(body):
 		return "its values do not fill it"
 	}
+	to := len(r.Values)
+	r.Kinds, r.Values = append(r.Kinds, l.kinds...), append(r.Values, l.values...)
+	values := r.Values[to:]
+	var padded [8]byte
+	if len(body) < len(padded) {
+		copy(padded[:], body)
+		body = padded[:]
+	}
+	for _, n := range l.numbers {
+		values[n.column] = int64(binary.BigEndian.Uint64(body[n.word:])<<n.left) >> n.right // keeps the sign
+	}
+	for _, t := range l.texts {
+		values[t.column] = int64(len(r.bytes))<<32 | int64(t.size)
+		r.bytes = append(r.bytes, body[t.at:t.at+t.size]...)
+	}
 	return ""
-}
-
-// value reads a value of a serial type.
-func (r *Rows) value(serial uint64, b []byte) (Kind, int64) {
-	switch serial {
-	case 0:
-		return Null, 0
-	case 1:
-		return Integer, int64(int8(b[0]))
-	case 2:
-		return Integer, int64(int16(binary.BigEndian.Uint16(b)))
-	case 3:
-		return Integer, int64(int8(b[0]))<<16 | int64(b[1])<<8 | int64(b[2])
-	case 4:
-		return Integer, int64(int32(binary.BigEndian.Uint32(b)))
-	case 5:
-		return Integer, int64(int16(binary.BigEndian.Uint16(b)))<<32 | int64(binary.BigEndian.Uint32(b[2:]))
-	case 6:
-		return Integer, int64(binary.BigEndian.Uint64(b))
-	case 7:
-		return Real, int64(binary.BigEndian.Uint64(b))
-	case 8:
-		return Integer, 0
-	case 9:
-		return Integer, 1
-	}
-	kind := Blob
-	if serial%2 == 1 {
-		kind = Text
-	}
-	b = b[:min(len(b), mostText)]
-	at := len(r.bytes)
-	r.bytes = append(r.bytes, b...)
-	return kind, int64(at)<<32 | int64(len(b))
 }

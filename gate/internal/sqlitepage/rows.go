@@ -40,22 +40,23 @@ func (r *Rows) Bytes(i int) []byte {
 // mostText is how much of a text is read, in bytes.
 const mostText = 64 << 10
 
-// Scan shows all rows of a table to visit, in order, some at a time. Columns are counted from 0 and ascend; the rows are only valid
-// until visit returns. It ends with the first error: that of visit, that of ctx, a [Malformed] page, or [ErrUnusual], before
+// Scan shows all rows of a table to visit, in order, some at a time. Columns are counted from 0, each is there once at most; one below 0
+// is null in every row. The rows are only valid until visit returns. It ends with the first error: that of visit, that of ctx, a [Malformed] page, or [ErrUnusual], before
 // any row was shown.
 //
 // Pages are decoded side by side and visited by one goroutine.
 func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(*Rows) error) error {
-	leaves, err := f.leaves(root)
-	if err != nil {
+	s := scan{file: f, columns: len(columns)}
+	if err := f.walk(root, func(x leaf) { s.leaves = append(s.leaves, x) }); err != nil {
 		return err
 	}
-	s := scan{file: f, want: make([]int, 0, 32), columns: len(columns), leaves: leaves}
 	for i, c := range columns {
-		for len(s.want) < c {
+		for len(s.want) <= c {
 			s.want = append(s.want, -1)
 		}
-		s.want = append(s.want, i)
+		if c >= 0 {
+			s.want[c] = i
+		}
 	}
 	return s.run(ctx, visit)
 }
@@ -115,8 +116,9 @@ func (s *scan) run(ctx context.Context, visit func(*Rows) error) error {
 	defer cancel()
 	for range workers {
 		group.Go(func() {
+			d := decoder{scan: s}
 			for w := range todo {
-				w.err = s.decode(w.rows, w.leaves)
+				w.err = d.decode(w.rows, w.leaves)
 				close(w.done)
 			}
 		})

@@ -162,10 +162,15 @@ func (s *scanner) take(keep bool) error {
 		b, _ := s.in.Peek(s.in.Buffered())
 		n := 0
 		for ; n < len(b) && !done; n++ {
-			c := b[n]
-			if depth > 0 && !telling[c] && !escaped { // most bytes
-				continue
+			if depth > 0 && !escaped {
+				for n < len(b) && !telling[b[n]] { // most bytes
+					n++
+				}
+				if n == len(b) {
+					break
+				}
 			}
+			c := b[n]
 			switch {
 			case escaped:
 				escaped = false

@@ -1,0 +1,97 @@
+package sqlitepage
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// layout is where the columns that were asked for lie in records of one header.
+type layout struct {
+	header  []byte // without its length
+	size    int    // of the values, in bytes
+	kinds   []Kind
+	values  []int64 // of those that take no bytes
+	numbers []number
+	texts   []text
+}
+
+// number is a number in a record: in the eight bytes from word on, with other bits to its left and right.
+type number struct {
+	column, word int
+	left, right  uint8
+}
+
+// text is a text or bytes in a record.
+type text struct{ column, at, size int }
+
+// decoder reads records. Those of a table have few headers.
+type decoder struct {
+	*scan
+	layouts [64]layout
+}
+
+var seed = maphash.MakeSeed()
+
+// layout gives the layout of a header, or says what is wrong with it.
+func (d *decoder) layout(head []byte) (l *layout, wrong string) {
+	l = &d.layouts[maphash.Bytes(seed, head)%uint64(len(d.layouts))]
+	if l.kinds == nil || !bytes.Equal(l.header, head) {
+		wrong = l.read(head, d.want, d.columns)
+	}
+	return l, wrong
+}
+
+// widths are the bytes of a value by its serial type, for those of one byte below 12.
+var widths = [12]int{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0}
+
+// read takes a header apart. By column, want is which of so many columns it is.
+func (l *layout) read(head []byte, want []int, columns int) (wrong string) {
+	*l = layout{header: append(l.header[:0], head...), numbers: l.numbers[:0], texts: l.texts[:0]}
+	kinds, values := make([]Kind, columns), make([]int64, columns) // columns may be absent at the end: they were added to the table later
+	for column, i := 0, 0; i < len(head); column++ {
+		serial, n := varint(head[i:])
+		i += n
+		width := 0
+		switch {
+		case n == 0:
+			return "its header is cut off"
+		case serial < 10:
+			width = widths[serial]
+		case serial < 12:
+			return "a value of a kind that is not in use"
+		case serial > 1<<32:
+			return "a text that does not fit"
+		default:
+			width = int(serial-12) / 2
+		}
+		at := l.size
+		l.size += width
+		if column >= len(want) || want[column] < 0 {
+			continue
+		}
+		to := want[column]
+		switch {
+		case serial == 0:
+		case serial < 8:
+			kinds[to] = Integer
+			if serial == 7 {
+				kinds[to] = Real
+			}
+			l.numbers = append(l.numbers, number{column: to, word: at, right: uint8(64 - 8*width)})
+		case serial < 10:
+			kinds[to], values[to] = Integer, int64(serial-8)
+		default:
+			if kinds[to] = Blob; serial%2 == 1 {
+				kinds[to] = Text
+			}
+			l.texts = append(l.texts, text{to, at, min(width, mostText)})
+		}
+	}
+	for i := range l.numbers { // the last ones have fewer than eight bytes from their first one on
+		n := &l.numbers[i]
+		word := max(0, min(n.word, l.size-8))
+		n.left, n.word = uint8(8*(n.word-word)), word
+	}
+	l.kinds, l.values = kinds, values
+	return ""
+}
