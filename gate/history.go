@@ -57,11 +57,13 @@ type point struct {
 type Trend struct {
 	Scope  measure.Scope `json:"scope"`
 	Kernel string        `json:"kernel"` // short name
-	Name   string        `json:"name"`
-	Grid   string        `json:"grid,omitempty"`
-	Block  string        `json:"block,omitempty"`
-	Metric string        `json:"metric"`
-	Unit   string        `json:"unit"`
+	// Label is the shortest name that tells the kernel apart from every other in the history, "" where that is Kernel.
+	Label  string `json:"label,omitempty"`
+	Name   string `json:"name"`
+	Grid   string `json:"grid,omitempty"`
+	Block  string `json:"block,omitempty"`
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
 	// Values has one for each moment, unknown where it was not measured.
 	Values []Number `json:"values"`
 	// Change is that from the first value to the last.
@@ -173,6 +175,7 @@ func NewHistory(moments []Moment) *History {
 		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)), strings.Compare(a.Name, b.Name),
 			strings.Compare(a.Grid+a.Block, b.Grid+b.Block), strings.Compare(a.Metric, b.Metric))
 	})
+	h.label()
 	return h
 }
 

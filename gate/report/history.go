@@ -39,7 +39,7 @@ func historyText(h *gate.History, o Options) (string, error) {
 	}
 	for _, t := range shown {
 		metric, _ := measure.MetricByName(t.Metric)
-		rows = append(rows, []string{subject(t.Scope, t.Kernel), metric.Title(), bars(known(t.Values), max(10, min(40, p.width-76))), quantity(firstKnown(t.Values), t.Unit),
+		rows = append(rows, []string{subject(t.Scope, t.Title()), metric.Title(), bars(known(t.Values), max(10, min(40, p.width-76))), quantity(firstKnown(t.Values), t.Unit),
 			quantity(lastKnown(t.Values), t.Unit), bind(measure.Change(float64(t.Change)))})
 	}
 	p.title("Trends")
@@ -71,7 +71,7 @@ func (p *page) levelChanges(h *gate.History) {
 			if len(c.Elsewhere) > 0 {
 				s, where = yellow, "with another "+strings.Join(c.Elsewhere, " and ")+", which is no change of the code"
 			}
-			p.line(2, 4, span{bind(measure.Change(float64(c.Change))) + " ", s}, span{fmt.Sprintf("%s %s: %s → %s on %s, %s", subject(t.Scope, t.Kernel), metric.Title(),
+			p.line(2, 4, span{bind(measure.Change(float64(c.Change))) + " ", s}, span{fmt.Sprintf("%s %s: %s → %s on %s, %s", subject(t.Scope, t.Title()), metric.Title(),
 				quantity(c.Before, t.Unit), quantity(c.After, t.Unit), day(h.Moments[c.Moment].At), where), none})
 		}
 	}

@@ -65,7 +65,7 @@ func (c *chronicle) trends(h *gate.History, tips []string) {
 	for i, t := range h.Trends {
 		enough = enough || t.Enough
 		m, _ := measure.MetricByName(t.Metric)
-		name := Elide(subject(t.Scope, t.Kernel), maxName)
+		name := Elide(subject(t.Scope, t.Title()), maxName)
 		var at []int
 		for _, x := range t.Changes {
 			if x.Moment < 0 || x.Moment >= len(h.Moments) {
