@@ -43,7 +43,12 @@ func historyText(h *gate.History, o Options) (string, error) {
 			quantity(lastKnown(t.Values), t.Unit), bind(measure.Change(float64(t.Change)))})
 	}
 	p.title("Trends")
-	p.table([]column{{least: 8}, {least: 6}, {title: "over time", least: 8}, {title: "first", right: true}, {title: "last", right: true}, {title: "change", right: true}}, rows, nil)
+	if len(rows) == 0 {
+		p.dim(2, "none: a trend takes two sessions of the same step, model of GPU and profiler")
+		p.elsewhere(h)
+		return p.b.String(), nil
+	}
+	p.table([]column{{least: 16}, {}, {title: "over time"}, {title: "first", right: true}, {title: "last", right: true}, {title: "change", right: true}}, rows, nil)
 	if hidden := len(h.Trends) - len(shown); hidden > 0 {
 		more := fmt.Sprintf("… and %s that changed less", count(hidden, "trend"))
 		if o.ShowAll != "" {
