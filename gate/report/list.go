@@ -6,10 +6,14 @@ func List(title string, titles []string, rows [][]string, o Options) string {
 	p := newPage(o)
 	p.line(0, 2, span{title, none})
 	var columns []column
+	const spare = "kernels" // a column that may be left out
 	for i, t := range titles {
 		c := column{title: t, optional: i > 0}
 		if i == len(titles)-1 {
 			c.least = 24
+		}
+		if t == spare {
+			c.rank = 1
 		}
 		columns = append(columns, c)
 	}
