@@ -25,6 +25,7 @@ type Baseline struct {
 	Sessions []measure.Session // in effect, oldest first, at least one
 	Trail    []measure.Session // since the anchor, oldest first, see [gate.Creep]
 	All      []measure.Session // those that others replaced as well, oldest first
+	Anchors  map[string]string // names of the anchors among them, by the session's ID
 }
 
 // Baselines are those of one workload, by directory.
@@ -51,7 +52,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 			continue
 		}
 		if sessions := b.InEffect(); len(sessions) > 0 {
-			out = append(out, Baseline{b.Dir, sessions, b.Trail(), b.All()})
+			out = append(out, Baseline{b.Dir, sessions, b.Trail(), b.All(), anchors(b)})
 		}
 	}
 	return out, nil
@@ -68,6 +69,17 @@ func openBaseline(dir string) (*baseline.Baseline, error) {
 	}
 	anchorTags(b)
 	return b, nil
+}
+
+// anchors are the names of the anchors by session.
+func anchors(b *baseline.Baseline) map[string]string {
+	out := map[string]string{}
+	for i := range b.Entries {
+		if e := &b.Entries[i]; e.Anchor != "" {
+			out[e.ID] = e.Anchor
+		}
+	}
+	return out
 }
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in order.

@@ -40,7 +40,7 @@ func historyText(h *gate.History, o Options) (string, error) {
 	for _, t := range shown {
 		metric, _ := measure.MetricByName(t.Metric)
 		rows = append(rows, []string{subject(t.Scope, t.Title()), metric.Title(), bars(known(t.Values), max(10, min(40, p.width-76))), quantity(firstKnown(t.Values), t.Unit),
-			quantity(lastKnown(t.Values), t.Unit), bind(measure.Change(float64(t.Change)))})
+			quantity(lastKnown(t.Values), t.Unit), bind(measure.Change(float64(t.Change))), sinceAnchor(t)})
 	}
 	p.title("Trends")
 	if len(rows) == 0 {
@@ -48,7 +48,8 @@ func historyText(h *gate.History, o Options) (string, error) {
 		p.elsewhere(h)
 		return p.b.String(), nil
 	}
-	p.table([]column{{least: 16}, {}, {title: "over time"}, {title: "first", right: true}, {title: "last", right: true}, {title: "change", right: true}}, rows, nil)
+	p.table([]column{{least: 16}, {}, {title: "over time"}, {title: "first", right: true, rank: 1}, {title: "last", right: true},
+		{title: "change", right: true}, {title: "since " + anchorOf(h), right: true, optional: true}}, rows, nil)
 	if hidden := len(h.Trends) - len(shown); hidden > 0 {
 		more := fmt.Sprintf("… and %s that changed less", count(hidden, "trend"))
 		if o.ShowAll != "" {
@@ -58,6 +59,26 @@ func historyText(h *gate.History, o Options) (string, error) {
 	}
 	p.elsewhere(h)
 	return p.b.String(), nil
+}
+
+// sinceAnchor is what changed since the anchor, "" where there is none before the last value.
+func sinceAnchor(t gate.Trend) string {
+	if t.SinceAnchor == nil {
+		return ""
+	}
+	return bind(measure.Change(float64(*t.SinceAnchor)))
+}
+
+// anchorOf is what the anchor of a history is called.
+func anchorOf(h *gate.History) string {
+	at := h.Anchor()
+	switch {
+	case at < 0:
+		return ""
+	case h.Moments[at].Anchor == "yes":
+		return "anchor of " + day(h.Moments[at].At)
+	}
+	return Elide(trimmed(h.Moments[at].Anchor), 20)
 }
 
 // levelChanges writes every change of level, the largest trends first, and whether there are enough points to tell.
@@ -82,7 +103,7 @@ func (p *page) levelChanges(h *gate.History) {
 	}
 	switch {
 	case !enough:
-		p.dim(2, "too few sessions to tell: ten are needed; below are the first and the last")
+		p.dim(2, "too few sessions to tell: ten are needed; below is the change from the first to the last")
 	case !some:
 		p.dim(2, "none")
 	}

@@ -47,10 +47,8 @@ func TestHistoryAtAnyWidth(t *testing.T) {
 		}
 		text = unbind(text)
 		for i := range names {
-			for _, number := range []string{fmt.Sprintf("%d.6 µs", 370+i), fmt.Sprintf("%d.4 µs", 374+i)} {
-				if !strings.Contains(text, number) {
-					t.Errorf("%d columns: %s is not in\n%s", width, number, text)
-				}
+			if number := fmt.Sprintf("%d.4 µs", 374+i); !strings.Contains(text, number) {
+				t.Errorf("%d columns: %s is not in\n%s", width, number, text)
 			}
 		}
 		var first []string
