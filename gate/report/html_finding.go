@@ -119,9 +119,21 @@ func (s *sheet) runs(r row) template.HTML {
 		class = "head"
 	}
 	return plot.Runs(Elide(r.Subject, maxName)+": "+r.Metric+" in every run", []plot.Group{
-		{Name: "base", Class: "base", Runs: values(r.F.BaseRuns), Typical: float64(r.F.Base)},
-		{Name: "head", Class: class, Runs: values(r.F.HeadRuns), Typical: float64(r.F.Head)},
+		{Name: "base", Class: "base", Runs: values(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(r.F.Base)},
+		{Name: "head", Class: class, Runs: values(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(r.F.Head)},
 	}, limit, tick(r.F.Unit))
+}
+
+// sessionsOf is how many of so many runs of a side each session has, traced ones or the others.
+func sessionsOf(side *gate.Side, runs int) []int {
+	sum := 0
+	for _, n := range side.SessionRuns {
+		sum += n
+	}
+	if sum == runs {
+		return side.SessionRuns
+	}
+	return side.SessionUntraced
 }
 
 // launches draws how the launches of a kernel spread, and its time over the steps.
