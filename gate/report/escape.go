@@ -195,7 +195,35 @@ func prose(s string) string { return paragraph(s, maxProse) }
 
 // code shows a name literally in Markdown. A code span in backticks would leave HTML unescaped; mentions are inert in
 // <code>.
-func code(s string) string { return "<code>" + markdownText(Elide(s, 80), false) + "</code>" }
+func code(s string) string {
+	var b strings.Builder
+	for i, part := range breaks(Elide(Clean(s), 80)) {
+		if i > 0 {
+			b.WriteString("<wbr>")
+		}
+		b.WriteString(markdownText(part, false))
+	}
+	return "<code>" + b.String() + "</code>"
+}
+
+// breaks cuts a name where a line may end in its long words: behind a punctuation mark, in parts of some length.
+func breaks(name string) (parts []string) {
+	const least, long = 12, 30
+	var part strings.Builder
+	room := func(rest string) bool { return columns(rest) >= least }
+	for _, word := range strings.SplitAfter(name, " ") {
+		from := part.Len()
+		for i, r := range word {
+			part.WriteRune(r)
+			rest := word[i+utf8.RuneLen(r):]
+			if columns(word) > long && strings.ContainsRune("_:,<>(", r) && part.Len()-from >= least && room(rest) {
+				parts, from = append(parts, part.String()), 0
+				part.Reset()
+			}
+		}
+	}
+	return append(parts, part.String())
+}
 
 // pre shows a command literally in Markdown. Inside <pre> nothing is Markdown, so only HTML needs care.
 func pre(s string) string { return "<pre>" + entities.Replace(clip(s, maxCommand)) + "</pre>" }
