@@ -179,7 +179,7 @@ func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	if len(md) > limit {
 		t.Errorf("%d bytes", len(md))
 	}
-	shown := strings.Count(md, "time · unchanged<")
+	shown := strings.Count(md, "time · unchanged · ")
 	for _, want := range []string{"\n20 more rows are cut here", fmt.Sprintf("\n%d more rows are cut here", 1930-shown), "Unchanged (1930)"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)

@@ -22,7 +22,7 @@ func table(rows []row, most, room int) string {
 	room -= 100 // for the note about rows that are cut
 	shown := 0
 	for _, r := range rows[:min(most, len(rows))] {
-		icon, result := mark(r.Result())
+		icon, result := r.mark()
 		share := ""
 		if r.Share != "" {
 			share = r.Share + " of GPU time"
@@ -45,10 +45,11 @@ func table(rows []row, most, room int) string {
 	return b.String()
 }
 
-// mark is the sign before a result, with the space behind it, and the result.
-func mark(result string) (sign, rest string) {
-	if sign, rest, ok := strings.Cut(result, " "); ok && sign != "" && sign[0] >= utf8.RuneSelf {
-		return sign + nb, rest
+// mark is the sign of a row's class with the space behind it, "" for none, and the result in words, which may be anybody's.
+func (r row) mark() (sign, result string) {
+	result = r.Result()
+	if sign, word, ok := strings.Cut(classes[r.Class].result, " "); ok && classes[r.Class].result == result && sign[0] >= utf8.RuneSelf {
+		return sign + nb, word
 	}
 	return "", result
 }
