@@ -339,11 +339,11 @@ func TestPages(t *testing.T) {
 func TestPageAnswers(t *testing.T) {
 	ctx := browser(t)
 	file := rendered(t, "many", many(t, 200, 10))
-	visible := `[...document.querySelectorAll("#changes tbody tr")].filter(r => !r.hidden).map(r => r.querySelector("th").textContent.trim().split(" step/")[0])`
+	visible := `[...document.querySelectorAll("#changes tbody tr")].filter(r => r.getClientRects().length).map(r => r.querySelector("th").textContent.trim().split(" step/")[0])`
 	column := func(i int) string {
 		return fmt.Sprintf(`[...document.querySelectorAll("#changes tbody tr")].filter(r => !r.hidden).map(r => Number(r.children[%d].dataset.v)).slice(0, 20)`, i)
 	}
-	var first, slower, found []string
+	var first, slower, phone, found []string
 	var down, up []float64
 	var told, at string
 	press := func(selector string) chromedp.Action {
@@ -352,6 +352,7 @@ func TestPageAnswers(t *testing.T) {
 	for i, step := range []chromedp.Action{
 		chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://" + file), chromedp.Evaluate(visible, &first),
 		press("button[data-f=worse]"), chromedp.Evaluate(visible, &slower),
+		chromedp.EmulateViewport(400, 900), chromedp.Evaluate(visible, &phone), chromedp.EmulateViewport(1200, 900),
 		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &down),
 		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &up),
 		chromedp.Evaluate(`document.querySelector("#search").focus()`, nil), chromedp.KeyEvent("op80"), chromedp.Evaluate(visible, &found),
@@ -367,6 +368,9 @@ func TestPageAnswers(t *testing.T) {
 	}
 	if len(first) == 0 || len(slower) == 0 || len(slower) >= len(first) {
 		t.Errorf("%d rows at first, %d that are slower", len(first), len(slower))
+	}
+	if !slices.Equal(phone, slower) {
+		t.Errorf("%d rows that are slower, on a phone %d", len(slower), len(phone))
 	}
 	if !slices.IsSortedFunc(down, func(a, b float64) int { return int((b - a) * 1e9) }) || !slices.IsSorted(up) || slices.Equal(up, down) {
 		t.Errorf("sorted by change: %v, and the other way: %v", down, up)

@@ -234,7 +234,7 @@ func Over(title string, series []Series, every, skipped int, label func(float64)
 		y := band * (1 - scale.At(t))
 		s.line("grid", 0, y, 1, y)
 		if i < 3 {
-			s.text("tick start", 0, y-3, label(t))
+			s.above(y, label(t))
 		}
 	}
 	for _, x := range series {
