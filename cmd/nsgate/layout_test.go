@@ -49,6 +49,7 @@ var layout = map[string]struct {
 	// The manual in the binary.
 	"cmd/nsgate/docs":            {0, nil},
 	"cmd/nsgate/internal/manual": {1, []string{"github.com/yuin/goldmark", "github.com/cpuguy83/go-md2man/v2"}},
+	"cmd/nsgate/internal/submit": {5, nil},
 	// For tests only: nothing but tests imports them.
 	"gate/internal/exporttest":           {7, nil},
 	"gate/internal/reasonstest":          {7, nil},

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/cmd/nsgate/internal/submit"
 	"github.com/nsgate/nsgate/gate/check"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -84,6 +85,8 @@ type env struct {
 	environ func() []string // all variables, as NAME=VALUE
 	line    []string        // the command line, without the name of the program
 	again   string          // the command line that repeats the command, for reports
+	// submitted is true in a job that nsgate submitted.
+	submitted bool
 }
 
 // exit is an error that carries an exit code; without err its message has been shown already.
@@ -127,24 +130,33 @@ func Main(args []string, s Streams) int {
 			cancel(interrupted{s})
 		}
 	}()
-	world := &env{Streams: s, getenv: os.Getenv, environ: os.Environ, line: args}
-	root := root(world)
-	root.SetArgs(args)
+	if dir, ok := submit.Ordered(args); ok {
+		return submit.Serve(ctx, dir, s.Err, func(ctx context.Context, args []string, out, errs io.Writer) int {
+			return (&env{Streams: Streams{In: s.In, Out: out, Err: errs}, getenv: os.Getenv, environ: os.Environ, line: args, submitted: true}).run(ctx)
+		})
+	}
+	return (&env{Streams: s, getenv: os.Getenv, environ: os.Environ, line: args}).run(ctx)
+}
+
+// run runs the command line and returns its exit code.
+func (e *env) run(ctx context.Context) int {
+	root := root(e)
+	root.SetArgs(e.line)
 	err := root.ExecuteContext(ctx)
-	if e := (*exit)(nil); errors.As(err, &e) && e.passed {
-		return e.code
+	if x := (*exit)(nil); errors.As(err, &x) && x.passed {
+		return x.code
 	}
 	if stop := (interrupted{}); errors.As(context.Cause(ctx), &stop) {
-		fmt.Fprintln(s.Err, "nsgate:", stop)
+		fmt.Fprintln(e.Err, "nsgate:", stop)
 		return 128 + int(stop.signal)
 	}
-	e := &exit{code: ExitUsage, err: err}
+	x := &exit{code: ExitUsage, err: err}
 	if err == nil {
 		return ExitPass
-	} else if !errors.As(err, &e) || e.err != nil {
-		world.complain(err, e.code)
+	} else if !errors.As(err, &x) || x.err != nil {
+		e.complain(err, x.code)
 	}
-	return e.code
+	return x.code
 }
 
 // root is the tree of commands.

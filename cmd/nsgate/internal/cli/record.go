@@ -36,7 +36,7 @@ func recordCommand() *command {
 			bindAnchor(fs, &anchor)
 			policy.bindFile(fs)
 			fs.BoolVarP(&quiet, "quiet", "q", false, "no progress")
-			return func(ctx context.Context, e *env, args arguments) error {
+			return m.submitted(&policy, func(ctx context.Context, e *env, args arguments) error {
 				if err := counters.check(count); err != nil {
 					return err
 				}
@@ -91,7 +91,7 @@ func recordCommand() *command {
 					printRecorded(e, done)
 				}
 				return failed
-			}
+			})
 		},
 	}
 }
