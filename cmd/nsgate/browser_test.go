@@ -256,7 +256,6 @@ func TestPages(t *testing.T) {
 		"kernels":     printed(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
 		"spill":       printed(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--explain", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
 		"transformer": printed(t, "transformer", "compare", session("transformer-b"), session("unfused-norm-b")),
-		"idle":        printed(t, "idle", "compare", in("kernels", "base"), in("kernels", "idle_200us")),
 		"sessions":    printed(t, "sessions", "compare", session("kernels-batches"), session("saxpy-105-a")),
 		"ranks":       printed(t, "ranks", "compare", session("ddp"), session("ddp-slow1")),
 		"none":        printed(t, "none", "compare", in("kernels", "base"), session("ddp")),
