@@ -31,6 +31,9 @@ func bisectionText(b *gate.Bisection, o Options) (string, error) {
 		return p.b.String(), nil
 	case b.Followed == nil:
 		p.verdict("NOT FOUND", yellow, "the ends do not differ beyond the limits: "+Clean(b.Ends.Reason))
+		if s := sees(b.Ends); s != "" {
+			p.line(0, 2, span{fmt.Sprintf("%s a side see %s; more runs, or a lower limit, find less.", count(b.Ends.Head.Runs, "run"), s), none})
+		}
 		p.next(b.Ends.Next)
 		return p.b.String(), nil
 	case !b.Complete:
