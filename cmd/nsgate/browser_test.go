@@ -383,6 +383,21 @@ func TestPageAnswers(t *testing.T) {
 	}
 }
 
+// TestPageTogether shows of long tables of several workloads what changed, and the rest when asked for it.
+func TestPageTogether(t *testing.T) {
+	ctx := browser(t)
+	file := rendered(t, "together", gate.Together([]*gate.Report{many(t, 200, 5), many(t, 20, 5)}))
+	shown := `[...document.querySelectorAll(".rows tr.same")].filter(r => r.getClientRects().length).length`
+	var before, after int
+	if err := chromedp.Run(ctx, chromedp.Navigate("file://"+file), chromedp.Evaluate(shown, &before),
+		chromedp.Evaluate(`document.querySelector(".main .tools button").click()`, nil), chromedp.Evaluate(shown, &after)); err != nil {
+		t.Fatal(err)
+	}
+	if before == 0 || before > 20 || after < before+150 {
+		t.Errorf("%d unchanged rows at first, then %d", before, after)
+	}
+}
+
 // TestPageSize holds a page of 200 kernels in 10 runs a side under 400 kB, with a script of its own under 20 kB, and reads the report back out
 // of it.
 func TestPageSize(t *testing.T) {
