@@ -271,6 +271,7 @@ func TestPages(t *testing.T) {
 	}
 	for name, file := range pages {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := chromedp.NewContext(ctx)
 			defer cancel()
 			var wrong []string
