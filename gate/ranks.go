@@ -18,7 +18,8 @@ import (
 type Ranks struct {
 	Ranks []Rank `json:"ranks"` // by their numbers
 	// Straggler is the rank that computes longest, nil where it does not beyond the limit of [measure.Imbalance] and what jobs
-	// differ by.
+	// differ by. Where none computes longer, it is the one that takes longest between its collectives, if that is beyond the limit of
+	// [measure.StepTime].
 	Straggler *Straggler `json:"straggler,omitempty"`
 	// Remarks are what is said of it.
 	Remarks []Remark `json:"remarks,omitempty"`
@@ -36,9 +37,12 @@ type Rank struct {
 	Hidden  Number `json:"hidden"`  // time in which it communicated while it computed
 }
 
-// Straggler is a rank that computes longer than the others.
+// Straggler is a rank that works longer than the others.
 type Straggler struct {
-	Rank   string `json:"rank"`
+	Rank string `json:"rank"`
+	// Late is true where it computes no longer. Slower, Low and Base are then of the time of a step in which it does not communicate:
+	// it copies, or waits for its CPU or its disk.
+	Late   bool   `json:"late,omitempty"`
 	Slower Number `json:"slower"`        // its compute over the median of the others, minus 1
 	Low    Number `json:"low"`           // least that Slower is, by what jobs differ, at the error of a gate
 	Base   Number `json:"base"`          // how much slower it was in the base, unknown where there is none
@@ -52,6 +56,10 @@ type Straggler struct {
 	Range string `json:"range,omitempty"`
 	// Kernels are those in which it is the slowest rank, those that cost most first.
 	Kernels []StragglerKernel `json:"kernels,omitempty"`
+	// More is how much longer one that is late takes than the mean of the others, Copies how much of that it copies longer; 0 for one
+	// that is not, Copies unknown where that was not recorded.
+	More   Number `json:"more,omitempty"`
+	Copies Number `json:"copies,omitempty"`
 }
 
 // StragglerKernel is a kernel that takes longest in the straggler.
@@ -108,7 +116,12 @@ func ranks(base, head *side, policy *thresholds.Policy) *Ranks {
 		}
 		r.Ranks = append(r.Ranks, one)
 	}
-	if r.Straggler = straggler(head, names, limit, policy.Alpha); r.Straggler != nil {
+	r.Straggler = straggler(head, names, limit, policy.Alpha)
+	if r.Straggler == nil {
+		limit = policy.Limit(measure.Workload, measure.StepTime).Max
+		r.Straggler = late(head, names, limit, policy.Alpha)
+	}
+	if r.Straggler != nil {
 		if base != nil {
 			r.Straggler.compare(base, limit)
 		}
@@ -117,18 +130,23 @@ func ranks(base, head *side, policy *thresholds.Policy) *Ranks {
 	return r
 }
 
-// behind is how much longer each rank computes than the median of the others, on the log scale: a list a rank with a value a job.
-// Jobs that lack a rank are left out.
-func behind(s *side, names []measure.Subject) [][]float64 {
-	compute := make([][]float64, len(names))
+// computes is how long a rank computes, a value a job.
+func (s *side) computes(rank measure.Subject) []float64 {
+	return slices.Concat(s.values(rank, measure.GPUTime.Name)...)
+}
+
+// behind is how much longer each rank takes than the median of the others, on the log scale, by what each takes: a list a rank with
+// a value a job. Jobs that lack a rank are left out.
+func behind(names []measure.Subject, takes func(measure.Subject) []float64) [][]float64 {
+	times := make([][]float64, len(names))
 	for i, x := range names {
-		compute[i] = slices.Concat(s.values(x, measure.GPUTime.Name)...)
+		times[i] = takes(x)
 	}
 	out := make([][]float64, len(names))
-	for job := range compute[0] {
+	for job := range times[0] {
 		logs := make([]float64, len(names))
 		for i := range names {
-			logs[i] = math.Log(compute[i][job])
+			logs[i] = math.Log(times[i][job])
 		}
 		if slices.ContainsFunc(logs, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
 			continue
@@ -156,32 +174,44 @@ func medianWithout(sorted []float64, one float64) float64 {
 
 // straggler is the rank that computes longest, where it does so by more than the limit and than jobs differ by. One job says nothing.
 func straggler(s *side, names []measure.Subject, limit, alpha float64) *Straggler {
-	of := behind(s, names)
-	jobs := len(of[0])
+	x := slowest(names, behind(names, s.computes), runPrior, limit, alpha)
+	if x == nil {
+		return nil
+	}
+	x.waits(s)
+	x.Kernels = s.slowestIn(measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, len(names))
+	x.Range = mostIn(x.Kernels)
+	return x
+}
+
+// waits says how long the others wait for it, and in which collective most.
+func (x *Straggler) waits(s *side) {
+	x.Waited = Number(s.typical(measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, measure.CausedWait.Name))
+	x.In = s.waitsIn()
+}
+
+// slowest is the rank that is most behind the others, where it is so by more than the limit and than jobs differ by.
+func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, limit, alpha float64) *Straggler {
+	jobs := len(behind[0])
 	if jobs < minRuns {
 		return nil
 	}
 	worst, most, variances := 0, math.Inf(-1), []stats.Variance(nil)
-	for i := range of {
-		variances = append(variances, stats.SampleVariance(of[i]))
-		if m := mean(of[i]); m > most {
+	for i := range behind {
+		variances = append(variances, stats.SampleVariance(behind[i]))
+		if m := mean(behind[i]); m > most {
 			worst, most = i, m
 		}
 	}
 	pooled := stats.Pool(variances...)
 	pooled.DF *= 1 - 1/float64(len(names)) // what one is behind, others are ahead
-	v := stats.Moderate(pooled, runPrior)
+	v := stats.Moderate(pooled, prior)
 	v.S2 /= float64(jobs)
 	low := most - stats.Margin(v, 1-2*alpha/float64(len(names)))
-	if math.Expm1(most) <= limit || low <= 0 {
+	if !(math.Expm1(most) > limit) || low <= 0 {
 		return nil
 	}
-	x := &Straggler{Rank: names[worst].Name, Slower: Number(math.Expm1(most)), Low: Number(math.Expm1(low)), Base: unknown,
-		Waited: Number(s.typical(names[worst], measure.CausedWait.Name)), BaseWaited: unknown}
-	x.In = s.waitsIn()
-	x.Kernels = s.slowestIn(names[worst], len(names))
-	x.Range = mostIn(x.Kernels)
-	return x
+	return &Straggler{Rank: names[worst].Name, Slower: Number(math.Expm1(most)), Low: Number(math.Expm1(low)), Base: unknown, Waited: unknown, BaseWaited: unknown}
 }
 
 // compare says how it was in the base.
@@ -189,7 +219,11 @@ func (x *Straggler) compare(base *side, limit float64) {
 	names := base.ranks()
 	if i := slices.IndexFunc(names, func(s measure.Subject) bool { return s.Name == x.Rank }); i >= 0 && len(names) > 1 {
 		x.BaseWaited = Number(base.typical(names[i], measure.CausedWait.Name))
-		if of := behind(base, names)[i]; len(of) > 0 {
+		takes := base.computes
+		if x.Late {
+			takes = base.apart
+		}
+		if of := behind(names, takes)[i]; len(of) > 0 {
 			x.Base = Number(math.Expm1(mean(of)))
 			x.Too = float64(x.Base) > limit
 		}
@@ -274,8 +308,13 @@ func (x *Straggler) remarks(ranks []measure.Subject, per string) []Remark {
 	if x.Too {
 		too = "too"
 	}
-	out := []Remark{remark("straggler", Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "range": x.Range,
-		"kernels": Number(len(x.Kernels)), "kernel": k.Kernel, "more": k.More, "unit": measure.Total.Unit, "launches": k.Launches, "others": k.Others})}
+	what := remark("straggler", Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "range": x.Range,
+		"kernels": Number(len(x.Kernels)), "kernel": k.Kernel, "more": k.More, "unit": measure.Total.Unit, "launches": k.Launches, "others": k.Others})
+	if x.Late {
+		what = remark("late-rank", Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "more": x.More, "copies": x.Copies,
+			"unit": measure.StepTime.Unit, "per": per})
+	}
+	out := []Remark{what}
 	if x.Waited > 0 {
 		who := "the others wait"
 		if len(ranks) == 2 {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -94,6 +95,48 @@ func average(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
+// apart is how long a rank does not communicate in the jobs of a side.
+func (c claim) apart(side, of string) (out []float64) {
+	x := measure.Subject{Scope: measure.ScopeDevice, Name: of}
+	talks := c.series(side, x, measure.ExposedCommunication)
+	for i, v := range c.series(side, x, measure.RankStep) {
+		out = append(out, v-talks[i])
+	}
+	return out
+}
+
+// lateHolds looks at jobs of two ranks.
+func lateHolds(c claim) bool {
+	x := c.r.Ranks.Straggler
+	other := "rank 0"
+	if x.Rank == other {
+		other = "rank 1"
+	}
+	behind := func(side string) float64 {
+		own, sum := c.apart(side, x.Rank), 0.0
+		for i, v := range c.apart(side, other) {
+			sum += math.Log(own[i] / v)
+		}
+		return math.Expm1(sum / float64(len(own)))
+	}
+	var more, copies []float64
+	others := c.apart("head", other)
+	theirs := c.series("head", measure.Subject{Scope: measure.ScopeDevice, Name: other}, measure.RankCopies)
+	own := c.series("head", measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, measure.RankCopies)
+	for i, v := range c.apart("head", x.Rank) {
+		more = append(more, v-others[i])
+		if len(own) > i && len(theirs) > i {
+			copies = append(copies, own[i]-theirs[i])
+		}
+	}
+	ok := len(c.r.Ranks.Ranks) == 2 && x.Late && c.x.Args["rank"] == x.Rank && c.is("slower", behind("head")) && c.number("slower") > 0.05 && c.is("more", median(more)) &&
+		(len(copies) == 0 || c.is("copies", median(copies)))
+	if len(c.apart("base", x.Rank)) > 0 {
+		ok = ok && c.is("base", behind("base")) && (c.x.Args["too"] == "too") == (c.number("base") > 0.05)
+	}
+	return ok
+}
+
 func stragglerHolds(c claim) bool {
 	x := c.r.Ranks.Straggler
 	slower := math.Expm1(average(c.ratios("head", x.Rank)))
@@ -144,6 +187,61 @@ func jobs(start int, compute []float64, factors ...float64) measure.Session {
 	}
 	s.SortSeries()
 	return s
+}
+
+// meeting is a session of jobs of two ranks that meet in a collective, in us a step: how long each does something else, and how long
+// of that it copies. Both compute for as long.
+func meeting(start int, apart, copies [2][]float64) measure.Session {
+	s := jobs(start, []float64{300e3, 300e3}, slices.Repeat([]float64{1}, len(apart[0]))...)
+	add := func(i int, m measure.Metric, of func(job int) float64) {
+		x := measure.Series{Subject: rank(i), Metric: m}
+		for job := range apart[i] {
+			x.Values = append(x.Values, 1e3*of(job))
+		}
+		s.Series = append(s.Series, x)
+	}
+	for i := range 2 {
+		longest := func(job int) float64 { return max(apart[0][job], apart[1][job]) }
+		add(i, measure.RankStep, func(job int) float64 { return longest(job) + 100 })
+		add(i, measure.ExposedCommunication, func(job int) float64 { return longest(job) + 100 - apart[i][job] })
+		add(i, measure.CausedWait, func(job int) float64 { return max(0, apart[i][job]-apart[1-i][job]) })
+		if copies[i] != nil {
+			add(i, measure.RankCopies, func(job int) float64 { return copies[i][job] })
+		}
+	}
+	s.SortSeries()
+	return s
+}
+
+// A rank that computes no longer and holds up the others has a name too, where jobs agree.
+func TestLate(t *testing.T) {
+	even := meeting(0, [2][]float64{{1774, 1832, 1799}, {1790, 1801, 1815}}, [2][]float64{{100, 101, 100}, {100, 100, 101}})
+	for name, test := range map[string]struct {
+		head  measure.Session
+		want  string
+		words string
+	}{
+		"even": {even, "", ""},
+		// What one unchanged program on two H200s did: its CPU was slow at times.
+		"now and then":      {meeting(1, [2][]float64{{1774, 1832, 1799}, {1817, 2700, 1948}}, [2][]float64{}), "", ""},
+		"another time":      {meeting(1, [2][]float64{{1805, 1803, 1805}, {2317, 1881, 1967}}, [2][]float64{}), "", ""},
+		"one job":           {meeting(1, [2][]float64{{1774}, {2300}}, [2][]float64{}), "", ""},
+		"one rank copies":   {meeting(1, [2][]float64{{2990, 3050, 2997}, {3993, 4103, 3924}}, [2][]float64{{900, 905, 901}, {1300, 1310, 1305}}), "rank 1", "copies take 404.0 µs longer"},
+		"its CPU is slow":   {meeting(1, [2][]float64{{2093, 2098, 2100}, {1804, 1806, 1810}}, [2][]float64{{100, 100, 100}, {100, 100, 100}}), "rank 0", "its copies take no longer"},
+		"nothing of copies": {meeting(1, [2][]float64{{2093, 2098, 2100}, {1804, 1806, 1810}}, [2][]float64{}), "rank 0", "between collectives: 290.0 µs a step; in the base"},
+	} {
+		r := evaluate([]measure.Session{even}, []measure.Session{test.head}, thresholds.Default())
+		got, said := "", ""
+		if x := r.Ranks.Straggler; x != nil {
+			got, said = x.Rank, r.Ranks.Remarks[0].Sentence
+			if !x.Late {
+				t.Errorf("%s: it does not compute longer", name)
+			}
+		}
+		if got != test.want || !strings.Contains(said, test.words) {
+			t.Errorf("%s: %q, want %q: %s", name, got, test.want, said)
+		}
+	}
 }
 
 // Who is slow has a name only beyond the limit and beyond noise, and only where jobs agree.

@@ -262,7 +262,7 @@ func broken(c claim) (some, all int) {
 
 // claims are what the remarks with numbers say, by key.
 var claims = map[string]func(c claim) bool{
-	"straggler": stragglerHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
+	"straggler": stragglerHolds, "late-rank": lateHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
 	"regressed": func(c claim) bool {
 		subjects := map[measure.Subject]bool{}
 		c.count(func(f *gate.Finding) bool {

@@ -78,7 +78,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("COLUMNS", "100")
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "forge": forge},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "forge": forge, "valid": valid},
 	}
 }
 
@@ -125,6 +125,16 @@ func forge(ts *testscript.TestScript, neg bool, args []string) {
 		sum := sha256.Sum256([]byte(text))
 		ts.Check(os.WriteFile(filepath.Join(dir, start+"-"+hex.EncodeToString(sum[:4])+".csv"), []byte(text), 0o644))
 		ts.Check(os.Remove(file))
+	}
+}
+
+// valid wants a file that follows a schema of the manual and names it: valid SCHEMA FILE.
+func valid(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: valid SCHEMA FILE")
+	}
+	if err := validate(args[0], []byte(ts.ReadFile(args[1]))); err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
 	}
 }
 

@@ -3,29 +3,47 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	invopop "github.com/invopop/jsonschema"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/nsgate/nsgate/cmd/nsgate/internal/cli"
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/gate/report"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 const schemas = "https://raw.githubusercontent.com/nsgate/nsgate/main/cmd/nsgate/docs/schema/"
 
-// TestSchemas holds the schemas of the manual against the keys of the policy and the types of the report; -update rewrites them.
+// written are the kinds of JSON that nsgate writes, by the name of their schema; each says in itself which it is.
+var written = map[string]struct {
+	version string
+	value   any
+}{
+	"bisection":   {gate.BisectSchema, gate.Bisection{}},
+	"calibration": {gate.CalibrationSchema, gate.Calibration{}},
+	"history":     {gate.HistorySchema, gate.History{}},
+	"report":      {gate.Schema, gate.Report{}},
+	"summary":     {gate.SummarySchema, gate.Summary{}},
+}
+
+// TestSchemas holds the schemas of the manual against the keys of the policy and the types of what is written; -update rewrites them.
 func TestSchemas(t *testing.T) {
-	for name, schema := range map[string]any{"policy": policySchema(t), "report": reportSchema(t)} {
+	schemas := map[string]any{"policy": policySchema(t)}
+	for name, w := range written {
+		schemas[name] = jsonSchema(t, name, w.version, w.value)
+	}
+	for name, schema := range schemas {
 		var want bytes.Buffer
 		enc := json.NewEncoder(&want)
 		enc.SetEscapeHTML(false)
@@ -120,8 +138,8 @@ func literal(t *testing.T, text string) any {
 	return v.X
 }
 
-// reportSchema is the JSON schema of a report. Later releases may add fields, so that others than these are allowed.
-func reportSchema(t *testing.T) *invopop.Schema {
+// jsonSchema is the JSON schema of what is written. Later releases may add fields, so that others than these are allowed.
+func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	number := func() *invopop.Schema {
 		return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "number"}, {Type: "null"}}}
 	}
@@ -148,27 +166,45 @@ func reportSchema(t *testing.T) *invopop.Schema {
 	for name, text := range r.CommentMap {
 		r.CommentMap[name] = strings.NewReplacer("[", "", "]", "").Replace(strings.Join(strings.Fields(text), " "))
 	}
-	s := r.Reflect(&gate.Report{})
-	s.ID, s.Title = schemas+"report.json", "a report of nsgate, "+gate.Schema
-	schema, _ := s.Definitions["Report"].Properties.Get("schema")
-	schema.Const = gate.Schema
+	s := r.Reflect(value)
+	s.ID, s.Title = invopop.ID(schemas+name+".json"), "a "+name+" of nsgate, "+version
+	schema, _ := s.Definitions[reflect.TypeOf(value).Name()].Properties.Get("schema")
+	schema.Const = version
 	return s
 }
 
-func compiled(t *testing.T, name string) *jsonschema.Schema {
-	t.Helper()
-	s, err := jsonschema.NewCompiler().Compile(filepath.Join("docs", "schema", name+".json"))
-	if err != nil {
-		t.Fatal(err)
+// compiled are the schemas of the manual; scripts ask for them at the same time.
+var compiled = func() map[string]func() (*jsonschema.Schema, error) {
+	all := map[string]func() (*jsonschema.Schema, error){}
+	for _, name := range append(slices.Collect(maps.Keys(written)), "policy") {
+		all[name] = sync.OnceValues(func() (*jsonschema.Schema, error) {
+			return jsonschema.NewCompiler().Compile(filepath.Join("docs", "schema", name+".json"))
+		})
 	}
-	return s
+	return all
+}()
+
+// validate holds JSON against the schema of a name.
+func validate(name string, text []byte) error {
+	compile, ok := compiled[name]
+	if !ok {
+		return fmt.Errorf("no schema %q", name)
+	}
+	schema, err := compile()
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
 }
 
 // TestPolicySchema holds the schema against the reader of the policy, in both directions: what stands in files, and what does not
 // fit a key.
 func TestPolicySchema(t *testing.T) {
-	schema := compiled(t, "policy")
-	validate := func(text string) error {
+	check := func(text string) error {
 		var v map[string]any
 		if err := toml.Unmarshal([]byte(text), &v); err != nil {
 			return err
@@ -177,11 +213,7 @@ func TestPolicySchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return schema.Validate(value)
+		return validate("policy", asJSON)
 	}
 	good := []string{"", "# nothing\n"}
 	for _, pattern := range []string{"../../thresholds/testdata/*.toml", "../../testdata/*/nsgate.toml", "../../testdata/examples/*/nsgate.toml"} {
@@ -206,7 +238,7 @@ func TestPolicySchema(t *testing.T) {
 		if _, err := thresholds.Parse("x.toml", []byte(text)); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
-		if err := validate(text); err != nil {
+		if err := check(text); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
 	}
@@ -220,63 +252,57 @@ func TestPolicySchema(t *testing.T) {
 		if _, err := thresholds.Parse("x.toml", []byte(text)); err == nil {
 			t.Errorf("nsgate reads %s", text)
 		}
-		if err := validate(text); err == nil {
+		if err := check(text); err == nil {
 			t.Errorf("the schema allows %s", text)
 		}
 	}
 }
 
-// TestReportSchema holds the schema against reports, and against what is none.
-func TestReportSchema(t *testing.T) {
-	schema := compiled(t, "report")
-	files, err := filepath.Glob("../../gate/report/testdata/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	for _, file := range files {
-		if strings.Count(filepath.Base(file), ".") > 1 { // JSON of another format
-			continue
-		}
-		seen++
-		f, err := os.Open(file)
+// TestWrittenSchemas holds the schemas against what is kept as JSON, and against what lacks a field. Scripts hold them against what
+// commands write.
+func TestWrittenSchemas(t *testing.T) {
+	for name, x := range map[string]struct {
+		files  string
+		needed []string
+	}{
+		"calibration": {"calibration/*.json", []string{"schema", "sound", "gates", "plan"}},
+		"report":      {"*.json", []string{"schema", "verdict", "findings", "counts"}},
+		"summary":     {"summary/*.json", []string{"schema", "recorded", "kernels"}},
+	} {
+		files, err := filepath.Glob("../../gate/report/testdata/" + x.files)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := report.ReadJSON(f, file)
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var text bytes.Buffer
-		if err := report.Render("json", &text, r, report.Options{}); err != nil {
-			t.Fatal(err)
-		}
-		for _, without := range []string{"", "verdict", "findings", "counts"} {
-			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text.Bytes()))
+		seen := 0
+		for _, file := range files {
+			if strings.Count(filepath.Base(file), ".") > 1 { // JSON of another format
+				continue
+			}
+			seen++
+			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}
-			delete(value.(map[string]any), without)
-			if err := schema.Validate(value); (err == nil) != (without == "") {
-				t.Errorf("%s without %q: %v", file, without, err)
+			if err := validate(name, text); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			for _, without := range x.needed {
+				var fields map[string]any
+				if err := json.Unmarshal(text, &fields); err != nil {
+					t.Fatal(err)
+				}
+				delete(fields, without)
+				less, err := json.Marshal(fields)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := validate(name, less); err == nil {
+					t.Errorf("the schema allows %s without %q", file, without)
+				}
 			}
 		}
-	}
-	if seen < 5 {
-		t.Errorf("%d reports", seen)
-	}
-	// A fresh one holds what was measured as well.
-	var fresh bytes.Buffer
-	kernels := "../../testdata/h200/kernels/"
-	if code := cli.Main([]string{"compare", "--format", "json", kernels + "base", kernels + "idle_200us"}, cli.Streams{Out: &fresh, Err: &fresh}); code != cli.ExitFail {
-		t.Fatal(fresh.String())
-	}
-	value, err := jsonschema.UnmarshalJSON(&fresh)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(value); err != nil || len(value.(map[string]any)["head_sessions"].([]any)) == 0 {
-		t.Error(err)
+		if seen < 4 {
+			t.Errorf("%d files of a %s", seen, name)
+		}
 	}
 }

@@ -32,7 +32,9 @@ const gitHubWidth = 830
 // TestPageSummary looks at job summaries as GitHub shows them: no table that is not folded away has to be scrolled sideways.
 func TestPageSummary(t *testing.T) {
 	ctx := browser(t)
-	in := func(parts ...string) string { return filepath.Join(append([]string{"..", "..", "testdata", "h200"}, parts...)...) }
+	in := func(parts ...string) string {
+		return filepath.Join(append([]string{"..", "..", "testdata", "h200"}, parts...)...)
+	}
 	session := func(name string) string { return in("sessions", name, "nvidia-h200") }
 	for name, sides := range map[string][2]string{
 		"summary-kernels":     {in("kernels", "base"), in("kernels", "saxpy_1.05")},

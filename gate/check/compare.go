@@ -12,7 +12,7 @@ import (
 )
 
 // Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them, or baselines of git revisions:
-// "main:.nsgate/training/nvidia-h200", or "main" where that has one of the other side's GPU.
+// "main:.nsgate/training/nvidia-h200", or "main" where that has one of the other side's GPU, or at the other side's place.
 type Compare struct {
 	Base, Head string
 	// Home is the directory in which a git revision has its baselines, "" for the working directory.
@@ -34,10 +34,10 @@ func (c Compare) Run(ctx context.Context) (*gate.Report, error) { return refused
 
 // open reads both sides. With an error it gives the base alone, where that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
-	side := func(what, path string, models []string) (*profile.Recording, error) {
+	side := func(what, path, other string, models []string) (*profile.Recording, error) {
 		r, err := c.Tools.Open(ctx, path)
 		if old, ok := asCommitted(path); ok && err != nil {
-			r, err = old.open(ctx, c.Tools, path, c.Home, models)
+			r, err = old.open(ctx, c.Tools, path, other, c.Home, models)
 		}
 		if err != nil {
 			return nil, of(what, err)
@@ -45,15 +45,15 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 		return r, nil
 	}
 	if _, ok := asCommitted(c.Base); !ok {
-		if base, err = side("base", c.Base, nil); err != nil {
+		if base, err = side("base", c.Base, c.Head, nil); err != nil {
 			return nil, nil, err
 		}
 	}
-	if head, err = side("head", c.Head, nil); err != nil {
+	if head, err = side("head", c.Head, c.Base, nil); err != nil {
 		return base, nil, err
 	}
 	if base == nil { // which of a revision's baselines is meant depends on the head's GPU
-		base, err = side("base", c.Base, []string{head.GPU()})
+		base, err = side("base", c.Base, c.Head, []string{head.GPU()})
 	}
 	return base, head, err
 }

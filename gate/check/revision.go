@@ -33,11 +33,15 @@ func asCommitted(side string) (committed, bool) {
 	return committed{id, dir}, id != ""
 }
 
-// open reads the baseline out of the repository; nothing is checked out.
-func (c committed) open(ctx context.Context, t profile.Tools, side string, home string, models []string) (*profile.Recording, error) {
+// open reads the baseline out of the repository; nothing is checked out. Of several that fit it is the one where other lies, the other
+// side.
+func (c committed) open(ctx context.Context, t profile.Tools, side, other, home string, models []string) (*profile.Recording, error) {
 	dirs := []string{c.dir}
 	if c.dir == "" {
 		dirs = c.baselines(path.Join(filepath.ToSlash(home), DefaultRoot), models)
+	}
+	if same := path.Clean(filepath.ToSlash(other)); slices.Contains(dirs, same) {
+		dirs = []string{same}
 	}
 	switch {
 	case len(dirs) == 0:

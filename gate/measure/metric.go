@@ -125,6 +125,8 @@ var (
 	MessageBytes = row("message_bytes", "B", Neither, exact, "bytes of messages")
 	// RankStep is the period of a rank's own steps, as of StepTime: ranks that meet in collectives have nearly the same.
 	RankStep = row("rank_step_time", "ns", Neither, 0, "step time of the rank")
+	// RankCopies is how long a rank's copies take, per step (or per run).
+	RankCopies = row("rank_copy_time", "ns", Neither, 0, "copy time of the rank")
 	// SlowestRank is the number of the rank in which a kernel takes most time, where that is not the same in all;
 	// SlowestTotal and SlowestLaunches are its total time and launches there, per step (or per run).
 	SlowestRank     = row("slowest_rank", "number", Neither, exact)

@@ -1,8 +1,7 @@
 package report
 
 func init() {
-	register(Format{Name: "codequality", Suffix: ".codequality.json", About: "remarks in merge requests of GitLab", render: codeQuality,
-		together: func(_ *view, each []*view, _ Options) (string, error) { return codeIssues(each) }})
+	register(Format{Name: "codequality", Suffix: ".codequality.json", About: "remarks in merge requests of GitLab", render: codeQuality})
 }
 
 // A codeIssue has the six fields that GitLab reads of a Code Climate issue, all of them required: its parser stops at
@@ -24,17 +23,13 @@ type codeLocation struct {
 
 // codeQuality writes what a reviewer should see: failing regressions and a gate without a verdict as major, what does not
 // fail the gate as minor, what is undecided as info.
-func codeQuality(v *view, _ Options) (string, error) { return codeIssues([]*view{v}) }
-
-func codeIssues(each []*view) (string, error) {
+func codeQuality(v *view, _ Options) (string, error) {
 	issues := []codeIssue{}
-	for _, v := range each {
-		for _, x := range v.issues() {
-			severity := [...]string{failing: "major", warned: "minor", open: "info"}[x.class]
-			i := codeIssue{Description: x.text, CheckName: x.check, Fingerprint: x.fingerprint, Severity: severity}
-			i.Location.Path, i.Location.Lines.Begin = x.file, x.line
-			issues = append(issues, i)
-		}
+	for _, x := range v.issues() {
+		severity := [...]string{failing: "major", warned: "minor", open: "info"}[x.class]
+		i := codeIssue{Description: x.text, CheckName: x.check, Fingerprint: x.fingerprint, Severity: severity}
+		i.Location.Path, i.Location.Lines.Begin = x.file, x.line
+		issues = append(issues, i)
 	}
 	return indented(issues)
 }

@@ -15,15 +15,32 @@ func init() {
 var csvColumns = []string{"workload", "outcome", "gates", "scope", "name", "grid", "block", "metric", "unit", "base", "head",
 	"change", "low", "high", "p", "mde", "share", "limit", "rule", "reason"}
 
-// csvReport writes a row a comparison after one for the verdict, whose scope is "gate". Numbers are in the unit beside them, changes
-// and shares are fractions; what is not known is empty.
+// csvReport writes of each workload a row a comparison after one for its verdict, whose scope is "gate"; of several the verdict on all
+// stands before them and has no workload. Numbers are in the unit beside them, changes and shares are fractions; what is not known is
+// empty.
 func csvReport(v *view, _ Options) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	w.Write(csvColumns)
+	if v.several() {
+		v.csvVerdict(w, "")
+	}
+	for _, of := range v.each {
+		of.csvRows(w)
+	}
+	w.Flush()
+	return b.String(), w.Error()
+}
+
+func (v *view) csvVerdict(w *csv.Writer, workload string) {
 	verdict := make([]string, len(csvColumns))
-	verdict[0], verdict[1], verdict[3], verdict[len(verdict)-1] = csvText(v.Workload), strings.ToLower(v.Word), "gate", csvText(v.Reason)
+	verdict[0], verdict[1], verdict[3], verdict[len(verdict)-1] = workload, strings.ToLower(v.Word), "gate", csvText(v.Reason)
 	w.Write(verdict)
+}
+
+// csvRows writes those of one workload. The writer keeps its first error.
+func (v *view) csvRows(w *csv.Writer) {
+	v.csvVerdict(w, csvText(v.Workload))
 	for _, r := range v.Rows {
 		f := r.F
 		w.Write([]string{csvText(v.Workload), csvText(string(f.Outcome)), strconv.FormatBool(f.Gates), csvText(string(f.Scope)), csvText(f.Name),
@@ -31,8 +48,6 @@ func csvReport(v *view, _ Options) (string, error) {
 			csvNumber(f.Low), csvNumber(f.High), csvNumber(f.P), csvNumber(f.MDE), csvNumber(f.Share), csvNumber(f.Limit), csvText(f.Rule),
 			csvText(r.Reason)})
 	}
-	w.Flush()
-	return b.String(), w.Error()
 }
 
 // csvText is a text that no spreadsheet takes for a formula: those that begin like one, in the full-width forms too, get an

@@ -7,8 +7,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "dotenv", Suffix: ".env", About: "verdict and counts for later jobs of a GitLab pipeline", render: dotenv,
-		together: func(whole *view, _ []*view, o Options) (string, error) { return dotenv(whole, o) }})
+	register(Format{Name: "dotenv", Suffix: ".env", About: "verdict and counts for later jobs of a GitLab pipeline", render: dotenv})
 }
 
 // dotenv writes variables: constant names, words and numbers made here, nothing else. None is a variable that stands for

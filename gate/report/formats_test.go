@@ -50,32 +50,36 @@ func checkJUnit(t *testing.T, text string) junitSuites {
 			t.Errorf("an element of its own: %s", e.Name.Local)
 		}
 	}
-	if len(all.Suites) != 1 {
-		t.Fatalf("%d suites", len(all.Suites))
-	}
-	var n junitCounts
-	names := make(map[string]bool)
-	for _, c := range all.Suites[0].Cases {
-		n.Tests++
-		if c.Class == "" || c.Name == "" || names[c.Name] {
-			t.Errorf("case %q of class %q", c.Name, c.Class)
-		}
-		names[c.Name] = true
-		if v, err := strconv.ParseFloat(c.Time, 64); c.Time != "" && (err != nil || v < 0) {
-			t.Errorf("time %q", c.Time)
-		}
-		for result, count := range map[*junitResult]*int{c.Failure: &n.Failures, c.Error: &n.Errors, c.Skipped: &n.Skipped} {
-			if result == nil {
-				continue
+	var sum junitCounts
+	for _, suite := range all.Suites {
+		var n junitCounts
+		names := make(map[string]bool)
+		for _, c := range suite.Cases {
+			n.Tests++
+			if c.Class == "" || c.Name == "" || names[c.Name] {
+				t.Errorf("case %q of class %q", c.Name, c.Class)
 			}
-			*count++
-			if strings.TrimSpace(result.Text) == "" {
-				t.Errorf("%s has no explanation", c.Name)
+			names[c.Name] = true
+			if v, err := strconv.ParseFloat(c.Time, 64); c.Time != "" && (err != nil || v < 0) {
+				t.Errorf("time %q", c.Time)
+			}
+			for result, count := range map[*junitResult]*int{c.Failure: &n.Failures, c.Error: &n.Errors, c.Skipped: &n.Skipped} {
+				if result == nil {
+					continue
+				}
+				*count++
+				if strings.TrimSpace(result.Text) == "" {
+					t.Errorf("%s has no explanation", c.Name)
+				}
 			}
 		}
+		if n != suite.junitCounts {
+			t.Errorf("counters %+v, counted %+v", suite.junitCounts, n)
+		}
+		sum = junitCounts{sum.Tests + n.Tests, sum.Failures + n.Failures, sum.Errors + n.Errors, sum.Skipped + n.Skipped}
 	}
-	if n != all.junitCounts || n != all.Suites[0].junitCounts {
-		t.Errorf("counters %+v and %+v, counted %+v", all.junitCounts, all.Suites[0].junitCounts, n)
+	if len(all.Suites) == 0 || sum != all.junitCounts {
+		t.Errorf("counters %+v of %d suites, counted %+v", all.junitCounts, len(all.Suites), sum)
 	}
 	return all
 }
@@ -251,8 +255,8 @@ var sarifSchema = sync.OnceValue(func() string {
 	return text
 })
 
-// checkSARIF holds the schema of SARIF 2.1.0, which allows no property of one's own, and the rules of GitHub: a known rule and one
-// place in the repository for each result.
+// checkSARIF holds the schema of SARIF 2.1.0, which allows no property of one's own, and the rules of GitHub: one run of a tool and
+// category, a known rule and one place in the repository for each result.
 func checkSARIF(t *testing.T, text string) []*sarifschema.Result {
 	t.Helper()
 	log := new(sarifschema.Report)
@@ -262,6 +266,9 @@ func checkSARIF(t *testing.T, text string) []*sarifschema.Result {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	checkSchema(t, sarifSchema(), text)
+	if len(log.Runs) != 1 {
+		t.Fatalf("%d runs", len(log.Runs))
+	}
 	run, seen := log.Runs[0], make(map[string]bool)
 	for _, r := range run.Results {
 		if !slices.ContainsFunc(run.Tool.Driver.Rules, func(d *sarifschema.ReportingDescriptor) bool { return *d.ID == *r.RuleID }) {
@@ -352,11 +359,13 @@ func checkSchema(t *testing.T, schema, text string) any {
 func TestTrends(t *testing.T) {
 	for name, r := range reports(t) {
 		want, directed := 0, 0
-		for _, f := range r.Findings {
-			if m, known := measure.MetricByName(f.Metric); f.Head.Known() && r.Verdict != gate.NoVerdict {
-				want++
-				if known && m.Better != measure.Neither {
-					directed++
+		for _, w := range r.Each() {
+			for _, f := range w.Findings {
+				if m, known := measure.MetricByName(f.Metric); f.Head.Known() && w.Verdict != gate.NoVerdict {
+					want++
+					if known && m.Better != measure.Neither {
+						directed++
+					}
 				}
 			}
 		}
@@ -410,11 +419,28 @@ func TestFormats(t *testing.T) {
 			checkDotenv(t, env)
 			checkHTML(t, render(t, "html", r, Options{}))
 
-			results, rows := checkSARIF(t, render(t, "sarif", r, Options{})), checkCSV(t, render(t, "csv", r, Options{}))
-			if len(results) != len(issues) || len(rows) != len(r.Findings)+1 {
-				t.Errorf("SARIF has %d results for %d issues, CSV %d rows for %d findings", len(results), len(issues), len(rows), len(r.Findings))
+			findings, noVerdict, of := 0, 0, make(map[class]int)
+			for _, w := range r.Each() {
+				v := newView(w, Options{})
+				for _, c := range []class{failing, warned, open} {
+					of[c] += len(v.of(c))
+				}
+				findings += len(w.Findings)
+				want := "0"
+				switch w.Verdict {
+				case gate.Pass:
+					want = "1"
+				case gate.NoVerdict:
+					noVerdict++
+				}
+				if got := values[fmt.Sprintf("nsgate_pass{workload=%q}", v.Workload)]; got != want {
+					t.Errorf("nsgate_pass is %q", got)
+				}
 			}
-
+			verdicts := len(r.Each())
+			if suites.Failures != of[failing] || suites.Errors != noVerdict || suites.Tests != findings+verdicts {
+				t.Errorf("JUnit counts %+v of %d failing", suites.junitCounts, of[failing])
+			}
 			count := func(severity string) (n int) {
 				for _, i := range issues {
 					if i.Severity == severity {
@@ -423,28 +449,43 @@ func TestFormats(t *testing.T) {
 				}
 				return n
 			}
-			of := func(c class) int { return len(newView(r, Options{}).of(c)) }
-			noVerdict := 0
-			if r.Verdict == gate.NoVerdict {
-				noVerdict = 1
-			}
-			if suites.Failures != of(failing) || suites.Errors != noVerdict || suites.Tests != len(r.Findings)+1 {
-				t.Errorf("JUnit counts %+v of %d failing", suites.junitCounts, of(failing))
-			}
-			if count("major") != of(failing)+noVerdict || count("minor") != of(warned) || count("info") != of(open) {
+			if count("major") != of[failing]+noVerdict || count("minor") != of[warned] || count("info") != of[open] {
 				t.Errorf("code quality has %d issues", len(issues))
+			}
+			if len(r.Workloads) > 0 {
+				verdicts++ // that on all
+			}
+			results, rows := checkSARIF(t, render(t, "sarif", r, Options{})), checkCSV(t, render(t, "csv", r, Options{}))
+			if len(results) != len(issues) || len(rows) != findings+verdicts {
+				t.Errorf("SARIF has %d results for %d issues, CSV %d rows for %d findings", len(results), len(issues), len(rows), findings)
 			}
 			if !strings.Contains(env, "NSGATE_RESULT_VERDICT="+string(r.Verdict)+"\n") {
 				t.Errorf("dotenv %s", env)
 			}
-			want := "0"
-			if r.Verdict == gate.Pass {
-				want = "1"
-			}
-			if got := values[fmt.Sprintf("nsgate_pass{workload=%q}", newView(r, Options{}).Workload)]; got != want {
-				t.Errorf("nsgate_pass is %q", got)
-			}
 		})
+	}
+}
+
+// Of several workloads each format tells whose a number or a finding is.
+func TestSeveral(t *testing.T) {
+	r := reports(t)["several"]
+	for format, want := range map[string][]string{
+		"sarif":       {`"executionSuccessful": false`, `"text": "infer: no verdict: `, `"text": "kernels: workload: step time`, `"text": "train: undecided: `},
+		"codequality": {`"description": "infer: no verdict: `, `"description": "kernels: workload: step time`},
+		"csv":         {"\n,fail,,gate,", "\nkernels,fail,,gate,", "\ntrain,\"pass, undecided\",,gate,", "\ninfer,no verdict,,gate,", "\nkernels,regressed,true,"},
+		"bencher":     {`"workload (kernels)"`, `"kernel tiny#c269024b (train)"`},
+		"benchmark":   {`"workload (kernels) step time"`, `(train) time"`},
+		"buildkite":   {"nsgate: fail\n", "<code>kernels</code>: fail\n", "<code>infer</code>: no verdict\n"},
+	} {
+		text := render(t, format, r, Options{})
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s has no %q:\n%s", format, w, text)
+			}
+		}
+	}
+	if text := render(t, "csv", r, Options{}); strings.Count(text, "workload,outcome") != 1 {
+		t.Error(text)
 	}
 }
 
@@ -565,6 +606,18 @@ func checkFormats(t *testing.T, s string) {
 			t.Errorf("Buildkite draws a picture in %q", prose)
 		}
 	}
+	other := hostile(s)
+	other.Workload, other.Verdict = s+"2", gate.NoVerdict
+	several := gate.Together([]*gate.Report{r, other})
+	several.Reason = s
+	if suites := checkJUnit(t, render(t, "junit", several, Options{})); len(suites.Suites) != 2 {
+		t.Errorf("%d suites of two workloads", len(suites.Suites))
+	}
+	checkCodeQuality(t, render(t, "codequality", several, Options{}))
+	checkSARIF(t, render(t, "sarif", several, Options{}))
+	checkCSV(t, render(t, "csv", several, Options{}))
+	checkSchema(t, bencherSchema, render(t, "bencher", several, Options{}))
+	checkSchema(t, benchmarkSchema, render(t, "benchmark", several, Options{}))
 	// A name is shown as it is, not only harmless.
 	if name := strings.TrimSpace(Clean(s)); name != "" && len(name) < 50 && !strings.Contains(name, "##[") {
 		if !strings.Contains(html.UnescapeString(texts["html"]), name) {

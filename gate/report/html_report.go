@@ -53,17 +53,17 @@ const (
 	maxName = 120
 )
 
-func htmlReport(v *view, o Options) (string, error) { return htmlReports(v, nil, o) }
-
-// htmlReports writes one page with the verdict on all workloads, and below it all that there is of each.
-func htmlReports(v *view, each []*view, _ Options) (string, error) {
+// htmlReport writes one page with the verdict and all that there is of a workload; of several the verdict on all, and below it each.
+func htmlReport(v *view, _ Options) (string, error) {
 	saved, err := jsonReport(v, Options{})
 	if err != nil {
 		return "", err
 	}
 	s := newSheet(v, "")
-	for i, w := range each {
-		s.Workloads = append(s.Workloads, newSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
+	for i, w := range v.each {
+		if v.several() {
+			s.Workloads = append(s.Workloads, newSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
+		}
 	}
 	title := "nsgate: " + strings.ToLower(v.Word) + " · " + v.Workload
 	if c := Elide(Clean(v.Report.Head.Commit), 12); c != "" {

@@ -17,20 +17,35 @@ type issue struct {
 	fingerprint string
 }
 
-// issues are those of a report, worst first, each fingerprint once: code hosts show one of several with the same.
+// issues are those of a report, of each workload worst first, each fingerprint once: code hosts show one of several with the same.
 func (v *view) issues() []issue {
 	var out []issue
 	seen := make(map[string]bool)
+	for _, w := range v.each {
+		of := ""
+		if v.several() {
+			of = w.Workload + ": "
+		}
+		for _, i := range w.ownIssues(of) {
+			if !seen[i.fingerprint] {
+				seen[i.fingerprint] = true
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// ownIssues are those of one workload; of goes before their texts.
+func (v *view) ownIssues(of string) []issue {
+	var out []issue
 	add := func(class class, check, text, key, file string, line int) {
 		sum := sha256.Sum256([]byte(v.Workload + "\x00" + key))
-		i := issue{class, check, Line(Elide(text, maxProse)), relative(file), max(line, 1), hex.EncodeToString(sum[:])}
+		i := issue{class, check, Line(Elide(of+text, maxProse)), relative(file), max(line, 1), hex.EncodeToString(sum[:])}
 		if file == "" {
 			i.file = "nsgate.toml"
 		}
-		if !seen[i.fingerprint] {
-			seen[i.fingerprint] = true
-			out = append(out, i)
-		}
+		out = append(out, i)
 	}
 	if !v.judged() {
 		add(failing, "nsgate/no-verdict", "no verdict: "+v.Reason, "no-verdict", "", 1)

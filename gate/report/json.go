@@ -16,7 +16,7 @@ import (
 
 func init() {
 	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
-		render: jsonReport, together: func(whole *view, _ []*view, o Options) (string, error) { return jsonReport(whole, o) },
+		render:      jsonReport,
 		calibration: func(c *gate.Calibration, _ Options) (string, error) { return jsonText(c) },
 		summary:     func(s *gate.Summary, _ Options) (string, error) { return jsonText(s) },
 		bisection:   func(b *gate.Bisection, _ Options) (string, error) { return jsonText(b) },

@@ -11,8 +11,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit,
-		together: func(_ *view, each []*view, _ Options) (string, error) { return junits(each) }})
+	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit})
 }
 
 // The elements that GitLab, Jenkins and others read. There is no schema; the common ground is described at
@@ -54,16 +53,13 @@ type junitResult struct {
 	Text    string `xml:",innerxml"` // escaped, with its line breaks as they are
 }
 
-// junit writes one test case a comparison, whose name stays the same from run to run, and one for the verdict. What fails
+// junit writes a test suite a workload: one test case a comparison, whose name stays the same from run to run, and one for the verdict. What fails
 // the gate is a failure, a gate without a verdict an error; what is undecided, added, removed or slower without failing
 // the gate is skipped, with the reason.
-func junit(v *view, _ Options) (string, error) { return junits([]*view{v}) }
-
-// junits writes a test suite a workload.
-func junits(each []*view) (string, error) {
+func junit(v *view, _ Options) (string, error) {
 	all := junitSuites{Name: "nsgate"}
-	for _, v := range each {
-		s := newSuite(v)
+	for _, w := range v.each {
+		s := newSuite(w)
 		all.Suites = append(all.Suites, s)
 		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, together: markdowns, summary: summaryMarkdown})
+	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, summary: summaryMarkdown})
 }
 
 // Limits of the Markdown form.
@@ -24,6 +24,9 @@ const (
 // markdown writes the report for a job summary or a merge request of GitHub or GitLab: the verdict, a table of what
 // failed and what is open, the rest folded away. It never exceeds Options.MaxBytes; rows that do not fit are counted.
 func markdown(v *view, o Options) (string, error) {
+	if v.several() {
+		return markdowns(v, o)
+	}
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	head := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n", v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
 	sections := v.Sections()
@@ -63,18 +66,18 @@ func markdown(v *view, o Options) (string, error) {
 }
 
 // markdowns writes the verdict on all workloads with a line for each, and the report on each below.
-func markdowns(whole *view, each []*view, o Options) (string, error) {
+func markdowns(whole *view, o Options) (string, error) {
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| workload | verdict | |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
-	for _, v := range each {
+	for _, v := range whole.each {
 		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
 	}
 	text += bullets("Warnings", proses(whole.Warnings), limit/8) + footer(whole, limit/8)
 	if room := limit - len(text); room < 0 {
 		return Cut(text, limit), nil
 	}
-	o.MaxBytes = (limit-len(text))/len(each) - 100
-	for _, v := range each {
+	o.MaxBytes = (limit-len(text))/len(whole.each) - 100
+	for _, v := range whole.each {
 		section, err := markdown(v, o)
 		if err != nil {
 			return "", err

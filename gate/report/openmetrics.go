@@ -13,8 +13,7 @@ import (
 )
 
 func init() {
-	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics,
-		together: func(_ *view, each []*view, _ Options) (string, error) { return families(each), nil }})
+	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics})
 }
 
 // family is one metric family of the OpenMetrics text format 1.0.
@@ -25,12 +24,10 @@ type family struct {
 
 // openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
 // compares such values as text, so that they are rounded near to what is signal: the width of the change's interval.
-func openMetrics(v *view, _ Options) (string, error) { return families([]*view{v}), nil }
-
-func families(each []*view) string {
+func openMetrics(v *view, _ Options) (string, error) {
 	families := make(map[string]family)
-	for _, v := range each {
-		v.measured(families)
+	for _, w := range v.each {
+		w.measured(families)
 	}
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(families)) {
@@ -44,7 +41,7 @@ func families(each []*view) string {
 			fmt.Fprintf(&b, "%s%s %s\n", name, set, f.samples[set])
 		}
 	}
-	return b.String() + "# EOF\n"
+	return b.String() + "# EOF\n", nil
 }
 
 // measured adds what a workload measured to the families.

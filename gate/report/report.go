@@ -41,9 +41,8 @@ type Format struct {
 	Suffix string // that its files usually have
 	About  string // whom it is for
 
+	// render renders a report, on several workloads too.
 	render func(*view, Options) (string, error)
-	// together renders a report on several workloads, whole, of which each is one; nil where a file of the format holds one workload.
-	together func(whole *view, each []*view, o Options) (string, error)
 	// calibration renders a calibration; nil where the format has no form of it.
 	calibration func(*gate.Calibration, Options) (string, error)
 	// summary renders a summary; nil likewise.
@@ -97,25 +96,9 @@ func Render(format string, w io.Writer, r *gate.Report, o Options) error {
 	if !ok {
 		return fmt.Errorf("unknown report format %q; the formats are %s", format, strings.Join(Formats(), ", "))
 	}
-	var text string
-	var err error
-	switch {
-	case len(r.Workloads) == 0:
-		text, err = f.render(newView(r, o), o)
-	case f.together == nil:
-		err = fmt.Errorf("a file of this format holds one workload, and the report has %d; choose one of them", len(r.Workloads))
-	default:
-		var each []*view
-		for _, w := range r.Workloads {
-			each = append(each, newView(w, o))
-		}
-		text, err = f.together(newView(r, o), each, o)
-	}
+	text, err := f.render(newView(r, o), o)
 	return write(w, text, "report", format, err)
 }
-
-// Joins reports whether a file of the named format holds a report on several workloads.
-func Joins(format string) bool { return formats[format].together != nil }
 
 // RenderCalibration writes the calibration in the named format, as [Render] does with a report.
 func RenderCalibration(format string, w io.Writer, c *gate.Calibration, o Options) error {

@@ -106,7 +106,9 @@ func TestRenderUnknownFormat(t *testing.T) {
 
 func TestTextKeepsWidth(t *testing.T) {
 	for name, r := range reports(t) {
-		r.Reproduce, r.Accept = "", ""
+		for _, w := range append(r.Each(), r) {
+			w.Reproduce, w.Accept = "", ""
+		}
 		for _, width := range []int{40, 60, 80, 100, 160} {
 			for _, verbose := range []bool{false, true} {
 				for _, l := range strings.Split(render(t, "text", r, Options{Width: width, Verbose: verbose}), "\n") {

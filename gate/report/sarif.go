@@ -62,9 +62,10 @@ type (
 )
 
 // sarif writes one rule a metric and one result an issue: failing regressions and a gate without a verdict as errors, what
-// does not fail the gate as warnings, what is undecided as notes.
+// does not fail the gate as warnings, what is undecided as notes. Several workloads are one run: GitHub takes no second one of a tool.
 func sarif(v *view, _ Options) (string, error) {
-	run := sarifRun{Invocations: []sarifInvocation{{v.judged()}}, Results: []sarifResult{}}
+	judged := !slices.ContainsFunc(v.each, func(w *view) bool { return !w.judged() })
+	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "nsgate", Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
 	rules := &run.Tool.Driver.Rules
 	for _, i := range v.issues() {

@@ -9,29 +9,28 @@ import (
 )
 
 func init() {
-	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, together: texts, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
+	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
 }
 
 // texts writes the verdict on all workloads, that on each, and below what text writes of each.
-func texts(whole *view, each []*view, o Options) (string, error) {
+func texts(whole *view, o Options) (string, error) {
 	p := newPage(o)
 	p.verdict(whole.Word, styles[whole.Tone], whole.Reason)
 	width := 0
-	for _, v := range each {
+	for _, v := range whole.each {
 		width = max(width, columns(v.Workload))
 	}
 	width = min(width, p.width/3)
-	for _, v := range each {
+	for _, v := range whole.each {
 		p.line(2, width+4, span{pad(bind(Elide(v.Workload, width)), width) + nb + " ", none}, span{bind(v.Word) + nb + " ", styles[v.Tone]}, span{v.Reason, none})
 	}
 	if o.Quiet {
 		return p.b.String(), nil
 	}
 	p.body(whole, o.Verbose)
-	for _, v := range each {
-		rule := strings.Repeat("─", max(p.width-columns(v.Workload)-4, 2))
+	for _, v := range whole.each {
 		p.b.WriteByte('\n')
-		p.line(0, 0, span{bind("── " + Elide(v.Workload, p.width-8) + " " + rule), dim})
+		p.line(0, 0, span{bind(Rule(v.Workload, p.width)), dim})
 		section, err := text(v, o)
 		if err != nil {
 			return "", err
@@ -41,9 +40,18 @@ func texts(whole *view, each []*view, o Options) (string, error) {
 	return p.b.String(), nil
 }
 
+// Rule is the line above what is about one workload of several, so many columns wide.
+func Rule(workload string, width int) string {
+	name := Elide(Line(workload), width-8)
+	return "── " + name + " " + strings.Repeat("─", max(width-columns(name)-4, 2))
+}
+
 // text writes the verdict, what failed, what is open, what was compared, and the commands that go on from here. Only
 // commands and paths may be wider than Options.Width.
 func text(v *view, o Options) (string, error) {
+	if v.several() {
+		return texts(v, o)
+	}
 	p := newPage(o)
 	s := styles[v.Tone]
 	if v.Tone == good && v.Report.Counts.Warned > 0 {

@@ -16,25 +16,31 @@ type trend struct {
 	lowest, most gate.Number // of the head's runs
 }
 
-// trends are the numbers of the head, each once. There are none where the gate gave no verdict: what cannot be judged is no part
+// trends are the numbers of the head, each once. There are none of a workload without a verdict: what cannot be judged is no part
 // of a history.
 func (v *view) trends() []trend {
 	var out []trend
 	seen := make(map[[2]string]bool)
-	for _, r := range v.Rows {
-		name := v.subject(r.F)
-		key := [2]string{name, r.F.Metric}
-		if !v.judged() || !r.F.Head.Known() || seen[key] {
-			continue
+	for _, w := range v.each {
+		for _, r := range w.Rows {
+			name := w.subject(r.F)
+			key := [2]string{name, r.F.Metric}
+			if !w.judged() || !r.F.Head.Known() || seen[key] {
+				continue
+			}
+			seen[key] = true
+			out = append(out, newTrend(r, name))
 		}
-		seen[key] = true
-		t := trend{row: r, name: name, lowest: r.F.Head, most: r.F.Head}
-		if runs := slices.DeleteFunc(slices.Clone(r.F.HeadRuns), func(n gate.Number) bool { return !n.Known() }); len(runs) > 0 {
-			t.lowest, t.most = slices.Min(runs), slices.Max(runs)
-		}
-		out = append(out, t)
 	}
 	return out
+}
+
+func newTrend(r row, name string) trend {
+	t := trend{row: r, name: name, lowest: r.F.Head, most: r.F.Head}
+	if runs := slices.DeleteFunc(slices.Clone(r.F.HeadRuns), func(n gate.Number) bool { return !n.Known() }); len(runs) > 0 {
+		t.lowest, t.most = slices.Min(runs), slices.Max(runs)
+	}
+	return t
 }
 
 // subject names what a finding is about for a history. The end is never that of a name from outside: Bencher obeys suffixes.

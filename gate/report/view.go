@@ -17,10 +17,11 @@ type view struct {
 	Report       *gate.Report
 	Word, Reason string // the verdict
 	Tone         tone
-	Workload     string // "default" where it has no name
-	Rows         []row  // in the report's order, worst first
-	Fall         *fall  // where the change of the step comes from, nil where that is not known
-	Ranks        *ranks // of the head's jobs, nil where there are not several
+	Workload     string  // "default" where it has no name
+	each         []*view // of a report on several workloads those on each, else the view itself
+	Rows         []row   // in the report's order, worst first
+	Fall         *fall   // where the change of the step comes from, nil where that is not known
+	Ranks        *ranks  // of the head's jobs, nil where there are not several
 	Warnings     []string
 	Next         []string
 	Facts        []fact // about what was compared
@@ -133,8 +134,18 @@ func newView(r *gate.Report, o Options) *view {
 		v.Fall.Tells = true
 	}
 	v.verdict()
+	v.each = []*view{v}
+	if len(r.Workloads) > 0 {
+		v.each = nil
+	}
+	for _, w := range r.Workloads {
+		v.each = append(v.each, newView(w, o))
+	}
 	return v
 }
+
+// several reports whether the view is of a report on several workloads.
+func (v *view) several() bool { return len(v.Report.Workloads) > 0 }
 
 // verdict makes the sentence from the counts where the report has none.
 func (v *view) verdict() {
@@ -240,7 +251,11 @@ func facts(r *gate.Report, verbose bool) []fact {
 		add("head GPU", head)
 	}
 	if r.Base.Runs > 0 || r.Head.Runs > 0 {
-		add("base", side(r.Base))
+		base := side(r.Base)
+		if r.Measured != nil {
+			base = "none yet"
+		}
+		add("base", base)
 		add("head", side(r.Head))
 	}
 	judged := !slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.NotJudged() })

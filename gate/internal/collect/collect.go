@@ -197,7 +197,7 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 	note(Event{Stage: Exporting})
 	limited, cancel := context.WithTimeoutCause(ctx, p.Patience, Reasons.Refuse("nsys-export-hangs", p.Patience))
 	defer cancel()
-	export, err := nsys.Export(limited, p.Nsys, reportIn(dir), dir, p.exportArgs()...)
+	export, err := nsys.Export(limited, p.Nsys, reportIn(dir), dir)
 	if err != nil {
 		return nil, causeOr(limited, blameRoom(err, proc.Room(dir), ""))
 	}

@@ -65,7 +65,7 @@ func (p Plan) CommandLines() [][]string {
 		return p.gatherLines()
 	}
 	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
-	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"), p.exportArgs()...)...)
+	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
 	return [][]string{p.profileCommand(dir), export}
 }
 
@@ -109,13 +109,6 @@ func (p Plan) profileArgs() []string {
 		}
 	}
 	return nsys.ProfileArgs(sample, append(args, p.TraceArgs...)...)
-}
-
-func (p Plan) exportArgs() []string {
-	if p.Stacks {
-		return []string{nsys.WithStacks}
-	}
-	return nil
 }
 
 var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)

@@ -20,9 +20,9 @@ func TestPlanAsksFor(t *testing.T) {
 		command   string
 		has, lack string
 	}{
-		{Plan{}, "./app", "--sample=none", "--gpu-metrics-devices --cudabacktrace --python-backtrace --include-json"},
+		{Plan{}, "./app", "--sample=none", "--gpu-metrics-devices --cudabacktrace --python-backtrace"},
 		{metrics, "./app", "--gpu-metrics-devices=cuda-visible --gpu-metrics-frequency=10000 --sample=none", "--cudabacktrace"},
-		{stacks, "./app", "--cudabacktrace=all:0 --sample=process-tree --include-json=true", "--python-backtrace --gpu-metrics-devices"},
+		{stacks, "./app", "--cudabacktrace=all:0 --sample=process-tree", "--python-backtrace --gpu-metrics-devices"},
 		{stacks, "./run.sh", "--cudabacktrace=all:0", "--python-backtrace"},
 		{stacks, "./tool", "--python-backtrace=cuda", ""},
 		{stacks, "python3.12 -m bench", "--python-backtrace=cuda", ""},

@@ -28,21 +28,20 @@ var exported = []string{
 var readable = slices.Concat(exported,
 	[]string{"EXPORT_META_DATA", "META_DATA_CAPTURE", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_SYSTEM_ENV"})
 
-// WithStacks is the argument with which [Export] puts the stacks of Python into the export.
-const WithStacks = "--include-json=true"
+// payloads puts the payloads of NVTX ranges into an export: the messages of NCCL, the stacks of Python.
+const payloads = "--include-json=true"
 
-// ExportArgs are the arguments with which [Export] runs nsys, further ones included.
-func ExportArgs(report, output string, further ...string) []string {
-	args := []string{"export", "--type", "sqlite", "-f", "true", "-q", "true", "--tables=" + strings.Join(exported, ",")}
-	return append(append(args, further...), "-o", output, report)
+// ExportArgs are the arguments with which [Export] runs nsys.
+func ExportArgs(report, output string) []string {
+	return []string{"export", "--type", "sqlite", "-f", "true", "-q", "true", "--tables=" + strings.Join(exported, ","), payloads, "-o", output, report}
 }
 
 // Export turns a report (.nsys-rep) into a SQLite export of the tables that [Read] needs, and returns the export's path,
 // a new file in dir. A report holds environment variables of the workload, so dir must be private to the user.
 //
 // The command nsys is a path or a name looked up in PATH. Where nsys is missing or fails, the error is a
-// *measure.Refusal and no file is left; when ctx ends, nsys and its children are killed. Further arguments go to nsys.
-func Export(ctx context.Context, nsys, report, dir string, further ...string) (string, error) {
+// *measure.Refusal and no file is left; when ctx ends, nsys and its children are killed.
+func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	name := filepath.Base(report)
 	by, err := writtenBy(report)
 	if err != nil {
@@ -59,8 +58,14 @@ func Export(ctx context.Context, nsys, report, dir string, further ...string) (s
 	f.Close()
 	output := f.Name()
 	var stdout, stderr proc.Output
+	args := ExportArgs(report, output)
 	// What nsys writes on the way is as private as the report.
-	err = proc.Run(ctx, dir, &stdout, &stderr, program, ExportArgs(report, output, further...)...)
+	err = proc.Run(ctx, dir, &stdout, &stderr, program, args...)
+	if said := stderr.String() + stdout.String(); err != nil && strings.Contains(said, strings.TrimLeft(strings.TrimSuffix(payloads, "=true"), "-")) {
+		// An nsys that does not know them names the option.
+		stdout, stderr = proc.Output{}, proc.Output{}
+		err = proc.Run(ctx, dir, &stdout, &stderr, program, slices.DeleteFunc(args, func(a string) bool { return a == payloads })...)
+	}
 	if err == nil {
 		if info, stat := os.Stat(output); stat == nil && info.Size() > 0 {
 			return output, nil

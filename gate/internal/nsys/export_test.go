@@ -57,6 +57,18 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// An nsys that knows no payloads exports the rest.
+func TestExportWithoutPayloads(t *testing.T) {
+	tool := fakeNsys(t, "if grep -q include-json \"$0.args\"; then echo \"unrecognised option '--include-json=true'\" >&2; exit 1; fi\necho export > \"$out\"\n")
+	out, err := Export(t.Context(), tool, report(t), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(out); string(data) != "export\n" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
 func TestExportFailures(t *testing.T) {
 	for _, c := range []struct{ name, script, want, next string }{
 		{"truncated", "echo 'starting' >&2; echo 'Section Table Reference magic number mismatch.' >&2; echo >&2; exit 1\n",

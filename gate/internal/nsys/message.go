@@ -12,11 +12,15 @@ import (
 // messageAt is where a range with a message began: a thread begins one range at a time.
 type messageAt struct{ tid, start int64 }
 
-// The names under which NCCL describes its calls in the payloads of its NVTX ranges.
+// The names under which NCCL describes its calls in the payloads of its NVTX ranges (NCCL 2.27; other releases leave out its own name
+// before the communicator's).
 const (
 	messageBytes        = "Message size [bytes]"
-	messageCommunicator = "Communicator ID"
+	messageCommunicator = "ommunicator ID"
 )
+
+// communicators are the names of a communicator.
+var communicators = []string{"NCCL communicator ID", "Communicator ID"}
 
 // readMessage notes what the payload of a range says of a collective. Payloads of others say nothing of that.
 func (p *process) readMessage(tid, start int64, payload string) {
@@ -39,14 +43,15 @@ func message(payload string) measure.Message {
 	if json.Unmarshal([]byte(payload), &fields) != nil {
 		return measure.Message{}
 	}
-	number := func(name string) uint64 {
-		n, err := strconv.ParseUint(strings.Trim(string(fields[name]), `" `), 0, 64)
-		if err != nil {
-			return 0
+	number := func(names ...string) uint64 {
+		for _, name := range names {
+			if n, err := strconv.ParseUint(strings.Trim(string(fields[name]), `" `), 0, 64); err == nil {
+				return n
+			}
 		}
-		return n
+		return 0
 	}
-	m := measure.Message{Communicator: number(messageCommunicator)}
+	m := measure.Message{Communicator: number(communicators...)}
 	if n := number(messageBytes); n <= math.MaxInt64 {
 		m.Bytes = int64(n)
 	}

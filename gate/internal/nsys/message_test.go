@@ -9,14 +9,17 @@ import (
 func TestMessage(t *testing.T) {
 	for payload, want := range map[string]measure.Message{
 		`{"Communicator ID": 17, "Message size [bytes]": 33554432, "Reduction operation": "Sum"}`: {Communicator: 17, Bytes: 33554432},
-		`{"Communicator ID": "0x1f", "Message size [bytes]": "64"}`:                               {Communicator: 31, Bytes: 64},
-		`{"Message size [bytes]": 64}`:                                                            {Bytes: 64},
-		`{"Message size [bytes]": -64}`:                                                           {},
-		`{"Message size [bytes]": 18446744073709551615}`:                                          {},
-		`{"Message size [bytes]": {"of": [64]}}`:                                                  {},
-		`{"Message size [bytes]": 1e3}`:                                                           {},
-		`Message size [bytes]`:                                                                    {},
-		`{"Communicator ID": null, "Message size [bytes]"`:                                        {},
+		// nsys 2025.3.2, NCCL of PyTorch 2.11.
+		`{"NCCL communicator ID":3074483151914116025,"Message size [bytes]":134250496,"Reduction operation":"Sum"}`: {Communicator: 3074483151914116025, Bytes: 134250496},
+		`{"NCCL communicator ID":3074483151914116025,"No. of ranks":2,"Rank":1,"CUDA device":1}`:                    {Communicator: 3074483151914116025},
+		`{"Communicator ID": "0x1f", "Message size [bytes]": "64"}`:                                                 {Communicator: 31, Bytes: 64},
+		`{"Message size [bytes]": 64}`:                     {Bytes: 64},
+		`{"Message size [bytes]": -64}`:                    {},
+		`{"Message size [bytes]": 18446744073709551615}`:   {},
+		`{"Message size [bytes]": {"of": [64]}}`:           {},
+		`{"Message size [bytes]": 1e3}`:                    {},
+		`Message size [bytes]`:                             {},
+		`{"Communicator ID": null, "Message size [bytes]"`: {},
 		"": {},
 	} {
 		if got := message(payload); got != want {
@@ -39,6 +42,30 @@ func TestMessages(t *testing.T) {
 	tr := traces[0]
 	if got := tr.Messages[tr.Launches[0].Range]; got != (measure.Message{Communicator: 5, Bytes: 4096}) || len(tr.Messages) != 1 {
 		t.Errorf("messages %v of ranges %v, launch in %d", tr.Messages, tr.Ranges, tr.Launches[0].Range)
+	}
+}
+
+// Every collective of a recording has the message that NCCL told of it, in the process of its rank.
+func TestMessagesOfNCCL(t *testing.T) {
+	traces, err := Read(t.Context(), "../../../testdata/h200/nccl.sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(traces) != 2 {
+		t.Fatalf("%d ranks", len(traces))
+	}
+	for _, tr := range traces {
+		bytes := map[int64]int{}
+		for _, l := range tr.Launches {
+			m := tr.Messages[l.Range]
+			if m.Communicator != 3074483151914116025 {
+				t.Errorf("%+v is in communicator %d", tr.Kernels[l.Kernel], m.Communicator)
+			}
+			bytes[m.Bytes]++
+		}
+		if bytes[134250496] != 2 || bytes[67125248] != 2 || bytes[67108864] != 2 || bytes[0] != 0 {
+			t.Errorf("messages by size: %v", bytes)
+		}
 	}
 }
 

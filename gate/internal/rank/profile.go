@@ -163,7 +163,7 @@ func (r *rank) follow(door *proc.Door, t task, done <-chan struct{}, log *proc.O
 
 // leave exports the report, which goes at once, and lays the export where those of the other ranks lie.
 func (r *rank) leave(exe, report, private string) error {
-	export, err := nsys.Export(context.Background(), exe, report, private, r.order.Export...)
+	export, err := nsys.Export(context.Background(), exe, report, private)
 	os.Remove(report)
 	if err != nil {
 		return err

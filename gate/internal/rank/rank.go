@@ -70,7 +70,6 @@ func Identify(getenv func(string) string) (Identity, error) {
 type Order struct {
 	Nsys     string   `json:"nsys"`               // the executable, looked up on each host
 	Profile  []string `json:"profile,omitempty"`  // options of nsys profile
-	Export   []string `json:"export,omitempty"`   // further ones of nsys export
 	Untraced bool     `json:"untraced,omitempty"` // without a profiler
 	Ranks    []int    `json:"ranks,omitempty"`    // those to profile, none for all
 }

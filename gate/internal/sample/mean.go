@@ -54,7 +54,7 @@ func (j job) reduce(run int, t *table) (info measure.Run, err error) {
 			rows[k][i] = row.Values[0]
 		}
 	}
-	compute := make([]float64, len(j.ranks))
+	compute, copies := make([]float64, len(j.ranks)), make([]float64, len(j.ranks))
 	var kernels []measure.Subject
 	for k, values := range rows {
 		j.setMean(run, k, values, tables, t)
@@ -70,11 +70,16 @@ func (j job) reduce(run int, t *table) (info measure.Run, err error) {
 				compute[i] += v
 			}
 			kernels = append(kernels, k.subject)
+		case k.metric == measure.CopyTime.Name && k.subject.Scope == measure.ScopeWorkload && k.subject != measure.Workload:
+			for i, v := range zeroed(values) {
+				copies[i] += v
+			}
 		}
 	}
 	slowest, whole := 0.0, 0.0
 	for i, ns := range compute {
 		t.set(run, j.rank(i), measure.GPUTime, ns)
+		t.set(run, j.rank(i), measure.RankCopies, copies[i])
 		slowest, whole = max(slowest, ns), whole+ns
 	}
 	for _, k := range kernels {

@@ -101,6 +101,9 @@ var sentences = map[string]string{
 		`{{if .kernels}} ({{.kernel}}{{if ne .launches .others}} {{number .others}} → {{number .launches}} launches,{{end}} {{quantity .more .unit}} more` +
 		`{{if gt .kernels 1.0}}, and {{count .kernels "kernel"}} in all{{end}}){{end}}` +
 		`{{if .too}}; the base had it too, {{change .base}}{{else if known .base}}; in the base {{change .base}}{{end}}`,
+	"late-rank": `{{.rank}} computes no longer than the others, and takes {{percent .slower}} longer between collectives: {{quantity .more .unit}} a {{.per}}` +
+		`{{if known .copies}}{{if gt .copies 0.0}}; its copies take {{quantity .copies .unit}} longer{{else}}; its copies take no longer{{end}}{{end}}` +
+		`{{if .too}}; the base had it too, {{change .base}}{{else if known .base}}; in the base {{change .base}}{{end}}`,
 	"straggler-wait": `{{.who}} {{quantity .wait .unit}} a {{.per}} for it{{if .in}} in {{.in}}{{end}}{{if known .base}}, in the base {{quantity .base .unit}}{{end}}`,
 	"unmatched":      `{{number .some}} of {{number .all}} collectives a rank are not the same in every rank: their time holds the waiting for one another`,
 

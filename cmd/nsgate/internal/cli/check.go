@@ -56,9 +56,6 @@ func checkCommand() *command {
 				if err != nil {
 					return err
 				}
-				if err := out.holds(len(jobs)); err != nil {
-					return err
-				}
 				if base.command != "" && len(jobs) > 1 {
 					return usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
 				}

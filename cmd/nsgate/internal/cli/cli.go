@@ -177,7 +177,7 @@ func root(e *env) *cobra.Command {
 			fmt.Fprintln(e.Out, versionLine())
 			return nil
 		case len(args) == 0:
-			fmt.Fprint(e.Err, help("nsgate", all))
+			fmt.Fprint(e.Err, reflow(help("nsgate", all), max(width(e), 40)))
 			return &exit{code: ExitUsage}
 		}
 		meant := ""
@@ -193,9 +193,6 @@ func root(e *env) *cobra.Command {
 		unknown := (*pflag.NotExistError)(nil)
 		switch {
 		case !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "":
-		case c.Name() == "report" && new(policyFlags).has(unknown.GetSpecifiedName()):
-			return usageError("a saved report holds the sessions of the head alone, and cannot be judged by another --%s: "+
-				"hold it against the baseline again with nsgate compare BASELINE REPORT --%[1]s …", unknown.GetSpecifiedName())
 		default:
 			var known []string
 			c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
@@ -207,7 +204,7 @@ func root(e *env) *cobra.Command {
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {
-			fmt.Fprint(e.Out, help("nsgate", all))
+			fmt.Fprint(e.Out, reflow(help("nsgate", all), max(width(e), 40)))
 			return
 		}
 		columns := max(width(e), 40)
@@ -260,13 +257,17 @@ func (c *command) cobra(e *env) *cobra.Command {
 	return out
 }
 
+// typed marks flags that no variable stands for: what it says to another command of the job has no meaning to theirs.
+const typed = "typed"
+
 // fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
-// NSGATE_KEEP_PROFILES. An empty variable counts as unset. given is what was set, as a command line would say it.
+// NSGATE_KEEP_PROFILES, but for those that are [typed] only. An empty variable counts as unset. given is what was set, as a command
+// line would say it.
 func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []string, wrong error) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		name := variable(f.Name)
 		value := getenv(name)
-		if f.Changed || value == "" || f.Name == "help" || wrong != nil {
+		if f.Changed || value == "" || f.Name == "help" || f.Annotations[typed] != nil || wrong != nil {
 			return
 		}
 		values := []string{value}

@@ -56,7 +56,8 @@ func flagHelp(fs *pflag.FlagSet, width int) string {
 // trailing is the space that a flag leaves at the end of a line where what it means stands on the next.
 var trailing = regexp.MustCompile(` +\n`)
 
-// reflow breaks the paragraphs of a text anew, to so many columns. Lines that are indented, such as examples, stay.
+// reflow breaks the paragraphs of a text anew, to so many columns. Lines that are indented, such as examples, stay; what stands after a
+// tab in them is broken under itself.
 func reflow(text string, width int) string {
 	var out, line []string
 	used := 0
@@ -70,6 +71,12 @@ func reflow(text string, width int) string {
 		l = strings.TrimRight(l, "\n")
 		if l == "" || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "|") {
 			flush()
+			lead, text, listed := strings.Cut(l, "\t")
+			if listed {
+				indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
+				text = strings.TrimSuffix(reflow(text, width-len(indent)), "\n")
+				l = lead + strings.ReplaceAll(text, "\n", "\n"+indent)
+			}
 			out = append(out, l)
 			continue
 		}

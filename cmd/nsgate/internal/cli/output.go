@@ -118,16 +118,6 @@ func (o *outputFlags) draws() bool {
 	return o.format == "html" || slices.ContainsFunc(o.files, func(f string) bool { return strings.HasPrefix(f, "html=") })
 }
 
-// holds refuses formats that hold one workload where there are several.
-func (o *outputFlags) holds(workloads int) error {
-	for _, f := range append([]string{o.format}, o.files...) {
-		if format, _, _ := strings.Cut(f, "="); workloads > 1 && !report.Joins(format) {
-			return usageError("a report as %s holds one workload, and there are %d: choose one with --workload, or another format", format, workloads)
-		}
-	}
-	return nil
-}
-
 // options are how a report looks on standard output.
 func (o *outputFlags) options(e *env) report.Options {
 	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ShowAll: "--verbose"}

@@ -27,11 +27,17 @@ func (p *policyFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&p.undecided, "undecided", "", "what to do when the data cannot decide: warn (exit 0) or fail (exit 3) (default warn)")
 }
 
-// has reports whether a flag of this name is one of the policy's.
-func (p *policyFlags) has(name string) bool {
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	p.bind(fs)
-	return fs.Lookup(name) != nil
+// bindTyped binds them as [typed], and returns their names.
+func (p *policyFlags) bindTyped(fs *pflag.FlagSet) (names []string) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.SortFlags = false
+	p.bind(own)
+	own.VisitAll(func(f *pflag.Flag) {
+		f.Annotations = map[string][]string{typed: {}}
+		names = append(names, f.Name)
+		fs.AddFlag(f)
+	})
+	return names
 }
 
 func (p *policyFlags) bindFile(fs *pflag.FlagSet) {

@@ -88,6 +88,9 @@ func recordCommand() *command {
 						failed = err
 						continue
 					}
+					if len(jobs) > 1 {
+						fmt.Fprintln(e.Out, report.Rule(j.name, width(e)))
+					}
 					printRecorded(e, done)
 				}
 				return failed

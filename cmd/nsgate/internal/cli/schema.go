@@ -14,9 +14,9 @@ func schemaCommand() *command {
 	return &command{
 		name:    "schema",
 		usage:   strings.Join(names, "|"),
-		summary: "print the JSON schema of nsgate.toml or of a report",
+		summary: "print the JSON schema of nsgate.toml, or of what nsgate writes as JSON",
 		own:     1,
-		wants:   "a schema: " + strings.Join(names, " or ") + ",",
+		wants:   "one of " + strings.Join(names, ", "),
 		words:   names,
 		bind: func(*pflag.FlagSet) action {
 			return func(_ context.Context, e *env, args arguments) error {
