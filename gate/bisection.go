@@ -1,6 +1,9 @@
 package gate
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Bisection is the answer of a search.
 type Bisection struct {
@@ -51,4 +54,11 @@ type Culprit struct {
 	High    Number   `json:"high"`
 	// Report is that of the culprit against the commit before it, nil where that was not measured.
 	Report *Report `json:"report,omitempty"`
+	// Refuted is true where that report does not show the change, by an interval that holds zero.
+	Refuted bool `json:"refuted,omitempty"`
+}
+
+// Refuted reports whether nothing of the change is seen where each culprit is measured beside the commit before it.
+func (b *Bisection) Refuted() bool {
+	return len(b.Culprits) > 0 && !slices.ContainsFunc(b.Culprits, func(c Culprit) bool { return !c.Refuted })
 }

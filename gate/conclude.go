@@ -219,10 +219,16 @@ func Describe(sessions []measure.Session) Side {
 		traced := x.Traced()
 		s.Runs += traced
 		s.Untraced += len(x.Runs) - traced
+		if len(sessions) > 1 {
+			s.SessionRuns, s.SessionUntraced = append(s.SessionRuns, traced), append(s.SessionUntraced, len(x.Runs)-traced)
+		}
 		for _, run := range x.Runs[:traced] {
 			least, most = min(least, run.Skipped), max(most, run.Skipped)
 			total, launches = max(total, run.Total), max(launches, run.Launches)
 		}
+	}
+	if s.Untraced == 0 {
+		s.SessionUntraced = nil
 	}
 	if repeats, ok := last.Find(measure.Workload, measure.Repeats.Name); ok {
 		s.Repeats = Number(typical([][]float64{repeats.Values}))

@@ -30,8 +30,8 @@ const (
 //
 //   - "crept": is the head slower than the anchor, the oldest session of the trail, by more than its limit allows? Where a rule
 //     says how much it may creep that is "over-creep", and fails the gate, see [Report.HoldCreep];
-//   - "creeping", of what has not crept: do the steps from session to session of the base add up (a one-sided CUSUM), however
-//     little that is against the limit?
+//   - "creeping", of what has not crept: do the steps from session to session of the base, from the anchor on, add up (a one-sided CUSUM),
+//     however little that is against the limit?
 //
 // Each answer is one remark, on the subject that costs most, with the names of the others. A kernel is followed by name and
 // geometry from the first session that has it. One step that makes most of a change is no creep: the head's is the gate's to judge,
@@ -39,8 +39,18 @@ const (
 // against, has nothing to say.
 func Creep(base, trail, head []measure.Session, policy *thresholds.Policy) []Remark {
 	since, anchored := trodden(trail, head, policy)
-	recent, steps := trodden(base, head, policy)
+	recent, steps := trodden(notBefore(base, trail), head, policy)
 	return creep(since, anchored, recent, steps, policy.Alpha)
+}
+
+// notBefore leaves out sessions older than the anchor: what they led to was taken for the state to begin with.
+func notBefore(sessions, trail []measure.Session) (out []measure.Session) {
+	for _, s := range sessions {
+		if len(trail) == 0 || !s.Start.Before(trail[0].Start) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // HoldCreep adds to a report what crept. What crept further than a rule allows fails it.

@@ -16,8 +16,8 @@ type Pattern struct {
 	Key string
 	// Means says what it is, When from when on it is named, and Source who draws the line there.
 	Means, When, Source string
-	// find says where a summary has the pattern; nothing where it has not, or does not tell.
-	find func(*Summary) []Remark
+	// find says where a summary has the pattern, by a line drawn at this part of When's; nothing where it has not, or does not tell.
+	find func(x *Summary, line Number) []Remark
 }
 
 // The lines between what experts name and what they do not.
@@ -37,8 +37,9 @@ const (
 	overlapFrom  = 100_000 // ns of communication a step
 )
 
-// A pattern is there where more than mostRuns of the runs have it, and new where no more than fewRuns of the base's have it.
-const mostRuns, fewRuns = 0.5, 0.2
+// A pattern is there where more than mostRuns of the runs have it, and new where no more than fewRuns of the base's come near it: to this
+// part of its line. Else what lies at its line would be new in every other head.
+const mostRuns, fewRuns, nearLine = 0.5, 0.2, 0.8
 
 // Patterns is every pattern, one row each. Where a workload has no steps, only those can be seen that need none.
 var Patterns = []Pattern{
@@ -105,34 +106,34 @@ func drying(p SummaryPart) bool {
 	return starving(p) && timeline.Synchronises(timeline.CallOf(p.Where))
 }
 
-func lowUtilisation(x *Summary) []Remark {
+func lowUtilisation(x *Summary, line Number) []Remark {
 	share := 1 - partOf(x, idling)/stepOf(x)
-	if !(share < busyUnder) {
+	if !(share < busyUnder/line) {
 		return nil
 	}
 	return []Remark{remark("low-utilisation", Args{"share": share})}
 }
 
-func gpuIdle(x *Summary) []Remark {
+func gpuIdle(x *Summary, line Number) []Remark {
 	share := partOf(x, idling) / stepOf(x)
-	if !(share > idleFrom) {
+	if !(share > idleFrom*line) {
 		return nil
 	}
 	p := largestPart(x, idling)
 	return []Remark{remark("gpu-idle", Args{"share": share, "class": p.Class, "where": p.Where})}
 }
 
-func launchStarved(x *Summary) []Remark {
+func launchStarved(x *Summary, line Number) []Remark {
 	share := partOf(x, starving) / stepOf(x)
-	if !(share >= starvedFrom) {
+	if !(share >= starvedFrom*line) {
 		return nil
 	}
 	return []Remark{remark("launch-starved", Args{"share": share, "where": largestPart(x, starving).Where})}
 }
 
-func synchronising(x *Summary) []Remark {
+func synchronising(x *Summary, line Number) []Remark {
 	share := partOf(x, drying) / stepOf(x)
-	if !(share > dryFrom) {
+	if !(share > dryFrom*line) {
 		return nil
 	}
 	return []Remark{remark("synchronising", Args{"share": share, "where": largestPart(x, drying).Where})}
@@ -144,22 +145,22 @@ var (
 	copyCall = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
 )
 
-// calls are the synchronising calls of a kind that every step makes.
-func (x *Summary) calls(kind *regexp.Regexp) []SummaryValue {
+// calls are the synchronising calls of a kind that every step makes, or so many of the steps.
+func (x *Summary) calls(kind *regexp.Regexp, most Number) []SummaryValue {
 	return slices.DeleteFunc(slices.Clone(x.Others), func(v SummaryValue) bool {
-		return x.Recorded.Step == "" || v.Scope != measure.ScopeCall || v.Metric != measure.SyncCalls.Name || !(v.Value >= 1) || !kind.MatchString(v.Name)
+		return x.Recorded.Step == "" || v.Scope != measure.ScopeCall || v.Metric != measure.SyncCalls.Name || !(v.Value >= most) || !kind.MatchString(v.Name)
 	})
 }
 
-func synchronisingCalls(x *Summary) (out []Remark) {
-	for _, c := range x.calls(waitCall) {
+func synchronisingCalls(x *Summary, line Number) (out []Remark) {
+	for _, c := range x.calls(waitCall, line) {
 		out = append(out, remark("synchronising-calls", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
 	}
 	return out
 }
 
-func synchronousCopies(x *Summary) (out []Remark) {
-	for _, c := range x.calls(copyCall) {
+func synchronousCopies(x *Summary, line Number) (out []Remark) {
+	for _, c := range x.calls(copyCall, line) {
 		out = append(out, remark("synchronous-copies", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
 	}
 	return out
@@ -170,40 +171,40 @@ func (x *Summary) copies() []SummaryCopy {
 	return slices.DeleteFunc(slices.Clone(x.Copies), func(c SummaryCopy) bool { return c.Kind == measure.Memset.String() })
 }
 
-func copyBottleneck(x *Summary) (out []Remark) {
+func copyBottleneck(x *Summary, line Number) (out []Remark) {
 	for _, c := range x.copies() {
 		share := c.Share
 		if x.Recorded.Step != "" && x.Period > 0 {
 			share = c.Time / x.devices / x.Period
 		}
-		if share > copiesFrom {
+		if share > copiesFrom*line {
 			out = append(out, remark("copy-bottleneck", Args{"kind": c.Kind, "share": share, "step": x.Recorded.Step, "rate": c.Rate}))
 		}
 	}
 	return out
 }
 
-func manyCopies(x *Summary) (out []Remark) {
+func manyCopies(x *Summary, line Number) (out []Remark) {
 	for _, c := range x.copies() {
-		if x.Recorded.Step != "" && c.Count > copiesMany {
+		if x.Recorded.Step != "" && c.Count > copiesMany*line {
 			out = append(out, remark("many-copies", Args{"kind": c.Kind, "copies": c.Count}))
 		}
 	}
 	return out
 }
 
-func exposedCopies(x *Summary) []Remark {
+func exposedCopies(x *Summary, line Number) []Remark {
 	copies := x.copies()
 	time := sumOf(copies, func(c SummaryCopy) Number { return c.Time / x.devices })
 	hidden := 1 - sumOf(copies, func(c SummaryCopy) Number { return c.Owned })/time
-	if !stepOf(x).Known() || !(time >= hiddenFrom) || !(hidden < hiddenUnder) {
+	if !stepOf(x).Known() || !(time >= hiddenFrom*line) || !(hidden < hiddenUnder/line) {
 		return nil
 	}
 	return []Remark{remark("exposed-copies", Args{"hidden": max(hidden, 0), "time": time, "unit": measure.CopyTime.Unit})}
 }
 
 // pageableCopies names the kinds that copy mostly so. Sessions of older releases do not know how much that is in all.
-func pageableCopies(x *Summary) []Remark {
+func pageableCopies(x *Summary, _ Number) []Remark {
 	kinds, bytes := []string{}, Number(0)
 	for _, c := range x.copies() {
 		if c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), measure.Pageable.String()) {
@@ -219,17 +220,17 @@ func pageableCopies(x *Summary) []Remark {
 	return []Remark{remark("pageable-copies", Args{"bytes": bytes, "unit": measure.PageableBytes.Unit, "kinds": kinds, "step": x.Recorded.Step})}
 }
 
-func smallKernels(x *Summary) []Remark {
+func smallKernels(x *Summary, line Number) []Remark {
 	small := slices.DeleteFunc(slices.Clone(x.Kernels), func(k SummaryKernel) bool { return !(k.Time < smallUnder) })
 	launches := sumOf(small, func(k SummaryKernel) Number { return k.Launches })
-	if x.Recorded.Step == "" || launches < smallMany {
+	if x.Recorded.Step == "" || launches < smallMany*line {
 		return nil
 	}
 	return []Remark{remark("small-kernels", Args{"launches": launches, "of": x.Launches,
 		"share": sumOf(small, func(k SummaryKernel) Number { return k.Share })})}
 }
 
-func exposedCommunication(x *Summary) []Remark {
+func exposedCommunication(x *Summary, line Number) []Remark {
 	moves := slices.DeleteFunc(slices.Clone(x.Kernels), func(k SummaryKernel) bool { return !k.Communicates })
 	time := sumOf(moves, func(k SummaryKernel) Number { return k.Total / x.devices })
 	exposed := sumOf(moves, func(k SummaryKernel) Number { return k.Owned })
@@ -237,7 +238,7 @@ func exposedCommunication(x *Summary) []Remark {
 	if hidden := x.hidden; hidden > 0 { // of several ranks the time of a collective is without the waiting, which may be hidden as well
 		time, overlap = exposed+hidden, hidden/(exposed+hidden)
 	}
-	if !(time >= overlapFrom) || !(exposed/stepOf(x) > exposedFrom) || !(overlap < overlapUnder) {
+	if !(time >= overlapFrom*line) || !(exposed/stepOf(x) > exposedFrom*line) || !(overlap < overlapUnder/line) {
 		return nil
 	}
 	return []Remark{remark("exposed-communication", Args{"share": exposed / stepOf(x), "overlap": overlap})}
@@ -245,13 +246,14 @@ func exposedCommunication(x *Summary) []Remark {
 
 // seen is a pattern in the runs of one side.
 type seen struct {
-	remark Remark // of the typical run, or where that has it not of the first that has
-	runs   int    // that have it
-	of     int
+	remark  Remark // of the typical run, or where that has it not of the first that has
+	typical bool   // the typical run has it
+	runs    int    // that have it
+	of      int
 }
 
-// patterns looks for every pattern in every run.
-func (s *summarizer) patterns() []seen {
+// patterns looks for every pattern, by lines drawn at this part of theirs, in every run and in the typical one.
+func (s *summarizer) patterns(line Number) []seen {
 	runs := s.side.runs()
 	one := make([]bool, runs)
 	var all []*Summary
@@ -273,11 +275,11 @@ func (s *summarizer) patterns() []seen {
 			out = append(out, seen{remark: r, of: runs})
 			return &out[len(out)-1]
 		}
-		for _, r := range p.find(typical) {
-			find(r)
+		for _, r := range p.find(typical, line) {
+			find(r).typical = true
 		}
 		for _, x := range all {
-			for _, r := range p.find(x) {
+			for _, r := range p.find(x, line) {
 				find(r).runs++
 			}
 		}
@@ -298,7 +300,8 @@ func most(patterns []seen) (out []Remark) {
 	return out
 }
 
-// NewPatterns are the patterns that most runs of the head have and hardly any of the base. Sides of which one is empty, or that
+// NewPatterns are the patterns that most runs of the head have, and that hardly any run of the base comes near, and its typical
+// run neither: where a part of the base was accepted by itself, no single run of it has all. Sides of which one is empty, or that
 // do not count by the same step and profiler on the same GPU model, have none. It judges nothing.
 func NewPatterns(base, head []measure.Session) []Remark {
 	if len(head) == 0 {
@@ -309,10 +312,10 @@ func NewPatterns(base, head []measure.Session) []Remark {
 	if len(base) == 0 {
 		return nil
 	}
-	before := summaries(base).patterns()
-	return slices.DeleteFunc(most(summaries(head).patterns()), func(r Remark) bool {
+	before := summaries(base).patterns(nearLine)
+	return slices.DeleteFunc(most(summaries(head).patterns(1)), func(r Remark) bool {
 		return slices.ContainsFunc(before, func(p seen) bool {
-			return sameThing(p.remark, r) && float64(p.runs) > fewRuns*float64(p.of)
+			return sameThing(p.remark, r) && (p.typical || float64(p.runs) > fewRuns*float64(p.of))
 		})
 	})
 }

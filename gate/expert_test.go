@@ -96,11 +96,11 @@ func TestPatterns(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("no pattern %s", tt.key)
 		}
-		found := Patterns[i].find(tt.has)
+		found := Patterns[i].find(tt.has, 1)
 		if len(found) != 1 || found[0].Key != tt.key {
 			t.Errorf("%s is not found: %v", tt.key, found)
 		}
-		if found := Patterns[i].find(tt.not); len(found) > 0 {
+		if found := Patterns[i].find(tt.not, 1); len(found) > 0 {
 			t.Errorf("%s is found where it is not: %v", tt.key, found)
 		}
 	}
@@ -120,7 +120,7 @@ func TestPatternsOfNothing(t *testing.T) {
 				Kernels: []SummaryKernel{{Kernel: "ncclDevKernel", Communicates: true, Time: unknown, Launches: unknown, Total: unknown, Owned: unknown, Share: unknown}},
 				Copies:  []SummaryCopy{{Kind: "memcpy HtoD", Count: unknown, Time: unknown, Share: unknown, Owned: unknown, Rate: unknown}}},
 		} {
-			if found := p.find(s); len(found) > 0 {
+			if found := p.find(s, 1); len(found) > 0 {
 				t.Errorf("%s of nothing: %v", p.Key, found)
 			}
 		}
@@ -147,7 +147,29 @@ func pageables(gpu string, some, runs int) measure.Session {
 	return s
 }
 
-// A pattern is there where most runs have it, and new where hardly any of the base has.
+// copiers is a session of steps with so many copies each, all of which it knows in the runs of whole sessions only.
+func copiers(copies float64, parts ...bool) (out []measure.Session) {
+	for _, part := range append(parts, false) {
+		s := measure.Session{Environment: measure.Environment{GPU: "a", Tool: "nsys 2025.3.2"}, Step: "step", Accepted: part}
+		var count, time measure.Values
+		for range 5 {
+			s.Runs = append(s.Runs, measure.Run{Steady: true})
+			count, time = append(count, copies), append(time, 100)
+		}
+		copied := measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy DtoH"}
+		for metric, values := range map[measure.Metric]measure.Values{measure.Copies: count, measure.CopyTime: time, measure.CopyBytes: time} {
+			if !part {
+				s.Series = append(s.Series, measure.Series{Subject: copied, Metric: metric, Values: values, Note: "device to device"})
+			}
+		}
+		s.Series = append(s.Series, measure.Series{Subject: measure.Workload, Metric: measure.StepTime, Values: measure.Values{1e6, 1e6, 1e6, 1e6, 1e6}})
+		s.SortSeries()
+		out = append(out, s)
+	}
+	return out
+}
+
+// A pattern is there where most runs have it, and new where hardly any of the base has or comes near it.
 func TestNewPatterns(t *testing.T) {
 	one := func(s measure.Session) []measure.Session { return []measure.Session{s} }
 	for _, tt := range []struct {
@@ -162,6 +184,9 @@ func TestNewPatterns(t *testing.T) {
 		{"two runs of the base", one(pageables("a", 2, 5)), one(pageables("a", 5, 5)), 0},
 		{"gone", one(pageables("a", 5, 5)), one(pageables("a", 0, 5)), 0},
 		{"another GPU", one(pageables("b", 0, 5)), one(pageables("a", 5, 5)), 0},
+		{"at its line in the base", copiers(10), copiers(11), 0},
+		{"away from its line in the base", copiers(7), copiers(11), 1},
+		{"in whole sessions of the base only", copiers(11, true, true, true, true, true), copiers(11), 0},
 		{"no base", nil, one(pageables("a", 5, 5)), 0},
 		{"no head", one(pageables("a", 5, 5)), nil, 0},
 	} {

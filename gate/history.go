@@ -42,6 +42,8 @@ type Moment struct {
 	Reason      string              `json:"reason,omitempty"` // untrusted
 	Environment measure.Environment `json:"environment"`
 	Step        string              `json:"step,omitempty"`
+	// Anchor names what was measured as the state that the following is held against, "" where it is none.
+	Anchor string `json:"anchor,omitempty"`
 	// Since says what is other than at the moment before, which no commit is to blame for: "driver", "board", "host", "clock".
 	Since []string `json:"since,omitempty"`
 
@@ -57,15 +59,19 @@ type point struct {
 type Trend struct {
 	Scope  measure.Scope `json:"scope"`
 	Kernel string        `json:"kernel"` // short name
-	Name   string        `json:"name"`
-	Grid   string        `json:"grid,omitempty"`
-	Block  string        `json:"block,omitempty"`
-	Metric string        `json:"metric"`
-	Unit   string        `json:"unit"`
+	// Label is the shortest name that tells the kernel apart from every other in the history, "" where that is Kernel.
+	Label  string `json:"label,omitempty"`
+	Name   string `json:"name"`
+	Grid   string `json:"grid,omitempty"`
+	Block  string `json:"block,omitempty"`
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
 	// Values has one for each moment, unknown where it was not measured.
 	Values []Number `json:"values"`
 	// Change is that from the first value to the last.
 	Change Number `json:"change"`
+	// SinceAnchor is that from the state that the last anchor names to the last value, nil where there is no later one.
+	SinceAnchor *Number `json:"since_anchor,omitempty"`
 	// Changes are where its level changes, in order; none where there are under ten points to tell.
 	Changes []LevelChange `json:"changes,omitempty"`
 	// Enough is true where there are enough points to look for changes of level.
@@ -173,6 +179,7 @@ func NewHistory(moments []Moment) *History {
 		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)), strings.Compare(a.Name, b.Name),
 			strings.Compare(a.Grid+a.Block, b.Grid+b.Block), strings.Compare(a.Metric, b.Metric))
 	})
+	h.label()
 	return h
 }
 
@@ -241,7 +248,35 @@ func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
 		return nil
 	}
 	t.Change, t.Enough = Number(last/first-1), n >= trendPoints
+	if from := h.anchored(t.Values); from > 0 {
+		t.SinceAnchor = new(Number(last/from - 1))
+	}
 	return t
+}
+
+// Anchor is the index of the last moment that is one, -1 where there is none.
+func (h *History) Anchor() int {
+	for i := range slices.Backward(h.Moments) {
+		if h.Moments[i].Anchor != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// anchored is the last value up to the anchor, 0 where there is none or none behind it: an anchor that was accepted holds only what
+// moved, and what it leaves out is as it was.
+func (h *History) anchored(values []Number) (from float64) {
+	at := h.Anchor()
+	if at < 0 || !slices.ContainsFunc(values[at+1:], Number.Known) {
+		return 0
+	}
+	for _, v := range values[:at+1] {
+		if v.Known() {
+			from = float64(v)
+		}
+	}
+	return from
 }
 
 // levels finds where the level of a trend changes, and what else did there.

@@ -76,6 +76,23 @@ func TestHistory(t *testing.T) {
 	if got = trendOf(h, kernel, "total"); got.Enough || len(got.Changes) > 0 || got.Change < 0.04 {
 		t.Errorf("of six points: %+v", got)
 	}
+	if got.SinceAnchor != nil {
+		t.Errorf("without an anchor: %v", *got.SinceAnchor)
+	}
+
+	few := days(6, slower(3))
+	few[2].Anchor = "v1"
+	if got = trendOf(gate.NewHistory(few), kernel, "total"); got.SinceAnchor == nil || *got.SinceAnchor < 0.04 {
+		t.Errorf("since the anchor before the change: %v", got.SinceAnchor)
+	}
+	few[4].Anchor = "v2"
+	if got = trendOf(gate.NewHistory(few), kernel, "total"); got.SinceAnchor == nil || *got.SinceAnchor > 0.01 || got.Change < 0.04 {
+		t.Errorf("since the last anchor: %v", got.SinceAnchor)
+	}
+	few[5].Anchor = "v3"
+	if got = trendOf(gate.NewHistory(few), kernel, "total"); got.SinceAnchor != nil {
+		t.Errorf("since the anchor, which is the last: %v", *got.SinceAnchor)
+	}
 	if h = gate.NewHistory(nil); len(h.Moments) > 0 || len(h.Trends) > 0 {
 		t.Errorf("of nothing: %+v", h)
 	}

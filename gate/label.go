@@ -160,6 +160,28 @@ func (n *Noise) subject() measure.Subject {
 	return kernelSubject(n.Name, n.Grid, n.Block)
 }
 
+// label names the kernels of a history so that no two look alike.
+func (h *History) label() {
+	var subjects []measure.Subject
+	for i := range h.Trends {
+		subjects = append(subjects, h.Trends[i].Subject())
+	}
+	title, _ := labels(subjects)
+	for i := range h.Trends {
+		t := &h.Trends[i]
+		t.Label = differing(cmp.Or(title[t.Subject()], t.Kernel), t.Kernel)
+	}
+}
+
+// Title is the name that tells what the trend is of apart from everything else in its history.
+func (t *Trend) Title() string { return cmp.Or(t.Label, t.Kernel) }
+
+// Subject is what the trend is of.
+func (t *Trend) Subject() measure.Subject {
+	f := Finding{Scope: t.Scope, Name: t.Name, Grid: t.Grid, Block: t.Block}
+	return f.Subject()
+}
+
 func kernelSubject(name, grid, block string) measure.Subject {
 	f := Finding{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block}
 	return f.Subject()

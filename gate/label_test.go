@@ -34,4 +34,16 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%s %s is %q, want %q", f.Name, f.Grid, f.Label, want)
 		}
 	}
+
+	later := session
+	later.Start = later.Start.AddDate(0, 0, 1)
+	h := gate.NewHistory([]gate.Moment{gate.MomentOf(&session), gate.MomentOf(&later)})
+	if len(h.Trends) != len(subjects) {
+		t.Fatalf("%d trends", len(h.Trends))
+	}
+	for _, x := range h.Trends {
+		if want := subjects[x.Subject()]; x.Label != want {
+			t.Errorf("the trend of %s %s is %q, want %q", x.Name, x.Grid, x.Label, want)
+		}
+	}
 }

@@ -270,10 +270,14 @@ func (f *Finding) Subject() measure.Subject {
 
 // Side describes one side of a comparison.
 type Side struct {
-	Sessions    int                 `json:"sessions"`
-	Runs        int                 `json:"runs"`               // traced ones
-	Untraced    int                 `json:"untraced,omitempty"` // runs without a profiler beside them
-	Environment measure.Environment `json:"environment"`        // of the newest session
+	Sessions int `json:"sessions"`
+	Runs     int `json:"runs"`               // traced ones
+	Untraced int `json:"untraced,omitempty"` // runs without a profiler beside them
+	// SessionRuns and SessionUntraced are how many of them each session has, in the order of a finding's runs; none of a single one.
+	SessionRuns     []int `json:"session_runs,omitempty"`
+	SessionUntraced []int `json:"session_untraced,omitempty"`
+
+	Environment measure.Environment `json:"environment"` // of the newest session
 	Commit      string              `json:"commit,omitempty"`
 	Step        string              `json:"step,omitempty"`
 	// Repeats is how often a run without steps repeats itself, 0 where it has steps or that is not known.

@@ -133,7 +133,7 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	out := s.of(s.all())
 	out.label()
 	out.Recorded = Describe(alike)
-	out.Patterns = most(s.patterns())
+	out.Patterns = most(s.patterns(1))
 	out.Ranks = ranks(nil, s.side, thresholds.Default())
 	out.Doubts = append(out.Doubts, unmatched(s.side)...)
 	if len(alike) < len(sessions) {

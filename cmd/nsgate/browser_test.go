@@ -2,14 +2,18 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +22,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -68,6 +73,50 @@ func printed(t *testing.T, name string, args ...string) string {
 		t.Fatalf("%s: %s", name, said.String())
 	}
 	return kept(t, name, out.Bytes())
+}
+
+// together is a report on workloads, by what nsgate compare says of each.
+func together(t *testing.T, sides map[string][2]string) *gate.Report {
+	var each []*gate.Report
+	for _, name := range slices.Sorted(maps.Keys(sides)) {
+		var out, said bytes.Buffer
+		args := []string{"compare", sides[name][0], sides[name][1], "--format", "json"}
+		if code := cli.Main(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said}); code == cli.ExitUsage {
+			t.Fatalf("%s: %s", name, said.String())
+		}
+		r := new(gate.Report)
+		if err := json.Unmarshal(out.Bytes(), r); err != nil {
+			t.Fatal(err)
+		}
+		r.Workload = name
+		each = append(each, r)
+	}
+	return gate.Together(each)
+}
+
+// past is a repository whose baseline held sessions of several hosts, one after the other.
+func past(t *testing.T, sessions ...string) string {
+	dir := t.TempDir()
+	git := func(args ...string) {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %s", strings.Join(args, " "), out)
+		}
+	}
+	git("init", "-q")
+	for _, s := range sessions {
+		if err := os.RemoveAll(filepath.Join(dir, ".nsgate")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(filepath.Join(dir, ".nsgate", "default", "nvidia-h200"), os.DirFS(s)); err != nil {
+			t.Fatal(err)
+		}
+		git("add", "-A")
+		git("commit", "-q", "-m", filepath.Base(s))
+	}
+	t.Chdir(dir)
+	return filepath.Join(dir, ".nsgate")
 }
 
 func kept(t *testing.T, name string, text []byte) string {
@@ -166,8 +215,31 @@ const unnamed = `[
   ...[...document.querySelectorAll("input")].filter(e => !e.labels.length).map(e => "no label: " + e.id),
   ...[...document.querySelectorAll("[id]")].filter((e, i, all) => all.some((x, j) => j < i && x.id === e.id)).map(e => "twice: " + e.id),
   ...[...document.querySelectorAll("a[href^='#']")].filter(e => !document.getElementById(e.getAttribute("href").slice(1))).map(e => "leads nowhere: " + e.getAttribute("href")),
+  ...(document.querySelectorAll("main").length === 1 && !/<\/?\w+>/.test([...document.body.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join()) ? [] : ["no main part, or markup as text"]),
   ...(document.querySelectorAll("h1").length === 1 && document.title && document.documentElement.lang ? [] : ["no heading, title or language"]),
 ]`
+
+// onPaper are pages that may take more than four sheets.
+var onPaper = map[string]int{"together": 8}
+
+var sheet = regexp.MustCompile(`/Type\s*/Page\b`)
+
+// sheets prints a page and says on how many sheets.
+func sheets(t *testing.T, ctx context.Context, name string) int {
+	var pdf []byte
+	if err := chromedp.Run(ctx, emulation.ClearDeviceMetricsOverride(), emulation.SetEmulatedMedia(), chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		pdf, _, err = cdp.PrintToPDF().WithPrintBackground(true).WithPaperWidth(8.27).WithPaperHeight(11.69).Do(ctx)
+		return err
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if *shots != "" {
+		if err := os.WriteFile(filepath.Join(*shots, name+".pdf"), pdf, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return len(sheet.FindAll(pdf, -1))
+}
 
 // TestPages looks at every page in a browser: nothing is asked for from elsewhere, nothing goes wrong, nothing is wider than the
 // page or too pale, in the light and in the dark, on a phone, a tablet and a screen.
@@ -184,6 +256,7 @@ func TestPages(t *testing.T) {
 		"kernels":     printed(t, "kernels", "compare", in("kernels", "base"), in("kernels", "saxpy_1.05")),
 		"spill":       printed(t, "spill", "compare", in("kernels", "base"), in("kernels", "spill"), "--explain", filepath.Join(ncu, "base.raw.csv")+","+filepath.Join(ncu, "spill.raw.csv")),
 		"transformer": printed(t, "transformer", "compare", session("transformer-b"), session("unfused-norm-b")),
+		"sessions":    printed(t, "sessions", "compare", session("kernels-batches"), session("saxpy-105-a")),
 		"ranks":       printed(t, "ranks", "compare", session("ddp"), session("ddp-slow1")),
 		"none":        printed(t, "none", "compare", in("kernels", "base"), session("ddp")),
 		"unchanged":   printed(t, "unchanged", "compare", in("kernels", "base"), in("kernels", "unchanged")),
@@ -191,9 +264,14 @@ func TestPages(t *testing.T) {
 		"hostile":     printed(t, "hostile", "report", "../../gate/report/testdata/hostile.json"),
 		"calibrate":   printed(t, "calibrate", "calibrate", "--from", in("kernels", "base")),
 		"show":        printed(t, "show", "show", in("kernels", "base")),
+		"together": rendered(t, "together", together(t, map[string][2]string{"kernels": {in("kernels", "base"), in("kernels", "saxpy_1.05")},
+			"training": {session("transformer-b"), session("unfused-norm-b")}, "unchanged": {in("kernels", "base"), in("kernels", "unchanged")}})),
+		"history": printed(t, "history", "history", "--baseline", in("sessions"), "--workload", "kernels-batches"),
+		"hosts":   printed(t, "hosts", "history", "--baseline", past(t, session("transformer-b"), session("transformer-e"), session("transformer-f"), session("transformer-g"))),
 	}
 	for name, file := range pages {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := chromedp.NewContext(ctx)
 			defer cancel()
 			var wrong []string
@@ -240,6 +318,10 @@ func TestPages(t *testing.T) {
 					}
 				}
 			}
+			// On paper a report takes at most four pages, but for one on very much.
+			if n, most := sheets(t, ctx, name), cmp.Or(onPaper[name], 4); n > most {
+				t.Errorf("%d pages when printed", n)
+			}
 			// What others wrote is text: the page has its own two scripts, and no element that a name brought in.
 			var strange []string
 			var scripts int
@@ -258,11 +340,11 @@ func TestPages(t *testing.T) {
 func TestPageAnswers(t *testing.T) {
 	ctx := browser(t)
 	file := rendered(t, "many", many(t, 200, 10))
-	visible := `[...document.querySelectorAll("#changes tbody tr")].filter(r => !r.hidden).map(r => r.querySelector("th").textContent.trim().split(" step/")[0])`
+	visible := `[...document.querySelectorAll("#changes tbody tr")].filter(r => r.getClientRects().length).map(r => r.querySelector("th").textContent.trim().split(" step/")[0])`
 	column := func(i int) string {
 		return fmt.Sprintf(`[...document.querySelectorAll("#changes tbody tr")].filter(r => !r.hidden).map(r => Number(r.children[%d].dataset.v)).slice(0, 20)`, i)
 	}
-	var first, slower, found []string
+	var first, slower, phone, found []string
 	var down, up []float64
 	var told, at string
 	press := func(selector string) chromedp.Action {
@@ -271,6 +353,7 @@ func TestPageAnswers(t *testing.T) {
 	for i, step := range []chromedp.Action{
 		chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://" + file), chromedp.Evaluate(visible, &first),
 		press("button[data-f=worse]"), chromedp.Evaluate(visible, &slower),
+		chromedp.EmulateViewport(400, 900), chromedp.Evaluate(visible, &phone), chromedp.EmulateViewport(1200, 900),
 		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &down),
 		press("#changes thead th:nth-child(3) button"), chromedp.Evaluate(column(2), &up),
 		chromedp.Evaluate(`document.querySelector("#search").focus()`, nil), chromedp.KeyEvent("op80"), chromedp.Evaluate(visible, &found),
@@ -287,6 +370,9 @@ func TestPageAnswers(t *testing.T) {
 	if len(first) == 0 || len(slower) == 0 || len(slower) >= len(first) {
 		t.Errorf("%d rows at first, %d that are slower", len(first), len(slower))
 	}
+	if !slices.Equal(phone, slower) {
+		t.Errorf("%d rows that are slower, on a phone %d", len(slower), len(phone))
+	}
 	if !slices.IsSortedFunc(down, func(a, b float64) int { return int((b - a) * 1e9) }) || !slices.IsSorted(up) || slices.Equal(up, down) {
 		t.Errorf("sorted by change: %v, and the other way: %v", down, up)
 	}
@@ -295,6 +381,21 @@ func TestPageAnswers(t *testing.T) {
 	}
 	if at != "apply · Op80<float>" {
 		t.Errorf("the link leads to %q", at)
+	}
+}
+
+// TestPageTogether shows of long tables of several workloads what changed, and the rest when asked for it.
+func TestPageTogether(t *testing.T) {
+	ctx := browser(t)
+	file := rendered(t, "together", gate.Together([]*gate.Report{many(t, 200, 5), many(t, 20, 5)}))
+	shown := `[...document.querySelectorAll(".rows tr.same")].filter(r => r.getClientRects().length).length`
+	var before, after int
+	if err := chromedp.Run(ctx, chromedp.Navigate("file://"+file), chromedp.Evaluate(shown, &before),
+		chromedp.Evaluate(`document.querySelector(".main .tools button").click()`, nil), chromedp.Evaluate(shown, &after)); err != nil {
+		t.Fatal(err)
+	}
+	if before == 0 || before > 20 || after < before+150 {
+		t.Errorf("%d unchanged rows at first, then %d", before, after)
 	}
 }
 

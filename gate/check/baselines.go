@@ -25,6 +25,7 @@ type Baseline struct {
 	Sessions []measure.Session // in effect, oldest first, at least one
 	Trail    []measure.Session // since the anchor, oldest first, see [gate.Creep]
 	All      []measure.Session // those that others replaced as well, oldest first
+	Anchors  map[string]string // names of the anchors among them, by the session's ID
 }
 
 // Baselines are those of one workload, by directory.
@@ -51,7 +52,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 			continue
 		}
 		if sessions := b.InEffect(); len(sessions) > 0 {
-			out = append(out, Baseline{b.Dir, sessions, b.Trail(), b.All()})
+			out = append(out, Baseline{b.Dir, sessions, b.Trail(), b.All(), anchors(b)})
 		}
 	}
 	return out, nil
@@ -70,6 +71,17 @@ func openBaseline(dir string) (*baseline.Baseline, error) {
 	return b, nil
 }
 
+// anchors are the names of the anchors by session.
+func anchors(b *baseline.Baseline) map[string]string {
+	out := map[string]string{}
+	for i := range b.Entries {
+		if e := &b.Entries[i]; e.Anchor != "" {
+			out[e.ID] = e.Anchor
+		}
+	}
+	return out
+}
+
 // WorkloadsIn are the names of the workloads that have a baseline below root, in order.
 func WorkloadsIn(root string) []string {
 	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "*.csv"))
@@ -83,28 +95,56 @@ func WorkloadsIn(root string) []string {
 // release is the name of a tag that stands for a release.
 var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
 
-// anchorTags makes anchors of the sessions whose commit a release tag points at, as far as git knows tags here.
+// anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a release, as
+// far as git knows tags here.
 func anchorTags(b *baseline.Baseline) {
+	anchor := func(i int, tag string) {
+		if e := &b.Entries[i]; e.Anchor == "" {
+			e.Anchor = tag
+		}
+	}
 	for i := range b.Entries {
-		if e := &b.Entries[i]; e.Commit != "" && e.Anchor == "" {
-			e.Anchor = releases()[e.Commit]
+		if tag := releases().byCommit[b.Entries[i].Commit]; tag != "" {
+			anchor(i, tag)
+		}
+	}
+	for _, tag := range releases().before {
+		held := strings.Fields(git(b.Dir, "ls-tree", "--name-only", tag))
+		for i := range slices.Backward(b.Entries) {
+			if slices.Contains(held, b.Entries[i].ID+".csv") {
+				anchor(i, tag)
+				return
+			}
 		}
 	}
 }
 
-// releases are the release tags of this repository by commit, of which as much is written as sessions hold.
-var releases = sync.OnceValue(func() map[string]string {
-	out := map[string]string{}
+// tags are the release tags of this repository.
+type tags struct {
+	byCommit map[string]string // of commits, of which as much is written as sessions hold
+	before   []string          // those that HEAD descends from, the newest first
+}
+
+var releases = sync.OnceValue(func() (out tags) {
+	out.byCommit = map[string]string{}
 	for line := range strings.Lines(git("", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
 		words := strings.Split(strings.TrimSpace(line), " ")
 		if name := words[len(words)-1]; release.MatchString(name) {
 			for _, commit := range words[:len(words)-1] {
-				out[commit] = name
+				out.byCommit[commit] = name
 			}
+		}
+	}
+	for name := range strings.Lines(git("", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
+		if name = strings.TrimSpace(name); release.MatchString(name) && len(out.before) < maxReleases {
+			out.before = append(out.before, name)
 		}
 	}
 	return out
 })
+
+// maxReleases is how many releases back a session is looked for.
+const maxReleases = 20
 
 // ForGPU is the baseline of the first of these models ("NVIDIA H200") that has one.
 func (b Baselines) ForGPU(models ...string) (Baseline, bool) {

@@ -33,7 +33,7 @@ type Bisect struct {
 	Policy    *thresholds.Policy
 	Looks     []int // numbers of runs a side, ascending: the next is taken while a reading is open
 	Rule      profile.Rule
-	// Kernel and Metric choose the finding to follow, by short name and by name; "" takes what matters most of what regressed.
+	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what matters most of what regressed.
 	Kernel, Metric string
 	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
 	MaxTime time.Duration
@@ -198,7 +198,7 @@ func (b *Bisect) choose(r *gate.Report) *gate.Finding {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		switch {
-		case b.Kernel != "" && f.Kernel != b.Kernel || b.Metric != "" && f.Metric != b.Metric:
+		case b.Kernel != "" && f.Kernel != b.Kernel && f.Title() != b.Kernel || b.Metric != "" && f.Metric != b.Metric:
 		case f.Outcome != gate.Regressed || !asked && !f.Gates:
 		case best == nil || best.Scope != measure.ScopeWorkload && f.Scope == measure.ScopeWorkload:
 			best = f
@@ -300,7 +300,7 @@ func (b *bisection) confirm(ctx context.Context) error {
 		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " beside the commit before it"})
 		base, remove, err := b.at(ctx, b.line[before].ID)
 		if err == nil {
-			c.Report, err = b.beside(ctx, base, id, b.Looks[:1], b.Explain, func(*gate.Report) bool { return true })
+			c.Report, err = b.beside(ctx, base, id, b.looks(), b.Explain, b.shows)
 		}
 		remove()
 		if c.Report, err = refused(c.Report, err); err != nil {
@@ -308,9 +308,16 @@ func (b *bisection) confirm(ctx context.Context) error {
 		}
 		if f := b.follow(c.Report); f != nil {
 			c.Change, c.Low, c.High = f.Change, f.Low, f.High
+			c.Refuted = !b.shows(c.Report)
 		}
 	}
 	return nil
+}
+
+// shows reports whether a report's interval of what is followed lies on one side of zero.
+func (b *bisection) shows(r *gate.Report) bool {
+	f := b.follow(r)
+	return f != nil && (f.Low > 0 || f.High < 0)
 }
 
 // fill lists what is known of every commit.

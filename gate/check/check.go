@@ -100,7 +100,8 @@ func (c *Check) own() Baselines {
 	var out Baselines
 	for _, b := range c.Baselines {
 		if own := c.pick(b.Sessions); len(own) > 0 {
-			out = append(out, Baseline{b.Dir, only(c.Kernels, own), b.Trail, b.All})
+			b.Sessions = only(c.Kernels, own)
+			out = append(out, b)
 		}
 	}
 	return out

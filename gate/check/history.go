@@ -35,25 +35,27 @@ func (c History) Run(ctx context.Context) (histories []*gate.History, shallow bo
 	}
 	moments := map[string][]gate.Moment{} // by model of GPU
 	seen := map[string]bool{}
-	add := func(sessions []measure.Session) {
+	add := func(sessions []measure.Session, anchors map[string]string) {
 		for i := range sessions {
 			s := &sessions[i]
 			id := s.GPU + "\x00" + s.GPUHash + "\x00" + s.Start.UTC().Format(time.RFC3339Nano) + "\x00" + s.Tool
 			if !seen[id] {
 				seen[id] = true
-				moments[s.GPU] = append(moments[s.GPU], gate.MomentOf(s))
+				m := gate.MomentOf(s)
+				m.Anchor = anchors[s.ID]
+				moments[s.GPU] = append(moments[s.GPU], m)
 			}
 		}
 	}
 	for _, b := range baselines {
-		add(b.All)
+		add(b.All, b.Anchors)
 	}
 	past, err := pastBaselines(ctx, filepath.Dir(baseline.Dir(root, c.Workload, "x")))
 	if err != nil {
 		return nil, false, err
 	}
 	for _, sessions := range past {
-		add(sessions)
+		add(sessions, nil)
 	}
 	for _, r := range c.Reports {
 		if r.Workload == "" || r.Workload == c.Workload {

@@ -31,14 +31,19 @@ func bisectionText(b *gate.Bisection, o Options) (string, error) {
 		return p.b.String(), nil
 	case b.Followed == nil:
 		p.verdict("NOT FOUND", yellow, "the ends do not differ beyond the limits: "+Clean(b.Ends.Reason))
+		if s := sees(b.Ends); s != "" {
+			p.line(0, 2, span{fmt.Sprintf("%s a side see %s; more runs, or a lower limit, find less.", count(b.Ends.Head.Runs, "run"), s), none})
+		}
 		p.next(b.Ends.Next)
 		return p.b.String(), nil
 	case !b.Complete:
 		p.verdict("NOT FINISHED", yellow, "the time is up; the same command goes on")
 	case len(b.Culprits) == 0:
 		p.verdict("SPREAD", yellow, "no commit has a fifth of the change: it is spread over many")
+	case b.Refuted():
+		p.verdict("NOT CONFIRMED", yellow, commitLine(b.Culprits[0].Commits[0])+": beside the commit before it nothing is seen of the change")
 	case len(b.Culprits) > 1:
-		p.verdict("FOUND", red, fmt.Sprintf("%s share it", count(len(b.Culprits), "change")))
+		p.verdict("FOUND", red, shared(b.Culprits))
 	case found:
 		p.verdict("FOUND", red, commitLine(b.Culprits[0].Commits[0]))
 	default:
@@ -50,13 +55,22 @@ func bisectionText(b *gate.Bisection, o Options) (string, error) {
 	f := b.Followed
 	metric, _ := measure.MetricByName(f.Metric)
 	p.title("Followed")
-	p.line(2, 4, span{fmt.Sprintf("%s %s: %s → %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Kernel), metric.Title(),
+	p.line(2, 4, span{fmt.Sprintf("%s %s: %s → %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Title()), metric.Title(),
 		quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change), bare(f.Low), bare(f.High), b.Good.ID[:12], b.Bad.ID[:12]), none})
 	for _, c := range b.Culprits {
 		p.culprit(c, f)
 	}
 	p.bisected(b)
 	return p.b.String(), nil
+}
+
+// shared says what several culprits are.
+func shared(culprits []gate.Culprit) string {
+	what := "commit"
+	if slices.ContainsFunc(culprits, func(c gate.Culprit) bool { return len(c.Commits) > 1 }) {
+		what = "change" // of which some lie in one of several commits
+	}
+	return count(len(culprits), what) + " share it"
 }
 
 // changed and bare print a relative change, the latter without its unit.
@@ -88,7 +102,7 @@ func (p *page) culprit(c gate.Culprit, followed *gate.Finding) {
 // because writes a finding of a culprit in a line, and what is known of its cause.
 func (p *page) because(f *gate.Finding) {
 	metric, _ := measure.MetricByName(f.Metric)
-	p.line(4, 6, span{fmt.Sprintf("%s %s: %s → %s (%s)", subject(f.Scope, f.Kernel), metric.Title(), quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change)), none})
+	p.line(4, 6, span{fmt.Sprintf("%s %s: %s → %s (%s)", subject(f.Scope, f.Title()), metric.Title(), quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change)), none})
 	for _, e := range f.Evidence {
 		p.line(6, 8, span{"• ", dim}, span{Clean(e), none})
 	}

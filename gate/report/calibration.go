@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -164,8 +163,10 @@ func bars(runs []gate.Number, most int) string {
 	if len(runs) > most {
 		runs, cut = runs[len(runs)-most+1:], "…"
 	}
-	half := len(runs) / 2
-	return cut + strings.Replace(spark(runs[:half], runs[half:], 0.01), nb+"→"+nb, "", 1)
+	if len(known(runs)) < 2 {
+		return ""
+	}
+	return cut + barsFor(runs, 0.01)(runs)
 }
 
 // gates writes how often unchanged gates failed.

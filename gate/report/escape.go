@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -106,6 +107,61 @@ func Elide(s string, n int) string {
 	return front + "…" + rest
 }
 
+// apart shortens the first cells of rows to n columns so that no two names that differ look alike: where cutting out the middle
+// would do that, what they have in common goes.
+func apart(rows [][]string, n int) [][]string {
+	alike := make(map[string][]string)
+	for _, row := range rows {
+		short := Elide(row[0], n)
+		if !slices.Contains(alike[short], row[0]) {
+			alike[short] = append(alike[short], row[0])
+		}
+	}
+	out := make([][]string, len(rows))
+	for i, row := range rows {
+		short := Elide(row[0], n)
+		// What is indented is told apart by its place.
+		if names := alike[short]; len(names) > 1 && !strings.HasPrefix(row[0], nb) {
+			short = fromDifference(row[0], names, n)
+		}
+		out[i] = append([]string{short}, row[1:]...)
+	}
+	return out
+}
+
+// fromDifference is a name in n columns, of which that stays in which it differs from others.
+func fromDifference(name string, others []string, n int) string {
+	same := len(name)
+	for _, o := range others {
+		if o != name {
+			same = min(same, len(prefix(name, o)))
+		}
+	}
+	const before = 4 // columns of what they have in common that stay on either side of the gap
+	head, _ := split(name, before)
+	start := same - before
+	for start > 0 && start < len(name) && !utf8.RuneStart(name[start]) {
+		start--
+	}
+	if start > len(head) {
+		name = head + "…" + name[start:]
+	}
+	if columns(name) > n {
+		name, _ = split(name, n-1)
+		name += "…"
+	}
+	return name
+}
+
+// prefix is what two texts have in common at their start.
+func prefix(a, b string) string {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
+}
+
 // Cut shortens s to at most n bytes, at the end of a character.
 func Cut(s string, n int) string {
 	const mark = "…"
@@ -139,7 +195,35 @@ func prose(s string) string { return paragraph(s, maxProse) }
 
 // code shows a name literally in Markdown. A code span in backticks would leave HTML unescaped; mentions are inert in
 // <code>.
-func code(s string) string { return "<code>" + markdownText(Elide(s, 80), false) + "</code>" }
+func code(s string) string {
+	var b strings.Builder
+	for i, part := range breaks(Elide(Clean(s), 80)) {
+		if i > 0 {
+			b.WriteString("<wbr>")
+		}
+		b.WriteString(markdownText(part, false))
+	}
+	return "<code>" + b.String() + "</code>"
+}
+
+// breaks cuts a name where a line may end in its long words: behind a punctuation mark, in parts of some length.
+func breaks(name string) (parts []string) {
+	const least, long = 12, 30
+	var part strings.Builder
+	room := func(rest string) bool { return columns(rest) >= least }
+	for _, word := range strings.SplitAfter(name, " ") {
+		from := part.Len()
+		for i, r := range word {
+			part.WriteRune(r)
+			rest := word[i+utf8.RuneLen(r):]
+			if columns(word) > long && strings.ContainsRune("_:,<>(", r) && part.Len()-from >= least && room(rest) {
+				parts, from = append(parts, part.String()), 0
+				part.Reset()
+			}
+		}
+	}
+	return append(parts, part.String())
+}
 
 // pre shows a command literally in Markdown. Inside <pre> nothing is Markdown, so only HTML needs care.
 func pre(s string) string { return "<pre>" + entities.Replace(clip(s, maxCommand)) + "</pre>" }

@@ -54,9 +54,9 @@ func ExampleRender_markdown() {
 	//
 	// **1 kernel regressed: saxpy +4.9 % (limit 3 %)**
 	//
-	// | | Name | Metric | Before → after | Change | Interval | Limit | GPU time | Runs |
-	// | --- | --- | --- | --- | ---: | --- | ---: | ---: | --- |
-	// | ❌ regressed | <code>saxpy</code> | time | 21.23 µs → 22.27 µs | +4.90 % | +4.60 … +5.20 % | 3 % | 14.2 % |  |
+	// | Name | Before → after | Change |
+	// | --- | --- | ---: |
+	// | ❌ <code>saxpy</code><br><sub>time · regressed · 14.2 % of GPU time</sub> | 21.23 µs → 22.27 µs | +4.90 %<br><sub>+4.60 … +5.20 %, limit 3 %</sub> |
 	//
 	// **Why**
 	//

@@ -39,11 +39,17 @@ func historyText(h *gate.History, o Options) (string, error) {
 	}
 	for _, t := range shown {
 		metric, _ := measure.MetricByName(t.Metric)
-		rows = append(rows, []string{subject(t.Scope, t.Kernel), metric.Title(), bars(known(t.Values), max(10, min(40, p.width-76))), quantity(firstKnown(t.Values), t.Unit),
-			quantity(lastKnown(t.Values), t.Unit), bind(measure.Change(float64(t.Change)))})
+		rows = append(rows, []string{subject(t.Scope, t.Title()), metric.Title(), bars(known(t.Values), max(10, min(40, p.width-76))), quantity(firstKnown(t.Values), t.Unit),
+			quantity(lastKnown(t.Values), t.Unit), bind(measure.Change(float64(t.Change))), sinceAnchor(t)})
 	}
 	p.title("Trends")
-	p.table([]column{{least: 8}, {least: 6}, {title: "over time", least: 8}, {title: "first", right: true}, {title: "last", right: true}, {title: "change", right: true}}, rows, nil)
+	if len(rows) == 0 {
+		p.dim(2, "none: a trend takes two sessions of the same step, model of GPU and profiler")
+		p.elsewhere(h)
+		return p.b.String(), nil
+	}
+	p.table([]column{{least: 16}, {}, {title: "over time"}, {title: "first", right: true, rank: 1}, {title: "last", right: true},
+		{title: "change", right: true}, {title: "since " + anchorOf(h), right: true, optional: true}}, rows, nil)
 	if hidden := len(h.Trends) - len(shown); hidden > 0 {
 		more := fmt.Sprintf("… and %s that changed less", count(hidden, "trend"))
 		if o.ShowAll != "" {
@@ -53,6 +59,26 @@ func historyText(h *gate.History, o Options) (string, error) {
 	}
 	p.elsewhere(h)
 	return p.b.String(), nil
+}
+
+// sinceAnchor is what changed since the anchor, "" where there is none before the last value.
+func sinceAnchor(t gate.Trend) string {
+	if t.SinceAnchor == nil {
+		return ""
+	}
+	return bind(measure.Change(float64(*t.SinceAnchor)))
+}
+
+// anchorOf is what the anchor of a history is called.
+func anchorOf(h *gate.History) string {
+	at := h.Anchor()
+	switch {
+	case at < 0:
+		return ""
+	case h.Moments[at].Anchor == "yes":
+		return "anchor of " + day(h.Moments[at].At)
+	}
+	return Elide(trimmed(h.Moments[at].Anchor), 20)
 }
 
 // levelChanges writes every change of level, the largest trends first, and whether there are enough points to tell.
@@ -71,13 +97,13 @@ func (p *page) levelChanges(h *gate.History) {
 			if len(c.Elsewhere) > 0 {
 				s, where = yellow, "with another "+strings.Join(c.Elsewhere, " and ")+", which is no change of the code"
 			}
-			p.line(2, 4, span{bind(measure.Change(float64(c.Change))) + " ", s}, span{fmt.Sprintf("%s %s: %s → %s on %s, %s", subject(t.Scope, t.Kernel), metric.Title(),
+			p.line(2, 4, span{bind(measure.Change(float64(c.Change))) + " ", s}, span{fmt.Sprintf("%s %s: %s → %s on %s, %s", subject(t.Scope, t.Title()), metric.Title(),
 				quantity(c.Before, t.Unit), quantity(c.After, t.Unit), day(h.Moments[c.Moment].At), where), none})
 		}
 	}
 	switch {
 	case !enough:
-		p.dim(2, "too few sessions to tell: ten are needed; below are the first and the last")
+		p.dim(2, "too few sessions to tell: ten are needed; below is the change from the first to the last")
 	case !some:
 		p.dim(2, "none")
 	}

@@ -15,7 +15,7 @@ import (
 
 var (
 	sgr  = regexp.MustCompile("\x1b\\[(0|2|31|32|33)m")
-	tags = regexp.MustCompile(`</?(?:details|summary|code|pre|sub)>|<br>`)
+	tags = regexp.MustCompile(`</?(?:details|summary|code|pre|sub)>|<w?br>`)
 )
 
 // nasty are texts that break renderers; they also seed the fuzz tests.
@@ -122,12 +122,13 @@ func checkMarkdown(t *testing.T, s string) {
 			t.Errorf("%d cells instead of %d in %q", n-1, columns-1, l)
 		}
 		columns = n
-		if n == 10 {
+		if n == 4 {
 			rows++
 		}
 	}
-	// Eight findings, in four folded tables and one that is not, each with two lines of head.
-	if want := 8 + 2*4; rows != want {
+	// Eight findings, in four folded tables and one that is not, each with two lines of head; two counters and one part of the step in
+	// tables of as many columns.
+	if want := 8 + 2*4 + 2 + 2 + 1 + 2; rows != want {
 		t.Errorf("%d rows instead of %d", rows, want)
 	}
 	if strings.Contains(md, "`") {
@@ -178,7 +179,7 @@ func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	if len(md) > limit {
 		t.Errorf("%d bytes", len(md))
 	}
-	shown := strings.Count(md, "| unchanged |")
+	shown := strings.Count(md, "time · unchanged · ")
 	for _, want := range []string{"\n20 more rows are cut here", fmt.Sprintf("\n%d more rows are cut here", 1930-shown), "Unchanged (1930)"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("no %q in\n%s", want, md)

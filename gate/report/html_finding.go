@@ -1,8 +1,10 @@
 package report
 
 import (
+	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -84,6 +86,7 @@ func (s *sheet) article(g group) article {
 			a.Pictures = append(a.Pictures, picture{x.Metric + ", every run", join(" · ", x.Values, x.delta(), x.Allowed), svg})
 		}
 	}
+	a.Pictures = append(a.Pictures, s.past(r)...)
 	a.Pictures = append(a.Pictures, s.launches(r.F.Subject(), a.Class)...)
 	s.cause(g, &a)
 	return a
@@ -119,9 +122,55 @@ func (s *sheet) runs(r row) template.HTML {
 		class = "head"
 	}
 	return plot.Runs(Elide(r.Subject, maxName)+": "+r.Metric+" in every run", []plot.Group{
-		{Name: "base", Class: "base", Runs: values(r.F.BaseRuns), Typical: float64(r.F.Base)},
-		{Name: "head", Class: class, Runs: values(r.F.HeadRuns), Typical: float64(r.F.Head)},
+		{Name: "base", Class: "base", Runs: values(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(r.F.Base)},
+		{Name: "head", Class: class, Runs: values(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(r.F.Head)},
 	}, limit, tick(r.F.Unit))
+}
+
+// pastLeast is from how many sessions of the base on what came before the head is drawn.
+const pastLeast = 3
+
+// past draws the median run of each session of the base, the oldest first, and that of the head.
+func (s *sheet) past(r row) []picture {
+	runs, sessions := r.F.BaseRuns, sessionsOf(&s.Report.Base, len(r.F.BaseRuns))
+	if len(sessions) < pastLeast || measured(runs) == 0 || !r.F.Head.Known() {
+		return nil
+	}
+	var values []float64
+	line := plot.Timeline{Anchor: -1}
+	for i, n := range sessions {
+		if n > len(runs) {
+			return nil // a report that was edited
+		}
+		values, runs = append(values, median(runs[:n])), runs[n:]
+		line.Tips = append(line.Tips, fmt.Sprintf("session %d", i+1))
+	}
+	values, line.Tips = append(values, float64(r.F.Head)), append(line.Tips, "head")
+	svg := plot.Trend(Elide(r.Subject, maxName)+": "+r.Metric+" by session", values, []int{len(sessions)}, line, tick(r.F.Unit))
+	return []picture{{r.Metric + ", session by session, then the head", "the median run of each of the base's " + fmt.Sprint(len(sessions)) + " sessions, the oldest to the left", svg}}
+}
+
+// median is the middle of what is known, NaN where nothing is.
+func median(runs []gate.Number) float64 {
+	sorted := known(runs)
+	slices.Sort(sorted)
+	n := len(sorted)
+	if n == 0 {
+		return math.NaN()
+	}
+	return float64(sorted[(n-1)/2]+sorted[n/2]) / 2
+}
+
+// sessionsOf is how many of so many runs of a side each session has, traced ones or the others.
+func sessionsOf(side *gate.Side, runs int) []int {
+	sum := 0
+	for _, n := range side.SessionRuns {
+		sum += n
+	}
+	if sum == runs {
+		return side.SessionRuns
+	}
+	return side.SessionUntraced
 }
 
 // launches draws how the launches of a kernel spread, and its time over the steps.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"html/template"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -18,6 +19,8 @@ type chronicle struct {
 	None             string // why there are no changes of level
 	Trends           []trendRow
 	Untold           int
+	Anchor           string // what it is called, "" for none that something was measured after
+	Hosts            bool   // there are several
 	Elsewhere        []string
 }
 
@@ -26,8 +29,8 @@ type levelRow struct{ Subject, Metric, Values, Change, Class, When, Where string
 
 // trendRow is one number over time.
 type trendRow struct {
-	Subject, Metric, First, Last, Change, By string
-	Line                                     template.HTML
+	Subject, Metric, First, Last, Change, By, Since string
+	Line                                            template.HTML
 }
 
 // maxTrends is how many trends a page shows, those that changed most.
@@ -40,12 +43,15 @@ func htmlHistory(h *gate.History, _ Options) (string, error) {
 	}
 	c := &chronicle{Kicker: join(" · ", "nsgate history", Elide(trimmed(h.Workload), 100), trimmed(h.GPU))}
 	c.Headline = count(len(h.Moments), "session")
-	var tips []string
+	line := plot.Timeline{Anchor: h.Anchor()}
 	if n := len(h.Moments); n > 0 {
 		c.Headline += ", " + day(h.Moments[0].At) + " to " + day(h.Moments[n-1].At)
 	}
-	for _, m := range h.Moments {
-		tips = append(tips, join(" · ", day(m.At), Elide(Clean(m.Commit), 12)))
+	for i, m := range h.Moments {
+		line.Tips = append(line.Tips, join(" · ", day(m.At), Elide(Clean(m.Commit), 12), Elide(trimmed(m.Reason), 100)))
+		if slices.Contains(m.Since, "host") {
+			line.Hosts = append(line.Hosts, i)
+		}
 		what := make([]string, 0, len(m.Since))
 		for _, s := range m.Since {
 			if s != "host" {
@@ -53,19 +59,24 @@ func htmlHistory(h *gate.History, _ Options) (string, error) {
 			}
 		}
 		if len(what) > 0 {
+			line.Others = append(line.Others, i)
 			c.Elsewhere = append(c.Elsewhere, day(m.At)+": another "+strings.Join(what, ", "))
 		}
 	}
-	c.trends(h, tips)
+	c.Hosts = len(line.Hosts) > 0
+	if slices.ContainsFunc(h.Trends, func(t gate.Trend) bool { return t.SinceAnchor != nil }) {
+		c.Anchor = anchorOf(h)
+	}
+	c.trends(h, line)
 	return htmlPage("history.html.tmpl", "nsgate history: "+cmp.Or(Elide(trimmed(h.Workload), 100), "default"), saved, c)
 }
 
-func (c *chronicle) trends(h *gate.History, tips []string) {
+func (c *chronicle) trends(h *gate.History, line plot.Timeline) {
 	enough := false
 	for i, t := range h.Trends {
 		enough = enough || t.Enough
 		m, _ := measure.MetricByName(t.Metric)
-		name := Elide(subject(t.Scope, t.Kernel), maxName)
+		name := Elide(subject(t.Scope, t.Title()), maxName)
 		var at []int
 		for _, x := range t.Changes {
 			if x.Moment < 0 || x.Moment >= len(h.Moments) {
@@ -86,7 +97,7 @@ func (c *chronicle) trends(h *gate.History, tips []string) {
 			c.Untold++
 			continue
 		}
-		r := trendRow{Subject: name, Metric: m.Title(), Change: bind(measure.Change(float64(t.Change))), By: brief(t.Change)}
+		r := trendRow{Subject: name, Metric: m.Title(), Change: bind(measure.Change(float64(t.Change))), By: brief(t.Change), Since: sinceAnchor(t)}
 		values := make([]float64, len(t.Values))
 		for j, v := range t.Values {
 			if values[j] = math.NaN(); v.Known() {
@@ -94,7 +105,7 @@ func (c *chronicle) trends(h *gate.History, tips []string) {
 				r.First, r.Last = cmp.Or(r.First, quantity(v, t.Unit)), quantity(v, t.Unit)
 			}
 		}
-		r.Line = plot.Trend(name+": "+m.Title()+" over time", values, at, tips, tick(t.Unit))
+		r.Line = plot.Trend(name+": "+m.Title()+" over time", values, at, line, tick(t.Unit))
 		c.Trends = append(c.Trends, r)
 	}
 	switch {

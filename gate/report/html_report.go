@@ -148,13 +148,13 @@ func (s *sheet) figures() {
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
 		for _, r := range s.Rows {
 			if r.F.Scope == measure.ScopeWorkload && r.F.Metric == x && r.F.Name == "" {
-				s.Figures = append(s.Figures, figure{metric(x), r.Values, r.delta(), rowClass(r), true})
+				s.Figures = append(s.Figures, figure{metric(x), strings.ReplaceAll(r.Values, nb+"→", " →"), r.delta(), rowClass(r), true})
 			}
 		}
 	}
 	for _, r := range s.Rows {
 		if r.F.Scope == measure.ScopeOutput && len(s.Figures) < 4 {
-			s.Figures = append(s.Figures, figure{Elide(r.Subject, 30), r.Values, r.delta(), rowClass(r), true})
+			s.Figures = append(s.Figures, figure{Elide(r.Subject, 30), strings.ReplaceAll(r.Values, nb+"→", " →"), r.delta(), rowClass(r), true})
 		}
 	}
 	if len(s.Rows) == 0 {

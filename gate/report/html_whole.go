@@ -186,21 +186,22 @@ func lanes(d *measure.Drawing, classes, titles map[measure.Subject]string) []plo
 	for i, k := range kinds {
 		rows[i] = plot.Lane{Name: k.name, Height: 20}
 	}
-	rows[0].Height, rows[3].Height = 30, 12
+	rows[0].Height, rows[3].Height = 30, 17
 	for _, x := range slices.Concat(d.Step.Operations, d.Step.Idle) {
 		subject, ok := at(x)
 		if !ok || x.Level() < 0 || x.Level() >= len(kinds) {
 			continue
 		}
-		name := Elide(cmp.Or(titles[subject], subject.Short()), maxName)
+		name, label := Elide(cmp.Or(titles[subject], subject.Short()), maxName), ""
 		if class, where := subject.Idle(); class != "" {
 			name = Elide(owner(class, where, true), maxName)
+			label = Clean(strings.TrimPrefix(name, "idle, "))
 		}
 		class := kinds[x.Level()].class
 		if x.Level() < 2 {
 			class = cmp.Or(classes[subject], class)
 		}
-		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Start: float64(x.Start()), Length: float64(x.Length()),
+		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Label: label, Start: float64(x.Start()), Length: float64(x.Length()),
 			Tip: Clean(name) + ": " + quantity(gate.Number(x.Length()), ns) + " from " + quantity(gate.Number(x.Start()), ns) + " on"})
 	}
 	return append(ranges, slices.DeleteFunc(rows[:], func(l plot.Lane) bool { return len(l.Spans) == 0 })...)

@@ -95,7 +95,8 @@ type column struct {
 	optional bool
 }
 
-// table writes rows in aligned columns under their titles; paint gives the style of a row, nil for none.
+// table writes rows in aligned columns under their titles; paint gives the style of a row, nil for none. Where the page is too
+// narrow for all that may not be left out or shortened, a row takes lines of its own.
 func (p *page) table(titles []column, rows [][]string, paint func(row int) style) {
 	const indent, gap, shortest = 2, 2, 8
 	widths, rank := make([]int, len(titles)), 0
@@ -121,19 +122,25 @@ func (p *page) table(titles []column, rows [][]string, paint func(row int) style
 		}
 		return total - p.width
 	}
-	for rank > 0 && over(func(i int) int {
+	least := func(i int) int {
 		if least := titles[i].least; least > 0 {
 			return min(widths[i], least)
 		}
 		return widths[i]
-	}) > 0 {
+	}
+	for rank > 0 && over(least) > 0 {
 		rank--
+	}
+	if over(least) > 0 {
+		p.cards(titles, rows, paint)
+		return
 	}
 	for i, c := range titles {
 		if n := over(func(i int) int { return widths[i] }); n > 0 && c.least > 0 {
 			widths[i] = min(widths[i], max(widths[i]-n, shortest))
 		}
 	}
+	shown := apart(rows, widths[0])
 	write := func(s style, cells func(i int) string) {
 		var line []string
 		for i, c := range titles {
@@ -149,12 +156,41 @@ func (p *page) table(titles []column, rows [][]string, paint func(row int) style
 		p.line(indent, indent, span{strings.Join(line, strings.Repeat(nb, gap)), s})
 	}
 	write(dim, func(i int) string { return titles[i].title })
-	for r, row := range rows {
+	for r := range rows {
 		s := none
 		if paint != nil {
 			s = paint(r)
 		}
-		write(s, func(i int) string { return row[i] })
+		write(s, func(i int) string { return shown[r][i] })
+	}
+}
+
+// cards writes each row as a paragraph under its first cell: what stands in the others, each behind the title of its column.
+func (p *page) cards(titles []column, rows [][]string, paint func(row int) style) {
+	for r, row := range apart(rows, p.width-2) {
+		s := none
+		if paint != nil {
+			s = paint(r)
+		}
+		p.line(2, 4, span{row[0], s})
+		var spans []span
+		for i, c := range titles[1:] {
+			cell := strings.TrimSpace(row[i+1])
+			if cell == "" {
+				continue
+			}
+			if len(spans) > 0 {
+				spans = append(spans, span{nb + "· ", none})
+			}
+			if c.title != "" {
+				spans = append(spans, span{bind(c.title) + nb, dim})
+			}
+			if c.least == 0 {
+				cell = bind(cell)
+			}
+			spans = append(spans, span{cell, s})
+		}
+		p.line(4, 4, spans...)
 	}
 }
 

@@ -56,11 +56,7 @@ func markdown(v *view, o Options) (string, error) {
 			if text = table(rows, maxRows, room); left > 0 && text != "" {
 				text += fmt.Sprintf("\n%s besides; the JSON report holds all.\n", count(left, "slower device"))
 			}
-			if v.differs() { // in a long table
-				notes = fall + text + notes
-			} else {
-				notes = text + fall + notes
-			}
+			notes = fall + text + notes
 		} else {
 			notes += text
 		}

@@ -296,17 +296,18 @@ const maxSpark = 24 // runs a side that a sparkline shows
 // spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The
 // scale spans at least the limit, so that noise which nobody judges stays flat.
 func spark(base, head []gate.Number, limit gate.Number) string {
-	low, high, n := math.Inf(1), math.Inf(-1), [2]int{}
-	for side, runs := range [][]gate.Number{base, head} {
-		for _, v := range runs {
-			if v.Known() {
-				low, high = min(low, float64(v)), max(high, float64(v))
-				n[side]++
-			}
-		}
-	}
-	if min(n[0], n[1]) < 2 {
+	if min(len(known(base)), len(known(head))) < 2 {
 		return ""
+	}
+	draw := barsFor(slices.Concat(base, head), limit)
+	return draw(base) + nb + "→" + nb + draw(head)
+}
+
+// barsFor draws runs as bars on the scale of all of these, which spans at least the limit.
+func barsFor(all []gate.Number, limit gate.Number) func([]gate.Number) string {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range known(all) {
+		low, high = min(low, float64(v)), max(high, float64(v))
 	}
 	span := high - low
 	if limit.Known() {
@@ -316,7 +317,7 @@ func spark(base, head []gate.Number, limit gate.Number) string {
 		span = 1
 	}
 	bars := []rune("▁▂▃▄▅▆▇█")
-	draw := func(runs []gate.Number) string {
+	return func(runs []gate.Number) string {
 		var b strings.Builder
 		if len(runs) > maxSpark {
 			b.WriteRune('…')
@@ -332,5 +333,4 @@ func spark(base, head []gate.Number, limit gate.Number) string {
 		}
 		return b.String()
 	}
-	return draw(base) + nb + "→" + nb + draw(head)
 }

@@ -148,11 +148,13 @@ func (p *page) differences(l list) {
 func (p *page) block(g group, s style, verbose bool) {
 	f := g[0]
 	about := g.about("")
-	heading := []span{{bind(Elide(f.Subject, max(p.width-4-columns(about), 20))), s}}
-	if about != "" {
-		heading = append(heading, span{" " + nb + about, dim})
+	// A name keeps all that tells it apart, on as many lines as it needs.
+	if about != "" && columns(f.Subject) <= p.width-4-columns(about) {
+		p.line(2, 4, span{bind(f.Subject) + " ", s}, span{nb + about, dim})
+	} else {
+		p.line(2, 4, span{f.Subject, s})
+		p.dim(4, about)
 	}
-	p.line(2, 4, heading...)
 	if len(f.Parts) > 0 {
 		p.parts(f)
 	} else {
@@ -201,13 +203,13 @@ func (p *page) parts(r row) {
 		if x.F.Outcome == gate.Removed {
 			mark, time = "-", x.F.Base
 		}
-		p.line(4, 8, span{mark + nb + bind(quantity(time, x.F.Unit)) + nb + " ", dim}, span{bind(Elide(x.Subject, max(p.width-20, 20))), dim})
+		p.line(4, 8, span{mark + nb + bind(quantity(time, x.F.Unit)) + nb + " ", dim}, span{x.Subject, dim})
 	}
 }
 
 // short writes the findings on one subject in a line.
 func (p *page) short(g group, s style) {
-	spans := []span{{bind(Elide(g[0].Subject, max(p.width/2, 20))) + " ", s}}
+	spans := []span{{g[0].Subject + " ", s}}
 	for i, r := range g {
 		text := nb
 		if i > 0 {

@@ -262,14 +262,7 @@ func facts(r *gate.Report, verbose bool) []fact {
 	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
 		add("pairing", pairing(r, verbose))
 	}
-	var mdes []gate.Number
-	for _, f := range r.Findings {
-		if f.MDE.Known() && f.MDE > 0 {
-			mdes = append(mdes, f.MDE)
-		}
-	}
-	if slices.Sort(mdes); len(mdes) > 0 {
-		s := "a change of " + percent(mdes[len(mdes)/2]) + " in 80 % of cases (median MDE)"
+	if s := sees(r); s != "" {
 		if r.Family > 0 && r.Alpha > 0 {
 			s += fmt.Sprintf("; at most %s false alarms a gate, over %s with a spread", percent(r.Alpha), measure.Count(r.Family, "comparison"))
 		}
@@ -387,4 +380,18 @@ func side(s gate.Side) string {
 		parts = append(parts, "commit "+Elide(Clean(s.Commit), 24))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// sees is what change a report would show, "" where that is not known.
+func sees(r *gate.Report) string {
+	var mdes []gate.Number
+	for _, f := range r.Findings {
+		if f.MDE.Known() && f.MDE > 0 {
+			mdes = append(mdes, f.MDE)
+		}
+	}
+	if slices.Sort(mdes); len(mdes) == 0 {
+		return ""
+	}
+	return "a change of " + percent(mdes[len(mdes)/2]) + " in 80 % of cases (median MDE)"
 }

@@ -315,7 +315,8 @@ func (s *state) typical(i int, subject measure.Subject, metric string) float64 {
 }
 
 // Trail is every session since the last anchor, whether another replaces it or not, with all that it measured: the oldest first. What
-// crept is held against it. It begins with what was in effect when the anchor was written, without one with the oldest.
+// crept is held against it. It begins with the state that the anchor names: the newest whole session then, with what was accepted
+// of it. Without an anchor it begins with the oldest.
 func (b *Baseline) Trail() []measure.Session {
 	s := b.state()
 	var out []measure.Session
@@ -324,12 +325,29 @@ func (b *Baseline) Trail() []measure.Session {
 		switch {
 		case s.removed[i] || e.Removes != "":
 		case e.Anchor != "":
-			out = (&Baseline{Dir: b.Dir, Entries: b.Entries[:i+1]}).InEffect()
+			out = newestState((&Baseline{Dir: b.Dir, Entries: b.Entries[:i+1]}).InEffect())
 		case len(e.Series) > 0:
 			out = append(out, e.Session)
 		}
 	}
 	slices.SortStableFunc(out, byAge)
+	return out
+}
+
+// newestState leaves out, of sessions in order of age, whole ones before the newest of their profiler.
+func newestState(sessions []measure.Session) []measure.Session {
+	newest := map[measure.Profiler]int{}
+	for i := range sessions {
+		if !sessions[i].Accepted {
+			newest[sessions[i].Profiler()] = i
+		}
+	}
+	var out []measure.Session
+	for i := range sessions {
+		if sessions[i].Accepted || newest[sessions[i].Profiler()] == i {
+			out = append(out, sessions[i])
+		}
+	}
 	return out
 }
 

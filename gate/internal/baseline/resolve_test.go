@@ -257,6 +257,22 @@ func TestTrail(t *testing.T) {
 	if got := trail(fused); !slices.Equal(got, []float64{10}) {
 		t.Errorf("of what the anchor does not hold: %v", got)
 	}
+
+	// A whole session as the anchor, and what was accepted after one, leave those behind that are in effect beside it.
+	dir = t.TempDir()
+	record(t, dir, both("aaaaaaaa", 0, 100, 10))
+	whole := both("aaaaaaaa", 24, 103, 11)
+	whole.Anchor = "v2"
+	d := record(t, dir, whole)[0].ID
+	if got := trail(saxpy); !slices.Equal(got, []float64{103}) {
+		t.Errorf("after a whole session: %v", got)
+	}
+	anchor = acceptOf(48, saxpy, 110, a, d)
+	anchor.Anchor = "v3"
+	add(t, dir, anchor)
+	if got, rest := trail(saxpy), trail(fused); !slices.Equal(got, []float64{110}) || !slices.Equal(rest, []float64{11}) {
+		t.Errorf("after an accept behind whole sessions: %v, of others %v", got, rest)
+	}
 }
 
 func TestLocate(t *testing.T) {

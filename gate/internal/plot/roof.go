@@ -33,7 +33,7 @@ func Roof(title string, memory, compute float64, points []Point, x, y func(float
 	}
 	for e := math.Ceil(ys.Low); e <= ys.High; e++ {
 		s.line("grid", 0, band*(1-ys.At(e)), 1, band*(1-ys.At(e)))
-		s.text("tick start", 0, band*(1-ys.At(e))-3, y(math.Pow(10, e)))
+		s.above(band*(1-ys.At(e)), y(math.Pow(10, e)))
 	}
 	s.line("ceiling", xs.At(xs.Low), at(math.Max(low*memory, bottom)), xs.At(math.Log10(ridge)), at(compute))
 	s.line("ceiling", xs.At(math.Log10(ridge)), at(compute), 1, at(compute))
@@ -60,7 +60,7 @@ func Curve(title string, at []int, series []Series, label func(float64) string) 
 	for _, t := range scale.Ticks(4) {
 		y := band * (1 - scale.At(t))
 		s.line("grid", 0, y, 1, y)
-		s.text("tick start", 0, y-3, label(t))
+		s.above(y, label(t))
 	}
 	for i, n := range at {
 		if px := xs.At(float64(n)); i%2 == 0 || i == len(at)-1 {

@@ -11,15 +11,37 @@ import (
 type Group struct {
 	Name, Class string
 	Runs        []float64
+	Sessions    []int // how many of the runs each session has; where that does not add up, all are one
 	Typical     float64
 }
 
 const (
-	groupHeight = 34
-	axisHeight  = 18
+	axisHeight = 18
+	// Pixels: what a group of one session takes, each further one, and all at most; and what dots leave free above and below.
+	groupHeight, sessionHeight, mostHeight, groupEdge = 34.0, 12.0, 160.0, 7.0
+	// apart is the distance of the last run of a session from the first of the next, in those of runs of one session.
+	apart = 2.5
 )
 
-// Runs draws every run as a dot, in order from the top of its band to the bottom, with the typical value of each side. limit is the
+// sessions are how many runs each session has.
+func (g Group) sessions() []int {
+	sum := 0
+	for _, n := range g.Sessions {
+		sum += n
+	}
+	if sum != len(g.Runs) {
+		return []int{len(g.Runs)}
+	}
+	return g.Sessions
+}
+
+// height is that of the group's band.
+func (g Group) height() float64 {
+	return math.Min(groupHeight+sessionHeight*float64(len(g.sessions())-1), mostHeight)
+}
+
+// Runs draws every run as a dot, in order from the top of its band to the bottom, those of one session apart from those of the next,
+// with the typical value of each side. limit is the
 // value from which on a change is beyond what is allowed, NaN for none. label prints a value.
 func Runs(title string, groups []Group, limit float64, label func(float64) string) template.HTML {
 	values := []float64{limit}
@@ -27,7 +49,10 @@ func Runs(title string, groups []Group, limit float64, label func(float64) strin
 		values = append(append(values, g.Runs...), g.Typical)
 	}
 	scale := Around(0.08, values...)
-	height := float64(len(groups))*groupHeight + axisHeight
+	height := float64(axisHeight)
+	for _, g := range groups {
+		height += g.height()
+	}
 	s := begin("runs", height, title, about(groups, label))
 	for _, t := range scale.Ticks(4) {
 		x := scale.At(t)
@@ -37,23 +62,44 @@ func Runs(title string, groups []Group, limit float64, label func(float64) strin
 	if !math.IsNaN(limit) {
 		s.line("limit", scale.At(limit), 0, scale.At(limit), height-axisHeight)
 	}
-	for i, g := range groups {
-		top := float64(i) * groupHeight
+	top := 0.0
+	for _, g := range groups {
 		if !math.IsNaN(g.Typical) {
-			s.line("typical "+g.Class, scale.At(g.Typical), top+3, scale.At(g.Typical), top+groupHeight-3)
+			s.line("typical "+g.Class, scale.At(g.Typical), top+3, scale.At(g.Typical), top+g.height()-3)
 		}
-		for j, v := range g.Runs {
-			if math.IsNaN(v) {
-				continue
-			}
-			y := top + groupHeight/2
-			if n := len(g.Runs); n > 1 {
-				y = top + 7 + float64(j)*(groupHeight-14)/float64(n-1)
-			}
-			s.dot("run "+g.Class, scale.At(v), y, 3.5, g.Name+", run "+strconv.Itoa(j+1)+": "+label(v))
-		}
+		s.group(g, top, scale, label)
+		top += g.height()
 	}
 	return s.end()
+}
+
+// group draws the runs of one side below top.
+func (s *svg) group(g Group, top float64, scale Scale, label func(float64) string) {
+	sessions, runs := g.sessions(), g.Runs
+	gap := 0.0
+	if gaps := float64(len(runs)-len(sessions)) + apart*float64(len(sessions)-1); gaps > 0 {
+		gap = (g.height() - 2*groupEdge) / gaps
+	} else {
+		top += g.height()/2 - groupEdge
+	}
+	y := top + groupEdge
+	for i, n := range sessions {
+		name := g.Name
+		if len(sessions) > 1 {
+			name += ", session " + strconv.Itoa(i+1)
+		}
+		if i > 0 {
+			y += (apart - 1) * gap
+			s.line("session", 0, y-apart*gap/2, 1, y-apart*gap/2)
+		}
+		for j, v := range runs[:n] {
+			if !math.IsNaN(v) {
+				s.dot("run "+g.Class, scale.At(v), y, 3.5, name+", run "+strconv.Itoa(j+1)+": "+label(v))
+			}
+			y += gap
+		}
+		runs = runs[n:]
+	}
 }
 
 // about says what the dots say.
@@ -66,7 +112,11 @@ func about(groups []Group, label func(float64) string) string {
 				n++
 			}
 		}
-		parts = append(parts, g.Name+": "+strconv.Itoa(n)+" runs around "+label(g.Typical))
+		in := ""
+		if k := len(g.sessions()); k > 1 {
+			in = " in " + strconv.Itoa(k) + " sessions"
+		}
+		parts = append(parts, g.Name+": "+strconv.Itoa(n)+" runs"+in+" around "+label(g.Typical))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -184,7 +234,7 @@ func Over(title string, series []Series, every, skipped int, label func(float64)
 		y := band * (1 - scale.At(t))
 		s.line("grid", 0, y, 1, y)
 		if i < 3 {
-			s.text("tick start", 0, y-3, label(t))
+			s.above(y, label(t))
 		}
 	}
 	for _, x := range series {

@@ -6,8 +6,16 @@ import (
 	"strconv"
 )
 
-// Trend draws one number over time: a dot for each moment, and a line where its level changed. tips say what each moment was.
-func Trend(title string, values []float64, changes []int, tips []string, label func(float64) string) template.HTML {
+// Timeline is what is known of moments, by their indices.
+type Timeline struct {
+	Tips   []string // what each was
+	Hosts  []int    // the first on another host
+	Others []int    // the first with another driver, clock or the like
+	Anchor int      // what the following is held against, -1 for none
+}
+
+// Trend draws one number over time: a dot for each moment, and a line where its level changed. What else changed is drawn behind it.
+func Trend(title string, values []float64, changes []int, t Timeline, label func(float64) string) template.HTML {
 	const band = 44
 	scale := Around(0.15, values...)
 	// Less than a percent is no slope.
@@ -16,10 +24,19 @@ func Trend(title string, values []float64, changes []int, tips []string, label f
 	}
 	last := math.Max(float64(len(values)-1), 1)
 	at := func(i int) float64 { return 0.01 + 0.98*float64(i)/last }
+	between := func(i int) float64 { return at(i) - 0.49/last }
 	s := begin("trend", band, title, "")
+	for _, i := range t.Hosts {
+		s.line("host", between(i), band-6, between(i), band)
+	}
+	for _, i := range t.Others {
+		s.line("other", between(i), 0, between(i), band)
+	}
+	if t.Anchor >= 0 {
+		s.line("anchor", at(t.Anchor), 0, at(t.Anchor), band)
+	}
 	for _, c := range changes {
-		x := at(c) - 0.49/last
-		s.line("limit", x, 0, x, band)
+		s.line("limit", between(c), 0, between(c), band)
 	}
 	path, pen := "", "M"
 	for i, v := range values {
@@ -33,8 +50,8 @@ func Trend(title string, values []float64, changes []int, tips []string, label f
 		s.shape("trace base", 0, band, path)
 	}
 	for i, v := range values {
-		if !math.IsNaN(v) && i < len(tips) {
-			s.dot("run", at(i), band*(1-scale.At(v)), 3, tips[i]+": "+label(v))
+		if !math.IsNaN(v) && i < len(t.Tips) {
+			s.dot("run", at(i), band*(1-scale.At(v)), 3, t.Tips[i]+": "+label(v))
 		}
 	}
 	return s.end()

@@ -47,12 +47,27 @@
     press(rows.length > 30 && rows.some(r => r.dataset.o !== "same") ? "changed" : "all");
   }
 
+  // Long tables without a search show what changed until they are asked for the rest.
+  $(".main .rows").forEach(t => {
+    const same = $("tr.same", t);
+    if (t.tBodies[0].rows.length <= 30 || !same.length) return;
+    const tools = document.createElement("div"), more = document.createElement("button");
+    tools.className = "tools";
+    more.type = "button";
+    more.textContent = "Show " + same.length + " unchanged rows";
+    more.addEventListener("click", () => { same.forEach(r => { r.hidden = false; }); tools.remove(); });
+    same.forEach(r => { r.hidden = true; });
+    tools.append(more);
+    t.after(tools);
+  });
+
   // Permalinks: what is linked to is shown and opened.
   const go = () => {
     let at = null;
     try { at = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch (e) { return; }
     if (!at) return;
     if (at.hidden && search) { search.value = ""; press("all"); }
+    at.hidden = false;
     for (let d = at.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
     at.scrollIntoView();
   };

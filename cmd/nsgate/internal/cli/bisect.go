@@ -25,7 +25,7 @@ func bisectCommand() *command {
 			var out outputFlags
 			m.bind(fs)
 			build := fs.String("build", "", "shell command that builds the worktree of a commit, run where nsgate runs here")
-			kernel := fs.String("kernel", "", "follow this kernel, by its short name (default: what matters most of what regressed)")
+			kernel := fs.String("kernel", "", "follow this kernel, by the name that reports have or its short one (default: what matters most of what regressed)")
 			metric := fs.String("metric", "", "follow this metric, such as time, total, gpu_time or step_time")
 			most := fs.Duration("max-time", 0, "stop when so much time is over, such as 30m; the same command goes on from there")
 			explain := fs.String("explain", "auto", "say from Nsight Compute why the commit is slower: auto, always or never")
@@ -67,7 +67,7 @@ func bisectCommand() *command {
 				if err := report.RenderBisection(out.format, e.Out, b, out.options(e)); err != nil {
 					return err
 				}
-				if len(b.Culprits) == 0 || !b.Complete {
+				if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {
 					return &exit{code: ExitNoVerdict}
 				}
 				return nil
