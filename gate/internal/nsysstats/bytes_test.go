@@ -18,10 +18,12 @@ import (
 func TestSplit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.StringOfN(rapid.SampledFrom([]rune("a,\"\n µ1")), 0, 8, -1), 2, 6).Draw(t, "cells")
-		// As nsys writes it, which is clear where no cell holds a quote before a comma, or at either end.
+		// As nsys writes it, which is clear where no cell holds a quote before a comma, or at either end, and none that begins with a
+		// comma, which then stands behind its quote, is among others with quotes.
+		quotes := slices.ContainsFunc(want, func(c string) bool { return strings.Contains(c, "\"") })
 		var parts []string
 		for _, c := range want {
-			if strings.Contains(c, "\",") || strings.HasPrefix(c, "\"") || strings.HasSuffix(c, "\"") || strings.Contains(c, "\"\"") {
+			if strings.Contains(c, "\",") || strings.HasPrefix(c, "\"") || strings.HasSuffix(c, "\"") || strings.Contains(c, "\"\"") || quotes && strings.HasPrefix(c, ",") {
 				t.Skip("unclear")
 			}
 			if strings.Contains(c, ",") {
