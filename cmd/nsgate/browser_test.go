@@ -36,7 +36,7 @@ import (
 var shots = flag.String("shots", "", "write pictures of the pages into this directory")
 
 // browser is a browser that every page of a test is looked at in; the test is skipped where there is none.
-func browser(t *testing.T) context.Context {
+func browser(t testing.TB) context.Context {
 	if testing.Short() {
 		t.Skip("a browser takes its time")
 	}
@@ -119,7 +119,7 @@ func past(t *testing.T, sessions ...string) string {
 	return filepath.Join(dir, ".nsgate")
 }
 
-func kept(t *testing.T, name string, text []byte) string {
+func kept(t testing.TB, name string, text []byte) string {
 	file := filepath.Join(t.TempDir(), name+".html")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func kept(t *testing.T, name string, text []byte) string {
 }
 
 // many is a report on very many kernels, of which some got slower and some faster.
-func many(t *testing.T, kernels, runs int) *gate.Report {
+func many(t testing.TB, kernels, runs int) *gate.Report {
 	random := rand.New(rand.NewPCG(1, 2))
 	side := func(slower bool) []measure.Session {
 		s := measure.Session{Environment: measure.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: time.Unix(1e9, 0)}, Step: "step"}
@@ -163,7 +163,7 @@ func many(t *testing.T, kernels, runs int) *gate.Report {
 	return gate.Evaluate(side(false), side(true), thresholds.Default())
 }
 
-func rendered(t *testing.T, name string, r *gate.Report) string {
+func rendered(t testing.TB, name string, r *gate.Report) string {
 	var b bytes.Buffer
 	if err := report.Render("html", &b, r, report.Options{}); err != nil {
 		t.Fatal(err)
@@ -422,4 +422,22 @@ func TestPageSize(t *testing.T) {
 	if code := cli.Main([]string{"report", file, "--format", "json"}, cli.Streams{In: strings.NewReader(""), Out: &got, Err: &got}); code != cli.ExitFail || got.String() != want.String() {
 		t.Errorf("exit code %d; another report came back: %.200s", code, got.String())
 	}
+}
+
+// BenchmarkPageOpens is how long a browser takes to open a page of 200 kernels in 10 runs a side, its script run:
+//
+//	go test -run=NONE -bench=PageOpens -benchtime=5x ./cmd/nsgate
+func BenchmarkPageOpens(b *testing.B) {
+	ctx := browser(b)
+	file := "file://" + rendered(b, "many", many(b, 200, 10))
+	total := 0.0
+	for b.Loop() {
+		var ms float64
+		if err := chromedp.Run(ctx, chromedp.Navigate(file),
+			chromedp.Evaluate(`performance.getEntriesByType("navigation")[0].loadEventEnd`, &ms)); err != nil {
+			b.Fatal(err)
+		}
+		total += ms
+	}
+	b.ReportMetric(total/float64(b.N), "ms-to-load")
 }
