@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -76,6 +77,7 @@ func (j Job) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	j.Err = &shared{to: j.Err}
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = j.Err, j.Err
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -213,6 +215,18 @@ func readCode(dir string) *int {
 		return nil
 	}
 	return &code
+}
+
+// shared is a writer of several goroutines: what submits and the job both have something to say.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(p)
 }
 
 // tail copies what is added to a file.
