@@ -26,9 +26,9 @@ func (s *side) apart(rank measure.Subject) []float64 {
 }
 
 // late is the rank that takes longest between its collectives, where it does so by more than the limit and than jobs differ by, and
-// the others wait for it.
+// the others wait for it. What CPUs do differs from program to program: that the jobs of others were steady says nothing of these.
 func late(s *side, names []measure.Subject, limit, alpha float64) *Straggler {
-	x := slowest(names, behind(names, s.apart), stats.Variance{S2: stepRunSD * stepRunSD, DF: runPrior.DF}, limit, alpha)
+	x := slowest(names, behind(names, s.apart), stats.Variance{S2: stepRunSD * stepRunSD}, limit, alpha)
 	if x == nil {
 		return nil
 	}

@@ -190,7 +190,8 @@ func (x *Straggler) waits(s *side) {
 	x.In = s.waitsIn()
 }
 
-// slowest is the rank that is most behind the others, where it is so by more than the limit and than jobs differ by.
+// slowest is the rank that is most behind the others, where it is so by more than the limit and than jobs differ by. Without degrees
+// of freedom the prior is the least variance.
 func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, limit, alpha float64) *Straggler {
 	jobs := len(behind[0])
 	if jobs < minRuns {
@@ -206,6 +207,9 @@ func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, 
 	pooled := stats.Pool(variances...)
 	pooled.DF *= 1 - 1/float64(len(names)) // what one is behind, others are ahead
 	v := stats.Moderate(pooled, prior)
+	if prior.DF == 0 {
+		v = stats.Variance{S2: math.Max(pooled.S2, prior.S2), DF: pooled.DF}
+	}
 	v.S2 /= float64(jobs)
 	low := most - stats.Margin(v, 1-2*alpha/float64(len(names)))
 	if !(math.Expm1(most) > limit) || low <= 0 {

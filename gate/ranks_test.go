@@ -244,6 +244,31 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// Ranks whose CPUs are as noisy as one another name nobody, but for the error of a gate.
+func TestLateAlarms(t *testing.T) {
+	const gates = 1000
+	random := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []cpu{{sd: 0.005}, {sd: 0.05}, {sd: 0.15}, {0.5, 0.5, 0.01}} {
+		for _, runs := range []int{2, 3, 5} {
+			alarms := 0
+			for range gates {
+				var apart [2][]float64
+				for i := range apart {
+					for _, ns := range c.steps(random, runs, 0) {
+						apart[i] = append(apart[i], ns/1000)
+					}
+				}
+				if gate.RanksOf(meeting(1, apart, [2][]float64{}), thresholds.Default()).Straggler != nil {
+					alarms++
+				}
+			}
+			if alarms > gates/50 {
+				t.Errorf("%d of %d unchanged sides of %d jobs name a rank, of %+v", alarms, gates, runs, c)
+			}
+		}
+	}
+}
+
 // Who is slow has a name only beyond the limit and beyond noise, and only where jobs agree.
 func TestStraggler(t *testing.T) {
 	even := []float64{1e6, 1.003e6, 0.999e6, 1.001e6}
