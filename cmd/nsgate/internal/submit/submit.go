@@ -131,17 +131,20 @@ func (j Job) patience(dir string, failed error) time.Duration {
 
 // lost is the error of a job that left no exit code.
 func (j Job) lost(dir string, failed error) error {
+	line, started := thresholds.JoinCommand(j.Submit), exists(filepath.Join(dir, startedFile))
 	how := "ended well"
 	if failed != nil {
 		how = "failed (" + failed.Error() + ")"
 	}
-	line := thresholds.JoinCommand(j.Submit)
-	if !exists(filepath.Join(dir, startedFile)) {
-		return fmt.Errorf("the job that %q submits did not start nsgate, and the command %s: it has to wait for its job (sbatch --wait, bsub -K, qsub -sync y), "+
-			"and the job has to find %s and %s on its host; look at what the scheduler wrote of it", line, how, self(), j.Dir)
+	needs := fmt.Sprintf("the job has to find %s and %s on its host; look at what the scheduler wrote of it", self(), j.Dir)
+	switch {
+	case started:
+		return fmt.Errorf("the job that %q submits came to no end that nsgate could tell, and the command %s: a time limit, scancel or a lost host ends it so; "+
+			"look at what the scheduler says of it", line, how)
+	case failed != nil:
+		return fmt.Errorf("%q %s, and no job started nsgate: see what it says above; %s", line, how, needs)
 	}
-	return fmt.Errorf("the job that %q submits came to no end that nsgate could tell, and the command %s: a time limit, scancel or a lost host ends it so; "+
-		"look at what the scheduler says of it", line, how)
+	return fmt.Errorf("%q %s before a job started nsgate: it has to wait for its job (sbatch --wait, bsub -K, qsub -sync y), and %s", line, how, needs)
 }
 
 // prepare writes what the job is to do, and returns the words that submit it.

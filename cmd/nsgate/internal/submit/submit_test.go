@@ -72,8 +72,8 @@ func TestNoCode(t *testing.T) {
 		want   string
 	}{
 		{direct, "killed", "came to no end that nsgate could tell, and the command failed (exit status 9)"},
-		{[]string{"true"}, "code", "did not start nsgate, and the command ended well: it has to wait"},
-		{[]string{"false"}, "code", "did not start nsgate, and the command failed (exit status 1)"},
+		{[]string{"true"}, "code", `"true" ended well before a job started nsgate: it has to wait for its job`},
+		{[]string{"false"}, "code", `"false" failed (exit status 1), and no job started nsgate: see what it says above`},
 	} {
 		if _, _, _, err := submit(t.Context(), t, t.TempDir(), Job{Submit: tt.submit, Args: []string{tt.args}}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v %s: %v, want %q", tt.submit, tt.args, err, tt.want)
