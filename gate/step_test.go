@@ -145,6 +145,46 @@ func TestUnchangedSteps(t *testing.T) {
 	}
 }
 
+// recordedSteps are the steps, in us, of 40 unchanged runs of one CUDA program within six minutes on an H200.
+var recordedSteps = []float64{
+	571.55, 567.70, 568.51, 569.13, 571.80, 577.44, 572.62, 585.18, 568.58, 571.21, 568.71, 569.09, 568.44, 571.02, 570.18,
+	568.14, 577.04, 569.94, 567.92, 569.95, 571.41, 569.13, 568.97, 571.09, 569.46, 569.28, 569.22, 569.18, 569.45, 569.76,
+	571.91, 570.39, 568.36, 571.14, 569.09, 568.48, 570.57, 569.45, 568.96, 570.05,
+}
+
+// ofRecorded counts the gates that fail where both sides are runs drawn from the recorded ones, and the head's steps are longer by so
+// many us: as recorded, 50 us of sleep in a step make it 114 us longer.
+func ofRecorded(gates, base, head int, longer float64) (fail int) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range gates {
+		var sides [2][]float64
+		for i, k := range r.Perm(len(recordedSteps))[:base+head] {
+			if i < base {
+				sides[0] = append(sides[0], 1e3*recordedSteps[k])
+			} else {
+				sides[1] = append(sides[1], 1e3*(recordedSteps[k]+longer))
+			}
+		}
+		if gate.Evaluate([]measure.Session{stepping("launch-starved", sides[0]...)}, []measure.Session{stepping("launch-starved", sides[1]...)},
+			thresholds.Default()).Verdict == gate.Fail {
+			fail++
+		}
+	}
+	return fail
+}
+
+// Steps as recorded do not fail, and a CPU that sleeps in them does.
+func TestRecordedSteps(t *testing.T) {
+	for _, runs := range []int{3, 5} {
+		if n := ofRecorded(300, runs, runs, 0); n > 0 {
+			t.Errorf("%d runs a side: %d of 300 unchanged gates fail", runs, n)
+		}
+		if n := ofRecorded(300, runs, runs, 114); n < 297 {
+			t.Errorf("%d runs a side: sleeping fails in %d of 300 gates", runs, n)
+		}
+	}
+}
+
 // BenchmarkSteps measures how often the step of an unchanged program fails the gate where a part of its runs is slow, and how
 // often one that got longer does where none is:
 //
@@ -161,6 +201,13 @@ func BenchmarkSteps(b *testing.B) {
 	}
 	for b.Loop() {
 		fmt.Printf("\n| %-46s | 3 against 3 | 3 against 5 | 5 against 5 | 5 against 10 |\n| --- | --- | --- | --- | --- |\n", "gates that fail")
+		for _, longer := range []float64{0, 50, 114} {
+			fmt.Printf("| %-46s |", fmt.Sprintf("as recorded, longer by %.0f µs", longer))
+			for _, n := range runs {
+				fmt.Printf(" %4d of 1000 |", ofRecorded(1000, n[0], n[1], longer))
+			}
+			fmt.Println()
+		}
 		for _, slow := range []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6} {
 			for _, most := range []float64{0.15, 0.3, 0.7} {
 				row(fmt.Sprintf("unchanged, %.0f %% of the runs slower by up to %.0f %%", 100*slow, 100*most), 2000, cpu{slow, most, 0.005}, 0)
