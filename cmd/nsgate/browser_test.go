@@ -50,7 +50,7 @@ func browser(t testing.TB) context.Context {
 	if path == "" {
 		t.Skip("no chromium on the PATH: what pages look like in a browser is not tested")
 	}
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profileDir(t)),
 		chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-dev-shm-usage", true))
 	limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
@@ -58,11 +58,29 @@ func browser(t testing.TB) context.Context {
 	t.Cleanup(cancel)
 	quiet := func(string, ...any) {}
 	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet), chromedp.WithLogf(quiet))
-	t.Cleanup(cancel)
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // which waits for the browser's end
 	if err := chromedp.Run(ctx); err != nil {
 		t.Skipf("chromium does not start here: %v", err)
 	}
 	return ctx
+}
+
+// profileDir is where a browser keeps its own files. Its children may still write there for a moment after its end.
+func profileDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("", "nsgate-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 100 {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Error(err)
+	})
+	return dir
 }
 
 // printed runs nsgate and keeps what it prints as a page.
