@@ -57,7 +57,7 @@ func browser(t testing.TB) context.Context {
 	ctx, cancel := chromedp.NewExecAllocator(limited, options...)
 	t.Cleanup(cancel)
 	quiet := func(string, ...any) {}
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet), chromedp.WithLogf(quiet))
+	ctx, _ = chromedp.NewContext(ctx, chromedp.WithErrorf(quiet), chromedp.WithLogf(quiet))
 	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // which waits for the browser's end
 	if err := chromedp.Run(ctx); err != nil {
 		t.Skipf("chromium does not start here: %v", err)
