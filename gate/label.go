@@ -117,17 +117,23 @@ func (o *WaterfallOwner) Subject() measure.Subject {
 	return kernelSubject(o.Name, o.Grid, o.Block)
 }
 
-// label names the kernels of a summary so that no two look alike.
-func (s *Summary) label() {
+// labelled sets the labels of things so that no two look alike; of says what each is of, its short name and where its label goes.
+func labelled[T any](things []T, of func(*T) (subject measure.Subject, short string, label *string)) {
 	var subjects []measure.Subject
-	for i := range s.Kernels {
-		subjects = append(subjects, s.Kernels[i].subject())
+	for i := range things {
+		subject, _, _ := of(&things[i])
+		subjects = append(subjects, subject)
 	}
 	title, _ := labels(subjects)
-	for i := range s.Kernels {
-		k := &s.Kernels[i]
-		k.Label = differing(title[k.subject()], k.Kernel)
+	for i := range things {
+		subject, short, label := of(&things[i])
+		*label = differing(cmp.Or(title[subject], short), short)
 	}
+}
+
+// label names the kernels of a summary so that no two look alike.
+func (s *Summary) label() {
+	labelled(s.Kernels, func(k *SummaryKernel) (measure.Subject, string, *string) { return k.subject(), k.Kernel, &k.Label })
 }
 
 // Title is the name that tells the kernel apart from every other in its summary.
@@ -139,15 +145,7 @@ func (k *SummaryKernel) subject() measure.Subject {
 
 // label names the kernels of a calibration so that no two look alike.
 func (c *Calibration) label() {
-	var subjects []measure.Subject
-	for i := range c.Noise {
-		subjects = append(subjects, c.Noise[i].subject())
-	}
-	title, _ := labels(subjects)
-	for i := range c.Noise {
-		n := &c.Noise[i]
-		n.Label = differing(cmp.Or(title[n.subject()], n.Kernel), n.Kernel)
-	}
+	labelled(c.Noise, func(n *Noise) (measure.Subject, string, *string) { return n.subject(), n.Kernel, &n.Label })
 }
 
 // Title is the name that tells what the noise is of apart from everything else in its calibration.
@@ -162,15 +160,7 @@ func (n *Noise) subject() measure.Subject {
 
 // label names the kernels of a history so that no two look alike.
 func (h *History) label() {
-	var subjects []measure.Subject
-	for i := range h.Trends {
-		subjects = append(subjects, h.Trends[i].Subject())
-	}
-	title, _ := labels(subjects)
-	for i := range h.Trends {
-		t := &h.Trends[i]
-		t.Label = differing(cmp.Or(title[t.Subject()], t.Kernel), t.Kernel)
-	}
+	labelled(h.Trends, func(t *Trend) (measure.Subject, string, *string) { return t.Subject(), t.Kernel, &t.Label })
 }
 
 // Title is the name that tells what the trend is of apart from everything else in its history.

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"html/template"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -97,16 +97,6 @@ const maxCounters = 10
 
 // runs draws every run of a finding.
 func (s *sheet) runs(r row) template.HTML {
-	values := func(in []gate.Number) []float64 {
-		out := make([]float64, len(in))
-		for i, v := range in {
-			out[i] = math.NaN()
-			if v.Known() {
-				out[i] = float64(v)
-			}
-		}
-		return out
-	}
 	if measured(r.F.BaseRuns) == 0 || measured(r.F.HeadRuns) == 0 {
 		return ""
 	}
@@ -122,8 +112,8 @@ func (s *sheet) runs(r row) template.HTML {
 		class = "head"
 	}
 	return plot.Runs(Elide(r.Subject, maxName)+": "+r.Metric+" in every run", []plot.Group{
-		{Name: "base", Class: "base", Runs: values(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(r.F.Base)},
-		{Name: "head", Class: class, Runs: values(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(r.F.Head)},
+		{Name: "base", Class: "base", Runs: drawn(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(r.F.Base)},
+		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(r.F.Head)},
 	}, limit, tick(r.F.Unit))
 }
 
@@ -142,7 +132,7 @@ func (s *sheet) past(r row) []picture {
 		if n > len(runs) {
 			return nil // a report that was edited
 		}
-		values, runs = append(values, median(runs[:n])), runs[n:]
+		values, runs = append(values, stats.Median(drawn(known(runs[:n])))), runs[n:]
 		line.Tips = append(line.Tips, fmt.Sprintf("session %d", i+1))
 	}
 	values, line.Tips = append(values, float64(r.F.Head)), append(line.Tips, "head")
@@ -150,15 +140,16 @@ func (s *sheet) past(r row) []picture {
 	return []picture{{r.Metric + ", session by session, then the head", "the median run of each of the base's " + fmt.Sprint(len(sessions)) + " sessions, the oldest to the left", svg}}
 }
 
-// median is the middle of what is known, NaN where nothing is.
-func median(runs []gate.Number) float64 {
-	sorted := known(runs)
-	slices.Sort(sorted)
-	n := len(sorted)
-	if n == 0 {
-		return math.NaN()
+// drawn are runs as a picture has them, NaN where a value is not known.
+func drawn(runs []gate.Number) []float64 {
+	out := make([]float64, len(runs))
+	for i, v := range runs {
+		out[i] = math.NaN()
+		if v.Known() {
+			out[i] = float64(v)
+		}
 	}
-	return float64(sorted[(n-1)/2]+sorted[n/2]) / 2
+	return out
 }
 
 // sessionsOf is how many of so many runs of a side each session has, traced ones or the others.

@@ -92,7 +92,7 @@ func (j Job) Run(ctx context.Context) (code int, err error) {
 	defer look.Stop()
 	var failed error
 	var end <-chan time.Time
-	for code := (*int)(nil); ; {
+	for {
 		select {
 		case <-ctx.Done():
 			os.RemoveAll(dir) // by which the job learns of it, wherever it is
@@ -106,7 +106,7 @@ func (j Job) Run(ctx context.Context) (code int, err error) {
 			return 0, j.lost(dir, failed)
 		case <-look.C:
 		}
-		code = readCode(dir)
+		code := readCode(dir) // before what it printed, so that nothing of that is missed
 		errs.follow()
 		out.follow()
 		switch {
