@@ -184,7 +184,7 @@ func sameProfiler(base, head []measure.Session) ([]measure.Session, *Remark) {
 	h := head[len(head)-1].Profiler()
 	for i := range head {
 		if p := head[i].Profiler(); p != h {
-			return base, refusal("mixed-profilers", Args{"one": p, "other": h})
+			return base, refusal("mixed-profilers", Args{"one": string(p), "other": string(h)})
 		}
 	}
 	others := []string{}
@@ -197,7 +197,7 @@ func sameProfiler(base, head []measure.Session) ([]measure.Session, *Remark) {
 		return false
 	})
 	if len(fits) == 0 {
-		return base, refusal("other-profiler", Args{"base": others[0], "head": h})
+		return base, refusal("other-profiler", Args{"base": others[0], "head": string(h)})
 	}
 	return fits, nil
 }

@@ -67,9 +67,15 @@ func TestSentencesAreTrue(t *testing.T) {
 		check := func(x gate.Remark, f *gate.Finding) {
 			of.x, of.f = x, f
 			holds, ok := claims[x.Key]
-			for _, arg := range x.Args {
-				if _, number := arg.(gate.Number); number && !ok {
-					t.Fatalf("%s has numbers and no claim", x.Key)
+			for name, arg := range x.Args {
+				switch arg.(type) {
+				case gate.Number:
+					if !ok {
+						t.Fatalf("%s has numbers and no claim", x.Key)
+					}
+				case string, []string:
+				default:
+					t.Fatalf("%s: the argument %s is %T", x.Key, name, arg)
 				}
 			}
 			said[x.Key]++

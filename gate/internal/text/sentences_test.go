@@ -7,11 +7,11 @@ import (
 	"go/token"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"text/template/parse"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -19,6 +19,16 @@ import (
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
 )
+
+// text is the value of a string literal, "" of anything else.
+func text(e ast.Node) string {
+	lit, ok := e.(*ast.BasicLit)
+	if !ok {
+		return ""
+	}
+	s, _ := strconv.Unquote(lit.Value)
+	return s
+}
 
 // said finds every remark and refusal that packages gate and check make, with the names of its arguments.
 func said(t *testing.T) map[string][]string {
@@ -30,14 +40,6 @@ func said(t *testing.T) map[string][]string {
 			t.Fatal(err)
 		}
 		files = append(files, found...)
-	}
-	text := func(e ast.Expr) string {
-		lit, ok := e.(*ast.BasicLit)
-		if !ok {
-			return ""
-		}
-		s, _ := strconv.Unquote(lit.Value)
-		return s
 	}
 	out := map[string][]string{}
 	visit := func(n ast.Node) bool {
@@ -77,51 +79,99 @@ func said(t *testing.T) map[string][]string {
 	return out
 }
 
-// fields are the arguments that a template asks for.
-func fields(n parse.Node, to map[string]bool) {
-	switch n := n.(type) {
-	case *parse.ListNode:
-		for _, x := range n.Nodes {
-			fields(x, to)
+// asked finds the arguments that each saying of a table asks for, in the sources of this package.
+func asked(t *testing.T, table string) map[string]map[string]bool {
+	t.Helper()
+	files, methods := token.NewFileSet(), map[string]*ast.FuncDecl{}
+	var rows *ast.CompositeLit
+	for _, name := range []string{"sentences.go", "details.go", "args.go"} {
+		f, err := parser.ParseFile(files, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-	case *parse.ActionNode:
-		fields(n.Pipe, to)
-	case *parse.PipeNode:
-		for _, c := range n.Cmds {
-			for _, a := range c.Args {
-				fields(a, to)
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				methods[n.Name.Name] = n
+			case *ast.ValueSpec:
+				if n.Names[0].Name == table {
+					rows = n.Values[0].(*ast.CompositeLit)
+				}
 			}
-		}
-	case *parse.FieldNode:
-		to[n.Ident[0]] = true
-	case *parse.IfNode:
-		fields(n.Pipe, to)
-		fields(n.List, to)
-		if n.ElseList != nil {
-			fields(n.ElseList, to)
-		}
-	case *parse.RangeNode:
-		fields(n.Pipe, to)
+			return true
+		})
 	}
+	var collect func(n ast.Node, to map[string]bool)
+	collect = func(n ast.Node, to map[string]bool) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				f, ok := call.Fun.(*ast.SelectorExpr)
+				if of, known := any(nil), false; ok {
+					if of, known = f.X.(*ast.Ident); known && of.(*ast.Ident).Name == "a" {
+						switch {
+						case len(call.Args) == 0:
+							collect(methods[f.Sel.Name].Body, to)
+						case f.Sel.Name != "say":
+							to[text(call.Args[0])] = true
+						}
+					}
+				}
+			}
+			if lit, ok := n.(*ast.BasicLit); ok {
+				for _, field := range braces.FindAllStringSubmatch(text(lit), -1) {
+					way, names, printed := strings.Cut(field[1], " ")
+					if !printed {
+						to[way] = true
+						continue
+					}
+					new(args).print(way, names) // panics where there is no such way
+					for i, name := range strings.Fields(names) {
+						if way != "count" || i == 0 {
+							to[name] = true
+						}
+					}
+				}
+			}
+			return true
+		})
+	}
+	out := map[string]map[string]bool{}
+	for _, row := range rows.Elts {
+		key := text(row.(*ast.KeyValueExpr).Key)
+		out[key] = map[string]bool{}
+		collect(row.(*ast.KeyValueExpr).Value, out[key])
+	}
+	return out
 }
+
+var braces = regexp.MustCompile(`\{([^}]*)\}`)
 
 // Every remark of the engine has one sentence, which asks for nothing that the remark does not hold, and no sentence is
 // without a remark.
 func TestEveryRemarkHasItsSentence(t *testing.T) {
 	said, has := said(t), map[string][]string{}
-	for key := range sentences {
-		asked := map[string]bool{}
-		fields(templates().Lookup(key).Root, asked)
-		has[key] = slices.Sorted(maps.Keys(asked))
+	for key, names := range asked(t, "sentences") {
+		has[key] = slices.Sorted(maps.Keys(names))
 	}
+	ofDetails := asked(t, "details")
 	for _, r := range gate.Reasons {
 		if _, ok := has[r.Key]; ok {
 			t.Errorf("%s is a refusal and a remark", r.Key)
 		}
-		asked := map[string]bool{}
-		fields(templates().Lookup(r.Key).Root, asked)
-		fields(templates().Lookup(way+r.Key).Root, asked)
-		has[r.Key] = slices.Sorted(maps.Keys(asked))
+		names := map[string]bool{}
+		r.Fill(func(name string) string {
+			if of, ok := ofDetails[r.Key+"."+name]; ok {
+				maps.Copy(names, of)
+				delete(ofDetails, r.Key+"."+name)
+				return ""
+			}
+			names[name] = true
+			return ""
+		})
+		has[r.Key] = slices.Sorted(maps.Keys(names))
+	}
+	for detail := range ofDetails {
+		t.Errorf("%s is no detail of a refusal", detail)
 	}
 	for key, names := range said {
 		// Of a verdict, Tell itself adds what stands in the findings.
@@ -143,12 +193,6 @@ func TestEveryRemarkHasItsSentence(t *testing.T) {
 	for key := range has {
 		if _, ok := said[key]; !ok {
 			t.Errorf("%s is a sentence that nothing says", key)
-		}
-	}
-	for detail := range details {
-		key, name, _ := strings.Cut(detail, ".")
-		if !slices.Contains(has[key], name) {
-			t.Errorf("%s is no detail of a refusal", detail)
 		}
 	}
 }

@@ -3,13 +3,10 @@
 package text
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"text/template"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -93,14 +90,26 @@ func reason(r *gate.Report, key string, args gate.Args) (told string, next []str
 	if key == "regressed" {
 		about["what"] = regressed(r)
 	}
-	if templates().Lookup(way+key) != nil {
-		next = []string{sentence(gate.Remark{Key: way + key, Args: about})}
+	if i := slices.IndexFunc([]measure.Reason(gate.Reasons), func(x measure.Reason) bool { return x.Key == key }); i >= 0 {
+		return refused(gate.Reasons[i], about)
 	}
-	return sentence(gate.Remark{Key: key, Args: about}), next
+	return sentence(gate.Remark{Key: key, Args: about}), nil
 }
 
-// way goes before the key of a refusal's way out.
-const way = "next: "
+// refused is a refusal in words, with the way out.
+func refused(x measure.Reason, about gate.Args) (told string, next []string) {
+	a := &args{of: about}
+	told, way := x.Fill(func(name string) string {
+		if detail, ok := details[x.Key+"."+name]; ok {
+			return detail(a)
+		}
+		return a.text(name)
+	})
+	if a.lacking {
+		return x.Key, nil
+	}
+	return told, []string{way}
+}
 
 // regressed names what failed, each subject once, worst first.
 func regressed(r *gate.Report) string {
@@ -161,30 +170,16 @@ func moved(f *gate.Finding) string {
 
 // sentence is a remark in words, its key where this release has none for it.
 func sentence(x gate.Remark) string {
-	var b strings.Builder
-	if t := templates().Lookup(x.Key); t == nil || t.Execute(&b, x.Args) != nil {
+	say, ok := sentences[x.Key]
+	if !ok {
 		return x.Key
 	}
-	return b.String()
+	a := &args{of: x.Args}
+	if told := say(a); !a.lacking {
+		return told
+	}
+	return x.Key
 }
-
-// templates are parsed where a sentence is asked for: most calls of the command, and every run of a workload, say none.
-var templates = sync.OnceValue(func() *template.Template {
-	all := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
-		"metric": Metric, "quantity": quantity, "number": number, "change": change, "percent": percent, "count": count,
-		"few": few, "binding": binding, "bounds": bounds, "hosts": hosts, "graphs": graphs, "join": strings.Join, "trodden": trodden,
-		"known": gate.Number.Known,
-	})
-	for key, text := range sentences {
-		template.Must(all.New(key).Parse(text))
-	}
-	for _, r := range gate.Reasons {
-		text, next := r.Fill(func(name string) string { return cmp.Or(details[r.Key+"."+name], "{{."+name+"}}") })
-		template.Must(all.New(r.Key).Parse(text))
-		template.Must(all.New(way + r.Key).Parse(next))
-	}
-	return all
-})
 
 // Metric is a metric's name in a sentence: "total time".
 func Metric(name string) string { return measure.Metric{Name: name}.Title() }
