@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"regexp"
 	"strings"
+
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
 )
 
 func init() {
@@ -19,42 +21,32 @@ func init() {
 		calibration: htmlCalibration, summary: htmlSummary, history: htmlHistory})
 }
 
-//go:embed html
-var htmlFiles embed.FS
+//go:embed html/style.css
+var pageStyle string
 
-var htmlTemplates = template.Must(template.New("").Funcs(template.FuncMap{"elide": Elide}).ParseFS(htmlFiles, "html/*.tmpl"))
+//go:embed html/script.js
+var pageScript string
 
-// shell is a page around what it shows: nothing in it asks for anything from elsewhere, and a browser runs and draws by nothing but
-// this script and this style.
-type shell struct {
-	Title  string
-	Policy string // what the browser may do
-	Style  template.CSS
-	Script template.JS
-	Data   template.HTML
-	Body   any
-}
-
-// htmlPage writes the template of a name around its data; saved is the JSON form, which stands in the page as well.
-func htmlPage(name, title, saved string, body any) (string, error) {
-	style, err := htmlFiles.ReadFile("html/style.css")
-	if err != nil {
-		return "", err
-	}
-	script, err := htmlFiles.ReadFile("html/script.js")
-	if err != nil {
-		return "", err
-	}
+// htmlPage is a page with a body; saved is the JSON form, which stands in the page as well. Nothing in it asks for anything from
+// elsewhere, and a browser runs and draws by nothing but this script and this style.
+func htmlPage(title, saved string, body ...g.Node) (string, error) {
 	packed, err := pack(saved)
 	if err != nil {
 		return "", err
 	}
-	page := shell{
-		Title: title, Style: template.CSS(style), Script: template.JS(script), Data: template.HTML(packed), Body: body,
-		Policy: fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script)),
-	}
+	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(pageStyle), digest(pageScript))
 	var b strings.Builder
-	if err := htmlTemplates.ExecuteTemplate(&b, name, page); err != nil {
+	err = h.Doctype(h.HTML(h.Lang("en"), h.Class("no-script"), lines(
+		h.Head(lines(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(policy)),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.TitleEl(g.Text(title)),
+			h.StyleEl(g.Raw(pageStyle)),
+		)),
+		h.Body(lines(append(body, g.Raw(packed), h.Script(g.Raw(pageScript)))...)),
+	))).Render(&b)
+	if err != nil {
 		return "", err
 	}
 	// GitHub's runner obeys "##[command]" anywhere in a log line.
@@ -62,8 +54,8 @@ func htmlPage(name, title, saved string, body any) (string, error) {
 }
 
 // digest is the hash by which a browser knows a script or style.
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 

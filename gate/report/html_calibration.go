@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
@@ -19,7 +18,7 @@ type noiseSheet struct {
 	Figures                    []figure
 	Noise                      []noiseRow
 	Untold                     int
-	Curve                      template.HTML
+	Curve                      plot.SVG
 	MDE                        [][]string
 	Plan                       [][]string
 	Gates                      string
@@ -31,7 +30,7 @@ type noiseSheet struct {
 type noiseRow struct {
 	Subject, In, Share, Typical, SD, Within, MDE, Levels string
 	SortSD                                               string // to sort by
-	Runs                                                 template.HTML
+	Runs                                                 plot.SVG
 }
 
 // maxNoise is how many kernels a page of noise shows, the noisiest.
@@ -58,7 +57,7 @@ func htmlCalibration(c *gate.Calibration, _ Options) (string, error) {
 	if c.Sound {
 		s.foresight(c)
 	}
-	return htmlPage("calibration.html.tmpl", join(" · ", "nsgate: "+strings.ToLower(word), name), saved, s)
+	return htmlPage(join(" · ", "nsgate: "+strings.ToLower(word), name), saved, s.page()...)
 }
 
 // noise lists the kernels with their runs.

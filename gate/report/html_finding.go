@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"strings"
 
@@ -28,7 +27,7 @@ type article struct {
 // picture is a drawing under its title.
 type picture struct {
 	Title, About string
-	SVG          template.HTML
+	SVG          plot.SVG
 }
 
 // partRow is a kernel of a replacement.
@@ -96,7 +95,7 @@ func (s *sheet) article(g group) article {
 const maxCounters = 10
 
 // runs draws every run of a finding.
-func (s *sheet) runs(r row) template.HTML {
+func (s *sheet) runs(r row) plot.SVG {
 	if measured(r.F.BaseRuns) == 0 || measured(r.F.HeadRuns) == 0 {
 		return ""
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ type levelRow struct{ Subject, Metric, Values, Change, Class, When, Where string
 // trendRow is one number over time.
 type trendRow struct {
 	Subject, Metric, First, Last, Change, By, Since string
-	Line                                            template.HTML
+	Line                                            plot.SVG
 }
 
 // maxTrends is how many trends a page shows, those that changed most.
@@ -68,7 +67,7 @@ func htmlHistory(h *gate.History, _ Options) (string, error) {
 		c.Anchor = anchorOf(h)
 	}
 	c.trends(h, line)
-	return htmlPage("history.html.tmpl", "nsgate history: "+cmp.Or(Elide(trimmed(h.Workload), 100), "default"), saved, c)
+	return htmlPage("nsgate history: "+cmp.Or(Elide(trimmed(h.Workload), 100), "default"), saved, c.page()...)
 }
 
 func (c *chronicle) trends(h *gate.History, line plot.Timeline) {

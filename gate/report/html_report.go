@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
@@ -26,13 +25,13 @@ type sheet struct {
 	FallAbout string
 	Steps     []stepPicture
 	StepAbout string
-	Axis      template.HTML
+	Axis      plot.SVG
 	Changes   []change
 	Untold    int // rows that are left out
 	Bend      string
 	Articles  []article
 	More      int // findings without an article
-	Flame     template.HTML
+	Flame     plot.SVG
 	Ranks     []rankRow
 	RanksTold []string
 	Sights    []sight
@@ -69,7 +68,7 @@ func htmlReport(v *view, _ Options) (string, error) {
 	if c := Elide(Clean(v.Report.Head.Commit), 12); c != "" {
 		title += " @ " + c
 	}
-	return htmlPage("report.html.tmpl", title, saved, s)
+	return htmlPage(title, saved, s.page()...)
 }
 
 func newSheet(v *view, at string) *sheet {
@@ -200,7 +199,7 @@ type change struct {
 	Change   string
 	By       string // relative, to sort by
 	Interval string
-	Forest   template.HTML
+	Forest   plot.SVG
 	Share    string
 	Part     string // likewise
 	Step     string // what it adds to a step
@@ -387,7 +386,7 @@ func measured(values []gate.Number) int {
 // rankRow is what one of several processes or devices took.
 type rankRow struct {
 	Name, Base, Head, Wait, Class string
-	Heat                          template.HTML
+	Heat                          plot.SVG
 }
 
 // ranks lists ranks by what they compute in a step, or else devices by their kernel time.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"html/template"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
@@ -15,7 +14,7 @@ type anatomy struct {
 	Headline, Kicker   string
 	Facts              []fact
 	Parts              []shareRow
-	Flame              template.HTML
+	Flame              plot.SVG
 	Panels             []panelTable
 	Patterns, Warnings []string
 }
@@ -23,7 +22,7 @@ type anatomy struct {
 // shareRow is a part of a whole.
 type shareRow struct {
 	Name, Time, Share string
-	Bar               template.HTML
+	Bar               plot.SVG
 }
 
 // panelTable is a panel, its cells printed.
@@ -35,14 +34,8 @@ type panelTable struct {
 
 type panelLine struct {
 	Cells []string
-	Bar   template.HTML
+	Bar   plot.SVG
 }
-
-// Right reports whether a column is one of numbers.
-func (p panelTable) Right(i int) bool { return p.Columns[i].right }
-
-// Heading is the title of a column.
-func (p panelTable) Heading(i int) string { return p.Columns[i].title }
 
 func htmlSummary(s *gate.Summary, _ Options) (string, error) {
 	saved, err := jsonText(s)
@@ -84,7 +77,7 @@ func htmlSummary(s *gate.Summary, _ Options) (string, error) {
 		}
 		a.Panels = append(a.Panels, t)
 	}
-	return htmlPage("summary.html.tmpl", "nsgate: "+headline(s), saved, a)
+	return htmlPage("nsgate: "+headline(s), saved, a.page()...)
 }
 
 func rangeBoxes(ranges []gate.SummaryRange, depth int) []plot.Box {

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -19,7 +18,7 @@ type fallLine struct {
 	Link             string
 	Change, Interval string
 	Class            string // "total", or which way it went
-	Bar              template.HTML
+	Bar              plot.SVG
 }
 
 const (
@@ -104,7 +103,7 @@ func (s *sheet) link(subject measure.Subject) string {
 // stepPicture is one step of a side.
 type stepPicture struct {
 	Side, About string
-	SVG         template.HTML
+	SVG         plot.SVG
 }
 
 // steps draws one step of either side on one time scale.

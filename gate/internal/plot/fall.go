@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"html/template"
 	"math"
 )
 
@@ -31,7 +30,7 @@ func (f *Fall) From() float64 { return f.scale.Low }
 const fallHeight = 22
 
 // Total is the bar of one of both ends.
-func (f *Fall) Total(value float64) template.HTML {
+func (f *Fall) Total(value float64) SVG {
 	s := begin("fall", fallHeight, "", "")
 	s.rect("total", 0, f.scale.At(value), 4, fallHeight-8, "")
 	f.at = value
@@ -39,7 +38,7 @@ func (f *Fall) Total(value float64) template.HTML {
 }
 
 // Change is the bar of one change with its interval, NaN where that is not known.
-func (f *Fall) Change(change, low, high float64) template.HTML {
+func (f *Fall) Change(change, low, high float64) SVG {
 	s := begin("fall", fallHeight, "", "")
 	a, b := f.at, f.at+change
 	class := "worse"
@@ -61,7 +60,7 @@ func (f *Fall) Change(change, low, high float64) template.HTML {
 }
 
 // Pair draws two parts of a whole, the base above the head.
-func Pair(base, head float64, class string) template.HTML {
+func Pair(base, head float64, class string) SVG {
 	s := begin("pair", fallHeight, "", "")
 	s.rect("total", 0, math.Min(math.Max(base, 0), 1), 3, 7, "")
 	if class != "worse" && class != "better" {

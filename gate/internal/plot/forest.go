@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"html/template"
 	"math"
 )
 
@@ -34,7 +33,7 @@ func (f Forest) at(change float64) float64 {
 const forestHeight = 20
 
 // Row is one change, in the class of its outcome; limit is what is allowed, NaN for nothing.
-func (f Forest) Row(class string, change, low, high, limit float64) template.HTML {
+func (f Forest) Row(class string, change, low, high, limit float64) SVG {
 	s := begin("forest", forestHeight, "", "")
 	const mid = forestHeight / 2.0
 	if limit > 0 && !math.IsInf(limit, 0) {
@@ -50,7 +49,7 @@ func (f Forest) Row(class string, change, low, high, limit float64) template.HTM
 }
 
 // Axis is the scale above the rows; label prints a change.
-func (f Forest) Axis(label func(float64) string) template.HTML {
+func (f Forest) Axis(label func(float64) string) SVG {
 	s := begin("axis", 16, "", "")
 	var at []float64
 	for _, t := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100} {

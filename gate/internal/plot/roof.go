@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"html/template"
 	"math"
 	"strconv"
 )
@@ -14,7 +13,7 @@ type Point struct {
 
 // Roof draws points under the roofs of the GPU: what its memory gives (B/s), and what it computes (FLOP/s). Both axes are
 // logarithmic; x and y print their values.
-func Roof(title string, memory, compute float64, points []Point, x, y func(float64) string) template.HTML {
+func Roof(title string, memory, compute float64, points []Point, x, y func(float64) string) SVG {
 	ridge := compute / memory
 	low, high, bottom := ridge/8, ridge*8, compute
 	for _, p := range points {
@@ -44,7 +43,7 @@ func Roof(title string, memory, compute float64, points []Point, x, y func(float
 }
 
 // Curve draws values over a number of things, such as what can be found with so many runs.
-func Curve(title string, at []int, series []Series, label func(float64) string) template.HTML {
+func Curve(title string, at []int, series []Series, label func(float64) string) SVG {
 	const band = 130
 	if len(at) < 2 {
 		return ""

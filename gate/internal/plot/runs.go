@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"html/template"
 	"math"
 	"strconv"
 	"strings"
@@ -43,7 +42,7 @@ func (g Group) height() float64 {
 // Runs draws every run as a dot, in order from the top of its band to the bottom, those of one session apart from those of the next,
 // with the typical value of each side. limit is the
 // value from which on a change is beyond what is allowed, NaN for none. label prints a value.
-func Runs(title string, groups []Group, limit float64, label func(float64) string) template.HTML {
+func Runs(title string, groups []Group, limit float64, label func(float64) string) SVG {
 	values := []float64{limit}
 	for _, g := range groups {
 		values = append(append(values, g.Runs...), g.Typical)
@@ -122,7 +121,7 @@ func about(groups []Group, label func(float64) string) string {
 }
 
 // Spread draws how launches spread, from quantiles that are evenly spaced: the base above the line, the head below.
-func Spread(title string, base, head []int64, label func(float64) string) template.HTML {
+func Spread(title string, base, head []int64, label func(float64) string) SVG {
 	const band = 38
 	var values []float64
 	for _, q := range [][]int64{base, head} {
@@ -212,7 +211,7 @@ type Series struct {
 }
 
 // Over draws values over steps, every so many of them one; the first skipped steps are warm-up and shaded.
-func Over(title string, series []Series, every, skipped int, label func(float64) string) template.HTML {
+func Over(title string, series []Series, every, skipped int, label func(float64) string) SVG {
 	const band = 76
 	var all []float64
 	n := 0

@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"html/template"
 	"math"
 	"strconv"
 	"strings"
@@ -28,7 +27,7 @@ const (
 )
 
 // Step draws the lanes of one step, on a scale of so many ns.
-func Step(title, about string, lanes []Lane, length float64, label func(float64) string) template.HTML {
+func Step(title, about string, lanes []Lane, length float64, label func(float64) string) SVG {
 	height := 0.0
 	for _, l := range lanes {
 		height += l.Height + laneGap
@@ -97,7 +96,7 @@ type Box struct {
 const boxHeight = 22
 
 // Flame draws a tree from its root at the top: the width of a box is its size, and those below it lie in it.
-func Flame(title, about string, root Box) template.HTML {
+func Flame(title, about string, root Box) SVG {
 	s := begin("flame", float64(root.depth())*(boxHeight+1), title, about)
 	if root.Size > 0 {
 		s.box(root, 0, 1, 0)

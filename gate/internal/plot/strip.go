@@ -1,13 +1,12 @@
 package plot
 
 import (
-	"html/template"
 	"math"
 	"strconv"
 )
 
 // Strip draws runs as dots on a scale of their own, the first at the top.
-func Strip(runs []float64, typical float64, label func(float64) string) template.HTML {
+func Strip(runs []float64, typical float64, label func(float64) string) SVG {
 	const height = 30
 	scale := Around(0.08, append(append([]float64{}, runs...), typical*0.995, typical*1.005)...)
 	s := begin("strip", height, "", "")
@@ -22,7 +21,7 @@ func Strip(runs []float64, typical float64, label func(float64) string) template
 }
 
 // Part draws a part of a whole as a bar.
-func Part(share float64, class string) template.HTML {
+func Part(share float64, class string) SVG {
 	s := begin("part", 16, "", "")
 	s.rect("allowed", 0, 1, 4, 9, "")
 	s.rect(class, 0, math.Min(math.Max(share, 0), 1), 4, 9, "")

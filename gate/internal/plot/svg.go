@@ -5,11 +5,13 @@ package plot
 import (
 	"fmt"
 	"html"
-	"html/template"
 	"math"
 	"strconv"
 	"strings"
 )
+
+// SVG is a drawing as markup: every text in it is escaped, and it may stand in a page as it is.
+type SVG string
 
 // svg is a drawing in the making.
 type svg struct {
@@ -33,7 +35,7 @@ func begin(class string, height float64, title, about string) *svg {
 	return s
 }
 
-func (s *svg) end() template.HTML { return template.HTML(s.b.String() + "</svg>") }
+func (s *svg) end() SVG { return SVG(s.b.String() + "</svg>") }
 
 // rect draws a box from one part of the width to another; tip is shown where it is pointed at, "" for none.
 func (s *svg) rect(class string, from, to, y, height float64, tip string) {

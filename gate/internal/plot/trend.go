@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"html/template"
 	"math"
 	"strconv"
 )
@@ -15,7 +14,7 @@ type Timeline struct {
 }
 
 // Trend draws one number over time: a dot for each moment, and a line where its level changed. What else changed is drawn behind it.
-func Trend(title string, values []float64, changes []int, t Timeline, label func(float64) string) template.HTML {
+func Trend(title string, values []float64, changes []int, t Timeline, label func(float64) string) SVG {
 	const band = 44
 	scale := Around(0.15, values...)
 	// Less than a percent is no slope.
