@@ -177,7 +177,7 @@ func root(e *env) *cobra.Command {
 			fmt.Fprintln(e.Out, versionLine())
 			return nil
 		case len(args) == 0:
-			fmt.Fprint(e.Err, reflow(help("nsgate", all), max(width(e), 40)))
+			fmt.Fprint(e.Err, reflow(help("nsgate", all...), max(width(e), 40)))
 			return &exit{code: ExitUsage}
 		}
 		meant := ""
@@ -204,7 +204,7 @@ func root(e *env) *cobra.Command {
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		if c == root {
-			fmt.Fprint(e.Out, reflow(help("nsgate", all), max(width(e), 40)))
+			fmt.Fprint(e.Out, reflow(help("nsgate", all...), max(width(e), 40)))
 			return
 		}
 		columns := max(width(e), 40)
@@ -219,7 +219,7 @@ func root(e *env) *cobra.Command {
 // cobra is the command as part of the tree.
 func (c *command) cobra(e *env) *cobra.Command {
 	out := &cobra.Command{
-		Use: strings.TrimSpace(c.name + " " + c.usage), Short: c.summary, Long: help(c.name, nil),
+		Use: strings.TrimSpace(c.name + " " + c.usage), Short: c.summary, Long: help(c.name),
 		Args: cobra.ArbitraryArgs, DisableFlagsInUseLine: true,
 	}
 	fs := out.Flags()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"embed"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/pflag"
 
@@ -47,13 +45,52 @@ type initialization struct {
 	dryRun, force bool
 }
 
-// templates are the files that init writes, filled in with what it found. The policy has the first workload to begin with
-// and the others as comments; CI checks the first.
+// templates are the files that init writes, see [filled].
 //
 //go:embed init
 var templates embed.FS
 
-var initFiles = template.Must(template.New("").Funcs(template.FuncMap{"keys": keys}).ParseFS(templates, "init/*.tmpl"))
+// lines are what init found, as the lines of its files. The policy has the first workload to begin with and the others as comments; CI
+// checks the first.
+func (f *finds) lines(file string) map[string]func() string {
+	return map[string]func() string{
+		"{keys}":      func() string { return keys("", "") },
+		"{workloads}": f.workloads,
+		"{rule}":      func() string { return keys("rule", "# ") },
+		"{build}": func() string {
+			switch gitlab := file == "gitlab.yml.tmpl"; {
+			case f.Build == "" && gitlab:
+				return ""
+			case f.Build == "":
+				return "      # Build the workload here.\n"
+			case gitlab:
+				return "  before_script:\n    - " + f.Build + "\n"
+			}
+			return "      - name: Build the workload\n        run: " + f.Build + "\n"
+		},
+		"{script}": func() string {
+			if f.Build == "" {
+				return "    # build the workload here, and below\n"
+			}
+			return ""
+		},
+	}
+}
+
+// workloads are the tables of the policy.
+func (f *finds) workloads() string {
+	var b strings.Builder
+	mark := ""
+	for _, w := range f.Workloads {
+		fmt.Fprintf(&b, "\n%[1]s[[workload]]            # %[2]s\n%[1]sname = %[3]q\n%[1]scommand = %[4]q\n", mark, w.Why, w.Name, w.Command)
+		if mark == "" {
+			b.WriteString("# Short and repeatable: some seconds, fixed input, fixed number of steps.\n" + keys("workload", "") +
+				"# Numbers that the program prints, in runs without a profiler; any number of these tables.\n# [[workload.output]]\n" + keys("workload.output", "# "))
+		}
+		mark = "# "
+	}
+	return b.String()
+}
 
 // starter is a file to start from.
 type starter struct {
@@ -107,22 +144,23 @@ func (i *initialization) run(e *env) error {
 
 // write writes a file, unless there is one that is to be kept, and says so. In a dry run it prints it.
 func (i *initialization) write(e *env, root string, f starter, found finds) (written bool, err error) {
-	var text bytes.Buffer
-	if err := initFiles.ExecuteTemplate(&text, f.template, found); err != nil {
+	template, err := templates.ReadFile("init/" + f.template)
+	if err != nil {
 		return false, err
 	}
+	text := filled(string(template), found.lines(f.template))
 	name := filepath.Join(root, filepath.FromSlash(f.name))
 	old, err := os.ReadFile(name)
 	exists := !errors.Is(err, fs.ErrNotExist)
 	switch {
-	case exists && err == nil && bytes.Equal(old, text.Bytes()):
+	case exists && err == nil && string(old) == text:
 		fmt.Fprintf(e.Out, "kept   %s, which is the same\n", f.name)
 		return false, nil
 	case exists && (f.others || !i.force):
 		fmt.Fprintf(e.Out, "kept   %s, which exists\n", f.name)
 		return false, nil
 	case i.dryRun:
-		fmt.Fprintf(e.Out, "would write %s:\n\n%s\n", f.name, strings.TrimRight(indent(text.String()), "\n"))
+		fmt.Fprintf(e.Out, "would write %s:\n\n%s\n", f.name, strings.TrimRight(indent(text), "\n"))
 		fmt.Fprintln(e.Out)
 		return true, nil
 	}
@@ -130,7 +168,7 @@ func (i *initialization) write(e *env, root string, f starter, found finds) (wri
 		return false, err
 	}
 	err = writeFile(name, func(w io.Writer) error {
-		_, err := text.WriteTo(w)
+		_, err := io.WriteString(w, text)
 		return err
 	})
 	if err == nil {

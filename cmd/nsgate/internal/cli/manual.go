@@ -96,7 +96,7 @@ func writeMan(root *cobra.Command, dir string) error {
 // commandPage is the help of a command in Markdown.
 func commandPage(root, c *cobra.Command) string {
 	if c == root {
-		return "\n" + markdown(strings.ReplaceAll(help("nsgate", root.Commands()), "\t", ""))
+		return "\n" + markdown(strings.ReplaceAll(help("nsgate", root.Commands()...), "\t", ""))
 	}
 	return fmt.Sprintf("\n    nsgate %s\n\n%s\n## FLAGS\n\n```\n%s```\n", c.Use, markdown(c.Long), c.Flags().FlagUsagesWrapped(78))
 }
