@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 )
 
 func init() {
@@ -36,16 +35,16 @@ func htmlPage(title, saved string, body ...g.Node) (string, error) {
 	}
 	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(pageStyle), digest(pageScript))
 	var b strings.Builder
-	err = h.Doctype(h.HTML(h.Lang("en"), h.Class("no-script"), lines(
-		h.Head(lines(
-			h.Meta(h.Charset("utf-8")),
-			h.Meta(g.Attr("http-equiv", "Content-Security-Policy"), h.Content(policy)),
-			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
-			h.TitleEl(g.Text(title)),
-			h.StyleEl(g.Raw(pageStyle)),
+	err = (g.Group{g.Raw("<!doctype html>"), el("html", attr("lang", "en"), classed("no-script"), lines(
+		el("head", lines(
+			el("meta", attr("charset", "utf-8")),
+			el("meta", attr("http-equiv", "Content-Security-Policy"), attr("content", policy)),
+			el("meta", attr("name", "viewport"), attr("content", "width=device-width, initial-scale=1")),
+			el("title", escaped(title)),
+			el("style", g.Raw(pageStyle)),
 		)),
-		h.Body(lines(append(body, g.Raw(packed), h.Script(g.Raw(pageScript)))...)),
-	))).Render(&b)
+		el("body", lines(append(body, g.Raw(packed), el("script", g.Raw(pageScript)))...)),
+	))}).Render(&b)
 	if err != nil {
 		return "", err
 	}

@@ -4,13 +4,12 @@ import (
 	"strings"
 
 	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 )
 
 func (c *chronicle) page() []g.Node {
 	return []g.Node{
-		h.Header(lines(kicker(c.Kicker), h.H1(g.Text(c.Headline)))),
-		h.Main(lines(
+		el("header", lines(kicker(c.Kicker), el("h1", escaped(c.Headline)))),
+		el("main", lines(
 			chapter("levels", "Changes of level", g.If(c.None != "", intro(c.None)), c.levelTable()),
 			chapter("trends", "Trends", intro(c.aboutTrends()), c.trendTable()),
 			listed("measured", "Measured with something else from", "", c.Elsewhere),
@@ -23,11 +22,11 @@ func (c *chronicle) levelTable() g.Node {
 	if len(c.Levels) == 0 {
 		return nil
 	}
-	return card(h.Table(h.Class("cards"), unseenCaption("When the level of a number changed"),
+	return card(el("table", classed("cards"), unseenCaption("When the level of a number changed"),
 		heads(columnHead("Name"), columnHead("Before → after"), columnHead("Change", right), columnHead("When"), columnHead("Where")),
-		h.TBody(each(c.Levels, func(l levelRow) g.Node {
-			return h.Tr(rowName(g.Text(l.Subject), beside(l.Metric)), textCell(l.Values, h.Class("wide")), textCell(l.Change, classed("n", l.Class)),
-				textCell(l.When), textCell(l.Where, h.Class("wide")))
+		el("tbody", each(c.Levels, func(l levelRow) g.Node {
+			return el("tr", rowName(escaped(l.Subject), beside(l.Metric)), textCell(l.Values, classed("wide")), textCell(l.Change, classed("n", l.Class)),
+				textCell(l.When), textCell(l.Where, classed("wide")))
 		}))))
 }
 
@@ -48,11 +47,11 @@ func (c *chronicle) aboutTrends() string {
 
 func (c *chronicle) trendTable() g.Node {
 	anchored := c.Anchor != ""
-	return card(h.Table(h.Class("cards"), unseenCaption("Numbers over time"),
+	return card(el("table", classed("cards"), unseenCaption("Numbers over time"),
 		heads(sortedHead("Name", true), columnHead("Over time"), columnHead("First", right), columnHead("Last", right), sortedHead("Change", false, right),
 			g.If(anchored, columnHead("Since "+c.Anchor, right))),
-		h.TBody(each(c.Trends, func(t trendRow) g.Node {
-			return h.Tr(rowName(g.Text(t.Subject), beside(t.Metric)), h.Td(h.Class("pic line"), drawing(t.Line)),
+		el("tbody", each(c.Trends, func(t trendRow) g.Node {
+			return el("tr", rowName(escaped(t.Subject), beside(t.Metric)), el("td", classed("pic line"), drawing(t.Line)),
 				textCell(t.First, right, labelled("first")), textCell(t.Last, right, labelled("last")), textCell(t.Change, right, labelled("change"), sortBy(t.By)),
 				g.If(anchored, textCell(t.Since, right, labelled("since the anchor"))))
 		}))), unshown(c.Untold, "more changed less."))

@@ -2,7 +2,6 @@ package report
 
 import (
 	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 )
 
 func (a *anatomy) page() []g.Node {
@@ -14,7 +13,7 @@ func (a *anatomy) page() []g.Node {
 		main = append(main, p.section())
 	}
 	main = append(main, chapter("measured", "How it was measured", card(factList(a.Facts))))
-	return []g.Node{h.Header(lines(kicker(a.Kicker), h.H1(g.Text(a.Headline)))), h.Main(lines(main...)), save()}
+	return []g.Node{el("header", lines(kicker(a.Kicker), el("h1", escaped(a.Headline)))), el("main", lines(main...)), save()}
 }
 
 func (a *anatomy) step() g.Node {
@@ -22,10 +21,10 @@ func (a *anatomy) step() g.Node {
 		return nil
 	}
 	return chapter("where", "Step", intro("Who owns the time of a typical one."),
-		card(h.Table(h.Class("cards falls"), unseenCaption("Owners of the step"),
+		card(el("table", classed("cards falls"), unseenCaption("Owners of the step"),
 			heads(columnHead("Of"), drawnHead("Bar"), columnHead("Time", right), columnHead("Share", right)),
-			h.TBody(each(a.Parts, func(x shareRow) g.Node {
-				return h.Tr(rowName(g.Text(x.Name)), drawnCell(x.Bar), textCell(x.Time, right), textCell(x.Share, right))
+			el("tbody", each(a.Parts, func(x shareRow) g.Node {
+				return el("tr", rowName(escaped(x.Name)), drawnCell(x.Bar), textCell(x.Time, right), textCell(x.Share, right))
 			})))))
 }
 
@@ -41,13 +40,13 @@ func (p panelTable) section() g.Node {
 	for i := 1; i < len(p.Columns); i++ {
 		columns = append(columns, head(i))
 	}
-	return h.Section(h.H2(g.Text(p.Title)), lines(g.If(p.About != "", intro(p.About)),
-		card(h.Table(h.Class("cards"), unseenCaption(p.Title), heads(columns...), h.TBody(each(p.Body, func(x panelLine) g.Node {
-			cells := g.Group{rowName(g.Text(Elide(x.Cells[0], maxName))), g.If(p.Bars, drawnCell(x.Bar))}
+	return el("section", el("h2", escaped(p.Title)), lines(g.If(p.About != "", intro(p.About)),
+		card(el("table", classed("cards"), unseenCaption(p.Title), heads(columns...), el("tbody", each(p.Body, func(x panelLine) g.Node {
+			cells := g.Group{rowName(escaped(Elide(x.Cells[0], maxName))), g.If(p.Bars, drawnCell(x.Bar))}
 			for i, text := range x.Cells[1:] {
 				cells = append(cells, textCell(text, p.side(i+1), g.If(text != "", labelled(p.Columns[i+1].title))))
 			}
-			return h.Tr(cells)
+			return el("tr", cells)
 		}))))))
 }
 
