@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -368,7 +369,7 @@ func (c *Calibration) measure(s *measure.Session, forecasts []forecast) {
 	if x, ok := s.Find(measure.Workload, measure.StepTime.Name); ok {
 		c.Noise = append(c.Noise, stepNoise(s, x))
 	}
-	slices.SortStableFunc(c.Noise, func(a, b Noise) int {
+	large.Sort(c.Noise, func(a, b Noise) int {
 		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -cmp.Compare(a.SD, b.SD))
 	})
 }

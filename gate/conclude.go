@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -55,7 +56,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)
 	}
-	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
+	large.Sort(r.Findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
 	r.label()
 	r.Counts = count(r.Findings)
 	var because Remark

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -43,7 +44,7 @@ func calls(t trial) []Remark {
 	}
 	var out []Remark
 	subjects := slices.Concat(t.base.subjects(), t.head.subjects())
-	slices.SortFunc(subjects, measure.Subject.Compare)
+	large.Sort(subjects, measure.Subject.Compare)
 	for _, s := range slices.Compact(subjects) {
 		if s.Scope != measure.ScopeCall {
 			continue

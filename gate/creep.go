@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -352,7 +353,7 @@ func worst(paths []path) (path, []string) {
 		}
 		return x.share * x.change
 	}
-	slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
+	large.Sort(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
 	var others []measure.Subject
 	for _, x := range paths[1:] {
 		others = append(others, x.subject)

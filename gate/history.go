@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/changepoint"
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -142,7 +143,7 @@ func trended(s measure.Subject, metric string) bool {
 func NewHistory(moments []Moment) *History {
 	h := &History{Schema: HistorySchema, Trends: []Trend{}}
 	moments = slices.Clone(moments)
-	slices.SortStableFunc(moments, func(a, b Moment) int { return a.At.Compare(b.At) })
+	large.Sort(moments, func(a, b Moment) int { return a.At.Compare(b.At) })
 	if len(moments) == 0 {
 		return h
 	}
@@ -175,7 +176,7 @@ func NewHistory(moments []Moment) *History {
 	for i := range h.Trends {
 		h.levels(&h.Trends[i])
 	}
-	slices.SortFunc(h.Trends, func(a, b Trend) int {
+	large.Sort(h.Trends, func(a, b Trend) int {
 		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)), strings.Compare(a.Name, b.Name),
 			strings.Compare(a.Grid+a.Block, b.Grid+b.Block), strings.Compare(a.Metric, b.Metric))
 	})

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -64,7 +65,7 @@ func unmerged(t trial) []Remark {
 	if len(subjects) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
+	large.Sort(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
 		return rankOfScope(a) - rankOfScope(b)
 	})
 	return []Remark{remark("unmerged", Args{"names": names(subjects), "sessions": sessions, "most": Number(most)})}

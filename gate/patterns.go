@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -32,7 +33,7 @@ func commonShift(t trial, findings []Finding) []Remark {
 			moved = append(moved, f)
 		}
 	}
-	slices.SortFunc(moved, func(a, b Finding) int { return cmp.Compare(a.Change, b.Change) })
+	large.Sort(moved, func(a, b Finding) int { return cmp.Compare(a.Change, b.Change) })
 	var best []Finding
 	for i := range moved {
 		for j := i + 1; j <= len(moved); j++ {
@@ -51,7 +52,7 @@ func commonShift(t trial, findings []Finding) []Remark {
 		return nil
 	}
 	best = slices.Clone(best)
-	slices.SortStableFunc(best, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	large.Sort(best, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
 	var names []string
 	var changes []float64
 	for _, f := range best {

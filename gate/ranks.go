@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -92,7 +93,7 @@ func (s *side) ranks() []measure.Subject {
 			out = append(out, x)
 		}
 	}
-	slices.SortFunc(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
+	large.Sort(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
 	return out
 }
 
@@ -267,7 +268,7 @@ func (s *side) slowestIn(rank measure.Subject, ranks int) (out []StragglerKernel
 		}
 		out = append(out, x)
 	}
-	slices.SortStableFunc(out, func(a, b StragglerKernel) int { return cmp.Compare(b.More, a.More) })
+	large.Sort(out, func(a, b StragglerKernel) int { return cmp.Compare(b.More, a.More) })
 	return out
 }
 

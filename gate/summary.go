@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -378,9 +379,9 @@ func (x *Summary) settle() {
 		x.Copies[i].Share = part(x.Copies[i].Time, whole+work)
 	}
 	falling := func(a, b Number) int { return cmp.Compare(b, a) }
-	slices.SortStableFunc(x.Parts, func(a, b SummaryPart) int { return falling(a.Time, b.Time) })
-	slices.SortStableFunc(x.Kernels, func(a, b SummaryKernel) int { return falling(a.Total, b.Total) })
-	slices.SortStableFunc(x.Copies, func(a, b SummaryCopy) int { return falling(a.Time, b.Time) })
+	large.Sort(x.Parts, func(a, b SummaryPart) int { return falling(a.Time, b.Time) })
+	large.Sort(x.Kernels, func(a, b SummaryKernel) int { return falling(a.Total, b.Total) })
+	large.Sort(x.Copies, func(a, b SummaryCopy) int { return falling(a.Time, b.Time) })
 }
 
 // place is a range while the tree of them grows.
@@ -456,7 +457,7 @@ func (p *place) ranges(measured map[string]Number, places map[string]int, whole 
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(a, b SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
+	large.Sort(out, func(a, b SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -28,7 +29,7 @@ func utilization(t trial) (out []Utilization, short []Remark) {
 			subjects = append(subjects, s)
 		}
 	}
-	slices.SortStableFunc(subjects[1:], func(a, b measure.Subject) int { return cmp.Compare(t.head.share(b), t.head.share(a)) })
+	large.Sort(subjects[1:], func(a, b measure.Subject) int { return cmp.Compare(t.head.share(b), t.head.share(a)) })
 	var without []string
 	for _, s := range subjects {
 		u := Utilization{Range: s.Name}
@@ -82,7 +83,7 @@ func grown(t trial) []Remark {
 		}
 	}
 	all = append(all, rest)
-	slices.SortStableFunc(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
+	large.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
 	for _, g := range all[:min(len(all), 3)] {
 		if g.head > g.base {
 			out = append(out, remark("grew", Args{"range": g.name, "base": Number(g.base), "head": Number(g.head), "unit": measure.MemoryHeld.Unit}))

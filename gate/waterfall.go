@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -81,7 +82,7 @@ func waterfall(t trial) *Waterfall {
 	}
 	var whole [2][]float64
 	subjects := slices.Concat(t.base.subjects(), t.head.subjects())
-	slices.SortFunc(subjects, measure.Subject.Compare)
+	large.Sort(subjects, measure.Subject.Compare)
 	for _, subject := range slices.Compact(subjects) {
 		if !t.base.hasMetric(subject, measure.Owned.Name) && !t.head.hasMetric(subject, measure.Owned.Name) {
 			continue
@@ -109,11 +110,11 @@ func waterfall(t trial) *Waterfall {
 		e.part.Owners = slices.DeleteFunc(e.part.Owners, func(o WaterfallOwner) bool {
 			return math.Abs(float64(o.Change)) < ownerLeast*float64(w.Base)
 		})
-		slices.SortStableFunc(e.part.Owners, func(a, b WaterfallOwner) int { return largest(a.Own, b.Own) })
+		large.Sort(e.part.Owners, func(a, b WaterfallOwner) int { return largest(a.Own, b.Own) })
 		e.part.Owners = e.part.Owners[:min(len(e.part.Owners), ownersMost)]
 		w.Parts = append(w.Parts, e.part)
 	}
-	slices.SortStableFunc(w.Parts, func(a, b WaterfallPart) int { return largest(a.Own, b.Own) })
+	large.Sort(w.Parts, func(a, b WaterfallPart) int { return largest(a.Own, b.Own) })
 	return w
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -126,7 +127,7 @@ func by(files []file, key func(file) string) (out []group) {
 		out[i].files = append(out[i].files, f)
 	}
 	for _, g := range out {
-		slices.SortStableFunc(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
+		large.Sort(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	return out
 }
@@ -135,7 +136,7 @@ func by(files []file, key func(file) string) (out []group) {
 // false where one does not say when it was.
 func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b file) int { return a.start.Compare(b.start) })
+	large.Sort(files, func(a, b file) int { return a.start.Compare(b.start) })
 	stem := func(f file) string {
 		if pattern == loneNumber {
 			return perProcess.ReplaceAllString(f.name[:loneNumber.FindStringSubmatchIndex(f.name)[2]], "")
@@ -154,7 +155,7 @@ func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 		out[i].files = append(out[i].files, f)
 	}
 	for _, g := range out {
-		slices.SortStableFunc(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
+		large.Sort(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	return out, true
 }

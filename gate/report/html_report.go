@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -238,7 +239,7 @@ func (s *sheet) changes(all []group) {
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(a, b entry) int {
+	large.Sort(list, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(weight(a), weight(b)), cmp.Compare(size(b.adds), size(a.adds)))
 	})
 	if len(list) > maxChanges {
@@ -412,7 +413,7 @@ func (s *sheet) ranks() {
 				list = append(list, rank{r.Subject, r.F.Base, r.F.Head, gate.Number(math.NaN()), rowClass(r)})
 			}
 		}
-		slices.SortStableFunc(list, func(a, b rank) int { return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name)) })
+		large.Sort(list, func(a, b rank) int { return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name)) })
 	}
 	most := 0.0
 	for _, x := range list {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -53,7 +54,7 @@ func (s *sheet) falls() {
 	for _, x := range items {
 		moved = max(moved, math.Abs(float64(x.own.Change)))
 	}
-	slices.SortStableFunc(items, func(a, b item) int {
+	large.Sort(items, func(a, b item) int {
 		return cmp.Compare(math.Abs(float64(b.own.Change)), math.Abs(float64(a.own.Change)))
 	})
 	rest, left := gate.Number(0), 0

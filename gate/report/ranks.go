@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/large"
 )
 
 const (
@@ -55,7 +56,7 @@ func newRanks(r *gate.Ranks) *ranks {
 		{title: "hidden", right: true, rank: 6, optional: true}}
 	shown := slices.Clone(r.Ranks)
 	if len(shown) > rankRows {
-		slices.SortStableFunc(shown, func(a, b gate.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
+		large.Sort(shown, func(a, b gate.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
 		shown = shown[:rankRows]
 	}
 	for _, k := range shown {
@@ -75,7 +76,7 @@ func spread(list []gate.Rank, value func(gate.Rank) gate.Number) string {
 		return ""
 	}
 	bars := strip(known, value)
-	slices.SortStableFunc(known, func(a, b gate.Rank) int { return cmp.Compare(value(a), value(b)) })
+	large.Sort(known, func(a, b gate.Rank) int { return cmp.Compare(value(a), value(b)) })
 	n := len(known)
 	end := func(k gate.Rank) string { return quantity(value(k), ns) + " " + bind(Elide(Clean(k.Name), 20)) }
 	text := end(known[0]) + " … " + end(known[n-1])

@@ -19,6 +19,7 @@ import (
 
 	"github.com/gocarina/gocsv"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -411,8 +412,8 @@ func (e *Entry) body() (out []row) {
 		if ids := e.Replaces[s]; len(ids) > 0 {
 			add(supersedesKey, strings.Join(ids, " "))
 		}
-		series := slices.SortedFunc(slices.Values(of[s]), func(a, b measure.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
-		for _, x := range series {
+		large.Sort(of[s], func(a, b measure.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
+		for _, x := range of[s] {
 			out = append(out, row{
 				r.Scope, r.Subject, x.Metric.Name, join(x.Values, formatSample), x.Metric.Unit, escape(x.Role), escape(x.Note),
 			})

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -189,7 +190,7 @@ func decode(dir string, data files) ([]measure.Session, error) {
 	for _, s := range sessions {
 		out = append(out, *s)
 	}
-	slices.SortFunc(out, byAge)
+	large.Sort(out, byAge)
 	return out, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -18,7 +19,7 @@ const (
 
 // sort puts the oldest first, and each file behind those that it knows, whatever their times say.
 func (b *Baseline) sort() {
-	slices.SortFunc(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
+	large.Sort(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
 	at := b.ids()
 	out, done := make([]Entry, 0, len(b.Entries)), make([]bool, len(b.Entries))
 	var put func(i int)
@@ -256,7 +257,7 @@ func (b *Baseline) InEffect() []measure.Session {
 			out = append(out, session)
 		}
 	}
-	slices.SortStableFunc(out, byAge)
+	large.Sort(out, byAge)
 	return out
 }
 
@@ -330,7 +331,7 @@ func (b *Baseline) Trail() []measure.Session {
 			out = append(out, e.Session)
 		}
 	}
-	slices.SortStableFunc(out, byAge)
+	large.Sort(out, byAge)
 	return out
 }
 
@@ -359,7 +360,7 @@ func (b *Baseline) All() (out []measure.Session) {
 			out = append(out, e.Session)
 		}
 	}
-	slices.SortStableFunc(out, byAge)
+	large.Sort(out, byAge)
 	return out
 }
 

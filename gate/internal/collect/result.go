@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -132,7 +133,7 @@ func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
 		case len(ts) != len(out[first]):
 			return nil, Reasons.Refuse("other-ranks", i+1, len(runs), len(ts), len(out[first]))
 		}
-		slices.SortStableFunc(ts, func(a, b measure.Trace) int { return firstDevice(a) - firstDevice(b) })
+		large.Sort(ts, func(a, b measure.Trace) int { return firstDevice(a) - firstDevice(b) })
 	}
 	return out, nil
 }

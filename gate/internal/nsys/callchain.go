@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -155,7 +156,7 @@ func (r *reader) callers(p *process) []measure.Caller {
 	for _, c := range out {
 		slices.SortFunc(c.Calls, func(a, b measure.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	}
-	slices.SortStableFunc(out, func(a, b measure.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
+	large.Sort(out, func(a, b measure.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
 	return out
 }
 

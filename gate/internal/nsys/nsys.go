@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -156,7 +157,7 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)
 	}
-	slices.SortFunc(traces, func(a, b measure.Trace) int {
+	large.Sort(traces, func(a, b measure.Trace) int {
 		return cmp.Or(cmp.Compare(a.Launches[0].Start, b.Launches[0].Start), cmp.Compare(a.Process, b.Process))
 	})
 	return traces, nil

@@ -19,6 +19,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
 )
 
 // Identity is which process of a job this one is.
@@ -166,7 +168,7 @@ func Gathered(dir, job string) ([]Left, error) {
 			out = append(out, l)
 		}
 	}
-	slices.SortFunc(out, func(a, b Left) int { return a.Rank - b.Rank })
+	large.Sort(out, func(a, b Left) int { return a.Rank - b.Rank })
 	return out, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -78,7 +79,7 @@ func (c *cut) inOrder() []int32 {
 		return cmp.Or(cmp.Compare(x.API, y.API), cmp.Compare(x.Start, y.Start))
 	}
 	if !slices.IsSortedFunc(order, called) {
-		slices.SortStableFunc(order, called)
+		large.Sort(order, called)
 	}
 	return order
 }
@@ -112,7 +113,7 @@ func candidates(seen []map[measure.Subject]recurrence) (out []measure.Subject) {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b measure.Subject) int {
+	large.Sort(out, func(a, b measure.Subject) int {
 		return cmp.Or(cmp.Compare(seen[0][a].times, seen[0][b].times), cmp.Compare(seen[0][a].first, seen[0][b].first))
 	})
 	return out[:min(len(out), cycleTries)]

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -19,7 +20,7 @@ func Join(runs []measure.Session) ([]measure.Session, error) {
 			runs[i].Runs[0].Start = r.Start
 		}
 	}
-	slices.SortStableFunc(runs, func(a, b measure.Session) int {
+	large.Sort(runs, func(a, b measure.Session) int {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Start.Compare(b.Start))
 	})
 	var out []measure.Session
@@ -46,7 +47,7 @@ func Join(runs []measure.Session) ([]measure.Session, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
+	large.Sort(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 

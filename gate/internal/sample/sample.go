@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -118,7 +119,7 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(all, func(a, b job) int { return order(a.first(), b.first()) })
+	large.Sort(all, func(a, b job) int { return order(a.first(), b.first()) })
 	var out []measure.Session
 	for len(all) > 0 {
 		n := 1
@@ -132,7 +133,7 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 		out = append(out, s)
 		all = all[n:]
 	}
-	slices.SortStableFunc(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
+	large.Sort(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 
