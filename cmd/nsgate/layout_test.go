@@ -49,8 +49,10 @@ var layout = map[string]struct {
 	"cmd/nsgate":                {7, nil},
 	// The manual in the binary.
 	"cmd/nsgate/docs":            {0, nil},
-	"cmd/nsgate/internal/manual": {1, []string{"github.com/yuin/goldmark", "github.com/cpuguy83/go-md2man/v2"}},
+	"cmd/nsgate/internal/manual": {1, []string{"github.com/yuin/goldmark"}},
 	"cmd/nsgate/internal/submit": {5, nil},
+	// Beside nsgate, for its packages.
+	"cmd/nsgate/internal/manpages": {7, []string{"github.com/cpuguy83/go-md2man/v2"}},
 	// For tests only: nothing but tests imports them.
 	"gate/internal/exporttest":           {7, nil},
 	"gate/internal/reasonstest":          {7, nil},

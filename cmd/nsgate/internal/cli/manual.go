@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,11 +14,10 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// helpCommand explains a command or a topic of the manual, and writes all of it as man pages.
+// helpCommand explains a command or a topic of the manual.
 func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: "help [TOPIC|COMMAND]", Short: "read the manual, or what a command does"}
 	color := c.Flags().String("color", "auto", "colour: auto, always or never")
-	man := c.Flags().String("man", "", "write the whole manual as man pages to this directory")
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return subjects(root), cobra.ShellCompDirectiveNoFileComp
 	}
@@ -29,10 +27,6 @@ func helpCommand(e *env, root *cobra.Command) *cobra.Command {
 			return err
 		}
 		switch {
-		case *man != "" && len(args) == 0:
-			return writeMan(root, *man)
-		case *man != "":
-			return usageError("--man writes the whole manual; leave out %q", args[0])
 		case len(args) == 0:
 			return root.Help()
 		case len(args) > 1:
@@ -72,25 +66,25 @@ func subjects(root *cobra.Command) (names []string) {
 	return slices.Compact(names)
 }
 
-// writeMan writes nsgate.1, nsgate-COMMAND.1 and nsgate-TOPIC.7.
-func writeMan(root *cobra.Command, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return unwritten(dir, err)
-	}
-	pages := map[string][]byte{}
+// Page is a page of the manual in Markdown, whose sections have headings of the second level.
+type Page struct {
+	Name        string
+	Section     int // 1 for commands, 7 for topics
+	About, Text string
+}
+
+// Manual is all of it: nsgate, nsgate-COMMAND and nsgate-TOPIC.
+func Manual() (pages []Page) {
 	for _, t := range manual.Topics() {
-		pages["nsgate-"+t.Name+".7"] = t.Man()
+		_, text, _ := strings.Cut(string(t.Text), "\n")
+		pages = append(pages, Page{"nsgate-" + t.Name, 7, t.Title, text})
 	}
+	root := root(&env{getenv: os.Getenv, environ: os.Environ})
+	root.InitDefaultHelpCmd()
 	for _, c := range append(root.Commands(), root) {
-		name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-		pages[name+".1"] = manual.ManPage(name, 1, cmp.Or(c.Short, "a performance gate for programs that use a GPU"), commandPage(root, c))
+		pages = append(pages, Page{strings.ReplaceAll(c.CommandPath(), " ", "-"), 1, cmp.Or(c.Short, "a performance gate for programs that use a GPU"), commandPage(root, c)})
 	}
-	for name, text := range pages {
-		if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return pages
 }
 
 // commandPage is the help of a command in Markdown.

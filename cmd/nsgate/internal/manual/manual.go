@@ -1,15 +1,12 @@
-// Package manual is the manual in the binary: its topics, for a terminal and as man pages.
+// Package manual is the manual in the binary: its topics, and its pages for a terminal.
 package manual
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/cpuguy83/go-md2man/v2/md2man"
 
 	"github.com/nsgate/nsgate/cmd/nsgate/docs"
 )
@@ -69,28 +66,3 @@ func Schemas() (names []string) {
 
 // Schema is the JSON schema of a name.
 func Schema(name string) ([]byte, error) { return docs.Files.ReadFile("schema/" + name + ".json") }
-
-// Man is the topic as a man page of section 7, nsgate-TOPIC.
-func (t Topic) Man() []byte {
-	_, rest, _ := bytes.Cut(t.Text, []byte("\n"))
-	return ManPage("nsgate-"+t.Name, 7, t.Title, string(rest))
-}
-
-// ManPage makes a man page of a section from a text in Markdown, whose sections have headings of the second level.
-func ManPage(name string, section int, about, text string) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%% %q %q \"\" \"nsgate\" \"nsgate\"\n\n# NAME\n\n%s - %s\n\n# DESCRIPTION\n", name, fmt.Sprint(section), name, about)
-	fenced := false
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "```"):
-			fenced = !fenced
-		case !fenced && strings.HasPrefix(line, "<!--"), !fenced && strings.HasPrefix(line, "#:"):
-			continue
-		case !fenced && strings.HasPrefix(line, "##"):
-			line = line[1:]
-		}
-		b.WriteString(line)
-	}
-	return md2man.Render([]byte(b.String()))
-}

@@ -1,9 +1,6 @@
 package manual
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -75,30 +72,6 @@ b
 	} {
 		if got := "\n" + topic.Render(width, false); got != want {
 			t.Errorf("at %d:\n%s\nwant:\n%s", width, got, want)
-		}
-	}
-}
-
-// Man pages are such that groff has nothing to say about them.
-func TestMan(t *testing.T) {
-	groff, err := exec.LookPath("groff")
-	for _, topic := range Topics() {
-		page := string(topic.Man())
-		if !strings.Contains(page, `.TH "nsgate-`+topic.Name+`" "7"`) && !strings.Contains(page, `.TH "NSGATE-`+strings.ToUpper(topic.Name)+`" "7"`) ||
-			!strings.Contains(page, ".SH NAME") || regexp.MustCompile("(?m)^<!--|^```").MatchString(page) {
-			t.Errorf("%s: %.300s", topic.Name, page)
-		}
-		if err != nil {
-			continue
-		}
-		file := filepath.Join(t.TempDir(), topic.Name)
-		if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command(groff, "-k", "-t", "-man", "-Tutf8", "-Wbreak", "-z", file).CombinedOutput()
-		// A table of many columns is wider than a page, and has to be.
-		if said := regexp.MustCompile(`(?m).*\n +table wider than line width\n`).ReplaceAllString(string(out), ""); err != nil || said != "" {
-			t.Errorf("%s: %v: %.500s", topic.Name, err, said)
 		}
 	}
 }
