@@ -14,7 +14,7 @@ import (
 )
 
 // What a workload, a policy or a saved report says is hostile input, and everything that makes it harmless is here: how
-// it is cleaned, measured and cut, and how it is escaped for each target. HTML is escaped by html/template, JSON by
+// it is cleaned, measured and cut, and how it is escaped for each target. HTML is escaped by gomponents, JSON by
 // encoding/json, workflow commands of GitHub by go-githubactions; [Line] does the rest for them.
 
 // nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
