@@ -23,12 +23,15 @@ func attr(name, value string) g.Node { return g.Attr(name, value) }
 //go:noinline
 func escaped(text string) g.Node { return g.Text(text) }
 
-// lines puts each node on lines of its own, for who reads the source of a page.
+// newline is for who reads the source of a page.
+var newline = g.Raw("\n")
+
+// lines puts each node on lines of its own.
 func lines(nodes ...g.Node) g.Group {
-	out := g.Group{escaped("\n")}
+	out := g.Group{newline}
 	for _, n := range nodes {
 		if n != nil {
-			out = append(out, n, escaped("\n"))
+			out = append(out, n, newline)
 		}
 	}
 	return out

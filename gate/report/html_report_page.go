@@ -110,7 +110,7 @@ func searchTools() g.Node {
 	}
 	const what = "Search kernels and ranges"
 	return el("div", classed("tools"), el("label", classed("sr"), attr("for", "search"), escaped(what)),
-		el("input", attr("id", "search"), attr("type", "search"), attr("placeholder", what), attr("autocomplete", "off")), escaped("\n"),
+		el("input", attr("id", "search"), attr("type", "search"), attr("placeholder", what), attr("autocomplete", "off")), newline,
 		chip("all", "All"), chip("changed", "Not unchanged"), chip("worse", "Slower"), chip("doubt", "Undecided"), chip("better", "Faster"),
 		el("span", attr("id", "told"), classed("in"), attr("role", "status")))
 }
