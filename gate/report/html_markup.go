@@ -11,8 +11,8 @@ import (
 // What pages are made of. Text and attributes are escaped by gomponents. Addresses are names on the same page, or those that
 // [documentation] allows; what is put in raw is this package's own script and style, the packed report and pictures.
 
-// el, attr and escaped are an element, an attribute and a text. They are not inlined, for each of some hundred calls would get a copy of
-// what writes it.
+// el, attr and escaped are an element, an attribute and a text. They and lines are not inlined, for each of some hundred calls would get a
+// copy of what writes it.
 //
 //go:noinline
 func el(name string, children ...g.Node) g.Node { return g.El(name, children...) }
@@ -27,6 +27,8 @@ func escaped(text string) g.Node { return g.Text(text) }
 var newline = g.Raw("\n")
 
 // lines puts each node on lines of its own.
+//
+//go:noinline
 func lines(nodes ...g.Node) g.Group {
 	out := g.Group{newline}
 	for _, n := range nodes {
