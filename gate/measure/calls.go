@@ -36,8 +36,11 @@ type callList struct {
 	n      int    // calls in blocks
 	start  int64  // of the last of them
 	end    int64
-	last   Call // the one that comes next, in which others may lie
-	open   bool // there is a last one
+	name   int32
+	names  []int32 // of all, in the order of their first calls
+	known  []bool  // by name: it is among these
+	last   Call    // the one that comes next, in which others may lie
+	open   bool    // there is a last one
 	strays []Call
 }
 
@@ -49,7 +52,7 @@ type callBlock struct {
 }
 
 const (
-	callsOfBlock = 32
+	callsOfBlock = 64
 	longestCall  = 2*binary.MaxVarintLen64 + binary.MaxVarintLen32 // bytes
 )
 
@@ -91,42 +94,51 @@ func (l *callList) put(x *Call) {
 	if l.n%callsOfBlock == 0 {
 		before := callBlock{before: l.end, name: -1}
 		if l.n > 0 {
-			before.name = l.blocks[len(l.blocks)-1].lastName()
+			before.name = l.name
 		}
 		const most = 1 << 16
 		if cap(l.free) < callsOfBlock*longestCall {
 			l.free = make([]byte, 0, max(callsOfBlock*longestCall, min(most, 4*l.n)))
 		}
 		before.bytes = l.free[:0]
+		if len(l.blocks) == cap(l.blocks) {
+			l.blocks = slices.Grow(l.blocks, max(1, len(l.blocks))) // fewer bytes are left behind than where append grows it
+		}
 		l.blocks = append(l.blocks, before)
 	}
 	b := &l.blocks[len(l.blocks)-1]
 	b.bytes = binary.AppendVarint(b.bytes, x.Start-l.end)
 	b.bytes = binary.AppendUvarint(b.bytes, uint64(x.End-x.Start))
 	b.bytes = binary.AppendUvarint(b.bytes, uint64(uint32(x.Name)))
-	l.n, l.start, l.end = l.n+1, x.Start, x.End
+	l.n, l.start, l.end, l.name = l.n+1, x.Start, x.End, x.Name
+	for len(l.known) <= int(x.Name) {
+		l.known = append(l.known, false)
+	}
+	if !l.known[x.Name] {
+		l.known[x.Name] = true
+		l.names = append(l.names, x.Name)
+	}
 	if l.n%callsOfBlock == 0 {
 		n := len(b.bytes)
 		l.free, b.bytes = b.bytes[n:], b.bytes[:n:n]
 	}
 }
 
-// lastName is the name of the last call of a block.
-func (b *callBlock) lastName() (name int32) {
-	at := CallCursor{data: b.bytes}
-	for at.next() {
-		name = at.Call.Name
-	}
-	return name
-}
-
-// Settle ends the adding of calls. Names that are not nil say what each name becomes.
-func (c *Calls) Settle(names []int32) {
+// Settle ends the adding of calls. What is not nil says what a name becomes: it is asked once for each name, in the order of their
+// first calls.
+func (c *Calls) Settle(rename func(name int32) int32) {
 	for i := range c.threads {
-		c.threads[i].settle()
-	}
-	if names != nil {
-		c.names = names
+		l := &c.threads[i]
+		l.settle()
+		for _, name := range l.names {
+			for rename != nil && len(c.names) <= int(name) {
+				c.names = append(c.names, -1)
+			}
+			if rename != nil && c.names[name] < 0 {
+				c.names[name] = rename(name)
+			}
+		}
+		l.names, l.known, l.free = nil, nil, nil
 	}
 }
 
@@ -244,15 +256,23 @@ func (x *CallCursor) next() bool {
 		return false
 	}
 	x.Before = x.renamed(x.name)
-	pause, n := binary.Varint(x.data)
-	length, m := binary.Uvarint(x.data[n:])
-	name, k := binary.Uvarint(x.data[n+m:])
+	pause, n := uvarint(x.data)
+	length, m := uvarint(x.data[n:])
+	name, k := uvarint(x.data[n+m:])
 	x.data = x.data[n+m+k:]
-	x.Call.Start = x.Call.End + pause
+	x.Call.Start = x.Call.End + (int64(pause>>1) ^ -int64(pause&1))
 	x.Call.End = x.Call.Start + int64(length)
 	x.name = int32(uint32(name))
 	x.Call.Name = x.renamed(x.name)
 	return true
+}
+
+// uvarint is [binary.Uvarint], for numbers of few bytes.
+func uvarint(b []byte) (uint64, int) {
+	if b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return binary.Uvarint(b)
 }
 
 func (x *CallCursor) renamed(name int32) int32 {

@@ -94,7 +94,14 @@ func TestCallNames(t *testing.T) {
 	for i := range int64(100) {
 		calls.Add(Call{Start: 10 * i, End: 10*i + 5, Name: int32(i % 2)})
 	}
-	calls.Settle([]int32{7, 0})
+	var asked []int32
+	calls.Settle(func(name int32) int32 {
+		asked = append(asked, name)
+		return 7 * (1 - name)
+	})
+	if !slices.Equal(asked, []int32{0, 1}) {
+		t.Errorf("asked for the names %d", asked)
+	}
 	at := calls.From(0, 320)
 	if got := at.Call.Name; got != 7 || at.Before != 0 {
 		t.Errorf("name %d after %d", got, at.Before)

@@ -23,18 +23,10 @@ type calls struct {
 
 // name gives every call the index of its name among those that it returns.
 func (c *calls) name(names *names) (list []string) {
-	c.all.Settle(nil)
-	to := make([]int32, len(names.texts))
-	for i := range to {
-		to[i] = -1
-	}
-	for x := range c.all.All() {
-		if to[x.Name] < 0 {
-			to[x.Name] = int32(len(list))
-			list = append(list, names.texts[x.Name])
-		}
-	}
-	c.all.Settle(to)
+	c.all.Settle(func(name int32) int32 {
+		list = append(list, names.texts[name])
+		return int32(len(list) - 1)
+	})
 	return list
 }
 

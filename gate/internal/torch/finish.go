@@ -114,18 +114,11 @@ func (t *trace) attach() (missing int) {
 
 // nameCalls gives every call the index of its name among those that it returns.
 func (t *trace) nameCalls() []string {
-	t.made.Settle(nil)
 	var clean interned[string]
-	to := make([]int32, len(t.callNames.list))
-	for i := range to {
-		to[i] = -1
-	}
-	for x := range t.made.All() {
-		if to[x.Name] < 0 {
-			to[x.Name], _ = clean.of(callName(text([]byte(t.callNames.list[x.Name]))))
-		}
-	}
-	t.made.Settle(to)
+	t.made.Settle(func(name int32) int32 {
+		to, _ := clean.of(callName(text([]byte(t.callNames.list[name]))))
+		return to
+	})
 	return clean.list
 }
 
