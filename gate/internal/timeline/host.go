@@ -8,11 +8,18 @@ type host struct {
 	waits  []bool                      // by call name: it synchronises
 	ranges map[int32]*measure.Timeline // of each thread
 	all    *measure.Timeline           // the ranges of all threads as if they were one
+	places map[int32]*place            // by thread: where its calls were last asked for
 	passed int                         // overheads that ended before what is asked for
 }
 
+// place is the first call that ends after a time.
+type place struct {
+	time int64
+	call measure.CallCursor
+}
+
 func newHost(t *measure.Trace) *host {
-	h := &host{t: t}
+	h := &host{t: t, places: map[int32]*place{}}
 	for _, name := range t.CallNames {
 		h.waits = append(h.waits, Synchronises(name))
 	}
@@ -50,9 +57,28 @@ func (h *host) rangeAt(thread int32, at int64) int32 {
 	return h.t.Ranges[i].Name
 }
 
+// callAfter stands at the first call of a thread that ends after a time. Times are asked for nearly in their order.
+func (h *host) callAfter(thread int32, time int64) measure.CallCursor {
+	const near = 32 // calls that are gone over one by one
+	p := h.places[thread]
+	if p == nil {
+		p = &place{time: time, call: h.t.Calls.From(thread, time)}
+		h.places[thread] = p
+	}
+	for n := 0; p.call.OK && p.call.Call.End <= time || time < p.time; n++ {
+		if n == near || time < p.time {
+			p.call = h.t.Calls.From(thread, time)
+			break
+		}
+		p.call.Next()
+	}
+	p.time = time
+	return p.call
+}
+
 // spend gives the time in which a thread had not issued the next operation to what it did instead.
 func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
-	call := h.t.Calls.From(thread, a)
+	call := h.callAfter(thread, a)
 	for a < b {
 		o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1}
 		until := b
@@ -81,7 +107,7 @@ func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
 // issuing owns the time from the call of an operation to its start on a GPU that has nothing else to do.
 func (h *host) issuing(next *work) Owner {
 	o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1, Range: h.rangeAt(next.thread, next.api)}
-	call := h.t.Calls.From(next.thread, next.api-1)
+	call := h.callAfter(next.thread, next.api-1)
 	for call.OK && call.Call.Start < next.api {
 		call.Next()
 	}
