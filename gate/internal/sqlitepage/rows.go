@@ -74,7 +74,7 @@ type scan struct {
 
 // together is how many bytes of pages are read at once, and window the most that may lie between the first and the last.
 const (
-	together = 128 << 10
+	together = 64 << 10
 	window   = 2 * together
 )
 
