@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -32,9 +33,9 @@ type Compare struct {
 // does not exist, or that a baseline or report there is damaged.
 func (c Compare) Run(ctx context.Context) (*gate.Report, error) { return refused(c.judge(ctx)) }
 
-// open reads both sides. With an error it gives the base alone, where that could be read.
+// open reads both sides, at once where it can. With an error it gives the base alone, where that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
-	side := func(what, path, other string, models []string) (*profile.Recording, error) {
+	side := func(ctx context.Context, what, path, other string, models []string) (*profile.Recording, error) {
 		r, err := c.Tools.Open(ctx, path)
 		if old, ok := asCommitted(path); ok && err != nil {
 			r, err = old.open(ctx, c.Tools, path, other, c.Home, models)
@@ -44,18 +45,26 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 		}
 		return r, nil
 	}
-	if _, ok := asCommitted(c.Base); !ok {
-		if base, err = side("base", c.Base, c.Head, nil); err != nil {
+	if _, ok := asCommitted(c.Base); ok { // which of a revision's baselines is meant depends on the head's GPU
+		if head, err = side(ctx, "head", c.Head, c.Base, nil); err != nil {
 			return nil, nil, err
 		}
+		base, err = side(ctx, "base", c.Base, c.Head, []string{head.GPU()})
+		return base, head, err
 	}
-	if head, err = side("head", c.Head, c.Base, nil); err != nil {
-		return base, nil, err
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var headErr error
+	var reading sync.WaitGroup
+	reading.Go(func() { head, headErr = side(ctx, "head", c.Head, c.Base, nil) })
+	if base, err = side(ctx, "base", c.Base, c.Head, nil); err != nil {
+		cancel()
 	}
-	if base == nil { // which of a revision's baselines is meant depends on the head's GPU
-		base, err = side("base", c.Base, c.Head, []string{head.GPU()})
+	reading.Wait()
+	if err != nil {
+		return nil, nil, err
 	}
-	return base, head, err
+	return base, head, headErr
 }
 
 // of says which side could not be read; what is refused names its file.

@@ -2,14 +2,14 @@ package measure
 
 import "encoding/binary"
 
-// Pack keeps the launches, copies, ranges and calls of a trace in about a fifth of the memory, as differences from one to the
+// Pack keeps the launches, copies and ranges of a trace in about a fifth of the memory, as differences from one to the
 // next. They are nil in a packed trace: [Trace.Unpacked] has them. Recordings of hundreds of processes are held so.
 func (t *Trace) Pack() {
 	if t.Packed != nil {
 		return
 	}
 	p := packer{}
-	p.put(int64(len(t.Launches)), int64(len(t.Copies)), int64(len(t.Ranges)), int64(len(t.Calls)))
+	p.put(int64(len(t.Launches)), int64(len(t.Copies)), int64(len(t.Ranges)))
 	var at place
 	for _, l := range t.Launches {
 		p.time(l.Start)
@@ -29,16 +29,11 @@ func (t *Trace) Pack() {
 		p.time(r.Start)
 		p.put(r.End-r.Start, int64(r.Name), int64(i)-int64(r.Parent), int64(r.Thread))
 	}
-	p.last = 0
-	for _, c := range t.Calls {
-		p.time(c.Start)
-		p.put(c.End-c.Start, int64(c.Name), int64(c.Thread))
-	}
 	t.Packed = append([]byte{}, p.out...)
-	t.Launches, t.Copies, t.Ranges, t.Calls = nil, nil, nil, nil
+	t.Launches, t.Copies, t.Ranges = nil, nil, nil
 }
 
-// Unpacked is the trace with its launches, copies, ranges and calls: itself where it is not packed.
+// Unpacked is the trace with its launches, copies and ranges: itself where it is not packed.
 func (t *Trace) Unpacked() *Trace {
 	if t.Packed == nil {
 		return t
@@ -47,7 +42,7 @@ func (t *Trace) Unpacked() *Trace {
 	out.Packed = nil
 	u := unpacker{in: t.Packed}
 	out.Launches, out.Copies = make([]Launch, u.get()), make([]Copy, u.get())
-	out.Ranges, out.Calls = make([]Range, u.get()), make([]Call, u.get())
+	out.Ranges = make([]Range, u.get())
 	var at place
 	for i := range out.Launches {
 		l := &out.Launches[i]
@@ -71,12 +66,6 @@ func (t *Trace) Unpacked() *Trace {
 		r := &out.Ranges[i]
 		r.Start = u.time()
 		r.End, r.Name, r.Parent, r.Thread = r.Start+u.get(), int32(u.get()), int32(int64(i)-u.get()), int32(u.get())
-	}
-	u.last = 0
-	for i := range out.Calls {
-		c := &out.Calls[i]
-		c.Start = u.time()
-		c.End, c.Name, c.Thread = c.Start+u.get(), int32(u.get()), int32(u.get())
 	}
 	return &out
 }

@@ -28,9 +28,8 @@ type Trace struct {
 	Messages map[int32]Message
 	// CallNames are the names that Calls refer to: "cudaLaunchKernel".
 	CallNames []string
-	// Calls are the CUDA calls of the process, but for those inside another call of their thread: sorted by Thread, then Start.
-	// None where the calls were not read.
-	Calls []Call
+	// Calls are the CUDA calls of the process, none where they were not read.
+	Calls Calls
 	// Overhead is when the profiler did work of its own that held up the process: sorted, disjoint.
 	Overhead []Interval
 	// Captures are the intervals between cudaProfilerStart and cudaProfilerStop, sorted; End is the end of the trace
@@ -47,7 +46,7 @@ type Trace struct {
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 
-	Packed []byte // launches, copies, ranges and calls where they are nil: see [Trace.Pack]
+	Packed []byte // launches, copies and ranges where they are nil: see [Trace.Pack]
 }
 
 // Interval is a span of the profiler's clock in ns.
@@ -116,34 +115,6 @@ type Launch struct {
 	Node bool
 	// Thread made the call, -1 where the trace does not say.
 	Thread int32
-}
-
-// Call is one call of the CUDA API.
-type Call struct {
-	Start, End int64
-	Name       int32 // index into Trace.CallNames
-	// Thread numbers the threads of the process from 0.
-	Thread int32
-}
-
-// Outermost sorts calls by thread and start and leaves out those inside another one, as a call of the driver is inside that of the
-// runtime. It reuses the slice.
-func Outermost(calls []Call) []Call {
-	slices.SortFunc(calls, func(a, b Call) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End), cmp.Compare(a.Name, b.Name))
-	})
-	kept := calls[:0]
-	for _, x := range calls {
-		if n := len(kept); n > 0 {
-			// A call without a length that begins where another ends follows it.
-			o := kept[n-1]
-			if o.Thread == x.Thread && x.End <= o.End && (x.Start < o.End || x.Start == o.Start) {
-				continue
-			}
-		}
-		kept = append(kept, x)
-	}
-	return kept
 }
 
 // Copy is one memory copy or memset on the GPU.

@@ -59,20 +59,3 @@ func TestUnion(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestOutermost(t *testing.T) {
-	got := Outermost([]Call{
-		{Start: 20, End: 30, Thread: 1}, {Start: 12, End: 18, Name: 1}, {Start: 10, End: 20}, {Start: 13, End: 14, Name: 2}, {Start: 10, End: 15, Name: 3},
-		{Start: 12, End: 18, Thread: 1}, {Start: 20, End: 20, Name: 4}, {Start: 20, End: 20, Name: 4}, {Start: 19, End: 20, Name: 5}, {Start: 25, End: 40}, {Start: 30, End: 41, Name: 6},
-	})
-	want := []Call{
-		{Start: 10, End: 20}, {Start: 20, End: 20, Name: 4}, {Start: 25, End: 40}, {Start: 30, End: 41, Name: 6}, // which overlaps
-		{Start: 12, End: 18, Thread: 1}, {Start: 20, End: 30, Thread: 1},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if got := Outermost(nil); got != nil {
-		t.Errorf("of none: %v", got)
-	}
-}

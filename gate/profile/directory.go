@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -58,17 +57,20 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 // packFrom is how many recordings a directory has whose traces are kept packed: those of a few jobs of many ranks.
 const packFrom = 32
 
-// openAll adds recordings in their order, and reads several at once. It returns the files that they are from.
+// openAll adds recordings in their order, and reads several at once. It returns the files that they are from. Of several that cannot
+// be read the error is that of the first.
 func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recording) ([]file, error) {
 	files := make([]file, len(found))
 	parts, errs := make([]Recording, len(found)), make([]error, len(found))
-	var next, failed atomic.Int64
+	var next, end atomic.Int64 // what stands at the end and behind it need not be read
+	end.Store(int64(len(found)))
 	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(found)) {
+	for range min(cap(reading), len(found)) {
 		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(found) && failed.Load() == 0; i = int(next.Add(1)) - 1 {
+			for i := next.Add(1) - 1; i < end.Load(); i = next.Add(1) - 1 {
 				if errs[i] = found[i].format.open(ctx, t, found[i].files, &parts[i]); errs[i] != nil {
-					failed.Store(1)
+					for before := end.Load(); i < before && !end.CompareAndSwap(before, i); before = end.Load() {
+					}
 				}
 				files[i] = newFile(dir, found[i].files[0], parts[i].Traces)
 				for j := range parts[i].Traces {

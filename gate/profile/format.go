@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -173,11 +174,16 @@ func formatNamed(name string) *Format {
 	return nil
 }
 
+// reading holds as many as are read at once, of all directories and sides: what reading takes beside what it gives has a bound.
+var reading = make(chan struct{}, runtime.GOMAXPROCS(0))
+
 // open reads the files of one recording.
 func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recording) error {
 	if f.refusal != "" {
 		return Reasons.Refuse(f.refusal, files[0])
 	}
+	reading <- struct{}{}
+	defer func() { <-reading }()
 	return f.read(ctx, t, files, to)
 }
 

@@ -138,3 +138,24 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
+
+// Files of a directory are read at once. Of several that cannot be read the first one is named, whichever fails first.
+func TestFirstOfDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 12 {
+		size := 1
+		if i == 0 { // which fails last
+			size = 1 << 14
+		}
+		text := `{"traceEvents": [` + strings.Repeat("\n{\"ph\": \"i\"},", size) // and no end
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%02d.pt.trace.json", i)), []byte(text+strings.Repeat(" ", i)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		_, err := profile.Open(t.Context(), dir)
+		if err == nil || !strings.Contains(err.Error(), "00.pt.trace.json") {
+			t.Fatalf("%v", err)
+		}
+	}
+}

@@ -6,7 +6,7 @@
 package ncu
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 	"math"
 	"strings"
@@ -96,22 +96,20 @@ const sizeLimit = 128 << 20
 // Read reads ncu output, up to 128 MB. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no
 // table, no kernel, no permission, a broken table, numbers in another language) is a *measure.Refusal.
 func Read(r io.Reader, name string) (*Profile, error) {
-	data, err := io.ReadAll(io.LimitReader(r, sizeLimit+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
+	pages := newPages(name, in)
+	b := builder{&Profile{Source: name}, map[string]bool{}}
+	var broken error // the first table that is
+	for t := pages.next(); t != nil; t = pages.next() {
+		if broken == nil {
+			broken = b.table(t)
+		}
 	}
-	if len(data) > sizeLimit {
+	if in.N <= 0 {
 		return nil, Reasons.Refuse("large", name, sizeLimit>>20)
 	}
-	tables, err := split(name, decode(data))
-	if err != nil {
+	if err := cmp.Or(pages.refusal(), broken); err != nil {
 		return nil, err
-	}
-	b := builder{&Profile{Source: name}, map[string]bool{}}
-	for _, t := range tables {
-		if err := b.table(t); err != nil {
-			return nil, err
-		}
 	}
 	b.profile.Devices = len(b.devices)
 	return b.profile, nil

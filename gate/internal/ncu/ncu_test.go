@@ -3,9 +3,12 @@ package ncu_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
@@ -648,8 +651,10 @@ func BenchmarkRead(b *testing.B) {
 	text := page.String()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
+	runtime.GC()
+	before, most := heap(), uint64(0)
 	for b.Loop() {
-		p, err := ncu.Read(strings.NewReader(text), "page.csv")
+		p, err := ncu.Read(&sampled{Reader: strings.NewReader(text), most: &most}, "page.csv")
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -657,6 +662,27 @@ func BenchmarkRead(b *testing.B) {
 			b.Fatalf("%d launches", len(p.Records))
 		}
 	}
+	b.ReportMetric(float64(int64(most-before))/1e6, "peak-MB")
+}
+
+func heap() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
+}
+
+// sampled notes the most that lay on the heap while it was read, and what was not yet collected.
+type sampled struct {
+	io.Reader
+	reads int
+	most  *uint64
+}
+
+func (s *sampled) Read(b []byte) (int, error) {
+	if s.reads++; s.reads%64 == 0 {
+		*s.most = max(*s.most, heap())
+	}
+	return s.Reader.Read(b)
 }
 
 // A duration that is no measurement is not made up for by another column of the page.

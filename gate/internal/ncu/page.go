@@ -60,8 +60,8 @@ type builder struct {
 
 // table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a metric
 // or rule.
-func (b *builder) table(t table) error {
-	r := csv.NewReader(strings.NewReader(t.text))
+func (b *builder) table(t *table) error {
+	r := csv.NewReader(t)
 	r.FieldsPerRecord = -1
 	r.TrimLeadingSpace = true
 	header, err := r.Read()
@@ -72,7 +72,7 @@ func (b *builder) table(t table) error {
 	rows := rows{table: t, csv: r, columns: make(map[string]int, len(header)), width: len(header)}
 	for i, column := range header {
 		if _, twice := rows.columns[column]; twice {
-			return refuse("column-twice", t.file, t.line, quote(column))
+			return refuse("column-twice", t.file, t.begin, quote(column))
 		}
 		rows.columns[column] = i
 	}
@@ -83,7 +83,7 @@ func (b *builder) table(t table) error {
 	}
 	for _, column := range needed {
 		if _, ok := rows.columns[column]; !ok && column != identity[process] {
-			return refuse("no-column", t.file, t.line, quote(column))
+			return refuse("no-column", t.file, t.begin, quote(column))
 		}
 	}
 	before := len(b.profile.Records)
@@ -97,14 +97,14 @@ func (b *builder) table(t table) error {
 		return err
 	}
 	if len(b.profile.Records) == before {
-		return refuse("empty-table", t.file, t.line)
+		return refuse("empty-table", t.file, t.begin)
 	}
 	return language.check()
 }
 
 // rows are those of a table. The cells of one are valid until the next.
 type rows struct {
-	table
+	*table
 	csv     *csv.Reader
 	columns map[string]int
 	width   int // of the header
@@ -122,7 +122,7 @@ func (r *rows) next() (more bool, err error) {
 		return false, r.syntax(err)
 	}
 	line, _ := r.csv.FieldPos(0)
-	r.at = line + r.line - 1
+	r.at = line + r.begin - 1
 	if len(r.cells) == r.width {
 		return true, nil
 	}
@@ -132,8 +132,10 @@ func (r *rows) next() (more bool, err error) {
 		return true, nil
 	}
 	key := "row-length"
-	if len(r.cells) > r.width && !strings.Contains(r.text, `"`) {
-		key = "quotes-lost"
+	if len(r.cells) > r.width {
+		if r.drain(); !r.quoted {
+			key = "quotes-lost"
+		}
 	}
 	return false, refuse(key, r.file, r.at, len(r.cells), r.width)
 }
@@ -252,12 +254,12 @@ func (b *builder) detailsPage(r *rows, language *language) error {
 }
 
 // syntax turns an error of the CSV reader into a refusal with its place in the file.
-func (t table) syntax(err error) error {
+func (t *table) syntax(err error) error {
 	var pe *csv.ParseError
 	if errors.As(err, &pe) {
-		return refuse("broken-table", t.file, t.line+pe.Line-1, pe.Err)
+		return refuse("broken-table", t.file, t.begin+pe.Line-1, pe.Err)
 	}
-	return refuse("broken-table", t.file, t.line, err)
+	return refuse("broken-table", t.file, t.begin, err)
 }
 
 // whole refuses a page that ends in the middle of a section that all other launches have more of. Launches of one page

@@ -11,19 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/cells"
 )
 
-// table is one CSV table of the output.
-type table struct {
-	file string
-	line int // of its header, from 1
-	text string
-	last bool // the output ends with it
-}
-
-// decode turns UTF-16, which PowerShell writes, into UTF-8.
+// decode turns the first bytes of a file in UTF-16, which PowerShell writes, into UTF-8.
 func decode(data []byte) string {
-	if len(data) > 0 && data[0] < 0xef { // no byte order mark, by which UTF-16 is known
-		return string(data)
-	}
 	text, _ := io.ReadAll(cells.UTF8(bytes.NewReader(data))) // memory does not fail
 	return string(text)
 }
@@ -87,65 +76,6 @@ func launches(header string) *regexp.Regexp {
 
 // isNumbering reports whether a column holds the row numbers that pandas adds.
 func isNumbering(column string) bool { return column == "" || strings.HasPrefix(column, "Unnamed: ") }
-
-// split finds the tables, and refuses output that reports a failure instead.
-func split(name, text string) ([]table, error) {
-	var tables []table
-	notes := notes{name: name, failure: len(failures)}
-	var current *strings.Builder
-	var belongs *regexp.Regexp
-	line, open := 0, false // open: inside a quoted cell that spans lines
-	inside := false        // the last line of a table has a quote that does not end
-	for l := range strings.Lines(text) {
-		line++
-		bare := strings.TrimRight(l, "\r\n")
-		if current != nil {
-			blank := strings.TrimSpace(bare) == ""
-			if open || blank || belongs.MatchString(bare) {
-				if open = open != (strings.Count(bare, `"`)%2 == 1); !blank {
-					inside = open
-				}
-				if !open { // a cell that ends here must not be followed by blanks
-					bare = strings.TrimRight(bare, " \t")
-				}
-				current.WriteString(bare + "\n")
-				continue
-			}
-			if elided.MatchString(bare) {
-				return nil, refuse("elided", name, line, quote(strings.TrimSpace(bare)))
-			}
-			if _, form := cells.Parse(bare); cutID.MatchString(bare) || !strings.HasSuffix(l, "\n") && form == cells.Whole {
-				return nil, refuse("cut-row", name, line)
-			}
-			tables[len(tables)-1].text, current = current.String(), nil
-		}
-		if at, r := heading(bare); r != nil {
-			tables = append(tables, table{file: name, line: line})
-			current, belongs = &strings.Builder{}, r
-			if len(tables) == 1 {
-				current.Grow(len(text)) // most often it is all
-			}
-			inside = strings.Count(bare[at:], `"`)%2 == 1
-			current.WriteString(strings.TrimRight(bare[at:], " \t") + "\n")
-			continue
-		}
-		if strayed.MatchString(bare) {
-			return nil, refuse("stray-row", name, line)
-		}
-		notes.see(line, bare)
-	}
-	if current != nil {
-		last := &tables[len(tables)-1]
-		last.text, last.last = current.String(), true
-	}
-	if err := notes.refusal(len(tables) > 0); err != nil {
-		return nil, err
-	}
-	if current != nil && inside {
-		return nil, refuse("cut-cell", name, line)
-	}
-	return tables, nil
-}
 
 // notes are what ncu says of itself around the tables, and what else shows that they are not all.
 type notes struct {

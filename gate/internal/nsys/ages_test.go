@@ -254,9 +254,8 @@ func TestAges(t *testing.T) {
 		},
 		RangeNames: []string{"step #", "domain:layer", "open"}, MemoryPeak: -1,
 		CallNames: []string{"cudaLaunchKernel", "cudaMemcpyAsync"},
-		Calls: []measure.Call{
-			{Start: 500, End: 550}, {Start: 2500, End: 2550}, {Start: 4500, End: 4550}, {Start: 5500, End: 5550, Name: 1},
-		},
+		Calls: measure.CallsOf(measure.Call{Start: 500, End: 550}, measure.Call{Start: 2500, End: 2550},
+			measure.Call{Start: 4500, End: 4550}, measure.Call{Start: 5500, End: 5550, Name: 1}),
 	}
 	for _, a := range ages {
 		t.Run(a.name, func(t *testing.T) {

@@ -57,6 +57,40 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
+// BenchmarkGrowth shows that time, processors' time and memory grow as launches do, and what kernels cost beside that.
+func BenchmarkGrowth(b *testing.B) {
+	for _, x := range []struct{ launches, kernels int }{
+		{10_000, 10}, {100_000, 10}, {1_000_000, 10}, {10_000_000, 10}, {1_000_000, 100}, {1_000_000, 1000}, {1_000_000, 10_000},
+	} {
+		b.Run(fmt.Sprintf("launches=%d,kernels=%d", x.launches, x.kernels), func(b *testing.B) {
+			if testing.Short() && x.launches > 1_000_000 {
+				b.Skip("large")
+			}
+			path := filepath.Join(b.TempDir(), "large.sqlite")
+			generateOf(b, path, x.launches, x.kernels)
+			best, most := shortest(), uint64(0)
+			for b.Loop() {
+				runtime.GC()
+				peak := watchHeap(b)
+				best.time(b, syscall.RUSAGE_SELF, func() {
+					traces, err := Read(b.Context(), path)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if len(traces) != 1 || len(traces[0].Launches) != x.launches || len(traces[0].Kernels) != x.kernels {
+						b.Fatalf("%d traces", len(traces))
+					}
+				})
+				most = max(most, peak())
+			}
+			b.ReportMetric(0, "ns/op") // which has the collection of garbage in it
+			b.ReportMetric(best.took, "s")
+			b.ReportMetric(best.busy, "cpu-s")
+			b.ReportMetric(float64(most)/1e6, "peak-MB")
+		})
+	}
+}
+
 // timing is the shortest of several times, in seconds, and the shortest time for which processors were busy.
 type timing struct{ took, busy float64 }
 

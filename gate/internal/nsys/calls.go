@@ -14,44 +14,19 @@ import (
 // calls are the CUDA calls of one process.
 type calls struct {
 	launches, copies join
-	marks            []mark         // calls of cudaProfilerStart and cudaProfilerStop
-	graphs           []mark         // calls that begin and end the capture of a stream as a graph
-	lost             []int64        // starts of the calls that launched a kernel of which the recording knows nothing
-	all              []measure.Call // every call; of names the number of their StringIds
-	seen             bool           // any call of the process was recorded
-}
-
-// add takes in a call, but for one inside the call before it, or around that: such rows stand beside each other, and there are as
-// many of them as of all others.
-func (c *calls) add(x measure.Call) {
-	if n := len(c.all); n > 0 && c.all[n-1].Thread == x.Thread {
-		switch last := &c.all[n-1]; {
-		case last.Start <= x.Start && x.End <= last.End && (x.Start < last.End || x.Start == last.Start):
-			return
-		case x.Start <= last.Start && last.End <= x.End && last.Start < x.End:
-			*last = x
-			return
-		}
-	}
-	c.all = append(c.all, x)
+	marks            []mark        // calls of cudaProfilerStart and cudaProfilerStop
+	graphs           []mark        // calls that begin and end the capture of a stream as a graph
+	lost             []int64       // starts of the calls that launched a kernel of which the recording knows nothing
+	all              measure.Calls // every call; its names are those of [names]
+	seen             bool          // any call of the process was recorded
 }
 
 // name gives every call the index of its name among those that it returns.
 func (c *calls) name(names *names) (list []string) {
-	index := make(map[int32]int32)
-	for i := range c.all {
-		x := &c.all[i]
-		at, ok := index[x.Name]
-		if !ok {
-			text := cmp.Or(names.all[int64(x.Name)], "a CUDA call")
-			if at = int32(slices.Index(list, text)); at < 0 {
-				at = int32(len(list))
-				list = append(list, text)
-			}
-			index[x.Name] = at
-		}
-		x.Name = at
-	}
+	c.all.Settle(func(name int32) int32 {
+		list = append(list, names.texts[name])
+		return int32(len(list) - 1)
+	})
 	return list
 }
 
@@ -87,37 +62,58 @@ var roles = []struct {
 // versioned is what the runtime's functions end in: cudaLaunchKernel_v7000.
 var versioned = regexp.MustCompile(`_v[0-9]+$`)
 
-// names are the calls that have a role, by their StringIds.
+// names are those of the calls.
 type names struct {
-	ids   []int64 // sorted
-	roles []role
-	count map[role]int
-	all   map[int64]string // every call, without the version
+	ids    map[int64]callName // by StringIds
+	recent [64]callName       // those that were asked for last, by StringIds modulo their number
+	texts  []string           // without the version, each once
+	count  map[role]int
 }
 
-func (n *names) role(id int64) role {
-	if i, ok := slices.BinarySearch(n.ids, id); ok {
-		return n.roles[i]
+// callName is what the name of a call says of it.
+type callName struct {
+	id   int64 // of StringIds
+	role role
+	text int32 // index into texts
+}
+
+const unnamed = 0 // among the texts
+
+// of finds the name of a call; one that is not there has no role.
+func (n *names) of(id int64) callName {
+	seat := &n.recent[uint64(id)%uint64(len(n.recent))]
+	if seat.id != id {
+		*seat = n.ids[id]
+		seat.id = id
 	}
-	return 0
+	return *seat
 }
 
-// readNames finds the names of the calls that have a role.
+// readNames finds the names of the calls.
 func (r *reader) readNames() (*names, error) {
-	found, all := make(map[int64]role), make(map[int64]string)
+	n := &names{ids: make(map[int64]callName), texts: []string{unnamed: "a CUDA call"}, count: make(map[role]int)}
+	index := make(map[string]int32)
 	err := r.db.scan("StringIds", "value GLOB 'cu*'", []string{"id", "value"}, func(row *row) {
 		name := row.text(1)
-		all[row.int(0)] = versioned.ReplaceAllString(name, "")
-		for _, x := range roles {
-			if x.pattern.MatchString(name) {
-				found[row.int(0)] = x.role
+		x := callName{id: row.int(0)}
+		for _, known := range roles {
+			if known.pattern.MatchString(name) {
+				x.role = known.role
 			}
 		}
+		name = versioned.ReplaceAllString(name, "")
+		at, ok := index[name]
+		if !ok {
+			at = int32(len(n.texts))
+			index[name] = at
+			n.texts = append(n.texts, name)
+		}
+		x.text = at
+		n.ids[x.id] = x
 	})
-	n := &names{ids: slices.Sorted(maps.Keys(found)), count: make(map[role]int), all: all}
-	for _, id := range n.ids {
-		n.roles = append(n.roles, found[id])
-		n.count[found[id]]++
+	n.recent[0] = n.ids[0]
+	for _, x := range n.ids {
+		n.count[x.role]++
 	}
 	return n, err
 }
@@ -150,7 +146,6 @@ func (r *reader) readCalls() error {
 	}
 	lost := len(r.silent)
 	for _, p := range r.processes {
-		p.found.all = measure.Outermost(p.found.all)
 		p.callNames = p.found.name(names)
 		p.attach()
 		lost += len(p.found.lost)
@@ -186,7 +181,7 @@ func (r *reader) moreCalls(names *names) (bool, error) {
 	}
 	calls := int64(0)
 	err := r.db.scan(runtimeTable, "", []string{"nameId"}, func(row *row) {
-		if names.role(row.intOr(0, 0)) == launchCall {
+		if names.of(row.intOr(0, 0)).role == launchCall {
 			calls++
 		}
 	})
@@ -196,8 +191,8 @@ func (r *reader) moreCalls(names *names) (bool, error) {
 // launches is the SQL condition for a call that launches a kernel.
 func (n *names) launches() string {
 	var ids []string
-	for i, id := range n.ids {
-		if n.roles[i] == launchCall {
+	for _, id := range slices.Sorted(maps.Keys(n.ids)) {
+		if n.ids[id].role == launchCall {
 			ids = append(ids, strconv.FormatInt(id, 10))
 		}
 	}
@@ -251,15 +246,8 @@ func (r *reader) caller(tid int64) *caller {
 
 // readEveryCall reads the table of calls. It counts the launches of processes without kernels in r.silent.
 func (r *reader) readEveryCall(names *names) error {
-	expected, err := r.db.room(runtimeTable)
-	if err != nil {
-		return err
-	}
 	for _, p := range r.processes {
 		p.found.launches, p.found.copies = newJoin(p.ids), newJoin(p.copyIDs)
-		if len(r.processes) == 1 {
-			p.found.all = make([]measure.Call, 0, expected)
-		}
 	}
 	r.silent = make(map[int64]int)
 	callers := make(map[int64]*caller)
@@ -274,7 +262,7 @@ func (r *reader) readEveryCall(names *names) error {
 		}
 		if by.process != nil {
 			by.process.call(by, row, names)
-		} else if names.role(row.intOr(3, 0)) == launchCall {
+		} else if names.of(row.intOr(3, 0)).role == launchCall {
 			r.silent[pid(by.tid)]++
 		}
 	})
@@ -283,9 +271,9 @@ func (r *reader) readEveryCall(names *names) error {
 // call takes in a call of the process: a row of thread, id, start, name and end.
 func (p *process) call(by *caller, row *row, names *names) {
 	found := &p.found
-	id, start, name := row.intOr(1, 0), row.int(2), row.intOr(3, 0)
-	if end := row.intOr(4, start); end >= start && name == int64(int32(name)) {
-		found.add(measure.Call{Start: start, End: end, Name: int32(name), Thread: by.number})
+	id, start, name := row.intOr(1, 0), row.int(2), names.of(row.intOr(3, 0))
+	if end := row.intOr(4, start); end >= start {
+		found.all.Add(measure.Call{Start: start, End: end, Name: name.text, Thread: by.number})
 	}
 	launch, copied := found.launches.find(id), found.copies.find(id)
 	if launch >= 0 {
@@ -301,7 +289,7 @@ func (p *process) call(by *caller, row *row, names *names) {
 	if launch >= 0 || copied >= 0 {
 		return
 	}
-	switch role := names.role(name); role {
+	switch role := name.role; role {
 	case launchCall:
 		found.lost = append(found.lost, start)
 	case profilerStart, profilerStop:

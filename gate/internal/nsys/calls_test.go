@@ -63,7 +63,7 @@ func TestOutermostCalls(t *testing.T) {
 		Thread     int32
 	}
 	var got []named
-	for _, c := range a.Calls {
+	for c := range a.Calls.All() {
 		got = append(got, named{a.CallNames[c.Name], c.Start, c.End, c.Thread})
 	}
 	// The threads are numbered as they come.

@@ -155,9 +155,13 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 	var used []int32
 	nodes := false
 	for i := range t.Launches {
-		nodes = nodes || t.Launches[i].Node
-		if d := t.Launches[i].Device; !slices.Contains(used, d) {
-			used = append(used, d)
+		x := &t.Launches[i]
+		nodes = nodes || x.Node
+		if i > 0 && x.Device == t.Launches[i-1].Device {
+			continue
+		}
+		if !slices.Contains(used, x.Device) {
+			used = append(used, x.Device)
 		}
 	}
 	var names, uuids []string

@@ -87,9 +87,15 @@ const (
 	genThread  = genProcess | 4712
 )
 
-// generate writes an export of n launches of 12 kernels, each launch with its API call and one more call, with a copy
-// to every 50 launches and an NVTX range around every 5, ten of these in a step.
+// generate is [generateOf] 12 kernels.
 func generate(t testing.TB, path string, n int) {
+	t.Helper()
+	generateOf(t, path, n, 12)
+}
+
+// generateOf writes an export of n launches of some kernels in turns, each launch with its API call and one more call, with a copy
+// to every 50 launches and an NVTX range around every 5, ten of these in a step.
+func generateOf(t testing.TB, path string, n, kernels int) {
 	t.Helper()
 	conn := create(t, path)
 	for _, s := range []string{stringTable, kernelColumns, runtimeColumns, copyColumns, rangeColumns, gpuTable, gpuRow} {
@@ -113,7 +119,7 @@ func generate(t testing.TB, path string, n int) {
 			}
 		}
 	}
-	for i := range 12 {
+	for i := range kernels {
 		execute(t, conn, fmt.Sprintf("INSERT INTO StringIds VALUES (%d, 'void kernel<%d>(float *, int)')", 10+i, i))
 	}
 	for i, name := range []string{"step", "layer", "cudaLaunchKernel_v7000", "cudaMemcpyAsync_v3020"} {
@@ -126,6 +132,7 @@ func generate(t testing.TB, path string, n int) {
 	ranged := insert(`INSERT INTO NVTX_EVENTS (start, end, eventType, globalTid, textId, domainId)
 		VALUES (?, ?, 59, ?, ?, 0)`)
 	const pace = 5000 // ns from launch to launch
+	of := int64(kernels)
 	for i := range int64(n) {
 		at := 1_000_000 + i*pace
 		if i%50 == 0 {
@@ -138,7 +145,7 @@ func generate(t testing.TB, path string, n int) {
 		}
 		call(at, at+1500, genThread, 3*i+2, 3)
 		call(at+1600, at+1700, genThread, 3*i+3, 4)
-		kernel(at+2000, at+2000+32*(30+i*i%97), 3*i+2, genProcess, 10+i%12, 10+i%12, 64+i%12, i+1)
+		kernel(at+2000, at+2000+32*(30+i*i%97), 3*i+2, genProcess, 10+i%of, 10+i%of, 64+i%of, i+1)
 	}
 	execute(t, conn, "COMMIT")
 	if err := conn.Close(); err != nil {

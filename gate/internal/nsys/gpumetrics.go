@@ -99,6 +99,9 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 // the time from their timestamp to that of the next: on an H100 at 10 kHz the SMs' activity fits the kernels in that
 // interval to within 4 of 100, and misses them by 40 in the interval before.
 func (f *facts) sampling(t *measure.Trace, all map[int64]*gpuSamples) *measure.Sampling {
+	if len(all) == 0 {
+		return nil
+	}
 	var used []*gpuSamples
 	devices := make(map[int32]bool)
 	for i := range t.Launches {

@@ -34,8 +34,8 @@ type variant struct {
 	launches int
 }
 
-// recent is how many variants are found without a search.
-const recent = 1 << 9
+// fewVariants is for how many variants there is a seat at first.
+const fewVariants = 1 << 9
 
 const noName = math.MinInt64 // in place of a StringIds number
 
@@ -85,7 +85,7 @@ func (r *reader) readLaunches() error {
 		start, end := row.span(0, 1)
 		if id := row.intOr(3, 0) & processMask; p == nil || p.id != id {
 			if p = r.processes[id]; p == nil {
-				p = &process{id: id, variant: make(map[variantKey]int32), tids: make(map[int64]int32), memory: -1}
+				p = &process{id: id, variant: make(map[variantKey]int32), tids: make(map[int64]int32), memory: -1, recent: make([]int32, fewVariants)}
 				if len(r.processes) == 0 {
 					p.launches, p.ids = make([]measure.Launch, 0, expected), make([]int64, 0, expected)
 				}
@@ -110,7 +110,7 @@ func (r *reader) readLaunches() error {
 // intern numbers the variants of a process and counts their launches.
 func (p *process) intern(key variantKey) int32 {
 	// Most launches find their variant where the last one of theirs left it.
-	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)%recent]
+	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)&uint64(len(p.recent)-1)]
 	if i := int(*seat); i < len(p.variants) && p.variants[i].variantKey == key {
 		p.variants[i].launches++
 		return int32(i)
@@ -123,6 +123,9 @@ func (p *process) intern(key variantKey) int32 {
 	}
 	*seat = i
 	p.variants[i].launches++
+	if len(p.variants) > len(p.recent)/2 {
+		p.recent = make([]int32, 2*len(p.recent))
+	}
 	return i
 }
 

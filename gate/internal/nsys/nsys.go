@@ -76,7 +76,7 @@ type process struct {
 	copyIDs  []int64 // correlation id of every copy
 	variants []variant
 	variant  map[variantKey]int32
-	recent   [recent]int32
+	recent   []int32         // by hash: the variant that was found there last
 	tids     map[int64]int32 // the numbers of its threads, by globalTid
 	ranges   []measure.Range
 	lines    map[int32]*measure.Timeline // the ranges of each thread, until the calls are read

@@ -17,7 +17,7 @@ var allocates = regexp.MustCompile(`^(?:cuda(?:Malloc|HostAlloc)|cuMem(?:Alloc|H
 // reduceCalls writes how often the steady steps, or the run, call what waits for the GPU and what allocates: in all, and by
 // function with the range in which most of that happens. A trace without its calls has none of it.
 func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
-	if len(c.Calls) == 0 {
+	if c.Calls.Len() == 0 {
 		return
 	}
 	waits, fills := make([]bool, len(c.CallNames)), make([]bool, len(c.CallNames))
@@ -31,8 +31,7 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	var sync, allocations float64
 	names := map[int32]*sum{}
 	lines := c.timelines()
-	for i := range c.Calls {
-		call := &c.Calls[i]
+	for call := range c.Calls.All() {
 		if !waits[call.Name] && !fills[call.Name] || !c.counts(call.Start) {
 			continue
 		}

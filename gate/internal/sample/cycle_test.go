@@ -20,7 +20,7 @@ func looping(prologue, turn string, n int, sleep int64) measure.Trace {
 				t.Kernels = append(t.Kernels, measure.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: string(name)}})
 			}
 			t.Launches = append(t.Launches, measure.Launch{Kernel: known[name], API: now, Start: now + 2000, End: now + 12000, Range: -1})
-			t.Calls = append(t.Calls, measure.Call{Start: now, End: now + 1000})
+			t.Calls.Add(measure.Call{Start: now, End: now + 1000})
 			now += 12000
 		}
 	}
@@ -29,6 +29,7 @@ func looping(prologue, turn string, n int, sleep int64) measure.Trace {
 		now += sleep
 		add(turn)
 	}
+	t.Calls.Settle(nil)
 	return t
 }
 

@@ -28,15 +28,22 @@ type text struct{ column, at, size int }
 type decoder struct {
 	*scan
 	layouts [64]layout
+	last    *layout // most rows have the header of the row before
 }
 
 var seed = maphash.MakeSeed()
 
 // layout gives the layout of a header, or says what is wrong with it.
 func (d *decoder) layout(head []byte) (l *layout, wrong string) {
+	if l = d.last; l != nil && bytes.Equal(l.header, head) {
+		return l, ""
+	}
 	l = &d.layouts[maphash.Bytes(seed, head)%uint64(len(d.layouts))]
 	if l.kinds == nil || !bytes.Equal(l.header, head) {
 		wrong = l.read(head, d.want, d.columns)
+	}
+	if d.last = l; wrong != "" {
+		d.last = nil
 	}
 	return l, wrong
 }

@@ -46,10 +46,13 @@ const mostText = 64 << 10
 //
 // Pages are decoded side by side and visited by one goroutine.
 func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(*Rows) error) error {
-	s := scan{file: f, columns: len(columns)}
-	if err := f.walk(root, func(x leaf) { s.leaves = append(s.leaves, x) }); err != nil {
+	leaves := leafLists.Get().(*[]leaf)
+	defer leafLists.Put(leaves)
+	*leaves = (*leaves)[:0]
+	if err := f.walk(root, func(x leaf) { *leaves = append(*leaves, x) }); err != nil {
 		return err
 	}
+	s := scan{file: f, columns: len(columns), leaves: *leaves}
 	for i, c := range columns {
 		for len(s.want) <= c {
 			s.want = append(s.want, -1)
@@ -71,7 +74,7 @@ type scan struct {
 
 // together is how many bytes of pages are read at once, and window the most that may lie between the first and the last.
 const (
-	together = 128 << 10
+	together = 64 << 10
 	window   = 2 * together
 )
 
@@ -98,8 +101,11 @@ type work struct {
 	done   chan struct{}
 }
 
-// buffers are for the next scan.
-var buffers = sync.Pool{New: func() any { return new(Rows) }}
+// buffers and leafLists are for the next scan.
+var (
+	buffers   = sync.Pool{New: func() any { return new(Rows) }}
+	leafLists = sync.Pool{New: func() any { return new([]leaf) }}
+)
 
 func (s *scan) run(ctx context.Context, visit func(*Rows) error) error {
 	workers := min(runtime.GOMAXPROCS(0), 4)

@@ -1,31 +1,27 @@
 package timeline
 
-import (
-	"cmp"
-	"sort"
-
-	"github.com/nsgate/nsgate/gate/measure"
-)
+import "github.com/nsgate/nsgate/gate/measure"
 
 // host says what the CPU's threads did at any time.
 type host struct {
-	t       *measure.Trace
-	waits   []bool                      // by call name: it synchronises
-	threads map[int32][]measure.Call    // calls of each thread, by start
-	ranges  map[int32]*measure.Timeline // of each thread
-	all     *measure.Timeline           // the ranges of all threads as if they were one
-	passed  int                         // overheads that ended before what is asked for
+	t      *measure.Trace
+	waits  []bool                      // by call name: it synchronises
+	ranges map[int32]*measure.Timeline // of each thread
+	all    *measure.Timeline           // the ranges of all threads as if they were one
+	places map[int32]*place            // by thread: where its calls were last asked for
+	passed int                         // overheads that ended before what is asked for
+}
+
+// place is the first call that ends after a time.
+type place struct {
+	time int64
+	call measure.CallCursor
 }
 
 func newHost(t *measure.Trace) *host {
-	h := &host{t: t, threads: map[int32][]measure.Call{}}
+	h := &host{t: t, places: map[int32]*place{}}
 	for _, name := range t.CallNames {
 		h.waits = append(h.waits, Synchronises(name))
-	}
-	for i := 0; i < len(t.Calls); {
-		n := i + sort.Search(len(t.Calls)-i, func(j int) bool { return t.Calls[i+j].Thread > t.Calls[i].Thread })
-		h.threads[t.Calls[i].Thread] = t.Calls[i:n]
-		i = n
 	}
 	ranges := make([]measure.Range, len(t.Ranges)) // nesting writes to them
 	copy(ranges, t.Ranges)
@@ -61,26 +57,44 @@ func (h *host) rangeAt(thread int32, at int64) int32 {
 	return h.t.Ranges[i].Name
 }
 
+// callAfter stands at the first call of a thread that ends after a time. Times are asked for nearly in their order.
+func (h *host) callAfter(thread int32, time int64) measure.CallCursor {
+	const near = 32 // calls that are gone over one by one
+	p := h.places[thread]
+	if p == nil {
+		p = &place{time: time, call: h.t.Calls.From(thread, time)}
+		h.places[thread] = p
+	}
+	for n := 0; p.call.OK && p.call.Call.End <= time || time < p.time; n++ {
+		if n == near || time < p.time {
+			p.call = h.t.Calls.From(thread, time)
+			break
+		}
+		p.call.Next()
+	}
+	p.time = time
+	return p.call
+}
+
 // spend gives the time in which a thread had not issued the next operation to what it did instead.
 func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
-	calls := h.threads[thread]
-	i := sort.Search(len(calls), func(i int) bool { return calls[i].End > a })
+	call := h.callAfter(thread, a)
 	for a < b {
 		o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1}
 		until := b
 		switch {
-		case i < len(calls) && calls[i].Start <= a:
-			if o.Call = calls[i].Name; h.waits[o.Call] {
+		case call.OK && call.Call.Start <= a:
+			if o.Call = call.Call.Name; h.waits[o.Call] {
 				o.Class = Blocking
 			}
-			until = min(b, calls[i].End)
-			i++
+			until = min(b, call.Call.End)
+			call.Next()
 		default:
-			if i > 0 && h.waits[calls[i-1].Name] {
-				o.After = calls[i-1].Name
+			if call.Before >= 0 && h.waits[call.Before] {
+				o.After = call.Before
 			}
-			if i < len(calls) {
-				until = min(b, calls[i].Start)
+			if call.OK {
+				until = min(b, call.Call.Start)
 			}
 		}
 		// The range is that of the middle: a piece is short, and its ends are those of ranges.
@@ -93,10 +107,12 @@ func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
 // issuing owns the time from the call of an operation to its start on a GPU that has nothing else to do.
 func (h *host) issuing(next *work) Owner {
 	o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1, Range: h.rangeAt(next.thread, next.api)}
-	calls := h.threads[next.thread]
-	i, ok := sort.Find(len(calls), func(i int) int { return cmp.Compare(next.api, calls[i].Start) })
-	if ok {
-		if o.Call = calls[i].Name; h.waits[o.Call] {
+	call := h.callAfter(next.thread, next.api-1)
+	for call.OK && call.Call.Start < next.api {
+		call.Next()
+	}
+	if call.OK && call.Call.Start == next.api {
+		if o.Call = call.Call.Name; h.waits[o.Call] {
 			o.Class = Blocking
 		}
 	}

@@ -216,7 +216,13 @@ func (p *partition) operations(device int32) []work {
 			classes[i] = Communication
 		}
 	}
-	var out []work
+	n := len(t.Copies)
+	for i := range t.Launches {
+		if t.Launches[i].Device == device {
+			n++
+		}
+	}
+	out := make([]work, 0, n)
 	for i := range t.Launches {
 		if l := &t.Launches[i]; l.Device == device {
 			out = append(out, work{l.Start, l.End, l.API, nobody(Owner{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})

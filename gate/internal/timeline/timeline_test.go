@@ -44,9 +44,10 @@ func TestPartition(t *testing.T) {
 			for at < 200 {
 				start := at + rapid.Int64Range(0, 30).Draw(t, "pause")
 				at = start + rapid.Int64Range(1, 30).Draw(t, "call")
-				trace.Calls = append(trace.Calls, measure.Call{Start: start, End: at, Name: rapid.Int32Range(0, 2).Draw(t, "name"), Thread: thread})
+				trace.Calls.Add(measure.Call{Start: start, End: at, Name: rapid.Int32Range(0, 2).Draw(t, "name"), Thread: thread})
 			}
 		}
+		trace.Calls.Settle(nil)
 		a, b := span("overhead")
 		trace.Overhead = []measure.Interval{{Start: a, End: b}}
 		trace.Ranges = []measure.Range{{Start: 20, End: 120, Parent: -1}}
@@ -170,7 +171,7 @@ func TestCauses(t *testing.T) {
 			want:     map[string]int64{"compute gemm": 40, "compute saxpy": 30, "unknown": 30},
 		},
 	} {
-		trace := measure.Trace{Kernels: kernels, Launches: test.launches, Copies: test.copies, Calls: test.calls, Overhead: test.overhead,
+		trace := measure.Trace{Kernels: kernels, Launches: test.launches, Copies: test.copies, Calls: measure.CallsOf(test.calls...), Overhead: test.overhead,
 			CallNames: []string{"cudaDeviceSynchronize", "cudaLaunchKernel", "cudaMalloc"}, RangeNames: []string{"step"},
 			Ranges: []measure.Range{{Start: -100_000, End: 200_000, Parent: -1}}}
 		got := map[string]int64{}

@@ -13,13 +13,14 @@ import (
 )
 
 // BenchmarkRead reads files of about 200 MB and reports the most that lived on the heap at once: one of which most are
-// operators, and one of which most are launches.
+// operators, one of which most are launches, and one of which most are functions of Python.
 func BenchmarkRead(b *testing.B) {
 	for _, g := range []generated{
 		{steps: 400, operators: 1000, launches: 100},
 		{steps: 400, operators: 50, launches: 530},
+		{steps: 400, functions: 2000, launches: 50},
 	} {
-		b.Run(fmt.Sprintf("operators=%d,launches=%d", g.steps*g.operators, g.steps*g.launches), func(b *testing.B) {
+		b.Run(fmt.Sprintf("operators=%d,launches=%d,functions=%d", g.steps*g.operators, g.steps*g.launches, g.steps*g.functions), func(b *testing.B) {
 			launches := g.steps * g.launches
 			f, err := os.Create(filepath.Join(b.TempDir(), "large.json"))
 			if err != nil {

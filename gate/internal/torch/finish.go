@@ -47,7 +47,8 @@ func (t *trace) finish() (*measure.Trace, error) {
 		out.Ranges[i].Thread = r.thread
 	}
 	if t.undated == 0 { // or the others would pass for all
-		out.Calls, out.CallNames = t.outermost()
+		out.CallNames = t.nameCalls()
+		out.Calls = t.made
 	}
 	out.Environment = t.environment(out.Launches)
 	if t.amd && out.GPU == "" {
@@ -111,22 +112,14 @@ func (t *trace) attach() (missing int) {
 	return missing
 }
 
-// outermost are the calls that are not inside another one, and their names.
-func (t *trace) outermost() (calls []measure.Call, names []string) {
-	calls = measure.Outermost(t.made)
+// nameCalls gives every call the index of its name among those that it returns.
+func (t *trace) nameCalls() []string {
 	var clean interned[string]
-	to := make([]int32, len(t.callNames.list))
-	for i := range to {
-		to[i] = -1
-	}
-	for i := range calls {
-		name := &calls[i].Name
-		if to[*name] < 0 {
-			to[*name], _ = clean.of(callName(text([]byte(t.callNames.list[*name]))))
-		}
-		*name = to[*name]
-	}
-	return calls, clean.list
+	t.made.Settle(func(name int32) int32 {
+		to, _ := clean.of(callName(text([]byte(t.callNames.list[name]))))
+		return to
+	})
+	return clean.list
 }
 
 // kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of

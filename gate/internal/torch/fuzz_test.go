@@ -76,10 +76,12 @@ func checkTrace(t *testing.T, x *measure.Trace) {
 			t.Fatalf("range %d: %+v", i, r)
 		}
 	}
-	for i, c := range x.Calls {
-		if c.End < c.Start || int(c.Name) >= len(x.CallNames) || i > 0 && (c.Thread < x.Calls[i-1].Thread || c.Thread == x.Calls[i-1].Thread && c.Start < x.Calls[i-1].Start) {
-			t.Fatalf("call %d: %+v", i, c)
+	var last measure.Call
+	for c := range x.Calls.All() {
+		if c.End < c.Start || int(c.Name) >= len(x.CallNames) || c.Thread < last.Thread || c.Thread == last.Thread && c.Start < last.Start {
+			t.Fatalf("call %+v after %+v", c, last)
 		}
+		last = c
 	}
 	for _, name := range x.RangeNames {
 		if name == "" {

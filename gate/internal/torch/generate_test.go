@@ -10,6 +10,7 @@ import (
 // operators with their shapes, and launches; only the numbers differ.
 type generated struct {
 	steps, operators, launches int
+	functions                  int    // of Python, with record_shapes off and with_stack on
 	tail                       string // written in place of the end, if not ""
 
 	step int
@@ -75,6 +76,10 @@ func (g *generated) writeStep() {
 		write("cpu_op", "aten::_scaled_dot_product_flash_attention", 100, 100, begin+int64(i)*40, 30, fmt.Sprintf(
 			`"External id": %d,"Record function id": 0, "Concrete Inputs": ["", "", "False"], "Input type": ["c10::BFloat16", `+
 				`"c10::BFloat16", "Scalar"], "Input Dims": [[16, 16, 512, 64], [16, 16, 512, 64], []], "Ev Idx": %d`, i, i))
+	}
+	for i := range g.functions {
+		write("python_function", "torch/nn/modules/module.py(1751): _call_impl", 100, 100, begin+int64(i)*40, 30, fmt.Sprintf(
+			`"Python parent id": %d, "Python id": %d, "Ev Idx": %d`, i, i+1, i))
 	}
 	for i := range g.launches {
 		id := g.step*g.launches + i + 1

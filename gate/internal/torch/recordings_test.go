@@ -145,8 +145,8 @@ func amounts(x *measure.Trace) sums {
 		s.CopyTime += c.End - c.Start
 		s.Bytes += c.Bytes
 	}
-	s.Calls = len(x.Calls)
-	for _, c := range x.Calls {
+	s.Calls = x.Calls.Len()
+	for c := range x.Calls.All() {
 		s.CallTime += c.End - c.Start
 		if strings.Contains(x.CallNames[c.Name], "Synchronize") {
 			s.Syncs++

@@ -32,8 +32,9 @@ type trace struct {
 	variants  interned[variant]
 	launches  []launch
 	copies    []transfer
-	calls     []call         // those with an id
-	made      []measure.Call // all, of callNames
+	calls     []call        // those with an id
+	made      measure.Calls // all, of callNames
+	called    int           // how many were made
 	ranges    []span
 	names     interned[string] // of kernels, as the file has them
 	spans     interned[string] // of ranges, normalised
@@ -264,11 +265,12 @@ func (t *trace) addCall(e *event) error {
 		t.undated++
 		duration = 0
 	}
-	t.made = append(t.made, measure.Call{Start: c.start, End: c.start + duration, Name: name, Thread: c.thread})
+	t.made.Add(measure.Call{Start: c.start, End: c.start + duration, Name: name, Thread: c.thread})
+	t.called++
 	if c.id != 0 {
 		t.calls = append(t.calls, c)
 	}
-	return t.bounded(len(t.made))
+	return t.bounded(t.called)
 }
 
 // addRange takes in an annotation; one that never ended is left out.

@@ -148,8 +148,9 @@ func TestTrace(t *testing.T) {
 			{Start: 4369596043459100, End: 4369596043461600, API: 4369596043459100, Bytes: 64, Range: -1, Stream: 7, Thread: -1, Kind: measure.Memset,
 				Source: measure.MemoryUnknown, Target: 2},
 		},
-		CallNames:  []string{"cudaMemcpyAsync", "cudaLaunchKernel", "cudaGraphLaunch"},
-		Calls:      []measure.Call{{Start: 61000, End: 66000}, {Start: 90125, End: 95125, Name: 1}, {Start: 149000, End: 154000, Name: 2}},
+		CallNames: []string{"cudaMemcpyAsync", "cudaLaunchKernel", "cudaGraphLaunch"},
+		Calls: measure.CallsOf(measure.Call{Start: 61000, End: 66000}, measure.Call{Start: 90125, End: 95125, Name: 1},
+			measure.Call{Start: 149000, End: 154000, Name: 2}),
 		RangeNames: []string{"ProfilerStep", "forward", "elsewhere", "## Call CompiledFxGraph … ##"},
 		Ranges: []measure.Range{
 			{Start: 50000, End: 150000, Name: 0, Parent: -1}, {Start: 60000, End: 61000, Name: 3, Parent: 0},
@@ -500,7 +501,7 @@ func TestCalls(t *testing.T) {
 	}
 	read := func(events []string) (out []named, x *measure.Trace) {
 		x = readString(t, traceOf(events...))
-		for _, c := range x.Calls {
+		for c := range x.Calls.All() {
 			out = append(out, named{x.CallNames[c.Name], c.Start, c.End, c.Thread})
 		}
 		return out, x
@@ -526,7 +527,7 @@ func TestCalls(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	if _, x := read([]string{base[0], base[2]}); x.Calls != nil || x.CallNames != nil {
+	if _, x := read([]string{base[0], base[2]}); x.Calls.Len() > 0 || x.CallNames != nil {
 		t.Errorf("calls of a trace without: %v", x.Calls)
 	}
 	refused(t, strings.NewReader(traceOf(with(strings.Replace(made("cudaFree", 9, 1, 101, ""), "100", "200", 1))...)), "merged from the traces of several processes")
