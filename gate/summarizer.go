@@ -81,11 +81,15 @@ var shown = []string{
 
 // others are the metrics of the workload, or of a part of it, that have none.
 func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
+	h := s.side.held[subject]
+	if h == nil {
+		return nil
+	}
 	metrics := map[string]measure.Metric{}
-	for _, session := range s.side.series {
-		for name, x := range session[subject] {
-			if !slices.Contains(shown, name) {
-				metrics[name] = x.Metric
+	for _, session := range h.series {
+		for _, x := range session {
+			if !slices.Contains(shown, x.Metric.Name) {
+				metrics[x.Metric.Name] = x.Metric
 			}
 		}
 	}
