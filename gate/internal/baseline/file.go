@@ -138,10 +138,10 @@ func decodeHead(file string, rows []placed[row]) (Entry, error) {
 		lines: map[place]int{{metric: "gpu"}: c.lines["gpu"]},
 	}
 	if h.Removes != "" {
-		e.Removes = parse(&c, "removes", h.Removes, formed(idForm, anID))
+		e.Removes = parse(&c, "removes", h.Removes, formed(isID, anID))
 	}
 	if h.Was != "" {
-		e.Was = parse(&c, "was", h.Was, formed(idForm, anID))
+		e.Was = parse(&c, "was", h.Was, formed(isID, anID))
 	}
 	switch {
 	case h.What != recorded && h.What != accepted && h.What != removal:
@@ -204,7 +204,7 @@ func parseIDs(s string) ([]string, error) {
 	}
 	ids := strings.Split(s, " ")
 	for _, id := range ids {
-		if _, err := formed(idForm, anID)(id); err != nil {
+		if _, err := formed(isID, anID)(id); err != nil {
 			return nil, err
 		}
 	}
