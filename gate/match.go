@@ -125,9 +125,10 @@ func groups(side *side, subjects []measure.Subject, key func(*side, measure.Subj
 // names are the short names of subjects, each once.
 func names(subjects []measure.Subject) []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, s := range subjects {
-		if n := s.Short(); !slices.Contains(out, n) {
-			out = append(out, n)
+		if n := s.Short(); !seen[n] {
+			out, seen[n] = append(out, n), true
 		}
 	}
 	return out
