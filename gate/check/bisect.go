@@ -1,13 +1,9 @@
 package check
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +16,7 @@ import (
 )
 
 // Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured by turns. Then
-// commits between them are built in worktrees and measured by turns with the good end, and are asked how much of the change they
+// commits between them are built in worktrees and measured by turns with both ends, and are asked how much of the change they
 // have. At last each culprit is measured beside the commit before it, which gives its change and cause.
 type Bisect struct {
 	Workload string
@@ -49,8 +45,9 @@ type bisection struct {
 	line   []gate.Commit // the good end first
 	search *bisect.Search
 	out    *gate.Bisection
-	base   string // what the good end calls the subject that is followed
-	good   Build  // in its worktree
+	good   Build // in its worktree, as is
+	bad    Build
+	names  []string // what commits call the subject that is followed
 	until  time.Time
 	state  state
 }
@@ -69,12 +66,7 @@ func (c Bisect) Run(ctx context.Context) (*gate.Bisection, error) {
 	if err := b.findLine(ctx); err != nil {
 		return nil, err
 	}
-	good, remove, err := b.at(ctx, b.line[0].ID)
-	defer remove()
-	if err == nil {
-		b.good = good
-		err = b.run(ctx)
-	}
+	err := b.between(ctx)
 	if refusal := (*measure.Refusal)(nil); errors.As(err, &refusal) && b.out.Ends == nil {
 		b.out.Ends, err = refused(nil, err)
 	}
@@ -90,7 +82,19 @@ func (c Bisect) Run(ctx context.Context) (*gate.Bisection, error) {
 	return b.out, nil
 }
 
-func (b *bisection) run(ctx context.Context) error {
+// between searches the line, with both ends built.
+func (b *bisection) between(ctx context.Context) error {
+	good, remove, err := b.at(ctx, b.out.Good.ID)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	bad, remove, err := b.at(ctx, b.out.Bad.ID)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	b.good, b.bad = good, bad
 	if err := b.prove(ctx); err != nil || b.out.Followed == nil {
 		return err
 	}
@@ -148,47 +152,28 @@ func (b *bisection) at(ctx context.Context, commit string) (Build, func(), error
 	return base.ready(ctx, func(e Event) { tell(b.Observe, e) })
 }
 
-// beside measures a commit by turns with a build, and judges it.
-func (b *bisection) beside(ctx context.Context, base Build, commit string, looks []int, explain Explain, enough func(*gate.Report) bool) (*gate.Report, error) {
-	head, remove, err := b.at(ctx, commit)
-	defer remove()
-	if err != nil {
-		return nil, err
-	}
-	var r *gate.Report
-	all := &Measurement{}
-	c := &Check{Workload: b.Workload, Measurer: b.Measurer(head), Base: &Base{Build: base}, Paired: true, Policy: b.Policy, Rule: b.Rule,
-		Explain: explain, Observe: b.Observe}
-	for i, taken := 0, 0; i < len(looks); i++ {
-		r, err = c.look(ctx, looks[i]-taken, &base, all, func(m *Measurement) ([]measure.Session, []measure.Session, error) {
-			return m.sessions(b.Rule, nil)
-		}, b.Policy)
-		if err != nil {
-			return nil, err
-		}
-		if taken = looks[i]; enough(r) {
-			break
-		}
-	}
-	return r, cmp.Or(c.findOrigins(ctx, r), c.explain(ctx, r, &base))
-}
-
 // prove measures the ends and chooses what to follow. Ends that do not differ beyond the limits leave nothing to follow.
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
 		tell(b.Observe, Event{Stage: Bisecting, Text: "both ends"})
-		b.out.Ends, err = b.beside(ctx, b.good, b.out.Bad.ID, b.Looks, ExplainNever, func(r *gate.Report) bool { return b.choose(r) != nil })
+		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, ExplainNever, func(r *gate.Report) bool { return b.choose(r) != nil })
 		if err != nil {
 			return err
 		}
 		b.state.Ends = b.out.Ends
 	}
 	if b.out.Followed = b.choose(b.out.Ends); b.out.Followed == nil {
+		b.out.Unproven(b.near(b.out.Ends))
 		return nil
 	}
-	b.base = goodName(b.out.Followed)
+	b.names = names(b.out.Followed)
 	b.search = bisect.New(len(b.line)-1, reading(b.out.Followed))
 	return b.state.write()
+}
+
+// asked reports whether a finding is what was asked for, or nothing was.
+func (b *Bisect) asked(f *gate.Finding) bool {
+	return (b.Kernel == "" || f.Kernel == b.Kernel || f.Title() == b.Kernel) && (b.Metric == "" || f.Metric == b.Metric)
 }
 
 // choose is the finding to follow: what was asked for, else of what regressed the whole workload before its parts.
@@ -198,7 +183,7 @@ func (b *Bisect) choose(r *gate.Report) *gate.Finding {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		switch {
-		case b.Kernel != "" && f.Kernel != b.Kernel && f.Title() != b.Kernel || b.Metric != "" && f.Metric != b.Metric:
+		case !b.asked(f):
 		case f.Outcome != gate.Regressed || !asked && !f.Gates:
 		case best == nil || best.Scope != measure.ScopeWorkload && f.Scope == measure.ScopeWorkload:
 			best = f
@@ -207,89 +192,20 @@ func (b *Bisect) choose(r *gate.Report) *gate.Finding {
 	return best
 }
 
-// reading is how far a finding's head is from its base.
-func reading(f *gate.Finding) bisect.Reading {
-	return bisect.Reading{Change: float64(f.Change), Low: float64(f.Low), High: float64(f.High)}
-}
-
-// goodName is what the good end calls the subject of a finding.
-func goodName(f *gate.Finding) string {
-	if len(f.BaseNames) > 0 {
-		return f.BaseNames[0]
-	}
-	return f.Name
-}
-
-// follow finds in a report what is followed; nil where a commit does not have it.
-func (b *bisection) follow(r *gate.Report) *gate.Finding {
-	i := slices.IndexFunc(r.Findings, func(f gate.Finding) bool {
-		return f.Scope == b.out.Followed.Scope && f.Metric == b.out.Followed.Metric && f.Change.Known() && f.Low.Known() && f.High.Known() &&
-			(f.Name == b.base || slices.Contains(f.BaseNames, b.base))
-	})
-	if i < 0 {
-		return nil
-	}
-	return &r.Findings[i]
-}
-
-// read measures a commit beside the good end, and more often while what it reads is open.
-func (b *bisection) read(ctx context.Context, i int) error {
-	id := b.line[i].ID
-	known, ok := b.state.Readings[id]
-	if !ok {
-		if !b.until.IsZero() && time.Now().After(b.until) {
-			return errTime
-		}
-		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " " + b.line[i].Subject, Runs: b.search.Left()})
-		whole := *b.search.At(len(b.line) - 1)
-		clear := func(r *gate.Report) bool {
-			f := b.follow(r)
-			return f != nil && reading(f).Clear(whole)
-		}
-		r, err := b.beside(ctx, b.good, id, b.looks(), ExplainNever, clear)
-		r, err = refused(r, err)
-		switch f := (*gate.Finding)(nil); {
-		case err != nil:
-			return err
-		case len(r.Findings) == 0:
-			known.Skipped = r.Reason
-		default:
-			if f = b.follow(r); f == nil {
-				known.Skipped = b.out.Followed.Kernel + " is not in it"
-			} else if x := reading(f); !x.Clear(whole) {
-				known.Skipped = fmt.Sprintf("too noisy to tell: between %+.2g %% and %+.2g %%", 100*x.Low, 100*x.High)
-			} else {
-				known.Reading = x
-			}
-		}
-		b.state.Readings[id] = known
-		if err := b.state.write(); err != nil {
-			return err
+// near are the findings of which one would have been followed, had it regressed: those asked for, else what the whole workload takes.
+func (b *Bisect) near(r *gate.Report) (out []*gate.Finding) {
+	asked := b.Kernel != "" || b.Metric != ""
+	for i := range r.Findings {
+		if f := &r.Findings[i]; b.asked(f) && (asked || f.Gates && f.Scope == measure.ScopeWorkload) {
+			out = append(out, f)
 		}
 	}
-	if known.Skipped != "" {
-		b.search.Skip(i)
-	} else {
-		b.search.Read(i, known.Reading)
-	}
-	return nil
-}
-
-// looks are the numbers of runs of a reading: those that were asked for, and twice and four times the last.
-func (b *Bisect) looks() []int {
-	last := b.Looks[len(b.Looks)-1]
-	return slices.Compact(append(slices.Clone(b.Looks), 2*last, 4*last))
+	return out
 }
 
 // confirm measures each culprit beside the commit before it.
-func (b *bisection) confirm(ctx context.Context) error {
-	for _, x := range b.search.Found() {
-		c := gate.Culprit{Change: gate.Number(x.Change), Low: gate.Number(x.Low), High: gate.Number(x.High)}
-		for i := x.First; i <= x.Last; i++ {
-			c.Commits = append(c.Commits, b.line[i])
-		}
-		b.out.Culprits = append(b.out.Culprits, c)
-	}
+func (b *bisection) confirm(ctx context.Context) (err error) {
+	b.blame()
 	for i := range b.out.Culprits {
 		c := &b.out.Culprits[i]
 		if !b.until.IsZero() && time.Now().After(b.until) {
@@ -298,12 +214,7 @@ func (b *bisection) confirm(ctx context.Context) error {
 		before := slices.IndexFunc(b.line, func(x gate.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
 		id := c.Commits[len(c.Commits)-1].ID
 		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " beside the commit before it"})
-		base, remove, err := b.at(ctx, b.line[before].ID)
-		if err == nil {
-			c.Report, err = b.beside(ctx, base, id, b.looks(), b.Explain, b.shows)
-		}
-		remove()
-		if c.Report, err = refused(c.Report, err); err != nil {
+		if c.Report, err = refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
 			return err
 		}
 		if f := b.follow(c.Report); f != nil {
@@ -312,6 +223,21 @@ func (b *bisection) confirm(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// neighbours measures a commit beside the one before it.
+func (b *bisection) neighbours(ctx context.Context, before, commit string) (*gate.Report, error) {
+	base, remove, err := b.at(ctx, before)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
+	head, remove, err := b.at(ctx, commit)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
+	return b.beside(ctx, base, head, b.looks(), b.Explain, b.shows)
 }
 
 // shows reports whether a report's interval of what is followed lies on one side of zero.
@@ -323,69 +249,25 @@ func (b *bisection) shows(r *gate.Report) bool {
 // fill lists what is known of every commit.
 func (b *bisection) fill() {
 	for i, c := range b.line[1:] {
-		x := gate.BisectedCommit{Commit: c, Skipped: b.state.Readings[c.ID].Skipped}
+		known := b.state.Readings[c.ID]
+		x := gate.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: distance(known.FromGood), FromBad: distance(known.FromBad)}
 		if b.search != nil {
 			if r := b.search.At(i + 1); r != nil {
-				x.Change, x.Low, x.High = new(gate.Number(r.Change)), new(gate.Number(r.Low)), new(gate.Number(r.High))
+				d := distance(r)
+				x.Change, x.Low, x.High, x.Nearer = &d.Change, &d.Low, &d.High, r.Nearer(*b.search.At(len(b.line) - 1))
 			}
 		}
 		b.out.Commits = append(b.out.Commits, x)
 	}
 	if b.search != nil && !b.out.Complete && len(b.out.Culprits) == 0 {
-		for _, x := range b.search.Found() {
-			b.out.Culprits = append(b.out.Culprits, gate.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),
-				Change: gate.Number(x.Change), Low: gate.Number(x.Low), High: gate.Number(x.High)})
-		}
+		b.blame()
 	}
 }
 
-// key tells one search from another.
-func (b *bisection) key() string {
-	words := slices.Concat([]string{b.out.Good.ID, b.out.Bad.ID, b.Workload, b.Script, b.Build.Dir, b.Kernel, b.Metric}, b.Build.Command)
-	return strings.Join(words, "\x00")
-}
-
-// state is what a search has measured, kept in the git directory until it has ended.
-type state struct {
-	file     string
-	Key      string
-	Ends     *gate.Report
-	Readings map[string]known // by commit
-}
-
-type known struct {
-	bisect.Reading
-	Skipped string
-}
-
-// readState is what an earlier search of the same kind left, empty where there is none.
-func readState(key string) state {
-	fresh := state{Key: key, Readings: map[string]known{}}
-	if dir := git("", "rev-parse", "--path-format=absolute", "--git-dir"); dir != "" {
-		fresh.file = filepath.Join(dir, "nsgate-bisect.json")
-	}
-	text, err := os.ReadFile(fresh.file)
-	kept := state{}
-	if err != nil || json.Unmarshal(text, &kept) != nil || kept.Key != key || kept.Readings == nil {
-		return fresh
-	}
-	kept.file = fresh.file
-	return kept
-}
-
-func (s *state) write() error {
-	if s.file == "" {
-		return nil
-	}
-	text, err := json.Marshal(s)
-	if err == nil {
-		err = os.WriteFile(s.file, text, 0o600)
-	}
-	return err
-}
-
-func (s *state) remove() {
-	if s.file != "" {
-		os.Remove(s.file)
+// blame names what the search has found.
+func (b *bisection) blame() {
+	for _, x := range b.search.Found() {
+		b.out.Culprits = append(b.out.Culprits, gate.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),
+			Change: gate.Number(x.Change), Low: gate.Number(x.Low), High: gate.Number(x.High)})
 	}
 }

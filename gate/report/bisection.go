@@ -31,9 +31,7 @@ func bisectionText(b *gate.Bisection, o Options) (string, error) {
 		return p.b.String(), nil
 	case b.Followed == nil:
 		p.verdict("NOT FOUND", yellow, "the ends do not differ beyond the limits: "+Clean(b.Ends.Reason))
-		if s := sees(b.Ends); s != "" {
-			p.line(0, 2, span{fmt.Sprintf("%s a side see %s; more runs, or a lower limit, find less.", count(b.Ends.Head.Runs, "run"), s), none})
-		}
+		p.nearest(b)
 		p.next(b.Ends.Next)
 		return p.b.String(), nil
 	case !b.Complete:
@@ -62,6 +60,28 @@ func bisectionText(b *gate.Bisection, o Options) (string, error) {
 	}
 	p.bisected(b)
 	return p.b.String(), nil
+}
+
+// nearest says how far the ends are from what can be looked for, and what it would take.
+func (p *page) nearest(b *gate.Bisection) {
+	if s := sees(b.Ends); s != "" {
+		p.line(0, 2, span{fmt.Sprintf("%s a side see %s.", count(b.Ends.Head.Runs, "run"), s), none})
+	}
+	f := b.Nearest
+	if f == nil {
+		return
+	}
+	metric, _ := measure.MetricByName(f.Metric)
+	text := fmt.Sprintf("%s %s: %s (%s … %s)", subject(f.Scope, f.Title()), metric.Title(), changed(f.Change), bare(f.Low), bare(f.High))
+	switch {
+	case b.RunsNeeded > 10_000:
+		text += ": no number of runs that is worth it tells that from none"
+	case b.RunsNeeded > 0:
+		text += fmt.Sprintf(": to tell that from none takes about %s a side", count(b.RunsNeeded, "run"))
+	case metric.Better == measure.Higher && f.High < 0, metric.Better == measure.Lower && f.Low > 0:
+		text += fmt.Sprintf(", within its limit of %s: a lower one follows it", percent(f.Limit))
+	}
+	p.line(0, 2, span{text, none})
 }
 
 // shared says what several culprits are.
@@ -111,29 +131,42 @@ func (p *page) because(f *gate.Finding) {
 	}
 }
 
+// from is how far a commit is from an end, measured beside it.
+func from(d *gate.Distance) string {
+	if d == nil {
+		return ""
+	}
+	return changed(d.Change)
+}
+
 // bisected lists what was measured of the line.
 func (p *page) bisected(b *gate.Bisection) {
 	var rows [][]string
-	measured, skipped := 0, 0
+	var why []string
+	measured := 0
 	for _, c := range b.Commits {
-		row := []string{c.ID[:12], "", Elide(Clean(c.Subject), 72)}
+		row := []string{c.ID[:12], from(c.FromGood), from(c.FromBad), "", c.Nearer, Elide(Clean(c.Subject), 72)}
 		switch {
+		case c.Skipped != "":
+			row[3] = "skipped"
+			why = append(why, c.ID[:12]+" skipped: "+Elide(Clean(c.Skipped), 300))
 		case c.Change != nil:
 			measured++
-			row[1] = fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High))
-		case c.Skipped != "":
-			skipped++
-			row[1] = "skipped: " + Elide(Clean(c.Skipped), 72)
+			row[3] = fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High))
 		default:
 			continue
 		}
 		rows = append(rows, row)
 	}
 	p.title("Measured")
-	p.table([]column{{title: "commit"}, {title: "against the good end", least: 24}, {least: 10}}, rows, nil)
+	p.table([]column{{title: "commit"}, {title: "by good", right: true, optional: true}, {title: "by bad", right: true, optional: true},
+		{title: "slower than good", least: 24}, {title: "nearer", optional: true}, {title: "subject", least: 10}}, rows, nil)
 	text := fmt.Sprintf("%d of %s measured", measured, count(len(b.Commits), "commit"))
-	if skipped > 0 {
-		text += fmt.Sprintf(", %d skipped", skipped)
+	if len(why) > 0 {
+		text += fmt.Sprintf(", %d skipped", len(why))
+	}
+	for _, line := range why {
+		p.line(2, 4, span{line, none})
 	}
 	p.dim(2, text+", "+seconds(gate.Number(b.Seconds)))
 }

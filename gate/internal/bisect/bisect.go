@@ -23,6 +23,52 @@ func (r Reading) noise() float64 { return (r.High - r.Low) / 2 }
 // Clear reports whether a reading tells a step of the least size that counts, of this whole, from none.
 func (r Reading) Clear(whole Reading) bool { return r.noise() <= part*math.Abs(whole.Change) }
 
+// Agree reports whether two readings of a commit can both be true.
+func (r Reading) Agree(other Reading) bool {
+	return math.Abs(r.Change-other.Change) <= r.noise()+other.noise()
+}
+
+// Nearer is the end that a reading lies nearer to, "good" or "bad"; "" where its interval holds the middle between them.
+func (r Reading) Nearer(whole Reading) string {
+	switch share := whole.Change / 2; {
+	case share > 0 && r.High < share, share < 0 && r.Low > share:
+		return "good"
+	case share > 0 && r.Low > share, share < 0 && r.High < share:
+		return "bad"
+	}
+	return ""
+}
+
+// fromGood turns how far a commit is from the bad end into how far it is from the good one.
+func (r Reading) fromGood(whole Reading) Reading {
+	x := Reading{Change: (1+whole.Change)*(1+r.Change) - 1}
+	noise := math.Hypot(r.noise()*(1+whole.Change), whole.noise()*(1+r.Change))
+	x.Low, x.High = x.Change-noise, x.Change+noise
+	return x
+}
+
+// Between is how far a commit is from the good end of a line, as it reads beside the good end and beside the bad one, each
+// weighed by the inverse square of its noise; nil where it was not read beside that end. It is clear where it tells a step of
+// the least size that counts from none, and the two agree.
+func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
+	switch {
+	case good == nil && bad == nil:
+		return Reading{}, false
+	case bad == nil:
+		return *good, good.Clear(whole)
+	}
+	other := bad.fromGood(whole)
+	if good == nil {
+		return other, other.Clear(whole)
+	}
+	const least = 1e-9 // of a noise that is weighed
+	a, b := math.Pow(max(good.noise(), least), -2), math.Pow(max(other.noise(), least), -2)
+	noise := 1 / math.Sqrt(a+b)
+	at.Change = (a*good.Change + b*other.Change) / (a + b)
+	at.Low, at.High = at.Change-noise, at.Change+noise
+	return at, at.Clear(whole) && good.Agree(other)
+}
+
 // Search is what is known of a line of commits, 0 the good end.
 type Search struct {
 	readings []*Reading

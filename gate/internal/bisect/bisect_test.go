@@ -73,6 +73,61 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// A commit is read beside both ends: what both say counts by its noise, and what they do not agree on is open.
+func TestBetween(t *testing.T) {
+	whole := around(0.04, 0.002)
+	for _, tt := range []struct {
+		name      string
+		good, bad *Reading
+		want      float64
+		clear     bool
+		nearer    string
+	}{
+		{"the good end", at(0, 0.002), at(1/1.04-1, 0.002), 0, true, "good"},
+		{"the bad end", at(0.04, 0.002), at(0, 0.002), 0.04, true, "bad"},
+		{"half the way", at(0.02, 0.002), at(1.02/1.04-1, 0.002), 0.02, true, ""},
+		{"neither is clear by itself, both are", at(0, 0.01), at(1/1.04-1, 0.01), 0, true, "good"},
+		{"too noisy", at(0, 0.04), at(1/1.04-1, 0.04), 0, false, ""},
+		{"they do not agree", at(0.04, 0.002), at(1/1.04-1, 0.002), 0.027, false, ""},
+		{"the steadier one counts", at(0.02, 0.03), at(1/1.04-1, 0.0001), 0, true, "good"},
+		{"not in the bad end", at(0, 0.002), nil, 0, true, "good"},
+		{"not in the good end", nil, at(0, 0.002), 0.04, true, "bad"},
+		{"in neither", nil, nil, 0, false, ""},
+		{"no noise at all", at(0.04, 0), at(0, 0), 0.04, true, "bad"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, clear := Between(tt.good, tt.bad, whole)
+			if math.Abs(got.Change-tt.want) > 0.0015 || clear != tt.clear {
+				t.Errorf("%+v, clear %v; want %v, %v", got, clear, tt.want, tt.clear)
+			}
+			if nearer := got.Nearer(whole); clear && nearer != tt.nearer {
+				t.Errorf("nearer to %q, want %q", nearer, tt.nearer)
+			}
+		})
+	}
+}
+
+func around(x, noise float64) Reading { return Reading{x, x - noise, x + noise} }
+
+func at(x, noise float64) *Reading { return new(around(x, noise)) }
+
+// Whatever two readings of a commit are: together they are no noisier than either, and lie between them.
+func TestBetweenProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole := around(rapid.Float64Range(-0.5, 1).Draw(t, "whole"), 0)
+		good := at(rapid.Float64Range(-0.5, 1).Draw(t, "good"), rapid.Float64Range(0, 0.2).Draw(t, "noise"))
+		bad := at(rapid.Float64Range(-0.5, 1).Draw(t, "bad"), rapid.Float64Range(0, 0.2).Draw(t, "noise of the bad"))
+		got, _ := Between(good, bad, whole)
+		other := bad.fromGood(whole)
+		if got.noise() > math.Min(good.noise(), other.noise())+1e-8 {
+			t.Fatalf("%v is noisier than %v or %v", got, *good, other)
+		}
+		if got.Change < math.Min(good.Change, other.Change)-1e-9 || got.Change > math.Max(good.Change, other.Change)+1e-9 {
+			t.Fatalf("%v does not lie between %v and %v", got, *good, other)
+		}
+	})
+}
+
 // Every search ends, reads no commit twice, and of a single step that is clear of the noise finds the commit.
 func TestSearchProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

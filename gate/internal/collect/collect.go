@@ -94,10 +94,6 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 		return nil, err
 	}
 	note(Event{Stage: Starting})
-	if err := watch.before(ctx, p.AllowBusy); err != nil {
-		return nil, err
-	}
-
 	private, err := proc.NewPrivate(p.Self, "")
 	if err != nil {
 		return nil, err
@@ -119,15 +115,28 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 	}
 	children := proc.Adopt()
 	defer children.Release()
-	watch.start(ctx)
+	watching, end := context.WithCancel(ctx)
+	defer end()
+	rest := watch.begin(watching, p.AllowBusy)
 	lead := time.Since(start) // until nsys is started
-	runs, err := take(ctx, private, sp, children, func(e Event) {
+	var over *look
+	runs, err := take(ctx, private, sp, children, rest, func(e Event) {
+		if e.Stage == Finishing { // nsys needs no GPU for its report
+			over = watch.finish(watching, p.AllowBusy)
+		}
 		if e.Expected > 0 {
 			e.Expected += lead
 		}
 		note(e)
 	})
-	watch.stop()
+	if unfit := rest.wait(); unfit != nil { // whatever came of it
+		err = unfit
+	}
+	if over == nil {
+		over = watch.finish(watching, p.AllowBusy)
+	}
+	defer over.wait()
+	defer end()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -137,11 +146,9 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 	if err != nil {
 		return nil, err
 	}
-	busy := make(chan error, 1)
-	go func() { busy <- watch.after(ctx, p.AllowBusy) }()
 	traces, err := read(ctx, private, runs, note)
-	if err := <-busy; err != nil {
-		return nil, err
+	if busy := over.wait(); busy != nil {
+		return nil, busy
 	}
 	if err != nil {
 		return nil, err

@@ -30,9 +30,12 @@ const (
 // in mind for a while.
 var late = 5 * time.Second
 
-// gather runs every job of the plan, all of which succeed. Their ranks leave what was recorded in a directory of their own below
+// gather runs every job of the plan, all of which succeed, once the GPUs are fit. Their ranks leave what was recorded in a directory of their own below
 // p.Gather, which goes with the private one.
-func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, children proc.Children, note func(Event)) ([]Run, error) {
+func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
+	if err := fit.wait(); err != nil {
+		return nil, err
+	}
 	runtime.LockOSThread() // a job dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	dir, err := os.MkdirTemp(p.Gather, proc.Prefix) // mode 0700

@@ -189,3 +189,4 @@ const reportExt = ".nsys-rep"
 func reportIn(dir string) string  { return filepath.Join(dir, "session"+reportExt) }
 func specIn(dir string) string    { return filepath.Join(dir, "spec.json") }
 func journalIn(dir string) string { return filepath.Join(dir, "journal") }
+func openIn(dir string) string    { return filepath.Join(dir, "open") }

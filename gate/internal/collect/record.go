@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,8 @@ var (
 )
 
 // record runs one nsys session in dir and returns the runs, all of which succeeded. When it returns, none of
-// children lives.
-func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, note func(Event)) ([]Run, error) {
+// children lives. nsys starts while the GPUs are looked at; the first run waits until they are fit.
+func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
 	runtime.LockOSThread() // the session dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	dir := private.Path
@@ -68,7 +69,7 @@ func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, childre
 	defer tick.Stop()
 	begun, quiet := time.Now(), time.Now()    // quiet: since when nsys is on its own
 	low, looked := proc.Room(dir), time.Now() // the least room; nsys makes room again when it gives up
-	hung := false
+	hung, waiting := false, fit.done
 wait:
 	for {
 		select {
@@ -79,6 +80,11 @@ wait:
 			report(journal.next(), &journal, len(p.turns()), time.Since(begun), note)
 			if n := len(journal.runs); n < len(p.turns()) && (n == 0 || !journal.runs[n-1].failed()) {
 				return nil, Reasons.Refuse("bare-ended", n, len(p.turns()), bare.ProcessState)
+			}
+		case <-waiting:
+			waiting, quiet = nil, time.Now()
+			if err := cmp.Or(fit.err, open(dir)); err != nil {
+				return nil, err
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -99,7 +105,7 @@ wait:
 		case len(journal.runs) == 0:
 			limit = p.StartLimit
 		}
-		if (!journal.running || p.Timeout > 0) && time.Since(quiet) > limit {
+		if waiting == nil && (!journal.running || p.Timeout > 0) && time.Since(quiet) > limit {
 			hung = true
 			break wait
 		}

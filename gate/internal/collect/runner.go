@@ -111,6 +111,28 @@ func (s spec) write(dir string) error {
 	return os.WriteFile(specIn(dir), text, 0o600)
 }
 
+// open lets the runners begin that wait in dir.
+func open(dir string) error {
+	if err := os.WriteFile(openIn(dir), nil, 0o600); err != nil {
+		return proc.PrivateError(err)
+	}
+	return nil
+}
+
+// awaitOpen waits until the runners may begin, and reports whether they may.
+func awaitOpen(ctx context.Context, dir string) bool {
+	for {
+		if _, err := os.Stat(openIn(dir)); err == nil {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
 // How long a run may take to end after SIGTERM, and processes that it left behind to end by themselves.
 const (
 	runGrace  = 2 * time.Second
@@ -171,6 +193,7 @@ func RunnerMain(args []string) int {
 			ok = false
 		}
 	}
+	ok = awaitOpen(ctx, dir)
 	for i := 0; ok && i < len(s.Turns) && ctx.Err() == nil; i++ {
 		if s.Turns[i].Bare != bare {
 			ok = shared.await(ctx, i+1)

@@ -128,14 +128,14 @@ func (w *watcher) settle(ctx context.Context, now sample) (*GPU, error) {
 		case <-time.After(busyInterval - w.clock.now().Sub(now.at)):
 		}
 		var err error
-		if now, err = w.look(ctx); err != nil {
+		if now, err = w.see(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// look returns the visible GPUs as they are now.
-func (w *watcher) look(ctx context.Context) (sample, error) {
+// see returns the visible GPUs as they are now.
+func (w *watcher) see(ctx context.Context) (sample, error) {
 	gpus, err := w.gpus(ctx)
 	if err != nil {
 		return sample{}, err
@@ -146,7 +146,7 @@ func (w *watcher) look(ctx context.Context) (sample, error) {
 
 // before refuses a GPU that something else uses. Without nvidia-smi there is a warning and nothing is watched.
 func (w *watcher) before(ctx context.Context, allowBusy bool) error {
-	now, err := w.look(ctx)
+	now, err := w.see(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -211,12 +211,52 @@ func find(gpus []GPU, uuid string) *GPU {
 	return nil
 }
 
+// look is a question about the GPUs that is asked in the background.
+type look struct {
+	done chan struct{}
+	err  error // once done is closed
+}
+
+func ask(question func() error) *look {
+	l := &look{done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		l.err = question()
+	}()
+	return l
+}
+
+// wait returns the answer.
+func (l *look) wait() error {
+	<-l.done
+	return l.err
+}
+
+// begin asks whether the GPUs are fit for a session, and then looks at them until finish.
+func (w *watcher) begin(ctx context.Context, allowBusy bool) *look {
+	return ask(func() error {
+		err := w.before(ctx, allowBusy)
+		if err == nil {
+			w.start(ctx)
+		}
+		return err
+	})
+}
+
+// finish asks, after begin has been answered, whether the GPUs were fit all the while.
+func (w *watcher) finish(ctx context.Context, allowBusy bool) *look {
+	return ask(func() error {
+		w.stop()
+		return w.after(ctx, allowBusy)
+	})
+}
+
 // start looks at the GPUs in the background until stop.
 func (w *watcher) start(ctx context.Context) {
-	ctx, w.cancel = context.WithCancel(ctx)
 	if w.exe == "" {
 		return
 	}
+	ctx, w.cancel = context.WithCancel(ctx)
 	w.done.Go(func() {
 		tick := time.NewTicker(sampleEvery)
 		defer tick.Stop()
@@ -226,7 +266,7 @@ func (w *watcher) start(ctx context.Context) {
 				return
 			case <-tick.C:
 			}
-			now, err := w.look(ctx)
+			now, err := w.see(ctx)
 			if err != nil {
 				continue
 			}
@@ -253,8 +293,10 @@ func (w *watcher) foreign(a app, ours []int) bool {
 
 // stop ends what start began.
 func (w *watcher) stop() {
-	w.cancel()
-	w.done.Wait()
+	if w.cancel != nil {
+		w.cancel()
+		w.done.Wait()
+	}
 }
 
 // after refuses a session beside which something else used the GPU.
@@ -268,7 +310,7 @@ func (w *watcher) after(ctx context.Context, allowBusy bool) error {
 		busy = Reasons.Refuse("gpu-was-used", others[0])
 	} else {
 		var err error
-		if now, err = w.look(ctx); err != nil {
+		if now, err = w.see(ctx); err != nil {
 			return causeOr(ctx, err)
 		}
 	}

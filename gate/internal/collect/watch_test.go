@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestAllowBusy(t *testing.T) {
@@ -41,6 +43,22 @@ func TestAllowBusy(t *testing.T) {
 				t.Errorf("clock %d, want %d", res.GPU.ClockMHz, wantClock)
 			}
 		})
+	}
+}
+
+// nsys starts while the GPU is looked at. No run does before it is fit: not a traced one, and not an untraced one.
+func TestUnfit(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	p := session(t, 2, "touch", ran)
+	p.Bare = 2
+	t.Setenv("NSGATE_FAKE_GPU", "busy")
+	defer func(d time.Duration) { busyInterval = d }(busyInterval)
+	busyInterval = 50 * time.Millisecond // time enough for nsys to start
+	if _, err := Collect(t.Context(), p, nil); measure.RefusalKey(err) != "gpu-busy" {
+		t.Errorf("%v, want that the GPU is busy", err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the workload ran on a GPU that another uses")
 	}
 }
 

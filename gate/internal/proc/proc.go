@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,7 +25,35 @@ func Run(ctx context.Context, tmp string, stdout, stderr io.Writer, program stri
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = 5 * time.Second // a process that it left behind may hold the output open
 	killChildren(cmd)
-	return cmd.Run()
+	if err := tools.start(cmd); err != nil {
+		return err
+	}
+	defer tools.ended(cmd)
+	return cmd.Wait()
+}
+
+// tools are the programs of [Run] that have not ended. They are nobody's children but ours: [Children] are without them.
+var tools = toolSet{pids: make(map[int]bool)}
+
+type toolSet struct {
+	sync.Mutex // held while a tool is started, so that nobody sees it before it is known
+	pids       map[int]bool
+}
+
+func (t *toolSet) start(cmd *exec.Cmd) error {
+	t.Lock()
+	defer t.Unlock()
+	err := cmd.Start()
+	if err == nil {
+		t.pids[cmd.Process.Pid] = true
+	}
+	return err
+}
+
+func (t *toolSet) ended(cmd *exec.Cmd) {
+	t.Lock()
+	defer t.Unlock()
+	delete(t.pids, cmd.Process.Pid)
 }
 
 // Finish runs a command of [exec.CommandContext] to its end, and then ends whatever it has left behind. The end of the

@@ -52,6 +52,35 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
+// A program of Run is no child that a session ends.
+func TestRunIsNoChild(t *testing.T) {
+	if !Supported {
+		t.Skip("children are known on Linux only")
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	children := Adopt()
+	defer children.Release()
+	ended := make(chan error)
+	go func() {
+		ended <- Run(t.Context(), "", out, out, "/bin/sh", "-c", "sleep 0.2 & echo started; wait; echo done")
+	}()
+	r := bufio.NewReader(in)
+	if line, err := r.ReadString('\n'); line != "started\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if living := children.Living(); len(living) > 0 {
+		t.Errorf("%v are children", living)
+	}
+	children.End()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // A chatty program fills neither memory nor disk.
 func TestOutput(t *testing.T) {
 	var x Output

@@ -51,7 +51,7 @@ type process struct {
 }
 
 // Children are the descendants of this process, without those that were there before Adopt, which are nobody's
-// business, and what these start.
+// business, the programs of [Run], which end by themselves, and what these start.
 type Children struct{ before processes }
 
 // Adopt makes this process the one that orphaned descendants fall to, so that a daemon cannot get away.
@@ -126,14 +126,16 @@ func childless() bool {
 	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil) == unix.ECHILD
 }
 
-// descendants are the living processes below this one, without those of the set and what they started.
+// descendants are the living processes below this one, without those of the set, the tools and what they started.
 func descendants(without processes) processes {
 	if childless() {
 		return nil
 	}
 	children := make(map[int][]process)
+	tools.Lock()
+	defer tools.Unlock()
 	for _, s := range stats() {
-		if !s.dead && !without[s.process] {
+		if !s.dead && !without[s.process] && !tools.pids[s.pid] {
 			children[s.parent] = append(children[s.parent], s.process)
 		}
 	}
