@@ -29,8 +29,9 @@ type Bisection struct {
 	// Culprits are the commits that hold most of the change, the largest first; none where it is spread over many.
 	Culprits []Culprit `json:"culprits"`
 	// Complete is false where time was up.
-	Complete bool    `json:"complete"`
-	Seconds  float64 `json:"seconds"`
+	Complete bool `json:"complete"`
+	// Seconds are those of all searches for it, where one was cut off and the next went on.
+	Seconds float64 `json:"seconds"`
 }
 
 // BisectSchema is the schema of a [Bisection].

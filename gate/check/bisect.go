@@ -58,10 +58,9 @@ var errTime = errors.New("the time is up")
 // Run searches. A [gate.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
 // says why. The error is a mistake of the caller or the end of ctx; what was measured by then is kept for the next Run.
 func (c Bisect) Run(ctx context.Context) (*gate.Bisection, error) {
-	start := time.Now()
 	b := &bisection{Bisect: &c, out: &gate.Bisection{Schema: gate.BisectSchema, Workload: c.Workload, Culprits: []gate.Culprit{}}}
 	if c.MaxTime > 0 {
-		b.until = start.Add(c.MaxTime)
+		b.until = time.Now().Add(c.MaxTime)
 	}
 	if err := b.findLine(ctx); err != nil {
 		return nil, err
@@ -75,7 +74,7 @@ func (c Bisect) Run(ctx context.Context) (*gate.Bisection, error) {
 		return nil, err
 	}
 	b.fill()
-	b.out.Seconds = time.Since(start).Seconds()
+	b.out.Seconds = b.state.took()
 	if b.out.Complete {
 		b.state.remove()
 	}

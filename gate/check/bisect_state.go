@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/bisect"
@@ -20,9 +21,12 @@ func (b *bisection) key() string {
 // state is what a search has measured, kept in the git directory until it has ended.
 type state struct {
 	file     string
+	began    time.Time
+	before   float64 // seconds that searches took which were cut off
 	Key      string
 	Ends     *gate.Report
 	Readings map[string]known // by commit
+	Seconds  float64          // until this was written
 }
 
 // known is what a commit reads, or why it cannot be read.
@@ -35,7 +39,7 @@ type known struct {
 
 // readState is what an earlier search of the same kind left, empty where there is none.
 func readState(key string) state {
-	fresh := state{Key: key, Readings: map[string]known{}}
+	fresh := state{Key: key, Readings: map[string]known{}, began: time.Now()}
 	if dir := git("", "rev-parse", "--path-format=absolute", "--git-dir"); dir != "" {
 		fresh.file = filepath.Join(dir, "nsgate-bisect.json")
 	}
@@ -44,14 +48,18 @@ func readState(key string) state {
 	if err != nil || json.Unmarshal(text, &kept) != nil || kept.Key != key || kept.Readings == nil {
 		return fresh
 	}
-	kept.file = fresh.file
+	kept.file, kept.began, kept.before = fresh.file, fresh.began, kept.Seconds
 	return kept
 }
+
+// took is for how many seconds the search has gone on, all times together.
+func (s *state) took() float64 { return s.before + time.Since(s.began).Seconds() }
 
 func (s *state) write() error {
 	if s.file == "" {
 		return nil
 	}
+	s.Seconds = s.took()
 	text, err := json.Marshal(s)
 	if err == nil {
 		err = os.WriteFile(s.file, text, 0o600)
