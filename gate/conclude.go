@@ -56,7 +56,7 @@ func Evaluate(base, head []measure.Session, policy *thresholds.Policy) *Report {
 	if refusal := unjudged(t, r.Findings, r.Family); refusal != nil {
 		return r.refuse(refusal)
 	}
-	large.Sort(r.Findings, func(a, b Finding) int { return cmp.Compare(rank(a), rank(b)) })
+	large.By(r.Findings, rank)
 	r.label()
 	r.Counts = count(r.Findings)
 	var because Remark
@@ -185,7 +185,7 @@ func count(findings []Finding) Counts {
 
 // rank orders findings: what fails the gate, other regressions, what is open, improvements, additions and removals,
 // the rest. Within each the outputs come first, then the largest part of the GPU time that the change adds or takes away.
-func rank(f Finding) float64 {
+func rank(f *Finding) float64 {
 	group := outcomes[f.Outcome].rank
 	if f.Outcome == Regressed && !f.Gates || f.Outcome == Inconclusive && !f.Undecided && !f.NotJudged() {
 		group++

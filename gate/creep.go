@@ -234,32 +234,18 @@ func follow(sessions []measure.Session, t trial) []path {
 // not crept once more with each session there.
 func (x *path) judge(sessions []measure.Session, sd float64) {
 	last := len(x.at) - 1
-	host := func(i, j int) float64 { // 1 for the same host
-		if h := sessions[x.at[i]].GPUHash; i == j || h != "" && h == sessions[x.at[j]].GPUHash {
-			return 1
-		}
-		return 0
-	}
-	covariance := func(i, j int) float64 {
-		v := ofHost * sd * sd * host(i, j)
-		if i == j {
-			v += sd*sd + x.run.S2/x.runs[i]
-		}
-		return v
-	}
-	// The changes from the anchor hang together by its errors and those of hosts. Their innovations do not: what each
-	// session adds to what those before it let expect, in standard deviations (Brown, Durbin and Evans 1975).
-	changes, between := make([]float64, last), make([][]float64, last)
+	changes := make([]float64, last)
 	for i := range changes {
 		changes[i] = x.times[i+1] - x.times[0]
-		for j := range i + 1 {
-			between[i] = append(between[i], covariance(i+1, j+1)-covariance(i+1, 0)-covariance(0, j+1)+covariance(0, 0))
-		}
 	}
-	steps := innovations(changes, between)
+	steps := x.innovations(changes, sessions, sd)
 	scatter := wider(x.unaccepted(steps[:last-1], sessions))
 	session := stats.Variance{S2: sd * sd * scatter, DF: sessionDF}
-	weights := []float64{2 + 2*ofHost*(1-host(0, last)), 1/x.runs[0] + 1/x.runs[last]}
+	moved := 1.0 // to another host
+	if sameHost(&sessions[x.at[0]], &sessions[x.at[last]]) {
+		moved = 0
+	}
+	weights := []float64{2 + 2*ofHost*moved, 1/x.runs[0] + 1/x.runs[last]}
 	variance := stats.Satterthwaite(weights, []stats.Variance{session, x.run})
 
 	x.change, x.step = changes[last-1], x.times[last]-x.times[last-1]
@@ -279,27 +265,6 @@ func (x *path) judge(sessions []measure.Session, sd float64) {
 		steps[i] = math.Copysign(math.Sqrt2*math.Erfcinv(p), steps[i])
 	}
 	x.addsUp = chance(cusum(steps), last)
-}
-
-// innovations turns values of a given covariance (its lower triangle) into independent ones of variance 1, each made of the
-// value and those before it: the solution of L·z = values, with L·Lᵀ = covariance (Cholesky).
-func innovations(values []float64, covariance [][]float64) []float64 {
-	out, l := make([]float64, len(values)), covariance
-	for i := range l {
-		out[i] = values[i]
-		for j := range i + 1 {
-			for k := range j {
-				l[i][j] -= l[i][k] * l[j][k]
-			}
-			if j < i {
-				l[i][j] /= l[j][j]
-				out[i] -= l[i][j] * out[j]
-			}
-		}
-		l[i][i] = math.Sqrt(l[i][i])
-		out[i] /= l[i][i]
-	}
-	return out
 }
 
 // unaccepted are the differences of neighbouring steps, but for those that somebody accepted: they are no noise.

@@ -322,8 +322,8 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 	if e.metric.Name == measure.CopyTime.Name {
 		doubtful = math.Max(doubtful, copyJump)
 	}
-	if off := apart(e, doubtful, sign); a.undecided && 2*len(off) > len(known(slices.Concat(e.head...))) {
-		all, others := len(known(slices.Concat(e.head...))), len(known(slices.Concat(e.base...)))
+	if off := apart(e, doubtful, sign); a.undecided && 2*len(off) > len(pooled(e.head)) {
+		all, others := len(pooled(e.head)), len(pooled(e.base))
 		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
 			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
 		// How often a side of more noise is beyond all of the other says nothing of a change.
@@ -352,12 +352,12 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	if e.pool.exact {
 		sd = 0
 	}
-	all := known(slices.Concat(transform(e.base, scale)...))
+	all := pooled(transform(e.base, scale))
 	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
 	if w := e.contrast.SessionWeight; w > 0 {
 		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, confidence)
 	}
-	for _, v := range known(slices.Concat(e.head...)) {
+	for _, v := range pooled(e.head) {
 		if scale(v) > least {
 			off = append(off, v)
 		}
@@ -371,7 +371,7 @@ func decideFromZero(p pair, f Finding, a answer) answer {
 	case f.Head == 0:
 		a.change, a.low, a.high, a.p = 0, 0, 0, 1
 		return a.with(Unchanged, remark("zero", nil))
-	case p.metric.Tally() && !f.Gates && slices.Min(known(slices.Concat(p.head...))) <= float64(f.Floor):
+	case p.metric.Tally() && !f.Gates && slices.Min(pooled(p.head)) <= float64(f.Floor):
 		return a.open(f, remark("from-zero", nil)) // not in every run
 	case p.metric.Exact && f.Head > f.Floor && p.metric.Tally() && !f.Gates:
 		return a.with(Grew, remark("was-zero", nil))

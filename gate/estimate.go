@@ -63,7 +63,7 @@ type estimate struct {
 
 // samples is the smaller number of samples of the two sides.
 func (e *estimate) samples() int {
-	return min(len(known(slices.Concat(e.base...))), len(known(slices.Concat(e.head...))))
+	return min(len(pooled(e.base)), len(pooled(e.head)))
 }
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
@@ -88,7 +88,7 @@ func estimates(t trial, pairs []pair) []estimate {
 		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
-		out[i].unmerged = unmergedIn(uncertain, e.pair)
+		out[i].unmerged = uncertain.in(e.pair)
 	}
 	return out
 }
@@ -199,11 +199,28 @@ func (e *estimate) working(x float64) float64 {
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 
 func average(sessions [][]float64) float64 {
-	values, sum := known(slices.Concat(sessions...)), 0.0
+	values, sum := pooled(sessions), 0.0
 	for _, v := range values {
 		sum += v
 	}
 	return sum / float64(len(values))
+}
+
+// pooled are the values that are known, of all sessions.
+func pooled(sessions [][]float64) []float64 {
+	n := 0
+	for _, s := range sessions {
+		n += len(s)
+	}
+	out := make([]float64, 0, n)
+	for _, s := range sessions {
+		for _, v := range s {
+			if !math.IsNaN(v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
 }
 
 // known leaves out the runs that have no value.

@@ -87,6 +87,16 @@ func partOf(x *Summary, these func(SummaryPart) bool) Number {
 	})
 }
 
+// kernelsOf adds up what is known of some kernels.
+func kernelsOf(x *Summary, these func(SummaryKernel) bool, value func(SummaryKernel) Number) Number {
+	return sumOf(x.Kernels, func(k SummaryKernel) Number {
+		if !these(k) {
+			return 0
+		}
+		return value(k)
+	})
+}
+
 // largestPart is the first of some parts, which stand largest first; the zero part where there is none.
 func largestPart(x *Summary, these func(SummaryPart) bool) SummaryPart {
 	if i := slices.IndexFunc(x.Parts, these); i >= 0 {
@@ -221,19 +231,19 @@ func pageableCopies(x *Summary, _ Number) []Remark {
 }
 
 func smallKernels(x *Summary, line Number) []Remark {
-	small := slices.DeleteFunc(slices.Clone(x.Kernels), func(k SummaryKernel) bool { return !(k.Time < smallUnder) })
-	launches := sumOf(small, func(k SummaryKernel) Number { return k.Launches })
+	small := func(k SummaryKernel) bool { return k.Time < smallUnder }
+	launches := kernelsOf(x, small, func(k SummaryKernel) Number { return k.Launches })
 	if x.Recorded.Step == "" || launches < smallMany*line {
 		return nil
 	}
 	return []Remark{remark("small-kernels", Args{"launches": launches, "of": x.Launches,
-		"share": sumOf(small, func(k SummaryKernel) Number { return k.Share })})}
+		"share": kernelsOf(x, small, func(k SummaryKernel) Number { return k.Share })})}
 }
 
 func exposedCommunication(x *Summary, line Number) []Remark {
-	moves := slices.DeleteFunc(slices.Clone(x.Kernels), func(k SummaryKernel) bool { return !k.Communicates })
-	time := sumOf(moves, func(k SummaryKernel) Number { return k.Total / x.devices })
-	exposed := sumOf(moves, func(k SummaryKernel) Number { return k.Owned })
+	moves := func(k SummaryKernel) bool { return k.Communicates }
+	time := kernelsOf(x, moves, func(k SummaryKernel) Number { return k.Total / x.devices })
+	exposed := kernelsOf(x, moves, func(k SummaryKernel) Number { return k.Owned })
 	overlap := max(1-exposed/time, 0)
 	if hidden := x.hidden; hidden > 0 { // of several ranks the time of a collective is without the waiting, which may be hidden as well
 		time, overlap = exposed+hidden, hidden/(exposed+hidden)
@@ -255,12 +265,9 @@ type seen struct {
 // patterns looks for every pattern, by lines drawn at this part of theirs, in every run and in the typical one.
 func (s *summarizer) patterns(line Number) []seen {
 	runs := s.side.runs()
-	one := make([]bool, runs)
 	var all []*Summary
-	for i := range one {
-		one[i] = true
-		all = append(all, s.of(one))
-		one[i] = false
+	for run := range runs {
+		all = append(all, s.of([]int{run}))
 	}
 	typical := s.of(s.all())
 	var out []seen

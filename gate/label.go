@@ -21,29 +21,24 @@ func labels(subjects []measure.Subject, names ...string) (out map[measure.Subjec
 		names, geometries[s.Name] = append(names, s.Name), append(geometries[s.Name], s)
 	}
 	byName = measure.Labels(names)
-	for s := range out {
-		out[s] = byName[s.Name] + geometryAmong(s, geometries[s.Name])
+	for name, all := range geometries {
+		grids, blocks := false, false // whether they differ
+		for _, s := range all {
+			grids, blocks = grids || s.Grid != all[0].Grid, blocks || s.Block != all[0].Block
+		}
+		for _, s := range all {
+			out[s] = byName[name] + tells(grids, "grid", s.Grid) + tells(blocks, "block", s.Block)
+		}
 	}
 	return out, byName
 }
 
-// geometryAmong is what of a kernel's geometry tells it from others of its name: " · grid 4096", "" where it is the only one.
-func geometryAmong(s measure.Subject, all []measure.Subject) string {
-	grid, block := false, false
-	for _, o := range all {
-		grid, block = grid || o.Grid != s.Grid, block || o.Block != s.Block
+// tells is what of a kernel's geometry tells it from others of its name: " · grid 4096".
+func tells(apart bool, what string, size measure.Dim3) string {
+	if !apart {
+		return ""
 	}
-	text := ""
-	for _, x := range []struct {
-		tells bool
-		word  string
-		size  measure.Dim3
-	}{{grid, "grid", s.Grid}, {block, "block", s.Block}} {
-		if x.tells {
-			text += " · " + x.word + " " + strings.TrimSuffix(strings.TrimSuffix(x.size.String(), "x1"), "x1")
-		}
-	}
-	return text
+	return " · " + what + " " + strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1")
 }
 
 // label names the kernels of a report so that no two look alike.

@@ -125,9 +125,10 @@ func groups(side *side, subjects []measure.Subject, key func(*side, measure.Subj
 // names are the short names of subjects, each once.
 func names(subjects []measure.Subject) []string {
 	var out []string
+	seen := map[string]bool{}
 	for _, s := range subjects {
-		if n := s.Short(); !slices.Contains(out, n) {
-			out = append(out, n)
+		if n := s.Short(); !seen[n] {
+			out, seen[n] = append(out, n), true
 		}
 	}
 	return out
@@ -161,9 +162,9 @@ func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) 
 func same(t trial, s measure.Subject) []pair {
 	var out []pair
 	attributes := changed(t, s, s)
-	ofBase, ofHead := t.base.metricNames(s), t.head.metricNames(s)
+	ofBase, ofHead := t.base.held[s], t.head.held[s]
 	for _, m := range measure.Metrics {
-		old, new := ofBase[m.Name], ofHead[m.Name]
+		old, new := ofBase.newest(m.Name) != nil, ofHead.newest(m.Name) != nil
 		both := old && new
 		if m == measure.StepTime && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue

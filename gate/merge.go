@@ -12,13 +12,22 @@ import (
 // measured what the merged code takes. What it may take is known: see [measure.Series.Unmerged]. A change of that size is no
 // finding, and no pass either.
 
+// uncertain is the relative change up to which nobody knows what the base is, by metric and subject, and by metric and name alone.
+type uncertain map[measured]float64
+
+type measured struct {
+	metric string
+	measure.Subject
+}
+
 // uncertain are the series of the base that nobody measured as they are.
-func (t trial) uncertain() (out []*measure.Series) {
-	for _, session := range t.base.series {
-		for _, metrics := range session {
-			for _, x := range metrics {
-				if x.Unmerged > 0 {
-					out = append(out, x)
+func (t trial) uncertain() uncertain {
+	out := uncertain{}
+	for i := range t.base.sessions {
+		for _, x := range t.base.sessions[i].Series {
+			for _, s := range []measure.Subject{x.Subject, {Name: x.Subject.Name}} {
+				if at := (measured{x.Metric.Name, s}); x.Unmerged > 0 {
+					out[at] = math.Max(out[at], x.Unmerged)
 				}
 			}
 		}
@@ -26,12 +35,14 @@ func (t trial) uncertain() (out []*measure.Series) {
 	return out
 }
 
-// unmergedIn is the relative change of a pair up to which nobody knows what the base is, 0 where it was measured.
-func unmergedIn(uncertain []*measure.Series, p pair) (most float64) {
-	for _, x := range uncertain {
-		if x.Metric.Name == p.metric.Name && (x.Subject == p.subject || slices.Contains(p.baseNames, x.Subject.Name)) {
-			most = math.Max(most, x.Unmerged)
-		}
+// in is the relative change of a pair up to which nobody knows what the base is, 0 where it was measured.
+func (u uncertain) in(p pair) (most float64) {
+	if len(u) == 0 {
+		return 0
+	}
+	most = u[measured{p.metric.Name, p.subject}]
+	for _, name := range p.baseNames {
+		most = math.Max(most, u[measured{p.metric.Name, measure.Subject{Name: name}}])
 	}
 	return most
 }

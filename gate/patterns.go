@@ -98,7 +98,7 @@ func levels(p pair) []Remark {
 				out := []Remark{remark("two-levels", Args{"some": Number(n), "all": Number(len(values)), "side": sideNames[i],
 					"low": Number(low), "unit": p.metric.Unit, "above": Number(high/low - 1)})}
 				const least = 4 // runs of the base that would have shown it
-				if base := known(slices.Concat(p.base...)); i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2 {
+				if base := pooled(p.base); i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2 {
 					out = append(out, remark("levels-new", nil))
 				}
 				return out

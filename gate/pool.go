@@ -80,7 +80,7 @@ func newPool(t trial, members []*estimate) pool {
 // variance of a sum would be that of a kernel times the sum of the squares of their shares.
 func sums(t trial, pools map[string]pool) {
 	kernels, squares := pools[t.times()], 0.0
-	for s := range t.head.known {
+	for _, s := range t.head.subjects() {
 		if s.Scope == measure.ScopeKernel {
 			squares += math.Pow(t.head.share(s), 2)
 		}
@@ -148,5 +148,5 @@ func (p pool) luck(e *estimate) float64 {
 	if p.jumping == 0 || p.exact {
 		return 0
 	}
-	return p.jumping * stats.Split(len(known(slices.Concat(e.base...))), len(known(slices.Concat(e.head...))))
+	return p.jumping * stats.Split(len(pooled(e.base)), len(pooled(e.head)))
 }

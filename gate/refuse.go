@@ -290,7 +290,7 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 			continue
 		}
 		of, has := 0, 0
-		for subject := range s.known {
+		for _, subject := range s.subjects() {
 			if subject.Scope == measure.ScopeKernel && policy.Limit(subject, m).Rule == rule.Where {
 				of++
 				if s.hasMetric(subject, m.Name) {
@@ -312,7 +312,7 @@ func unmeasured(head []measure.Session, policy *thresholds.Policy) (notes []Rema
 // sampled reports whether anything that a rule limits has a metric of the whole GPU: the workload or a range, for it is
 // sampled of no kernel.
 func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) bool {
-	for subject := range s.known {
+	for _, subject := range s.subjects() {
 		if s.hasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
 			return true
 		}

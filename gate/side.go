@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -68,7 +67,7 @@ func (t trial) holdAll(base []measure.Session) bool {
 			own[x.Subject] = true
 		}
 	}
-	for x := range t.base.known {
+	for _, x := range t.base.subjects() {
 		if x.Scope == measure.ScopeKernel && !own[x] {
 			return false
 		}
@@ -138,34 +137,46 @@ func between(base, head []measure.Session) Number {
 // side is the sessions of base or head with an index over their series.
 type side struct {
 	sessions []measure.Session
-	series   []index // by session
-	known    map[measure.Subject]bool
-	total    measure.Metric // what a kernel costs
-	whole    float64        // typical kernel time of the workload
+	held     map[measure.Subject]*held
+	sorted   []measure.Subject // all that is held
+	total    measure.Metric    // what a kernel costs
+	whole    float64           // typical kernel time of the workload
 }
 
-// index are the series of a session by subject and the name of the metric. Names of kernels are long: each is looked up once for
-// all its metrics.
-type index map[measure.Subject]map[string]*measure.Series
+// held is what the sessions have of a subject. Names of kernels are long: each is looked up once for all of that.
+type held struct {
+	series [][]measure.Series // by session
+	share  float64            // see [side.share], NaN until somebody asks
+}
 
 func newSide(sessions []measure.Session, total measure.Metric) *side {
-	s := &side{sessions: sessions, known: map[measure.Subject]bool{}, total: total}
+	s := &side{sessions: sessions, held: map[measure.Subject]*held{}, total: total}
 	for i := range sessions {
-		all := index{}
-		for j := range sessions[i].Series {
-			x := &sessions[i].Series[j]
-			if all[x.Subject] == nil {
-				all[x.Subject] = map[string]*measure.Series{}
+		// The series of a subject mostly stand together.
+		for rest := sessions[i].Series; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n].Subject == rest[0].Subject {
+				n++
 			}
-			all[x.Subject][x.Metric.Name] = x
-			s.known[x.Subject] = true
+			h := s.held[rest[0].Subject]
+			if h == nil {
+				h = &held{series: make([][]measure.Series, len(sessions)), share: math.NaN()}
+				s.held[rest[0].Subject] = h
+				s.sorted = append(s.sorted, rest[0].Subject)
+			}
+			if h.series[i] == nil {
+				h.series[i] = rest[:n:n]
+			} else {
+				h.series[i] = append(h.series[i], rest[:n]...)
+			}
+			rest = rest[n:]
 		}
-		s.series = append(s.series, all)
 	}
+	slices.SortFunc(s.sorted, measure.Subject.Compare)
 	if s.whole = s.typical(measure.Workload, measure.GPUTime.Name); math.IsNaN(s.whole) {
 		// Nsight Compute does not see the whole workload: one launch of each kernel stands for it.
 		s.whole = 0
-		for subject := range s.known {
+		for _, subject := range s.sorted {
 			if v := s.typical(subject, total.Name); subject.Scope == measure.ScopeKernel && !math.IsNaN(v) {
 				s.whole += v
 			}
@@ -174,15 +185,39 @@ func newSide(sessions []measure.Session, total measure.Metric) *side {
 	return s
 }
 
+// in is a metric of one session, nil where that does not have it.
+func (h *held) in(session int, metric string) *measure.Series {
+	if h == nil {
+		return nil
+	}
+	for i := range h.series[session] {
+		if x := &h.series[session][i]; x.Metric.Name == metric {
+			return x
+		}
+	}
+	return nil
+}
+
+// newest is the series of the newest session that has it, nil where none does.
+func (h *held) newest(metric string) *measure.Series {
+	if h == nil {
+		return nil
+	}
+	for i := len(h.series) - 1; i >= 0; i-- {
+		if x := h.in(i, metric); x != nil {
+			return x
+		}
+	}
+	return nil
+}
+
 // byLaunch reports whether sessions come from Nsight Compute, which measures single launches and not the workload.
 func byLaunch(sessions []measure.Session) bool {
 	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler().ByLaunch()
 }
 
-// subjects lists what the side has, in stable order.
-func (s *side) subjects() []measure.Subject {
-	return slices.SortedFunc(maps.Keys(s.known), measure.Subject.Compare)
-}
+// subjects lists what the side has, in stable order. The list is the side's own.
+func (s *side) subjects() []measure.Subject { return s.sorted }
 
 // runs is how many traced runs the sessions have in all.
 func (s *side) runs() int {
@@ -193,36 +228,25 @@ func (s *side) runs() int {
 	return n
 }
 
-func (s *side) has(subject measure.Subject) bool { return s.known[subject] }
+func (s *side) has(subject measure.Subject) bool { return s.held[subject] != nil }
 
 // metrics lists the metrics of a subject, in the order of measure.Metrics.
 func (s *side) metrics(subject measure.Subject) []measure.Metric {
-	names := s.metricNames(subject)
-	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return !names[m.Name] })
-}
-
-// metricNames are the metrics of a subject, of any session.
-func (s *side) metricNames(subject measure.Subject) map[string]bool {
-	out := map[string]bool{}
-	for _, session := range s.series {
-		for name := range session[subject] {
-			out[name] = true
-		}
-	}
-	return out
+	h := s.held[subject]
+	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return h.newest(m.Name) == nil })
 }
 
 func (s *side) hasMetric(subject measure.Subject, metric string) bool {
-	return slices.ContainsFunc(s.series, func(x index) bool { return x[subject][metric] != nil })
+	return s.held[subject].newest(metric) != nil
 }
 
 // values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
 // session has none. In a session that has a kernel, the traced runs without it launched it zero times and spent no time on it.
 func (s *side) values(subject measure.Subject, metric string) [][]float64 {
-	out := make([][]float64, len(s.sessions))
+	out, h := make([][]float64, len(s.sessions)), s.held[subject]
 	for i := range s.sessions {
 		session := &s.sessions[i]
-		if x := s.series[i][subject][metric]; x != nil {
+		if x := h.in(i, metric); x != nil {
 			if out[i] = session.Of(x); metric == measure.Launches.Name || metric == measure.Total.Name {
 				out[i] = s.absent(i, subject, out[i])
 			}
@@ -243,17 +267,18 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 // absent puts zero for the runs of a session in which nothing of a kernel was measured. A run that lacks one value and has
 // another is no such run: that value is not known.
 func (s *side) absent(session int, subject measure.Subject, values []float64) []float64 {
-	var times []float64
-	if x := s.series[session][subject][measure.Time.Name]; x != nil {
-		times = x.Values
-	}
-	if subject.Scope != measure.ScopeKernel || s.total != measure.Total || times == nil {
+	if subject.Scope != measure.ScopeKernel || s.total != measure.Total || !slices.ContainsFunc(values, math.IsNaN) {
 		return values
 	}
-	launches, total := s.series[session][subject][measure.Launches.Name], s.series[session][subject][measure.Total.Name]
+	h := s.held[subject]
+	times, launches, total := h.in(session, measure.Time.Name), h.in(session, measure.Launches.Name), h.in(session, measure.Total.Name)
+	if times == nil {
+		return values
+	}
+	lacks := func(x *measure.Series, run int) bool { return x == nil || math.IsNaN(x.Values[run]) }
 	out := slices.Clone(values)
 	for run := range out {
-		if math.IsNaN(times[run]) && (launches == nil || math.IsNaN(launches.Values[run])) && (total == nil || math.IsNaN(total.Values[run])) {
+		if lacks(times, run) && lacks(launches, run) && lacks(total, run) {
 			out[run] = 0
 		}
 	}
@@ -284,19 +309,17 @@ func (s *side) sum(subjects []measure.Subject, metric string) [][]float64 {
 
 // typical is the median over all runs, NaN where there is none.
 func (s *side) typical(subject measure.Subject, metric string) float64 {
+	if !s.hasMetric(subject, metric) {
+		return math.NaN()
+	}
 	return typical(s.values(subject, metric))
 }
 
-func typical(sessions [][]float64) float64 { return stats.Median(known(slices.Concat(sessions...))) }
+func typical(sessions [][]float64) float64 { return stats.Median(pooled(sessions)) }
 
 // find is the series of the newest session that has it.
 func (s *side) find(subject measure.Subject, metric string) *measure.Series {
-	for i := len(s.series) - 1; i >= 0; i-- {
-		if x := s.series[i][subject][metric]; x != nil {
-			return x
-		}
-	}
-	return nil
+	return s.held[subject].newest(metric)
 }
 
 // role is the path of ranges around a kernel, "" outside all.
@@ -316,6 +339,17 @@ func (s *side) note(subject measure.Subject, metric string) string {
 
 // share is the subject's part of the workload's kernel time; of copies, of kernel and copy time together.
 func (s *side) share(subject measure.Subject) float64 {
+	h := s.held[subject]
+	if h == nil {
+		return s.shareOf(subject)
+	}
+	if math.IsNaN(h.share) {
+		h.share = s.shareOf(subject)
+	}
+	return h.share
+}
+
+func (s *side) shareOf(subject measure.Subject) float64 {
 	var part float64
 	of := s.whole
 	switch {

@@ -58,7 +58,7 @@ func steadied(p pair) pair {
 
 // cycles are how often the runs of a side repeat themselves, none where they have steps or no cycle.
 func cycles(s *side) []float64 {
-	return known(slices.Concat(s.values(measure.Workload, measure.Repeats.Name)...))
+	return pooled(s.values(measure.Workload, measure.Repeats.Name))
 }
 
 // otherCycle says that what repeats is not the same in all runs of both sides, nil where it is or is not known: with a kernel that
@@ -106,7 +106,7 @@ func (t trial) stepLuck(e *estimate) float64 {
 // in five need not agree.
 func (t trial) strayed(e *estimate) float64 {
 	const agree = 0.8
-	base, head := known(slices.Concat(e.shown[0]...)), known(slices.Concat(e.shown[1]...))
+	base, head := pooled(e.shown[0]), pooled(e.shown[1])
 	if len(base) == 0 || len(head) == 0 {
 		return 0
 	}
@@ -127,15 +127,15 @@ func (t trial) strayed(e *estimate) float64 {
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
 // those of the base that may be stray ones as well.
 func (e *estimate) slower() (off, beyond int) {
-	base, limit := known(slices.Concat(e.shown[0]...)), e.working(e.limit.Max)
+	base, limit := pooled(e.shown[0]), e.working(e.limit.Max)
 	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
-	off = len(known(slices.Concat(e.shown[1]...))) // what it takes to be sure of the smallest change that can be found
+	off = len(pooled(e.shown[1])) // what it takes to be sure of the smallest change that can be found
 	if e.natural(change) > e.limit.Max {
 		seen := *e
 		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was drawn to the others
 		off = len(apart(seen, e.limit.Max, sign))
 	}
-	middle := stats.Median(known(slices.Concat(e.base...)))
+	middle := stats.Median(pooled(e.base))
 	for _, v := range base {
 		if sign*math.Log(v/middle) >= math.Min(math.Max(change, limit)/2, limit) {
 			beyond++
@@ -149,7 +149,7 @@ func (e *estimate) slower() (off, beyond int) {
 func (e *estimate) settledBy(most int) int {
 	off, beyond := e.slower()
 	part := func(some int, of [][]float64, n int) int {
-		return int(math.Round(float64(some*n) / float64(len(known(slices.Concat(of...))))))
+		return int(math.Round(float64(some*n) / float64(len(pooled(of)))))
 	}
 	n := runs(e.base, e.head) + 1
 	for n <= most && stats.Apart(part(off, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > strayGates {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -132,6 +131,7 @@ func Summarize(sessions []measure.Session) (*Summary, error) {
 	alike := likeLast(sessions, &sessions[len(sessions)-1])
 	s := summaries(alike)
 	out := s.of(s.all())
+	out.Ranges = s.ranges(s.all(), out)
 	out.label()
 	out.Recorded = Describe(alike)
 	out.Patterns = most(s.patterns(1))
@@ -161,109 +161,6 @@ func likeLast(sessions []measure.Session, last *measure.Session) []measure.Sessi
 	})
 }
 
-// summarizer makes summaries of the runs of a side: of all, or of one.
-type summarizer struct {
-	side     *side
-	time     measure.Metric
-	step     string
-	subjects []measure.Subject
-	known    []bool                            // the runs of which it is known who owns their steps
-	stepped  []bool                            // those of them whose steps are like those of the others
-	devices  Number                            // that a process uses
-	named    map[measure.Subject]SummaryKernel // the rows of kernels with what is the same in all runs
-}
-
-func summaries(sessions []measure.Session) *summarizer {
-	last := &sessions[len(sessions)-1]
-	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, Number(last.GPUs)/max(1, Number(last.Processes))),
-		named: map[measure.Subject]SummaryKernel{}}
-	total := measure.Total
-	if byLaunch(sessions) {
-		s.time, total = measure.NcuTime, measure.NcuTime
-	}
-	s.side = newSide(sessions, total)
-	s.subjects = s.side.subjects()
-	t := trial{base: s.side, head: s.side}
-	s.stepped = t.stepped(s.side, 0)
-	for i, values := range s.side.values(measure.Workload, measure.StepTime.Name) {
-		owns := slices.ContainsFunc(s.side.sessions[i].Series, func(x measure.Series) bool { return x.Metric.Name == measure.Owned.Name })
-		for _, v := range values {
-			s.known = append(s.known, owns && !math.IsNaN(v))
-		}
-	}
-	return s
-}
-
-// all marks every run.
-func (s *summarizer) all() []bool { return slices.Repeat([]bool{true}, s.side.runs()) }
-
-// typical is the median over these runs, which are traced ones; of what is measured in untraced runs over all of those.
-func (s *summarizer) typical(runs []bool, subject measure.Subject, metric measure.Metric) Number {
-	values := slices.Concat(s.side.values(subject, metric.Name)...)
-	if !metric.Untraced() {
-		kept := values[:0]
-		for i, v := range values {
-			if runs[i] {
-				kept = append(kept, v)
-			}
-		}
-		values = kept
-	}
-	return Number(stats.Median(known(values)))
-}
-
-// owned is the mean over these runs of what a subject has of the step.
-func (s *summarizer) owned(runs []bool, subject measure.Subject) Number {
-	if !slices.Contains(runs, true) || !s.side.hasMetric(subject, measure.Owned.Name) {
-		return unknown
-	}
-	sum := 0.0
-	values := owned(s.side, subject, runs)
-	for _, v := range values {
-		sum += v
-	}
-	return Number(sum / float64(len(values)))
-}
-
-// of sums up some of the runs.
-func (s *summarizer) of(runs []bool) *Summary {
-	out := &Summary{
-		Schema: SummarySchema, Recorded: Side{Step: s.step}, Period: s.typical(runs, measure.Workload, measure.StepTime),
-		GPUTime: s.typical(runs, measure.Workload, measure.GPUTime), Launches: s.typical(runs, measure.Workload, measure.Launches),
-		Kernels: []SummaryKernel{}, devices: s.devices, hidden: s.typical(runs, measure.Workload, measure.HiddenCommunication),
-	}
-	stepped := both(runs, s.stepped)
-	if !slices.Contains(stepped, true) {
-		stepped = both(runs, s.known)
-	}
-	for _, subject := range s.subjects {
-		owned := s.owned(stepped, subject)
-		out.own(subject, owned)
-		switch {
-		case subject.Scope == measure.ScopeKernel:
-			out.Kernels = append(out.Kernels, s.kernel(runs, subject, owned))
-		case subject.Scope == measure.ScopeWorkload && s.side.hasMetric(subject, measure.CopyTime.Name):
-			out.Copies = append(out.Copies, s.copied(runs, subject, owned))
-		}
-		if slices.Contains(others, subject.Scope) {
-			out.Others = append(out.Others, s.rest(runs, subject)...)
-		}
-	}
-	out.Kernels = slices.DeleteFunc(out.Kernels, func(k SummaryKernel) bool { return !k.Total.Known() })
-	out.settle()
-	out.Ranges = s.ranges(runs, out)
-	return out
-}
-
-// both marks what two lists mark.
-func both(a, b []bool) []bool {
-	out := slices.Clone(a)
-	for i := range out {
-		out[i] = a[i] && b[i]
-	}
-	return out
-}
-
 // own adds what a subject has of the step to its part.
 func (x *Summary) own(subject measure.Subject, time Number) {
 	if !time.Known() {
@@ -278,69 +175,6 @@ func (x *Summary) own(subject measure.Subject, time Number) {
 		x.Parts = append(x.Parts, p)
 	}
 	x.Parts[i].Time += time
-}
-
-// kernel is a row of the kernels, but for its share.
-func (s *summarizer) kernel(runs []bool, subject measure.Subject, owned Number) SummaryKernel {
-	k, ok := s.named[subject]
-	if !ok {
-		k = SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Communicates: timeline.Communicates(subject.Name)}
-		if subject.Geometry() != "" {
-			k.Grid, k.Block = subject.Grid.String(), subject.Block.String()
-		}
-		s.named[subject] = k
-	}
-	k.Owned, k.Time = owned, s.typical(runs, subject, s.time)
-	k.Launches, k.Total = s.typical(runs, subject, measure.Launches), s.typical(runs, subject, s.side.total)
-	if k.Communicates {
-		k.Collective = &SummaryCollective{Operation: timeline.Operation(k.Kernel), Wait: s.typical(runs, subject, measure.CollectiveWait),
-			Bytes: s.typical(runs, subject, measure.MessageBytes), Rate: unknown}
-		if k.Total > 0 {
-			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9
-		}
-	}
-	return k
-}
-
-// copied is a row of the copies, but for its share.
-func (s *summarizer) copied(runs []bool, subject measure.Subject, owned Number) SummaryCopy {
-	c := SummaryCopy{
-		Kind: subject.Name, Count: s.typical(runs, subject, measure.Copies), Bytes: s.typical(runs, subject, measure.CopyBytes),
-		Time: s.typical(runs, subject, measure.CopyTime), Rate: unknown, Owned: owned,
-		Memory: s.side.note(subject, measure.CopyTime.Name),
-	}
-	if c.Time > 0 {
-		c.Rate = c.Bytes / c.Time * 1e9
-	}
-	return c
-}
-
-// others are the scopes of [Summary.Others].
-var others = []measure.Scope{measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeCall}
-
-// shown are the metrics of the workload and of copies that have a place of their own in a Summary.
-var shown = []string{
-	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.Owned.Name,
-	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name,
-}
-
-// rest is what else was measured of the workload or a part of it.
-func (s *summarizer) rest(runs []bool, subject measure.Subject) (out []SummaryValue) {
-	metrics := map[string]measure.Metric{}
-	for _, session := range s.side.series {
-		for name, x := range session[subject] {
-			if !slices.Contains(shown, name) {
-				metrics[name] = x.Metric
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		if v := s.typical(runs, subject, metrics[name]); v.Known() {
-			out = append(out, SummaryValue{Scope: subject.Scope, Name: subject.Name, Role: s.side.find(subject, name).Role,
-				Metric: name, Unit: metrics[name].Unit, Value: v})
-		}
-	}
-	return out
 }
 
 // settle fills in the shares and puts the largest first.
@@ -380,7 +214,7 @@ func (x *Summary) settle() {
 	}
 	falling := func(a, b Number) int { return cmp.Compare(b, a) }
 	large.Sort(x.Parts, func(a, b SummaryPart) int { return falling(a.Time, b.Time) })
-	large.Sort(x.Kernels, func(a, b SummaryKernel) int { return falling(a.Total, b.Total) })
+	large.By(x.Kernels, func(k *SummaryKernel) float64 { return -float64(k.Total) })
 	large.Sort(x.Copies, func(a, b SummaryCopy) int { return falling(a.Time, b.Time) })
 }
 
@@ -406,7 +240,7 @@ func (p *place) under(name string, places map[string]int) *place {
 
 // ranges puts the ranges into each other by the places of the kernels. A name that has one place has the kernel time that was
 // measured of it; of a name in several places only that of the kernels is known that are most often launched there.
-func (s *summarizer) ranges(runs []bool, x *Summary) []SummaryRange {
+func (s *summarizer) ranges(runs []int, x *Summary) []SummaryRange {
 	measured := map[string]Number{}
 	if s.step != "" {
 		measured[s.step] = x.GPUTime

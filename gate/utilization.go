@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -73,9 +72,9 @@ func grown(t trial) []Remark {
 		}
 		return 0 // nothing was requested there
 	}
-	known := maps.Clone(t.base.known)
-	maps.Copy(known, t.head.known)
-	for _, s := range slices.SortedFunc(maps.Keys(known), measure.Subject.Compare) {
+	known := slices.Concat(t.base.subjects(), t.head.subjects())
+	slices.SortFunc(known, measure.Subject.Compare)
+	for _, s := range slices.Compact(known) {
 		g := growth{s.Name, held(t.base, s), held(t.head, s)}
 		if s.Scope == measure.ScopeRange && (g.base > 0 || g.head > 0) {
 			all = append(all, g)

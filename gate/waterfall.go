@@ -143,8 +143,8 @@ func (t trial) stepped(s *side, which int) []bool {
 	p := steadied(pair{base: s.values(measure.Workload, measure.StepTime.Name)})
 	for i, session := range s.values(measure.Workload, measure.StepTime.Name) {
 		has := false
-		for _, metrics := range s.series[i] {
-			has = has || metrics[measure.Owned.Name] != nil
+		for _, h := range s.held {
+			has = has || h.in(i, measure.Owned.Name) != nil
 		}
 		for run, v := range session {
 			off := slices.ContainsFunc(t.off, func(o Off) bool { return o.Side == sideNames[which] && o.Session == i && o.Run == run })
@@ -162,7 +162,7 @@ func owned(s *side, subject measure.Subject, keep []bool) []float64 {
 	elsewhere := average(sessions)
 	at := 0
 	for i, session := range sessions {
-		held := s.sessions[i].Accepted && s.series[i][subject][measure.Owned.Name] == nil && !math.IsNaN(elsewhere)
+		held := s.sessions[i].Accepted && s.held[subject].in(i, measure.Owned.Name) == nil && !math.IsNaN(elsewhere)
 		for _, v := range session {
 			switch {
 			case held:

@@ -4,15 +4,20 @@ package main
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/nsgate/nsgate/cmd/nsgate/internal/cli"
 )
 
 func main() {
-	// Half the time of a small comparison would be spent on collecting a few megabytes again and again. The collector waits for the
-	// heap to double, and counts this, which nobody touches and the system therefore gives no memory for.
-	unused := make([]byte, 32<<20)
-	code := cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
-	runtime.KeepAlive(unused)
-	os.Exit(code)
+	collectLate()
+	os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+// collectLate has the first collection of garbage wait for 64 MB, and leaves the later ones as they are: a small comparison, which makes
+// less than that, would spend much of its time on collecting a few megabytes again and again.
+func collectLate() {
+	const usualLeast, least = 4 << 20, 64 << 20 // the heap from which on the collector runs, at its usual 100 per cent and here
+	usual := debug.SetGCPercent(100 * least / usualLeast)
+	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
 }

@@ -14,20 +14,15 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// BenchmarkCompare compares two saved sessions of many kernels and ten runs.
+// BenchmarkCompare compares two saved sessions of ten runs.
 func BenchmarkCompare(b *testing.B) {
-	for _, kernels := range []int{20, 200, 2000} {
+	for _, kernels := range []int{10, 100, 200, 1000, 10_000} {
 		b.Run(fmt.Sprint(kernels, " kernels"), func(b *testing.B) {
 			random := rand.New(rand.NewPCG(1, 2))
 			var dirs [2]string
 			for i := range dirs {
 				dirs[i] = filepath.Join(b.TempDir(), fmt.Sprint(i))
-				_, err := baseline.Add(dirs[i], func(*baseline.Baseline) ([]baseline.Entry, error) {
-					return []baseline.Entry{{Session: session(random, kernels, time.Unix(1e9+int64(i)*3600, 0).UTC())}}, nil
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				store(b, dirs[i], session(random, kernels, 10, time.Unix(1e9+int64(i)*3600, 0).UTC()))
 			}
 			c := Compare{Base: dirs[0], Head: dirs[1], Policy: thresholds.Default()}
 			for b.Loop() {
@@ -39,9 +34,58 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// session is one of ten runs, whose kernels scatter by 0.2 %.
-func session(random *rand.Rand, kernels int, start time.Time) measure.Session {
-	const runs = 10
+// BenchmarkSessions holds a head against a baseline of many sessions of 50 kernels and five runs, one a day on one of twenty GPUs.
+func BenchmarkSessions(b *testing.B) {
+	for _, sessions := range []int{1, 10, 100, 1000} {
+		random := rand.New(rand.NewPCG(1, 2))
+		root := b.TempDir()
+		committed, head := baseline.Dir(root, "w", "NVIDIA H200"), filepath.Join(root, "head")
+		all := make([]measure.Session, sessions+1)
+		for i := range all {
+			all[i] = session(random, 50, 5, time.Unix(1e9+int64(i)*86400, 0).UTC())
+			all[i].GPUHash = fmt.Sprintf("%08x", i%20)
+		}
+		store(b, committed, all[:sessions]...)
+		store(b, head, all[sessions])
+		measured := func(b *testing.B, run func() (*gate.Report, error)) {
+			for b.Loop() {
+				if r, err := run(); err != nil || r.Verdict != gate.Pass {
+					b.Fatal(r, err)
+				}
+			}
+		}
+		b.Run(fmt.Sprint("compare with ", sessions), func(b *testing.B) {
+			c := Compare{Base: committed, Head: head, Policy: thresholds.Default()}
+			measured(b, func() (*gate.Report, error) { return c.Run(b.Context()) })
+		})
+		b.Run(fmt.Sprint("check against ", sessions), func(b *testing.B) {
+			measured(b, func() (*gate.Report, error) {
+				read, err := ReadBaselines(root, "w")
+				if err != nil {
+					return nil, err
+				}
+				c := Check{Measurer: &Finished{Path: head}, Baselines: read, Policy: thresholds.Default(), Looks: []int{5}}
+				return c.Run(b.Context())
+			})
+		})
+	}
+}
+
+// store writes sessions into a baseline.
+func store(b *testing.B, dir string, sessions ...measure.Session) {
+	_, err := baseline.Add(dir, func(*baseline.Baseline) (entries []baseline.Entry, err error) {
+		for _, s := range sessions {
+			entries = append(entries, baseline.Entry{Session: s})
+		}
+		return entries, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// session is one of so many runs, whose kernels scatter by 0.2 %.
+func session(random *rand.Rand, kernels, runs int, start time.Time) measure.Session {
 	s := measure.Session{Environment: measure.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: start, GPUHash: "01234567"}, Step: "step"}
 	for i := range runs {
 		s.Runs = append(s.Runs, measure.Run{Total: 60, Skipped: 6, Launches: kernels, Steady: true, Start: start.Add(time.Duration(i) * time.Second)})

@@ -2,7 +2,6 @@ package check
 
 import (
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"math"
 	"slices"
@@ -120,24 +119,32 @@ var seed = maphash.MakeSeed()
 
 // prints tell the runs of a session apart by all that it measured. A run with too few kernels has none.
 func prints(s *measure.Session) []uint64 {
-	names := make([]string, len(s.Series))
-	for i, x := range s.Series {
-		names[i] = fmt.Sprintf("%v %s ", x.Subject, x.Metric.Name)
+	type sample struct {
+		of    uint64 // subject and metric
+		value float64
+	}
+	names := make([]uint64, len(s.Series))
+	for i := range s.Series {
+		x := &s.Series[i]
+		names[i] = maphash.Comparable(seed, struct {
+			measure.Subject
+			metric string
+		}{x.Subject, x.Metric.Name})
 	}
 	var out []uint64
 	for run := range s.Runs {
 		var h maphash.Hash
 		h.SetSeed(seed)
 		times := 0
-		for i, x := range s.Series {
+		for i := range s.Series {
+			x := &s.Series[i]
 			if math.IsNaN(x.Values[run]) {
 				continue
 			}
 			if x.Metric.Name == measure.Time.Name || x.Metric.Name == measure.NcuTime.Name {
 				times++
 			}
-			h.WriteString(names[i])
-			maphash.WriteComparable(&h, x.Values[run])
+			maphash.WriteComparable(&h, sample{names[i], x.Values[run]})
 		}
 		if times >= fewestTimes {
 			out = append(out, h.Sum64())

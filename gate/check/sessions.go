@@ -65,10 +65,14 @@ func alike(base, head []measure.Session) (b, h []measure.Session) {
 // kernels lists the short names of the kernels that sessions have, each once.
 func kernels(sessions []measure.Session) []string {
 	var names []string
+	seen := map[string]bool{}
 	for _, s := range sessions {
-		for _, x := range s.Series {
-			if n := x.Subject.Short(); x.Subject.Scope == measure.ScopeKernel && !slices.Contains(names, n) {
-				names = append(names, n)
+		for i, x := range s.Series {
+			if x.Subject.Scope != measure.ScopeKernel || i > 0 && x.Subject == s.Series[i-1].Subject {
+				continue
+			}
+			if n := x.Subject.Short(); !seen[n] {
+				names, seen[n] = append(names, n), true
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/ianlancetaylor/demangle"
@@ -20,21 +21,28 @@ import (
 
 // rule takes one such part out.
 type rule struct {
-	has     string // what a name must contain for the pattern to be tried
-	pattern *regexp.Regexp
+	has     string                // what a name must contain for the pattern to be tried
+	pattern func() *regexp.Regexp // compiled where one does, which hardly any name of a program asks for
 	to      string
+}
+
+func newRule(has, pattern, to string) rule { return rule{has, expression(pattern), to} }
+
+// expression is a regular expression that is compiled when it is first asked for.
+func expression(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // suffixes stand behind a name, and keep it from being demangled. PTX knows no "." and writes "__" or "_$_" for it.
 var suffixes = []rule{
 	// LLVM: hashes over a module and over its path.
-	{"llvm", regexp.MustCompile(`(?:\.|_\$_)llvm(?:\.|_\$_)[0-9]+`), ""},
-	{"__uniq", regexp.MustCompile(`(?:\.|_\$_)__uniq(?:\.|_\$_)[0-9]+`), ""},
+	newRule("llvm", `(?:\.|_\$_)llvm(?:\.|_\$_)[0-9]+`, ""),
+	newRule("__uniq", `(?:\.|_\$_)__uniq(?:\.|_\$_)[0-9]+`, ""),
 	// clang: a hash over the path and the options of a file, behind what is static in it.
-	{"intern", regexp.MustCompile(`(?:\.|__)intern(?:\.|__)[0-9a-f]{8,}$`), ""},
-	{"static", regexp.MustCompile(`(?:\.|__)static(?:\.|__)[0-9a-f]{8,}$`), ""},
+	newRule("intern", `(?:\.|__)intern(?:\.|__)[0-9a-f]{8,}$`, ""),
+	newRule("static", `(?:\.|__)static(?:\.|__)[0-9a-f]{8,}$`, ""),
 	// Taichi: a module in its cache.
-	{"_kernel_", regexp.MustCompile(`(_c[0-9]+_[0-9]+_kernel_[0-9]+_\w*)T[0-9a-f]{64}_[0-9]+$`), "$1"},
+	newRule("_kernel_", `(_c[0-9]+_[0-9]+_kernel_[0-9]+_\w*)T[0-9a-f]{64}_[0-9]+$`, "$1"),
 }
 
 const anonymous = "(anonymous namespace)"
@@ -42,31 +50,31 @@ const anonymous = "(anonymous namespace)"
 var unstable = []rule{
 	// nvcc's anonymous namespaces hold a hash, and some the compiler's process id: _GLOBAL__N__d8ceb000_21_file_cu_1a2b3c4d_4711
 	// and _GLOBAL__N__58_tmpxft_00003916_00000000_9_file_cpp1_ii_71482d89. In what is still mangled a digit stands in front.
-	{"_GLOBAL__N_", regexp.MustCompile(`\b_GLOBAL__N_\w*`), anonymous},
+	newRule("_GLOBAL__N_", `\b_GLOBAL__N_\w*`, anonymous),
 	// The namespace that nvcc puts around what is local to a file: _INTERNAL_e301b184_12_file_cu_1e3911aa. No source has it.
-	{"_INTERNAL_", regexp.MustCompile(`\b_INTERNAL_(?:[0-9a-f]{8}_)?[0-9]+_\w+::`), ""},
-	{"<unnamed>", regexp.MustCompile(`<unnamed>`), anonymous},
-	{"{anonymous}", regexp.MustCompile(`\{anonymous\}`), anonymous},
-	{"_NV_ANON_NAMESPACE", regexp.MustCompile(`\b_NV_ANON_NAMESPACE\b`), anonymous},
-	{"`anonymous", regexp.MustCompile("`anonymous[ -]namespace'"), anonymous},
+	newRule("_INTERNAL_", `\b_INTERNAL_(?:[0-9a-f]{8}_)?[0-9]+_\w+::`, ""),
+	newRule("<unnamed>", `<unnamed>`, anonymous),
+	newRule("{anonymous}", `\{anonymous\}`, anonymous),
+	newRule("_NV_ANON_NAMESPACE", `\b_NV_ANON_NAMESPACE\b`, anonymous),
+	newRule("`anonymous", "`anonymous[ -]namespace'", anonymous),
 	// The release and the architectures of CUB and Thrust: cub::CUB_200802_SM_900::, thrust::THRUST_200700_900_NS::.
-	{"CUB_", regexp.MustCompile(`\bCUB_[0-9]{6}(?:_\w*)?::`), ""},
-	{"THRUST_", regexp.MustCompile(`\bTHRUST_[0-9]{6}(?:_\w*)?::`), ""},
+	newRule("CUB_", `\bCUB_[0-9]{6}(?:_\w*)?::`, ""),
+	newRule("THRUST_", `\bTHRUST_[0-9]{6}(?:_\w*)?::`, ""),
 	// The version of the ABI of libcu++ and libc++: cuda::std::__4::plus.
-	{"::__", regexp.MustCompile(`\b((?:cuda|std)::(?:[a-z]\w*::)*)__[0-9]+::`), "$1"},
+	newRule("::__", `\b((?:cuda|std)::(?:[a-z]\w*::)*)__[0-9]+::`, "$1"),
 	// Numba tags a kernel with the number of functions made before it, and with its flags: f[abi:v1,cw51cXTLSUwv1sCUt9Uw…].
-	{"[abi:", regexp.MustCompile(`\[abi:[^\]]*\]`), ""},
+	newRule("[abi:", `\[abi:[^\]]*\]`, ""),
 	// Before it had tags, the number came after the code of "$": f$241 is the first function.
-	{"$24", regexp.MustCompile(`^(cudapy::[^(]*)\$24[0-9]+(\(|$)`), "$1$2"},
+	newRule("$24", `^(cudapy::[^(]*)\$24[0-9]+(\(|$)`, "$1$2"),
 	// Julia numbers what it compiles, from some hundreds on: julia_kernel_1234. (Others draw Julia sets, and count from 1.)
-	{"julia_", regexp.MustCompile(`^(julia_[^(]*_)[0-9]{3,}(\(|$)`), "$1#$2"},
+	newRule("julia_", `^(julia_[^(]*_)[0-9]{3,}(\(|$)`, "$1#$2"),
 	// The device and inode of the source file: __omp_offloading_10303_4e2ec6_main_l21.
-	{"__omp_offloading_", regexp.MustCompile(`^__omp_offloading_[0-9a-f]+_[0-9a-f]+_`), "__omp_offloading_#_#_"},
+	newRule("__omp_offloading_", `^__omp_offloading_[0-9a-f]+_[0-9a-f]+_`, "__omp_offloading_#_#_"),
 	// A hash over a crate with its dependencies.
-	{"::h", regexp.MustCompile(`::h[0-9a-f]{16}$`), ""},
-	{" [clone .", regexp.MustCompile(` \[clone \.(?:llvm|__uniq)\.[0-9]+\]`), ""},
+	newRule("::h", `::h[0-9a-f]{16}$`, ""),
+	newRule(" [clone .", ` \[clone \.(?:llvm|__uniq)\.[0-9]+\]`, ""),
 	// The address of a Python object, out of its repr.
-	{"0x", regexp.MustCompile(`(_at_|\bat )0x[0-9a-fA-F]{6,16}`), "$1#"},
+	newRule("0x", `(_at_|\bat )0x[0-9a-fA-F]{6,16}`, "$1#"),
 }
 
 const (
@@ -100,7 +108,7 @@ func NormalizeName(raw string) string {
 func apply(rules []rule, name string) string {
 	for _, r := range rules {
 		if strings.Contains(name, r.has) {
-			name = r.pattern.ReplaceAllString(name, r.to)
+			name = r.pattern().ReplaceAllString(name, r.to)
 		}
 	}
 	return name
@@ -146,26 +154,26 @@ func withoutFile(name string) string {
 // opened gives back what is missing of a name out of which something took "at::native::<", as if it began a template:
 // void unnamed>::f<unnamed>::A, 8>(int). There, the "<" behind a word is that of its template.
 func opened(name string) string {
-	if !lostNamespace.MatchString(name) {
+	if !strings.Contains(name, "unnamed>::") || !lostNamespace().MatchString(name) {
 		return name
 	}
-	return unnamed.ReplaceAllString(name, anonymous+"::")
+	return unnamed().ReplaceAllString(name, anonymous+"::")
 }
 
 var (
-	lostNamespace = regexp.MustCompile(`(?:^|[ ,(*&])unnamed>::`)
-	unnamed       = regexp.MustCompile(`(?:\B<)?\bunnamed>::`)
+	lostNamespace = expression(`(?:^|[ ,(*&])unnamed>::`)
+	unnamed       = expression(`(?:\B<)?\bunnamed>::`)
 )
 
 // NormalizeRange is [NormalizeName] for NVTX text: numbers that count occurrences are taken out, so that
 // "ProfilerStep#12" and "aten::mm, seq = 73" each belong to one range.
 func NormalizeRange(raw string) string {
-	return counters.ReplaceAllString(numbers.ReplaceAllString(NormalizeLine(raw), "#"), "$1#")
+	return counters().ReplaceAllString(numbers().ReplaceAllString(NormalizeLine(raw), "#"), "$1#")
 }
 
-var numbers = regexp.MustCompile(`#[0-9]+\b`)
+var numbers = expression(`#[0-9]+\b`)
 
-var counters = regexp.MustCompile(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
+var counters = expression(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
 
 // NormalizeLine is [NormalizeControl] for what has to fit into one line: white space is collapsed.
 func NormalizeLine(s string) string { return strings.Join(strings.Fields(NormalizeControl(s)), " ") }
@@ -275,21 +283,21 @@ func StemName(name string) string {
 
 var generated = []rule{
 	// Triton before 3.0 ends a name with the arguments that it specialised for: add_kernel_0d1d2d3de.
-	{"_0", regexp.MustCompile(`_0(?:[0-9]*[cde]+)+[0-9]*$`), ""},
+	newRule("_0", `_0(?:[0-9]*[cde]+)+[0-9]*$`, ""),
 	// Inductor can be told to end names with a hash: triton_poi_fused_add_1_cemi5yor….
-	{"_c", regexp.MustCompile(`_c[a-z2-7]{51}$`), ""},
+	newRule("_c", `_c[a-z2-7]{51}$`, ""),
 	// Warp puts a hash of the source into them: integrate_1b6d14b0_cuda_kernel_forward.
-	{"_cuda_kernel_", regexp.MustCompile(`_[0-9a-f]{8}(_cuda_kernel_(?:forward|backward))$`), "$1"},
+	newRule("_cuda_kernel_", `_[0-9a-f]{8}(_cuda_kernel_(?:forward|backward))$`, "$1"),
 	// Taichi a counter: update_c78_0_kernel_0_range_for.
-	{"_kernel_", regexp.MustCompile(`_c[0-9]+_[0-9]+(_kernel_[0-9]+_[a-z_]+)$`), "$1"},
+	newRule("_kernel_", `_c[0-9]+_[0-9]+(_kernel_[0-9]+_[a-z_]+)$`, "$1"),
 	// The lines of OpenMP and OpenACC regions: nvkernel_main_F1L88_2, main_12_gpu, __omp_offloading_#_#_main_l21.
-	{"nvkernel_", regexp.MustCompile(`^(nvkernel_.*)_F[0-9]+L[0-9]+(?:_[0-9]+)?$`), "$1"},
-	{"_gpu", regexp.MustCompile(`_[0-9]+(_gpu(?:__red)?)$`), "$1"},
-	{"__omp_offloading_", regexp.MustCompile(`_l[0-9]+(?:_[0-9]+)?$`), ""},
+	newRule("nvkernel_", `^(nvkernel_.*)_F[0-9]+L[0-9]+(?:_[0-9]+)?$`, "$1"),
+	newRule("_gpu", `_[0-9]+(_gpu(?:__red)?)$`, "$1"),
+	newRule("__omp_offloading_", `_l[0-9]+(?:_[0-9]+)?$`, ""),
 	// nvFuser: nvfuser_pointwise_f0_c1_r0_g0.
-	{"nvfuser_", regexp.MustCompile(`(?:_[fcrg][0-9]+)+$`), ""},
+	newRule("nvfuser_", `(?:_[fcrg][0-9]+)+$`, ""),
 	// Inductor, XLA, TorchScript and others count: triton_poi_fused_add_0, loop_add_fusion.3, fused_mul_12152488584593855096.
-	{"", regexp.MustCompile(`(?:[._][0-9]+)+$`), ""},
+	newRule("", `(?:[._][0-9]+)+$`, ""),
 }
 
 // Quote is text of others as it may stand in a message: in quotation marks, not too long, without control characters.

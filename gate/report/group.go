@@ -127,15 +127,21 @@ func (v *view) Lists(all bool) (lists []list, rest string) {
 	var counted []string
 	hidden := false
 	for c, x := range classes {
-		rows := untold(v.of(class(c)))
 		if x.most == 0 {
-			if len(rows) > 0 {
-				counted = append(counted, fmt.Sprintf("%d %s", len(rows), strings.ToLower(x.title)))
+			n := 0
+			for i := range v.Rows {
+				if v.Rows[i].Class == class(c) && !v.Rows[i].Told {
+					n++
+				}
+			}
+			if n > 0 {
+				counted = append(counted, fmt.Sprintf("%d %s", n, strings.ToLower(x.title)))
 			}
 			continue
 		}
+		rows := untold(v.of(class(c)))
 		if class(c) == differing {
-			rows = slices.DeleteFunc(rows, func(r row) bool { return r.follows(rows) })
+			rows = unfollowed(rows)
 			if len(rows) > x.most && !all {
 				rows, hidden = rows[:x.most], true
 			}

@@ -69,15 +69,24 @@ func (r row) difference() []string {
 		cmp.Or(r.Change, measure.Unknown), r.Share}
 }
 
-// follows reports whether a kernel's total time says no more than the time of its launches, of which there are as many as before.
-func (r row) follows(rows []row) bool {
-	if r.F.Metric != measure.Total.Name {
-		return false
+// unfollowed leaves out total times of kernels that say no more than the time of a launch, of which there are as many as before.
+func unfollowed(rows []row) []row {
+	timed, recounted := map[measure.Subject]bool{}, map[measure.Subject]bool{}
+	for i := range rows {
+		switch f := &rows[i].F; f.Metric {
+		case measure.Time.Name:
+			timed[f.Subject()] = true
+		case measure.Launches.Name:
+			recounted[f.Subject()] = true
+		}
 	}
-	has := func(metric string) bool {
-		return slices.ContainsFunc(rows, func(x row) bool { return x.F.Metric == metric && x.F.Subject() == r.F.Subject() })
-	}
-	return has(measure.Time.Name) && !has(measure.Launches.Name)
+	return slices.DeleteFunc(rows, func(r row) bool {
+		if r.F.Metric != measure.Total.Name {
+			return false
+		}
+		s := r.F.Subject()
+		return timed[s] && !recounted[s]
+	})
 }
 
 func (r row) Tone() tone { return classes[r.Class].tone }

@@ -122,6 +122,7 @@ func newView(r *gate.Report, o Options) *view {
 			v.Commands = append(v.Commands, c)
 		}
 	}
+	v.Rows = make([]row, 0, len(r.Findings))
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, newRow(f))
 	}
@@ -174,11 +175,17 @@ func (v *view) differs() bool { return len(v.of(differing)) > 0 }
 
 // of gives the rows of some classes, one class after the other.
 func (v *view) of(classes ...class) []row {
-	var rows []row
+	n := 0
+	for i := range v.Rows {
+		if slices.Contains(classes, v.Rows[i].Class) {
+			n++
+		}
+	}
+	rows := make([]row, 0, n)
 	for _, c := range classes {
-		for _, r := range v.Rows {
-			if r.Class == c {
-				rows = append(rows, r)
+		for i := range v.Rows { // rows are large
+			if v.Rows[i].Class == c {
+				rows = append(rows, v.Rows[i])
 			}
 		}
 	}
@@ -187,7 +194,13 @@ func (v *view) of(classes ...class) []row {
 
 // untold leaves out what is told in another row.
 func untold(rows []row) []row {
-	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.Told })
+	out := make([]row, 0, len(rows))
+	for i := range rows {
+		if !rows[i].Told {
+			out = append(out, rows[i])
+		}
+	}
+	return out
 }
 
 // Sections splits the rows for formats that show all. Only the first, which is [lookAt], may be empty.

@@ -59,7 +59,7 @@ func expand(cell string, n int) ([]string, error) {
 	if cell == "" {
 		return nil, errors.New("the cell is empty; write one value a run, - for a run without")
 	}
-	var words []string
+	words := make([]string, 0, strings.Count(cell, " ")+1)
 	total := 0
 	for word := range strings.SplitSeq(cell, " ") {
 		value, times, repeated := strings.Cut(word, "*")
@@ -114,7 +114,11 @@ func parseCount(s string) (int, error) {
 
 // parseNumber reads a decimal number that a measurement can have: finite, not negative.
 func parseNumber(s string) (float64, error) {
-	digits := strings.Trim(s, "0123456789.eE+-") == "" && s != "" && s[0] != '+'
+	digits := s != "" && s[0] != '+'
+	for i := range len(s) {
+		c := s[i]
+		digits = digits && (c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-')
+	}
 	f, err := strconv.ParseFloat(s, 64)
 	if !digits || err != nil || math.Signbit(f) {
 		return 0, fmt.Errorf("%q is not a number of 0 or more", s)
@@ -214,6 +218,9 @@ func escape(s string) string {
 // unescape undoes [escape].
 func unescape(cell string) (string, error) {
 	s := strings.TrimPrefix(cell, "'")
+	if !strings.Contains(s, `\`) {
+		return s, nil
+	}
 	var b []byte
 	for len(s) > 0 {
 		r, multibyte, rest, err := strconv.UnquoteChar(s, 0)

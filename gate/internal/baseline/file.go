@@ -97,7 +97,8 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	var head, body []placed[row]
+	var head []placed[row]
+	body := rows[:0]
 	for _, r := range rows {
 		if r.row.Scope == sessionScope {
 			head = append(head, r)
@@ -138,10 +139,10 @@ func decodeHead(file string, rows []placed[row]) (Entry, error) {
 		lines: map[place]int{{metric: "gpu"}: c.lines["gpu"]},
 	}
 	if h.Removes != "" {
-		e.Removes = parse(&c, "removes", h.Removes, formed(idForm, anID))
+		e.Removes = parse(&c, "removes", h.Removes, formed(isID, anID))
 	}
 	if h.Was != "" {
-		e.Was = parse(&c, "was", h.Was, formed(idForm, anID))
+		e.Was = parse(&c, "was", h.Was, formed(isID, anID))
 	}
 	switch {
 	case h.What != recorded && h.What != accepted && h.What != removal:
@@ -204,7 +205,7 @@ func parseIDs(s string) ([]string, error) {
 	}
 	ids := strings.Split(s, " ")
 	for _, id := range ids {
-		if _, err := formed(idForm, anID)(id); err != nil {
+		if _, err := formed(isID, anID)(id); err != nil {
 			return nil, err
 		}
 	}
@@ -221,10 +222,14 @@ func (e *Entry) decodeBody(file string, rows []placed[row]) error {
 		return err
 	}
 	e.Replaces = make(map[measure.Subject][]string)
+	e.Series = make([]measure.Series, 0, len(rows))
+	lines := make(map[place]int, len(e.lines)+len(rows))
+	maps.Copy(lines, e.lines)
+	e.lines = lines
 	for i := range rows {
 		r := &rows[i].row
 		c := &rows[i].cells
-		s := subjects[subjectKey{r.Scope, r.Subject}]
+		s := subjects[i].Subject
 		switch r.Key {
 		case nameKey, gridKey, blockKey:
 			continue
@@ -258,47 +263,62 @@ func (e *Entry) decodeBody(file string, rows []placed[row]) error {
 	return nil
 }
 
-// decodeSubjects reads which subjects the rows are about.
-func decodeSubjects(rows []placed[row]) (map[subjectKey]measure.Subject, error) {
-	out := make(map[subjectKey]measure.Subject)
-	said := make(map[subjectKey]map[string]bool)
+// decoded is the subject of some rows, as far as they were read.
+type decoded struct {
+	measure.Subject
+	key                      subjectKey
+	first                    *cells // of its first row
+	named, hasGrid, hasBlock bool
+}
+
+// decodeSubjects reads which subjects the rows are about, row by row.
+func decodeSubjects(rows []placed[row]) (of []*decoded, err error) {
+	of = make([]*decoded, len(rows))
+	var all []*decoded
+	out := make(map[subjectKey]*decoded)
+	var last *decoded // the rows of a subject mostly stand together
 	for i := range rows {
 		r, c := &rows[i].row, &rows[i].cells
-		key := subjectKey{r.Scope, r.Subject}
-		s, known := out[key]
-		if !known {
-			if s = (measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}); !slices.Contains(measure.Scopes, s.Scope) {
+		key, s := subjectKey{r.Scope, r.Subject}, last
+		if s == nil || s.key != key {
+			s = out[key]
+		}
+		if s == nil {
+			s = &decoded{key: key, first: c}
+			if s.Subject = (measure.Subject{Scope: measure.Scope(r.Scope), Name: parse(c, "subject", r.Subject, unescape)}); !slices.Contains(measure.Scopes, s.Scope) {
 				c.fail("scope", "%q is none of %s", r.Scope, scopes())
 			}
-			said[key] = make(map[string]bool)
+			out[key] = s
 		}
+		said := false
 		switch r.Key {
 		case nameKey:
-			s.Name = parse(c, "value", r.Value, unescape)
+			s.Name, said, s.named = parse(c, "value", r.Value, unescape), s.named, true
 		case gridKey:
-			s.Grid = parse(c, "value", r.Value, measure.ParseDim3)
+			s.Grid, said, s.hasGrid = parse(c, "value", r.Value, measure.ParseDim3), s.hasGrid, true
 		case blockKey:
-			s.Block = parse(c, "value", r.Value, measure.ParseDim3)
+			s.Block, said, s.hasBlock = parse(c, "value", r.Value, measure.ParseDim3), s.hasBlock, true
 		}
-		if told := said[key][r.Key]; told && (r.Key == nameKey || r.Key == gridKey || r.Key == blockKey) {
+		if said {
 			c.fail("key", "%s of %s is there twice; remove one", r.Key, r.Subject)
 		}
 		if c.err != nil {
 			return nil, c.err
 		}
-		out[key], said[key][r.Key] = s, true
-	}
-	ids := make(map[measure.Subject]string)
-	for i := range rows {
-		r, c := &rows[i].row, &rows[i].cells
-		s := out[subjectKey{r.Scope, r.Subject}]
-		if other, twice := ids[s]; twice && other != r.Subject {
-			c.fail("subject", "%s is the same as %s; remove one", r.Subject, other)
-			return nil, c.err
+		if last = s; s.first == c {
+			all = append(all, s)
 		}
-		ids[s] = r.Subject
+		of[i] = s
 	}
-	return out, nil
+	ids := make(map[measure.Subject]string, len(all))
+	for _, s := range all {
+		if other, twice := ids[s.Subject]; twice {
+			s.first.fail("subject", "%s is the same as %s; remove one", s.key.id, other)
+			return nil, s.first.err
+		}
+		ids[s.Subject] = s.key.id
+	}
+	return of, nil
 }
 
 // scopes lists the scopes that a row may have.

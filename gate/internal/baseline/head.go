@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -48,16 +48,21 @@ type sessionRow struct {
 // maxRuns bounds what a cell may claim.
 const maxRuns = 100_000
 
-var (
-	idForm    = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
-	hashForm  = regexp.MustCompile(`^([0-9a-f]{8})?$`)
-	traceForm = regexp.MustCompile(`^(node|graph)?$`)
-)
+// isID reports whether a text can be the name of a session.
+func isID(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") == ""
+}
+
+func isHash(s string) bool {
+	return s == "" || len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func isTrace(s string) bool { return s == "" || s == "node" || s == "graph" }
 
 // formed is a parser for text of a fixed form.
-func formed(form *regexp.Regexp, what string) func(string) (string, error) {
+func formed(form func(string) bool, what string) func(string) (string, error) {
 	return func(s string) (string, error) {
-		if !form.MatchString(s) {
+		if !form(s) {
 			return "", fmt.Errorf("%q is not %s", s, what)
 		}
 		return s, nil
@@ -74,18 +79,18 @@ func parseBoard(s string) (string, error) {
 
 func (r *sessionRow) session(c *cells) measure.Session {
 	s := measure.Session{
-		ID: parse(c, "id", r.ID, formed(idForm, anID)),
+		ID: parse(c, "id", r.ID, formed(isID, anID)),
 		Environment: measure.Environment{
 			GPU:        parse(c, "gpu", r.GPU, unescape),
 			GPUs:       parse(c, "gpus", r.GPUs, parseCount),
 			Processes:  parse(c, "processes", cmp.Or(r.Processes, "0"), parseCount),
-			GPUHash:    parse(c, "gpu_hash", r.GPUHash, formed(hashForm, "eight hexadecimal digits")),
+			GPUHash:    parse(c, "gpu_hash", r.GPUHash, formed(isHash, "eight hexadecimal digits")),
 			Driver:     parse(c, "driver", r.Driver, unescape),
 			CUDA:       parse(c, "cuda", r.CUDA, unescape),
 			Tool:       parse(c, "tool", r.Tool, unescape),
 			Schema:     parse(c, "schema", r.Schema, unescape),
 			Mode:       parse(c, "mode", r.Mode, unescape),
-			GraphTrace: parse(c, "graph_trace", r.GraphTrace, formed(traceForm, `"node", "graph" or empty`)),
+			GraphTrace: parse(c, "graph_trace", r.GraphTrace, formed(isTrace, `"node", "graph" or empty`)),
 			Tick:       parse(c, "tick_ns", r.Tick, parseNumber),
 			ClockMHz:   parse(c, "clock_mhz", r.Clock, parseCount),
 			Start:      parse(c, "start", r.Start, parseStart),

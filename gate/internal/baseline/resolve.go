@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -71,18 +70,20 @@ type state struct {
 	b       *Baseline
 	at      map[string]int
 	removed []bool
-	knows   []map[int]bool // those before it that an entry knows, directly or through others
-	kept    []bool         // not removed, and among the newest
+	knows   [][]bool // those before it that an entry knows, directly or through others
+	kept    []bool   // not removed, and among the newest
 }
 
 func (b *Baseline) state() *state {
 	s := &state{b: b, at: b.ids(), removed: make([]bool, len(b.Entries)), kept: make([]bool, len(b.Entries))}
 	for i := range b.Entries {
-		knows := make(map[int]bool)
-		for _, id := range b.Entries[i].known() {
-			if j, ok := s.at[id]; ok && j < i {
+		knows := make([]bool, len(b.Entries))
+		for _, id := range slices.Backward(b.Entries[i].known()) { // mostly the newest first, which knows most others
+			if j, ok := s.at[id]; ok && j < i && !knows[j] {
 				knows[j] = true
-				maps.Copy(knows, s.knows[j])
+				for k, known := range s.knows[j] {
+					knows[k] = knows[k] || known
+				}
 			}
 		}
 		s.knows = append(s.knows, knows)
@@ -169,7 +170,7 @@ func (s *state) claims() map[subjectOf]*claims {
 		}
 		return out[key]
 	}
-	replaced := make(map[subjectOf]map[int]bool)
+	replaced := make(map[subjectOf]map[int]bool) // mostly empty
 	for i := range s.b.Entries {
 		e := &s.b.Entries[i]
 		for x, ids := range e.Replaces {
@@ -242,9 +243,12 @@ func (b *Baseline) InEffect() []measure.Session {
 			continue
 		}
 		session := e.Session
-		session.Series = nil
-		for _, x := range e.Series {
-			c := all[subjectOf{x.Subject, e.Profiler()}]
+		session.Series = make([]measure.Series, 0, len(e.Series))
+		var c *claims
+		for at, x := range e.Series {
+			if at == 0 || x.Subject != e.Series[at-1].Subject {
+				c = all[subjectOf{x.Subject, e.Profiler()}]
+			}
 			if !slices.Contains(c.live, i) {
 				continue
 			}

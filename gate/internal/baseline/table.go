@@ -34,7 +34,8 @@ func table[Row any](file string, text []byte) ([]placed[Row], error) {
 		}
 	}
 	reader := csv.NewReader(bytes.NewReader(text))
-	um, err := gocsv.NewUnmarshaller(reader, *new(Row))
+	reader.ReuseRecord = true
+	um, err := gocsv.NewUnmarshaller(reader, new(Row))
 	if err != nil {
 		return nil, syntax(file, err)
 	}
@@ -52,7 +53,7 @@ func table[Row any](file string, text []byte) ([]placed[Row], error) {
 	if len(um.MismatchedHeaders) > 0 {
 		return nil, fmt.Errorf("%s:1: unknown column %q; remove it, or use the version of nsgate that wrote it", file, um.MismatchedHeaders[0])
 	}
-	var rows []placed[Row]
+	rows := make([]placed[Row], 0, line)
 	for {
 		row, err := um.Read()
 		if err == io.EOF {
@@ -62,7 +63,7 @@ func table[Row any](file string, text []byte) ([]placed[Row], error) {
 			return nil, syntax(file, err)
 		}
 		line, _ := reader.FieldPos(0)
-		rows = append(rows, placed[Row]{row.(Row), cells{file: file, line: line}})
+		rows = append(rows, placed[Row]{*row.(*Row), cells{file: file, line: line}})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // finds is what init saw in a repository.
@@ -25,24 +26,29 @@ const maxCandidates = 5
 
 // hosted reports whether a remote's host is of this name: github.com, gitlab.example.org.
 func hosted(remote, name string) bool {
-	host := hostOf.FindStringSubmatch(remote)[1]
+	host := hostOf().FindStringSubmatch(remote)[1]
 	return slices.Contains(strings.Split(host, "."), name)
 }
 
+// expression is a regular expression that is compiled when it is first asked for: other commands do without.
+func expression(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 var (
-	hostOf         = regexp.MustCompile(`^(?:[^:]*://)?(?:[^@]*@)?([^/:]*)`)
-	cmakeProgram   = regexp.MustCompile(`(?i)\b(?:cuda_)?add_executable\s*\(\s*([A-Za-z0-9_.+-]+)\s`)
-	makeProgram    = regexp.MustCompile(`(?m)^([A-Za-z0-9_+/-][A-Za-z0-9_.+/-]*)\s*:[^=].*\.(?:cu|o)\b`)
-	mainFunction   = regexp.MustCompile(`(?m)^\s*(?:int|auto)\s+main\s*\(`)
-	gpuImport      = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+(torch|jax|triton|cupy|numba\.cuda|tensorflow)\b`)
-	pythonMain     = regexp.MustCompile(`(?m)^if __name__ == ['"]__main__['"]`)
-	pythonName     = regexp.MustCompile(`^(?:train|bench|benchmark|infer|inference|main|run)(?:_\w+)?\.py$`)
-	pythonScripts  = regexp.MustCompile(`(?ms)^\[(?:project|tool\.poetry)\.scripts\]\s*$(.*?)(?:^\[|\z)`)
-	pythonScript   = regexp.MustCompile(`(?m)^\s*"?([A-Za-z0-9._-]+)"?\s*=\s*"`)
-	gpuDependency  = regexp.MustCompile(`["'](torch|jax|triton|cupy|numba|tensorflow)\b`)
-	benchTarget    = regexp.MustCompile(`(?m)^(bench|benchmark|perf)\s*:(?:[^=]|$)`)
-	plainPath      = regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell
-	nameCharacters = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+	hostOf         = expression(`^(?:[^:]*://)?(?:[^@]*@)?([^/:]*)`)
+	cmakeProgram   = expression(`(?i)\b(?:cuda_)?add_executable\s*\(\s*([A-Za-z0-9_.+-]+)\s`)
+	makeProgram    = expression(`(?m)^([A-Za-z0-9_+/-][A-Za-z0-9_.+/-]*)\s*:[^=].*\.(?:cu|o)\b`)
+	mainFunction   = expression(`(?m)^\s*(?:int|auto)\s+main\s*\(`)
+	gpuImport      = expression(`(?m)^\s*(?:import|from)\s+(torch|jax|triton|cupy|numba\.cuda|tensorflow)\b`)
+	pythonMain     = expression(`(?m)^if __name__ == ['"]__main__['"]`)
+	pythonName     = expression(`^(?:train|bench|benchmark|infer|inference|main|run)(?:_\w+)?\.py$`)
+	pythonScripts  = expression(`(?ms)^\[(?:project|tool\.poetry)\.scripts\]\s*$(.*?)(?:^\[|\z)`)
+	pythonScript   = expression(`(?m)^\s*"?([A-Za-z0-9._-]+)"?\s*=\s*"`)
+	gpuDependency  = expression(`["'](torch|jax|triton|cupy|numba|tensorflow)\b`)
+	benchTarget    = expression(`(?m)^(bench|benchmark|perf)\s*:(?:[^=]|$)`)
+	plainPath      = expression(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell
+	nameCharacters = expression(`[^A-Za-z0-9._-]+`)
 )
 
 // strangers are directories of other people's code.
@@ -65,7 +71,7 @@ func look(root fs.FS) *finds {
 		if files++; files > 20_000 {
 			return fs.SkipAll
 		}
-		if s.read(file) == nil || !plainPath.MatchString(file) {
+		if s.read(file) == nil || !plainPath().MatchString(file) {
 			return nil
 		}
 		info, err := entry.Info()
@@ -123,7 +129,7 @@ func (s *search) inCMake(file string, text []byte) {
 		s.cmake = "cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build -j"
 	}
 	if bytes.Contains(bytes.ToUpper(text), []byte("CUDA")) {
-		for _, m := range cmakeProgram.FindAllSubmatch(text, -1) {
+		for _, m := range cmakeProgram().FindAllSubmatch(text, -1) {
 			s.compiled = append(s.compiled, newCandidate(path.Join("build", path.Dir(file), string(m[1])), "a program of "+file))
 		}
 	}
@@ -136,7 +142,7 @@ func (s *search) inMake(file string, text []byte) {
 	if !bytes.Contains(bytes.ToUpper(text), []byte("NVCC")) {
 		return
 	}
-	if m := benchTarget.FindSubmatch(text); m != nil {
+	if m := benchTarget().FindSubmatch(text); m != nil {
 		c := newCandidate(string(m[1]), "a target of "+file)
 		c.Command = "make " + string(m[1])
 		if dir := path.Dir(file); dir != "." {
@@ -144,7 +150,7 @@ func (s *search) inMake(file string, text []byte) {
 		}
 		s.scripts = append(s.scripts, c)
 	}
-	for _, m := range makeProgram.FindAllSubmatch(text, -1) {
+	for _, m := range makeProgram().FindAllSubmatch(text, -1) {
 		if target := string(m[1]); !strings.HasSuffix(target, ".o") {
 			s.compiled = append(s.compiled, newCandidate(path.Join(path.Dir(file), target), "a target of "+file))
 		}
@@ -158,25 +164,25 @@ func (s *search) inProject(file string, text []byte) {
 	case "pyproject.toml":
 		s.pip = "python3 -m pip install ."
 	}
-	section := pythonScripts.FindSubmatch(text)
-	if section == nil || !gpuDependency.Match(text) {
+	section := pythonScripts().FindSubmatch(text)
+	if section == nil || !gpuDependency().Match(text) {
 		return
 	}
-	for _, m := range pythonScript.FindAllSubmatch(section[1], -1) {
+	for _, m := range pythonScript().FindAllSubmatch(section[1], -1) {
 		name := string(m[1])
 		s.scripts = append(s.scripts, candidate{name, name, "a script of " + file})
 	}
 }
 
 func (s *search) inCUDA(file string, text []byte) {
-	if mainFunction.Match(text) {
+	if mainFunction().Match(text) {
 		s.sources = append(s.sources, newCandidate(strings.TrimSuffix(file, ".cu"), file+" has a main function"))
 	}
 }
 
 func (s *search) inPython(file string, text []byte) {
-	m := gpuImport.FindSubmatch(text)
-	if m == nil || !pythonMain.Match(text) && !pythonName.MatchString(path.Base(file)) {
+	m := gpuImport().FindSubmatch(text)
+	if m == nil || !pythonMain().Match(text) && !pythonName().MatchString(path.Base(file)) {
 		return
 	}
 	c := newCandidate(strings.TrimSuffix(file, ".py"), "imports "+string(m[1]))
@@ -209,5 +215,5 @@ func newCandidate(program, why string) candidate {
 	if !strings.Contains(program, "/") {
 		command = "./" + program
 	}
-	return candidate{nameCharacters.ReplaceAllString(path.Base(program), "-"), command, why}
+	return candidate{nameCharacters().ReplaceAllString(path.Base(program), "-"), command, why}
 }
