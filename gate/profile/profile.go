@@ -11,12 +11,14 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
@@ -179,31 +181,42 @@ func Cut(rule Rule, recordings ...*Recording) ([][]measure.Session, error) {
 			return nil, err
 		}
 	}
-	out := make([][]measure.Session, len(recordings))
+	out, errs := make([][]measure.Session, len(recordings)), make([]error, len(recordings))
+	var cutting sync.WaitGroup
 	for i, r := range recordings {
-		out[i] = slices.Clone(r.Finished)
-		if len(r.Traces) > 0 {
-			cut, err := sample.Sessions(r.Traces, o)
-			if err != nil {
-				return nil, err
-			}
-			sample.AddUntraced(cut, r.Untraced, r.Outputs)
-			out[i] = append(out[i], cut...)
+		cutting.Go(func() { out[i], errs[i] = r.sessions(o) })
+	}
+	cutting.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// sessions are those of a recording, the oldest first.
+func (r *Recording) sessions(o sample.Options) ([]measure.Session, error) {
+	out := slices.Clone(r.Finished)
+	if len(r.Traces) > 0 {
+		cut, err := sample.Sessions(r.Traces, o)
+		if err != nil {
+			return nil, err
 		}
-		if len(r.Counters) > 0 {
-			counted, err := ncu.Session(r.Counters...)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = append(out[i], counted)
+		sample.AddUntraced(cut, r.Untraced, r.Outputs)
+		out = append(out, cut...)
+	}
+	if len(r.Counters) > 0 {
+		counted, err := ncu.Session(r.Counters...)
+		if err != nil {
+			return nil, err
 		}
-		if len(r.Summaries) > 0 {
-			joined, err := sample.Join(r.Summaries)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = append(out[i], joined...)
+		out = append(out, counted)
+	}
+	if len(r.Summaries) > 0 {
+		joined, err := sample.Join(r.Summaries)
+		if err != nil {
+			return nil, err
 		}
+		out = append(out, joined...)
 	}
 	return out, nil
 }

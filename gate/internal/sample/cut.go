@@ -65,18 +65,23 @@ func newCuts(traces []measure.Trace, w Warmup, step string) ([]*cut, error) {
 	})
 }
 
-// each calls f with every trace loaded, several at once, and gives the first error in their order.
+// loading bounds how many traces are loaded at once, whoever asks.
+var loading = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// each calls f with every trace loaded, several at once, and gives the first error in their order. f calls no each.
 func each(cuts []*cut, f func(i int, c *cut) error) error {
 	errs := make([]error, len(cuts))
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(cuts)) {
+	for range min(cap(loading), len(cuts)) {
 		group.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(cuts); i = int(next.Add(1)) - 1 {
+				loading <- struct{}{}
 				if errs[i] = cuts[i].load(); errs[i] == nil {
 					errs[i] = f(i, cuts[i])
 				}
 				cuts[i].unload()
+				<-loading
 			}
 		})
 	}
@@ -162,12 +167,13 @@ func (c *cut) occurrences(name int32) []measure.Interval {
 // coverage is the share of the kernel time after the first occurrence that was launched during one.
 func (c *cut) coverage(spans []measure.Interval) float64 {
 	var in, all int64
+	within := finder{spans: spans}
 	for _, l := range c.launches {
 		if l.API < spans[0].Start {
 			continue
 		}
 		all += l.End - l.Start
-		if within(spans, l.API) {
+		if within.find(l.API) >= 0 {
 			in += l.End - l.Start
 		}
 	}
@@ -297,8 +303,27 @@ func (c *cut) stepOf(api int64) int { return spanOf(c.steps, api) }
 
 // spanOf is the index of the sorted, disjoint interval in which an instant lies, -1 for none.
 func spanOf(spans []measure.Interval, at int64) int {
-	i := sort.Search(len(spans), func(i int) bool { return spans[i].Start > at }) - 1
-	if i >= 0 && at <= spans[i].End {
+	f := finder{spans: spans, last: -1}
+	return f.find(at)
+}
+
+// begunBefore is the index of the last of the sorted intervals that had begun at an instant, -1 for none.
+func begunBefore(spans []measure.Interval, at int64) int {
+	return sort.Search(len(spans), func(i int) bool { return spans[i].Start > at }) - 1
+}
+
+// finder finds instants of which most lie where the one before did.
+type finder struct {
+	spans []measure.Interval
+	last  int // the interval that began before the last instant
+}
+
+// find is [spanOf].
+func (f *finder) find(at int64) int {
+	if i := f.last; i < 0 || i >= len(f.spans) || f.spans[i].Start > at || i+1 < len(f.spans) && f.spans[i+1].Start <= at {
+		f.last = begunBefore(f.spans, at)
+	}
+	if i := f.last; i >= 0 && at <= f.spans[i].End {
 		return i
 	}
 	return -1

@@ -104,8 +104,9 @@ func (c *cut) reduce(run int, t *table) measure.Run {
 	roles := c.newRoles()
 	inRange := make([]float64, len(c.RangeNames))
 	onDevice := map[int32]float64{}
+	steps := finder{spans: c.steps}
 	for _, l := range c.launches {
-		at := c.stepOf(l.API)
+		at := steps.find(l.API)
 		if len(c.steps) > 0 {
 			if at < c.skip { // -1: outside the steps
 				continue

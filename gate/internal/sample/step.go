@@ -34,8 +34,9 @@ func (c *cut) periods(device int32) []measure.Interval {
 	for i := range firsts {
 		firsts[i] = math.MaxInt64
 	}
+	begun := finder{spans: steps}
 	begin := func(api, start int64) {
-		if at := spanOf(steps, api); at >= 0 {
+		if at := begun.find(api); at >= 0 {
 			firsts[at] = min(firsts[at], start)
 		}
 	}

@@ -216,16 +216,16 @@ func (p *partition) operations(device int32) []work {
 			classes[i] = Communication
 		}
 	}
-	n := len(t.Copies)
+	n := 0
 	for i := range t.Launches {
 		if t.Launches[i].Device == device {
 			n++
 		}
 	}
-	out := make([]work, 0, n)
+	launches, copies := make([]work, 0, n), make([]work, 0, len(t.Copies))
 	for i := range t.Launches {
 		if l := &t.Launches[i]; l.Device == device {
-			out = append(out, work{l.Start, l.End, l.API, nobody(Owner{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
+			launches = append(launches, work{l.Start, l.End, l.API, nobody(Owner{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
 		}
 	}
 	for i := range t.Copies {
@@ -237,10 +237,34 @@ func (p *partition) operations(device int32) []work {
 		if c.Kind == measure.Memset {
 			o.Class = Memset
 		}
-		out = append(out, work{c.Start, c.End, c.API, nobody(o), c.Thread, c.API != c.Start})
+		copies = append(copies, work{c.Start, c.End, c.API, nobody(o), c.Thread, c.API != c.Start})
 	}
-	slices.SortStableFunc(out, func(a, b work) int { return cmp.Compare(a.start, b.start) })
-	return out
+	return inTurn(byStart(launches), byStart(copies))
+}
+
+// byStart sorts operations, which most recordings have in this order.
+func byStart(list []work) []work {
+	order := func(a, b work) int { return cmp.Compare(a.start, b.start) }
+	if !slices.IsSortedFunc(list, order) {
+		slices.SortStableFunc(list, order)
+	}
+	return list
+}
+
+// inTurn merges operations by their starts; of those that start together the first list's come first.
+func inTurn(a, b []work) []work {
+	if len(b) == 0 {
+		return a
+	}
+	out := make([]work, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if b[0].start < a[0].start {
+			out, b = append(out, b[0]), b[1:]
+		} else {
+			out, a = append(out, a[0]), a[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 // nobody is an owner for which the host plays no part.
