@@ -126,6 +126,9 @@ func (t *table) readTrace() error {
 		if stream != nil {
 			l.Stream = int32(r.whole(stream, math.MaxInt32))
 		}
+		if n := len(x.launches); n == cap(x.launches) {
+			x.launches = slices.Grow(x.launches, n+1) // append copies long lists more often
+		}
 		x.launches = append(x.launches, l)
 		if !slices.Contains(x.used, d) {
 			x.used = append(x.used, d)
@@ -188,7 +191,9 @@ func (c *collection) finishTrace(t *table) (*measure.Trace, error) {
 		return nil, t.refuse("no-time", len(x.launches))
 	}
 	slices.SortStableFunc(x.copies, func(a, b measure.Copy) int { return cmp.Compare(a.Start, b.Start) })
-	slices.SortStableFunc(x.launches, func(a, b measure.Launch) int { return cmp.Compare(a.Start, b.Start) })
+	if started := func(a, b measure.Launch) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(x.launches, started) {
+		slices.SortStableFunc(x.launches, started)
+	}
 	trace := &measure.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, MemoryPeak: -1}
 	for i := range x.kernels {
 		k := &x.kernels[i]
