@@ -142,31 +142,29 @@ func from(d *gate.Distance) string {
 // bisected lists what was measured of the line.
 func (p *page) bisected(b *gate.Bisection) {
 	var rows [][]string
-	var why []string
-	measured := 0
+	var skipped []string
 	for _, c := range b.Commits {
-		row := []string{c.ID[:12], from(c.FromGood), from(c.FromBad), "", c.Nearer, Elide(Clean(c.Subject), 72)}
+		subject := Elide(Clean(c.Subject), 72)
 		switch {
 		case c.Skipped != "":
-			row[3] = "skipped"
-			why = append(why, c.ID[:12]+" skipped: "+Elide(Clean(c.Skipped), 300))
+			skipped = append(skipped, fmt.Sprintf("%s %s: %s", c.ID[:12], subject, Elide(Clean(c.Skipped), 300)))
 		case c.Change != nil:
-			measured++
-			row[3] = fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High))
-		default:
-			continue
+			together := fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High))
+			rows = append(rows, []string{c.ID[:12], from(c.FromGood), from(c.FromBad), together, c.Nearer, subject})
 		}
-		rows = append(rows, row)
 	}
 	p.title("Measured")
 	p.table([]column{{title: "commit"}, {title: "by good", right: true, optional: true}, {title: "by bad", right: true, optional: true},
-		{title: "slower than good", least: 24}, {title: "nearer", optional: true}, {title: "subject", least: 10}}, rows, nil)
-	text := fmt.Sprintf("%d of %s measured", measured, count(len(b.Commits), "commit"))
-	if len(why) > 0 {
-		text += fmt.Sprintf(", %d skipped", len(why))
-	}
-	for _, line := range why {
-		p.line(2, 4, span{line, none})
+		{title: "slower than good"}, {title: "nearer", optional: true}, {title: "subject", least: 10}}, rows, nil)
+	text := fmt.Sprintf("%d of %s measured", len(rows), count(len(b.Commits), "commit"))
+	if len(skipped) > 0 {
+		text += fmt.Sprintf(", %d skipped", len(skipped))
 	}
 	p.dim(2, text+", "+seconds(gate.Number(b.Seconds)))
+	if len(skipped) > 0 {
+		p.title("Skipped")
+	}
+	for _, line := range skipped {
+		p.line(2, 4, span{line, none})
+	}
 }
