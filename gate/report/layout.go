@@ -185,7 +185,7 @@ func (p *page) cards(titles []column, rows [][]string, paint func(row int) style
 			if c.title != "" {
 				spans = append(spans, span{bind(c.title) + nb, dim})
 			}
-			if c.least == 0 {
+			if c.least == 0 && columns(c.title)+columns(cell)+len("    · ") < p.width { // else it would lose its middle
 				cell = bind(cell)
 			}
 			spans = append(spans, span{cell, s})
