@@ -139,6 +139,7 @@ func TestUnchangedSteps(t *testing.T) {
 		{"four in ten slow, three runs", 3, cpu{0.4, 0.3, 0.005}, 3, 40},
 	} {
 		fails, without := tt.cpu.fails(gates, tt.runs, tt.runs, 0)
+		t.Logf("%s: %d of %d unchanged gates fail, %d have no verdict", tt.name, fails, gates, without)
 		if fails > tt.fails || without > tt.without {
 			t.Errorf("%s: %d of %d unchanged gates fail, %d have no verdict", tt.name, fails, gates, without)
 		}

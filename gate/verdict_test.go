@@ -393,7 +393,7 @@ func (s *score) report(b *testing.B) {
 func BenchmarkVerdict(b *testing.B) {
 	kernels := loadHosts(b, "kernels", "a", "b", "e", "f", "g")
 	transformer := loadHosts(b, "transformer", "b", "e", "f", "g")
-	const gates = 400
+	const gates = 1000
 	effects := []float64{0.02, 0.03, 0.05}
 	run := func(name string, measure func(r *rand.Rand) *score) {
 		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
