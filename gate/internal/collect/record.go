@@ -1,7 +1,6 @@
 package collect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +82,10 @@ wait:
 			}
 		case <-waiting:
 			waiting, quiet = nil, time.Now()
-			if err := cmp.Or(fit.err, open(dir)); err != nil {
+			if fit.err != nil {
+				return nil, fit.err
+			}
+			if err := open(dir); err != nil {
 				return nil, err
 			}
 		case <-ctx.Done():
