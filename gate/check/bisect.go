@@ -170,6 +170,9 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 	return b.state.write()
 }
 
+// chosen reports whether something was asked for.
+func (b *Bisect) chosen() bool { return b.Kernel != "" || b.Metric != "" }
+
 // asked reports whether a finding is what was asked for, or nothing was.
 func (b *Bisect) asked(f *gate.Finding) bool {
 	return (b.Kernel == "" || f.Kernel == b.Kernel || f.Title() == b.Kernel) && (b.Metric == "" || f.Metric == b.Metric)
@@ -177,13 +180,12 @@ func (b *Bisect) asked(f *gate.Finding) bool {
 
 // choose is the finding to follow: what was asked for, else of what regressed the whole workload before its parts.
 func (b *Bisect) choose(r *gate.Report) *gate.Finding {
-	asked := b.Kernel != "" || b.Metric != ""
 	var best *gate.Finding
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		switch {
 		case !b.asked(f):
-		case f.Outcome != gate.Regressed || !asked && !f.Gates:
+		case f.Outcome != gate.Regressed || !b.chosen() && !f.Gates:
 		case best == nil || best.Scope != measure.ScopeWorkload && f.Scope == measure.ScopeWorkload:
 			best = f
 		}
@@ -193,9 +195,8 @@ func (b *Bisect) choose(r *gate.Report) *gate.Finding {
 
 // near are the findings of which one would have been followed, had it regressed: those asked for, else what the whole workload takes.
 func (b *Bisect) near(r *gate.Report) (out []*gate.Finding) {
-	asked := b.Kernel != "" || b.Metric != ""
 	for i := range r.Findings {
-		if f := &r.Findings[i]; b.asked(f) && (asked || f.Gates && f.Scope == measure.ScopeWorkload) {
+		if f := &r.Findings[i]; b.asked(f) && (b.chosen() || f.Gates && f.Scope == measure.ScopeWorkload) {
 			out = append(out, f)
 		}
 	}

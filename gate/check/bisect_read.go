@@ -46,7 +46,10 @@ func (b *bisection) beside(ctx context.Context, base, head Build, looks []int, e
 			break
 		}
 	}
-	return p.report, cmp.Or(p.check.findOrigins(ctx, p.report), p.check.explain(ctx, p.report, &p.base))
+	if err := p.check.findOrigins(ctx, p.report); err != nil {
+		return p.report, err
+	}
+	return p.report, p.check.explain(ctx, p.report, &p.base)
 }
 
 // read asks a commit how much of the change it has, once.
