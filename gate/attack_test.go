@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -34,11 +35,11 @@ const (
 
 func (a answer) String() string { return [...]string{"pass", "undecided", "fail", "no verdict"}[a] }
 
-func answerOf(r *gate.Report) answer {
+func answerOf(r *decide.Report) answer {
 	switch {
-	case r.Verdict == gate.Fail:
+	case r.Verdict == decide.Fail:
 		return fails
-	case r.Verdict == gate.NoVerdict:
+	case r.Verdict == decide.NoVerdict:
 		return noVerdict
 	case r.Undecided:
 		return passesUndecided
@@ -82,7 +83,7 @@ var (
 type attack struct {
 	name   string
 	limit  float64 // of times; 0 is the default
-	gate   func(*rand.Rand) (base, head measure.Session)
+	gate   func(*rand.Rand) (base, head model.Session)
 	wanted []share
 	key    string // of the refusal that is wanted, "" for any
 	open   bool   // the engine does not do what is wanted yet
@@ -138,18 +139,18 @@ func (m made) with(change func(*made)) made {
 }
 
 // session draws the runs. edit, if not nil, changes what a kernel does in a run.
-func (m made) session(r *rand.Rand, edit func(run, k int, c cell) cell) measure.Session {
-	s := measure.Session{Step: "step", Warmup: "auto", Environment: measure.Environment{
-		GPU: "NVIDIA H200", GPUs: 1, GPUHash: measure.HashUUID(m.gpu), Start: m.start, Tick: 32, Tool: "nsys 2025.3.2",
+func (m made) session(r *rand.Rand, edit func(run, k int, c cell) cell) model.Session {
+	s := model.Session{Step: "step", Warmup: "auto", Environment: model.Environment{
+		GPU: "NVIDIA H200", GPUs: 1, GPUHash: model.HashUUID(m.gpu), Start: m.start, Tick: 32, Tool: "nsys 2025.3.2",
 	}}
 	for range m.runs {
-		s.Runs = append(s.Runs, measure.Run{Skipped: 6, Total: 60, Steady: true, Launches: 54 * len(m.kernels)})
+		s.Runs = append(s.Runs, model.Run{Skipped: 6, Total: 60, Steady: true, Launches: 54 * len(m.kernels)})
 	}
-	whole, count := make(measure.Values, m.runs), make(measure.Values, m.runs)
+	whole, count := make(model.Values, m.runs), make(model.Values, m.runs)
 	for k, x := range m.kernels {
 		subject := measure.Subject{Scope: measure.ScopeKernel, Name: x.name + "(float*)",
 			Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
-		times, launches, total := make(measure.Values, m.runs), make(measure.Values, m.runs), make(measure.Values, m.runs)
+		times, launches, total := make(model.Values, m.runs), make(model.Values, m.runs), make(model.Values, m.runs)
 		for i := range times {
 			c := cell{x.time * math.Exp(m.sd*r.NormFloat64()), x.launches}
 			if edit != nil {
@@ -166,24 +167,24 @@ func (m made) session(r *rand.Rand, edit func(run, k int, c cell) cell) measure.
 		}
 		for _, y := range []struct {
 			metric measure.Metric
-			values measure.Values
+			values model.Values
 		}{{measure.Time, times}, {measure.Launches, launches}, {measure.Total, total}} {
-			s.Series = append(s.Series, measure.Series{Subject: subject, Metric: y.metric, Role: x.role, Values: y.values})
+			s.Series = append(s.Series, model.Series{Subject: subject, Metric: y.metric, Role: x.role, Values: y.values})
 		}
 	}
-	s.Series = append(s.Series, measure.Series{Subject: measure.Workload, Metric: measure.GPUTime, Values: whole},
-		measure.Series{Subject: measure.Workload, Metric: measure.Launches, Values: count})
+	s.Series = append(s.Series, model.Series{Subject: measure.Workload, Metric: measure.GPUTime, Values: whole},
+		model.Series{Subject: measure.Workload, Metric: measure.Launches, Values: count})
 	s.SortSeries()
 	return s
 }
 
 // copied adds a copy from the host that takes so long in each run.
-func copied(s measure.Session, note string, ns func(run int) float64) measure.Session {
-	var values measure.Values
+func copied(s model.Session, note string, ns func(run int) float64) model.Session {
+	var values model.Values
 	for i := range s.Runs {
 		values = append(values, ns(i))
 	}
-	s.Series = append(s.Series, measure.Series{Subject: measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"},
+	s.Series = append(s.Series, model.Series{Subject: measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"},
 		Metric: measure.CopyTime, Values: values, Note: note})
 	s.SortSeries()
 	return s
@@ -191,20 +192,20 @@ func copied(s measure.Session, note string, ns func(run int) float64) measure.Se
 
 // devices draws a program on eight devices, of which the head's fourth is slower: a launch's trimmed mean over all of them hardly
 // moves, and what sums them up by an eighth.
-func devices(by float64) func(*rand.Rand) (base, head measure.Session) {
-	side := func(r *rand.Rand, by float64) measure.Session {
+func devices(by float64) func(*rand.Rand) (base, head model.Session) {
+	side := func(r *rand.Rand, by float64) model.Session {
 		s := six().session(r, nil)
 		s.GPUs = 8
 		whole, _ := s.Find(measure.Workload, measure.GPUTime.Name)
 		for device := range int32(8) {
-			var values measure.Values
+			var values model.Values
 			for _, v := range whole.Values {
 				if v *= math.Exp(0.001*r.NormFloat64()) / 8; device == 3 {
 					v *= 1 + by
 				}
 				values = append(values, v)
 			}
-			s.Series = append(s.Series, measure.Series{Subject: measure.Device(device), Metric: measure.GPUTime, Values: values})
+			s.Series = append(s.Series, model.Series{Subject: measure.Device(device), Metric: measure.GPUTime, Values: values})
 		}
 		for _, x := range s.Series {
 			for j := range x.Values {
@@ -219,7 +220,7 @@ func devices(by float64) func(*rand.Rand) (base, head measure.Session) {
 		s.SortSeries()
 		return s
 	}
-	return func(r *rand.Rand) (base, head measure.Session) { return side(r, 0), side(r, by) }
+	return func(r *rand.Rand) (base, head model.Session) { return side(r, 0), side(r, by) }
 }
 
 // slower makes one kernel cost more.
@@ -233,8 +234,8 @@ func slower(k int, by float64) func(int, int, cell) cell {
 }
 
 // both draws two sides of one program, the head edited.
-func both(m made, edit func(r *rand.Rand) func(int, int, cell) cell) func(*rand.Rand) (base, head measure.Session) {
-	return func(r *rand.Rand) (base, head measure.Session) {
+func both(m made, edit func(r *rand.Rand) func(int, int, cell) cell) func(*rand.Rand) (base, head model.Session) {
+	return func(r *rand.Rand) (base, head model.Session) {
 		var e func(int, int, cell) cell
 		if edit != nil {
 			e = edit(r)
@@ -244,16 +245,16 @@ func both(m made, edit func(r *rand.Rand) func(int, int, cell) cell) func(*rand.
 }
 
 // alike draws two sides of one program that both do the same odd thing.
-func alike(m made, odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.Rand) (base, head measure.Session) {
-	return func(r *rand.Rand) (base, head measure.Session) {
+func alike(m made, odd func(r *rand.Rand) func(int, int, cell) cell) func(*rand.Rand) (base, head model.Session) {
+	return func(r *rand.Rand) (base, head model.Session) {
 		return m.session(r, odd(r)), m.session(r, odd(r))
 	}
 }
 
 // spilled draws a head of which some runs have sgemm replaced by a register-spilling kernel, 257 times as slow, as
 // recorded on an H200.
-func spilled(some, of int) func(*rand.Rand) (base, head measure.Session) {
-	return func(r *rand.Rand) (base, head measure.Session) {
+func spilled(some, of int) func(*rand.Rand) (base, head model.Session) {
+	return func(r *rand.Rand) (base, head model.Session) {
 		program := six()
 		head = program.with(func(m *made) {
 			m.runs = of
@@ -269,8 +270,8 @@ func spilled(some, of int) func(*rand.Rand) (base, head measure.Session) {
 }
 
 // unequal draws sides of unequal noise and size.
-func unequal(m made, base, head int, baseSD, headSD float64) func(*rand.Rand) (_, _ measure.Session) {
-	return func(r *rand.Rand) (_, _ measure.Session) {
+func unequal(m made, base, head int, baseSD, headSD float64) func(*rand.Rand) (_, _ model.Session) {
+	return func(r *rand.Rand) (_, _ model.Session) {
 		b := m.with(func(m *made) { m.runs, m.sd = base, baseSD })
 		h := m.with(func(m *made) { m.runs, m.sd = head, headSD })
 		return b.session(r, nil), h.session(r, nil)
@@ -341,8 +342,8 @@ func slowRuns(r *rand.Rand) func(int, int, cell) cell {
 }
 
 // oneOff draws a head with one kernel slower by effect, and one run of either side off as a whole by a tenth.
-func oneOff(effect float64) func(*rand.Rand) (_, _ measure.Session) {
-	return func(r *rand.Rand) (_, _ measure.Session) {
+func oneOff(effect float64) func(*rand.Rand) (_, _ model.Session) {
+	return func(r *rand.Rand) (_, _ model.Session) {
 		side, off, factor := r.IntN(2), r.IntN(5), 1+0.1*float64(1-2*r.IntN(2))
 		edit := func(at int, effect float64) func(int, int, cell) cell {
 			return func(run, k int, c cell) cell {
@@ -361,8 +362,8 @@ func oneOff(effect float64) func(*rand.Rand) (_, _ measure.Session) {
 
 // batches draws the base, and half an hour later the head on the same GPU; what they differ by is normal: common to
 // all kernels, and each kernel's own.
-func batches(m made, common, own float64, interleaved bool) func(*rand.Rand) (_, _ measure.Session) {
-	return func(r *rand.Rand) (_, _ measure.Session) {
+func batches(m made, common, own float64, interleaved bool) func(*rand.Rand) (_, _ model.Session) {
+	return func(r *rand.Rand) (_, _ model.Session) {
 		base := m.session(r, nil)
 		if interleaved { // then both sides see the same, whatever it is
 			return base, m.session(r, nil)
@@ -382,7 +383,7 @@ func batches(m made, common, own float64, interleaved bool) func(*rand.Rand) (_,
 // pytorchHost draws an H200 host of one PyTorch program of 26 kernels: every other one is a tensor-core GEMM with a host sd of
 // 0.5 to 1 % of its own, the rest have 0.14 % and are 1.5 % slower on a host of the other board revision. On one host of ten
 // a single GEMM is 3 % slower.
-func pytorchHost(r *rand.Rand, gpu string, slow bool) measure.Session {
+func pytorchHost(r *rand.Rand, gpu string, slow bool) model.Session {
 	return many(26).with(func(m *made) {
 		m.gpu = gpu
 		for k := range m.kernels {
@@ -401,7 +402,7 @@ func pytorchHost(r *rand.Rand, gpu string, slow bool) measure.Session {
 }
 
 // hosts draws two hosts, two of five of the other board.
-func hosts(r *rand.Rand) (_, _ measure.Session) {
+func hosts(r *rand.Rand) (_, _ model.Session) {
 	return pytorchHost(r, "a", r.Float64() < 0.4), pytorchHost(r, "b", r.Float64() < 0.4)
 }
 
@@ -411,7 +412,7 @@ var attacks = []attack{
 	{name: "4 of 5 runs ×257 slower", gate: spilled(4, 5), wanted: notGreen}, // was: undecided 100 %
 	{name: "3 of 4 runs ×257 slower", gate: spilled(3, 4), wanted: notGreen}, // was: undecided 100 %
 	{name: "3 of 5 copies pageable", wanted: notGreen, // was: undecided 100 %
-		gate: func(r *rand.Rand) (base, head measure.Session) {
+		gate: func(r *rand.Rand) (base, head model.Session) {
 			pinned := func() float64 { return 155000 * math.Exp(0.005*r.NormFloat64()) }
 			return copied(six().session(r, nil), "pinned to device", func(int) float64 { return pinned() }),
 				copied(six().session(r, nil), "pageable to device", func(run int) float64 {
@@ -422,7 +423,7 @@ var attacks = []attack{
 				})
 		}},
 	{name: "9 % of GPU time, in 1 of 5 runs, then in all", wanted: notGreen, // was: pass 100 %
-		gate: func(r *rand.Rand) (base, head measure.Session) {
+		gate: func(r *rand.Rand) (base, head model.Session) {
 			m := six().with(func(m *made) { m.kernels = append(m.kernels, kernel{"sometimes", 39000, 1, ""}) })
 			return m.session(r, func(run, k int, c cell) cell {
 				if k == 6 && run > 0 {
@@ -432,7 +433,7 @@ var attacks = []attack{
 			}), m.session(r, nil)
 		}},
 	{name: "renamed and 10 % slower, no ranges", wanted: found, // was: pass 100 %
-		gate: func(r *rand.Rand) (base, head measure.Session) {
+		gate: func(r *rand.Rand) (base, head model.Session) {
 			m := six().with(func(m *made) {
 				for k := range m.kernels {
 					m.kernels[k].role = ""
@@ -445,7 +446,7 @@ var attacks = []attack{
 			}).session(r, nil)
 		}},
 	{name: "two programs with nothing in common", wanted: []share{always(noVerdict)}, key: "other-workload", // was: fail 100 %
-		gate: func(r *rand.Rand) (base, head measure.Session) {
+		gate: func(r *rand.Rand) (base, head model.Session) {
 			b := six().with(func(m *made) {
 				for k := range m.kernels {
 					m.kernels[k].role = ""
@@ -498,7 +499,7 @@ var attacks = []attack{
 }
 
 // changed draws a head with one kernel slower, any but the tiny one.
-func changed(m made, runs int, effect float64) func(*rand.Rand) (_, _ measure.Session) {
+func changed(m made, runs int, effect float64) func(*rand.Rand) (_, _ model.Session) {
 	return both(noisy(m, runs, m.sd), func(r *rand.Rand) func(int, int, cell) cell { return slower(r.IntN(5), effect) })
 }
 
@@ -518,7 +519,7 @@ func (a attack) try(gates int) tally {
 	r := rand.New(rand.NewPCG(53, 59))
 	for range gates {
 		base, head := a.gate(r)
-		report := gate.Evaluate([]measure.Session{base}, []measure.Session{head}, policy)
+		report := decide.Evaluate([]model.Session{base}, []model.Session{head}, policy)
 		t.of[answerOf(report)]++
 		t.keys[report.ReasonKey]++
 	}

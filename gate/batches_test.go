@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // batchSessions are 37 sessions of five runs of one program, unchanged, on one idle H200 within five and a half minutes.
-func batchSessions(t testing.TB) []measure.Session {
+func batchSessions(t testing.TB) []model.Session {
 	t.Helper()
 	sessions, err := baseline.Read("../testdata/h200/sessions/kernels-batches/nvidia-h200")
 	if err != nil {
@@ -25,7 +25,7 @@ func batchSessions(t testing.TB) []measure.Session {
 }
 
 // betweenBatches counts what becomes of gates that hold one batch against another one.
-func betweenBatches(sessions []measure.Session, limit float64, from, to time.Duration) (gates, failed, undecided int) {
+func betweenBatches(sessions []model.Session, limit float64, from, to time.Duration) (gates, failed, undecided int) {
 	p := thresholds.Default()
 	p.Threshold = limit
 	for i := range sessions {
@@ -34,12 +34,12 @@ func betweenBatches(sessions []measure.Session, limit float64, from, to time.Dur
 			if gap <= 0 || gap <= from || gap > to {
 				continue
 			}
-			r := gate.Evaluate(sessions[i:i+1], sessions[j:j+1], p)
+			r := decide.Evaluate(sessions[i:i+1], sessions[j:j+1], p)
 			gates++
 			switch {
-			case r.Verdict == gate.Fail:
+			case r.Verdict == decide.Fail:
 				failed++
-			case r.Undecided || r.Verdict == gate.NoVerdict:
+			case r.Undecided || r.Verdict == decide.NoVerdict:
 				undecided++
 			}
 		}

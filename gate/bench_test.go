@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -17,10 +17,10 @@ func BenchmarkEvaluate(b *testing.B) {
 			for i := range n {
 				p.kernels = append(p.kernels, madeUp{name: fmt.Sprintf("kernel<%d>", i), time: 5000, launches: 3, role: "step"})
 			}
-			base := []measure.Session{p.session()}
-			head := []measure.Session{p.with(func(p *program) { p.kernels = p.kernels[:len(p.kernels)-n/10] }).session()}
+			base := []model.Session{p.session()}
+			head := []model.Session{p.with(func(p *program) { p.kernels = p.kernels[:len(p.kernels)-n/10] }).session()}
 			for b.Loop() {
-				gate.Evaluate(base, head, thresholds.Default())
+				decide.Evaluate(base, head, thresholds.Default())
 			}
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -19,26 +19,26 @@ func TestBoards(t *testing.T) {
 	tests := []struct {
 		name       string
 		base, head string // the boards of the sessions, from another host each; "?" is not known, "!" one of a single run
-		boards     gate.Boards
+		boards     decide.Boards
 		sessions   int // of the base, that are held against the head
 		says       string
 	}{
-		{"nothing known", "??", "?", gate.UnknownBoards, 2, ""},
-		{"head unknown", "fs", "?", gate.UnknownBoards, 2, ""},
-		{"base unknown", "??", "f", gate.UnknownBoards, 2, ""},
-		{"same", "ff", "f", gate.SameBoard, 2, ""},
-		{"some", "sfs", "f", gate.SameBoard, 1, one},
-		{"some, the others unknown", "?f?", "f", gate.SameBoard, 1, one},
-		{"some, in too few runs", "s!s", "f", gate.UnknownBoards, 3, ""},
-		{"most", "sff", "f", gate.SameBoard, 2, "2 of 3 base sessions were " + note + " and are held against it; the others are left out"},
-		{"other", "ss", "f", gate.OtherBoard, 2, "the base was measured on " + doubt + " (" + slow + ", here " + fast + ")"},
-		{"other or unknown", "s?", "f", gate.UnknownBoards, 2, ""},
-		{"head of both", "ff", "fs", gate.UnknownBoards, 2, ""},
+		{"nothing known", "??", "?", decide.UnknownBoards, 2, ""},
+		{"head unknown", "fs", "?", decide.UnknownBoards, 2, ""},
+		{"base unknown", "??", "f", decide.UnknownBoards, 2, ""},
+		{"same", "ff", "f", decide.SameBoard, 2, ""},
+		{"some", "sfs", "f", decide.SameBoard, 1, one},
+		{"some, the others unknown", "?f?", "f", decide.SameBoard, 1, one},
+		{"some, in too few runs", "s!s", "f", decide.UnknownBoards, 3, ""},
+		{"most", "sff", "f", decide.SameBoard, 2, "2 of 3 base sessions were " + note + " and are held against it; the others are left out"},
+		{"other", "ss", "f", decide.OtherBoard, 2, "the base was measured on " + doubt + " (" + slow + ", here " + fast + ")"},
+		{"other or unknown", "s?", "f", decide.UnknownBoards, 2, ""},
+		{"head of both", "ff", "fs", decide.UnknownBoards, 2, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			n := 0
-			side := func(boards string) (out []measure.Session) {
+			side := func(boards string) (out []model.Session) {
 				for _, b := range boards {
 					n++
 					p := quiet().with(func(p *program) {
@@ -54,7 +54,7 @@ func TestBoards(t *testing.T) {
 				return out
 			}
 			r := evaluate(side(tt.base), side(tt.head), thresholds.Default())
-			if r.Verdict == gate.NoVerdict {
+			if r.Verdict == decide.NoVerdict {
 				t.Fatal(r.Reason)
 			}
 			if r.Boards != tt.boards || r.Base.Sessions != tt.sessions {
@@ -72,7 +72,7 @@ func TestBoards(t *testing.T) {
 func TestLeftOutIsWhatCouldCount(t *testing.T) {
 	base, other, head := quiet().session(), quiet().session(), quiet().session()
 	base.Board, head.Board, other.GPU = "692-2G520-0282-001", "692-2G520-0282-001", "NVIDIA H100"
-	r := evaluate([]measure.Session{other, base}, []measure.Session{head}, thresholds.Default())
+	r := evaluate([]model.Session{other, base}, []model.Session{head}, thresholds.Default())
 	if len(r.Notes) > 0 || r.Base.Sessions != 1 {
 		t.Errorf("%q, %d sessions", r.Notes, r.Base.Sessions)
 	}
@@ -81,7 +81,7 @@ func TestLeftOutIsWhatCouldCount(t *testing.T) {
 func TestPowerLimitDiffers(t *testing.T) {
 	base, head := quiet().session(), quiet().with(func(p *program) { p.host = "b" }).session()
 	base.PowerW, head.PowerW = 700, 500
-	r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+	r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 	if want := "the power limit differs: 700 W in the base, 500 W in the head"; !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
 		t.Errorf("%q, want %q", r.Warnings, want)
 	}

@@ -11,31 +11,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/text"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // calibrate calibrates and puts it into words.
-func calibrate(sessions []measure.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *gate.Calibration {
-	c := gate.Calibrate(sessions, policy, runs, perRun)
+func calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *decide.Calibration {
+	c := decide.Calibrate(sessions, policy, runs, perRun)
 	text.TellCalibration(c)
 	return c
 }
 
 // calibrated calibrates a made-up program of ten runs after a change to its session.
-func calibrated(p program, change func(*measure.Session)) *gate.Calibration {
+func calibrated(p program, change func(*model.Session)) *decide.Calibration {
 	p.runs = 10
 	s := p.session()
 	if change != nil {
 		change(&s)
 	}
-	return calibrate([]measure.Session{s}, thresholds.Default(), 5, 2*time.Second)
+	return calibrate([]model.Session{s}, thresholds.Default(), 5, 2*time.Second)
 }
 
 // times multiplies every time of one kernel, or of everything, by a factor of the run.
-func times(s *measure.Session, kernel string, factor func(run int) float64) {
+func times(s *model.Session, kernel string, factor func(run int) float64) {
 	for _, x := range s.Series {
 		if x.Metric.Unit == "ns" && (kernel == "" || x.Subject.Short() == kernel) {
 			for i := range x.Values {
@@ -68,7 +68,7 @@ func TestCalibrate(t *testing.T) {
 		t.Errorf("unchanged gates: %+v; there are 252 ways to split 10 runs into 5 and 5", g)
 	}
 	for _, p := range c.Plan {
-		if p.Runs < 2 || float64(p.Seconds) != 2*float64(p.Runs) || p.Hardest == "" || float64(p.MDE) > gate.PlanEffect*float64(p.Threshold) {
+		if p.Runs < 2 || float64(p.Seconds) != 2*float64(p.Runs) || p.Hardest == "" || float64(p.MDE) > decide.PlanEffect*float64(p.Threshold) {
 			t.Errorf("plan %+v", p)
 		}
 	}
@@ -76,10 +76,10 @@ func TestCalibrate(t *testing.T) {
 
 func TestCalibrateNames(t *testing.T) {
 	t.Run("two levels", func(t *testing.T) {
-		c := calibrated(quiet(), func(s *measure.Session) {
+		c := calibrated(quiet(), func(s *model.Session) {
 			times(s, "softmax", func(run int) float64 { return []float64{1, 1.1, 1}[run%3] })
 		})
-		i := slices.IndexFunc(c.Noise, func(n gate.Noise) bool { return n.Kernel == "softmax" })
+		i := slices.IndexFunc(c.Noise, func(n decide.Noise) bool { return n.Kernel == "softmax" })
 		if n := c.Noise[i]; !c.Sound || n.Levels == nil || n.Levels.Runs != 7 {
 			t.Errorf("%v %v: %+v", c.Sound, c.Reason, n)
 		}
@@ -87,7 +87,7 @@ func TestCalibrateNames(t *testing.T) {
 	t.Run("false alarms", func(t *testing.T) {
 		s := quiet().with(func(p *program) { p.runs, p.sd = 12, 1e-5 }).session()
 		times(&s, "softmax", func(run int) float64 { return 1 + 0.2*float64((run*7%12)%2) })
-		c := calibrate([]measure.Session{s}, thresholds.Default(), 2, 0)
+		c := calibrate([]model.Session{s}, thresholds.Default(), 2, 0)
 		if c.Gates.Runs != 2 || c.Gates.Alarms == 0 || !slices.ContainsFunc(c.Warnings, func(w string) bool {
 			return strings.Contains(w, "unchanged gates failed, more than the 1 % that the policy allows")
 		}) {
@@ -107,7 +107,7 @@ func TestCalibrateNames(t *testing.T) {
 	})
 	t.Run("several sessions", func(t *testing.T) {
 		old, last := quiet().session(), quiet().with(func(p *program) { p.host = "GPU-b"; p.runs = 6 }).session()
-		c := calibrate([]measure.Session{old, last}, thresholds.Default(), 5, 0)
+		c := calibrate([]model.Session{old, last}, thresholds.Default(), 5, 0)
 		if c.Measured.Runs != 6 || c.Gates.Runs != 3 || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "the last alone") {
 			t.Errorf("%+v %v", c.Measured, c.Warnings)
 		}
@@ -118,21 +118,21 @@ func TestCalibrateRefuses(t *testing.T) {
 	few := quiet().with(func(p *program) { p.runs = 3 }).session()
 	for _, c := range []struct {
 		name string
-		got  *gate.Calibration
+		got  *decide.Calibration
 		want string
 	}{
 		{"nothing", calibrate(nil, thresholds.Default(), 5, 0), "no session"},
-		{"few runs", calibrate([]measure.Session{few}, thresholds.Default(), 5, 0), "3 runs cannot be split"},
-		{"unsteady", calibrated(quiet(), func(s *measure.Session) {
+		{"few runs", calibrate([]model.Session{few}, thresholds.Default(), 5, 0), "3 runs cannot be split"},
+		{"unsteady", calibrated(quiet(), func(s *model.Session) {
 			for i := range 6 {
 				s.Runs[i].Steady = false
 			}
 		}), "no steady state in 6 of 10 runs"},
-		{"drift", calibrated(quiet(), func(s *measure.Session) {
+		{"drift", calibrated(quiet(), func(s *model.Session) {
 			times(s, "", func(run int) float64 { return 1 + 0.003*float64(run) })
 		}), "the workload's GPU time drifts: +2."},
-		{"graphs as a whole", calibrated(quiet(), func(s *measure.Session) { s.GraphTrace = "graph" }), "CUDA graphs were traced as a whole"},
-		{"bad value", calibrated(quiet(), func(s *measure.Session) { s.Series[0].Values[0] = -1 }), "not a measurement"},
+		{"graphs as a whole", calibrated(quiet(), func(s *model.Session) { s.GraphTrace = "graph" }), "CUDA graphs were traced as a whole"},
+		{"bad value", calibrated(quiet(), func(s *model.Session) { s.Series[0].Values[0] = -1 }), "not a measurement"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.got.Sound || !strings.Contains(c.got.Reason, c.want) || len(c.got.Plan) > 0 {
@@ -142,7 +142,7 @@ func TestCalibrateRefuses(t *testing.T) {
 	}
 	ignore := thresholds.Default()
 	ignore.Rules = []thresholds.Rule{{Severity: thresholds.Ignore, Where: "x"}}
-	if c := calibrate([]measure.Session{quiet().session()}, ignore, 5, 0); c.Sound || !strings.Contains(c.Reason, "nothing to judge") {
+	if c := calibrate([]model.Session{quiet().session()}, ignore, 5, 0); c.Sound || !strings.Contains(c.Reason, "nothing to judge") {
 		t.Errorf("%v %q", c.Sound, c.Reason)
 	}
 	// A drift that nobody would see and a scatter that has no direction are none.
@@ -151,14 +151,14 @@ func TestCalibrateRefuses(t *testing.T) {
 		"scatter": func(run int) float64 { return 1 + 0.02*float64(run*7%10) },
 	} {
 		p := quiet().with(func(p *program) { p.sd = 1e-6 })
-		if c := calibrated(p, func(s *measure.Session) { times(s, "", factor) }); !c.Sound {
+		if c := calibrated(p, func(s *model.Session) { times(s, "", factor) }); !c.Sound {
 			t.Errorf("%s: %s", name, c.Reason)
 		}
 	}
 }
 
 func TestCalibrateProperties(t *testing.T) {
-	close := cmp.Comparer(func(a, b gate.Number) bool {
+	close := cmp.Comparer(func(a, b decide.Number) bool {
 		return a == b || math.Abs(float64(a-b)) < 1e-6*math.Abs(float64(a)) || !a.Known() && !b.Known()
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -168,7 +168,7 @@ func TestCalibrateProperties(t *testing.T) {
 		p.runs = rapid.IntRange(4, 5).Draw(t, "runs")
 		p.kernels = p.kernels[:3]
 		s := p.session()
-		c := calibrate([]measure.Session{s}, thresholds.Default(), 3, time.Second)
+		c := calibrate([]model.Session{s}, thresholds.Default(), 3, time.Second)
 		for i := 1; i < len(c.MDE); i++ {
 			if a, b := c.MDE[i-1], c.MDE[i]; b.Kernels > a.Kernels || b.Workload > a.Workload || b.Limited > a.Limited {
 				t.Errorf("more runs, worse MDE: %+v %+v", a, b)
@@ -182,13 +182,13 @@ func TestCalibrateProperties(t *testing.T) {
 		// The same runs give the same answer, in whatever order their series stand and in whatever unit.
 		s.Series = slices.Clone(s.Series)
 		rand.New(rand.NewPCG(p.seed, 1)).Shuffle(len(s.Series), func(i, j int) { s.Series[i], s.Series[j] = s.Series[j], s.Series[i] })
-		shuffled := calibrate([]measure.Session{s}, thresholds.Default(), 3, time.Second)
+		shuffled := calibrate([]model.Session{s}, thresholds.Default(), 3, time.Second)
 		if diff := cmp.Diff(c, shuffled, close); diff != "" {
 			t.Errorf("another order of series, another answer:\n%s", diff)
 		}
 		times(&s, "", func(int) float64 { return 1024 })
 		s.Tick *= 1024
-		scaled := calibrate([]measure.Session{s}, thresholds.Default(), 3, time.Second)
+		scaled := calibrate([]model.Session{s}, thresholds.Default(), 3, time.Second)
 		if diff := cmp.Diff([]any{c.MDE, c.Plan, c.Gates}, []any{scaled.MDE, scaled.Plan, scaled.Gates}, close); diff != "" {
 			t.Errorf("another unit, another answer:\n%s", diff)
 		}
@@ -200,8 +200,8 @@ func TestSubset(t *testing.T) {
 	s := quiet().session()
 	s.GPUHash, s.Start = "", time.Time{}
 	s.Series[0].Values[3] = math.NaN()
-	a, b := gate.Subset(&s, []int{0, 4}), gate.Subset(&s, []int{3})
-	if !measure.SameSession(a.Environment, b.Environment) {
+	a, b := decide.Subset(&s, []int{0, 4}), decide.Subset(&s, []int{3})
+	if !model.SameSession(a.Environment, b.Environment) {
 		t.Error("the parts of a session are not one session")
 	}
 	if len(a.Series) != len(s.Series) || len(b.Series) != len(s.Series)-1 || a.Series[0].Values[1] != s.Series[0].Values[4] {

@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -42,22 +43,22 @@ type madeUp struct {
 	grid     uint32
 }
 
-func (p program) session() measure.Session {
+func (p program) session() model.Session {
 	r := rand.New(rand.NewPCG(p.seed, 7))
-	s := measure.Session{Step: p.step, Warmup: "auto", Environment: measure.Environment{
-		GPU: "NVIDIA H200", GPUs: 1, GPUHash: measure.HashUUID(p.host), Start: p.start, Tick: 32, Tool: "nsys 2025.3.2",
+	s := model.Session{Step: p.step, Warmup: "auto", Environment: model.Environment{
+		GPU: "NVIDIA H200", GPUs: 1, GPUHash: model.HashUUID(p.host), Start: p.start, Tick: 32, Tool: "nsys 2025.3.2",
 	}}
 	for range p.runs {
-		s.Runs = append(s.Runs, measure.Run{Skipped: 6, Total: 60, Steady: true, Launches: 54})
+		s.Runs = append(s.Runs, model.Run{Skipped: 6, Total: 60, Steady: true, Launches: 54})
 	}
-	add := func(subject measure.Subject, m measure.Metric, role string, v measure.Values) {
-		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Role: role, Values: v})
+	add := func(subject measure.Subject, m measure.Metric, role string, v model.Values) {
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: m, Role: role, Values: v})
 	}
-	whole, count := make(measure.Values, p.runs), make(measure.Values, p.runs)
+	whole, count := make(model.Values, p.runs), make(model.Values, p.runs)
 	for _, k := range p.kernels {
 		subject := measure.Subject{Scope: measure.ScopeKernel, Name: k.name + "(float*)",
 			Grid: measure.Dim3{X: max(k.grid, 1), Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
-		times, launches, total := make(measure.Values, p.runs), make(measure.Values, p.runs), make(measure.Values, p.runs)
+		times, launches, total := make(model.Values, p.runs), make(model.Values, p.runs), make(model.Values, p.runs)
 		for i := range times {
 			times[i] = k.time * math.Exp(p.sd*r.NormFloat64())
 			launches[i] = k.launches
@@ -68,7 +69,7 @@ func (p program) session() measure.Session {
 		add(subject, measure.Time, k.role, times)
 		add(subject, measure.Launches, k.role, launches)
 		add(subject, measure.Total, k.role, total)
-		add(subject, measure.Registers, k.role, slices.Repeat(measure.Values{32}, p.runs))
+		add(subject, measure.Registers, k.role, slices.Repeat(model.Values{32}, p.runs))
 	}
 	add(measure.Workload, measure.GPUTime, "", whole)
 	add(measure.Workload, measure.Launches, "", count)
@@ -94,8 +95,8 @@ func (p program) with(change func(*program)) program {
 }
 
 // evaluate judges and puts it into words, of which there is more than one for everything.
-func evaluate(base, head []measure.Session, policy *thresholds.Policy) *gate.Report {
-	r := gate.Evaluate(base, head, policy)
+func evaluate(base, head []model.Session, policy *thresholds.Policy) *decide.Report {
+	r := decide.Evaluate(base, head, policy)
 	text.Tell(r)
 	said := slices.Concat(r.Warnings, r.Notes, r.Next, []string{r.Reason})
 	for _, f := range r.Findings {
@@ -109,13 +110,13 @@ func evaluate(base, head []measure.Session, policy *thresholds.Policy) *gate.Rep
 	return r
 }
 
-func judge(base, head program) *gate.Report {
-	return evaluate([]measure.Session{base.session()}, []measure.Session{head.session()}, thresholds.Default())
+func judge(base, head program) *decide.Report {
+	return evaluate([]model.Session{base.session()}, []model.Session{head.session()}, thresholds.Default())
 }
 
-func find(r *gate.Report, kernel, metric string) *gate.Finding {
-	i := slices.IndexFunc(r.Findings, func(f gate.Finding) bool {
-		return f.Kernel == kernel && f.Metric == metric && f.Outcome != gate.Added && f.Outcome != gate.Removed
+func find(r *decide.Report, kernel, metric string) *decide.Finding {
+	i := slices.IndexFunc(r.Findings, func(f decide.Finding) bool {
+		return f.Kernel == kernel && f.Metric == metric && f.Outcome != decide.Added && f.Outcome != decide.Removed
 	})
 	if i < 0 {
 		return nil
@@ -127,28 +128,28 @@ func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		change         func(*program)
-		verdict        gate.Verdict
+		verdict        decide.Verdict
 		kernel, metric string
-		outcome        gate.Outcome
+		outcome        decide.Outcome
 	}{
-		{"nothing changed", func(*program) {}, gate.Pass, "gemm", "time", gate.Unchanged},
-		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, gate.Fail, "softmax", "time", gate.Regressed},
-		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, gate.Pass, "softmax", "time", gate.Unchanged},
-		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, gate.Pass, "softmax", "time", gate.Improved},
-		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, gate.Fail, "reduce", "launches", gate.Grew}, // by its total time
-		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, gate.Pass, "tiny", "time", gate.Inconclusive},
-		{"a tiny kernel, below the impact floor", func(p *program) { p.kernels[3].time *= 1.5 }, gate.Pass, "tiny", "time", gate.Regressed},
-		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, gate.Pass, "gemm", "total", gate.Unchanged},
-		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, gate.Fail, "gemm", "total", gate.Regressed},
-		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, gate.Fail, "gemm", "total", gate.Regressed},
-		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, gate.Fail, "sum", "total", gate.Regressed},
+		{"nothing changed", func(*program) {}, decide.Pass, "gemm", "time", decide.Unchanged},
+		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, decide.Fail, "softmax", "time", decide.Regressed},
+		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, decide.Pass, "softmax", "time", decide.Unchanged},
+		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, decide.Pass, "softmax", "time", decide.Improved},
+		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, decide.Fail, "reduce", "launches", decide.Grew}, // by its total time
+		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, decide.Pass, "tiny", "time", decide.Inconclusive},
+		{"a tiny kernel, below the impact floor", func(p *program) { p.kernels[3].time *= 1.5 }, decide.Pass, "tiny", "time", decide.Regressed},
+		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, decide.Pass, "gemm", "total", decide.Unchanged},
+		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, decide.Fail, "gemm", "total", decide.Regressed},
+		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, decide.Fail, "gemm", "total", decide.Regressed},
+		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, decide.Fail, "sum", "total", decide.Regressed},
 		{"everything 4 % slower", func(p *program) {
 			for i := range p.kernels {
 				p.kernels[i].time *= 1.04
 			}
-		}, gate.Fail, "workload", "gpu_time", gate.Regressed},
+		}, decide.Fail, "workload", "gpu_time", decide.Regressed},
 		// Most runs of the head lie beyond the limit and beyond every run of the base: that is no pass.
-		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, gate.NoVerdict, "gemm", "time", gate.Inconclusive},
+		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, decide.NoVerdict, "gemm", "time", decide.Inconclusive},
 	} {
 		r := judge(quiet(), quiet().with(c.change))
 		if r.Verdict != c.verdict {
@@ -179,7 +180,7 @@ func TestNamesAndLevels(t *testing.T) {
 	if !strings.HasPrefix(r.Reason, "workload GPU time +4.") {
 		t.Errorf("headline %q", r.Reason)
 	}
-	for _, r := range []*gate.Report{r, evaluate(nil, nil, thresholds.Default()), gate.Refused(errors.New("no GPU"))} {
+	for _, r := range []*decide.Report{r, evaluate(nil, nil, thresholds.Default()), decide.Refused(errors.New("no GPU"))} {
 		if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"confidence":0.9,`) {
 			t.Errorf("no level of the intervals in %.200s (%v)", data, err)
 		}
@@ -191,7 +192,7 @@ func TestReplacedKernelIsListed(t *testing.T) {
 	r := judge(quiet(), quiet().with(func(p *program) { p.kernels[2].name = "sum" }))
 	var got []string
 	for _, f := range r.Findings {
-		if f.Outcome == gate.Added || f.Outcome == gate.Removed {
+		if f.Outcome == decide.Added || f.Outcome == decide.Removed {
 			got = append(got, string(f.Outcome)+" "+f.Kernel)
 		}
 	}
@@ -210,7 +211,7 @@ func TestHeadFromTwoHosts(t *testing.T) {
 		p.host = "GPU-b"
 		p.kernels[0].time *= 1.2
 	}).session()
-	if r := evaluate([]measure.Session{base}, []measure.Session{quiet().session(), slower}, thresholds.Default()); r.Paired || r.Verdict == gate.Pass && !r.Undecided {
+	if r := evaluate([]model.Session{base}, []model.Session{quiet().session(), slower}, thresholds.Default()); r.Paired || r.Verdict == decide.Pass && !r.Undecided {
 		t.Errorf("%s (%s), paired %v", r.Verdict, r.Reason, r.Paired)
 	}
 }
@@ -227,7 +228,7 @@ func TestEverythingSlowerElsewhere(t *testing.T) {
 			p.kernels[i].time *= 1.2
 		}
 	}))
-	if r.Verdict != gate.Fail {
+	if r.Verdict != decide.Fail {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 }
@@ -238,15 +239,15 @@ func TestZeroTime(t *testing.T) {
 		zero := quiet().session()
 		for i, x := range zero.Series {
 			if x.Subject.Short() == "reduce" && x.Metric == measure.Time {
-				zero.Series[i].Values = make(measure.Values, len(x.Values))
+				zero.Series[i].Values = make(model.Values, len(x.Values))
 			}
 		}
 		base, head := quiet().session(), zero
 		if side == "base" {
 			base, head = head, base
 		}
-		r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
-		if r.Verdict != gate.NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
+		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		if r.Verdict != decide.NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
 			t.Errorf("%s: %s", r.Verdict, r.Reason)
 		}
 	}
@@ -259,67 +260,67 @@ func TestRenumberedKernelIsMatched(t *testing.T) {
 	}
 	r := judge(quiet().with(numbered("3")), quiet().with(numbered("4")))
 	f := find(r, "triton_poi_fused_add_4", "total")
-	if f == nil || f.Match != "stem" || f.Outcome != gate.Unchanged || r.Verdict != gate.Pass || r.Counts.Added+r.Counts.Removed > 0 {
+	if f == nil || f.Match != "stem" || f.Outcome != decide.Unchanged || r.Verdict != decide.Pass || r.Counts.Added+r.Counts.Removed > 0 {
 		t.Errorf("%s (%s): %+v", r.Verdict, r.Reason, f)
 	}
 }
 
 // Every reason not to compare leads to no verdict, with something to do about it.
 func TestRefusals(t *testing.T) {
-	one := func(change func(*measure.Session)) []measure.Session {
+	one := func(change func(*model.Session)) []model.Session {
 		s := quiet().session()
 		change(&s)
-		return []measure.Session{s}
+		return []model.Session{s}
 	}
-	same := one(func(*measure.Session) {})
+	same := one(func(*model.Session) {})
 	for _, c := range []struct {
 		name       string
-		base, head []measure.Session
+		base, head []model.Session
 		want       string
 	}{
 		{"no base", nil, same, "the base holds no session"},
 		{"no head", same, nil, "the head holds no session"},
-		{"no runs", same, one(func(s *measure.Session) { s.Runs = nil }), "holds no run"},
-		{"one run", []measure.Session{quiet().with(func(p *program) { p.runs = 1 }).session()},
-			[]measure.Session{quiet().with(func(p *program) { p.runs = 2 }).session()}, "1 run against 2 judges no time"},
-		{"other GPU", same, one(func(s *measure.Session) { s.GPU = "NVIDIA A100" }), "different GPUs: NVIDIA H200, NVIDIA A100"},
-		{"more GPUs", same, one(func(s *measure.Session) { s.GPUs = 2 }), "1 GPU, the head 2 GPUs"},
-		{"graphs", one(func(s *measure.Session) { s.GraphTrace = "node" }), one(func(s *measure.Session) { s.GraphTrace = "graph" }), "traced differently"},
-		{"whole graphs", one(func(s *measure.Session) { s.GraphTrace = "graph" }), one(func(s *measure.Session) { s.GraphTrace = "graph" }), "as a whole"},
-		{"mixed profilers", same, append(one(func(s *measure.Session) { s.Tool = "ncu 2025.3" }), same...), "the head mixes what ncu and nsys measured"},
-		{"another profiler", same, one(func(s *measure.Session) { s.Tool = "torch.profiler" }), "measured with nsys, the head with torch.profiler"},
-		{"another mode", same, one(func(s *measure.Session) { s.Mode = "cache none" }), "not known in the base, cache none in the head"},
-		{"fewer processes", one(func(s *measure.Session) { s.Processes = 2 }), one(func(s *measure.Session) { s.Processes = 1 }),
+		{"no runs", same, one(func(s *model.Session) { s.Runs = nil }), "holds no run"},
+		{"one run", []model.Session{quiet().with(func(p *program) { p.runs = 1 }).session()},
+			[]model.Session{quiet().with(func(p *program) { p.runs = 2 }).session()}, "1 run against 2 judges no time"},
+		{"other GPU", same, one(func(s *model.Session) { s.GPU = "NVIDIA A100" }), "different GPUs: NVIDIA H200, NVIDIA A100"},
+		{"more GPUs", same, one(func(s *model.Session) { s.GPUs = 2 }), "1 GPU, the head 2 GPUs"},
+		{"graphs", one(func(s *model.Session) { s.GraphTrace = "node" }), one(func(s *model.Session) { s.GraphTrace = "graph" }), "traced differently"},
+		{"whole graphs", one(func(s *model.Session) { s.GraphTrace = "graph" }), one(func(s *model.Session) { s.GraphTrace = "graph" }), "as a whole"},
+		{"mixed profilers", same, append(one(func(s *model.Session) { s.Tool = "ncu 2025.3" }), same...), "the head mixes what ncu and nsys measured"},
+		{"another profiler", same, one(func(s *model.Session) { s.Tool = "torch.profiler" }), "measured with nsys, the head with torch.profiler"},
+		{"another mode", same, one(func(s *model.Session) { s.Mode = "cache none" }), "not known in the base, cache none in the head"},
+		{"fewer processes", one(func(s *model.Session) { s.Processes = 2 }), one(func(s *model.Session) { s.Processes = 1 }),
 			"ran 2 processes at a time, the head 1 process"},
-		{"capture", same, one(func(s *measure.Session) { s.Warmup = "capture" }), "only one side is restricted"},
-		{"steps", same, one(func(s *measure.Session) { s.Step = "" }), "different steps"},
-		{"fewer steps", same, one(func(s *measure.Session) {
+		{"capture", same, one(func(s *model.Session) { s.Warmup = "capture" }), "only one side is restricted"},
+		{"steps", same, one(func(s *model.Session) { s.Step = "" }), "different steps"},
+		{"fewer steps", same, one(func(s *model.Session) {
 			for i := range s.Runs {
 				s.Runs[i].Total = 20
 			}
 		}), "different amount of work"},
-		{"never steady", same, one(func(s *measure.Session) {
+		{"never steady", same, one(func(s *model.Session) {
 			for i := range s.Runs {
 				s.Runs[i].Steady = false
 			}
 		}), "no steady state in 5 of the 5 runs of the head"},
-		{"infinite", same, one(func(s *measure.Session) { s.Series[0].Values[0] = math.Inf(1) }), "not a measurement"},
-		{"negative", same, one(func(s *measure.Session) { s.Series[0].Values[0] = -1 }), "not a measurement"},
-		{"all missing", same, one(func(s *measure.Session) {
+		{"infinite", same, one(func(s *model.Session) { s.Series[0].Values[0] = math.Inf(1) }), "not a measurement"},
+		{"negative", same, one(func(s *model.Session) { s.Series[0].Values[0] = -1 }), "not a measurement"},
+		{"all missing", same, one(func(s *model.Session) {
 			for i := range s.Series[0].Values {
 				s.Series[0].Values[i] = math.NaN()
 			}
 		}), "no run has a value"},
 	} {
 		r := evaluate(c.base, c.head, thresholds.Default())
-		if r.Verdict != gate.NoVerdict || !strings.Contains(r.Reason, c.want) {
+		if r.Verdict != decide.NoVerdict || !strings.Contains(r.Reason, c.want) {
 			t.Errorf("%s: %s (%s), want no verdict because %q", c.name, r.Verdict, r.Reason, c.want)
 		}
 		if len(r.Next) == 0 {
 			t.Errorf("%s: nothing to do about it", c.name)
 		}
 	}
-	for _, r := range gate.Reasons {
+	for _, r := range decide.Reasons {
 		if !strings.Contains(r.Sentence, " ") || r.Next == "" {
 			t.Errorf("%s: %q; %q", r.Key, r.Sentence, r.Next)
 		}
@@ -336,19 +337,19 @@ func TestHosts(t *testing.T) {
 	})
 	p := thresholds.Default()
 	p.Threshold = 0.01
-	r := evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p)
-	if r.Verdict != gate.Pass || !r.Undecided || r.Paired {
+	r := evaluate([]model.Session{quiet().session()}, []model.Session{shifted.session()}, p)
+	if r.Verdict != decide.Pass || !r.Undecided || r.Paired {
 		t.Errorf("verdict %s, undecided %v, paired %v, want an undecided pass", r.Verdict, r.Undecided, r.Paired)
 	}
 	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "second host") {
 		t.Errorf("reason %q, want the way out", f.Reason)
 	}
 	p.Undecided = "fail"
-	if r := evaluate([]measure.Session{quiet().session()}, []measure.Session{shifted.session()}, p); r.Verdict != gate.NoVerdict {
+	if r := evaluate([]model.Session{quiet().session()}, []model.Session{shifted.session()}, p); r.Verdict != decide.NoVerdict {
 		t.Errorf("undecided under --undecided=fail is %s, want no verdict", r.Verdict)
 	}
 	slow := shifted.with(func(p *program) { p.kernels[0].time *= 1.10 })
-	if r := judge(quiet(), slow); r.Verdict != gate.Fail {
+	if r := judge(quiet(), slow); r.Verdict != decide.Fail {
 		t.Errorf("12 %% slower on another host: %s, want fail", r.Verdict)
 	}
 }
@@ -368,16 +369,16 @@ func TestPatterns(t *testing.T) {
 	if r := judge(quiet(), quiet().with(func(p *program) { p.kernels[0].time *= 1.05 })); len(r.Warnings) > 0 {
 		t.Errorf("warnings %q where one kernel changed", r.Warnings)
 	}
-	waits := func(ns float64) []measure.Session {
+	waits := func(ns float64) []model.Session {
 		s := quiet().session()
-		s.Series = append(s.Series, measure.Series{Subject: measure.Workload, Metric: measure.StepTime,
-			Values: measure.Values{ns, 1.01 * ns, ns, 0.99 * ns, ns}})
-		return []measure.Session{s}
+		s.Series = append(s.Series, model.Series{Subject: measure.Workload, Metric: measure.StepTime,
+			Values: model.Values{ns, 1.01 * ns, ns, 0.99 * ns, ns}})
+		return []model.Session{s}
 	}
-	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != gate.Fail || find(r, "workload", "step_time").Outcome != gate.Regressed {
+	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != decide.Fail || find(r, "workload", "step_time").Outcome != decide.Regressed {
 		t.Errorf("%s: %s, want longer steps to fail", r.Verdict, r.Reason)
 	}
-	if r := evaluate(waits(500e3), waits(510e3), thresholds.Default()); r.Verdict != gate.Pass || r.Undecided {
+	if r := evaluate(waits(500e3), waits(510e3), thresholds.Default()); r.Verdict != decide.Pass || r.Undecided {
 		t.Errorf("%s: %s for 2 %%", r.Verdict, r.Reason)
 	}
 	s := quiet().session()
@@ -388,8 +389,8 @@ func TestPatterns(t *testing.T) {
 			}
 		}
 	}
-	r := evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != gate.Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
+	r := evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
+	if f := find(r, "gemm", "time"); f.Outcome != decide.Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
 		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
 	}
 	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "which the base does not") {
@@ -399,7 +400,7 @@ func TestPatterns(t *testing.T) {
 		by := 0.1 * p.kernels[1].time * p.kernels[1].launches
 		p.kernels[1].time *= 1.1
 		p.kernels[0].time -= by / p.kernels[0].launches
-	})); r.Verdict != gate.Fail || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "work moved between kernels: softmax slower, gemm faster") {
+	})); r.Verdict != decide.Fail || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "work moved between kernels: softmax slower, gemm faster") {
 		t.Errorf("%s, warnings %q, want the moved work named", r.Verdict, r.Warnings)
 	}
 	s = quiet().session()
@@ -408,8 +409,8 @@ func TestPatterns(t *testing.T) {
 			s.Series[i].Values[2] *= 1.3
 		}
 	}
-	r = evaluate([]measure.Session{quiet().session()}, []measure.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != gate.Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
+	r = evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
+	if f := find(r, "gemm", "time"); f.Outcome != decide.Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
 		t.Errorf("kernel with an outlier is %s: %s", f.Outcome, f.Reason)
 	}
 }
@@ -437,7 +438,7 @@ func TestProperties(t *testing.T) {
 		p := draw(t)
 		r := judge(p, p)
 		for _, f := range r.Findings {
-			if f.Outcome == gate.Regressed || f.Outcome == gate.Improved {
+			if f.Outcome == decide.Regressed || f.Outcome == decide.Improved {
 				t.Fatalf("%s %s against itself is %s", f.Kernel, f.Metric, f.Outcome)
 			}
 		}
@@ -449,7 +450,7 @@ func TestProperties(t *testing.T) {
 		for i := range s.Series {
 			slices.Reverse(s.Series[i].Values)
 		}
-		b := evaluate([]measure.Session{base.session()}, []measure.Session{s}, thresholds.Default())
+		b := evaluate([]model.Session{base.session()}, []model.Session{s}, thresholds.Default())
 		if a.Verdict != b.Verdict || !cmp.Equal(outcomes(a), outcomes(b), ignore) {
 			t.Fatalf("%s", cmp.Diff(outcomes(a), outcomes(b), ignore))
 		}
@@ -463,7 +464,7 @@ func TestProperties(t *testing.T) {
 		head.kernels[i].time *= rapid.Float64Range(1, 1.5).Draw(t, "factor")
 		there, back := judge(base, head), judge(head, base)
 		for _, f := range there.Findings {
-			if f.Outcome != gate.Regressed && f.Outcome != gate.Improved {
+			if f.Outcome != decide.Regressed && f.Outcome != decide.Improved {
 				continue
 			}
 			g := find(back, f.Kernel, f.Metric)
@@ -481,15 +482,15 @@ func TestProperties(t *testing.T) {
 			}
 		})
 		r := judge(base, head)
-		gating := slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.Outcome == gate.Regressed && f.Gates })
-		if (r.Verdict == gate.Fail) != gating {
+		gating := slices.ContainsFunc(r.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed && f.Gates })
+		if (r.Verdict == decide.Fail) != gating {
 			t.Fatalf("verdict %s, gating regression %v", r.Verdict, gating)
 		}
 		for _, f := range r.Findings {
-			if f.Outcome == gate.Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
+			if f.Outcome == decide.Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
 				t.Fatalf("%s %s regressed by %v at a limit of %v with p = %v", f.Kernel, f.Metric, f.Change, f.Limit, f.P)
 			}
-			if f.Outcome == gate.Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
+			if f.Outcome == decide.Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
 				t.Fatalf("%s %s unchanged with an interval up to %v at a limit of %v", f.Kernel, f.Metric, f.High, f.Limit)
 			}
 		}
@@ -501,9 +502,9 @@ func TestProperties(t *testing.T) {
 				head.Series[i].Values[rapid.IntRange(0, len(head.Runs)-1).Draw(t, "run")] = math.NaN()
 			}
 		}
-		r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		for _, f := range r.Findings {
-			decided := f.Outcome == gate.Regressed || f.Outcome == gate.Improved || f.Outcome == gate.Unchanged
+			decided := f.Outcome == decide.Regressed || f.Outcome == decide.Improved || f.Outcome == decide.Unchanged
 			if decided && !(f.Change.Known() && f.Low.Known() && f.High.Known() && f.P.Known()) {
 				t.Fatalf("%s %s is %s with change %v, p %v", f.Kernel, f.Metric, f.Outcome, f.Change, f.P)
 			}
@@ -513,11 +514,11 @@ func TestProperties(t *testing.T) {
 
 type line struct {
 	Kernel, Metric string
-	Outcome        gate.Outcome
+	Outcome        decide.Outcome
 	Change, P      float64
 }
 
-func outcomes(r *gate.Report) []line {
+func outcomes(r *decide.Report) []line {
 	var out []line
 	for _, f := range r.Findings {
 		out = append(out, line{f.Kernel, f.Metric, f.Outcome, float64(f.Change), float64(f.P)})

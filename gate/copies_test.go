@@ -3,7 +3,8 @@ package gate_test
 import (
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -13,8 +14,8 @@ import (
 func TestCopiesByPlace(t *testing.T) {
 	for _, c := range []struct {
 		factor  float64
-		verdict gate.Verdict
-	}{{1.148, gate.Pass}, {3, gate.NoVerdict}} {
+		verdict decide.Verdict
+	}{{1.148, decide.Pass}, {3, decide.NoVerdict}} {
 		sessions := batchSessions(t)
 		base, head := sessions[0], sessions[9]
 		head.GPUHash = "another0"
@@ -23,13 +24,13 @@ func TestCopiesByPlace(t *testing.T) {
 			if x.Metric != measure.CopyTime {
 				continue
 			}
-			x.Values = append(measure.Values{}, x.Values...)
+			x.Values = append(model.Values{}, x.Values...)
 			for run := range 3 {
 				x.Values[run] *= c.factor
 			}
 			head.Series[i], slowed = x, slowed+1
 		}
-		r := gate.Evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		r := decide.Evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		if slowed == 0 || r.Verdict != c.verdict {
 			t.Errorf("3 of 5 runs copy %v times as slowly: %s (%s %v), want %s", c.factor, r.Verdict, r.ReasonKey, r.ReasonArgs, c.verdict)
 		}

@@ -5,13 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // counting is a quiet program whose steps take 700 µs and which calls, copies and launches so much in each.
-func counting(syncs, copies, copyTime float64, graphs string, slower float64) []measure.Session {
+func counting(syncs, copies, copyTime float64, graphs string, slower float64) []model.Session {
 	p := quiet()
 	for i := range p.kernels {
 		p.kernels[i].time *= slower
@@ -19,7 +20,7 @@ func counting(syncs, copies, copyTime float64, graphs string, slower float64) []
 	s := p.session()
 	s.GraphTrace = graphs
 	add := func(subject measure.Subject, m measure.Metric, role string, v float64) {
-		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Role: role, Values: slices.Repeat(measure.Values{v}, 5)})
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: m, Role: role, Values: slices.Repeat(model.Values{v}, 5)})
 	}
 	add(measure.Workload, measure.StepTime, "", 700e3)
 	add(measure.Workload, measure.SyncCalls, "", syncs)
@@ -30,7 +31,7 @@ func counting(syncs, copies, copyTime float64, graphs string, slower float64) []
 	add(kind, measure.Copies, "", copies)
 	add(kind, measure.CopyTime, "", copyTime)
 	s.SortSeries()
-	return []measure.Session{s}
+	return []model.Session{s}
 }
 
 // A count that grew is said, and fails by a rule; a copy is worth what it costs of the step; a program that moved to graphs is
@@ -39,22 +40,22 @@ func TestCounts(t *testing.T) {
 	base := counting(0, 1, 20e3, "", 1)
 	for _, tt := range []struct {
 		name    string
-		head    []measure.Session
+		head    []model.Session
 		policy  string
-		verdict gate.Verdict
+		verdict decide.Verdict
 		kernel  string
 		metric  string
-		outcome gate.Outcome
+		outcome decide.Outcome
 		says    string
 	}{
-		{"one more synchronising call", counting(1, 1, 20e3, "", 1), "", gate.Pass, "workload", "sync_calls", gate.Grew, "cudaStreamSynchronize 0 → 1, in step/loss"},
-		{"which a rule forbids", counting(1, 1, 20e3, "", 1), "[[rule]]\nmetric = \"sync_calls\"\nmax = \"0%\"\n", gate.Fail, "workload", "sync_calls", gate.Regressed, "cudaStreamSynchronize 0 → 1, in step/loss"},
-		{"none fewer", base, "", gate.Pass, "workload", "sync_calls", gate.Unchanged, ""},
-		{"a copy of 3 µs more", counting(0, 2, 23e3, "", 1), "", gate.Pass, "memcpy DtoD", "copy_time", gate.Regressed, "less than 0.5 % of the step"},
-		{"and twice as many", counting(0, 2, 23e3, "", 1), "", gate.Pass, "memcpy DtoD", "copies", gate.Grew, "only where a rule names it"},
-		{"a copy of 20 µs more", counting(0, 1, 40e3, "", 1), "", gate.Fail, "memcpy DtoD", "copy_time", gate.Regressed, "beyond the limit"},
-		{"kernels 4 % slower", counting(0, 1, 20e3, "", 1.04), "", gate.Fail, "workload", "gpu_time", gate.Regressed, "beyond the limit"},
-		{"kernels 4 % slower inside graphs", counting(0, 1, 20e3, "node", 1.04), "", gate.Pass, "workload", "gpu_time", gate.Regressed, "the step is no slower"},
+		{"one more synchronising call", counting(1, 1, 20e3, "", 1), "", decide.Pass, "workload", "sync_calls", decide.Grew, "cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"which a rule forbids", counting(1, 1, 20e3, "", 1), "[[rule]]\nmetric = \"sync_calls\"\nmax = \"0%\"\n", decide.Fail, "workload", "sync_calls", decide.Regressed, "cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"none fewer", base, "", decide.Pass, "workload", "sync_calls", decide.Unchanged, ""},
+		{"a copy of 3 µs more", counting(0, 2, 23e3, "", 1), "", decide.Pass, "memcpy DtoD", "copy_time", decide.Regressed, "less than 0.5 % of the step"},
+		{"and twice as many", counting(0, 2, 23e3, "", 1), "", decide.Pass, "memcpy DtoD", "copies", decide.Grew, "only where a rule names it"},
+		{"a copy of 20 µs more", counting(0, 1, 40e3, "", 1), "", decide.Fail, "memcpy DtoD", "copy_time", decide.Regressed, "beyond the limit"},
+		{"kernels 4 % slower", counting(0, 1, 20e3, "", 1.04), "", decide.Fail, "workload", "gpu_time", decide.Regressed, "beyond the limit"},
+		{"kernels 4 % slower inside graphs", counting(0, 1, 20e3, "node", 1.04), "", decide.Pass, "workload", "gpu_time", decide.Regressed, "the step is no slower"},
 	} {
 		policy, err := thresholds.Parse("nsgate.toml", []byte(tt.policy))
 		if err != nil {
@@ -76,7 +77,7 @@ func TestCounts(t *testing.T) {
 			}
 		}
 	}
-	if r := evaluate(base, slow, thresholds.Default()); r.Verdict != gate.Fail || !find(r, "workload", "gpu_time").Gates {
+	if r := evaluate(base, slow, thresholds.Default()); r.Verdict != decide.Fail || !find(r, "workload", "gpu_time").Gates {
 		t.Errorf("slower graphs: %s (%s)", r.Verdict, r.Reason)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -25,9 +25,9 @@ type history struct {
 }
 
 // sessions are n of them, a day apart. Each kernel in slow is slower by drift with every session.
-func (h history) sessions(r *rand.Rand, n int, drift float64, slow ...int) []measure.Session {
+func (h history) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.Session {
 	shifts := map[[2]int]float64{}
-	var out []measure.Session
+	var out []model.Session
 	for day := range n {
 		host := 0
 		if h.hosts > 0 {
@@ -53,9 +53,9 @@ func (h history) sessions(r *rand.Rand, n int, drift float64, slow ...int) []mea
 }
 
 // crept is what Creep says of the last session, by key.
-func crept(sessions []measure.Session, policy *thresholds.Policy) map[string]gate.Remark {
-	out := map[string]gate.Remark{}
-	for _, x := range gate.Creep(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
+func crept(sessions []model.Session, policy *thresholds.Policy) map[string]decide.Remark {
+	out := map[string]decide.Remark{}
+	for _, x := range decide.Creep(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
 		out[x.Key] = x
 	}
 	return out
@@ -72,8 +72,8 @@ func TestCreepThatNoGateSees(t *testing.T) {
 	wide := thresholds.Default()
 	wide.Threshold = 0.5
 	r := rand.New(rand.NewPCG(3, 5))
-	pass := func(base []measure.Session, head measure.Session) bool {
-		return gate.Evaluate(base, []measure.Session{head}, policy).Verdict == gate.Pass
+	pass := func(base []model.Session, head model.Session) bool {
+		return decide.Evaluate(base, []model.Session{head}, policy).Verdict == decide.Pass
 	}
 	replaced, recorded, anchor, sums := 0, 0, 0, 0
 	for range tries {
@@ -102,16 +102,16 @@ func TestCreepThatNoGateSees(t *testing.T) {
 }
 
 // series makes n sessions of a program that gets slower by drift with every one.
-type series func(r *rand.Rand, n int, drift float64) []measure.Session
+type series func(r *rand.Rand, n int, drift float64) []model.Session
 
 func (h history) series(slow ...int) series {
-	return func(r *rand.Rand, n int, drift float64) []measure.Session { return h.sessions(r, n, drift, slow...) }
+	return func(r *rand.Rand, n int, drift float64) []model.Session { return h.sessions(r, n, drift, slow...) }
 }
 
 // recorded draws five runs of one of the hosts at random for each session; every kernel becomes slower.
 func recorded(hosts []host) series {
-	return func(r *rand.Rand, n int, drift float64) []measure.Session {
-		var out []measure.Session
+	return func(r *rand.Rand, n int, drift float64) []model.Session {
+		var out []model.Session
 		for day := range n {
 			h := &hosts[r.IntN(len(hosts))]
 			all := len(h.session.Runs)
@@ -124,7 +124,7 @@ func recorded(hosts []host) series {
 }
 
 // slowed is a session with all times so many times as long.
-func slowed(s measure.Session, factor float64) measure.Session {
+func slowed(s model.Session, factor float64) model.Session {
 	s.Series = slices.Clone(s.Series)
 	for k, x := range s.Series {
 		if x.Metric.Unit == "ns" {
@@ -245,7 +245,7 @@ func BenchmarkCreep(b *testing.B) {
 func TestCreepSays(t *testing.T) {
 	policy := thresholds.Default()
 	h := history{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
-	series := func(n int, drift float64, slow ...int) []measure.Session {
+	series := func(n int, drift float64, slow ...int) []model.Session {
 		return h.sessions(rand.New(rand.NewPCG(1, 2)), n, drift, slow...)
 	}
 	s := series(7, 0.0075, 1, 3)
@@ -253,10 +253,10 @@ func TestCreepSays(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing crept")
 	}
-	change, _ := x.Args["change"].(gate.Number)
-	low, _ := x.Args["low"].(gate.Number)
-	high, _ := x.Args["high"].(gate.Number)
-	if x.Args["since"] != "2026-03-01" || x.Args["commit"] != "commit0" || x.Args["sessions"] != gate.Number(6) || x.Args["limit"] != gate.Number(0.03) ||
+	change, _ := x.Args["change"].(decide.Number)
+	low, _ := x.Args["low"].(decide.Number)
+	high, _ := x.Args["high"].(decide.Number)
+	if x.Args["since"] != "2026-03-01" || x.Args["commit"] != "commit0" || x.Args["sessions"] != decide.Number(6) || x.Args["limit"] != decide.Number(0.03) ||
 		math.Abs(float64(change)-0.0459) > 0.002 || !(low > 0.02 && low < change && change < high && high < 0.07) ||
 		len(x.Args["also"].([]string)) != 1 {
 		t.Errorf("%v", x.Args)
@@ -279,10 +279,10 @@ func TestCreepSays(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		s      []measure.Session
+		s      []model.Session
 		policy *thresholds.Policy
 	}{
-		{"one session", []measure.Session{s[0], s[6]}, policy},
+		{"one session", []model.Session{s[0], s[6]}, policy},
 		{"no session", s[6:], policy},
 		{"unchanged", series(9, 0), policy},
 		{"faster and faster", series(9, -0.009, 0, 1), policy},

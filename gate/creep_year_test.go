@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -22,7 +22,7 @@ func (h history) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (f
 	for i := 2; i <= changes; i++ {
 		head := s[i : i+1]
 		base := s[max(0, i-1):i] // what was accepted last is in effect
-		for _, x := range gate.Creep(base, s[:i], head, policy) {
+		for _, x := range decide.Creep(base, s[:i], head, policy) {
 			if x.Key == "crept" || x.Key == "over-creep" {
 				return i
 			}
@@ -99,24 +99,24 @@ func TestCreepRule(t *testing.T) {
 		s[i].Accepted = i > 0 && i < 5
 	}
 	head, trail, base := s[5:], s[:5], s[4:5]
-	if said := gate.Creep(base, trail, head, thresholds.Default()); len(said) > 0 {
+	if said := decide.Creep(base, trail, head, thresholds.Default()); len(said) > 0 {
 		t.Errorf("one accepted step: %v", said)
 	}
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"5%\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := gate.Evaluate(base, head, policy)
-	if r.HoldCreep(base, trail, head, policy); r.Verdict != gate.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != gate.Number(4) {
+	r := decide.Evaluate(base, head, policy)
+	if r.HoldCreep(base, trail, head, policy); r.Verdict != decide.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != decide.Number(4) {
 		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
 	}
 	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"8%\"\n"))
-	r = gate.Evaluate(base, head, wide)
-	if r.HoldCreep(base, trail, head, wide); r.Verdict != gate.Pass || len(r.Doubts) > 0 {
+	r = decide.Evaluate(base, head, wide)
+	if r.HoldCreep(base, trail, head, wide); r.Verdict != decide.Pass || len(r.Doubts) > 0 {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
 	}
-	var none []measure.Session
-	if said := gate.Creep(none, none, head, policy); len(said) > 0 {
+	var none []model.Session
+	if said := decide.Creep(none, none, head, policy); len(said) > 0 {
 		t.Errorf("without sessions: %v", said)
 	}
 }

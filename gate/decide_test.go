@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // counted is a session of pages of ncu, one a run.
-func counted(t *testing.T, pages ...string) []measure.Session {
+func counted(t *testing.T, pages ...string) []model.Session {
 	t.Helper()
 	var runs []*ncu.Profile
 	for _, page := range pages {
@@ -33,58 +34,58 @@ func counted(t *testing.T, pages ...string) []measure.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []measure.Session{s}
+	return []model.Session{s}
 }
 
 // without leaves a kernel out.
-func without(sessions []measure.Session, kernel string) []measure.Session {
+func without(sessions []model.Session, kernel string) []model.Session {
 	s := sessions[0]
-	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool { return x.Subject.Short() == kernel })
-	return []measure.Session{s}
+	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool { return x.Subject.Short() == kernel })
+	return []model.Session{s}
 }
 
 // What Nsight Compute counts is certain with one launch; what it measures needs runs; and what the policy names and
 // nobody measured is no pass.
 func TestCounters(t *testing.T) {
 	const base, slower, spill = "base.raw.csv", "softmax_1.10.raw.csv", "spill.raw.csv"
-	three := func(page string) []measure.Session { return counted(t, page, page, page) }
+	three := func(page string) []model.Session { return counted(t, page, page, page) }
 	for _, tt := range []struct {
 		name       string
 		policy     string
-		base, head []measure.Session
-		verdict    gate.Verdict
+		base, head []model.Session
+		verdict    decide.Verdict
 		reason     string
 	}{
-		{"the same", "", three(base), three(base), gate.Pass, "6 comparisons, none slower than its limit allows"},
-		{"slower", "", three(base), three(slower), gate.Fail, "softmax ncu time +"},
-		{"one run decides no time", "", counted(t, base), counted(t, base), gate.NoVerdict,
+		{"the same", "", three(base), three(base), decide.Pass, "6 comparisons, none slower than its limit allows"},
+		{"slower", "", three(base), three(slower), decide.Fail, "softmax ncu time +"},
+		{"one run decides no time", "", counted(t, base), counted(t, base), decide.NoVerdict,
 			"the ncu time of reduce cannot be judged: a side has one run"},
 		{"but what is counted", "[[rule]]\nmetric = \"ncu_time\"\nseverity = \"ignore\"\n[[rule]]\nmetric = \"instructions\"\nmax = \"0%\"\n",
-			counted(t, base), counted(t, slower), gate.Fail, "softmax instructions +"},
-		{"nothing may grow", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), three(slower), gate.Fail, "softmax"},
-		{"nothing has grown", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), counted(t, base, base), gate.Pass, "12 comparisons"},
-		{"bounds kept", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", three(base), three(base), gate.Pass,
+			counted(t, base), counted(t, slower), decide.Fail, "softmax instructions +"},
+		{"nothing may grow", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), three(slower), decide.Fail, "softmax"},
+		{"nothing has grown", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), counted(t, base, base), decide.Pass, "12 comparisons"},
+		{"bounds kept", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", three(base), three(base), decide.Pass,
 			"12 comparisons, none slower than its limit allows"},
 		{"bounds broken by a kernel that is new", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", counted(t, base), counted(t, spill),
-			gate.Fail, "sgemm_spill local loads 20971520"},
+			decide.Fail, "sgemm_spill local loads 20971520"},
 		{"bounds broken by both sides", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\n", three(base), three(base),
-			gate.Fail, "saxpy dram throughput"},
+			decide.Fail, "saxpy dram throughput"},
 		{"only warned of", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\nseverity = \"warn\"\n", three(base), three(base),
-			gate.Pass, "6 comparisons"},
-		{"a kernel that was not profiled", "", three(base), without(three(base), "saxpy"), gate.NoVerdict,
+			decide.Pass, "6 comparisons"},
+		{"a kernel that was not profiled", "", three(base), without(three(base), "saxpy"), decide.NoVerdict,
 			"ncu profiled no launch of saxpy in the head"},
 		{"a metric that nobody has", "[[rule]]\nmetric = \"spills\"\nat_most = \"0\"\n", unmetered(three(base), "spills"), unmetered(three(base), "spills"),
-			gate.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
+			decide.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
 		{"a metric that one kernel lacks on both sides", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", unmeteredOf(three(base), "local_loads", "saxpy"),
-			unmeteredOf(three(base), "local_loads", "saxpy"), gate.Pass, "nothing regressed for certain, but 1 comparison could not be decided, first of all the local loads of saxpy"},
-		{"a kernel without a duration", "", three(base), unmeteredOf(three(base), "ncu_time", "saxpy"), gate.NoVerdict,
+			unmeteredOf(three(base), "local_loads", "saxpy"), decide.Pass, "nothing regressed for certain, but 1 comparison could not be decided, first of all the local loads of saxpy"},
+		{"a kernel without a duration", "", three(base), unmeteredOf(three(base), "ncu_time", "saxpy"), decide.NoVerdict,
 			"the ncu time of saxpy cannot be judged: the head has no ncu time and the base has"},
-		{"counters without a duration", "", unmetered(three(base), "ncu_time"), unmetered(three(base), "ncu_time"), gate.NoVerdict,
+		{"counters without a duration", "", unmetered(three(base), "ncu_time"), unmetered(three(base), "ncu_time"), decide.NoVerdict,
 			"the pages of ncu hold no duration, and no rule limits one of their counters"},
 		{"a metric that only the base has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", three(base), unmetered(three(base), "sm_throughput"),
-			gate.NoVerdict, "no kernel has sm throughput"},
+			decide.NoVerdict, "no kernel has sm throughput"},
 		{"a metric that only the head has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", unmetered(three(base), "sm_throughput"), three(base),
-			gate.Pass, "nothing regressed for certain, but 6 comparisons could not be decided"},
+			decide.Pass, "nothing regressed for certain, but 6 comparisons could not be decided"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			policy, err := thresholds.Parse("nsgate.toml", []byte(tt.policy))
@@ -105,20 +106,20 @@ func TestEqualCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	side := func(runs int) []measure.Session {
-		s := measure.Session{Environment: measure.Environment{Tool: "ncu"}, Runs: make([]measure.Run, runs)}
+	side := func(runs int) []model.Session {
+		s := model.Session{Environment: model.Environment{Tool: "ncu"}, Runs: make([]model.Run, runs)}
 		for n := range 255 {
-			x := measure.Series{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", n)}, Metric: measure.Registers}
+			x := model.Series{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", n)}, Metric: measure.Registers}
 			for range runs {
 				x.Values = append(x.Values, float64(n+1))
 			}
 			s.Series = append(s.Series, x)
 		}
-		return []measure.Session{s}
+		return []model.Session{s}
 	}
 	for _, runs := range [][2]int{{3, 2}, {5, 3}, {7, 6}, {1, 3}} {
-		for _, f := range gate.Evaluate(side(runs[0]), side(runs[1]), policy).Findings {
-			if f.Outcome != gate.Unchanged {
+		for _, f := range decide.Evaluate(side(runs[0]), side(runs[1]), policy).Findings {
+			if f.Outcome != decide.Unchanged {
 				t.Fatalf("%d and %d runs: registers of %s are %s: %v → %v (%v)", runs[0], runs[1], f.Kernel, f.Outcome, f.Base, f.Head, f.Change)
 			}
 		}
@@ -126,19 +127,19 @@ func TestEqualCounts(t *testing.T) {
 }
 
 // unmetered leaves a metric out.
-func unmetered(sessions []measure.Session, metric string) []measure.Session {
+func unmetered(sessions []model.Session, metric string) []model.Session {
 	s := sessions[0]
-	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool { return x.Metric.Name == metric })
-	return []measure.Session{s}
+	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool { return x.Metric.Name == metric })
+	return []model.Session{s}
 }
 
 // unmeteredOf leaves a metric of one kernel out.
-func unmeteredOf(sessions []measure.Session, metric, kernel string) []measure.Session {
+func unmeteredOf(sessions []model.Session, metric, kernel string) []model.Session {
 	s := sessions[0]
-	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x measure.Series) bool {
+	s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool {
 		return x.Metric.Name == metric && x.Subject.Short() == kernel
 	})
-	return []measure.Session{s}
+	return []model.Session{s}
 }
 
 // A rule on counters does not trouble a gate of nsys: it says where that rule is judged.
@@ -156,7 +157,7 @@ func TestCountersUnderNsys(t *testing.T) {
 	s[0].Tool = "nsys 2025.3.1"
 	s = unmetered(s, "sm_throughput")
 	r := evaluate(s, s, policy)
-	if r.Verdict != gate.Pass || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nsgate.toml:1 limits sm throughput, which only Nsight Compute measures") {
+	if r.Verdict != decide.Pass || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nsgate.toml:1 limits sm throughput, which only Nsight Compute measures") {
 		t.Errorf("%s %q %q", r.Verdict, r.Reason, r.Notes)
 	}
 }

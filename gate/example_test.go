@@ -3,8 +3,8 @@ package gate_test
 import (
 	"fmt"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -20,10 +20,10 @@ func ExampleEvaluate() {
 		fmt.Println(err)
 		return
 	}
-	report := gate.Evaluate(base, head, thresholds.Default())
+	report := decide.Evaluate(base, head, thresholds.Default())
 	fmt.Println(report.Verdict, report.ReasonKey)
 	for _, f := range report.Findings {
-		if f.Outcome == gate.Regressed && f.Gates {
+		if f.Outcome == decide.Regressed && f.Gates {
 			fmt.Printf("%s %s %+.1f %%, %s the %s\n", f.Kernel, f.Metric, 100*f.Change, f.ReasonKey, f.ReasonArgs["by"])
 		}
 	}
@@ -40,7 +40,7 @@ func ExampleSummarize() {
 		fmt.Println(err)
 		return
 	}
-	s, err := gate.Summarize(sessions)
+	s, err := decide.Summarize(sessions)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -50,7 +50,7 @@ func ExampleSummarize() {
 		fmt.Printf("%s %.1f %%\n", r.Name, 100*r.Share)
 	}
 	for _, p := range s.Patterns {
-		fmt.Printf("%s: %s, %.1f %%\n", p.Key, p.Args["kind"], 100*p.Args["share"].(gate.Number))
+		fmt.Printf("%s: %s, %.1f %%\n", p.Key, p.Args["kind"], 100*p.Args["share"].(decide.Number))
 	}
 	// Output:
 	// 44 kernels, 176 launches a step

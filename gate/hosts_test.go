@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -26,17 +27,17 @@ import (
 const fastBoard, slowBoard = "692-2G520-0282-001", "692-2G520-0282-000"
 
 // hostGate draws so many hosts of a baseline, and one of the head.
-type hostGate func(r *rand.Rand, bases int) (base []measure.Session, head measure.Session)
+type hostGate func(r *rand.Rand, bases int) (base []model.Session, head model.Session)
 
 // boarded names the board of sessions, or forgets it.
-func boarded(s measure.Session, board string) measure.Session {
+func boarded(s model.Session, board string) model.Session {
 	s.Board = board
 	return s
 }
 
 // betweenHosts draws different hosts among recorded ones.
 func betweenHosts(hosts []host, board string) hostGate {
-	return func(r *rand.Rand, bases int) (base []measure.Session, head measure.Session) {
+	return func(r *rand.Rand, bases int) (base []model.Session, head model.Session) {
 		order := r.Perm(len(hosts))
 		for i := range bases + 1 {
 			h := &hosts[order[i]]
@@ -72,7 +73,7 @@ func classed(tb testing.TB, of host, slow bool, board string) hostGate {
 		ns := func(i int) float64 { v, _ := strconv.ParseFloat(rows[i][at], 64); return v }
 		return ns(row) / ns(0)
 	}
-	return func(r *rand.Rand, bases int) (base []measure.Session, head measure.Session) {
+	return func(r *rand.Rand, bases int) (base []model.Session, head model.Session) {
 		for i, row := range r.Perm(len(rows))[:bases+1] {
 			s := draw{host: &of, runs: r.Perm(len(of.session.Runs))[:5]}.session()
 			s.GPUHash, s.Board = fmt.Sprint("host", row), board
@@ -106,8 +107,8 @@ func classed(tb testing.TB, of host, slow bool, board string) hostGate {
 
 // pytorch draws hosts of [pytorchHost]. slow is the part of hosts of the other board; boards says whether the sessions know.
 func pytorch(slow float64, boards bool) hostGate {
-	return func(r *rand.Rand, bases int) (base []measure.Session, head measure.Session) {
-		side := func(i int) measure.Session {
+	return func(r *rand.Rand, bases int) (base []model.Session, head model.Session) {
+		side := func(i int) model.Session {
 			isSlow := r.Float64() < slow
 			s := pytorchHost(r, fmt.Sprint("host", i), isSlow)
 			if boards {
@@ -124,13 +125,13 @@ func pytorch(slow float64, boards bool) hostGate {
 
 // counted adds to the base what Nsight Compute says of the kernels of [pytorchHost] that DRAM holds up.
 func (g hostGate) counted() hostGate {
-	return func(r *rand.Rand, bases int) (base []measure.Session, head measure.Session) {
+	return func(r *rand.Rand, bases int) (base []model.Session, head model.Session) {
 		base, head = g(r, bases)
-		pages := measure.Session{Environment: base[0].Environment, Warmup: "none", Runs: []measure.Run{{Steady: true}}}
+		pages := model.Session{Environment: base[0].Environment, Warmup: "none", Runs: []model.Run{{Steady: true}}}
 		pages.Tool = "ncu 2025.3.1"
 		for _, x := range head.Series {
 			if n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(x.Subject.Name, "k"), "(float*)")); err == nil && n%2 == 1 && x.Metric == measure.Time {
-				pages.Series = append(pages.Series, measure.Series{Subject: x.Subject, Metric: measure.DRAMThroughput, Values: measure.Values{80}})
+				pages.Series = append(pages.Series, model.Series{Subject: x.Subject, Metric: measure.DRAMThroughput, Values: model.Values{80}})
 			}
 		}
 		return append(base, pages), head
@@ -138,7 +139,7 @@ func (g hostGate) counted() hostGate {
 }
 
 // withSlower makes one kernel of a session with at least 5 % of its time slower, and with it what sums it up.
-func withSlower(r *rand.Rand, s measure.Session, effect float64) (measure.Session, measure.Subject) {
+func withSlower(r *rand.Rand, s model.Session, effect float64) (model.Session, measure.Subject) {
 	h := host{session: s}
 	kernels := heavy(s)
 	all := make([]int, len(s.Runs))
@@ -159,7 +160,7 @@ func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) ra
 	var out rates
 	for range gates {
 		base, head := g(r, bases)
-		report := gate.Evaluate(base, []measure.Session{head}, policy)
+		report := decide.Evaluate(base, []model.Session{head}, policy)
 		switch answerOf(report) {
 		case fails:
 			out.failed++
@@ -168,12 +169,12 @@ func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) ra
 		case noVerdict:
 			out.noVerdict++
 		}
-		if slices.ContainsFunc(report.Findings, func(f gate.Finding) bool { return f.Outcome == gate.Regressed }) {
+		if slices.ContainsFunc(report.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed }) {
 			out.alarms++
 		}
 		head, kernel := withSlower(r, head, effect)
-		report = gate.Evaluate(base, []measure.Session{head}, policy)
-		if slices.ContainsFunc(report.Findings, func(f gate.Finding) bool { return f.Outcome == gate.Regressed && f.Subject() == kernel }) {
+		report = decide.Evaluate(base, []model.Session{head}, policy)
+		if slices.ContainsFunc(report.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed && f.Subject() == kernel }) {
 			out.found++
 		}
 	}
@@ -243,7 +244,7 @@ func BenchmarkHosts(b *testing.B) {
 
 // h100 is what three H100 hosts recorded, b and c of one board, by program and host: sessions of five runs, one after the other; of c
 // one session, of PyTorch in three runs.
-func h100(tb testing.TB, program, name string) (out []measure.Session) {
+func h100(tb testing.TB, program, name string) (out []model.Session) {
 	tb.Helper()
 	dirs, err := filepath.Glob(filepath.Join("../testdata/h100/sessions", program+"-"+name+"-*", "*"))
 	if err != nil || len(dirs) == 0 {
@@ -260,7 +261,7 @@ func h100(tb testing.TB, program, name string) (out []measure.Session) {
 }
 
 // unchanged judges every session of the one list against every other of the other.
-func unchanged(base, head []measure.Session, limit float64) (gates, alarms, undecided int) {
+func unchanged(base, head []model.Session, limit float64) (gates, alarms, undecided int) {
 	policy := thresholds.Default()
 	policy.Threshold = limit
 	for _, b := range base {
@@ -268,12 +269,12 @@ func unchanged(base, head []measure.Session, limit float64) (gates, alarms, unde
 			if b.ID == h.ID && b.Start.Equal(h.Start) {
 				continue
 			}
-			r := gate.Evaluate([]measure.Session{b}, []measure.Session{h}, policy)
+			r := decide.Evaluate([]model.Session{b}, []model.Session{h}, policy)
 			gates++
-			if slices.ContainsFunc(r.Findings, func(f gate.Finding) bool { return f.Outcome == gate.Regressed }) {
+			if slices.ContainsFunc(r.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed }) {
 				alarms++
 			}
-			if r.Undecided || r.Verdict == gate.NoVerdict {
+			if r.Undecided || r.Verdict == decide.NoVerdict {
 				undecided++
 			}
 		}
@@ -300,11 +301,11 @@ func BenchmarkH100(b *testing.B) {
 			for _, limit := range []float64{0.005, 0.01, 0.03} {
 				for _, x := range []struct {
 					name  string
-					sides [][2][]measure.Session
+					sides [][2][]model.Session
 				}{
-					{"one host, batches", [][2][]measure.Session{{one, one}, {other, other}}},
-					{"two hosts, one board", [][2][]measure.Session{{other, third}, {third, other}}},
-					{"two hosts, other boards", [][2][]measure.Session{{one, other}, {other, one}, {one, third}, {third, one}}},
+					{"one host, batches", [][2][]model.Session{{one, one}, {other, other}}},
+					{"two hosts, one board", [][2][]model.Session{{other, third}, {third, other}}},
+					{"two hosts, other boards", [][2][]model.Session{{one, other}, {other, one}, {one, third}, {third, one}}},
 				} {
 					var gates, alarms, undecided int
 					for _, s := range x.sides {
@@ -323,7 +324,7 @@ func BenchmarkH100(b *testing.B) {
 func TestHostRulesAreInTheMDE(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 71))
 	base, head := pytorch(0, false)(r, 1)
-	for _, f := range gate.Evaluate(base, []measure.Session{head}, thresholds.Default()).Findings {
+	for _, f := range decide.Evaluate(base, []model.Session{head}, thresholds.Default()).Findings {
 		if f.Scope != measure.ScopeKernel || f.Metric != measure.Time.Name {
 			continue
 		}

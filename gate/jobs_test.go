@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -15,7 +16,7 @@ import (
 // moment is what a value is expected to be, and how it differs between jobs, relative.
 type moment struct{ mean, sd float64 }
 
-func moments(x *measure.Series) moment {
+func moments(x *model.Series) moment {
 	sum, n := 0.0, 0.0
 	for _, v := range x.Values {
 		if !math.IsNaN(v) {
@@ -33,7 +34,7 @@ func moments(x *measure.Series) moment {
 }
 
 // drawJobs draws jobs that differ as recorded ones do, a part of the way from one program to another.
-func drawJobs(random *rand.Rand, from, to *measure.Session, part float64, jobs int, later time.Duration) measure.Session {
+func drawJobs(random *rand.Rand, from, to *model.Session, part float64, jobs int, later time.Duration) model.Session {
 	s := *from
 	s.Runs, s.Series, s.Start = nil, nil, s.Start.Add(later)
 	for i := range jobs {
@@ -46,7 +47,7 @@ func drawJobs(random *rand.Rand, from, to *measure.Session, part float64, jobs i
 		if y, ok := to.Find(x.Subject, x.Metric.Name); ok && x.Metric != measure.SlowestRank {
 			m.mean += part * (moments(&y).mean - m.mean)
 		}
-		x.Values = make(measure.Values, jobs)
+		x.Values = make(model.Values, jobs)
 		for i := range x.Values {
 			if x.Values[i] = m.mean * math.Exp(m.sd*random.NormFloat64()); x.Metric.Exact {
 				x.Values[i] = m.mean
@@ -61,7 +62,7 @@ func drawJobs(random *rand.Rand, from, to *measure.Session, part float64, jobs i
 // rank fails and is named.
 func TestJobsOfRanks(t *testing.T) {
 	t.Parallel()
-	read := func(name string) *measure.Session {
+	read := func(name string) *model.Session {
 		s, err := baseline.Read("../testdata/h200/sessions/" + name + "/nvidia-h200")
 		if err != nil {
 			t.Fatal(err)
@@ -74,16 +75,16 @@ func TestJobsOfRanks(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		part float64
-		want gate.Verdict
-	}{{"unchanged", 0, gate.Pass}, {"one layer once more in rank 1", 0.5, gate.Fail}, {"twice more", 1, gate.Fail}} {
-		verdicts, named, undecided := map[gate.Verdict]int{}, 0, 0
+		want decide.Verdict
+	}{{"unchanged", 0, decide.Pass}, {"one layer once more in rank 1", 0.5, decide.Fail}, {"twice more", 1, decide.Fail}} {
+		verdicts, named, undecided := map[decide.Verdict]int{}, 0, 0
 		var mde [2]float64
 		for range gates {
 			base, head := drawJobs(random, ddp, slow, 0, 5, 0), drawJobs(random, ddp, slow, test.part, 3, time.Minute)
 			for i, threshold := range []float64{0.03, 0.01} {
 				policy := thresholds.Default()
 				policy.Threshold = threshold
-				r := gate.Evaluate([]measure.Session{base}, []measure.Session{head}, policy)
+				r := decide.Evaluate([]model.Session{base}, []model.Session{head}, policy)
 				for _, f := range r.Findings {
 					if f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name {
 						mde[i] += float64(f.MDE) / gates
@@ -103,7 +104,7 @@ func TestJobsOfRanks(t *testing.T) {
 		}
 		t.Logf("%s: %v, %d undecided; rank 1 is named in %d; MDE of the workload's GPU time %.2f %% at a limit of 3 %%, %.2f %% at 1 %%",
 			test.name, verdicts, undecided, named, 100*mde[0], 100*mde[1])
-		if verdicts[test.want] < gates*95/100 || (named > 0) != (test.want == gate.Fail) || test.want == gate.Fail && named < gates {
+		if verdicts[test.want] < gates*95/100 || (named > 0) != (test.want == decide.Fail) || test.want == decide.Fail && named < gates {
 			t.Errorf("%s: %v, rank 1 is named in %d", test.name, verdicts, named)
 		}
 	}

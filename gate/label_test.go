@@ -3,7 +3,8 @@ package gate_test
 import (
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -19,13 +20,13 @@ func TestLabels(t *testing.T) {
 		kernel("void each<(int)4, Add<float>>(int)", 8):    "each · Add<float> · grid 8",
 		kernel("void each<(int)4, Add<float>>(int)", 4096): "each · Add<float> · grid 4096",
 	}
-	session := measure.Session{Runs: make([]measure.Run, 5)}
+	session := model.Session{Runs: make([]model.Run, 5)}
 	for s := range subjects {
-		session.Series = append(session.Series, measure.Series{Subject: s, Metric: measure.Total, Values: measure.Values{1000, 1001, 1002, 1003, 1004}})
+		session.Series = append(session.Series, model.Series{Subject: s, Metric: measure.Total, Values: model.Values{1000, 1001, 1002, 1003, 1004}})
 	}
 	session.SortSeries()
-	sides := []measure.Session{session}
-	r := gate.Evaluate(sides, sides, thresholds.Default())
+	sides := []model.Session{session}
+	r := decide.Evaluate(sides, sides, thresholds.Default())
 	if len(r.Findings) != len(subjects) {
 		t.Fatalf("%d findings: %s", len(r.Findings), r.ReasonKey)
 	}
@@ -37,7 +38,7 @@ func TestLabels(t *testing.T) {
 
 	later := session
 	later.Start = later.Start.AddDate(0, 0, 1)
-	h := gate.NewHistory([]gate.Moment{gate.MomentOf(&session), gate.MomentOf(&later)})
+	h := decide.NewHistory([]decide.Moment{decide.MomentOf(&session), decide.MomentOf(&later)})
 	if len(h.Trends) != len(subjects) {
 		t.Fatalf("%d trends", len(h.Trends))
 	}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -23,15 +24,15 @@ const slowPart, slowBy = 0.25, -0.076
 
 // printing is a session of a program with so many untraced runs beside the traced ones, which print a rate around mean. A
 // negative sd is that of a program of which some runs are slow.
-func (m made) printing(r *rand.Rand, o measure.Output, runs int, mean, sd float64) measure.Session {
-	all := []measure.Session{m.session(r, nil)}
-	var bare []measure.Untraced
+func (m made) printing(r *rand.Rand, o measure.Output, runs int, mean, sd float64) model.Session {
+	all := []model.Session{m.session(r, nil)}
+	var bare []model.Untraced
 	for range runs {
 		v := mean * math.Exp(math.Abs(sd)*r.NormFloat64())
 		if sd < 0 && r.Float64() < slowPart {
 			v *= 1 + slowBy
 		}
-		bare = append(bare, measure.Untraced{Start: m.start, Wall: time.Second, Outputs: []float64{v}})
+		bare = append(bare, model.Untraced{Start: m.start, Wall: time.Second, Outputs: []float64{v}})
 	}
 	sample.AddUntraced(all, bare, []measure.Output{o})
 	return all[0]
@@ -39,7 +40,7 @@ func (m made) printing(r *rand.Rand, o measure.Output, runs int, mean, sd float6
 
 // A noisy program that did not change does not fail, and one that became slower does, wherever the sides were measured.
 func TestOutputs(t *testing.T) {
-	cpu := measure.Hardware{CPU: "EPYC 9554", Board: "692-2G520-0282-001"}
+	cpu := model.Hardware{CPU: "EPYC 9554", Board: "692-2G520-0282-001"}
 	for _, tt := range []struct {
 		name    string
 		runs    int
@@ -83,7 +84,7 @@ func TestOutputs(t *testing.T) {
 				if tt.cpu {
 					base.Hardware, head.Hardware = cpu, cpu
 				}
-				count[answerOf(gate.Evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default()))]++
+				count[answerOf(decide.Evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default()))]++
 			}
 			for _, w := range tt.wanted {
 				if part := 100 * float64(count[w.answer]) / gates; part < w.least || part > w.most {
@@ -127,17 +128,17 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
-			base, head := []measure.Session{six().session(r, nil)}, []measure.Session{six().session(r, edit)}
-			want := gate.Evaluate(base, head, policy)
-			untraced := func(s measure.Session, runs int) []measure.Session {
-				out := []measure.Session{s}
+			base, head := []model.Session{six().session(r, nil)}, []model.Session{six().session(r, edit)}
+			want := decide.Evaluate(base, head, policy)
+			untraced := func(s model.Session, runs int) []model.Session {
+				out := []model.Session{s}
 				out[0].Series = slices.Clone(s.Series)
 				for i := range out[0].Series {
 					out[0].Series[i].Values = slices.Clone(s.Series[i].Values)
 				}
-				var bare []measure.Untraced
+				var bare []model.Untraced
 				for i := range runs {
-					bare = append(bare, measure.Untraced{Start: morning, Wall: time.Second, Outputs: []float64{float64(1000 + i)}})
+					bare = append(bare, model.Untraced{Start: morning, Wall: time.Second, Outputs: []float64{float64(1000 + i)}})
 				}
 				sample.AddUntraced(out, bare, []measure.Output{tokens})
 				if err := out[0].Check(); err != nil {
@@ -147,12 +148,12 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 			}
 			want.HeadSessions = nil
 			for _, n := range [][2]int{{4, 3}, {0, 3}, {4, 0}} {
-				got := gate.Evaluate(untraced(base[0], n[0]), untraced(head[0], n[1]), policy)
+				got := decide.Evaluate(untraced(base[0], n[0]), untraced(head[0], n[1]), policy)
 				if got.Base.Untraced != n[0] || got.Head.Untraced != n[1] {
 					t.Errorf("%d and %d untraced runs, want %v", got.Base.Untraced, got.Head.Untraced, n)
 				}
 				got.HeadSessions, got.Base.Untraced, got.Head.Untraced = nil, 0, 0
-				if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b gate.Number) bool { return a == b || !a.Known() && !b.Known() })); diff != "" {
+				if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b decide.Number) bool { return a == b || !a.Known() && !b.Known() })); diff != "" {
 					t.Errorf("%v untraced runs changed what is said of the traced ones (-want +got):\n%s", n, diff)
 				}
 			}
@@ -175,11 +176,11 @@ func TestOutputOfOneSide(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
-			side := func(o *measure.Output) []measure.Session {
+			side := func(o *measure.Output) []model.Session {
 				if o == nil {
-					return []measure.Session{six().session(r, nil)}
+					return []model.Session{six().session(r, nil)}
 				}
-				return []measure.Session{six().printing(r, *o, 5, 1000, 0.002)}
+				return []model.Session{six().printing(r, *o, 5, 1000, 0.002)}
 			}
 			report := evaluate(side(tt.base), side(tt.head), thresholds.Default())
 			var with []string
@@ -188,7 +189,7 @@ func TestOutputOfOneSide(t *testing.T) {
 					with = append(with, doubt.Args["with"].(string))
 				}
 			}
-			if !slices.Equal(with, tt.want) || report.Verdict != gate.Pass || report.Undecided {
+			if !slices.Equal(with, tt.want) || report.Verdict != decide.Pass || report.Undecided {
 				t.Errorf("named of %v, want %v; %s: %s", with, tt.want, report.Verdict, report.Reason)
 			}
 			if f := find(report, tokens.Name, "rate"); (f != nil) != (tt.want == nil) {
@@ -208,8 +209,8 @@ func TestOutputsComeFirst(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	base, head := six().printing(r, tokens, 5, 1000, 0.002), six().printing(r, tokens, 5, 800, 0.002)
 	times(&head, "sgemm", func(int) float64 { return 1.5 })
-	report := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
-	if f := report.Findings[0]; f.Kernel != tokens.Name || f.Outcome != gate.Regressed || len(f.BaseRuns) != 5 || f.Share != 1 {
+	report := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
+	if f := report.Findings[0]; f.Kernel != tokens.Name || f.Outcome != decide.Regressed || len(f.BaseRuns) != 5 || f.Share != 1 {
 		t.Errorf("first of all %s %s %s over %v", f.Kernel, f.Metric, f.Outcome, f.BaseRuns)
 	}
 }
@@ -220,11 +221,11 @@ func TestCalibrateOutputs(t *testing.T) {
 	m := six()
 	m.runs = 10
 	s := m.printing(r, tokens, 10, 1000, 0.01)
-	c := calibrate([]measure.Session{s}, thresholds.Default(), 5, time.Second)
+	c := calibrate([]model.Session{s}, thresholds.Default(), 5, time.Second)
 	if !c.Sound || c.Measured.Runs != 10 || c.Measured.Untraced != 10 || c.Gates.Runs != 5 || c.Gates.Alarms > 0 {
 		t.Fatalf("%+v", c)
 	}
-	i := slices.IndexFunc(c.Noise, func(n gate.Noise) bool { return n.Scope == measure.ScopeOutput })
+	i := slices.IndexFunc(c.Noise, func(n decide.Noise) bool { return n.Scope == measure.ScopeOutput })
 	if i != 1 {
 		t.Fatalf("the output is noise %d, want 1, behind the workload", i)
 	}
@@ -237,14 +238,14 @@ func TestCalibrateOutputs(t *testing.T) {
 		}
 	}
 	few := m.printing(r, tokens, 1, 1000, 0.01)
-	if c := calibrate([]measure.Session{few}, thresholds.Default(), 5, time.Second); !c.Sound {
+	if c := calibrate([]model.Session{few}, thresholds.Default(), 5, time.Second); !c.Sound {
 		t.Errorf("one untraced run: %s", c.Reason)
 	}
 }
 
 // A judged metric of the whole program that one side lacks is named once, and nothing is refused for it.
 func TestMetricOfOneSide(t *testing.T) {
-	peak := measure.Series{Subject: measure.Workload, Metric: measure.MemoryPeak, Values: []float64{1e9, 1e9, 1e9, 1e9, 1e9}}
+	peak := model.Series{Subject: measure.Workload, Metric: measure.MemoryPeak, Values: []float64{1e9, 1e9, 1e9, 1e9, 1e9}}
 	for _, with := range []string{"base", "head", "both"} {
 		r := rand.New(rand.NewPCG(5, 6))
 		base, head := six().session(r, nil), six().session(r, nil)
@@ -254,7 +255,7 @@ func TestMetricOfOneSide(t *testing.T) {
 		if with != "base" {
 			head.Series = append(head.Series, peak)
 		}
-		report := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		report := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		var named []string
 		for _, doubt := range report.Doubts {
 			if doubt.Key == "metric-unheld" {
@@ -265,7 +266,7 @@ func TestMetricOfOneSide(t *testing.T) {
 		if with == "both" {
 			want = nil
 		}
-		if !slices.Equal(named, want) || report.Verdict != gate.Pass {
+		if !slices.Equal(named, want) || report.Verdict != decide.Pass {
 			t.Errorf("%s: named %q, want %q; %s: %s", with, named, want, report.Verdict, report.Reason)
 		}
 	}

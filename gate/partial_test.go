@@ -4,7 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -15,20 +16,20 @@ func TestAcceptedWithinTheHour(t *testing.T) {
 	whole := quiet().session()
 	record, accept := whole, whole
 	name := quiet().kernels[0].name
-	of := func(x measure.Series) bool { return x.Subject.Short() == name }
+	of := func(x model.Series) bool { return x.Subject.Short() == name }
 	record.Series = slices.DeleteFunc(slices.Clone(whole.Series), of)
-	accept.Series = slices.DeleteFunc(slices.Clone(whole.Series), func(x measure.Series) bool { return !of(x) })
+	accept.Series = slices.DeleteFunc(slices.Clone(whole.Series), func(x model.Series) bool { return !of(x) })
 	accept.ID, accept.Accepted = "accepted", true
 	head := quiet().with(func(p *program) { p.seed = 99 }).session()
-	one := gate.Evaluate([]measure.Session{whole}, []measure.Session{head}, thresholds.Default())
-	parts := gate.Evaluate([]measure.Session{record, accept}, []measure.Session{head}, thresholds.Default())
+	one := decide.Evaluate([]model.Session{whole}, []model.Session{head}, thresholds.Default())
+	parts := decide.Evaluate([]model.Session{record, accept}, []model.Session{head}, thresholds.Default())
 	for _, f := range one.Findings {
 		g := find(parts, f.Kernel, f.Metric)
 		if f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && (g == nil || g.MDE > 1.05*f.MDE) {
 			t.Errorf("%s: an MDE of %v from parts, %v from one session", f.Kernel, g, f.MDE)
 		}
 	}
-	if parts.Verdict != gate.Pass || parts.Undecided || parts.Batches != one.Batches {
+	if parts.Verdict != decide.Pass || parts.Undecided || parts.Batches != one.Batches {
 		t.Errorf("%s: %s", parts.Verdict, parts.Reason)
 	}
 }

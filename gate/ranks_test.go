@@ -10,7 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -20,7 +21,7 @@ func rank(n int) measure.Subject {
 }
 
 // rankedSession gives the runs of a session ranks, perhaps one of them slow, by more of a kernel.
-func rankedSession(t *rapid.T, s *measure.Session, kernel measure.Subject, ranks int) {
+func rankedSession(t *rapid.T, s *model.Session, kernel measure.Subject, ranks int) {
 	n := len(s.Runs)
 	if ranks == 0 {
 		return
@@ -29,7 +30,7 @@ func rankedSession(t *rapid.T, s *measure.Session, kernel measure.Subject, ranks
 		if len(values) == 1 {
 			values = slices.Repeat(values, n)
 		}
-		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Values: values})
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: m, Values: values})
 	}
 	slow := rapid.SampledFrom([]float64{1, 1.01, 1.04, 1.3}).Draw(t, "slow rank")
 	for i := range ranks {
@@ -62,8 +63,8 @@ func rankedSession(t *rapid.T, s *measure.Session, kernel measure.Subject, ranks
 // ratios is by how much a rank computes longer than the median of the others, on the log scale, in each job of a side.
 func (c claim) ratios(side, of string) (out []float64) {
 	for _, s := range c.sessions(side) {
-		var others []measure.Values
-		var own measure.Values
+		var others []model.Values
+		var own model.Values
 		for _, x := range s.Series {
 			if x.Subject.Scope == measure.ScopeDevice && x.Metric == measure.GPUTime {
 				if x.Subject.Name == of {
@@ -176,14 +177,14 @@ func unmatchedHolds(c claim) bool {
 }
 
 // jobs is a session of jobs with these computes a rank, each job a factor off, without anything else.
-func jobs(start int, compute []float64, factors ...float64) measure.Session {
+func jobs(start int, compute []float64, factors ...float64) model.Session {
 	s := quiet().with(func(p *program) { p.runs, p.seed = len(factors), uint64(start) }).session()
 	for i, ns := range compute {
-		values := make(measure.Values, len(factors))
+		values := make(model.Values, len(factors))
 		for j, f := range factors {
 			values[j] = ns * f * (1 + 0.001*float64((i*3+j*2+start)%4-1))
 		}
-		s.Series = append(s.Series, measure.Series{Subject: rank(i), Metric: measure.GPUTime, Values: values})
+		s.Series = append(s.Series, model.Series{Subject: rank(i), Metric: measure.GPUTime, Values: values})
 	}
 	s.SortSeries()
 	return s
@@ -191,10 +192,10 @@ func jobs(start int, compute []float64, factors ...float64) measure.Session {
 
 // meeting is a session of jobs of two ranks that meet in a collective, in us a step: how long each does something else, and how long
 // of that it copies. Both compute for as long.
-func meeting(start int, apart, copies [2][]float64) measure.Session {
+func meeting(start int, apart, copies [2][]float64) model.Session {
 	s := jobs(start, []float64{300e3, 300e3}, slices.Repeat([]float64{1}, len(apart[0]))...)
 	add := func(i int, m measure.Metric, of func(job int) float64) {
-		x := measure.Series{Subject: rank(i), Metric: m}
+		x := model.Series{Subject: rank(i), Metric: m}
 		for job := range apart[i] {
 			x.Values = append(x.Values, 1e3*of(job))
 		}
@@ -217,7 +218,7 @@ func meeting(start int, apart, copies [2][]float64) measure.Session {
 func TestLate(t *testing.T) {
 	even := meeting(0, [2][]float64{{1774, 1832, 1799}, {1790, 1801, 1815}}, [2][]float64{{100, 101, 100}, {100, 100, 101}})
 	for name, test := range map[string]struct {
-		head  measure.Session
+		head  model.Session
 		want  string
 		words string
 	}{
@@ -230,7 +231,7 @@ func TestLate(t *testing.T) {
 		"its CPU is slow":   {meeting(1, [2][]float64{{2093, 2098, 2100}, {1804, 1806, 1810}}, [2][]float64{{100, 100, 100}, {100, 100, 100}}), "rank 0", "its copies take no longer"},
 		"nothing of copies": {meeting(1, [2][]float64{{2093, 2098, 2100}, {1804, 1806, 1810}}, [2][]float64{}), "rank 0", "between collectives: 290.0 µs a step; in the base"},
 	} {
-		r := evaluate([]measure.Session{even}, []measure.Session{test.head}, thresholds.Default())
+		r := evaluate([]model.Session{even}, []model.Session{test.head}, thresholds.Default())
 		got, said := "", ""
 		if x := r.Ranks.Straggler; x != nil {
 			got, said = x.Rank, r.Ranks.Remarks[0].Sentence
@@ -258,7 +259,7 @@ func TestLateAlarms(t *testing.T) {
 						apart[i] = append(apart[i], ns/1000)
 					}
 				}
-				if gate.RanksOf(meeting(1, apart, [2][]float64{}), thresholds.Default()).Straggler != nil {
+				if decide.RanksOf(meeting(1, apart, [2][]float64{}), thresholds.Default()).Straggler != nil {
 					alarms++
 				}
 			}
@@ -274,7 +275,7 @@ func TestStraggler(t *testing.T) {
 	even := []float64{1e6, 1.003e6, 0.999e6, 1.001e6}
 	slow := []float64{1e6, 1.003e6, 1.21e6, 1.001e6}
 	for name, test := range map[string]struct {
-		base, head measure.Session
+		base, head model.Session
 		want       string
 		too        bool
 	}{
@@ -286,7 +287,7 @@ func TestStraggler(t *testing.T) {
 		"two ranks":                   {jobs(0, even[:2], 1, 1), jobs(1, []float64{1.1e6, 1e6}, 1, 1), "rank 0", false},
 		"under the limit":             {jobs(0, even, 1, 1, 1), jobs(1, []float64{1e6, 1e6, 1.02e6}, 1, 1, 1), "", false},
 	} {
-		r := gate.Evaluate([]measure.Session{test.base}, []measure.Session{test.head}, thresholds.Default())
+		r := decide.Evaluate([]model.Session{test.base}, []model.Session{test.head}, thresholds.Default())
 		got, too := "", false
 		if x := r.Ranks.Straggler; x != nil {
 			got, too = x.Rank, x.Too
@@ -296,7 +297,7 @@ func TestStraggler(t *testing.T) {
 		}
 	}
 	// Without ranks there are none.
-	if r := gate.Evaluate([]measure.Session{quiet().session()}, []measure.Session{quiet().session()}, thresholds.Default()); r.Ranks != nil {
+	if r := decide.Evaluate([]model.Session{quiet().session()}, []model.Session{quiet().session()}, thresholds.Default()); r.Ranks != nil {
 		t.Errorf("ranks %+v", r.Ranks)
 	}
 }
@@ -307,27 +308,27 @@ func TestStragglerAlarms(t *testing.T) {
 	alarms, found := 0, 0
 	const gates = 2000
 	for range gates {
-		draw := func(slow float64) measure.Session {
+		draw := func(slow float64) model.Session {
 			s := quiet().with(func(p *program) { p.runs = 3 }).session()
 			for i := range 8 {
-				values := make(measure.Values, 3)
+				values := make(model.Values, 3)
 				for j := range values {
 					values[j] = 1e6 * math.Exp(0.015*random())
 					if i == 5 {
 						values[j] *= slow
 					}
 				}
-				s.Series = append(s.Series, measure.Series{Subject: rank(i), Metric: measure.GPUTime, Values: values})
+				s.Series = append(s.Series, model.Series{Subject: rank(i), Metric: measure.GPUTime, Values: values})
 			}
 			s.SortSeries()
 			return s
 		}
 		policy := thresholds.Default()
 		policy.Rules = []thresholds.Rule{{Metric: "imbalance", Max: new(float64), Where: "x.toml:1"}} // noise alone decides
-		if x := gate.RanksOf(draw(1), policy); x.Straggler != nil {
+		if x := decide.RanksOf(draw(1), policy); x.Straggler != nil {
 			alarms++
 		}
-		if x := gate.RanksOf(draw(1.1), policy); x.Straggler != nil && x.Straggler.Rank == "rank 5" {
+		if x := decide.RanksOf(draw(1.1), policy); x.Straggler != nil && x.Straggler.Rank == "rank 5" {
 			found++
 		}
 	}

@@ -8,7 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -37,9 +38,9 @@ func TestSentencesAreTrue(t *testing.T) {
 			p.kernels[1].grid = grid
 			p.kernels[2].name += renamed
 		})
-		sides := [2][]measure.Session{{base.session()}, {head.session()}}
+		sides := [2][]model.Session{{base.session()}, {head.session()}}
 		if rapid.Bool().Draw(t, "two hosts") {
-			sides[0] = append([]measure.Session{base.with(func(p *program) {
+			sides[0] = append([]model.Session{base.with(func(p *program) {
 				p.host, p.start = "GPU-c", p.start.Add(-time.Hour*48)
 				p.kernels[0].time *= rapid.SampledFrom([]float64{1, 1.002, 1.015}).Draw(t, "host's own")
 			}).session()}, sides[0]...)
@@ -60,16 +61,16 @@ func TestSentencesAreTrue(t *testing.T) {
 		policy.Rules = rapid.SampledFrom([][]thresholds.Rule{nil, {{Kernel: "gemm", Metric: "time", AtMost: &measure.Amount{Value: 160000, Unit: "ns"}, Where: "x.toml:1"}},
 			{{Kernel: "reduce", Severity: thresholds.Warn, Where: "x.toml:1"}}}).Draw(t, "rules")
 		r := evaluate(sides[0], sides[1], policy)
-		if r.ReasonKey == "no-session" || r.Verdict == gate.NoVerdict && len(r.Findings) == 0 {
+		if r.ReasonKey == "no-session" || r.Verdict == decide.NoVerdict && len(r.Findings) == 0 {
 			return
 		}
 		of := claim{r: r, base: sides[0], head: sides[1], policy: policy}
-		check := func(x gate.Remark, f *gate.Finding) {
+		check := func(x decide.Remark, f *decide.Finding) {
 			of.x, of.f = x, f
 			holds, ok := claims[x.Key]
 			for name, arg := range x.Args {
 				switch arg.(type) {
-				case gate.Number:
+				case decide.Number:
 					if !ok {
 						t.Fatalf("%s has numbers and no claim", x.Key)
 					}
@@ -79,12 +80,12 @@ func TestSentencesAreTrue(t *testing.T) {
 				}
 			}
 			said[x.Key]++
-			_, interval := x.Args["low"].(gate.Number)
+			_, interval := x.Args["low"].(decide.Number)
 			if interval = interval && x.Args["high"] != nil && f != nil; ok && (!holds(of) || interval && !(of.is("low", of.low()) && of.is("high", of.high()))) {
 				t.Fatalf("%s %v is not so: %+v: %s", x.Key, x.Args, f, r.Reason)
 			}
 		}
-		check(gate.Remark{Key: r.ReasonKey, Args: r.ReasonArgs}, nil)
+		check(decide.Remark{Key: r.ReasonKey, Args: r.ReasonArgs}, nil)
 		for _, x := range slices.Concat(r.Doubts, r.Remarks) {
 			check(x, nil)
 		}
@@ -93,13 +94,13 @@ func TestSentencesAreTrue(t *testing.T) {
 				check(x, nil)
 			}
 		}
-		for i, side := range []gate.Side{r.Base, r.Head} {
+		for i, side := range []decide.Side{r.Base, r.Head} {
 			of.side = i
 			check(*side.Skip, nil)
 		}
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			for _, x := range slices.Concat([]gate.Remark{{Key: f.ReasonKey, Args: f.ReasonArgs}}, f.Also, f.Facts) {
+			for _, x := range slices.Concat([]decide.Remark{{Key: f.ReasonKey, Args: f.ReasonArgs}}, f.Also, f.Facts) {
 				check(x, f)
 			}
 		}
@@ -112,7 +113,7 @@ func TestSentencesAreTrue(t *testing.T) {
 }
 
 // disturb gives a session what programs and hosts do: slow runs of one kernel or of all, other registers, steps and boards.
-func disturb(t *rapid.T, s *measure.Session, ranks int) {
+func disturb(t *rapid.T, s *model.Session, ranks int) {
 	n := len(s.Runs)
 	slow := rapid.IntRange(0, n).Draw(t, "slow runs")
 	whole := rapid.SampledFrom([]int{-1, -1, -1, 0}).Draw(t, "run that is off")
@@ -134,7 +135,7 @@ func disturb(t *rapid.T, s *measure.Session, ranks int) {
 	}
 	period := rapid.SampledFrom([]float64{500000, 500000, 700000}).Draw(t, "step")
 	add := func(subject measure.Subject, m measure.Metric, v float64) {
-		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Values: slices.Repeat(measure.Values{v}, n)})
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: m, Values: slices.Repeat(model.Values{v}, n)})
 	}
 	add(measure.Workload, measure.StepTime, period)
 	compute := rapid.SampledFrom([]float64{300e3, 320e3, 450e3}).Draw(t, "compute")
@@ -158,17 +159,17 @@ func disturb(t *rapid.T, s *measure.Session, ranks int) {
 
 // claim is a remark and all that it can be held against.
 type claim struct {
-	r          *gate.Report
-	base, head []measure.Session
+	r          *decide.Report
+	base, head []model.Session
 	policy     *thresholds.Policy
 	side       int
-	f          *gate.Finding // nil for what is said of the whole
-	x          gate.Remark
+	f          *decide.Finding // nil for what is said of the whole
+	x          decide.Remark
 }
 
 const slack = 1e-9
 
-func (c claim) number(key string) float64 { return float64(c.x.Args[key].(gate.Number)) }
+func (c claim) number(key string) float64 { return float64(c.x.Args[key].(decide.Number)) }
 func (c claim) is(key string, want float64) bool {
 	return math.Abs(c.number(key)-want) <= slack*math.Max(1, math.Abs(want))
 }
@@ -183,7 +184,7 @@ func (c claim) limit() float64 {
 	case !ok:
 		return 0
 	case by == "limit":
-		return float64(c.f.ReasonArgs["size"].(gate.Number))
+		return float64(c.f.ReasonArgs["size"].(decide.Number))
 	}
 	return float64(c.f.Floor / c.f.Base)
 }
@@ -193,11 +194,11 @@ func (c claim) high() float64   { return float64(c.f.High) }
 func (c claim) change() float64 { return float64(c.f.Change) }
 
 // sessions are those of a side that were judged.
-func (c claim) sessions(side string) []measure.Session {
+func (c claim) sessions(side string) []model.Session {
 	if side == "head" {
 		return c.head
 	}
-	return slices.DeleteFunc(slices.Clone(c.base), func(s measure.Session) bool {
+	return slices.DeleteFunc(slices.Clone(c.base), func(s model.Session) bool {
 		return c.r.Base.Sessions < len(c.base) && s.Board != c.head[0].Board
 	})
 }
@@ -234,7 +235,7 @@ func (c claim) runs(side string) []float64 {
 }
 
 // count counts findings.
-func (c claim) count(is func(*gate.Finding) bool) int {
+func (c claim) count(is func(*decide.Finding) bool) int {
 	n := 0
 	for i := range c.r.Findings {
 		if is(&c.r.Findings[i]) {
@@ -271,25 +272,25 @@ var claims = map[string]func(c claim) bool{
 	"straggler": stragglerHolds, "late-rank": lateHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
 	"regressed": func(c claim) bool {
 		subjects := map[measure.Subject]bool{}
-		c.count(func(f *gate.Finding) bool {
-			if f.Gates && f.Outcome == gate.Regressed {
+		c.count(func(f *decide.Finding) bool {
+			if f.Gates && f.Outcome == decide.Regressed {
 				subjects[f.Subject()] = true
 			}
 			return false
 		})
-		return c.is("subjects", float64(len(subjects))) && c.r.Verdict == gate.Fail
+		return c.is("subjects", float64(len(subjects))) && c.r.Verdict == decide.Fail
 	},
 	"undecided": func(c claim) bool {
-		return c.is("comparisons", float64(c.count(func(f *gate.Finding) bool { return f.Undecided }))) && c.r.Findings[int(c.number("finding"))].Undecided
+		return c.is("comparisons", float64(c.count(func(f *decide.Finding) bool { return f.Undecided }))) && c.r.Findings[int(c.number("finding"))].Undecided
 	},
 	"doubted": func(c claim) bool { return c.r.Findings[int(c.number("finding"))].Doubted },
 	"other-cycle": func(c claim) bool {
-		return c.number("base") != c.number("head") && c.count(func(f *gate.Finding) bool { return f.Metric == measure.StepTime.Name }) == 0
+		return c.number("base") != c.number("head") && c.count(func(f *decide.Finding) bool { return f.Metric == measure.StepTime.Name }) == 0
 	},
 	"none-slower": func(c claim) bool {
-		return c.is("comparisons", float64(c.count(func(f *gate.Finding) bool {
-			return f.Outcome != gate.Regressed && f.Outcome != gate.Added && f.Outcome != gate.Removed && !f.NotJudged()
-		}))) && c.count(func(f *gate.Finding) bool { return f.Undecided || f.Gates && f.Outcome == gate.Regressed }) == 0
+		return c.is("comparisons", float64(c.count(func(f *decide.Finding) bool {
+			return f.Outcome != decide.Regressed && f.Outcome != decide.Added && f.Outcome != decide.Removed && !f.NotJudged()
+		}))) && c.count(func(f *decide.Finding) bool { return f.Undecided || f.Gates && f.Outcome == decide.Regressed }) == 0
 	},
 
 	"beyond": func(c claim) bool { return c.change() > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha) },
@@ -349,8 +350,8 @@ var claims = map[string]func(c claim) bool{
 		return c.is("share", float64(c.f.Share)) && c.number("share") < c.number("impact") && !c.f.Gates
 	},
 	"total-not-worse": func(c claim) bool {
-		return c.count(func(f *gate.Finding) bool {
-			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && (f.Outcome == gate.Unchanged || f.Outcome == gate.Improved)
+		return c.count(func(f *decide.Finding) bool {
+			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && (f.Outcome == decide.Unchanged || f.Outcome == decide.Improved)
 		}) == 1
 	},
 	"two-levels": func(c claim) bool {
@@ -369,9 +370,9 @@ var claims = map[string]func(c claim) bool{
 		return slices.ContainsFunc(runs, func(v float64) bool { return v < slices.Max(runs) == (c.number("change") < 0) || v == slices.Max(runs) })
 	},
 	"more-runs": func(c claim) bool {
-		return int(c.number("runs")) > min(len(c.f.BaseRuns), len(c.f.HeadRuns)) && c.f.Outcome == gate.Inconclusive
+		return int(c.number("runs")) > min(len(c.f.BaseRuns), len(c.f.HeadRuns)) && c.f.Outcome == decide.Inconclusive
 	},
-	"too-many-runs": func(c claim) bool { return c.f.Outcome == gate.Inconclusive },
+	"too-many-runs": func(c claim) bool { return c.f.Outcome == decide.Inconclusive },
 	"too-fine":      func(c claim) bool { return c.is("mde", float64(c.f.MDE)) && float64(c.f.MDE) > float64(c.f.Limit) },
 	"other-host":    func(c claim) bool { return c.number("spread") > 0 && !c.r.Paired && !c.r.Batches },
 	"other-batch":   func(c claim) bool { return c.number("spread") > 0 && c.r.Batches },
@@ -380,7 +381,7 @@ var claims = map[string]func(c claim) bool{
 
 	"skipped": func(c claim) bool {
 		least, most, total := math.MaxInt, 0, 0
-		sessions := [][]measure.Session{c.base, c.head}[c.side]
+		sessions := [][]model.Session{c.base, c.head}[c.side]
 		for i := range sessions {
 			for _, run := range sessions[i].Runs {
 				least, most, total = min(least, run.Skipped), max(most, run.Skipped), max(total, run.Total)
@@ -396,26 +397,26 @@ var claims = map[string]func(c claim) bool{
 		return c.is("kept", float64(c.r.Base.Sessions)) && c.is("all", float64(len(c.base))) && c.number("kept") < c.number("all")
 	},
 	"off": func(c claim) bool {
-		return slices.ContainsFunc(c.r.Off, func(off gate.Off) bool {
+		return slices.ContainsFunc(c.r.Off, func(off decide.Off) bool {
 			return c.is("run", float64(off.Run+1)) && off.Side == c.x.Args["side"] && c.is("change", float64(off.Change)) && math.Abs(float64(off.Change)) > 0.01-slack
 		})
 	},
 	"common-shift": func(c claim) bool {
-		moved := c.count(func(f *gate.Finding) bool {
+		moved := c.count(func(f *decide.Finding) bool {
 			return f.Metric == measure.Time.Name && math.Abs(float64(f.Change)) >= 0.01 && float64(f.Change)*c.number("change") > 0
 		})
-		kernels := c.count(func(f *gate.Finding) bool { return f.Metric == measure.Time.Name })
+		kernels := c.count(func(f *decide.Finding) bool { return f.Metric == measure.Time.Name })
 		return moved >= int(c.number("moved")) && kernels >= int(c.number("kernels")) && c.number("moved") <= c.number("kernels") && math.Abs(c.number("change")) >= 0.01
 	},
 	"grew-count": func(c claim) bool {
-		return c.f.Outcome == gate.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
+		return c.f.Outcome == decide.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
 	},
 	"under-step": func(c claim) bool {
 		step := math.Max(stats.Median(c.left("base", c.whole("base", measure.StepTime))), stats.Median(c.left("head", c.whole("head", measure.StepTime))))
 		return !c.f.Gates && c.is("change", math.Abs(float64(c.f.Head-c.f.Base))) && c.number("change") < c.number("impact")*step
 	},
 	"step-open": func(c claim) bool {
-		return c.count(func(f *gate.Finding) bool {
+		return c.count(func(f *decide.Finding) bool {
 			return f.Metric == measure.StepTime.Name && c.is("change", float64(f.Change)) && c.is("low", float64(f.Low)) && c.is("high", float64(f.High)) && f.Change > f.Limit
 		}) == 1
 	},

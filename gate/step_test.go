@@ -11,17 +11,18 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // stepping is a session whose steps take so long in each run: kernels have 372 µs of that, and the rest is a cause of idle time.
-func stepping(class string, ns ...float64) measure.Session {
+func stepping(class string, ns ...float64) model.Session {
 	s := quiet().with(func(p *program) { p.runs = len(ns) }).session()
 	add := func(subject measure.Subject, m measure.Metric, of func(float64) float64) {
-		x := measure.Series{Subject: subject, Metric: m}
+		x := model.Series{Subject: subject, Metric: m}
 		for _, v := range ns {
 			x.Values = append(x.Values, of(v))
 		}
@@ -48,24 +49,24 @@ func TestSteps(t *testing.T) {
 		base, head []float64
 		class      string
 		elsewhere  bool
-		verdict    gate.Verdict
+		verdict    decide.Verdict
 		undecided  bool
-		outcome    gate.Outcome
+		outcome    decide.Outcome
 	}{
-		{"unchanged", one, []float64{571, 573, 572, 570, 572}, "", false, gate.Pass, false, gate.Unchanged},
-		{"the CPU sleeps", one, []float64{854, 853, 856, 855, 854}, "", false, gate.Fail, false, gate.Regressed},
-		{"with three runs", one, []float64{854, 853, 856}, "", false, gate.Fail, false, gate.Regressed},
-		{"by a fifth", one, []float64{686, 688, 685}, "", false, gate.Fail, false, gate.Regressed},
-		{"by one per cent", one, []float64{578, 577, 579, 578, 577}, "", false, gate.Pass, false, gate.Unchanged},
-		{"a stray run makes no finding", one, []float64{571, 573, 900, 570, 572}, "", false, gate.Pass, false, gate.Unchanged},
-		{"nor hides one", one, []float64{686, 688, 685, 1900, 687}, "", false, gate.Fail, false, gate.Regressed},
-		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false, gate.Fail, false, gate.Regressed},
+		{"unchanged", one, []float64{571, 573, 572, 570, 572}, "", false, decide.Pass, false, decide.Unchanged},
+		{"the CPU sleeps", one, []float64{854, 853, 856, 855, 854}, "", false, decide.Fail, false, decide.Regressed},
+		{"with three runs", one, []float64{854, 853, 856}, "", false, decide.Fail, false, decide.Regressed},
+		{"by a fifth", one, []float64{686, 688, 685}, "", false, decide.Fail, false, decide.Regressed},
+		{"by one per cent", one, []float64{578, 577, 579, 578, 577}, "", false, decide.Pass, false, decide.Unchanged},
+		{"a stray run makes no finding", one, []float64{571, 573, 900, 570, 572}, "", false, decide.Pass, false, decide.Unchanged},
+		{"nor hides one", one, []float64{686, 688, 685, 1900, 687}, "", false, decide.Fail, false, decide.Regressed},
+		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false, decide.Fail, false, decide.Regressed},
 		// One unchanged PyTorch program on a H100 host, in the order in which they happened.
-		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "", false, gate.Pass, false, gate.Inconclusive},
-		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false, gate.Pass, true, gate.Inconclusive},
-		{"another host's CPU", one, []float64{686, 688, 685, 686, 687}, "", true, gate.Pass, false, gate.Inconclusive},
-		{"twice as long on another host", one, []float64{1900, 1890, 1910, 1905, 1895}, "", true, gate.Fail, false, gate.Regressed},
-		{"a GPU that others use", one, []float64{1096, 1095, 1097, 1096, 1095}, "dependency-stalled", false, gate.NoVerdict, true, gate.Inconclusive},
+		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "", false, decide.Pass, false, decide.Inconclusive},
+		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false, decide.Pass, true, decide.Inconclusive},
+		{"another host's CPU", one, []float64{686, 688, 685, 686, 687}, "", true, decide.Pass, false, decide.Inconclusive},
+		{"twice as long on another host", one, []float64{1900, 1890, 1910, 1905, 1895}, "", true, decide.Fail, false, decide.Regressed},
+		{"a GPU that others use", one, []float64{1096, 1095, 1097, 1096, 1095}, "dependency-stalled", false, decide.NoVerdict, true, decide.Inconclusive},
 	} {
 		ns := func(us []float64) []float64 {
 			out := slices.Clone(us)
@@ -80,9 +81,9 @@ func TestSteps(t *testing.T) {
 		}
 		base, head := stepping("launch-starved", ns(tt.base)...), stepping(class, ns(tt.head)...)
 		if tt.elsewhere {
-			head.GPUHash = measure.HashUUID("GPU-b")
+			head.GPUHash = model.HashUUID("GPU-b")
 		}
-		r := evaluate([]measure.Session{base}, []measure.Session{head}, thresholds.Default())
+		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		f := find(r, "workload", "step_time")
 		if r.Verdict != tt.verdict || r.Undecided != tt.undecided || f.Outcome != tt.outcome {
 			t.Errorf("%s: %s, undecided %v: %s; the step is %s: %s", tt.name, r.Verdict, r.Undecided, r.Reason, f.Outcome, f.Reason)
@@ -110,11 +111,11 @@ func (c cpu) steps(r *rand.Rand, n int, change float64) (out []float64) {
 func (c cpu) fails(gates, base, head int, change float64) (fail, without int) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range gates {
-		switch gate.Evaluate([]measure.Session{stepping("launch-starved", c.steps(r, base, 0)...)},
-			[]measure.Session{stepping("launch-starved", c.steps(r, head, change)...)}, thresholds.Default()).Verdict {
-		case gate.Fail:
+		switch decide.Evaluate([]model.Session{stepping("launch-starved", c.steps(r, base, 0)...)},
+			[]model.Session{stepping("launch-starved", c.steps(r, head, change)...)}, thresholds.Default()).Verdict {
+		case decide.Fail:
 			fail++
-		case gate.NoVerdict:
+		case decide.NoVerdict:
 			without++
 		}
 	}
@@ -166,8 +167,8 @@ func ofRecorded(gates, base, head int, longer float64) (fail int) {
 				sides[1] = append(sides[1], 1e3*(recordedSteps[k]+longer))
 			}
 		}
-		if gate.Evaluate([]measure.Session{stepping("launch-starved", sides[0]...)}, []measure.Session{stepping("launch-starved", sides[1]...)},
-			thresholds.Default()).Verdict == gate.Fail {
+		if decide.Evaluate([]model.Session{stepping("launch-starved", sides[0]...)}, []model.Session{stepping("launch-starved", sides[1]...)},
+			thresholds.Default()).Verdict == decide.Fail {
 			fail++
 		}
 	}
@@ -226,12 +227,12 @@ func BenchmarkSteps(b *testing.B) {
 // The parts of a waterfall add up to its whole, on both sides, whatever the owners are.
 func TestWaterfallAddsUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		side := func(label string) measure.Session {
+		side := func(label string) model.Session {
 			n := rapid.IntRange(2, 6).Draw(t, label)
 			period := rapid.SliceOfN(rapid.Float64Range(400e3, 4e6), n, n).Draw(t, label)
 			return stepping(rapid.SampledFrom([]string{"launch-starved", "blocking", "dependency-stalled", "micro gaps", "profiler"}).Draw(t, label), period...)
 		}
-		w := gate.Evaluate([]measure.Session{side("base")}, []measure.Session{side("head")}, thresholds.Default()).Waterfall
+		w := decide.Evaluate([]model.Session{side("base")}, []model.Session{side("head")}, thresholds.Default()).Waterfall
 		if w == nil {
 			t.Fatal("no waterfall")
 		}
@@ -253,28 +254,28 @@ func TestWaterfallAddsUp(t *testing.T) {
 
 // Where untraced runs say how fast the program is, they decide and the step explains.
 func TestStepsBesideOutputs(t *testing.T) {
-	printing := func(s measure.Session, rate float64) measure.Session {
-		var bare []measure.Untraced
+	printing := func(s model.Session, rate float64) model.Session {
+		var bare []model.Untraced
 		for i := range 5 {
-			bare = append(bare, measure.Untraced{Start: noon, Wall: time.Second, Outputs: []float64{rate * (1 + 0.001*float64(i-2))}})
+			bare = append(bare, model.Untraced{Start: noon, Wall: time.Second, Outputs: []float64{rate * (1 + 0.001*float64(i-2))}})
 		}
-		all := []measure.Session{s}
+		all := []model.Session{s}
 		sample.AddUntraced(all, bare, []measure.Output{tokens})
 		return all[0]
 	}
 	short, long := []float64{572e3, 571e3, 573e3, 572e3, 570e3}, []float64{854e3, 853e3, 856e3, 855e3, 854e3}
 	for _, tt := range []struct {
 		name    string
-		head    measure.Session
-		verdict gate.Verdict
+		head    model.Session
+		verdict decide.Verdict
 		warning string
 	}{
-		{"only the traced step got longer", printing(stepping("launch-starved", long...), 1000), gate.Pass, "so the untraced runs decide"},
-		{"only the output got worse", printing(stepping("launch-starved", short...), 800), gate.Fail, "lies outside the steps"},
-		{"both", printing(stepping("launch-starved", long...), 700), gate.Fail, ""},
-		{"neither", printing(stepping("launch-starved", short...), 1000), gate.Pass, ""},
+		{"only the traced step got longer", printing(stepping("launch-starved", long...), 1000), decide.Pass, "so the untraced runs decide"},
+		{"only the output got worse", printing(stepping("launch-starved", short...), 800), decide.Fail, "lies outside the steps"},
+		{"both", printing(stepping("launch-starved", long...), 700), decide.Fail, ""},
+		{"neither", printing(stepping("launch-starved", short...), 1000), decide.Pass, ""},
 	} {
-		r := evaluate([]measure.Session{printing(stepping("launch-starved", short...), 1000)}, []measure.Session{tt.head}, thresholds.Default())
+		r := evaluate([]model.Session{printing(stepping("launch-starved", short...), 1000)}, []model.Session{tt.head}, thresholds.Default())
 		said := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, tt.warning) })
 		if r.Verdict != tt.verdict || said != (tt.warning != "" || len(r.Warnings) > 0) || tt.warning == "" && len(r.Warnings) > 0 {
 			t.Errorf("%s: %s: %s, warnings %q", tt.name, r.Verdict, r.Reason, r.Warnings)
@@ -291,8 +292,8 @@ func TestCalibrateStep(t *testing.T) {
 	for i := range 10 {
 		ns = append(ns, 572e3*(1+0.01*float64(i%2)))
 	}
-	c := gate.Calibrate([]measure.Session{stepping("launch-starved", ns...)}, thresholds.Default(), 5, 0)
-	i := slices.IndexFunc(c.Noise, func(n gate.Noise) bool { return n.Metric == measure.StepTime.Name })
+	c := decide.Calibrate([]model.Session{stepping("launch-starved", ns...)}, thresholds.Default(), 5, 0)
+	i := slices.IndexFunc(c.Noise, func(n decide.Noise) bool { return n.Metric == measure.StepTime.Name })
 	if i < 0 || math.Abs(float64(c.Noise[i].SD)-0.0052) > 0.0003 || c.Noise[i].MDE.Known() || c.Noise[i].Typical != 574860 {
 		t.Errorf("%+v", c.Noise)
 	}
@@ -300,11 +301,11 @@ func TestCalibrateStep(t *testing.T) {
 
 // Where what repeats is not the same on both sides, its period is not judged, and that is said.
 func TestOtherCycle(t *testing.T) {
-	side := func(period float64, repeats ...float64) (out []measure.Session) {
+	side := func(period float64, repeats ...float64) (out []model.Session) {
 		for _, n := range repeats {
 			s := stepping("launch-starved", period, period*1.001, period*0.999)
 			s.Step = ""
-			s.Series = append(s.Series, measure.Series{Subject: measure.Workload, Metric: measure.Repeats, Values: []float64{n, n, n}})
+			s.Series = append(s.Series, model.Series{Subject: measure.Workload, Metric: measure.Repeats, Values: []float64{n, n, n}})
 			s.SortSeries()
 			out = append(out, s)
 		}
@@ -312,17 +313,17 @@ func TestOtherCycle(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name       string
-		base, head []measure.Session
+		base, head []model.Session
 		judged     bool
 	}{
 		{"as often", side(1e6, 60), side(1.5e6, 60), true},
 		{"every ten steps something more", side(1e6, 60), side(10e6, 6), false},
 		{"sessions of another cycle", side(1e6, 60, 6), side(1.5e6, 60), false},
 	} {
-		r := gate.Evaluate(tt.base, tt.head, thresholds.Default())
-		said := slices.ContainsFunc(r.Doubts, func(x gate.Remark) bool { return x.Key == "other-cycle" && x.Args["base"] != x.Args["head"] })
+		r := decide.Evaluate(tt.base, tt.head, thresholds.Default())
+		said := slices.ContainsFunc(r.Doubts, func(x decide.Remark) bool { return x.Key == "other-cycle" && x.Args["base"] != x.Args["head"] })
 		f := find(r, "workload", measure.StepTime.Name)
-		if said == tt.judged || (f != nil) != tt.judged || (r.Waterfall != nil) != tt.judged || tt.judged && r.Verdict != gate.Fail {
+		if said == tt.judged || (f != nil) != tt.judged || (r.Waterfall != nil) != tt.judged || tt.judged && r.Verdict != decide.Fail {
 			t.Errorf("%s: said %v, judged %v, waterfall %v, %s: %s", tt.name, said, f, r.Waterfall, r.Verdict, r.Reason)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -19,15 +20,15 @@ type synthetic struct {
 	hostSD        float64
 }
 
-func (s synthetic) session(r *rand.Rand, times, spreads []float64, host string, slow int, effect float64) measure.Session {
+func (s synthetic) session(r *rand.Rand, times, spreads []float64, host string, slow int, effect float64) model.Session {
 	p := program{runs: s.runs, host: host, start: noon, step: "step"}
 	out := p.session()
 	out.Series = nil
-	whole := make(measure.Values, s.runs)
+	whole := make(model.Values, s.runs)
 	for k := range times {
 		subject := measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprint("k", k), Grid: measure.Dim3{X: 1, Y: 1, Z: 1}}
 		shift := s.hostSD * r.NormFloat64()
-		values, launches := make(measure.Values, s.runs), make(measure.Values, s.runs)
+		values, launches := make(model.Values, s.runs), make(model.Values, s.runs)
 		for i := range values {
 			z := r.NormFloat64()
 			if s.heavy {
@@ -47,12 +48,12 @@ func (s synthetic) session(r *rand.Rand, times, spreads []float64, host string, 
 		}
 		for _, x := range []struct {
 			metric measure.Metric
-			values measure.Values
+			values model.Values
 		}{{measure.Time, values}, {measure.Total, values}, {measure.Launches, launches}} {
-			out.Series = append(out.Series, measure.Series{Subject: subject, Metric: x.metric, Values: x.values})
+			out.Series = append(out.Series, model.Series{Subject: subject, Metric: x.metric, Values: x.values})
 		}
 	}
-	out.Series = append(out.Series, measure.Series{Subject: measure.Workload, Metric: measure.GPUTime, Values: whole})
+	out.Series = append(out.Series, model.Series{Subject: measure.Workload, Metric: measure.GPUTime, Values: whole})
 	out.SortSeries()
 	return out
 }
@@ -73,16 +74,16 @@ func (s synthetic) gates(n int, threshold, effect float64) (alarms, undecided, f
 		if s.hostSD > 0 {
 			head = "GPU-b"
 		}
-		base := []measure.Session{s.session(r, times, spreads, "GPU-a", -1, 0)}
-		same := gate.Evaluate(base, []measure.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
+		base := []model.Session{s.session(r, times, spreads, "GPU-a", -1, 0)}
+		same := decide.Evaluate(base, []model.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
 		if same.Counts.Regressed > 0 || same.Counts.Warned > 0 {
 			alarms++
 		}
 		if same.Undecided {
 			undecided++
 		}
-		slow := gate.Evaluate(base, []measure.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
-		if f := find(slow, "k0", measure.Time.Name); f.Outcome == gate.Regressed {
+		slow := decide.Evaluate(base, []model.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
+		if f := find(slow, "k0", measure.Time.Name); f.Outcome == decide.Regressed {
 			found++
 		}
 	}

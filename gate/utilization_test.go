@@ -5,22 +5,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // sampled is a session of three runs of a step with two ranges; of both sides alike but for what extra adds.
-func sampled(extra ...measure.Series) measure.Session {
-	series := func(scope measure.Scope, name string, m measure.Metric, v ...float64) measure.Series {
-		return measure.Series{Subject: measure.Subject{Scope: scope, Name: name}, Metric: m, Values: v}
+func sampled(extra ...model.Series) model.Session {
+	series := func(scope measure.Scope, name string, m measure.Metric, v ...float64) model.Series {
+		return model.Series{Subject: measure.Subject{Scope: scope, Name: name}, Metric: m, Values: v}
 	}
-	s := measure.Session{Step: "step", Warmup: "auto", Environment: measure.Environment{GPU: "NVIDIA H100", GPUs: 1, Tool: "nsys 2025.3.2"}}
+	s := model.Session{Step: "step", Warmup: "auto", Environment: model.Environment{GPU: "NVIDIA H100", GPUs: 1, Tool: "nsys 2025.3.2"}}
 	for range 3 {
-		s.Runs = append(s.Runs, measure.Run{Total: 20, Steady: true, Launches: 20})
+		s.Runs = append(s.Runs, model.Run{Total: 20, Steady: true, Launches: 20})
 	}
-	s.Series = append([]measure.Series{
+	s.Series = append([]model.Series{
 		series(measure.ScopeWorkload, "", measure.GPUTime, 1e6, 1.001e6, 0.999e6),
 		series(measure.ScopeRange, "forward", measure.GPUTime, 6e5, 6.01e5, 5.99e5),
 		series(measure.ScopeRange, "clip", measure.GPUTime, 4e5, 4.01e5, 3.99e5),
@@ -28,12 +29,12 @@ func sampled(extra ...measure.Series) measure.Session {
 	return s
 }
 
-func utilized(tensor float64) []measure.Series {
+func utilized(tensor float64) []model.Series {
 	nan := math.NaN()
-	return []measure.Series{
-		{Subject: measure.Workload, Metric: measure.SamplingPeriod, Values: measure.Values{1e5, 1e5, nan}},
-		{Subject: measure.Workload, Metric: measure.TensorActive, Values: measure.Values{tensor - 1, tensor + 1, nan}},
-		{Subject: measure.Subject{Scope: measure.ScopeRange, Name: "forward"}, Metric: measure.TensorActive, Values: measure.Values{tensor, tensor, nan}},
+	return []model.Series{
+		{Subject: measure.Workload, Metric: measure.SamplingPeriod, Values: model.Values{1e5, 1e5, nan}},
+		{Subject: measure.Workload, Metric: measure.TensorActive, Values: model.Values{tensor - 1, tensor + 1, nan}},
+		{Subject: measure.Subject{Scope: measure.ScopeRange, Name: "forward"}, Metric: measure.TensorActive, Values: model.Values{tensor, tensor, nan}},
 	}
 }
 
@@ -48,16 +49,16 @@ func rules(t *testing.T, file string) *thresholds.Policy {
 
 func TestUtilization(t *testing.T) {
 	base, head := sampled(utilized(50)...), sampled(utilized(30)...)
-	judge := func(b, h measure.Session, file string) *gate.Report {
-		r := gate.Evaluate([]measure.Session{b}, []measure.Session{h}, rules(t, file))
+	judge := func(b, h model.Session, file string) *decide.Report {
+		r := decide.Evaluate([]model.Session{b}, []model.Session{h}, rules(t, file))
 		text.Tell(r)
 		return r
 	}
 	r := judge(base, head, "")
-	if r.Verdict != gate.Pass || len(r.Utilization) != 2 {
+	if r.Verdict != decide.Pass || len(r.Utilization) != 2 {
 		t.Fatalf("%s: %s, %+v", r.Verdict, r.Reason, r.Utilization)
 	}
-	if u := r.Utilization[1]; u.Range != "forward" || u.Metrics[0] != (gate.CauseMetric{Name: "tensor_active", Unit: "%", Base: 50, Head: 30}) {
+	if u := r.Utilization[1]; u.Range != "forward" || u.Metrics[0] != (decide.CauseMetric{Name: "tensor_active", Unit: "%", Base: 50, Head: 30}) {
 		t.Errorf("range %+v", u)
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "sampling period of 100.0 µs, without a value of the GPU's metrics: clip") {
@@ -65,17 +66,17 @@ func TestUtilization(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, rule string
-		base, head measure.Session
-		verdict    gate.Verdict
+		base, head model.Session
+		verdict    decide.Verdict
 		says       string
 	}{
-		{"a rule fails", "at_least = \"40%\"\nrange = \"forward\"", base, head, gate.Fail, "tensor active"},
-		{"of a head alone", `at_least = "40%"`, sampled(), head, gate.Fail, "tensor active"},
-		{"a rule is kept", `at_least = "20%"`, base, head, gate.Pass, ""},
-		{"a fall", `max = "5%"`, base, head, gate.Fail, "tensor active"},
-		{"a rise is none", `max = "5%"`, head, base, gate.Pass, ""},
-		{"not sampled", `at_least = "40%"`, sampled(), sampled(), gate.Pass, "sampled only on request"},
-		{"too short", "at_least = \"40%\"\nrange = \"clip\"", base, head, gate.NoVerdict, "shorter than the sampling"},
+		{"a rule fails", "at_least = \"40%\"\nrange = \"forward\"", base, head, decide.Fail, "tensor active"},
+		{"of a head alone", `at_least = "40%"`, sampled(), head, decide.Fail, "tensor active"},
+		{"a rule is kept", `at_least = "20%"`, base, head, decide.Pass, ""},
+		{"a fall", `max = "5%"`, base, head, decide.Fail, "tensor active"},
+		{"a rise is none", `max = "5%"`, head, base, decide.Pass, ""},
+		{"not sampled", `at_least = "40%"`, sampled(), sampled(), decide.Pass, "sampled only on request"},
+		{"too short", "at_least = \"40%\"\nrange = \"clip\"", base, head, decide.NoVerdict, "shorter than the sampling"},
 	} {
 		r := judge(tt.base, tt.head, "[[rule]]\nmetric = \"tensor_active\"\n"+tt.rule)
 		said := r.Reason + strings.Join(r.Notes, " ")

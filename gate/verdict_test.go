@@ -16,8 +16,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -34,11 +35,11 @@ const recordings = "../testdata/h200"
 // host is the runs of one program on one GPU host, in one session.
 type host struct {
 	name     string
-	session  measure.Session
+	session  model.Session
 	launches []map[string][]float64 // by run and kernel; nil where only samples were kept
 }
 
-func loadSession(tb testing.TB, name string) measure.Session {
+func loadSession(tb testing.TB, name string) model.Session {
 	tb.Helper()
 	sessions, err := baseline.Read(filepath.Join(recordings, "sessions", name, "nvidia-h200"))
 	if err != nil {
@@ -87,7 +88,7 @@ type draw struct {
 }
 
 // session is the draw as nsgate sees it.
-func (d draw) session() measure.Session {
+func (d draw) session() model.Session {
 	s := d.host.session
 	s.Runs, s.Series = nil, nil
 	for _, i := range d.runs {
@@ -95,7 +96,7 @@ func (d draw) session() measure.Session {
 	}
 	extra, role := make([]float64, len(d.runs)), ""
 	for _, x := range d.host.session.Series {
-		var values measure.Values
+		var values model.Values
 		for _, i := range d.runs {
 			values = append(values, x.Values[i])
 		}
@@ -175,15 +176,15 @@ func nsgate(runs int, threshold float64) rule {
 	policy := thresholds.Default()
 	policy.Threshold = threshold
 	return rule{fmt.Sprintf("nsgate, %g %%", 100*threshold), runs, func(base []draw, head draw) ([]string, bool) {
-		var sessions []measure.Session
+		var sessions []model.Session
 		for _, b := range base {
 			sessions = append(sessions, b.session())
 		}
-		r := gate.Evaluate(sessions, []measure.Session{head.session()}, policy)
+		r := decide.Evaluate(sessions, []model.Session{head.session()}, policy)
 		var out []string
 		for _, f := range r.Findings {
 			// Any metric of any kernel, range or the whole workload that is called worse counts, gating or not.
-			if f.Outcome == gate.Regressed && !slices.Contains(out, f.Kernel) {
+			if f.Outcome == decide.Regressed && !slices.Contains(out, f.Kernel) {
 				out = append(out, f.Kernel)
 			}
 		}
@@ -338,7 +339,7 @@ func (s *score) try(r *rand.Rand, rule rule, base []draw, head draw, effects []f
 }
 
 // heavy lists the kernels with at least 5 % of GPU time.
-func heavy(s measure.Session) []measure.Subject {
+func heavy(s model.Session) []measure.Subject {
 	whole, _ := s.Find(measure.Workload, measure.GPUTime.Name)
 	var out []measure.Subject
 	for _, x := range s.Series {
@@ -510,9 +511,9 @@ func TestStatedMDE(t *testing.T) {
 			base, head := draw{host: h, runs: order[:c.runs]}, draw{host: h, runs: order[c.runs : 2*c.runs]}
 			kernels := heavy(h.session)
 			head.kernel = kernels[r.IntN(len(kernels))]
-			judge := func() gate.Finding {
-				report := gate.Evaluate([]measure.Session{base.session()}, []measure.Session{head.session()}, policy)
-				i := slices.IndexFunc(report.Findings, func(f gate.Finding) bool {
+			judge := func() decide.Finding {
+				report := decide.Evaluate([]model.Session{base.session()}, []model.Session{head.session()}, policy)
+				i := slices.IndexFunc(report.Findings, func(f decide.Finding) bool {
 					return f.Subject() == head.kernel && f.Metric == measure.Time.Name
 				})
 				return report.Findings[i]
@@ -520,7 +521,7 @@ func TestStatedMDE(t *testing.T) {
 			mde := float64(judge().MDE)
 			for _, part := range []float64{0.8, 1, 1.2} {
 				head.effect = part * mde
-				if judge().Outcome == gate.Regressed {
+				if judge().Outcome == decide.Regressed {
 					found[part]++
 				}
 			}

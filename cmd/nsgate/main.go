@@ -2,16 +2,17 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
 
-	"github.com/nsgate/nsgate/cmd/nsgate/internal/cli"
+	"github.com/nsgate/nsgate/gate/command"
 )
 
 func main() {
 	collectLate()
-	os.Exit(cli.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(command.Main(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
 // collectLate has the first collection of garbage wait for 64 MB, and leaves the later ones as they are: a small comparison, which makes

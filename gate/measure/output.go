@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 )
 
 // Output is a number that a workload prints about itself, such as its throughput. It is read in untraced runs only.
@@ -38,11 +37,4 @@ func CompileOutput(pattern string) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("%q has %d groups; keep the one around the number and write (?:…) for the others", pattern, re.NumSubexp())
 	}
 	return re, nil
-}
-
-// Untraced is what is known of a run without a profiler.
-type Untraced struct {
-	Start   time.Time
-	Wall    time.Duration
-	Outputs []float64 // one for each [Output] of the workload, in their order
 }

@@ -33,6 +33,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -45,7 +46,7 @@ type Baseline struct {
 // Entry is what one file says: a session, and how it stands to others. What takes another back has no series and no runs.
 type Entry struct {
 	// Session has the file's name without its suffix as ID.
-	measure.Session
+	model.Session
 	// Supersedes are the sessions that no longer hold since this one does, Replaces those that no longer hold for single
 	// subjects.
 	Supersedes []string
@@ -99,7 +100,7 @@ func slug(s string) string {
 
 // Read reads the sessions of a baseline that are in effect, the oldest first. Where there is none the error is
 // [fs.ErrNotExist]; every other error says what is wrong with which line of which file.
-func Read(dir string) ([]measure.Session, error) {
+func Read(dir string) ([]model.Session, error) {
 	b, err := Open(dir)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/gocarina/gocsv"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -222,7 +223,7 @@ func (e *Entry) decodeBody(file string, rows []placed[row]) error {
 		return err
 	}
 	e.Replaces = make(map[measure.Subject][]string)
-	e.Series = make([]measure.Series, 0, len(rows))
+	e.Series = make([]model.Series, 0, len(rows))
 	lines := make(map[place]int, len(e.lines)+len(rows))
 	maps.Copy(lines, e.lines)
 	e.lines = lines
@@ -331,8 +332,8 @@ func scopes() string {
 }
 
 // series is the metric of a subject in a row.
-func (r *row) series(c *cells, of measure.Subject, s *measure.Session) measure.Series {
-	x := measure.Series{Subject: of, Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
+func (r *row) series(c *cells, of measure.Subject, s *model.Session) model.Series {
+	x := model.Series{Subject: of, Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
 	var known bool
 	if x.Metric, known = measure.MetricByName(r.Key); !known {
 		c.fail("key", "%q is no metric that this version of nsgate knows", r.Key)
@@ -401,7 +402,7 @@ func nameOf(e *Entry, text []byte) string {
 
 // body are the rows of the subjects, sorted.
 func (e *Entry) body() (out []row) {
-	of := make(map[measure.Subject][]measure.Series)
+	of := make(map[measure.Subject][]model.Series)
 	for _, x := range e.Series {
 		of[x.Subject] = append(of[x.Subject], x)
 	}
@@ -432,7 +433,7 @@ func (e *Entry) body() (out []row) {
 		if ids := e.Replaces[s]; len(ids) > 0 {
 			add(supersedesKey, strings.Join(ids, " "))
 		}
-		large.Sort(of[s], func(a, b measure.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
+		large.Sort(of[s], func(a, b model.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
 		for _, x := range of[s] {
 			out = append(out, row{
 				r.Scope, r.Subject, x.Metric.Name, join(x.Values, formatSample), x.Metric.Unit, escape(x.Role), escape(x.Note),

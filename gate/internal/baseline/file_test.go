@@ -14,11 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // replaces says that a session takes the place of others for all that it holds.
-func replaces(s measure.Session, ids ...string) map[measure.Subject][]string {
+func replaces(s model.Session, ids ...string) map[measure.Subject][]string {
 	out := make(map[measure.Subject][]string)
 	for _, x := range s.Series {
 		out[x.Subject] = ids
@@ -34,7 +35,7 @@ func TestGolden(t *testing.T) {
 	changed.Series = changed.Series[3:5]
 	old := fused
 	add(t, dir, Entry{Session: changed, Replaces: map[measure.Subject][]string{saxpy: {first[0].ID, first[1].ID}, old: {first[0].ID}}})
-	removal := measure.Session{Environment: measure.Environment{Start: start.AddDate(0, 0, 3)}, Reason: "measured on a busy machine"}
+	removal := model.Session{Environment: model.Environment{Start: start.AddDate(0, 0, 3)}, Reason: "measured on a busy machine"}
 	add(t, dir, Entry{Session: removal, Removes: first[1].ID})
 	if *update {
 		os.RemoveAll(golden)
@@ -181,7 +182,7 @@ func TestCollision(t *testing.T) {
 	odd.Subject = measure.Subject{Scope: measure.ScopeRange, Name: "r", Grid: measure.Dim3{X: 1}}
 	plain := x
 	plain.Subject = measure.Subject{Scope: measure.ScopeRange, Name: "r"}
-	one.Series = []measure.Series{long, named, x, odd, plain}
+	one.Series = []model.Series{long, named, x, odd, plain}
 	e, reverse := Entry{Session: one}, Entry{Session: one}
 	reverse.Series = slices.Clone(one.Series)
 	slices.Reverse(reverse.Series)
@@ -212,7 +213,7 @@ func FuzzFile(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	_, text, _ := encodeEntry(&Entry{Session: measure.Session{Reason: "x"}, Removes: "a-1"})
+	_, text, _ := encodeEntry(&Entry{Session: model.Session{Reason: "x"}, Removes: "a-1"})
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, err := decodeRows("file", text)
@@ -238,20 +239,20 @@ func FuzzFile(f *testing.F) {
 
 func TestWriteRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*measure.Session)
+		change func(*model.Session)
 		want   string
 	}{
-		"unfit":       {func(s *measure.Session) { s.Series[0].Values = measure.Values{-1} }, "value -1 is not a measurement"},
-		"no runs":     {func(s *measure.Session) { s.Runs = nil }, "holds no run"},
-		"models":      {func(s *measure.Session) { s.GPU = "NVIDIA H100" }, "is another model"},
-		"UUID":        {func(s *measure.Session) { s.GPUHash = "GPU-11111111-2222" }, "is not eight hexadecimal digits"},
-		"serial":      {func(s *measure.Session) { s.Board = "1654523003308" }, "is not a board's part number"},
-		"metric":      {func(s *measure.Session) { s.Series[0].Metric.Name = "pixie_dust" }, `metric "pixie_dust" is not one of nsgate's`},
-		"metric unit": {func(s *measure.Session) { s.Series[0].Metric.Unit = "us" }, "is not one of nsgate's"},
-		"tick":        {func(s *measure.Session) { s.Tick = math.NaN() }, "tick_ns"},
-		"year":        {func(s *measure.Session) { s.Start = s.Start.AddDate(20000, 0, 0) }, "is not a time"},
-		"scope":       {func(s *measure.Session) { s.Series[0].Subject.Scope = "planet" }, `"planet" is none of kernel`},
-		"nothing":     {func(s *measure.Session) { s.Series = nil }, "no samples"},
+		"unfit":       {func(s *model.Session) { s.Series[0].Values = model.Values{-1} }, "value -1 is not a measurement"},
+		"no runs":     {func(s *model.Session) { s.Runs = nil }, "holds no run"},
+		"models":      {func(s *model.Session) { s.GPU = "NVIDIA H100" }, "is another model"},
+		"UUID":        {func(s *model.Session) { s.GPUHash = "GPU-11111111-2222" }, "is not eight hexadecimal digits"},
+		"serial":      {func(s *model.Session) { s.Board = "1654523003308" }, "is not a board's part number"},
+		"metric":      {func(s *model.Session) { s.Series[0].Metric.Name = "pixie_dust" }, `metric "pixie_dust" is not one of nsgate's`},
+		"metric unit": {func(s *model.Session) { s.Series[0].Metric.Unit = "us" }, "is not one of nsgate's"},
+		"tick":        {func(s *model.Session) { s.Tick = math.NaN() }, "tick_ns"},
+		"year":        {func(s *model.Session) { s.Start = s.Start.AddDate(20000, 0, 0) }, "is not a time"},
+		"scope":       {func(s *model.Session) { s.Series[0].Subject.Scope = "planet" }, `"planet" is none of kernel`},
+		"nothing":     {func(s *model.Session) { s.Series = nil }, "no samples"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "b")

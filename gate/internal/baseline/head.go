@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // sessionRow is what is said of a session as a whole, each field the text of its cell.
@@ -71,16 +71,16 @@ func formed(form func(string) bool, what string) func(string) (string, error) {
 
 // parseBoard keeps serial numbers and UUIDs out.
 func parseBoard(s string) (string, error) {
-	if s != "" && !measure.IsBoard(s) {
+	if s != "" && !model.IsBoard(s) {
 		return "", fmt.Errorf("%q is not a board's part number, such as 692-2G520-0282-001", s)
 	}
 	return s, nil
 }
 
-func (r *sessionRow) session(c *cells) measure.Session {
-	s := measure.Session{
+func (r *sessionRow) session(c *cells) model.Session {
+	s := model.Session{
 		ID: parse(c, "id", r.ID, formed(isID, anID)),
-		Environment: measure.Environment{
+		Environment: model.Environment{
 			GPU:        parse(c, "gpu", r.GPU, unescape),
 			GPUs:       parse(c, "gpus", r.GPUs, parseCount),
 			Processes:  parse(c, "processes", cmp.Or(r.Processes, "0"), parseCount),
@@ -94,7 +94,7 @@ func (r *sessionRow) session(c *cells) measure.Session {
 			Tick:       parse(c, "tick_ns", r.Tick, parseNumber),
 			ClockMHz:   parse(c, "clock_mhz", r.Clock, parseCount),
 			Start:      parse(c, "start", r.Start, parseStart),
-			Hardware: measure.Hardware{
+			Hardware: model.Hardware{
 				Board:     parse(c, "board_part_number", r.Board, parseBoard),
 				VBIOS:     parse(c, "vbios", r.VBIOS, unescape),
 				MemoryMHz: parse(c, "memory_clock_max_mhz", cmp.Or(r.Memory, "0"), parseCount),
@@ -129,29 +129,29 @@ func (r *sessionRow) session(c *cells) measure.Session {
 			return s
 		}
 		if untraced {
-			s.Runs = append(s.Runs, measure.Run{Untraced: true, Steady: true})
+			s.Runs = append(s.Runs, model.Run{Untraced: true, Steady: true})
 			continue
 		}
 		if i > 0 && s.Runs[i-1].Untraced {
 			c.fail("steady", "run %d was traced and stands behind an untraced one (-); put the traced ones first", i+1)
 			return s
 		}
-		s.Runs = append(s.Runs, measure.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
+		s.Runs = append(s.Runs, model.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
 	}
 	return s
 }
 
-func newSessionRow(s *measure.Session) sessionRow {
-	traced := func(word func(measure.Run) string) string {
-		return join(s.Runs, func(r measure.Run) string {
+func newSessionRow(s *model.Session) sessionRow {
+	traced := func(word func(model.Run) string) string {
+		return join(s.Runs, func(r model.Run) string {
 			if r.Untraced {
 				return missing
 			}
 			return word(r)
 		})
 	}
-	counts := func(field func(measure.Run) int) string {
-		return traced(func(r measure.Run) string { return strconv.Itoa(field(r)) })
+	counts := func(field func(model.Run) int) string {
+		return traced(func(r model.Run) string { return strconv.Itoa(field(r)) })
 	}
 	return sessionRow{
 		ID:  s.ID,
@@ -161,10 +161,10 @@ func newSessionRow(s *measure.Session) sessionRow {
 		Board: s.Board, VBIOS: escape(s.VBIOS), Memory: strconv.Itoa(s.MemoryMHz), Power: strconv.Itoa(s.PowerW), MIG: escape(s.MIG), CPU: escape(s.CPU),
 		Start: formatStart(s.Start), Step: escape(s.Step), Warmup: escape(s.Warmup),
 		Runs:     strconv.Itoa(len(s.Runs)),
-		Skipped:  counts(func(r measure.Run) int { return r.Skipped }),
-		Total:    counts(func(r measure.Run) int { return r.Total }),
-		Launches: counts(func(r measure.Run) int { return r.Launches }),
-		Steady:   traced(func(r measure.Run) string { return formatSteady(r.Steady) }),
+		Skipped:  counts(func(r model.Run) int { return r.Skipped }),
+		Total:    counts(func(r model.Run) int { return r.Total }),
+		Launches: counts(func(r model.Run) int { return r.Launches }),
+		Steady:   traced(func(r model.Run) string { return formatSteady(r.Steady) }),
 		Commit:   escape(s.Commit), Reason: escape(s.Reason), Longest: strconv.Itoa(int(math.Ceil(s.Longest.Seconds()))),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -31,44 +32,44 @@ var (
 	absent = math.NaN()
 )
 
-func run(skipped int, steady bool) measure.Run {
-	return measure.Run{Skipped: skipped, Total: 60, Launches: 6 * (60 - skipped), Steady: steady}
+func run(skipped int, steady bool) model.Run {
+	return model.Run{Skipped: skipped, Total: 60, Launches: 6 * (60 - skipped), Steady: steady}
 }
 
 // sample gives two sessions from two GPUs.
-func sample() []measure.Session {
-	one := measure.Session{
-		Environment: measure.Environment{
+func sample() []model.Session {
+	one := model.Session{
+		Environment: model.Environment{
 			GPU: "NVIDIA H200", GPUs: 1, GPUHash: "1a2b3c4d", Driver: "580.159", CUDA: "13.0", Tool: "nsys 2025.3.1",
 			Schema: "3.15.1", GraphTrace: "node", Tick: 32, ClockMHz: 1980, Start: start,
-			Hardware: measure.Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700,
+			Hardware: model.Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700,
 				CPU: "INTEL(R) XEON(R) PLATINUM 8558"},
 		},
 		Step: "step", Warmup: "auto", Commit: "5f2d1c0", Reason: "first record",
-		Runs: []measure.Run{run(3, true), run(3, true), run(4, true)},
-		Series: []measure.Series{
-			{Subject: measure.Workload, Metric: measure.GPUTime, Values: measure.Values{1234567.5, 1234567.5, 1.25e6}},
-			{Subject: htod, Metric: measure.CopyBytes, Values: measure.Values{65536, 65536, 65536}, Note: "pageable to device"},
-			{Subject: step, Metric: measure.GPUTime, Values: measure.Values{1000.1, 1000.2, 1000.3}},
-			{Subject: saxpy, Metric: measure.Launches, Values: measure.Values{1, 1, 1}, Role: "step/compute"},
-			{Subject: saxpy, Metric: measure.Time, Values: measure.Values{27136, 27136, 27168}, Role: "step/compute"},
-			{Subject: fused, Metric: measure.Time, Values: measure.Values{1.0 / 3, absent, absent}, Role: "=SUM(A1), \"fused\""},
+		Runs: []model.Run{run(3, true), run(3, true), run(4, true)},
+		Series: []model.Series{
+			{Subject: measure.Workload, Metric: measure.GPUTime, Values: model.Values{1234567.5, 1234567.5, 1.25e6}},
+			{Subject: htod, Metric: measure.CopyBytes, Values: model.Values{65536, 65536, 65536}, Note: "pageable to device"},
+			{Subject: step, Metric: measure.GPUTime, Values: model.Values{1000.1, 1000.2, 1000.3}},
+			{Subject: saxpy, Metric: measure.Launches, Values: model.Values{1, 1, 1}, Role: "step/compute"},
+			{Subject: saxpy, Metric: measure.Time, Values: model.Values{27136, 27136, 27168}, Role: "step/compute"},
+			{Subject: fused, Metric: measure.Time, Values: model.Values{1.0 / 3, absent, absent}, Role: "=SUM(A1), \"fused\""},
 		},
 	}
 	two := one
 	two.GPUHash, two.Start, two.Reason = "99887766", start.Add(26*time.Hour), "second host"
-	two.Hardware = measure.Hardware{MIG: "60 + 60 SMs"}
-	two.Runs = []measure.Run{run(0, false)}
-	two.Series = []measure.Series{
-		{Subject: measure.Workload, Metric: measure.GPUTime, Values: measure.Values{1234000}},
-		{Subject: saxpy, Metric: measure.Time, Values: measure.Values{27500}, Role: "step/compute"},
+	two.Hardware = model.Hardware{MIG: "60 + 60 SMs"}
+	two.Runs = []model.Run{run(0, false)}
+	two.Series = []model.Series{
+		{Subject: measure.Workload, Metric: measure.GPUTime, Values: model.Values{1234000}},
+		{Subject: saxpy, Metric: measure.Time, Values: model.Values{27500}, Role: "step/compute"},
 	}
 	one.ID, two.ID = "20261121T0151-1a2b3c4d", "20261122T0351-99887766"
-	return []measure.Session{one, two}
+	return []model.Session{one, two}
 }
 
 // record adds sessions to a baseline, one after the other, and returns their entries.
-func record(t testing.TB, dir string, sessions ...measure.Session) (out []Entry) {
+func record(t testing.TB, dir string, sessions ...model.Session) (out []Entry) {
 	t.Helper()
 	for _, s := range sessions {
 		out = append(out, add(t, dir, Entry{Session: s})...)
@@ -112,7 +113,7 @@ func write(t testing.TB, dir, name, content string) {
 }
 
 // sessionsGen draws any sessions that Update accepts, hostile text included.
-func sessionsGen() *rapid.Generator[[]measure.Session] {
+func sessionsGen() *rapid.Generator[[]model.Session] {
 	text := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.StringMatching("[=+@'\\\\,\"\r\n\t<>A-F*-]{0,6}"),
 		rapid.SampledFrom([]string{"\r\n", "\xff\xfe", "\u202e", "=1+1", "'", "-", "<<<<<<< HEAD", `\n`, "\uFEFF", "\u00a0"}))
 	count := rapid.IntRange(0, 1<<40)
@@ -132,17 +133,17 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 			Name:  text.Draw(t, "name"), Grid: dim.Draw(t, "grid"), Block: dim.Draw(t, "block"),
 		}
 	})
-	return rapid.Custom(func(t *rapid.T) []measure.Session {
+	return rapid.Custom(func(t *rapid.T) []model.Session {
 		gpu := text.Draw(t, "gpu")
-		var sessions []measure.Session
+		var sessions []model.Session
 		for range rapid.IntRange(1, 3).Draw(t, "sessions") {
-			s := measure.Session{
-				Environment: measure.Environment{
+			s := model.Session{
+				Environment: model.Environment{
 					GPU: gpu, GPUs: count.Draw(t, "gpus"), GPUHash: rapid.StringMatching(`([0-9a-f]{8})?`).Draw(t, "hash"),
 					Driver: text.Draw(t, "driver"), CUDA: text.Draw(t, "cuda"), Tool: text.Draw(t, "tool"), Schema: text.Draw(t, "schema"),
 					GraphTrace: rapid.SampledFrom([]string{"", "node", "graph"}).Draw(t, "graph"),
 					Tick:       rapid.Float64Range(0, 1e9).Draw(t, "tick"), ClockMHz: count.Draw(t, "clock"),
-					Hardware: measure.Hardware{
+					Hardware: model.Hardware{
 						Board: rapid.StringMatching(`(692-2G520-0282-00[0-9]( \+ 965-2G520-0041-000)?)?`).Draw(t, "board"),
 						VBIOS: text.Draw(t, "vbios"), MemoryMHz: count.Draw(t, "memory"), PowerW: count.Draw(t, "power"),
 						MIG: text.Draw(t, "mig"), CPU: text.Draw(t, "cpu"),
@@ -154,20 +155,20 @@ func sessionsGen() *rapid.Generator[[]measure.Session] {
 				s.Start = time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "s"), rapid.Int64Range(0, 999_999_999).Draw(t, "ns")).UTC()
 			}
 			for range rapid.IntRange(1, 5).Draw(t, "runs") {
-				s.Runs = append(s.Runs, measure.Run{
+				s.Runs = append(s.Runs, model.Run{
 					Skipped: count.Draw(t, "skipped"), Total: count.Draw(t, "total"), Launches: count.Draw(t, "launches"), Steady: rapid.Bool().Draw(t, "steady"),
 				})
 			}
 			traced := len(s.Runs)
 			for range rapid.IntRange(1, 3).Draw(t, "untraced") * rapid.IntRange(0, 1).Draw(t, "some untraced") {
-				s.Runs = append(s.Runs, measure.Run{Untraced: true, Steady: true})
+				s.Runs = append(s.Runs, model.Run{Untraced: true, Steady: true})
 			}
 			metrics := rapid.SampledFrom(measure.Metrics).Filter(func(m measure.Metric) bool { return !m.Untraced() || traced < len(s.Runs) })
-			key := func(x measure.Series) string {
+			key := func(x model.Series) string {
 				return fmt.Sprintf("%s\x00%s\x00%s\x00%s", x.Subject.Scope, x.Subject.Name, x.Subject.Geometry(), x.Metric.Name)
 			}
-			s.Series = rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) measure.Series {
-				x := measure.Series{
+			s.Series = rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) model.Series {
+				x := model.Series{
 					Subject: subject.Draw(t, "subject"), Metric: metrics.Draw(t, "metric"),
 					Values: rapid.SliceOfN(value, len(s.Runs), len(s.Runs)).Draw(t, "values"), Role: text.Draw(t, "role"), Note: text.Draw(t, "note"),
 				}

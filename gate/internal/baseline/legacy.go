@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -63,7 +64,7 @@ func (r *subjectRow) subject(c *cells) measure.Subject {
 }
 
 // loadLegacy makes sessions of the tables, all of which must be there.
-func loadLegacy(dir string, data files) ([]measure.Session, error) {
+func loadLegacy(dir string, data files) ([]model.Session, error) {
 	for _, name := range fileNames {
 		if data[name] == nil {
 			present := slices.Sorted(maps.Keys(data))[0]
@@ -75,7 +76,7 @@ func loadLegacy(dir string, data files) ([]measure.Session, error) {
 }
 
 // decode makes sessions of files, the oldest first. dir is for messages.
-func decode(dir string, data files) ([]measure.Session, error) {
+func decode(dir string, data files) ([]model.Session, error) {
 	sessionRows, err := table[sessionRow](filepath.Join(dir, sessionsFile), data[sessionsFile])
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func decode(dir string, data files) ([]measure.Session, error) {
 		return nil, err
 	}
 
-	sessions := make(map[string]*measure.Session)
+	sessions := make(map[string]*model.Session)
 	for i := range sessionRows {
 		r := &sessionRows[i]
 		s := r.row.session(&r.cells)
@@ -134,7 +135,7 @@ func decode(dir string, data files) ([]measure.Session, error) {
 	for i := range sampleRows {
 		r, c := sampleRows[i].row, &sampleRows[i].cells
 		key := sampleKey{subjectKey{r.Scope, r.Subject}, r.Metric, r.Session}
-		x := measure.Series{Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
+		x := model.Series{Role: parse(c, "role", r.Role, unescape), Note: parse(c, "note", r.Note, unescape)}
 		var known bool
 		if x.Subject, known = subjects[key.subjectKey]; !known {
 			c.fail("subject", "%s %q has no row in %s", r.Scope, r.Subject, subjectsFile)
@@ -186,7 +187,7 @@ func decode(dir string, data files) ([]measure.Session, error) {
 		}
 		s.SortSeries()
 	}
-	out := make([]measure.Session, 0, len(sessions))
+	out := make([]model.Session, 0, len(sessions))
 	for _, s := range sessions {
 		out = append(out, *s)
 	}
@@ -195,6 +196,6 @@ func decode(dir string, data files) ([]measure.Session, error) {
 }
 
 // byAge orders sessions by their start, those of unknown start first.
-func byAge(a, b measure.Session) int {
+func byAge(a, b model.Session) int {
 	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
 }

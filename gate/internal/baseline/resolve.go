@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -94,12 +95,12 @@ func (b *Baseline) state() *state {
 		}
 	}
 	type host struct {
-		profiler measure.Profiler
+		profiler model.Profiler
 		gpu      string
 	}
-	whole, all := make(map[host]int), make(map[measure.Profiler]int)
+	whole, all := make(map[host]int), make(map[model.Profiler]int)
 	// Earlier versions kept no more than these: what they recorded stays until newer sessions take its place.
-	fresh := make(map[measure.Profiler]int)
+	fresh := make(map[model.Profiler]int)
 	for i := len(b.Entries) - 1; i >= 0; i-- {
 		e := &b.Entries[i]
 		at := host{e.Profiler(), e.GPUHash}
@@ -157,7 +158,7 @@ type claims struct {
 // subjectOf is a subject as one profiler measures it.
 type subjectOf struct {
 	measure.Subject
-	profiler measure.Profiler
+	profiler model.Profiler
 }
 
 // claims finds out what is in effect of every subject.
@@ -232,18 +233,18 @@ func (e *Entry) subjects() (out []measure.Subject) {
 
 // InEffect are the sessions that a head is held against, the oldest first, each with what no other replaces. Where sessions of two
 // branches replace the same one for the same subject, their series say how far what nobody measured may lie from them, see
-// [measure.Series.Unmerged].
-func (b *Baseline) InEffect() []measure.Session {
+// [model.Series.Unmerged].
+func (b *Baseline) InEffect() []model.Session {
 	s := b.state()
 	all := s.claims()
-	var out []measure.Session
+	var out []model.Session
 	for i := range b.Entries {
 		e := &b.Entries[i]
 		if !s.kept[i] {
 			continue
 		}
 		session := e.Session
-		session.Series = make([]measure.Series, 0, len(e.Series))
+		session.Series = make([]model.Series, 0, len(e.Series))
 		var c *claims
 		for at, x := range e.Series {
 			if at == 0 || x.Subject != e.Series[at-1].Subject {
@@ -322,9 +323,9 @@ func (s *state) typical(i int, subject measure.Subject, metric string) float64 {
 // Trail is every session since the last anchor, whether another replaces it or not, with all that it measured: the oldest first. What
 // crept is held against it. It begins with the state that the anchor names: the newest whole session then, with what was accepted
 // of it. Without an anchor it begins with the oldest.
-func (b *Baseline) Trail() []measure.Session {
+func (b *Baseline) Trail() []model.Session {
 	s := b.state()
-	var out []measure.Session
+	var out []model.Session
 	for i := range b.Entries {
 		e := &b.Entries[i]
 		switch {
@@ -340,14 +341,14 @@ func (b *Baseline) Trail() []measure.Session {
 }
 
 // newestState leaves out, of sessions in order of age, whole ones before the newest of their profiler.
-func newestState(sessions []measure.Session) []measure.Session {
-	newest := map[measure.Profiler]int{}
+func newestState(sessions []model.Session) []model.Session {
+	newest := map[model.Profiler]int{}
 	for i := range sessions {
 		if !sessions[i].Accepted {
 			newest[sessions[i].Profiler()] = i
 		}
 	}
-	var out []measure.Session
+	var out []model.Session
 	for i := range sessions {
 		if sessions[i].Accepted || newest[sessions[i].Profiler()] == i {
 			out = append(out, sessions[i])
@@ -357,7 +358,7 @@ func newestState(sessions []measure.Session) []measure.Session {
 }
 
 // All is every session that nothing takes back, whether another replaces it or not, the oldest first.
-func (b *Baseline) All() (out []measure.Session) {
+func (b *Baseline) All() (out []model.Session) {
 	s := b.state()
 	for i := range b.Entries {
 		if e := &b.Entries[i]; !s.removed[i] && len(e.Series) > 0 {
@@ -369,7 +370,7 @@ func (b *Baseline) All() (out []measure.Session) {
 }
 
 // Kept is how many of some sessions would be in effect in a baseline of their own.
-func Kept(sessions []measure.Session) (n int) {
+func Kept(sessions []model.Session) (n int) {
 	b := &Baseline{}
 	for i, s := range sessions {
 		s.ID = strconv.Itoa(i)

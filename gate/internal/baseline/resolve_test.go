@@ -13,22 +13,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // taken is a session of some kernels on a host, hours after the first, each with its time in all three runs.
-func taken(host string, hours float64, times map[measure.Subject]float64) measure.Session {
+func taken(host string, hours float64, times map[measure.Subject]float64) model.Session {
 	s := sample()[0]
 	s.ID, s.GPUHash, s.Start, s.Series = "", host, start.Add(time.Duration(hours*float64(time.Hour))), nil
 	for x, v := range times {
-		s.Series = append(s.Series, measure.Series{Subject: x, Metric: measure.Time, Values: measure.Values{v, v, v}})
+		s.Series = append(s.Series, model.Series{Subject: x, Metric: measure.Time, Values: model.Values{v, v, v}})
 	}
 	s.SortSeries()
 	return s
 }
 
 // both is a session of two kernels.
-func both(host string, hours, a, b float64) measure.Session {
+func both(host string, hours, a, b float64) model.Session {
 	return taken(host, hours, map[measure.Subject]float64{saxpy: a, fused: b})
 }
 
@@ -171,7 +172,7 @@ func TestRemove(t *testing.T) {
 	a := record(t, dir, both("aaaaaaaa", 0, 100, 10))[0].ID
 	s := add(t, dir, acceptOf(24, saxpy, 105, a))[0].ID
 	note := func(id string, hours int) string {
-		at := measure.Session{Environment: measure.Environment{Start: start.AddDate(0, 0, hours)}, Reason: "busy machine"}
+		at := model.Session{Environment: model.Environment{Start: start.AddDate(0, 0, hours)}, Reason: "busy machine"}
 		return add(t, dir, Entry{Session: at, Removes: id})[0].ID
 	}
 	back := note(s, 2)
@@ -309,7 +310,7 @@ func BenchmarkOpen(b *testing.B) {
 			x.Name = fmt.Sprintf("void kernel<%d, %s>()", k, strings.Repeat("at::Functor, ", 10))
 			for _, m := range measure.Metrics[:8] {
 				v := float64(1000*k + day)
-				s.Series = append(s.Series, measure.Series{Subject: x, Metric: m, Values: measure.Values{v, v + 1.0/3, v}, Role: "step"})
+				s.Series = append(s.Series, model.Series{Subject: x, Metric: m, Values: model.Values{v, v + 1.0/3, v}, Role: "step"})
 			}
 		}
 		e := Entry{Session: s}

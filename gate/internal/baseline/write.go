@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // begin makes the directory of a baseline and locks it for writing.
@@ -135,7 +135,7 @@ func (b *Baseline) holding(e *Entry) *Entry {
 
 // samples are the rows of an entry's metrics.
 func samples(e *Entry) []row {
-	return (&Entry{Session: measure.Session{Series: e.Series}}).body()
+	return (&Entry{Session: model.Session{Series: e.Series}}).body()
 }
 
 // put writes a file that is there whole, or not at all.

@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -37,7 +38,7 @@ import (
 // Where the importer of nsys fails on NVTX strings, as it does with those of JAX, Collect measures once more without
 // them, unless p.TraceArgs choose the domains already.
 //
-// A measurement that must not be judged is a *measure.Refusal, a failing workload a *[WorkloadError] around one; a
+// A measurement that must not be judged is a *model.Refusal, a failing workload a *[WorkloadError] around one; a
 // cancelled ctx is its cause. In each case no process and no file is left.
 func Collect(ctx context.Context, p Plan, progress func(Event)) (*Result, error) {
 	if !proc.Supported {
@@ -199,7 +200,7 @@ func causeOr(ctx context.Context, err error) error {
 }
 
 // read exports and reads the report in the private directory, and hands each run its traces.
-func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]measure.Trace, error) {
+func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace, error) {
 	dir := private.Path
 	note(Event{Stage: Exporting})
 	limited, cancel := context.WithTimeoutCause(ctx, p.Patience, Reasons.Refuse("nsys-export-hangs", p.Patience))
@@ -249,7 +250,7 @@ const (
 // losesStrings reports whether a session failed for strings of NVTX that can be left out. Whoever chooses the domains
 // has decided already.
 func (p Plan) losesStrings(err error) bool {
-	return measure.RefusalKey(err) == "importer-string" &&
+	return model.RefusalKey(err) == "importer-string" &&
 		!slices.ContainsFunc(p.TraceArgs, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
 }
 
@@ -257,12 +258,12 @@ func (p Plan) losesStrings(err error) bool {
 func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result, error) {
 	p.TraceArgs = append(slices.Clone(p.TraceArgs), excludeTSL)
 	res, err := p.collect(ctx, note)
-	var first, second *measure.Refusal
+	var first, second *model.Refusal
 	errors.As(lost, &first)
 	switch unknown := (*optionError)(nil); {
 	case errors.As(err, &unknown) && strings.HasPrefix(unknown.name, domainArg):
 		return nil, Reasons.Refuse("jax-old-nsys", first.Reason, unknown.name)
-	case measure.RefusalKey(err) == "importer-string" && errors.As(err, &second):
+	case model.RefusalKey(err) == "importer-string" && errors.As(err, &second):
 		return nil, Reasons.Refuse("importer-string-again", second.Reason)
 	case err != nil:
 		return nil, err

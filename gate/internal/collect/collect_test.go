@@ -21,8 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // recordings are three runs of one program, each in an export of its own, 362 launches a run.
@@ -200,7 +200,7 @@ func TestCollectPair(t *testing.T) {
 		}
 	}
 	var pids []int
-	for _, tr := range []measure.Trace{b[0], h[0], h[1], b[1], b[2], h[2]} {
+	for _, tr := range []model.Trace{b[0], h[0], h[1], b[1], b[2], h[2]} {
 		pids = append(pids, tr.Process)
 	}
 	for i, r := range res.Runs {
@@ -300,7 +300,7 @@ func TestRefusals(t *testing.T) {
 				tt.change(&p)
 			}
 			_, err := Collect(t.Context(), p, nil)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) {
 				t.Fatalf("%v is no refusal", err)
 			}
@@ -365,7 +365,7 @@ func TestRepeat(t *testing.T) {
 				t.Errorf("%d runs, want %d", n, tt.runs)
 			}
 			if tt.want != "" {
-				var refusal *measure.Refusal
+				var refusal *model.Refusal
 				if !errors.As(err, &refusal) || !strings.HasSuffix(refusal.Reason, tt.want) || !strings.Contains(refusal.Next, tt.next) {
 					t.Fatalf("%v, want %q; … %q", err, tt.want, tt.next)
 				}
@@ -398,7 +398,7 @@ func TestUsage(t *testing.T) {
 		{Head: Build{Command: []string{"true"}}, Base: &Build{Command: []string{"true"}, Dir: "no/such"}, Runs: 1},
 	} {
 		_, err := Collect(t.Context(), p, nil)
-		if refusal := (*measure.Refusal)(nil); err == nil || errors.As(err, &refusal) {
+		if refusal := (*model.Refusal)(nil); err == nil || errors.As(err, &refusal) {
 			t.Errorf("%+v: %v is no usage error", p, err)
 		}
 	}
@@ -504,8 +504,8 @@ func TestBoundedOutput(t *testing.T) {
 
 func TestAssign(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(1_700_000_000+int64(s), 0) }
-	trace := func(pid, start int, device int32) measure.Trace {
-		tr := measure.Trace{Process: pid, Launches: []measure.Launch{{Device: device}}}
+	trace := func(pid, start int, device int32) model.Trace {
+		tr := model.Trace{Process: pid, Launches: []model.Launch{{Device: device}}}
 		if start >= 0 {
 			tr.Start = at(start)
 		}
@@ -514,17 +514,17 @@ func TestAssign(t *testing.T) {
 	runs := []Run{{Pid: 10, Start: at(0), Duration: 9 * time.Second}, {Pid: 20, Start: at(10), Duration: 9 * time.Second}}
 	tests := []struct {
 		name   string
-		traces []measure.Trace
+		traces []model.Trace
 		want   string // pids by run, or an error
 	}{
-		{"by pid", []measure.Trace{trace(10, -1, 0), trace(20, -1, 0)}, "[10] [20]"},
-		{"pid before time", []measure.Trace{trace(20, 1, 0), trace(10, 12, 0)}, "[10] [20]"},
+		{"by pid", []model.Trace{trace(10, -1, 0), trace(20, -1, 0)}, "[10] [20]"},
+		{"pid before time", []model.Trace{trace(20, 1, 0), trace(10, 12, 0)}, "[10] [20]"},
 		{"ranks by time, in order of devices",
-			[]measure.Trace{trace(12, 2, 1), trace(11, 3, 0), trace(21, 12, 0), trace(22, 13, 1)}, "[11 12] [21 22]"},
-		{"lost run", []measure.Trace{trace(20, 12, 0)}, "run 1 of 2 has no kernels"},
-		{"lost rank", []measure.Trace{trace(11, 2, 0), trace(12, 3, 0), trace(22, 13, 1)},
+			[]model.Trace{trace(12, 2, 1), trace(11, 3, 0), trace(21, 12, 0), trace(22, 13, 1)}, "[11 12] [21 22]"},
+		{"lost run", []model.Trace{trace(20, 12, 0)}, "run 1 of 2 has no kernels"},
+		{"lost rank", []model.Trace{trace(11, 2, 0), trace(12, 3, 0), trace(22, 13, 1)},
 			"run 2 of 2 has 1 processes with kernels, run 1 has 2"},
-		{"stranger", []measure.Trace{trace(10, 2, 0), trace(20, 12, 0), trace(5, -1, 0)},
+		{"stranger", []model.Trace{trace(10, 2, 0), trace(20, 12, 0), trace(5, -1, 0)},
 			"process 5 launched kernels and belongs to no run"},
 	}
 	for _, tt := range tests {

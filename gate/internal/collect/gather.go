@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // jobGrace is how long a launcher may take to end its tasks on all hosts.
@@ -59,9 +59,9 @@ func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, childr
 }
 
 // readJobs reads what the ranks of all jobs have left.
-func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) (traces [][]measure.Trace, err error) {
+func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) (traces [][]model.Trace, err error) {
 	note(Event{Stage: Reading})
-	traces = make([][]measure.Trace, len(runs))
+	traces = make([][]model.Trace, len(runs))
 	for i := range runs {
 		if !runs[i].Bare {
 			if traces[i], err = p.readJob(ctx, private.Joined, i); err != nil {
@@ -241,12 +241,12 @@ func (p Plan) gatherFull(dir string, err error) error {
 }
 
 // readJob reads the exports of a job's ranks, and removes them.
-func (p Plan) readJob(ctx context.Context, dir string, i int) ([]measure.Trace, error) {
+func (p Plan) readJob(ctx context.Context, dir string, i int) ([]model.Trace, error) {
 	left, err := rank.Gathered(dir, jobOf(i))
 	if err != nil {
 		return nil, fmt.Errorf("the gather directory: %w", err)
 	}
-	var out []measure.Trace
+	var out []model.Trace
 	for _, l := range left {
 		if !l.Profiled {
 			continue

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/rank"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Who failed first is to blame, and a job of which anything is missing is no measurement.
@@ -64,7 +64,7 @@ func TestJudgeJob(t *testing.T) {
 			tt.room = 1 << 40
 		}
 		err := Plan{Runs: 1, Ranks: tt.ranks, Gather: "/shared"}.judgeJob(1, tt.run, tt.left, tt.room)
-		if key := measure.RefusalKey(err); key != tt.key || err != nil && !strings.Contains(err.Error(), tt.reason) {
+		if key := model.RefusalKey(err); key != tt.key || err != nil && !strings.Contains(err.Error(), tt.reason) {
 			t.Errorf("%s: %q (%v), want %q and %q", tt.what, key, err, tt.key, tt.reason)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -30,8 +31,8 @@ type GPU struct {
 	MemoryMiB             float64 // in use
 	Throttle              Throttle
 	MIG                   bool
-	PState                string           // performance state, "P0" is the fastest
-	Hardware              measure.Hardware // of a session's GPUs, but for the CPU
+	PState                string         // performance state, "P0" is the fastest
+	Hardware              model.Hardware // of a session's GPUs, but for the CPU
 }
 
 // Throttle is nvidia-smi's bit mask of the reasons for which the clocks are held down.

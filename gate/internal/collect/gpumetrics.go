@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // gpuMetricsRefusals are what nsys says where it cannot sample the GPU's metrics, and the keys of the refusals.
@@ -34,7 +34,7 @@ func gpuMetricsRefused(said string) string {
 // from one stands behind its name.
 var sampleable = regexp.MustCompile(`(?m)^\s*\d+: .*\]\s*$`)
 
-// GPUMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *measure.Refusal where it says why
+// GPUMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why
 // not; known is false where it says neither.
 func GPUMetrics(ctx context.Context, exe string) (known bool, err error) {
 	path, err := exec.LookPath(exe)
@@ -50,7 +50,7 @@ func GPUMetrics(ctx context.Context, exe string) (known bool, err error) {
 		return true, nil
 	}
 	if key := gpuMetricsRefused(said); key != "" {
-		return true, Reasons.Refuse(key).(*measure.Refusal)
+		return true, Reasons.Refuse(key).(*model.Refusal)
 	}
 	return false, nil
 }

@@ -10,12 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // boards asks nvidia-smi for the hardware of the GPUs, by UUID; none where it does not say. nvidia-smi --query-gpu has no
 // field for the part number of the board.
-func (w *watcher) boards(ctx context.Context) map[string]measure.Hardware {
+func (w *watcher) boards(ctx context.Context) map[string]model.Hardware {
 	out, err := w.query(ctx, "-q", "-x")
 	if err != nil {
 		return nil
@@ -36,10 +37,10 @@ type device struct {
 }
 
 // parseBoards reads as far as it can.
-func parseBoards(text []byte) map[string]measure.Hardware {
+func parseBoards(text []byte) map[string]model.Hardware {
 	d := xml.NewDecoder(strings.NewReader(measure.NormalizeControl(string(text)))) // names of processes may hold anything
 	d.Strict = false
-	out := make(map[string]measure.Hardware)
+	out := make(map[string]model.Hardware)
 	for {
 		token, err := d.Token()
 		if err != nil {
@@ -53,10 +54,10 @@ func parseBoards(text []byte) map[string]measure.Hardware {
 		if d.DecodeElement(&x, &start) != nil {
 			return out
 		}
-		h := measure.Hardware{
+		h := model.Hardware{
 			Board: known(x.Board), VBIOS: known(x.VBIOS), MemoryMHz: whole(x.Memory, "MHz"), PowerW: max(whole(x.Power, "W"), whole(x.OldPower, "W")),
 		}
-		if !measure.IsBoard(h.Board) {
+		if !model.IsBoard(h.Board) {
 			h.Board = ""
 		}
 		if x.MIG == "Enabled" {
@@ -76,8 +77,8 @@ func whole(s, unit string) int {
 }
 
 // hardware sums up the GPUs of a session and the machine around them.
-func hardware(gpus []GPU) measure.Hardware {
-	var h measure.Hardware
+func hardware(gpus []GPU) model.Hardware {
+	var h model.Hardware
 	var boards, versions, cuts []string
 	for i, g := range gpus {
 		boards, versions, cuts = append(boards, g.Hardware.Board), append(versions, g.Hardware.VBIOS), append(cuts, g.Hardware.MIG)
@@ -104,7 +105,7 @@ func all(names []string) string {
 	if slices.Contains(names, "") {
 		return ""
 	}
-	return measure.Models(names)
+	return model.Models(names)
 }
 
 // cpu is the model of the first processor of /proc/cpuinfo. Arm names it by number only.

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // NcuPlan says which kernels of a build to profile with Nsight Compute.
@@ -39,7 +39,7 @@ const (
 	NcuCount = 1
 )
 
-// ncuMode is how ncu is always run: [measure.Environment.Mode]. Clocks are left as they are, because a gate may not change a
+// ncuMode is how ncu is always run: [model.Environment.Mode]. Clocks are left as they are, because a gate may not change a
 // machine; caches are flushed, and kernels replayed, so that single launches are alike.
 const ncuMode = "clock none, cache all, replay kernel"
 
@@ -80,7 +80,7 @@ func pattern(kernels []string) string {
 // Profile runs a build once under ncu, for a few launches of each of the kernels, and reads their counters. Times under
 // ncu, which runs the launches one by one, are not those of [Collect].
 //
-// What ncu cannot do is a *measure.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
+// What ncu cannot do is a *model.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
 // As with Collect, only one may run at a time in a process.
 func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	if !proc.Supported {
@@ -142,24 +142,24 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 // Counters is what ncu measured of a build and, by turns with it, of a base build.
 type Counters struct {
 	Base, Head  []*ncu.Profile // one a run
-	Environment measure.Environment
+	Environment model.Environment
 	Warnings    []string
 }
 
 // Count profiles the head, and the base beside it where there is one, in runs fresh processes each. started is called
-// before each of them. The errors are those of [Profile], and a *measure.Refusal where something else uses the GPU.
+// before each of them. The errors are those of [Profile], and a *model.Refusal where something else uses the GPU.
 func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(base bool, index, of int)) (*Counters, error) {
 	watch := newWatcher()
 	if err := watch.before(ctx, p.AllowBusy); err != nil {
 		return nil, err
 	}
-	c := &Counters{Environment: measure.Environment{Tool: strings.TrimSpace("ncu " + ncu.Version(ctx, cmp.Or(p.Ncu, "ncu"))), Mode: ncuMode, Start: time.Now().UTC()}}
+	c := &Counters{Environment: model.Environment{Tool: strings.TrimSpace("ncu " + ncu.Version(ctx, cmp.Or(p.Ncu, "ncu"))), Mode: ncuMode, Start: time.Now().UTC()}}
 	var uuids []string
 	for _, g := range watch.first {
 		uuids = append(uuids, g.UUID)
 		c.Environment.Driver = g.Driver
 	}
-	c.Environment.GPUHash, c.Environment.Hardware = measure.HashUUID(uuids...), hardware(watch.first)
+	c.Environment.GPUHash, c.Environment.Hardware = model.HashUUID(uuids...), hardware(watch.first)
 	turns := Plan{Head: p.Build, Base: base, Runs: runs}.turns()
 	for i := range turns {
 		isBase := turns[i].Base

@@ -15,7 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // explained prepares a machine with the fake ncu, whose log is the given text for the workload ./work. A test that ends
@@ -78,7 +78,7 @@ func TestExplainFaults(t *testing.T) {
 				p.Timeout = 300 * time.Millisecond
 			}
 			_, err := Profile(t.Context(), p)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) || !strings.Contains(err.Error(), tt.want) || refusal.Next == "" {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}

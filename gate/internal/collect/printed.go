@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // longestLine is what is kept of a line in which an output is looked for, in bytes.
@@ -82,12 +82,12 @@ func outputValue(text string) float64 {
 }
 
 // untraced is what the untraced runs of base and head came to. They have succeeded.
-func untraced(runs []Run) (base, head []measure.Untraced) {
+func untraced(runs []Run) (base, head []model.Untraced) {
 	for _, r := range runs {
 		if !r.Bare {
 			continue
 		}
-		u := measure.Untraced{Start: r.Start.UTC(), Wall: r.Duration}
+		u := model.Untraced{Start: r.Start.UTC(), Wall: r.Duration}
 		for _, found := range r.Found {
 			u.Outputs = append(u.Outputs, outputValue(found[0]))
 		}

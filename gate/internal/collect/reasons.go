@@ -1,6 +1,6 @@
 package collect
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/model"
 
 const (
 	freeGPU   = "wait until the GPU is free, or allow a busy one to measure all the same"
@@ -10,7 +10,7 @@ const (
 )
 
 // Reasons are all causes for which a session is not taken as a measurement.
-var Reasons = measure.Reasons{
+var Reasons = model.Reasons{
 	{Key: "no-nsys",
 		Sentence: "nsys was not found",
 		Next:     "install Nsight Systems (it comes with the CUDA toolkit), or give the nsys executable"},

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // How long nsys may take to end after SIGINT, which lets it end the workload and finalise, and after SIGTERM.
@@ -283,7 +283,7 @@ const crashRoom = 64 << 20
 // says it in its way or not at all, and its library in the workload crashes. low is the least room that there was, in
 // bytes, said all that is known of the failure.
 func blameRoom(err error, low int64, said string) error {
-	var r *measure.Refusal
+	var r *model.Refusal
 	if !errors.As(err, &r) {
 		return err
 	}

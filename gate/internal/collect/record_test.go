@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestPrivate(t *testing.T) {
@@ -64,10 +64,10 @@ func TestClock(t *testing.T) {
 
 // Whether a failure is for want of room.
 func TestBlameRoom(t *testing.T) {
-	refusal := error(&measure.Refusal{Reason: "nsys failed", Next: "check it"})
+	refusal := error(&model.Refusal{Reason: "nsys failed", Next: "check it"})
 	crash := func(signal string) error {
 		return &WorkloadError{Run: Run{Signal: signal, Output: "No space left on device"}, Index: 1, Runs: 2,
-			refusal: &measure.Refusal{Reason: "the workload was ended by a signal", Next: "run it by itself"}}
+			refusal: &model.Refusal{Reason: "the workload was ended by a signal", Next: "run it by itself"}}
 	}
 	other := errors.New("no space left on device")
 	tests := []struct {
@@ -89,7 +89,7 @@ func TestBlameRoom(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := blameRoom(tt.err, tt.low, tt.said)
-			var r *measure.Refusal
+			var r *model.Refusal
 			if !errors.As(err, &r) || !strings.HasPrefix(r.Reason, tt.reason) || !strings.Contains(r.Next, tt.next) ||
 				strings.Contains(r.Reason, "room") != strings.Contains(tt.reason, "room") {
 				t.Errorf("%v; want %q; … %q", err, tt.reason, tt.next)

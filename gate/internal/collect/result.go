@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Run is what became of one fresh process of the workload.
@@ -47,17 +47,17 @@ type Result struct {
 	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
 	Repeated string
 	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for untraced runs.
-	Traces [][]measure.Trace
+	Traces [][]model.Trace
 	Runs   []Run
 	// Base and Head are what the untraced runs came to.
-	Base, Head []measure.Untraced
+	Base, Head []model.Untraced
 	GPU        Watch
 	Warnings   []string
 	Elapsed    time.Duration
 }
 
 // Split returns the traces of the base's runs and of the head's, each in the order of the runs.
-func (r *Result) Split() (base, head []measure.Trace) {
+func (r *Result) Split() (base, head []model.Trace) {
 	for i, traces := range r.Traces {
 		if r.Runs[i].Base {
 			base = append(base, traces...)
@@ -92,7 +92,7 @@ type Event struct {
 	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
 }
 
-// WorkloadError is a session that ended because a run failed. It wraps a *measure.Refusal and carries what the
+// WorkloadError is a session that ended because a run failed. It wraps a *model.Refusal and carries what the
 // workload printed, which is untrusted.
 type WorkloadError struct {
 	Run     Run
@@ -103,12 +103,12 @@ type WorkloadError struct {
 
 func (e *WorkloadError) Error() string { return e.refusal.Error() }
 
-// Unwrap returns the *measure.Refusal.
+// Unwrap returns the *model.Refusal.
 func (e *WorkloadError) Unwrap() error { return e.refusal }
 
 // assign hands each trace to its run: by pid, and the processes that a run started itself by time.
-func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
-	out := make([][]measure.Trace, len(runs))
+func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
+	out := make([][]model.Trace, len(runs))
 	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Bare })
 	for _, t := range traces {
 		i := slices.IndexFunc(runs, func(r Run) bool { return r.Pid == t.Process })
@@ -133,12 +133,12 @@ func assign(traces []measure.Trace, runs []Run) ([][]measure.Trace, error) {
 		case len(ts) != len(out[first]):
 			return nil, Reasons.Refuse("other-ranks", i+1, len(runs), len(ts), len(out[first]))
 		}
-		large.Sort(ts, func(a, b measure.Trace) int { return firstDevice(a) - firstDevice(b) })
+		large.Sort(ts, func(a, b model.Trace) int { return firstDevice(a) - firstDevice(b) })
 	}
 	return out, nil
 }
 
-func firstDevice(t measure.Trace) int {
+func firstDevice(t model.Trace) int {
 	if len(t.Launches) == 0 {
 		return 0
 	}

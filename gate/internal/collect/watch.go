@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Watch is what nvidia-smi said of a session.
@@ -157,7 +157,7 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 	}
 	gpus := now.gpus
 	w.first = gpus
-	var boards map[string]measure.Hardware
+	var boards map[string]model.Hardware
 	var asking sync.WaitGroup
 	asking.Go(func() { boards = w.boards(ctx) }) // while the GPU comes to rest
 	defer func() {
@@ -193,7 +193,7 @@ func (w *watcher) idle(ctx context.Context, now sample, busy error, key string, 
 		}
 		busy = Reasons.Refuse(key, g.Index, fmt.Sprintf("%.0f", g.Utilization))
 	}
-	if r := (*measure.Refusal)(nil); allowed && errors.As(busy, &r) {
+	if r := (*model.Refusal)(nil); allowed && errors.As(busy, &r) {
 		w.warnings = append(w.warnings, r.Reason)
 		return nil
 	}
@@ -318,14 +318,14 @@ func (w *watcher) after(ctx context.Context, allowBusy bool) error {
 }
 
 // result sums up the samples that fell into a run, of the devices that the traces name.
-func (w *watcher) result(traces [][]measure.Trace, runs []Run) (Watch, []string) {
+func (w *watcher) result(traces [][]model.Trace, runs []Run) (Watch, []string) {
 	hashes := make(map[string]bool)
 	for _, ts := range traces {
 		for _, t := range ts {
 			hashes[t.GPUHash] = t.GPUHash != ""
 		}
 	}
-	used := func(g GPU) bool { return hashes[measure.HashUUID(g.UUID)] }
+	used := func(g GPU) bool { return hashes[model.HashUUID(g.UUID)] }
 	if !slices.ContainsFunc(w.first, used) {
 		used = func(GPU) bool { return true }
 	}

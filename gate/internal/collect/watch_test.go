@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestAllowBusy(t *testing.T) {
@@ -54,7 +54,7 @@ func TestUnfit(t *testing.T) {
 	t.Setenv("NSGATE_FAKE_GPU", "busy")
 	defer func(d time.Duration) { busyInterval = d }(busyInterval)
 	busyInterval = 50 * time.Millisecond // time enough for nsys to start
-	if _, err := Collect(t.Context(), p, nil); measure.RefusalKey(err) != "gpu-busy" {
+	if _, err := Collect(t.Context(), p, nil); model.RefusalKey(err) != "gpu-busy" {
 		t.Errorf("%v, want that the GPU is busy", err)
 	}
 	if _, err := os.Stat(ran); err == nil {

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // repository makes a git repository with two commits, in which the file "version" says "base" and "head", and makes
@@ -98,7 +98,7 @@ func TestCheckout(t *testing.T) {
 		t.Error("a directory outside the checkout has a counterpart")
 	}
 	os.Mkdir(filepath.Join(dir, "new"), 0o755)
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if _, err := w.Counterpart(filepath.Join(dir, "new")); !errors.As(err, &refusal) {
 		t.Errorf("a directory that the base does not have: %v is no refusal", err)
 	}
@@ -160,7 +160,7 @@ func TestBuildFails(t *testing.T) {
 	w := checkout(t, "main~1")
 	err := w.Build(t.Context(), "echo no rule for that; exit 2")
 	var failure *BuildError
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if !errors.As(err, &failure) || failure.Output != "no rule for that\n" || !errors.As(err, &refusal) {
 		t.Fatalf("%v (%+v)", err, failure)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Export has a tool export a report to a file of the directory dir.
@@ -31,7 +31,7 @@ func Fails(t *testing.T, export Export, tool, report, want, next string) {
 	t.Helper()
 	dir := t.TempDir()
 	_, err := export(t.Context(), tool, report, dir)
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, want) || !strings.Contains(refusal.Next, next) {
 		t.Fatalf("error %v\nwant %q and %q", err, want, next)
 	}

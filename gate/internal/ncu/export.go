@@ -26,7 +26,7 @@ func ExportArgs(report string) []string {
 // private to the user.
 //
 // The command ncu is a path or a name looked up in PATH. Where ncu is missing or fails, and where the report is damaged,
-// the error is a *measure.Refusal and no file is left; when ctx ends, ncu and its children are killed.
+// the error is a *model.Refusal and no file is left; when ctx ends, ncu and its children are killed.
 func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	name := filepath.Base(report)
 	written, err := inspect(report)

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/exporttest"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // report makes a report with blocks of these payloads, written by that ncu.
@@ -106,7 +106,7 @@ func TestExportFailures(t *testing.T) {
 			exporttest.Fails(t, ncu.Export, fakeNcu(t, tt.script), write(t, "run.ncu-rep", whole), tt.want, tt.next)
 		})
 	}
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	_, err := ncu.Export(t.Context(), filepath.Join(t.TempDir(), "ncu"), write(t, "run.ncu-rep", whole), t.TempDir())
 	if want := "run.ncu-rep (ncu 2025.3.1 wrote it) cannot be read: it is not laid out as nsgate knows it, and ncu was not found"; !errors.As(err, &refusal) || refusal.Reason != want ||
 		!strings.Contains(refusal.Next, "ncu --import run.ncu-rep --csv --page raw --print-units base > PAGE.csv") {
@@ -145,7 +145,7 @@ func TestExportDamaged(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ncu.Export(t.Context(), tool, write(t, "run.ncu-rep", tt.data), t.TempDir())
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &refusal) || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
@@ -179,7 +179,7 @@ func FuzzReport(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, err := ncu.Export(t.Context(), filepath.Join(dir, "absent"), path, dir)
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) || refusal.Next == "" {
 			t.Fatalf("not a refusal: %v", err)
 		}

@@ -177,7 +177,7 @@ var evidence = []source{
 
 // kept are the cells that stay in a record, but for the tensor families.
 var kept = func() map[string]bool {
-	names := map[string]bool{model: true}
+	names := map[string]bool{deviceName: true}
 	for _, s := range slices.Concat(sources, evidence) {
 		for _, f := range s.from {
 			for _, n := range f.names() {
@@ -188,7 +188,7 @@ var kept = func() map[string]bool {
 	return names
 }()
 
-const model = "device__attribute_display_name"
+const deviceName = "device__attribute_display_name"
 
 // isKept reports whether a cell stays in a record.
 func isKept(name string) bool {

@@ -57,7 +57,7 @@ type Value struct {
 	Line int
 }
 
-// Metric is the value of one metric of the launch. Where there is none the error is a *measure.Refusal that says
+// Metric is the value of one metric of the launch. Where there is none the error is a *model.Refusal that says
 // which cell is to blame.
 func (r *Record) Metric(m measure.Metric) (float64, error) {
 	if v, ok := r.Metrics[m.Name]; ok {
@@ -94,7 +94,7 @@ func (p *Profile) Find(s measure.Subject) []Record {
 const sizeLimit = 128 << 20
 
 // Read reads ncu output, up to 128 MB. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no
-// table, no kernel, no permission, a broken table, numbers in another language) is a *measure.Refusal.
+// table, no kernel, no permission, a broken table, numbers in another language) is a *model.Refusal.
 func Read(r io.Reader, name string) (*Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
 	pages := newPages(name, in)

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -270,7 +271,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := read(tt.text)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) || refusal.Next == "" || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, %v\nwant %s", p, err, tt.want)
 			}
@@ -327,7 +328,7 @@ func TestNeverZero(t *testing.T) {
 		}
 		r := p.Records[0]
 		v, err := r.Metric(measure.NcuTime)
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) || !math.IsNaN(v) {
 			t.Errorf("%q: %v, %v", text, v, err)
 			continue
@@ -475,7 +476,7 @@ func TestSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	softmax := find(t, base, "softmax").Subject
-	for metric, want := range map[string]measure.Values{
+	for metric, want := range map[string]model.Values{
 		"instructions": {52580864, 57823744}, "ncu_time": {(75680 + 75904) / 2, (82432 + 83264) / 2}, "registers": {31, 31},
 	} {
 		x, ok := s.Find(softmax, metric)
@@ -597,7 +598,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := read(text)
 		if err != nil {
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) || refusal.Reason == "" || refusal.Next == "" {
 				t.Fatalf("not a refusal: %v", err)
 			}

@@ -319,7 +319,7 @@ func (r *Record) keep(c *cell, v Value) {
 func (b *builder) record(l *launch, r Record) error {
 	derive(&r)
 	b.devices[l.is[device]] = true
-	if gpu := r.Raw[model]; gpu.Text != "" {
+	if gpu := r.Raw[deviceName]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {
 			return refuse("models", l.file, l.line)

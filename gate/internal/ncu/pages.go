@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // pages finds the tables in the output of ncu, line by line.
@@ -161,7 +161,7 @@ func (t *table) drain() {
 
 // refusal is why the output cannot be judged, but for what is wrong with the cells of a table: what stands beside the tables says more.
 func (p *pages) refusal() error {
-	var refused *measure.Refusal
+	var refused *model.Refusal
 	switch {
 	case errors.As(p.err, &refused):
 		return p.err

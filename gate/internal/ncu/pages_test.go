@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // What stands beside the tables says more than a table that is broken, wherever it stands; of two broken tables the first one counts.
@@ -25,7 +25,7 @@ func TestFirstReason(t *testing.T) {
 		{"a quote behind the row that is too long", strings.Join(lines, "") + strings.Replace(lines[2], "0,", `"1",`, 1), "row-length"},
 	} {
 		_, err := ncu.Read(strings.NewReader(tt.text), "page.csv")
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) || refusal.Key != tt.key {
 			t.Errorf("%s: %v, want %s", tt.name, err, tt.key)
 		}

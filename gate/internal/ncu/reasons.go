@@ -3,7 +3,7 @@ package ncu
 import (
 	"fmt"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 const (
@@ -13,7 +13,7 @@ const (
 )
 
 // Reasons are all causes for which this package refuses. It makes no refusal that is not in this list.
-var Reasons = measure.Reasons{
+var Reasons = model.Reasons{
 	// ncu measured nothing, or not all.
 	{Key: "no-permission", Sentence: "{place}: ncu may not read the GPU's performance counters (ERR_NVGPUCTRPERM)",
 		Next: "run it as root or with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0; nsys needs neither"},

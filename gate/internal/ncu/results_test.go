@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -146,7 +147,7 @@ func TestReadReportRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := readReport(t, tt.content)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			switch {
 			case tt.key == "":
 				if !errors.Is(err, ncu.ErrLayout) {

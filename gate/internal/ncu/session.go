@@ -4,15 +4,16 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Session reduces profiles of one workload, one a run, to a session: the median over a run's launches of each subject. The
 // caller fills in what no page says: driver, CUDA, the GPU's identity and the time.
-func Session(runs ...*Profile) (measure.Session, error) {
-	s := measure.Session{Environment: measure.Environment{Tool: "ncu"}, Warmup: "0"}
-	rows := map[measure.Subject]map[string]measure.Values{}
+func Session(runs ...*Profile) (model.Session, error) {
+	s := model.Session{Environment: model.Environment{Tool: "ncu"}, Warmup: "0"}
+	rows := map[measure.Subject]map[string]model.Values{}
 	for i, p := range runs {
 		switch {
 		case i == 0:
@@ -21,7 +22,7 @@ func Session(runs ...*Profile) (measure.Session, error) {
 			return s, Reasons.Refuse("another-gpu", p.Source, runs[0].Source)
 		}
 		s.GPUs = max(s.GPUs, p.Devices)
-		s.Runs = append(s.Runs, measure.Run{Total: len(p.Records), Launches: len(p.Records), Steady: true})
+		s.Runs = append(s.Runs, model.Run{Total: len(p.Records), Launches: len(p.Records), Steady: true})
 		values := map[measure.Subject]map[string][]float64{}
 		for _, r := range p.Records {
 			if values[r.Subject] == nil {
@@ -33,11 +34,11 @@ func Session(runs ...*Profile) (measure.Session, error) {
 		}
 		for subject, metrics := range values {
 			if rows[subject] == nil {
-				rows[subject] = map[string]measure.Values{}
+				rows[subject] = map[string]model.Values{}
 			}
 			for name, v := range metrics {
 				if rows[subject][name] == nil {
-					rows[subject][name] = slices.Repeat(measure.Values{math.NaN()}, len(runs))
+					rows[subject][name] = slices.Repeat(model.Values{math.NaN()}, len(runs))
 				}
 				rows[subject][name][i] = stats.Median(v)
 			}
@@ -46,7 +47,7 @@ func Session(runs ...*Profile) (measure.Session, error) {
 	for subject, metrics := range rows {
 		for name, values := range metrics {
 			m, _ := measure.MetricByName(name)
-			s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Values: values})
+			s.Series = append(s.Series, model.Series{Subject: subject, Metric: m, Values: values})
 		}
 	}
 	if len(runs) > 0 && len(s.Series) == 0 {
@@ -57,7 +58,7 @@ func Session(runs ...*Profile) (measure.Session, error) {
 }
 
 // Records are the runs of a stored session as one record each: what a committed baseline still knows of a subject.
-func Records(s *measure.Session, subject measure.Subject) (records []Record) {
+func Records(s *model.Session, subject measure.Subject) (records []Record) {
 	for i := range s.Runs {
 		r := Record{Subject: subject, Metrics: map[string]float64{}}
 		for _, x := range s.Series {

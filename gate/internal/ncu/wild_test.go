@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -253,7 +254,7 @@ func TestWildRefusals(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := read(tt.text)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, tt.want) || !strings.Contains(refusal.Next, tt.next) {
 				t.Errorf("got %v, %v\nwant %s; %s", p, err, tt.want, tt.next)
 			}

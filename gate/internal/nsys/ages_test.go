@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -231,31 +232,31 @@ func (a *age) write(t testing.TB) string {
 
 // The exports of every age say the same.
 func TestAges(t *testing.T) {
-	want := measure.Trace{
+	want := model.Trace{
 		Process: 4711,
-		Kernels: []measure.KernelInfo{{
+		Kernels: []model.KernelInfo{{
 			Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "void k<float>(float*)",
 				Grid: measure.Dim3{X: 4, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}},
 			Raw: "void k<float>(float*)", Registers: 32, StaticShared: 16, DynamicShared: 1024,
 		}},
-		Launches: []measure.Launch{
+		Launches: []model.Launch{
 			{Start: 1000, End: 1640, API: 500, Range: 0, Stream: 7},
 			{Start: 3000, End: 3640, API: 2500, Range: 1, Stream: 7},
 			{Start: 5000, End: 5640, API: 4500, Range: 2, Stream: 7},
 		},
-		Copies: []measure.Copy{
-			{Start: 6000, End: 6100, API: 5500, Bytes: 64, Range: 2, Kind: 2, Source: measure.MemoryKind(2)},
+		Copies: []model.Copy{
+			{Start: 6000, End: 6100, API: 5500, Bytes: 64, Range: 2, Kind: 2, Source: model.MemoryKind(2)},
 			{Start: 6200, End: 6300, API: 6200, Bytes: 4096, Range: -1, Kind: 11, Thread: -1,
-				Source: measure.MemoryUnknown, Target: measure.MemoryUnknown},
+				Source: model.MemoryUnknown, Target: model.MemoryUnknown},
 		},
-		Ranges: []measure.Range{
+		Ranges: []model.Range{
 			{Start: 100, End: 6500, Name: 0, Parent: -1}, {Start: 2400, End: 4600, Name: 1, Parent: 0},
 			{Start: 4400, End: 6300, Name: 2, Parent: -1}, // it outlasts the step
 		},
 		RangeNames: []string{"step #", "domain:layer", "open"}, MemoryPeak: -1,
 		CallNames: []string{"cudaLaunchKernel", "cudaMemcpyAsync"},
-		Calls: measure.CallsOf(measure.Call{Start: 500, End: 550}, measure.Call{Start: 2500, End: 2550},
-			measure.Call{Start: 4500, End: 4550}, measure.Call{Start: 5500, End: 5550, Name: 1}),
+		Calls: model.CallsOf(model.Call{Start: 500, End: 550}, model.Call{Start: 2500, End: 2550},
+			model.Call{Start: 4500, End: 4550}, model.Call{Start: 5500, End: 5550, Name: 1}),
 	}
 	for _, a := range ages {
 		t.Run(a.name, func(t *testing.T) {
@@ -270,13 +271,13 @@ func TestAges(t *testing.T) {
 			if a.reversed { // names are numbered in the order of the rows
 				got = byName(got, want.RangeNames)
 			}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(measure.Trace{}, "Source", "Environment", "Warnings"),
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(model.Trace{}, "Source", "Environment", "Warnings"),
 				cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("trace (-want +got):\n%s", diff)
 			}
-			e := measure.Environment{Tool: a.tool, Schema: a.schema, GPU: "NVIDIA H200", GPUs: 1, Tick: 32}
+			e := model.Environment{Tool: a.tool, Schema: a.schema, GPU: "NVIDIA H200", GPUs: 1, Tick: 32}
 			if strings.Contains(a.tables["TARGET_INFO_GPU"], "uuid") {
-				e.GPUHash = measure.HashUUID("GPU-x")
+				e.GPUHash = model.HashUUID("GPU-x")
 			}
 			if a.tables["TARGET_INFO_SESSION_START_TIME"] != "" {
 				e.Start = time.Unix(0, 1776781226557295056+1000).UTC()
@@ -294,7 +295,7 @@ func TestAges(t *testing.T) {
 }
 
 // byName renumbers the range names of a trace to the order of names.
-func byName(t measure.Trace, names []string) measure.Trace {
+func byName(t model.Trace, names []string) model.Trace {
 	t.Ranges = slices.Clone(t.Ranges)
 	for i := range t.Ranges {
 		t.Ranges[i].Name = int32(slices.Index(names, t.RangeNames[t.Ranges[i].Name]))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -118,7 +119,7 @@ var apiVersion = regexp.MustCompile(`_v\d+$`)
 
 // callers sums up the calls of a process by what they launched and from where. The launches are still those of p.ids, and
 // of their final kernels.
-func (r *reader) callers(p *process) []measure.Caller {
+func (r *reader) callers(p *process) []model.Caller {
 	if len(p.traced) == 0 {
 		return nil
 	}
@@ -129,7 +130,7 @@ func (r *reader) callers(p *process) []measure.Caller {
 		}
 	}
 	index := make(map[string]int)
-	var out []measure.Caller
+	var out []model.Caller
 	for _, x := range p.traced {
 		k, ok := kernel[x.id]
 		if !ok {
@@ -144,24 +145,24 @@ func (r *reader) callers(p *process) []measure.Caller {
 		if !ok {
 			i = len(out)
 			index[key] = i
-			c := measure.Caller{Kernel: k, Call: measure.NormalizeLine(call), Python: r.pythonFrames(x.python)}
+			c := model.Caller{Kernel: k, Call: measure.NormalizeLine(call), Python: r.pythonFrames(x.python)}
 			for _, f := range r.chains[x.chain] {
-				c.Native = append(c.Native, measure.Frame{Function: r.frameText(f.symbol), File: r.frameText(f.module)})
+				c.Native = append(c.Native, model.Frame{Function: r.frameText(f.symbol), File: r.frameText(f.module)})
 			}
 			out = append(out, c)
 		}
-		out[i].Calls = append(out[i].Calls, measure.Interval{Start: x.start, End: max(x.start, x.end)})
+		out[i].Calls = append(out[i].Calls, model.Interval{Start: x.start, End: max(x.start, x.end)})
 	}
-	out = slices.DeleteFunc(out, func(c measure.Caller) bool { return len(c.Python)+len(c.Native) == 0 })
+	out = slices.DeleteFunc(out, func(c model.Caller) bool { return len(c.Python)+len(c.Native) == 0 })
 	for _, c := range out {
-		slices.SortFunc(c.Calls, func(a, b measure.Interval) int { return cmp.Compare(a.Start, b.Start) })
+		slices.SortFunc(c.Calls, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	}
-	large.Sort(out, func(a, b measure.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
+	large.Sort(out, func(a, b model.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
 	return out
 }
 
 // pythonFrames reads a stack of Python. Names are numbers of StringIds, in which nsys writes "<" as HTML does.
-func (r *reader) pythonFrames(text string) []measure.Frame {
+func (r *reader) pythonFrames(text string) []model.Frame {
 	var stack map[string]struct {
 		Frames []struct {
 			Function, File any
@@ -180,9 +181,9 @@ func (r *reader) pythonFrames(text string) []measure.Frame {
 		}
 		return ""
 	}
-	var out []measure.Frame
+	var out []model.Frame
 	for _, f := range stack[pythonDomain].Frames {
-		out = append(out, measure.Frame{Function: name(f.Function), File: name(f.File), Line: max(f.Line, 0)})
+		out = append(out, model.Frame{Function: name(f.Function), File: name(f.File), Line: max(f.Line, 0)})
 	}
 	return out
 }

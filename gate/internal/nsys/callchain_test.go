@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-func readH100(t *testing.T, name string) measure.Trace {
+func readH100(t *testing.T, name string) model.Trace {
 	t.Helper()
 	traces, err := Read(t.Context(), filepath.Join("..", "..", "..", "testdata", "h100", name))
 	if err != nil {
@@ -23,7 +23,7 @@ func TestPythonStacks(t *testing.T) {
 	trace := readH100(t, "stacks-python.sqlite")
 	type place struct {
 		kernel, call string
-		python       measure.Frame // the first of the program itself
+		python       model.Frame // the first of the program itself
 		native       bool
 	}
 	count := map[place]int{}
@@ -47,10 +47,10 @@ func TestPythonStacks(t *testing.T) {
 	}
 	launch, file := "cudaLaunchKernel", "/repo/transformer.py"
 	want := map[place]int{
-		{"vectorized_layer_norm_kernel", launch, measure.Frame{Function: "forward", File: file, Line: 50}, false}: 3,
-		{"vectorized_layer_norm_kernel", launch, measure.Frame{Function: "forward", File: file, Line: 57}, false}: 3,
-		{"multi_tensor_apply_kernel", launch, measure.Frame{Function: "train_step", File: file, Line: 75}, false}: 3,
-		{"layer_norm_grad_input_kernel_vectorized", launch, measure.Frame{}, true}:                                5, // autograd's thread
+		{"vectorized_layer_norm_kernel", launch, model.Frame{Function: "forward", File: file, Line: 50}, false}: 3,
+		{"vectorized_layer_norm_kernel", launch, model.Frame{Function: "forward", File: file, Line: 57}, false}: 3,
+		{"multi_tensor_apply_kernel", launch, model.Frame{Function: "train_step", File: file, Line: 75}, false}: 3,
+		{"layer_norm_grad_input_kernel_vectorized", launch, model.Frame{}, true}:                                5, // autograd's thread
 	}
 	if diff := cmp.Diff(want, count, cmp.AllowUnexported(place{})); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
@@ -61,7 +61,7 @@ func TestNativeStacks(t *testing.T) {
 	trace := readH100(t, "stacks-native.sqlite")
 	for _, c := range trace.Callers {
 		if trace.Kernels[c.Kernel].Subject.Short() == "saxpy" {
-			want := []measure.Frame{
+			want := []model.Frame{
 				{Function: "cudaLaunchKernel", File: "/repo/kernels"},
 				{Function: "saxpy(unsigned long, float, float const*, float*)", File: "/repo/kernels"},
 				{Function: "main", File: "/repo/kernels"},
@@ -81,7 +81,7 @@ func TestNativeStacks(t *testing.T) {
 func TestOddStacks(t *testing.T) {
 	const call = "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME (start, end, eventClass, globalTid, correlationId, nameId, returnValue, callchainId) " +
 		"VALUES (100, 200, 67, %d, 11, 3, 0, 1)"
-	read := func(marks ...string) []measure.Caller {
+	read := func(marks ...string) []model.Caller {
 		statements := []string{
 			"CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER)",
 			"INSERT INTO StringIds VALUES (901, '&lt;module&gt;'), (902, '/repo/train.py')",
@@ -95,8 +95,8 @@ func TestOddStacks(t *testing.T) {
 	}
 	stack := func(text string) string { return fmt.Sprintf(`150, 34, %d, 1, '%s'`, tidA, text) }
 	const sound = `{"Python Backtrace on CUDA":{"Frames":[{"Function":901,"File":902,"Line":7}]}}`
-	want := []measure.Frame{{Function: "<module>", File: "/repo/train.py", Line: 7}}
-	if got := read(stack(sound)); len(got) != 1 || !cmp.Equal(got[0].Python, want) || !cmp.Equal(got[0].Calls, []measure.Interval{{Start: 100, End: 200}}) {
+	want := []model.Frame{{Function: "<module>", File: "/repo/train.py", Line: 7}}
+	if got := read(stack(sound)); len(got) != 1 || !cmp.Equal(got[0].Python, want) || !cmp.Equal(got[0].Calls, []model.Interval{{Start: 100, End: 200}}) {
 		t.Fatalf("got %+v", got)
 	}
 	named := `{"Python Backtrace on CUDA":{"Frames":[{"Function":"<module>","File":"/repo/train.py","Line":7}]}}`

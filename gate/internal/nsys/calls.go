@@ -8,17 +8,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // calls are the CUDA calls of one process.
 type calls struct {
 	launches, copies join
-	marks            []mark        // calls of cudaProfilerStart and cudaProfilerStop
-	graphs           []mark        // calls that begin and end the capture of a stream as a graph
-	lost             []int64       // starts of the calls that launched a kernel of which the recording knows nothing
-	all              measure.Calls // every call; its names are those of [names]
-	seen             bool          // any call of the process was recorded
+	marks            []mark      // calls of cudaProfilerStart and cudaProfilerStop
+	graphs           []mark      // calls that begin and end the capture of a stream as a graph
+	lost             []int64     // starts of the calls that launched a kernel of which the recording knows nothing
+	all              model.Calls // every call; its names are those of [names]
+	seen             bool        // any call of the process was recorded
 }
 
 // name gives every call the index of its name among those that it returns.
@@ -230,7 +230,7 @@ type caller struct {
 	process *process // nil for one without kernels
 	tid     int64
 	number  int32 // of the thread in its process
-	line    measure.Cursor
+	line    model.Cursor
 }
 
 // caller numbers a thread in its process, and finds its ranges.
@@ -239,7 +239,7 @@ func (r *reader) caller(tid int64) *caller {
 	if c.process != nil {
 		c.process.found.seen = true
 		c.number = c.process.thread(tid)
-		c.line = measure.Cursor{Timeline: c.process.lines[c.number]}
+		c.line = model.Cursor{Timeline: c.process.lines[c.number]}
 	}
 	return c
 }
@@ -273,7 +273,7 @@ func (p *process) call(by *caller, row *row, names *names) {
 	found := &p.found
 	id, start, name := row.intOr(1, 0), row.int(2), names.of(row.intOr(3, 0))
 	if end := row.intOr(4, start); end >= start {
-		found.all.Add(measure.Call{Start: start, End: end, Name: name.text, Thread: by.number})
+		found.all.Add(model.Call{Start: start, End: end, Name: name.text, Thread: by.number})
 	}
 	launch, copied := found.launches.find(id), found.copies.find(id)
 	if launch >= 0 {
@@ -325,14 +325,14 @@ func (p *process) attach() {
 
 // captures pairs the calls of cudaProfilerStart with the stops that follow them. A start while profiling runs, such
 // as the driver's call inside the runtime's, changes nothing.
-func captures(marks []mark, end int64) []measure.Interval {
+func captures(marks []mark, end int64) []model.Interval {
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Compare(a.time, b.time) })
-	var found []measure.Interval
+	var found []model.Interval
 	running := false
 	for _, m := range marks {
 		switch {
 		case m.start && !running:
-			found = append(found, measure.Interval{Start: m.time, End: max(m.time, end)})
+			found = append(found, model.Interval{Start: m.time, End: max(m.time, end)})
 		case !m.start && running:
 			found[len(found)-1].End = m.time
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // What held up the process is what CUPTI did on its threads while it ran: the names of all releases, joined where they touch.
@@ -26,14 +26,14 @@ func TestOverhead(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rows []string
-		want []measure.Interval
+		want []model.Interval
 	}{
 		{"none", nil, nil},
 		{"every name", []string{
 			overhead(900, 950, tidA, 22), overhead(100, 110, tidA, 20), overhead(200, 230, tidA, 21), overhead(300, 301, tidA, 23), overhead(400, 402, tidA, 24),
-		}, []measure.Interval{{Start: 100, End: 110}, {Start: 200, End: 230}, {Start: 300, End: 301}, {Start: 400, End: 402}, {Start: 900, End: 950}}},
+		}, []model.Interval{{Start: 100, End: 110}, {Start: 200, End: 230}, {Start: 300, End: 301}, {Start: 400, End: 402}, {Start: 900, End: 950}}},
 		{"on two threads, at once", []string{overhead(100, 200, tidA, 20), overhead(150, 250, tidA2, 21), overhead(250, 260, tidA, 20), overhead(300, 310, tidA, 20)},
-			[]measure.Interval{{Start: 100, End: 260}, {Start: 300, End: 310}}},
+			[]model.Interval{{Start: 100, End: 260}, {Start: 300, End: 310}}},
 		{"initialisation and what is not CUPTI's", []string{overhead(100, 110, tidA, 25), overhead(120, 130, tidA, 26), overhead(140, 150, tidA, 27), overhead(160, 170, tidA, 28)}, nil},
 		{"ends before it begins, or at once", []string{overhead(110, 100, tidA, 20), overhead(120, 120, tidA, 20)}, nil},
 		{"another process, or none", []string{overhead(100, 110, tidB, 20), overhead(100, 110, "NULL", 20), overhead(100, 110, 77<<24, 20)}, nil},

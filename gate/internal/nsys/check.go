@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // This file holds a recording against itself: what is missing from it shows in what is left.
@@ -97,12 +97,12 @@ func (p *process) warn(format string, args ...any) {
 // launch adds a node to the graph instead of running.
 func (p *process) outsideGraphs() int {
 	slices.SortStableFunc(p.found.graphs, func(a, b mark) int { return cmp.Compare(a.time, b.time) })
-	var graphs []measure.Interval
+	var graphs []model.Interval
 	depth := 0
 	for _, m := range p.found.graphs {
 		switch {
 		case m.start && depth == 0:
-			graphs = append(graphs, measure.Interval{Start: m.time, End: unended})
+			graphs = append(graphs, model.Interval{Start: m.time, End: unended})
 			depth++
 		case m.start:
 			depth++
@@ -115,7 +115,7 @@ func (p *process) outsideGraphs() int {
 	}
 	outside := 0
 	for _, start := range p.found.lost {
-		i, _ := slices.BinarySearchFunc(graphs, start, func(g measure.Interval, t int64) int { return cmp.Compare(g.End, t) })
+		i, _ := slices.BinarySearchFunc(graphs, start, func(g model.Interval, t int64) int { return cmp.Compare(g.End, t) })
 		if i == len(graphs) || graphs[i].Start > start {
 			outside++
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Rows of a program of so many launches, each 10 µs after the other, each with its call 5 µs before it. A condition on i
@@ -140,7 +140,7 @@ func TestIndexed(t *testing.T) {
 			"registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread"}, ", ")+")",
 		"CREATE INDEX b ON CUPTI_ACTIVITY_KIND_RUNTIME (nameId, start DESC, globalTid, correlationId)", "ANALYZE")
 	want, got := read1(t, plain...), read1(t, indexed...)
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(measure.Trace{}, "Source")); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(model.Trace{}, "Source")); diff != "" {
 		t.Errorf("with indexes (-without +with):\n%s", diff)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"pgregory.net/rapid"
 )
 
 // readSQL is [Read] with every row read through SQLite.
-func readSQL(ctx context.Context, file string) ([]measure.Trace, error) {
+func readSQL(ctx context.Context, file string) ([]model.Trace, error) {
 	db, err := open(ctx, file, filepath.Base(file))
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func compareReaders(t rapid.TB, file string) (stricter bool) {
 	case err == nil:
 		t.Fatalf("%s: SQLite refuses what the pages give: %v", file, errSQL)
 	case errSQL == nil:
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) || refusal.Key != "damaged" || !strings.Contains(err.Error(), "(page ") {
 			t.Fatalf("%s: only the pages are refused: %v", file, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"zombiezen.com/go/sqlite"
 )
@@ -150,8 +151,8 @@ func (f *facts) find(d device) (gpu, bool) {
 }
 
 // environment is where and how a process was measured. Devices that the export does not describe become a warning.
-func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
-	e := measure.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema, Tick: tick(t.Launches)}
+func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
+	e := model.Environment{Driver: f.driver, CUDA: f.cuda, Tool: f.origin.tool, Schema: f.origin.schema, Tick: tick(t.Launches)}
 	var used []int32
 	nodes := false
 	for i := range t.Launches {
@@ -173,9 +174,9 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 				fmt.Sprintf("GPU %d is not described in the recording: its model is not known", d))
 		}
 	}
-	e.GPU = measure.Models(names)
+	e.GPU = model.Models(names)
 	e.GPUs = len(used)
-	e.GPUHash = measure.HashUUID(uuids...)
+	e.GPUHash = model.HashUUID(uuids...)
 	switch {
 	case graphs:
 		e.GraphTrace = "graph"
@@ -193,7 +194,7 @@ func (f *facts) environment(t *measure.Trace, graphs bool) measure.Environment {
 	return e
 }
 
-func tick(launches []measure.Launch) float64 {
-	found := measure.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 1)
-	return cmp.Or(found, measure.ShortestTick)
+func tick(launches []model.Launch) float64 {
+	found := model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 1)
+	return cmp.Or(found, model.ShortestTick)
 }

@@ -40,7 +40,7 @@ func ExportArgs(report, output string) []string {
 // a new file in dir. A report holds environment variables of the workload, so dir must be private to the user.
 //
 // The command nsys is a path or a name looked up in PATH. Where nsys is missing or fails, the error is a
-// *measure.Refusal and no file is left; when ctx ends, nsys and its children are killed.
+// *model.Refusal and no file is left; when ctx ends, nsys and its children are killed.
 func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	name := filepath.Base(report)
 	by, err := writtenBy(report)

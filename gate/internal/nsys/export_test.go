@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/exporttest"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // fakeNsys writes a shell script in the place of nsys. The path of the output is in $out.
@@ -85,7 +85,7 @@ func TestExportFailures(t *testing.T) {
 			exporttest.Fails(t, export, fakeNsys(t, c.script), report(t), c.want, c.next)
 		})
 	}
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if _, err := Export(t.Context(), filepath.Join(t.TempDir(), "nsys"), report(t), t.TempDir()); !errors.As(err, &refusal) ||
 		!strings.Contains(err.Error(), "run.nsys-rep (nsys 2025.2.1 wrote it) cannot be read: nsys was not found") {
 		t.Errorf("without nsys: %v", err)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // recorded is a real export of a few kilobytes.
@@ -90,7 +90,7 @@ func TestFiles(t *testing.T) {
 // unread checks that a path that is no file is not read.
 func unread(t *testing.T, path string) {
 	t.Helper()
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	_, err := Read(t.Context(), path)
 	if err == nil || errors.As(err, &refusal) || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("%s: %v, want an ordinary error", path, err)
@@ -98,7 +98,7 @@ func unread(t *testing.T, path string) {
 }
 
 // launches counts what was read.
-func launches(traces []measure.Trace) (n int, time int64) {
+func launches(traces []model.Trace) (n int, time int64) {
 	for _, x := range traces {
 		n += len(x.Launches)
 		for _, l := range x.Launches {
@@ -132,10 +132,10 @@ func TestTruncated(t *testing.T) {
 				t.Fatal(err)
 			}
 			traces, err := Read(t.Context(), file)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			switch n, ns := launches(traces); {
 			case err == nil && n == all && ns == time:
-			case !errors.As(err, &refusal) || measure.RefusalKey(err) == "":
+			case !errors.As(err, &refusal) || model.RefusalKey(err) == "":
 				t.Errorf("%d of %d bytes: %d of %d launches, error %v", size, len(content), n, all, err)
 			}
 		}
@@ -170,7 +170,7 @@ func TestFlipped(t *testing.T) {
 			t.Fatal(err)
 		}
 		traces, err := Read(t.Context(), file.Name())
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		switch n, _ := launches(traces); {
 		case errors.As(err, &refusal):
 		case err != nil || n != all:
@@ -230,7 +230,7 @@ func TestBeingWritten(t *testing.T) {
 	key := ""
 	for range 1000 {
 		_, err := Read(t.Context(), file)
-		if key = measure.RefusalKey(err); key != "" {
+		if key = model.RefusalKey(err); key != "" {
 			break
 		}
 	}

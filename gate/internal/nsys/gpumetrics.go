@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -98,7 +99,7 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 // sampling is what was sampled of the GPUs on which a process launched kernels, nil where nothing was. Samples stand for
 // the time from their timestamp to that of the next: on an H100 at 10 kHz the SMs' activity fits the kernels in that
 // interval to within 4 of 100, and misses them by 40 in the interval before.
-func (f *facts) sampling(t *measure.Trace, all map[int64]*gpuSamples) *measure.Sampling {
+func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampling {
 	if len(all) == 0 {
 		return nil
 	}
@@ -118,7 +119,7 @@ func (f *facts) sampling(t *measure.Trace, all map[int64]*gpuSamples) *measure.S
 		}
 	}
 	type sample struct {
-		measure.Interval
+		model.Interval
 		of *gpuSamples
 		at int
 	}
@@ -137,7 +138,7 @@ func (f *facts) sampling(t *measure.Trace, all map[int64]*gpuSamples) *measure.S
 		gaps = append(gaps, period)
 		for i, gap := range own {
 			if gap > 0 && 2*gap < 3*period { // else samples between them were lost
-				samples = append(samples, sample{measure.Interval{Start: s.times[i], End: s.times[i+1]}, s, i})
+				samples = append(samples, sample{model.Interval{Start: s.times[i], End: s.times[i+1]}, s, i})
 			}
 		}
 	}
@@ -145,7 +146,7 @@ func (f *facts) sampling(t *measure.Trace, all map[int64]*gpuSamples) *measure.S
 		return nil
 	}
 	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.Start, b.Start) })
-	out := &measure.Sampling{Period: slices.Max(gaps)}
+	out := &model.Sampling{Period: slices.Max(gaps)}
 	for _, x := range samples {
 		out.Spans = append(out.Spans, x.Interval)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -49,11 +50,11 @@ func TestGPUMetricsRecording(t *testing.T) {
 		t.Fatalf("sampling %+v", s)
 	}
 	// A kernel of 155 µs that has the GPU for itself: while it runs the SMs are active.
-	sgemm := slices.IndexFunc(traces[0].Kernels, func(k measure.KernelInfo) bool { return k.Subject.Short() == "sgemm" })
-	var windows []measure.Interval
+	sgemm := slices.IndexFunc(traces[0].Kernels, func(k model.KernelInfo) bool { return k.Subject.Short() == "sgemm" })
+	var windows []model.Interval
 	for _, l := range traces[0].Launches {
 		if int(l.Kernel) == sgemm {
-			windows = append(windows, measure.Interval{Start: l.Start, End: l.End})
+			windows = append(windows, model.Interval{Start: l.Start, End: l.End})
 		}
 	}
 	if mean, n := s.Mean(slices.Index(s.Metrics, measure.SMActive), windows); n < 20 || mean < 99 {
@@ -86,9 +87,9 @@ func TestGPUMetrics(t *testing.T) {
 	if s == nil {
 		t.Fatal("nothing sampled")
 	}
-	want := &measure.Sampling{
+	want := &model.Sampling{
 		Period:  100,
-		Spans:   []measure.Interval{{Start: -100, End: 0}, {Start: 0, End: 100}, {Start: 100, End: 200}, {Start: 700, End: 800}},
+		Spans:   []model.Interval{{Start: -100, End: 0}, {Start: 0, End: 100}, {Start: 100, End: 200}, {Start: 700, End: 800}},
 		Metrics: []measure.Metric{measure.SMActive, measure.NVLinkRX},
 		Values:  [][]float64{{0, 10, 20, 40}, {7, 7, 7, 7}},
 	}
@@ -107,10 +108,10 @@ func TestGPUMetrics(t *testing.T) {
 	if v := s.Values[0][2]; !math.IsNaN(v) {
 		t.Errorf("the missing value is %v", v)
 	}
-	if mean, n := s.Mean(0, []measure.Interval{{Start: 0, End: 200}}); mean != 10 || n != 1 {
+	if mean, n := s.Mean(0, []model.Interval{{Start: 0, End: 200}}); mean != 10 || n != 1 {
 		t.Errorf("mean %v of %d", mean, n)
 	}
-	if mean, n := s.Mean(0, []measure.Interval{{Start: 10, End: 105}}); !math.IsNaN(mean) || n != 0 {
+	if mean, n := s.Mean(0, []model.Interval{{Start: 10, End: 105}}); !math.IsNaN(mean) || n != 0 {
 		t.Errorf("no sample lies in the window, and its mean is %v of %d", mean, n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -87,7 +88,7 @@ func (r *reader) readLaunches() error {
 			if p = r.processes[id]; p == nil {
 				p = &process{id: id, variant: make(map[variantKey]int32), tids: make(map[int64]int32), memory: -1, recent: make([]int32, fewVariants)}
 				if len(r.processes) == 0 {
-					p.launches, p.ids = make([]measure.Launch, 0, expected), make([]int64, 0, expected)
+					p.launches, p.ids = make([]model.Launch, 0, expected), make([]int64, 0, expected)
 				}
 				r.processes[id] = p
 			}
@@ -99,7 +100,7 @@ func (r *reader) readLaunches() error {
 			registers: row.intOr(16, -1), staticShared: row.intOr(17, -1), dynamicShared: row.intOr(18, -1),
 			localPerThread: row.intOr(19, -1),
 		}
-		p.launches = append(p.launches, measure.Launch{
+		p.launches = append(p.launches, model.Launch{
 			Start: start, End: end, API: start, Kernel: p.intern(key), Range: -1,
 			Device: int32(row.intOr(4, 0)), Stream: int32(row.intOr(5, 0)), Node: !row.null(6), Thread: -1,
 		})
@@ -130,17 +131,17 @@ func (p *process) intern(key variantKey) int32 {
 }
 
 // kernels names the variants and merges those of one subject. It renumbers the launches of the process.
-func (r *reader) kernels(p *process) []measure.KernelInfo {
-	kernels, launches := make([]measure.KernelInfo, len(p.variants)), make([]int, len(p.variants))
+func (r *reader) kernels(p *process) []model.KernelInfo {
+	kernels, launches := make([]model.KernelInfo, len(p.variants)), make([]int, len(p.variants))
 	for i, v := range p.variants {
 		raw := cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short])
-		kernels[i] = measure.KernelInfo{
-			Subject: measure.KernelSubject(raw, v.grid, v.block), Raw: raw, Registers: v.registers,
+		kernels[i] = model.KernelInfo{
+			Subject: model.KernelSubject(raw, v.grid, v.block), Raw: raw, Registers: v.registers,
 			StaticShared: v.staticShared, DynamicShared: v.dynamicShared, LocalMemory: v.localPerThread,
 		}
 		launches[i] = v.launches
 	}
-	merged, to := measure.MergeKernels(kernels, launches)
+	merged, to := model.MergeKernels(kernels, launches)
 	for i := range p.launches {
 		p.launches[i].Kernel = to[p.launches[i].Kernel]
 	}
@@ -157,16 +158,16 @@ func (r *reader) readCopies() error {
 	}
 	for _, p := range r.processes {
 		if len(r.processes) == 1 {
-			p.copies, p.copyIDs = make([]measure.Copy, 0, expected), make([]int64, 0, expected)
+			p.copies, p.copyIDs = make([]model.Copy, 0, expected), make([]int64, 0, expected)
 		}
 	}
 	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "copyKind", "srcKind", "dstKind"}
 	return r.db.scan(copyTable, "", columns, func(row *row) {
 		kind := row.int(7)
-		if kind < 0 || kind >= int64(measure.Memset) {
+		if kind < 0 || kind >= int64(model.Memset) {
 			kind = 0
 		}
-		r.addCopy(row, measure.CopyKind(kind), memoryKind(row.intOr(8, -1)), memoryKind(row.intOr(9, -1)))
+		r.addCopy(row, model.CopyKind(kind), memoryKind(row.intOr(8, -1)), memoryKind(row.intOr(9, -1)))
 	})
 }
 
@@ -176,11 +177,11 @@ func (r *reader) readMemsets() error {
 	}
 	columns := []string{"start", "end", "correlationId", "globalPid", "bytes", "deviceId", "streamId", "memKind"}
 	return r.db.scan(setTable, "", columns, func(row *row) {
-		r.addCopy(row, measure.Memset, measure.MemoryUnknown, memoryKind(row.intOr(7, -1)))
+		r.addCopy(row, model.Memset, model.MemoryUnknown, memoryKind(row.intOr(7, -1)))
 	})
 }
 
-func (r *reader) addCopy(row *row, kind measure.CopyKind, source, target measure.MemoryKind) {
+func (r *reader) addCopy(row *row, kind model.CopyKind, source, target model.MemoryKind) {
 	start, end := row.span(0, 1)
 	bytes := row.int(4)
 	if bytes < 0 {
@@ -190,18 +191,18 @@ func (r *reader) addCopy(row *row, kind measure.CopyKind, source, target measure
 	if p == nil {
 		return
 	}
-	p.copies = append(p.copies, measure.Copy{
+	p.copies = append(p.copies, model.Copy{
 		Start: start, End: end, API: start, Bytes: bytes, Range: -1, Kind: kind, Source: source, Target: target,
 		Device: int32(row.intOr(5, 0)), Stream: int32(row.intOr(6, 0)), Thread: -1,
 	})
 	p.copyIDs = append(p.copyIDs, row.intOr(2, 0))
 }
 
-func memoryKind(v int64) measure.MemoryKind {
-	if v < 0 || v > int64(measure.MemoryUnknown) {
-		return measure.MemoryUnknown
+func memoryKind(v int64) model.MemoryKind {
+	if v < 0 || v > int64(model.MemoryUnknown) {
+		return model.MemoryUnknown
 	}
-	return measure.MemoryKind(v)
+	return model.MemoryKind(v)
 }
 
 // readGraphs counts the launches of graphs that were traced as a whole.
@@ -233,11 +234,11 @@ func (r *reader) readOverhead() error {
 	where := "nameId IN (" + strings.Join(names, ", ") + ")"
 	err = r.db.scan(overheadTable, where, []string{"start", "end", "globalTid"}, func(row *row) {
 		if p, start, end := r.of(row.intOr(2, 0)), row.int(0), row.int(1); p != nil && end > start {
-			p.overhead = append(p.overhead, measure.Interval{Start: start, End: end})
+			p.overhead = append(p.overhead, model.Interval{Start: start, End: end})
 		}
 	})
 	for _, p := range r.processes {
-		p.overhead = measure.Union(p.overhead)
+		p.overhead = model.Union(p.overhead)
 	}
 	return err
 }
@@ -292,9 +293,9 @@ func (r *reader) readMemory() error {
 		}
 		p.requests = nil
 		for _, e := range live {
-			p.requests = append(p.requests, measure.Request{Time: e.start, Bytes: e.bytes})
+			p.requests = append(p.requests, model.Request{Time: e.start, Bytes: e.bytes})
 		}
-		slices.SortFunc(p.requests, func(a, b measure.Request) int {
+		slices.SortFunc(p.requests, func(a, b model.Request) int {
 			return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Bytes, b.Bytes))
 		})
 	}

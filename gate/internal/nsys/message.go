@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // messageAt is where a range with a message began: a thread begins one range at a time.
@@ -28,23 +28,23 @@ var communicators = []string{"NCCL communicator ID", "Communicator ID"}
 // readMessage notes what the payload of a range says of a collective. Payloads of others say nothing of that.
 func (p *process) readMessage(thread int32, start int64, payload string) {
 	m := message(payload)
-	if m == (measure.Message{}) {
+	if m == (model.Message{}) {
 		return
 	}
 	if p.messages == nil {
-		p.messages = map[messageAt]measure.Message{}
+		p.messages = map[messageAt]model.Message{}
 	}
 	p.messages[messageAt{thread, start}] = m
 }
 
 // message is what a payload says in JSON, numbers perhaps as text; whatever else it is says nothing.
-func message(payload string) measure.Message {
+func message(payload string) model.Message {
 	if !strings.Contains(payload, messageBytes) && !strings.Contains(payload, messageCommunicator) {
-		return measure.Message{}
+		return model.Message{}
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal([]byte(payload), &fields) != nil {
-		return measure.Message{}
+		return model.Message{}
 	}
 	number := func(names ...string) uint64 {
 		for _, name := range names {
@@ -54,7 +54,7 @@ func message(payload string) measure.Message {
 		}
 		return 0
 	}
-	m := measure.Message{Communicator: number(communicators...)}
+	m := model.Message{Communicator: number(communicators...)}
 	if n := number(messageBytes); n <= math.MaxInt64 {
 		m.Bytes = int64(n)
 	}
@@ -62,11 +62,11 @@ func message(payload string) measure.Message {
 }
 
 // messagesOf are the messages by the ranges that they belong to.
-func (p *process) messagesOf() map[int32]measure.Message {
+func (p *process) messagesOf() map[int32]model.Message {
 	if len(p.messages) == 0 {
 		return nil
 	}
-	out := map[int32]measure.Message{}
+	out := map[int32]model.Message{}
 	for i, x := range p.ranges {
 		if m, ok := p.messages[messageAt{x.Thread, x.Start}]; ok {
 			out[int32(i)] = m

@@ -3,11 +3,11 @@ package nsys
 import (
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 func TestMessage(t *testing.T) {
-	for payload, want := range map[string]measure.Message{
+	for payload, want := range map[string]model.Message{
 		`{"Communicator ID": 17, "Message size [bytes]": 33554432, "Reduction operation": "Sum"}`: {Communicator: 17, Bytes: 33554432},
 		// nsys 2025.3.2, NCCL of PyTorch 2.11.
 		`{"NCCL communicator ID":3074483151914116025,"Message size [bytes]":134250496,"Reduction operation":"Sum"}`: {Communicator: 3074483151914116025, Bytes: 134250496},
@@ -40,7 +40,7 @@ func TestMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := traces[0]
-	if got := tr.Messages[tr.Launches[0].Range]; got != (measure.Message{Communicator: 5, Bytes: 4096}) || len(tr.Messages) != 1 {
+	if got := tr.Messages[tr.Launches[0].Range]; got != (model.Message{Communicator: 5, Bytes: 4096}) || len(tr.Messages) != 1 {
 		t.Errorf("messages %v of ranges %v, launch in %d", tr.Messages, tr.Ranges, tr.Launches[0].Range)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // A globalPid is hardware, virtual machine and pid in 8, 8 and 24 bits above 24 zero bits; a globalTid has the thread
@@ -26,15 +26,15 @@ func pid(global int64) int64 { return global >> 24 & 0xFFFFFF }
 // Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches.
 //
 // The file is opened read-only and immutable: nothing is written beside it. A file that is not an nsys export, is
-// damaged or being written, holds no kernels or is known to have lost events gives a *measure.Refusal, one of
+// damaged or being written, holds no kernels or is known to have lost events gives a *model.Refusal, one of
 // [Reasons]; a file that cannot be opened an ordinary error. Reading stops when ctx ends. Attributes of kernels that
 // the export does not have are -1.
-func Read(ctx context.Context, file string) ([]measure.Trace, error) {
+func Read(ctx context.Context, file string) ([]model.Trace, error) {
 	return ReadAs(ctx, file, filepath.Base(file))
 }
 
 // ReadAs is [Read] of a file that messages call by another name.
-func ReadAs(ctx context.Context, file, name string) ([]measure.Trace, error) {
+func ReadAs(ctx context.Context, file, name string) ([]model.Trace, error) {
 	db, err := open(ctx, file, name)
 	if err != nil {
 		return nil, err
@@ -70,17 +70,17 @@ func newReader(db *database) *reader {
 // process is a trace in the making.
 type process struct {
 	id       int64 // globalPid
-	launches []measure.Launch
-	copies   []measure.Copy
+	launches []model.Launch
+	copies   []model.Copy
 	ids      []int64 // correlation id of every launch
 	copyIDs  []int64 // correlation id of every copy
 	variants []variant
 	variant  map[variantKey]int32
 	recent   []int32         // by hash: the variant that was found there last
 	tids     map[int64]int32 // the numbers of its threads, by globalTid
-	ranges   []measure.Range
-	lines    map[int32]*measure.Timeline // the ranges of each thread, until the calls are read
-	messages map[messageAt]measure.Message
+	ranges   []model.Range
+	lines    map[int32]*model.Timeline // the ranges of each thread, until the calls are read
+	messages map[messageAt]model.Message
 	found    calls
 	unknown  int // launches whose call was not recorded
 	early    int // launches that began before their call
@@ -88,9 +88,9 @@ type process struct {
 	names    []string
 	// callNames are those of found.all, overhead is what held up the process on the profiler's account.
 	callNames []string
-	overhead  []measure.Interval
+	overhead  []model.Interval
 	memory    int64
-	requests  []measure.Request // that made it
+	requests  []model.Request // that made it
 	traced    []*backtraced
 	graphs    int64 // launches of whole graphs
 	warnings  []string
@@ -114,7 +114,7 @@ func (r *reader) of(global int64) *process {
 	return r.processes[global&processMask]
 }
 
-func (r *reader) read(file string) ([]measure.Trace, error) {
+func (r *reader) read(file string) ([]model.Trace, error) {
 	var err error
 	if r.diagnosis, err = r.db.diagnose(); err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	var traces []measure.Trace
+	var traces []model.Trace
 	for _, p := range r.processes {
 		t := r.finish(p)
 		t.Sampling = facts.sampling(&t, samples)
@@ -157,25 +157,25 @@ func (r *reader) read(file string) ([]measure.Trace, error) {
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)
 	}
-	large.Sort(traces, func(a, b measure.Trace) int {
+	large.Sort(traces, func(a, b model.Trace) int {
 		return cmp.Or(cmp.Compare(a.Launches[0].Start, b.Launches[0].Start), cmp.Compare(a.Process, b.Process))
 	})
 	return traces, nil
 }
 
 // finish turns what was collected of a process into its trace.
-func (r *reader) finish(p *process) measure.Trace {
-	t := measure.Trace{
+func (r *reader) finish(p *process) model.Trace {
+	t := model.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,
 		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
 		Requests: p.requests,
 	}
 	t.Kernels = r.kernels(p)
 	t.Callers = r.callers(p)
-	slices.SortFunc(t.Launches, func(a, b measure.Launch) int {
+	slices.SortFunc(t.Launches, func(a, b model.Launch) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
-	slices.SortFunc(t.Copies, func(a, b measure.Copy) int {
+	slices.SortFunc(t.Copies, func(a, b model.Copy) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	end := t.End()

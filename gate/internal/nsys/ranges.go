@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -92,9 +93,9 @@ func (r *reader) readRanges() error {
 			r.rangeNames = append(r.rangeNames, n)
 		}
 		if p.ranges == nil && len(r.processes) == 1 {
-			p.ranges = make([]measure.Range, 0, expected)
+			p.ranges = make([]model.Range, 0, expected)
 		}
-		x := measure.Range{Start: start, End: end, Name: i, Parent: -1, Thread: p.thread(tid)}
+		x := model.Range{Start: start, End: end, Name: i, Parent: -1, Thread: p.thread(tid)}
 		p.ranges = append(p.ranges, x)
 		p.readMessage(x.Thread, start, row.text(8))
 	})
@@ -128,12 +129,12 @@ func (r *reader) nameRanges() error {
 		index[i] = k
 	}
 	for _, p := range r.processes {
-		p.ranges = slices.DeleteFunc(p.ranges, func(x measure.Range) bool { return index[x.Name] < 0 })
+		p.ranges = slices.DeleteFunc(p.ranges, func(x model.Range) bool { return index[x.Name] < 0 })
 		for i := range p.ranges {
 			p.ranges[i].Name = index[p.ranges[i].Name]
 		}
 		p.sortRanges()
-		p.lines = measure.Nest(len(p.ranges), func(i int) (*measure.Range, int32) { return &p.ranges[i], p.ranges[i].Thread })
+		p.lines = model.Nest(len(p.ranges), func(i int) (*model.Range, int32) { return &p.ranges[i], p.ranges[i].Thread })
 	}
 	r.rangeNames = nil
 	return nil
@@ -141,7 +142,7 @@ func (r *reader) nameRanges() error {
 
 // sortRanges puts the ranges in the order of their starts, of equals the outer one first.
 func (p *process) sortRanges() {
-	slices.SortStableFunc(p.ranges, func(a, b measure.Range) int {
+	slices.SortStableFunc(p.ranges, func(a, b model.Range) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
 	})
 }

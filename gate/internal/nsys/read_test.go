@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"pgregory.net/rapid"
 )
@@ -63,7 +64,7 @@ var base = []string{
 
 func with(more ...string) []string { return append(base[:len(base):len(base)], more...) }
 
-func read1(t *testing.T, statements ...string) []measure.Trace {
+func read1(t *testing.T, statements ...string) []model.Trace {
 	t.Helper()
 	traces, err := Read(t.Context(), build(t, statements...))
 	if err != nil {
@@ -87,7 +88,7 @@ func TestProcesses(t *testing.T) {
 			traces[0].Process, traces[1].Process, traces[2].Process)
 	}
 	a, b := traces[1], traces[2]
-	want := []measure.Launch{
+	want := []model.Launch{
 		{Start: 500, End: 600, API: 500, Range: -1, Stream: 7, Thread: -1},
 		{Start: 1000, End: 1640, API: 100, Range: 0, Stream: 7},
 	}
@@ -101,7 +102,7 @@ func TestProcesses(t *testing.T) {
 	if b.Launches[0].API != 99 || b.Launches[0].Range != -1 {
 		t.Errorf("launch %+v: want the call of its own process, in no range", b.Launches[0])
 	}
-	wantCopy := []measure.Copy{{Start: 300, End: 310, API: 99, Bytes: 64, Range: -1, Stream: 7, Kind: 2, Source: 2, Target: 7}}
+	wantCopy := []model.Copy{{Start: 300, End: 310, API: 99, Bytes: 64, Range: -1, Stream: 7, Kind: 2, Source: 2, Target: 7}}
 	if diff := cmp.Diff(wantCopy, b.Copies); diff != "" {
 		t.Errorf("copies (-want +got):\n%s", diff)
 	}
@@ -120,15 +121,15 @@ func TestKernels(t *testing.T) {
 		t.Fatal("processes out of order")
 	}
 	grid, block := measure.Dim3{X: 4, Y: 1, Z: 1}, measure.Dim3{X: 256, Y: 1, Z: 1}
-	kernel := func(name string, grid measure.Dim3, raw string, registers int64) measure.KernelInfo {
-		return measure.KernelInfo{
+	kernel := func(name string, grid measure.Dim3, raw string, registers int64) model.KernelInfo {
+		return model.KernelInfo{
 			Subject:   measure.Subject{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block},
 			Raw:       raw,
 			Registers: registers, StaticShared: 16, DynamicShared: 1024,
 		}
 	}
 	const scale = "void ns::scale<float>(float *, int)"
-	want := []measure.KernelInfo{
+	want := []model.KernelInfo{
 		kernel(scale, grid, scale, 40),
 		kernel("scale(float*, int)", grid, "_Z5scalePfi", 32),
 		kernel("(unnamed kernel)", grid, "", 32),
@@ -162,7 +163,7 @@ func TestRanges(t *testing.T) {
 	if diff := cmp.Diff([]string{"step #", "from the table:from the table", "another thread"}, a.RangeNames); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	want := []measure.Range{
+	want := []model.Range{
 		{Start: 40, End: 1640, Name: 1, Parent: -1}, {Start: 95, End: 400, Name: 2, Parent: -1, Thread: 1},
 		{Start: 100, End: 300, Name: 0, Parent: 0},
 	}
@@ -180,7 +181,7 @@ func TestCaptures(t *testing.T) {
 		callRow(40, 41, tidA, 3, 5), callRow(42, 43, tidA, 4, 5), callRow(50, 60, tidA, 5, 6),
 		callRow(70, 71, tidB, 6, 5),
 	)...)[1]
-	want := []measure.Interval{{Start: 10, End: 40}, {Start: 50, End: 1640}}
+	want := []model.Interval{{Start: 10, End: 40}, {Start: 50, End: 1640}}
 	if diff := cmp.Diff(want, a.Captures); diff != "" {
 		t.Errorf("captures (-want +got):\n%s", diff)
 	}
@@ -230,9 +231,9 @@ func TestEnvironment(t *testing.T) {
 		"INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1776781226557295056)",
 	)...)
 	zero := time.Unix(0, 1776781226557295056).UTC()
-	e := measure.Environment{
+	e := model.Environment{
 		Driver: "580.159", CUDA: "13.0", Tool: "nsys 2025.3.2", Schema: "3.20.3", Tick: 32, GPUs: 1, GraphTrace: "graph",
-		GPU: "NVIDIA H200", GPUHash: measure.HashUUID("GPU-" + uuid), Start: zero.Add(900),
+		GPU: "NVIDIA H200", GPUHash: model.HashUUID("GPU-" + uuid), Start: zero.Add(900),
 	}
 	if diff := cmp.Diff(e, traces[0].Environment); diff != "" {
 		t.Errorf("one GPU, by CUDA's ordinal (-want +got):\n%s", diff)
@@ -240,7 +241,7 @@ func TestEnvironment(t *testing.T) {
 	if len(traces[0].Warnings) != 1 || !strings.Contains(traces[0].Warnings[0], "--cuda-graph-trace=node") {
 		t.Errorf("warnings %q, want one on whole graphs", traces[0].Warnings)
 	}
-	e.GPU, e.GPUs, e.GPUHash, e.GraphTrace = "Another + NVIDIA H200", 2, measure.HashUUID("GPU-x"), "node"
+	e.GPU, e.GPUs, e.GPUHash, e.GraphTrace = "Another + NVIDIA H200", 2, model.HashUUID("GPU-x"), "node"
 	e.Start = zero.Add(1000)
 	if diff := cmp.Diff(e, traces[1].Environment); diff != "" {
 		t.Errorf("two GPUs, as the process numbers them (-want +got):\n%s", diff)
@@ -255,7 +256,7 @@ func TestAdapters(t *testing.T) {
 		"(0, 'NVIDIA H200', 'GPU-x', 0, 0)", // what nsys does not know is not held against it
 	} {
 		x := read1(t, with("DROP TABLE TARGET_INFO_GPU", adapters, "INSERT INTO TARGET_INFO_GPU VALUES "+rows)...)[0]
-		if x.GPU != "NVIDIA H200" || x.GPUHash != measure.HashUUID("GPU-x") || len(x.Warnings) > 0 {
+		if x.GPU != "NVIDIA H200" || x.GPUHash != model.HashUUID("GPU-x") || len(x.Warnings) > 0 {
 			t.Errorf("GPU %q, warnings %q", x.GPU, x.Warnings)
 		}
 	}
@@ -390,11 +391,11 @@ func refused(t *testing.T, file, key, want string) {
 
 func checkRefusal(t *testing.T, err error, key, want string) {
 	t.Helper()
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("error %v, want a refusal", err)
 	}
-	if got := measure.RefusalKey(err); got != key {
+	if got := model.RefusalKey(err); got != key {
 		t.Errorf("%q has the key %q, want %q", err, got, key)
 	}
 	if !strings.Contains(err.Error(), want) {
@@ -432,7 +433,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Read(ctx, build(t, base...))
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if !errors.Is(err, context.Canceled) || errors.As(err, &refusal) {
 		t.Errorf("error %v, want that of the context", err)
 	}
@@ -520,7 +521,7 @@ func FuzzRead(f *testing.F) {
 // checkRead checks that reading gives well-formed traces or a refusal.
 func checkRead(t rapid.TB, file string) {
 	traces, err := Read(context.Background(), file)
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if errors.As(err, &refusal) == (len(traces) > 0) {
 		t.Fatalf("%d traces and error %v", len(traces), err)
 	}

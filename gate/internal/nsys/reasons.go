@@ -1,6 +1,6 @@
 package nsys
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/model"
 
 const (
 	exportAgain = "export the report again with `nsys export --type sqlite`"
@@ -14,7 +14,7 @@ const (
 )
 
 // Reasons are all causes for which this package refuses. It makes no refusal that is not in this list.
-var Reasons = measure.Reasons{
+var Reasons = model.Reasons{
 	// The file is no export, or only a part of one.
 	{Key: "empty",
 		Sentence: "{file} is empty",

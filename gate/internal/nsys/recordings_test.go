@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -81,9 +81,9 @@ func TestRecordings(t *testing.T) {
 		t.Run(filepath.Base(filepath.Dir(file))+"/"+filepath.Base(file), func(t *testing.T) {
 			want := totals(t, file)
 			traces, err := Read(t.Context(), file)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if errors.As(err, &refusal) {
-				t.Logf("refused (%s): %s", measure.RefusalKey(err), refusal.Reason)
+				t.Logf("refused (%s): %s", model.RefusalKey(err), refusal.Reason)
 				if len(want) > 0 {
 					t.Errorf("%v are in it", want)
 				}

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // recording is a small export of nsys; archives hold it as what nsys would read.
@@ -254,7 +254,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			dir := t.TempDir()
 			files, err := Reports(t.Context(), save(t, "x.zip", c.data), dir)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) || refusal.Next == "" || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("files %q, error %v,\nwant %s", files, err, c.want)
 			}
@@ -305,7 +305,7 @@ func TestLimits(t *testing.T) {
 
 func TestOrdinaryErrors(t *testing.T) {
 	archive := save(t, "x.zip", pack(t, file{name: "a.nsys-rep", content: recorded(t)}))
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if _, err := Reports(t.Context(), archive+"x", t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no archive: %v", err)
 	}
@@ -361,7 +361,7 @@ func FuzzReports(f *testing.F) {
 				t.Fatalf("%s: %v, %v", file, info, err)
 			}
 		}
-		if err != nil && !errors.As(err, new(*measure.Refusal)) {
+		if err != nil && !errors.As(err, new(*model.Refusal)) {
 			t.Fatalf("no refusal: %v", err)
 		}
 	})

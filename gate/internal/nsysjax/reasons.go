@@ -1,6 +1,6 @@
 package nsysjax
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/model"
 
 const (
 	copyAgain   = "copy the archive again, or record the workload again"
@@ -9,7 +9,7 @@ const (
 )
 
 // Reasons are all causes for which this package refuses. It makes no refusal that is not in this list.
-var Reasons = measure.Reasons{
+var Reasons = model.Reasons{
 	// The archive is none, or not whole.
 	{Key: "no-file", Sentence: "{file} is no file", Next: "give an archive that nsys-jax wrote"},
 	{Key: "empty", Sentence: "{file} is an empty file, as nsys-jax leaves it where the program failed or its condition did not hold",

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Whatever the bytes, reading ends with a run that is fit to be judged, or with a refusal.
@@ -36,7 +36,7 @@ func FuzzRead(f *testing.F) {
 		half := len(content) / 2
 		for _, texts := range [][]string{{string(content)}, {string(content[:half]), string(content[half:])}} {
 			run, err := read(t, texts...)
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if err != nil && !errors.As(err, &refusal) {
 				t.Fatalf("%v", err)
 			}

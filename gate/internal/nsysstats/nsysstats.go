@@ -22,10 +22,10 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// Tool is the profiler of everything that this package gives, see measure.Environment.
+// Tool is the profiler of everything that this package gives, see model.Environment.
 const Tool = "nsys-stats"
 
 // File is one file, or one stream, of output. The name stands in messages and says which report the file holds.
@@ -40,14 +40,14 @@ type Run struct {
 	// the table prints them. It does not say when a kernel was launched: Launch.API is Launch.Start, and ranges, where
 	// nvtx_gpu_proj_trace is there, are those projected onto the GPU. A range ends where the next one of the same thread and
 	// level begins, even if work of it is still running.
-	Trace *measure.Trace
+	Trace *model.Trace
 	// Summary is a session of this one run, from summaries over its kernels and copies. Time is the mean over all launches
 	// of the run (Avg), the first ones included, whose warm-up no summary lets one leave out. The bytes of copies that the
 	// table rounds by more than one in a hundred are missing.
-	Summary *measure.Session
+	Summary *model.Session
 }
 
-// Read reads the tables of one run. The error is a *measure.Refusal where they cannot be judged: no kernels in them, a
+// Read reads the tables of one run. The error is a *model.Refusal where they cannot be judged: no kernels in them, a
 // table that is cut or broken, numbers in another language. Reading stops when ctx ends.
 func Read(ctx context.Context, files ...File) (Run, error) {
 	c := collection{tables: map[kind]*table{}, said: map[string][]any{}}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Copies stand among the kernels by labels: [CUDA memcpy HtoD] until 2023, [CUDA memcpy Host-to-Device] since, with
@@ -17,13 +17,13 @@ func labelled(name string) bool {
 }
 
 // operation is the kind of a copy or memset, by its label.
-func operation(name string) (measure.CopyKind, bool) {
+func operation(name string) (model.CopyKind, bool) {
 	if !labelled(name) {
 		return 0, false
 	}
 	switch {
 	case strings.Contains(name, "memset"):
-		return measure.Memset, true
+		return model.Memset, true
 	case !strings.Contains(name, "memcpy"):
 		return 0, false
 	}
@@ -35,5 +35,5 @@ func operation(name string) (measure.CopyKind, bool) {
 	if strings.Contains(name, "Unified") {
 		way = "unified " + way
 	}
-	return measure.CopyKindNamed(way), true
+	return model.CopyKindNamed(way), true
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -73,12 +74,12 @@ func TestPrintedRun(t *testing.T) {
 		t.Fatalf("%d files in %d groups", len(names), len(Group(names)))
 	}
 	run := open(t, names...)
-	sessions, err := sample.Sessions([]measure.Trace{*run.Trace}, sample.Options{})
+	sessions, err := sample.Sessions([]model.Trace{*run.Trace}, sample.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := sessions[0]
-	if s.Step != "step" || s.Runs[0] != (measure.Run{Skipped: 2, Total: 20, Launches: 108, Steady: true}) {
+	if s.Step != "step" || s.Runs[0] != (model.Run{Skipped: 2, Total: 20, Launches: 108, Steady: true}) {
 		t.Errorf("step %q, %+v", s.Step, s.Runs)
 	}
 	for _, x := range s.Series {
@@ -107,7 +108,7 @@ func TestPrintedRun(t *testing.T) {
 			t.Errorf("%s of %s: %v, want %v", c.metric, c.subject.ID(), x.Values, c.want)
 		}
 	}
-	if r := run.Summary; r.Warmup != "0" || r.Runs[0] != (measure.Run{Total: 122, Launches: 122, Steady: true}) || r.GPU != "" || r.Tool != "nsys-stats" {
+	if r := run.Summary; r.Warmup != "0" || r.Runs[0] != (model.Run{Total: 122, Launches: 122, Steady: true}) || r.GPU != "" || r.Tool != "nsys-stats" {
 		t.Errorf("%+v %+v", r.Environment, r.Runs)
 	}
 }

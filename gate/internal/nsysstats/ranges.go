@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // span is one occurrence of a range, projected onto the GPU.
 type span struct {
-	measure.Interval
+	model.Interval
 	name            string
 	pushed          bool // of the style that nests
 	process, thread int64
@@ -49,7 +50,7 @@ func (t *table) readSpans() error {
 }
 
 // ranges adds the ranges to a trace, and finds the range of each launch and copy.
-func (t *table) ranges(trace *measure.Trace) {
+func (t *table) ranges(trace *model.Trace) {
 	spans := t.spans
 	// A parent stands before its children, being longer or at a lower level.
 	slices.SortStableFunc(spans, func(a, b span) int {
@@ -67,7 +68,7 @@ func (t *table) ranges(trace *measure.Trace) {
 			number[x.name] = n
 			trace.RangeNames = append(trace.RangeNames, x.name)
 		}
-		r := measure.Range{Start: x.Start, End: x.End, Name: n, Parent: -1}
+		r := model.Range{Start: x.Start, End: x.End, Name: n, Parent: -1}
 		if parent, ok := byID[x.parent]; ok && x.parent != 0 { // or a filter left it out
 			r.Parent = parent
 			r.End = max(r.Start, min(r.End, trace.Ranges[parent].End))
@@ -89,7 +90,7 @@ func (t *table) ranges(trace *measure.Trace) {
 	}
 	// The ranges have their parents already; of all threads the one that began last holds.
 	ranges := slices.Clone(trace.Ranges)
-	line := measure.Nest(len(ranges), func(i int) (*measure.Range, int) { return &ranges[i], 0 })[0]
+	line := model.Nest(len(ranges), func(i int) (*model.Range, int) { return &ranges[i], 0 })[0]
 	for i := range trace.Launches {
 		trace.Launches[i].Range = line.At(trace.Launches[i].Start)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -357,7 +358,7 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("no more disk") }
 
 // What is wrong with the file system, or with time, is no refusal.
 func TestErrors(t *testing.T) {
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	_, err := Read(t.Context(), File{"x.csv", io.MultiReader(strings.NewReader(head2025+row2025), broken{})})
 	if err == nil || errors.As(err, &refusal) || !strings.Contains(err.Error(), "x.csv: no more disk") {
 		t.Errorf("%v", err)

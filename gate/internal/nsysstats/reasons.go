@@ -1,6 +1,6 @@
 package nsysstats
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/model"
 
 // The ways out.
 const (
@@ -14,7 +14,7 @@ const (
 )
 
 // Reasons are all causes for which this package refuses. It makes no refusal that is not in this list.
-var Reasons = measure.Reasons{
+var Reasons = model.Reasons{
 	// There is no table of kernels.
 	{Key: "no-file", Sentence: "there is no file to read", Next: again},
 	{Key: "empty", Sentence: "{file} is empty: nsys stats leaves such a file where it skips a report", Next: noKernel},

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -117,9 +118,9 @@ func recording(t testing.TB, name string) (*sqlite.Conn, string) {
 }
 
 // cut is a trace reduced to its samples, by name.
-func cut(t testing.TB, trace measure.Trace, step string) (map[string]float64, measure.Session) {
+func cut(t testing.TB, trace model.Trace, step string) (map[string]float64, model.Session) {
 	t.Helper()
-	sessions, err := sample.Sessions([]measure.Trace{trace}, sample.Options{Step: step})
+	sessions, err := sample.Sessions([]model.Trace{trace}, sample.Options{Step: step})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // refused checks that the texts are refused with a sentence that holds want, and a way out.
 func refused(t *testing.T, want, next string, texts ...string) {
 	t.Helper()
 	_, err := read(t, texts...)
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("%v is no refusal", err)
 	}

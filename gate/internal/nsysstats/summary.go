@@ -6,13 +6,14 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // sum is one line of a summary in ns or bytes.
 type sum struct {
 	subject     measure.Subject // of kernels
-	kind        measure.CopyKind
+	kind        model.CopyKind
 	kernel      bool
 	count       int64
 	total, step float64 // what all have together, and what that is rounded to
@@ -84,7 +85,7 @@ func (t *table) readSums() error {
 			if t.kind == gbSum {
 				g, b = r.extents(grid), r.extents(block)
 			}
-			s.subject = measure.KernelSubject(text, g, b)
+			s.subject = model.KernelSubject(text, g, b)
 		}
 		t.sums = append(t.sums, s)
 	})
@@ -148,13 +149,13 @@ const (
 )
 
 // finishSummary makes a session of the summaries; t is that of the kernels.
-func (c *collection) finishSummary(t *table) (*measure.Session, error) {
-	s := &measure.Session{Environment: measure.Environment{Tool: Tool, Mode: mode}, Warmup: "0"}
+func (c *collection) finishSummary(t *table) (*model.Session, error) {
+	s := &model.Session{Environment: model.Environment{Tool: Tool, Mode: mode}, Warmup: "0"}
 	set := func(subject measure.Subject, m measure.Metric, value float64, note string) {
 		if m.Unit == "ns" {
 			value = math.Round(value*1000) / 1000
 		}
-		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: m, Values: measure.Values{value}, Note: note})
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: m, Values: model.Values{value}, Note: note})
 	}
 	launches := t.launches()
 	var total float64
@@ -175,12 +176,12 @@ func (c *collection) finishSummary(t *table) (*measure.Session, error) {
 	}
 	set(measure.Workload, measure.GPUTime, total, "")
 	set(measure.Workload, measure.Launches, float64(launches), "")
-	counted := map[measure.CopyKind]bool{}
+	counted := map[model.CopyKind]bool{}
 	for _, k := range []kind{memTime, gpuSum, memSize} {
 		if c.tables[k] == nil || k == gpuSum && c.tables[memTime] != nil {
 			continue
 		}
-		for _, x := range merged(c.tables[k].sums, func(x sum) (measure.CopyKind, bool) { return x.kind, !x.kernel }) {
+		for _, x := range merged(c.tables[k].sums, func(x sum) (model.CopyKind, bool) { return x.kind, !x.kernel }) {
 			subject := measure.Subject{Scope: measure.ScopeWorkload, Name: x.kind.String()}
 			if !counted[x.kind] {
 				set(subject, measure.Copies, float64(x.count), "")
@@ -195,7 +196,7 @@ func (c *collection) finishSummary(t *table) (*measure.Session, error) {
 		}
 	}
 	s.Tick = tick(len(durations), func(i int) int64 { return durations[i] }, t.step)
-	s.Runs = []measure.Run{{Total: int(launches), Launches: int(launches), Steady: true}}
+	s.Runs = []model.Run{{Total: int(launches), Launches: int(launches), Steady: true}}
 	s.SortSeries()
 	return s, s.Check()
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -264,11 +265,11 @@ func (r *row) extents(c *column) (d measure.Dim3) {
 }
 
 // span reads a start and a duration.
-func (r *row) span(start, duration *column) measure.Interval {
+func (r *row) span(start, duration *column) model.Interval {
 	from, _ := r.quantity(start, latest)
 	ns, step := r.quantity(duration, longest)
 	r.step = max(r.step, step)
-	return measure.Interval{Start: from, End: from + ns}
+	return model.Interval{Start: from, End: from + ns}
 }
 
 // fine refuses a table whose times are rounded to more than many a kernel lasts.

@@ -11,21 +11,22 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // traced is what a table of single launches holds.
 type traced struct {
-	launches                          []measure.Launch
-	copies                            []measure.Copy
-	kernels                           []measure.KernelInfo
-	number                            map[measure.KernelInfo]int32 // of the kernels, by all that a row says of them
-	count                             []int                        // launches of each kernel
-	devices                           map[string]gpu               // by the text of the cell
-	used                              []gpu                        // those that launched kernels
-	operations                        map[string]copied            // by their labels
-	ignored                           map[string]int               // what is neither a kernel nor a copy, by its name
-	bytes, throughput, source, target *column                      // of copies
+	launches                          []model.Launch
+	copies                            []model.Copy
+	kernels                           []model.KernelInfo
+	number                            map[model.KernelInfo]int32 // of the kernels, by all that a row says of them
+	count                             []int                      // launches of each kernel
+	devices                           map[string]gpu             // by the text of the cell
+	used                              []gpu                      // those that launched kernels
+	operations                        map[string]copied          // by their labels
+	ignored                           map[string]int             // what is neither a kernel nor a copy, by its name
+	bytes, throughput, source, target *column                    // of copies
 	// rounded are the copies whose bytes are not exact, sizes the exact ones of others.
 	rounded []int
 	sizes   sizes
@@ -40,7 +41,7 @@ type gpu struct {
 
 // copied is whether a label is that of a copy, and of which kind.
 type copied struct {
-	kind measure.CopyKind
+	kind model.CopyKind
 	copy bool
 }
 
@@ -85,7 +86,7 @@ func (t *table) readTrace() error {
 	}
 	start, duration, label, device, stream := t.column("start"), t.column("duration"), t.column("name"), t.column("device"), t.column("strm")
 	registers, static, dynamic := t.column("reg/trd"), t.column("stcsmem"), t.column("dymsmem")
-	x := &traced{number: map[measure.KernelInfo]int32{}, operations: map[string]copied{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{},
+	x := &traced{number: map[model.KernelInfo]int32{}, operations: map[string]copied{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{},
 		bytes: t.column("bytes"), throughput: t.column("throughput"), source: t.column("srcmemkd"), target: t.column("dstmemkd")}
 	if x.throughput != nil {
 		x.rate, x.rated = rate(x.throughput.unit)
@@ -105,7 +106,7 @@ func (t *table) readTrace() error {
 			}
 			return
 		}
-		k := measure.KernelInfo{Raw: name, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1}
+		k := model.KernelInfo{Raw: name, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1}
 		if geometry != nil {
 			g, b := &k.Subject.Grid, &k.Subject.Block
 			for i, to := range [...]*uint32{&g.X, &g.Y, &g.Z, &b.X, &b.Y, &b.Z} {
@@ -122,7 +123,7 @@ func (t *table) readTrace() error {
 			k.DynamicShared, _ = r.quantity(dynamic, largest)
 		}
 		d := x.device(r.cell(device))
-		l := measure.Launch{Start: at.Start, End: at.End, API: at.Start, Range: -1, Stream: -1, Thread: -1, Kernel: x.intern(k), Device: d.number}
+		l := model.Launch{Start: at.Start, End: at.End, API: at.Start, Range: -1, Stream: -1, Thread: -1, Kernel: x.intern(k), Device: d.number}
 		if stream != nil {
 			l.Stream = int32(r.whole(stream, math.MaxInt32))
 		}
@@ -142,7 +143,7 @@ func (t *table) readTrace() error {
 }
 
 // intern numbers the kernels and counts their launches.
-func (t *traced) intern(k measure.KernelInfo) int32 {
+func (t *traced) intern(k model.KernelInfo) int32 {
 	i, ok := t.number[k]
 	if !ok {
 		k.Raw = strings.Clone(k.Raw) // the cell is part of a whole row
@@ -155,7 +156,7 @@ func (t *traced) intern(k measure.KernelInfo) int32 {
 	return i
 }
 
-func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
+func (r *row) copy(kind model.CopyKind, at model.Interval) {
 	if err := r.need("bytes"); err != nil {
 		r.err = err
 		return
@@ -173,42 +174,42 @@ func (r *row) copy(kind measure.CopyKind, at measure.Interval) {
 			x.rounded = append(x.rounded, len(x.copies))
 		}
 	}
-	c := measure.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Thread: -1, Kind: kind,
-		Source: measure.MemoryKindNamed(r.cell(x.source)), Target: measure.MemoryKindNamed(r.cell(x.target))}
-	if kind == measure.Memset { // the one kind of memory of a memset stands in the first column
-		c.Source, c.Target = measure.MemoryUnknown, c.Source
+	c := model.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Thread: -1, Kind: kind,
+		Source: model.MemoryKindNamed(r.cell(x.source)), Target: model.MemoryKindNamed(r.cell(x.target))}
+	if kind == model.Memset { // the one kind of memory of a memset stands in the first column
+		c.Source, c.Target = model.MemoryUnknown, c.Source
 	}
 	x.copies = append(x.copies, c)
 }
 
 // finishTrace makes a trace of a table, and of the ranges if they are there.
-func (c *collection) finishTrace(t *table) (*measure.Trace, error) {
+func (c *collection) finishTrace(t *table) (*model.Trace, error) {
 	x := t.traced
 	switch {
 	case len(x.launches) == 0:
 		return nil, t.refuse("copies-only", t.kind, fmt.Sprintf("%d copies", len(x.copies)))
-	case !slices.ContainsFunc(x.launches, func(l measure.Launch) bool { return l.End > l.Start }):
+	case !slices.ContainsFunc(x.launches, func(l model.Launch) bool { return l.End > l.Start }):
 		return nil, t.refuse("no-time", len(x.launches))
 	}
-	slices.SortStableFunc(x.copies, func(a, b measure.Copy) int { return cmp.Compare(a.Start, b.Start) })
-	if started := func(a, b measure.Launch) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(x.launches, started) {
+	slices.SortStableFunc(x.copies, func(a, b model.Copy) int { return cmp.Compare(a.Start, b.Start) })
+	if started := func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(x.launches, started) {
 		slices.SortStableFunc(x.launches, started)
 	}
-	trace := &measure.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, MemoryPeak: -1}
+	trace := &model.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, MemoryPeak: -1}
 	for i := range x.kernels {
 		k := &x.kernels[i]
-		k.Subject = measure.KernelSubject(k.Raw, k.Subject.Grid, k.Subject.Block)
+		k.Subject = model.KernelSubject(k.Raw, k.Subject.Grid, k.Subject.Block)
 	}
 	var models []string
 	for _, d := range x.used {
 		models = append(models, d.model)
 	}
-	merged, to := measure.MergeKernels(x.kernels, x.count)
+	merged, to := model.MergeKernels(x.kernels, x.count)
 	trace.Kernels = merged
 	for i := range x.launches {
 		x.launches[i].Kernel = to[x.launches[i].Kernel]
 	}
-	trace.Environment = measure.Environment{Tool: Tool, GPU: measure.Models(models), GPUs: len(x.used),
+	trace.Environment = model.Environment{Tool: Tool, GPU: model.Models(models), GPUs: len(x.used),
 		Tick: tick(len(x.launches), func(i int) int64 { return x.launches[i].End - x.launches[i].Start }, t.step)}
 	if p := c.tables[projTrace]; p != nil {
 		p.ranges(trace)
@@ -228,11 +229,11 @@ func (c *collection) finishTrace(t *table) (*measure.Trace, error) {
 }
 
 // warn adds a doubt about a table.
-func (t *table) warn(trace *measure.Trace, format string, args ...any) {
+func (t *table) warn(trace *model.Trace, format string, args ...any) {
 	trace.Warnings = append(trace.Warnings, t.place()+": "+fmt.Sprintf(format, args...))
 }
 
 // tick is the resolution of the times: that of the GPU's timer, or what the table rounds them to where that is more.
 func tick(n int, duration func(i int) int64, step float64) float64 {
-	return max(measure.Tick(n, duration, 1), measure.ShortestTick, step)
+	return max(model.Tick(n, duration, 1), model.ShortestTick, step)
 }

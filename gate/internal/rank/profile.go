@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -179,7 +180,7 @@ func (r *rank) leave(exe, report, private string) error {
 		for e := err; e != nil; e = errors.Unwrap(e) {
 			why = e
 		}
-		return &measure.Refusal{Key: "gather", Reason: "its export cannot be written to the gather directory: " + why.Error(),
+		return &model.Refusal{Key: "gather", Reason: "its export cannot be written to the gather directory: " + why.Error(),
 			Next: "make room there, or choose another"}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -50,7 +51,7 @@ func (o Options) Run(command []string) (code int, err error) {
 	}
 	if err != nil {
 		r.left.Failure = measure.NormalizeLine(err.Error())
-		if refusal := (*measure.Refusal)(nil); errors.As(err, &refusal) {
+		if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
 			r.left.Failure, r.left.Next = refusal.Reason, refusal.Next
 		}
 	}
@@ -213,5 +214,5 @@ func outcome(s *os.ProcessState) ending {
 // host is a short hash that the ranks of one host share.
 func host() string {
 	name, _ := os.Hostname()
-	return measure.HashUUID(name + os.Getenv("SLURMD_NODENAME"))
+	return model.HashUUID(name + os.Getenv("SLURMD_NODENAME"))
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 // be used and every key that is used must be there, with as many details as its sentence and its way out have. refusers
 // are the functions of the package that take a key, and how many details they add to those behind the key; methods have a
 // point before their name.
-func Check(t *testing.T, reasons measure.Reasons, refusers map[string]int) {
+func Check(t *testing.T, reasons model.Reasons, refusers map[string]int) {
 	t.Helper()
 	details, used := map[string]int{}, map[string]bool{}
 	for _, r := range reasons {
@@ -92,7 +92,7 @@ func Check(t *testing.T, reasons measure.Reasons, refusers map[string]int) {
 	}
 }
 
-// isOf reports whether an expression is measure.NAME.
+// isOf reports whether an expression is model.NAME.
 func isOf(e ast.Expr, name string) bool {
 	x, ok := e.(*ast.SelectorExpr)
 	if !ok || x.Sel.Name != name {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -46,7 +47,7 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 			names[call.Name] = s
 		}
 		s.calls++
-		at := measure.Launch{API: call.Start, Range: lines[call.Thread].At(call.Start)}
+		at := model.Launch{API: call.Start, Range: lines[call.Thread].At(call.Start)}
 		s.in[roles.path(roles.rangeOf(at, c.stepOf(call.Start)))]++
 	}
 	t.set(run, measure.Workload, measure.SyncCalls, sync/per)
@@ -58,9 +59,9 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 }
 
 // timelines say which range of a thread is the innermost at any time.
-func (c *cut) timelines() map[int32]*measure.Timeline {
+func (c *cut) timelines() map[int32]*model.Timeline {
 	ranges := slices.Clone(c.Ranges) // nesting writes to them
-	return measure.Nest(len(ranges), func(i int) (*measure.Range, int32) { return &ranges[i], ranges[i].Thread })
+	return model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
 }
 
 // counts reports whether what the CPU did at a time is of the steady steps, or of what is recorded of a run without steps.

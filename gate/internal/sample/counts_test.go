@@ -3,15 +3,16 @@ package sample
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestCounts(t *testing.T) {
 	trace := madeUp{steps: 40, warm: 5}.trace()
 	trace.CallNames = []string{"cudaLaunchKernel", "cudaStreamSynchronize", "cudaMallocAsync", "cudaMemcpyAsync"}
-	var calls []measure.Call
+	var calls []model.Call
 	call := func(at int64, name int32) {
-		calls = append(calls, measure.Call{Start: at, End: at + 5, Name: name})
+		calls = append(calls, model.Call{Start: at, End: at + 5, Name: name})
 	}
 	call(1, 1) // before the first step
 	for _, r := range trace.Ranges {
@@ -22,7 +23,7 @@ func TestCounts(t *testing.T) {
 			call(r.Start+30, 3)
 		}
 	}
-	trace.Calls = measure.CallsOf(calls...)
+	trace.Calls = model.CallsOf(calls...)
 	s := one(t, Options{}, trace)
 	value(t, s, measure.Workload, measure.SyncCalls, 1)
 	value(t, s, measure.Workload, measure.Allocations, 1)
@@ -42,7 +43,7 @@ func TestCounts(t *testing.T) {
 	value(t, one(t, Options{}, trace), measure.Workload, measure.SmallKernels, 1)
 
 	// A trace that does not list its calls has none of this.
-	trace.Calls, trace.CallNames = measure.Calls{}, nil
+	trace.Calls, trace.CallNames = model.Calls{}, nil
 	s = one(t, Options{}, trace)
 	if _, ok := s.Find(measure.Workload, measure.SyncCalls.Name); ok {
 		t.Error("calls are counted where none were recorded")

@@ -11,27 +11,27 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // cut is one trace and what of it counts.
 type cut struct {
 	// Trace lacks launches, copies, ranges and calls while it is not loaded: see [each].
-	*measure.Trace
-	whole    *measure.Trace // as it was given, perhaps packed
+	*model.Trace
+	whole    *model.Trace // as it was given, perhaps packed
 	warmup   Warmup
-	launches []measure.Launch // those in the capture window, all without one
-	copies   []measure.Copy
+	launches []model.Launch // those in the capture window, all without one
+	copies   []model.Copy
 	seen     sight
-	steps    []measure.Interval // of the API's time line; none where the run is one piece
-	compute  []float64          // kernel time of each step in ns, without collectives
-	moves    []collective       // in the order of their starts
-	cycles   []measure.Interval // of a run without steps: what it repeats, without the warm-up; none where that is not known
-	repeats  int                // how often it does, the warm-up included
-	skip     int                // steps left out; without steps, launches left out of every kernel under Skip
-	auto     bool               // the steady state is looked for
+	steps    []model.Interval // of the API's time line; none where the run is one piece
+	compute  []float64        // kernel time of each step in ns, without collectives
+	moves    []collective     // in the order of their starts
+	cycles   []model.Interval // of a run without steps: what it repeats, without the warm-up; none where that is not known
+	repeats  int              // how often it does, the warm-up included
+	skip     int              // steps left out; without steps, launches left out of every kernel under Skip
+	auto     bool             // the steady state is looked for
 	steady   bool
 	// processes of the same run launched kernels at the same time as this one, itself included, on so many devices.
 	processes, devices int
@@ -39,15 +39,15 @@ type cut struct {
 
 // sight is what is known of a trace that is not loaded.
 type sight struct {
-	span       measure.Interval // from the first launch to the last
-	devices    []int32          // that of the first launch first
+	span       model.Interval // from the first launch to the last
+	devices    []int32        // that of the first launch first
 	launches   int
 	print      uint64 // of all launches
 	candidates []candidate
 }
 
 // newCuts looks at traces, and divides them where the step is asked for; "" is any.
-func newCuts(traces []measure.Trace, w Warmup, step string) ([]*cut, error) {
+func newCuts(traces []model.Trace, w Warmup, step string) ([]*cut, error) {
 	cuts := make([]*cut, len(traces))
 	for i := range traces {
 		cuts[i] = &cut{Trace: &traces[i], whole: &traces[i], warmup: w, auto: w.mode == "auto", steady: true}
@@ -130,7 +130,7 @@ func (c *cut) unload() {
 func (c *cut) look(step string) {
 	c.seen = sight{launches: len(c.Launches), candidates: c.candidates(step)}
 	if n := len(c.Launches); n > 0 {
-		c.seen.span = measure.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
+		c.seen.span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
 	}
 	var hash maphash.Hash
 	hash.SetSeed(seed)
@@ -147,11 +147,11 @@ func (c *cut) look(step string) {
 var seed = maphash.MakeSeed()
 
 // within reports whether an instant lies in one of the sorted, disjoint intervals.
-func within(spans []measure.Interval, at int64) bool { return spanOf(spans, at) >= 0 }
+func within(spans []model.Interval, at int64) bool { return spanOf(spans, at) >= 0 }
 
 // occurrences are the outermost occurrences of a range, one after the other.
-func (c *cut) occurrences(name int32) []measure.Interval {
-	var out []measure.Interval
+func (c *cut) occurrences(name int32) []model.Interval {
+	var out []model.Interval
 	for _, r := range c.Ranges {
 		if r.Name != name || len(out) > 0 && r.Start < out[len(out)-1].End {
 			continue
@@ -159,13 +159,13 @@ func (c *cut) occurrences(name int32) []measure.Interval {
 		if len(c.Trace.Captures) > 0 && len(c.launches) < len(c.Launches) && !within(c.Captures, r.Start) {
 			continue
 		}
-		out = append(out, measure.Interval{Start: r.Start, End: r.End})
+		out = append(out, model.Interval{Start: r.Start, End: r.End})
 	}
 	return out
 }
 
 // coverage is the share of the kernel time after the first occurrence that was launched during one.
-func (c *cut) coverage(spans []measure.Interval) float64 {
+func (c *cut) coverage(spans []model.Interval) float64 {
 	var in, all int64
 	within := finder{spans: spans}
 	for _, l := range c.launches {
@@ -302,19 +302,19 @@ func (c *cut) divide(step string) {
 func (c *cut) stepOf(api int64) int { return spanOf(c.steps, api) }
 
 // spanOf is the index of the sorted, disjoint interval in which an instant lies, -1 for none.
-func spanOf(spans []measure.Interval, at int64) int {
+func spanOf(spans []model.Interval, at int64) int {
 	f := finder{spans: spans, last: -1}
 	return f.find(at)
 }
 
 // begunBefore is the index of the last of the sorted intervals that had begun at an instant, -1 for none.
-func begunBefore(spans []measure.Interval, at int64) int {
+func begunBefore(spans []model.Interval, at int64) int {
 	return sort.Search(len(spans), func(i int) bool { return spans[i].Start > at }) - 1
 }
 
 // finder finds instants of which most lie where the one before did.
 type finder struct {
-	spans []measure.Interval
+	spans []model.Interval
 	last  int // the interval that began before the last instant
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -160,7 +161,7 @@ func (c *cut) setCycle(order []int32, places []int32) {
 	api := func(place int32) int64 { return c.launches[order[place]].API }
 	times := make([]float64, len(places)-1)
 	for i := range times {
-		c.cycles = append(c.cycles, measure.Interval{Start: api(places[i]), End: api(places[i+1]) - 1})
+		c.cycles = append(c.cycles, model.Interval{Start: api(places[i]), End: api(places[i+1]) - 1})
 		for _, l := range order[places[i]:places[i+1]] {
 			times[i] += float64(c.launches[l].End - c.launches[l].Start)
 		}

@@ -4,23 +4,24 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // looping is a run that launches these kernels n times over, each letter one of 10 µs, after a prologue; the host sleeps before
 // every turn.
-func looping(prologue, turn string, n int, sleep int64) measure.Trace {
-	t := measure.Trace{Source: "a", Environment: measure.Environment{GPUs: 1, Tick: 32}, CallNames: []string{"cudaLaunchKernel"}}
+func looping(prologue, turn string, n int, sleep int64) model.Trace {
+	t := model.Trace{Source: "a", Environment: model.Environment{GPUs: 1, Tick: 32}, CallNames: []string{"cudaLaunchKernel"}}
 	known := map[rune]int32{}
 	now := int64(1000)
 	add := func(kernels string) {
 		for _, name := range kernels {
 			if _, ok := known[name]; !ok {
 				known[name] = int32(len(t.Kernels))
-				t.Kernels = append(t.Kernels, measure.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: string(name)}})
+				t.Kernels = append(t.Kernels, model.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: string(name)}})
 			}
-			t.Launches = append(t.Launches, measure.Launch{Kernel: known[name], API: now, Start: now + 2000, End: now + 12000, Range: -1})
-			t.Calls.Add(measure.Call{Start: now, End: now + 1000})
+			t.Launches = append(t.Launches, model.Launch{Kernel: known[name], API: now, Start: now + 2000, End: now + 12000, Range: -1})
+			t.Calls.Add(model.Call{Start: now, End: now + 1000})
 			now += 12000
 		}
 	}
@@ -53,7 +54,7 @@ func TestCycle(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			one, other := looping(tt.prologue, tt.turn, tt.n, tt.sleep), looping(tt.prologue, tt.turn, tt.n, tt.sleep+1000)
 			other.Source = "b"
-			sessions, err := Sessions([]measure.Trace{one, other}, Options{Warmup: Auto})
+			sessions, err := Sessions([]model.Trace{one, other}, Options{Warmup: Auto})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -18,7 +19,7 @@ const (
 	drawnQuantiles, drawnSteps = 41, 120
 )
 
-// What kind of time a [measure.DrawnSpan] is.
+// What kind of time a [model.DrawnSpan] is.
 const (
 	computes = iota
 	communicates
@@ -28,7 +29,7 @@ const (
 
 // Draw takes out of the traces of one side what pictures of it need, cut as [Sessions] cuts them by the step that is named: the step
 // nearest the median, and how the launches of these kernels spread.
-func Draw(traces []measure.Trace, o Options, kernels []measure.Subject) (*measure.Drawing, error) {
+func Draw(traces []model.Trace, o Options, kernels []measure.Subject) (*model.Drawing, error) {
 	traces, _ = split(traces)
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
@@ -70,7 +71,7 @@ func Draw(traces []measure.Trace, o Options, kernels []measure.Subject) (*measur
 
 // drawing is the work of [Draw].
 type drawing struct {
-	measure.Drawing
+	model.Drawing
 	index  map[measure.Subject]int
 	spread []spread // by kernel
 }
@@ -90,7 +91,7 @@ func (d *drawing) of(s measure.Subject) int64 {
 type drawable struct {
 	run    int
 	device int32
-	period measure.Interval
+	period model.Interval
 }
 
 // drawable are the steps of a run that may be drawn, those of one device.
@@ -116,7 +117,7 @@ func (d *drawing) step(cuts []*cut, all []drawable) error {
 	}
 	median := stats.Median(lengths)
 	x := slices.MinFunc(all, func(a, b drawable) int {
-		far := func(p measure.Interval) float64 { return math.Abs(float64(p.End-p.Start) - median) }
+		far := func(p model.Interval) float64 { return math.Abs(float64(p.End-p.Start) - median) }
 		return cmp.Compare(far(a.period), far(b.period))
 	})
 	c := cuts[x.run]
@@ -124,9 +125,9 @@ func (d *drawing) step(cuts []*cut, all []drawable) error {
 		return err
 	}
 	defer c.unload()
-	s := &measure.DrawnStep{Run: x.run + 1, Steps: len(c.steps), Device: x.device, Length: x.period.End - x.period.Start}
+	s := &model.DrawnStep{Run: x.run + 1, Steps: len(c.steps), Device: x.device, Length: x.period.End - x.period.Start}
 	d.Step = s
-	within := map[int32]measure.Interval{} // where on the GPU a range lies
+	within := map[int32]model.Interval{} // where on the GPU a range lies
 	d.operations(c, s, x.period, within)
 	d.idle(c, s, x.period)
 	d.ranges(c, s, x.period, within)
@@ -134,22 +135,22 @@ func (d *drawing) step(cuts []*cut, all []drawable) error {
 }
 
 // operations draws what ran on the device.
-func (d *drawing) operations(c *cut, s *measure.DrawnStep, period measure.Interval, within map[int32]measure.Interval) {
+func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, within map[int32]model.Interval) {
 	add := func(subject measure.Subject, start, end int64, kind int64, in int32, api int64) {
 		a, b := max(start, period.Start), min(end, period.End)
 		if a >= b {
 			return
 		}
-		s.Operations = append(s.Operations, measure.DrawnSpan{d.of(subject), a - period.Start, b - a, kind})
+		s.Operations = append(s.Operations, model.DrawnSpan{d.of(subject), a - period.Start, b - a, kind})
 		if at := c.stepOf(api); s.Step == 0 && at >= 0 {
 			s.Step = at + 1
 		}
 		for ; in >= 0; in = c.Ranges[in].Parent {
 			x, ok := within[in]
 			if !ok {
-				x = measure.Interval{Start: a, End: b}
+				x = model.Interval{Start: a, End: b}
 			}
-			within[in] = measure.Interval{Start: min(x.Start, a), End: max(x.End, b)}
+			within[in] = model.Interval{Start: min(x.Start, a), End: max(x.End, b)}
 		}
 	}
 	roles := c.newRoles()
@@ -171,23 +172,23 @@ func (d *drawing) operations(c *cut, s *measure.DrawnStep, period measure.Interv
 }
 
 // idle draws the time in which nothing ran, by its cause.
-func (d *drawing) idle(c *cut, s *measure.DrawnStep, period measure.Interval) {
-	var gaps []measure.Interval
+func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval) {
+	var gaps []model.Interval
 	now := period.Start
-	for _, x := range measure.Union(busy(c, s.Device, period)) {
+	for _, x := range model.Union(busy(c, s.Device, period)) {
 		if x.Start > now {
-			gaps = append(gaps, measure.Interval{Start: now, End: x.Start})
+			gaps = append(gaps, model.Interval{Start: now, End: x.Start})
 		}
 		now = max(now, x.End)
 	}
 	if now < period.End {
-		gaps = append(gaps, measure.Interval{Start: now, End: period.End})
+		gaps = append(gaps, model.Interval{Start: now, End: period.End})
 	}
 	for _, gap := range timeline.Partition(c.Trace, s.Device, gaps) {
 		at := gap.Start - period.Start
 		for _, p := range gap.Parts {
 			if p.Class.Idle() || p.Class == timeline.Profiler {
-				s.Idle = append(s.Idle, measure.DrawnSpan{d.of(c.owner(p.Owner)), at, p.Time, idles})
+				s.Idle = append(s.Idle, model.DrawnSpan{d.of(c.owner(p.Owner)), at, p.Time, idles})
 				at += p.Time
 			}
 		}
@@ -196,11 +197,11 @@ func (d *drawing) idle(c *cut, s *measure.DrawnStep, period measure.Interval) {
 }
 
 // busy are the spans of a period in which something runs on a device.
-func busy(c *cut, device int32, period measure.Interval) []measure.Interval {
-	var out []measure.Interval
+func busy(c *cut, device int32, period model.Interval) []model.Interval {
+	var out []model.Interval
 	add := func(of int32, start, end int64) {
 		if a, b := max(start, period.Start), min(end, period.End); of == device && a < b {
-			out = append(out, measure.Interval{Start: a, End: b})
+			out = append(out, model.Interval{Start: a, End: b})
 		}
 	}
 	for i := range c.Launches {
@@ -213,7 +214,7 @@ func busy(c *cut, device int32, period measure.Interval) []measure.Interval {
 }
 
 // ranges draws where on the GPU the work of the ranges lies.
-func (d *drawing) ranges(c *cut, s *measure.DrawnStep, period measure.Interval, within map[int32]measure.Interval) {
+func (d *drawing) ranges(c *cut, s *model.DrawnStep, period model.Interval, within map[int32]model.Interval) {
 	for _, r := range slices.Sorted(maps.Keys(within)) {
 		x := within[r]
 		depth := int64(0)
@@ -222,22 +223,22 @@ func (d *drawing) ranges(c *cut, s *measure.DrawnStep, period measure.Interval, 
 		}
 		if depth < drawnDepth {
 			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[c.Ranges[r].Name]}
-			s.Ranges = append(s.Ranges, measure.DrawnSpan{d.of(subject), x.Start - period.Start, x.End - x.Start, depth})
+			s.Ranges = append(s.Ranges, model.DrawnSpan{d.of(subject), x.Start - period.Start, x.End - x.Start, depth})
 		}
 	}
-	slices.SortFunc(s.Ranges, func(a, b measure.DrawnSpan) int {
+	slices.SortFunc(s.Ranges, func(a, b model.DrawnSpan) int {
 		return cmp.Or(cmp.Compare(a.Level(), b.Level()), cmp.Compare(a.Start(), b.Start()), cmp.Compare(a.Subject(), b.Subject()))
 	})
 	s.Ranges = s.Ranges[:min(len(s.Ranges), drawnRanges)]
 }
 
 // longest keeps so many spans, sorted by start, and says how many it left out.
-func longest(spans []measure.DrawnSpan, most int) (kept []measure.DrawnSpan, left int) {
+func longest(spans []model.DrawnSpan, most int) (kept []model.DrawnSpan, left int) {
 	if left = len(spans) - most; left > 0 {
-		slices.SortStableFunc(spans, func(a, b measure.DrawnSpan) int { return cmp.Compare(b.Length(), a.Length()) })
+		slices.SortStableFunc(spans, func(a, b model.DrawnSpan) int { return cmp.Compare(b.Length(), a.Length()) })
 		spans = spans[:most]
 	}
-	slices.SortStableFunc(spans, func(a, b measure.DrawnSpan) int { return cmp.Compare(a.Start(), b.Start()) })
+	slices.SortStableFunc(spans, func(a, b model.DrawnSpan) int { return cmp.Compare(a.Start(), b.Start()) })
 	return spans, max(left, 0)
 }
 
@@ -249,7 +250,7 @@ type spread struct {
 
 // add takes in the launches of a run.
 func (s *spread) add(c *cut, kernel measure.Subject) {
-	k := int32(slices.IndexFunc(c.Kernels, func(x measure.KernelInfo) bool { return x.Subject == kernel }))
+	k := int32(slices.IndexFunc(c.Kernels, func(x model.KernelInfo) bool { return x.Subject == kernel }))
 	if k < 0 {
 		return
 	}
@@ -277,7 +278,7 @@ func (d *drawing) launches(kernel measure.Subject, s spread) {
 		return
 	}
 	slices.Sort(s.times)
-	x := measure.DrawnLaunches{Subject: int(d.of(kernel)), Count: n}
+	x := model.DrawnLaunches{Subject: int(d.of(kernel)), Count: n}
 	for i := range drawnQuantiles {
 		x.Quantiles = append(x.Quantiles, int64(s.times[i*(n-1)/(drawnQuantiles-1)]))
 	}

@@ -3,19 +3,19 @@ package sample
 import (
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"pgregory.net/rapid"
 )
 
 // Whatever was asked before, an instant is found in the interval in which it lies.
 func TestFinder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var spans []measure.Interval
+		var spans []model.Interval
 		end := int64(0)
 		for range rapid.IntRange(0, 6).Draw(t, "intervals") {
 			start := end + rapid.Int64Range(1, 5).Draw(t, "gap")
 			end = start + rapid.Int64Range(0, 5).Draw(t, "length")
-			spans = append(spans, measure.Interval{Start: start, End: end})
+			spans = append(spans, model.Interval{Start: start, End: end})
 		}
 		f := finder{spans: spans}
 		for range 20 {

@@ -10,32 +10,33 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // jobOf is a job of ranks that run 40 steps of a matrix product of so many µs each and then a collective, which ends in all ranks
 // at once and moves data for 20 µs from when the last rank has come. Its ranks start at a time in ms.
-func jobOf(file string, start int64, compute ...int64) []measure.Trace {
+func jobOf(file string, start int64, compute ...int64) []model.Trace {
 	slowest := int64(0)
 	for _, us := range compute {
 		slowest = max(slowest, us)
 	}
-	var out []measure.Trace
+	var out []model.Trace
 	for rank, us := range compute {
-		t := measure.Trace{Source: strings.ReplaceAll(file, "%d", fmt.Sprint(rank)), Process: 100 + rank, MemoryPeak: -1, RangeNames: []string{"step"}}
+		t := model.Trace{Source: strings.ReplaceAll(file, "%d", fmt.Sprint(rank)), Process: 100 + rank, MemoryPeak: -1, RangeNames: []string{"step"}}
 		if name, _, each := strings.Cut(file, ".rank%d"); each {
 			t.Job, t.Rank = name, rank
 		}
-		t.Environment = measure.Environment{GPU: "NVIDIA H200", GPUs: 1, GPUHash: fmt.Sprintf("hash%d", rank), Tick: 32}
+		t.Environment = model.Environment{GPU: "NVIDIA H200", GPUs: 1, GPUHash: fmt.Sprintf("hash%d", rank), Tick: 32}
 		for _, name := range []string{"gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL"} {
-			t.Kernels = append(t.Kernels, measure.KernelInfo{Subject: measure.KernelSubject(name, measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 32, Y: 1, Z: 1})})
+			t.Kernels = append(t.Kernels, model.KernelInfo{Subject: model.KernelSubject(name, measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 32, Y: 1, Z: 1})})
 		}
 		for step := range int64(40) {
 			at := start*1_000_000 + step*(slowest+30)*1000
-			t.Ranges = append(t.Ranges, measure.Range{Start: at - 9000, End: at - 1000, Parent: -1})
+			t.Ranges = append(t.Ranges, model.Range{Start: at - 9000, End: at - 1000, Parent: -1})
 			t.Launches = append(t.Launches,
-				measure.Launch{API: at - 8000, Start: at, End: at + us*1000, Range: int32(step), Device: int32(rank)},
-				measure.Launch{API: at - 7000, Start: at + us*1000, End: at + (slowest+20)*1000, Kernel: 1, Range: int32(step), Device: int32(rank)})
+				model.Launch{API: at - 8000, Start: at, End: at + us*1000, Range: int32(step), Device: int32(rank)},
+				model.Launch{API: at - 7000, Start: at + us*1000, End: at + (slowest+20)*1000, Kernel: 1, Range: int32(step), Device: int32(rank)})
 		}
 		out = append(out, t)
 	}
@@ -92,7 +93,7 @@ func TestJobs(t *testing.T) {
 	value(t, s[0], measure.Workload, measure.CollectiveWait, 10_000*35./36)
 	for _, tt := range []struct {
 		name   string
-		traces []measure.Trace
+		traces []model.Trace
 		want   string
 	}{
 		{"a rank is missing", append(jobOf("run.000.rank%d.sqlite", 0, 200, 200), jobOf("run.001.rank%d.sqlite", 50, 200, 200)[1]),
@@ -185,10 +186,10 @@ func TestCommunicators(t *testing.T) {
 	traces := jobOf("run.000.rank%d.sqlite", 1, 200, 220, 200, 260)
 	for i := range traces { // ranks 0 and 1, 2 and 3
 		tr := &traces[i]
-		tr.Messages = map[int32]measure.Message{}
+		tr.Messages = map[int32]model.Message{}
 		for l := range tr.Launches {
 			if tr.Launches[l].Kernel == 1 {
-				tr.Messages[tr.Launches[l].Range] = measure.Message{Communicator: uint64(1 + i/2), Bytes: 1 << 20}
+				tr.Messages[tr.Launches[l].Range] = model.Message{Communicator: uint64(1 + i/2), Bytes: 1 << 20}
 			}
 		}
 	}
@@ -212,7 +213,7 @@ func TestCommunicators(t *testing.T) {
 	}
 	// Alone in its communicator, a rank has no counterpart.
 	for r := range traces[3].Messages {
-		traces[3].Messages[r] = measure.Message{Communicator: 9}
+		traces[3].Messages[r] = model.Message{Communicator: 9}
 	}
 	if s, err = Sessions(traces, Options{}); err != nil {
 		t.Fatal(err)

@@ -7,12 +7,12 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Join makes sessions of runs that were summed up one by one, each a session of its own: what summaries without single
 // launches give. Runs of one GPU, profiler and mode that started within an hour belong together, as for [Sessions].
-func Join(runs []measure.Session) ([]measure.Session, error) {
+func Join(runs []model.Session) ([]model.Session, error) {
 	runs = slices.Clone(runs)
 	for i, r := range runs {
 		if len(r.Runs) == 1 && r.Runs[0].Start.IsZero() {
@@ -20,10 +20,10 @@ func Join(runs []measure.Session) ([]measure.Session, error) {
 			runs[i].Runs[0].Start = r.Start
 		}
 	}
-	large.Sort(runs, func(a, b measure.Session) int {
+	large.Sort(runs, func(a, b model.Session) int {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Start.Compare(b.Start))
 	})
-	var out []measure.Session
+	var out []model.Session
 	for _, r := range runs {
 		if len(r.Runs) != 1 {
 			return nil, fmt.Errorf("a summary of %d runs where one was expected", len(r.Runs))
@@ -47,12 +47,12 @@ func Join(runs []measure.Session) ([]measure.Session, error) {
 			return nil, err
 		}
 	}
-	large.Sort(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
+	large.Sort(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 
 // add appends the one run of r to a session. What either of them lacks is NaN.
-func add(s, r *measure.Session) {
+func add(s, r *model.Session) {
 	at := make(map[key]int, len(s.Series))
 	for i := range s.Series {
 		at[key{s.Series[i].Subject, s.Series[i].Metric.Name}] = i
@@ -63,7 +63,7 @@ func add(s, r *measure.Session) {
 		i, ok := at[key{x.Subject, x.Metric.Name}]
 		if !ok {
 			i = len(s.Series)
-			values := make(measure.Values, n+1)
+			values := make(model.Values, n+1)
 			for j := range values {
 				values[j] = math.NaN()
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -27,11 +28,11 @@ var ofRank = map[string]measure.Metric{
 }
 
 // reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.
-func (j job) reduce(run int, t *table) (info measure.Run, err error) {
+func (j job) reduce(run int, t *table) (info model.Run, err error) {
 	if len(j.ranks) == 1 {
 		return info, each(j.ranks, func(_ int, c *cut) error { info = c.reduce(run, t); return nil })
 	}
-	infos, tables := make([]measure.Run, len(j.ranks)), make([]table, len(j.ranks))
+	infos, tables := make([]model.Run, len(j.ranks)), make([]table, len(j.ranks))
 	if err := each(j.ranks, func(i int, c *cut) error {
 		tables[i] = newTable(1)
 		infos[i] = c.reduce(0, &tables[i])
@@ -103,7 +104,7 @@ func (j job) setMean(run int, k key, values []float64, tables []table, t *table)
 		values = zeroed(values)
 	}
 	sum, n := 0.0, 0
-	var row *measure.Series
+	var row *model.Series
 	for i, v := range values {
 		if x := tables[i].rows[k]; row == nil && x != nil {
 			row = x

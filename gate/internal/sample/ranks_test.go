@@ -3,13 +3,14 @@ package sample
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func TestRanks(t *testing.T) {
 	at := func(source string, device int32, start, end int64) *cut {
-		c := &cut{Trace: &measure.Trace{Source: source, Environment: measure.Environment{GPUs: 1},
-			Launches: []measure.Launch{{Start: start, End: start + 1, Device: device}, {Start: end - 1, End: end, Device: device}}}}
+		c := &cut{Trace: &model.Trace{Source: source, Environment: model.Environment{GPUs: 1},
+			Launches: []model.Launch{{Start: start, End: start + 1, Device: device}, {Start: end - 1, End: end, Device: device}}}}
 		c.look(NoStep)
 		return c
 	}
@@ -32,14 +33,14 @@ func TestRanks(t *testing.T) {
 }
 
 func TestCopiesAreNoRuns(t *testing.T) {
-	trace := func(source string, start int64) measure.Trace {
-		return measure.Trace{Source: source, Kernels: []measure.KernelInfo{{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}}},
-			Launches: []measure.Launch{{Start: start, End: start + 10, Range: -1}, {Start: start + 20, End: start + 35, Range: -1}}}
+	trace := func(source string, start int64) model.Trace {
+		return model.Trace{Source: source, Kernels: []model.KernelInfo{{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}}},
+			Launches: []model.Launch{{Start: start, End: start + 10, Range: -1}, {Start: start + 20, End: start + 35, Range: -1}}}
 	}
-	if _, err := Sessions([]measure.Trace{trace("a", 0), trace("b", 5)}, Options{}); err != nil {
+	if _, err := Sessions([]model.Trace{trace("a", 0), trace("b", 5)}, Options{}); err != nil {
 		t.Error(err)
 	}
-	_, err := Sessions([]measure.Trace{trace("a", 0), trace("b", 5), trace("c", 0)}, Options{})
+	_, err := Sessions([]model.Trace{trace("a", 0), trace("b", 5), trace("c", 0)}, Options{})
 	if want := "a and c are the same recording, which is one run and not two; remove the copy"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -1,9 +1,9 @@
 package sample
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/model"
 
 // Reasons are all causes for which traces are not reduced to samples.
-var Reasons = measure.Reasons{
+var Reasons = model.Reasons{
 	{Key: "no-run",
 		Sentence: "there is no run to judge",
 		Next:     "check that the workload launches kernels and was profiled"},

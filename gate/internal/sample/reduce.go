@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -21,9 +22,9 @@ const (
 const fewest = 5
 
 // reduce makes one session of the runs that belong to it, and of what was sampled beside them.
-func reduce(jobs []job, sampled []*cut, step string, w Warmup) (measure.Session, error) {
+func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, error) {
 	first := jobs[0].first()
-	s := measure.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
+	s := model.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
 	t := newTable(len(jobs))
 	var alone []*cut
 	for run, j := range jobs {
@@ -70,16 +71,16 @@ type key struct {
 // table collects series run by run; what a run does not set stays NaN.
 type table struct {
 	runs int
-	rows map[key]*measure.Series
+	rows map[key]*model.Series
 }
 
-func newTable(runs int) table { return table{runs: runs, rows: map[key]*measure.Series{}} }
+func newTable(runs int) table { return table{runs: runs, rows: map[key]*model.Series{}} }
 
-func (t *table) set(run int, subject measure.Subject, metric measure.Metric, value float64) *measure.Series {
+func (t *table) set(run int, subject measure.Subject, metric measure.Metric, value float64) *model.Series {
 	k := key{subject, metric.Name}
 	row := t.rows[k]
 	if row == nil {
-		row = &measure.Series{Subject: subject, Metric: metric, Values: make(measure.Values, t.runs)}
+		row = &model.Series{Subject: subject, Metric: metric, Values: make(model.Values, t.runs)}
 		for i := range row.Values {
 			row.Values[i] = math.NaN()
 		}
@@ -93,8 +94,8 @@ func (t *table) set(run int, subject measure.Subject, metric measure.Metric, val
 }
 
 // reduce writes the samples of one run into the table.
-func (c *cut) reduce(run int, t *table) measure.Run {
-	info := measure.Run{Skipped: c.skip, Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
+func (c *cut) reduce(run int, t *table) model.Run {
+	info := model.Run{Skipped: c.skip, Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
 	per := 1.0 // steps that the sums are divided by
 	if len(c.steps) > 0 {
 		per = float64(len(c.steps) - c.skip)
@@ -209,15 +210,15 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		ns, bytes, count float64
 		between          map[string]float64 // bytes by the kinds of memory at both ends
 	}
-	kinds := map[measure.CopyKind]*sums{}
+	kinds := map[model.CopyKind]*sums{}
 	pageable, told := 0.0, true // whether every copy tells its kinds of memory
 	for _, x := range c.copies {
 		if len(c.steps) > 0 && c.stepOf(x.API) < c.skip {
 			continue
 		}
-		if x.Kind != measure.Memset {
-			told = told && x.Source != measure.MemoryUnknown && x.Target != measure.MemoryUnknown
-			if x.Source == measure.Pageable || x.Target == measure.Pageable {
+		if x.Kind != model.Memset {
+			told = told && x.Source != model.MemoryUnknown && x.Target != model.MemoryUnknown
+			if x.Source == model.Pageable || x.Target == model.Pageable {
 				pageable += float64(x.Bytes)
 			}
 		}
@@ -230,7 +231,7 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		k.bytes += float64(x.Bytes)
 		k.count++
 		between := x.Target.String()
-		if x.Kind != measure.Memset {
+		if x.Kind != model.Memset {
 			between = x.Source.String() + " to " + between
 		}
 		k.between[between] += float64(x.Bytes)
@@ -315,7 +316,7 @@ func (c *cut) newRoles() *roles {
 
 // rangeOf is the innermost range of a launch. A thread that has no range of its own (PyTorch's backward pass runs on
 // one) launches for the range that the step is in at that moment.
-func (r *roles) rangeOf(l measure.Launch, step int) int32 {
+func (r *roles) rangeOf(l model.Launch, step int) int32 {
 	if l.Range >= 0 || step < 0 {
 		return l.Range
 	}
@@ -356,7 +357,7 @@ func (r *roles) path(x int32) int32 {
 func (r *roles) name(id int32) string { return r.names[id] }
 
 // dropSmallRanges keeps the ranges that matter. The step itself is left out: it is the whole workload.
-func dropSmallRanges(series []measure.Series, step string) []measure.Series {
+func dropSmallRanges(series []model.Series, step string) []model.Series {
 	var whole float64
 	var sizes []float64
 	size := map[measure.Subject]float64{}
@@ -375,7 +376,7 @@ func dropSmallRanges(series []measure.Series, step string) []measure.Series {
 		slices.Sort(sizes)
 		least = max(least, sizes[len(sizes)-rangeCount])
 	}
-	return slices.DeleteFunc(series, func(x measure.Series) bool {
+	return slices.DeleteFunc(series, func(x model.Series) bool {
 		cost, timed := size[x.Subject]
 		return x.Subject.Scope == measure.ScopeRange && (x.Subject.Name == step || !timed || cost < least)
 	})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // trim is the share of a kernel's launches cut off at either end before they are averaged. On 240 H200 processes a
@@ -69,12 +69,12 @@ const NoStep = "none"
 
 // Sessions reduces traces, one per process, to sessions. The processes of one launch of the workload, its ranks, are one run.
 // Runs of the same GPU that started within an hour belong together, oldest session first. The warm-up that is left out is the
-// same for all of them. The error is a *measure.Refusal where the traces cannot be cut as asked.
+// same for all of them. The error is a *model.Refusal where the traces cannot be cut as asked.
 //
-// Sampling disturbs what it samples: where some traces were sampled ([measure.Trace.Sampling]) and others were not, the
+// Sampling disturbs what it samples: where some traces were sampled ([model.Trace.Sampling]) and others were not, the
 // others alone are runs, and what was sampled is put beside them: the metrics of the first sampled trace to those of the
 // first run, and so on. Runs without such a partner have NaN.
-func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
+func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
 	if len(traces) == 0 {
 		return nil, Reasons.Refuse("no-run")
 	}
@@ -120,7 +120,7 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 		return nil, err
 	}
 	large.Sort(all, func(a, b job) int { return order(a.first(), b.first()) })
-	var out []measure.Session
+	var out []model.Session
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && sameEnvironment(&all[0].first().Trace.Environment, &all[n].first().Trace.Environment) {
@@ -133,7 +133,7 @@ func Sessions(traces []measure.Trace, o Options) ([]measure.Session, error) {
 		out = append(out, s)
 		all = all[n:]
 	}
-	large.Sort(out, func(a, b measure.Session) int { return a.Start.Compare(b.Start) })
+	large.Sort(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 
@@ -165,7 +165,7 @@ func distinct(cuts []*cut) error {
 
 // Step finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
 // must be cut by the same step: find it over the traces of both, then give it to Sessions.
-func Step(traces []measure.Trace, o Options) (string, error) {
+func Step(traces []model.Trace, o Options) (string, error) {
 	cuts, err := newCuts(traces, o.Warmup, o.Step)
 	if err != nil {
 		return "", err
@@ -177,8 +177,8 @@ func Step(traces []measure.Trace, o Options) (string, error) {
 	return step, err
 }
 
-// sameEnvironment reports whether two runs of one side belong to one session. Unlike measure.SameSession, which must
+// sameEnvironment reports whether two runs of one side belong to one session. Unlike model.SameSession, which must
 // not assume what it does not know, it puts runs of an unknown GPU or time together: they were handed in together.
-func sameEnvironment(a, b *measure.Environment) bool {
+func sameEnvironment(a, b *model.Environment) bool {
 	return a.GPU == b.GPU && a.GPUHash == b.GPUHash && b.Start.Sub(a.Start).Abs() <= time.Hour
 }

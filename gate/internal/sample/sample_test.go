@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -31,17 +32,17 @@ const (
 	check
 )
 
-func (m madeUp) trace() measure.Trace {
+func (m madeUp) trace() model.Trace {
 	if m.gemm == nil {
 		m.gemm = func(int) int64 { return 100_000 }
 	}
 	if m.gpu == "" {
 		m.gpu = "GPU-a"
 	}
-	t := measure.Trace{Source: "run.sqlite", MemoryPeak: -1, RangeNames: []string{"step", "compute"}}
-	t.Environment = measure.Environment{GPU: "NVIDIA H200", GPUs: 1, GPUHash: measure.HashUUID(m.gpu), Start: m.start, Tick: 32}
+	t := model.Trace{Source: "run.sqlite", MemoryPeak: -1, RangeNames: []string{"step", "compute"}}
+	t.Environment = model.Environment{GPU: "NVIDIA H200", GPUs: 1, GPUHash: model.HashUUID(m.gpu), Start: m.start, Tick: 32}
 	for _, name := range []string{"fill", "gemm", "relu", "check"} {
-		t.Kernels = append(t.Kernels, measure.KernelInfo{Registers: 32, Subject: measure.Subject{
+		t.Kernels = append(t.Kernels, model.KernelInfo{Registers: 32, Subject: measure.Subject{
 			Scope: measure.ScopeKernel, Name: name, Grid: measure.Dim3{X: 1, Y: 1, Z: 1}, Block: measure.Dim3{X: 32, Y: 1, Z: 1}}})
 	}
 	// The CPU runs ahead of the GPU: calls come every microsecond, kernels queue up.
@@ -50,20 +51,20 @@ func (m madeUp) trace() measure.Trace {
 		if m.noRanges {
 			r = -1
 		}
-		t.Launches = append(t.Launches, measure.Launch{API: api, Start: gpu, End: gpu + ns, Kernel: kernel, Range: r})
+		t.Launches = append(t.Launches, model.Launch{API: api, Start: gpu, End: gpu + ns, Kernel: kernel, Range: r})
 		api, gpu = api+1000, gpu+ns+500
 	}
 	launch(fill, 50_000, -1)
 	for i := range m.steps {
 		if m.capture != [2]int{} && i == m.capture[0] {
-			t.Captures = append(t.Captures, measure.Interval{Start: api})
+			t.Captures = append(t.Captures, model.Interval{Start: api})
 			api += 10
 		}
 		step := int32(len(t.Ranges))
 		begin := api
 		api += 100
-		t.Ranges = append(t.Ranges, measure.Range{Start: begin, Name: 0, Parent: -1},
-			measure.Range{Start: api, Name: 1, Parent: step})
+		t.Ranges = append(t.Ranges, model.Range{Start: begin, Name: 0, Parent: -1},
+			model.Range{Start: api, Name: 1, Parent: step})
 		api += 100
 		ns := m.gemm(i)
 		if i < m.warm {
@@ -75,7 +76,7 @@ func (m madeUp) trace() measure.Trace {
 		api += 100
 		// relu is launched by a thread without ranges, while the step is open.
 		launch(relu, 10_000, -1)
-		t.Copies = append(t.Copies, measure.Copy{API: api, Start: gpu, End: gpu + 2000, Bytes: 4096, Kind: 1, Source: 0, Target: 2})
+		t.Copies = append(t.Copies, model.Copy{API: api, Start: gpu, End: gpu + 2000, Bytes: 4096, Kind: 1, Source: 0, Target: 2})
 		api += 1000
 		t.Ranges[step].End = api
 		api += 1000
@@ -91,7 +92,7 @@ func (m madeUp) trace() measure.Trace {
 	return t
 }
 
-func one(t *testing.T, o Options, traces ...measure.Trace) measure.Session {
+func one(t *testing.T, o Options, traces ...model.Trace) model.Session {
 	t.Helper()
 	sessions, err := Sessions(traces, o)
 	if err != nil {
@@ -105,7 +106,7 @@ func one(t *testing.T, o Options, traces ...measure.Trace) measure.Session {
 
 func kernel(i int) measure.Subject { return madeUp{}.trace().Kernels[i].Subject }
 
-func value(t *testing.T, s measure.Session, subject measure.Subject, metric measure.Metric, want float64) {
+func value(t *testing.T, s model.Session, subject measure.Subject, metric measure.Metric, want float64) {
 	t.Helper()
 	x, ok := s.Find(subject, metric.Name)
 	if !ok {
@@ -127,7 +128,7 @@ func TestSteps(t *testing.T) {
 		t.Fatalf("step %q, warm-up %q, %d runs", s.Step, s.Warmup, len(s.Runs))
 	}
 	for _, r := range s.Runs {
-		if r != (measure.Run{Skipped: 5, Total: 40, Steady: true, Launches: 35 * 3}) {
+		if r != (model.Run{Skipped: 5, Total: 40, Steady: true, Launches: 35 * 3}) {
 			t.Errorf("run %+v", r)
 		}
 	}
@@ -163,9 +164,9 @@ func TestSteps(t *testing.T) {
 func TestWarmup(t *testing.T) {
 	m := madeUp{steps: 40, warm: 5, capture: [2]int{10, 30}}
 	skipped := func(o Options) string {
-		sessions, err := Sessions([]measure.Trace{m.trace()}, o)
+		sessions, err := Sessions([]model.Trace{m.trace()}, o)
 		if err != nil {
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) || refusal.Next == "" {
 				t.Errorf("%v is no refusal with a way out", err)
 			}
@@ -231,10 +232,10 @@ func TestWithoutSteps(t *testing.T) {
 // Traces of one GPU within an hour are one session; another GPU or another day is another.
 func TestGrouping(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	at := func(minutes int, gpu string) measure.Trace {
+	at := func(minutes int, gpu string) model.Trace {
 		return madeUp{steps: 10, start: noon.Add(time.Duration(minutes) * time.Minute), gpu: gpu}.trace()
 	}
-	sessions, err := Sessions([]measure.Trace{at(90, "a"), at(0, "a"), at(30, "b"), at(59, "a"), at(60, "a")}, Options{})
+	sessions, err := Sessions([]model.Trace{at(90, "a"), at(0, "a"), at(30, "b"), at(59, "a"), at(60, "a")}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +251,7 @@ func TestGrouping(t *testing.T) {
 func TestMixedGraphTracing(t *testing.T) {
 	a, b := madeUp{steps: 10}.trace(), madeUp{steps: 10}.trace()
 	b.GraphTrace = "node"
-	if _, err := Sessions([]measure.Trace{a, b}, Options{}); err == nil {
+	if _, err := Sessions([]model.Trace{a, b}, Options{}); err == nil {
 		t.Error("runs with different graph tracing became one session")
 	}
 	if _, err := Sessions(nil, Options{}); err == nil {
@@ -289,7 +290,7 @@ func TestSumsAgree(t *testing.T) {
 		m := madeUp{steps: rapid.IntRange(0, 30).Draw(t, "steps"), noRanges: rapid.Bool().Draw(t, "no ranges")}
 		noise := rapid.SliceOfN(rapid.Int64Range(1, 200_000), 30, 30).Draw(t, "gemm")
 		m.gemm = func(i int) int64 { return noise[i] }
-		sessions, err := Sessions([]measure.Trace{m.trace(), m.trace()}, Options{})
+		sessions, err := Sessions([]model.Trace{m.trace(), m.trace()}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -313,7 +314,7 @@ func TestSumsAgree(t *testing.T) {
 // A run on several devices has the time of each, a run on one has none beside the workload's.
 func TestDevices(t *testing.T) {
 	trace := madeUp{steps: 10}.trace()
-	one, err := Sessions([]measure.Trace{trace}, Options{})
+	one, err := Sessions([]model.Trace{trace}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +326,7 @@ func TestDevices(t *testing.T) {
 			trace.Launches[i].Device = 3
 		}
 	}
-	several, err := Sessions([]measure.Trace{trace}, Options{})
+	several, err := Sessions([]model.Trace{trace}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // split takes the traces that were sampled from those that were timed. Where all were sampled, all are timed too, and
 // none is beside them.
-func split(traces []measure.Trace) (timed, beside []measure.Trace) {
+func split(traces []model.Trace) (timed, beside []model.Trace) {
 	for _, t := range traces {
 		if t.Sampling != nil {
 			beside = append(beside, t)
@@ -25,7 +26,7 @@ func split(traces []measure.Trace) (timed, beside []measure.Trace) {
 }
 
 // cutAlike cuts traces like the runs that they stand beside, and leaves out those without their step.
-func cutAlike(traces []measure.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
+func cutAlike(traces []model.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
 	cuts, err := newCuts(traces, w, cmp.Or(step, NoStep))
 	if err != nil {
 		return nil, err
@@ -64,9 +65,9 @@ func (c *cut) sampled(run int, t *table) {
 // reduceSampling writes the means of the GPU's metrics over the steady steps, from the first operation of the first to the
 // last of the last, and over what each range had the GPU do. What is shorter than a sample has none.
 func (c *cut) reduceSampling(run int, t *table) {
-	var whole measure.Interval
-	byRange := make([][]measure.Interval, len(c.RangeNames))
-	spans := make(map[int32]measure.Interval) // by occurrence
+	var whole model.Interval
+	byRange := make([][]model.Interval, len(c.RangeNames))
+	spans := make(map[int32]model.Interval) // by occurrence
 	roles := c.newRoles()
 	add := func(start, end, api int64, in int32) {
 		at := c.stepOf(api)
@@ -74,7 +75,7 @@ func (c *cut) reduceSampling(run int, t *table) {
 			return
 		}
 		whole = cover(whole, start, end)
-		for r := roles.rangeOf(measure.Launch{API: api, Range: in}, at); r >= 0; r = c.Ranges[r].Parent {
+		for r := roles.rangeOf(model.Launch{API: api, Range: in}, at); r >= 0; r = c.Ranges[r].Parent {
 			spans[r] = cover(spans[r], start, end)
 		}
 	}
@@ -89,22 +90,22 @@ func (c *cut) reduceSampling(run int, t *table) {
 		byRange[name] = append(byRange[name], span)
 	}
 	for m, metric := range c.Sampling.Metrics {
-		set := func(s measure.Subject, windows ...measure.Interval) {
+		set := func(s measure.Subject, windows ...model.Interval) {
 			if mean, samples := c.Sampling.Mean(m, windows); samples > 0 {
 				t.set(run, s, metric, math.Round(100*mean)/100)
 			}
 		}
 		set(measure.Workload, whole)
 		for name, windows := range byRange {
-			set(measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, measure.Union(windows)...)
+			set(measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, model.Union(windows)...)
 		}
 	}
 	t.set(run, measure.Workload, measure.SamplingPeriod, float64(c.Sampling.Period))
 }
 
-func cover(x measure.Interval, start, end int64) measure.Interval {
-	if x == (measure.Interval{}) {
-		return measure.Interval{Start: start, End: end}
+func cover(x model.Interval, start, end int64) model.Interval {
+	if x == (model.Interval{}) {
+		return model.Interval{Start: start, End: end}
 	}
-	return measure.Interval{Start: min(x.Start, start), End: max(x.End, end)}
+	return model.Interval{Start: min(x.Start, start), End: max(x.End, end)}
 }

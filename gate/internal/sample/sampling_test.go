@@ -4,12 +4,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // sampledEvery gives a trace samples of SMs that are active while gemm runs.
-func sampledEvery(t measure.Trace, period int64) measure.Trace {
-	s := &measure.Sampling{Period: period, Metrics: []measure.Metric{measure.SMActive}, Values: make([][]float64, 1)}
+func sampledEvery(t model.Trace, period int64) model.Trace {
+	s := &model.Sampling{Period: period, Metrics: []measure.Metric{measure.SMActive}, Values: make([][]float64, 1)}
 	end := t.Launches[len(t.Launches)-1].End
 	for at := int64(0); at < end; at += period {
 		busy := int64(0)
@@ -18,7 +19,7 @@ func sampledEvery(t measure.Trace, period int64) measure.Trace {
 				busy += max(min(l.End, at+period)-max(l.Start, at), 0)
 			}
 		}
-		s.Spans = append(s.Spans, measure.Interval{Start: at, End: at + period})
+		s.Spans = append(s.Spans, model.Interval{Start: at, End: at + period})
 		s.Values[0] = append(s.Values[0], 100*float64(busy)/float64(period))
 	}
 	t.Sampling = s
@@ -84,7 +85,7 @@ func TestSampledBeside(t *testing.T) {
 func TestMemory(t *testing.T) {
 	trace := madeUp{steps: 6}.trace()
 	inside := trace.Ranges[3].Start + 1 // compute, in the second step
-	trace.MemoryPeak, trace.Requests = 1000, []measure.Request{{Time: 0, Bytes: 300}, {Time: inside, Bytes: 500}, {Time: inside, Bytes: 200}}
+	trace.MemoryPeak, trace.Requests = 1000, []model.Request{{Time: 0, Bytes: 300}, {Time: inside, Bytes: 500}, {Time: inside, Bytes: 200}}
 	s := one(t, Options{}, trace)
 	value(t, s, measure.Workload, measure.MemoryPeak, 1000)
 	value(t, s, measure.Subject{Scope: measure.ScopeRange, Name: "compute"}, measure.MemoryHeld, 700)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -19,7 +20,7 @@ const (
 )
 
 // repeated are the steps that count, of a run without them its cycles, on the API's time line.
-func (c *cut) repeated() []measure.Interval {
+func (c *cut) repeated() []model.Interval {
 	if len(c.steps) == 0 {
 		return c.cycles
 	}
@@ -28,7 +29,7 @@ func (c *cut) repeated() []measure.Interval {
 
 // periods are the GPU periods of the steps that count on one device, from the first operation of a step to the first of the
 // next. Steps without operations, and those that begin before the one before them, have none.
-func (c *cut) periods(device int32) []measure.Interval {
+func (c *cut) periods(device int32) []model.Interval {
 	steps := c.repeated()
 	firsts := make([]int64, len(steps))
 	for i := range firsts {
@@ -50,26 +51,26 @@ func (c *cut) periods(device int32) []measure.Interval {
 			begin(x.API, x.Start)
 		}
 	}
-	var out []measure.Interval
+	var out []model.Interval
 	for i := 0; i+1 < len(firsts); i++ {
 		if firsts[i] < firsts[i+1] && firsts[i+1] < math.MaxInt64 {
-			out = append(out, measure.Interval{Start: firsts[i], End: firsts[i+1]})
+			out = append(out, model.Interval{Start: firsts[i], End: firsts[i+1]})
 		}
 	}
 	return out
 }
 
 // typical are the periods in the middle half, those nearest the median period; of a few all but the extremes.
-func typical(periods []measure.Interval) []measure.Interval {
-	length := func(x measure.Interval) int64 { return x.End - x.Start }
+func typical(periods []model.Interval) []model.Interval {
+	length := func(x model.Interval) int64 { return x.End - x.Start }
 	sorted := slices.Clone(periods)
-	slices.SortStableFunc(sorted, func(a, b measure.Interval) int { return cmp.Compare(length(a), length(b)) })
+	slices.SortStableFunc(sorted, func(a, b model.Interval) int { return cmp.Compare(length(a), length(b)) })
 	n := int(math.Ceil(outer * float64(len(sorted))))
 	if 2*n >= len(sorted) {
 		n = (len(sorted) - 1) / 2
 	}
 	sorted = sorted[n : len(sorted)-n]
-	slices.SortFunc(sorted, func(a, b measure.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(sorted, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	return sorted
 }
 
@@ -133,7 +134,7 @@ func (c *cut) owner(o timeline.Owner) measure.Subject {
 	case o.Class == timeline.Copy:
 		return measure.Subject{Scope: measure.ScopeWorkload, Name: o.Copy.String()}
 	case o.Class == timeline.Memset:
-		return measure.Subject{Scope: measure.ScopeWorkload, Name: measure.Memset.String()}
+		return measure.Subject{Scope: measure.ScopeWorkload, Name: model.Memset.String()}
 	}
 	return measure.IdleSubject(o.Class.String(), o.Where(c.Trace))
 }
@@ -145,7 +146,7 @@ func (t *table) settleOwners() {
 	if whole == nil {
 		return
 	}
-	rest := map[measure.Subject][]*measure.Series{}
+	rest := map[measure.Subject][]*model.Series{}
 	for k, row := range t.rows {
 		if k.metric != measure.Owned.Name {
 			continue

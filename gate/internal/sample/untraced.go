@@ -3,12 +3,13 @@ package sample
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // AddUntraced puts runs without a profiler into the sessions that they were taken in, which are the oldest first: each into
 // the last that had begun.
-func AddUntraced(sessions []measure.Session, runs []measure.Untraced, outputs []measure.Output) {
+func AddUntraced(sessions []model.Session, runs []model.Untraced, outputs []measure.Output) {
 	for _, run := range runs {
 		at := 0
 		for i := range sessions {
@@ -23,8 +24,8 @@ func AddUntraced(sessions []measure.Session, runs []measure.Untraced, outputs []
 	}
 }
 
-func addUntraced(s *measure.Session, run measure.Untraced, outputs []measure.Output) {
-	s.Runs = append(s.Runs, measure.Run{Untraced: true, Steady: true, Start: run.Start})
+func addUntraced(s *model.Session, run model.Untraced, outputs []measure.Output) {
+	s.Runs = append(s.Runs, model.Run{Untraced: true, Steady: true, Start: run.Start})
 	for i := range s.Series {
 		s.Series[i].Values = append(s.Series[i].Values, math.NaN())
 	}
@@ -36,12 +37,12 @@ func addUntraced(s *measure.Session, run measure.Untraced, outputs []measure.Out
 				return
 			}
 		}
-		values := make(measure.Values, len(s.Runs))
+		values := make(model.Values, len(s.Runs))
 		for i := range values {
 			values[i] = math.NaN()
 		}
 		values[last] = value
-		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: metric, Values: values})
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: values})
 	}
 	set(measure.Workload, measure.WallTime, float64(run.Wall.Nanoseconds()))
 	for i, o := range outputs {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -15,21 +16,21 @@ import (
 func TestAddUntraced(t *testing.T) {
 	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	nan := math.NaN()
-	session := func(at time.Time) measure.Session {
-		return measure.Session{
-			Environment: measure.Environment{Start: at}, Runs: []measure.Run{{Steady: true, Total: 60}},
-			Series: []measure.Series{{Subject: measure.Workload, Metric: measure.GPUTime, Values: measure.Values{5}}},
+	session := func(at time.Time) model.Session {
+		return model.Session{
+			Environment: model.Environment{Start: at}, Runs: []model.Run{{Steady: true, Total: 60}},
+			Series: []model.Series{{Subject: measure.Workload, Metric: measure.GPUTime, Values: model.Values{5}}},
 		}
 	}
-	sessions := []measure.Session{session(start), session(start.Add(2 * time.Hour))}
+	sessions := []model.Session{session(start), session(start.Add(2 * time.Hour))}
 	rate, cost := measure.Output{Name: "tokens/s", Better: measure.Higher}, measure.Output{Name: "loss", Better: measure.Lower}
-	AddUntraced(sessions, []measure.Untraced{
+	AddUntraced(sessions, []model.Untraced{
 		{Start: start.Add(time.Second), Wall: 3 * time.Second, Outputs: []float64{10, 1}},
 		{Start: start.Add(2 * time.Hour), Wall: 4 * time.Second, Outputs: []float64{12, 3}},
 		{Start: start.Add(time.Minute), Wall: 2 * time.Second, Outputs: []float64{11, 2}},
 	}, []measure.Output{rate, cost})
 
-	for i, want := range []map[string]measure.Values{
+	for i, want := range []map[string]model.Values{
 		{"gpu_time": {5, nan, nan}, "wall_time": {nan, 3e9, 2e9}, "rate": {nan, 10, 11}, "cost": {nan, 1, 2}},
 		{"gpu_time": {5, nan}, "wall_time": {nan, 4e9}, "rate": {nan, 12}, "cost": {nan, 3}},
 	} {
@@ -37,7 +38,7 @@ func TestAddUntraced(t *testing.T) {
 		if err := s.Check(); err != nil || s.Traced() != 1 {
 			t.Errorf("session %d: %v, %d traced runs", i, err, s.Traced())
 		}
-		got := map[string]measure.Values{}
+		got := map[string]model.Values{}
 		for _, x := range s.Series {
 			got[x.Metric.Name] = x.Values
 		}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
 )
 
 // saying puts the arguments of a remark into words.
@@ -15,7 +15,7 @@ func says(text string) saying { return func(a *args) string { return a.say(text)
 
 // args are the arguments of one remark. One that is asked for and lacks, or is of another kind, makes it lacking.
 type args struct {
-	of      gate.Args
+	of      decide.Args
 	lacking bool
 }
 
@@ -25,9 +25,9 @@ func argument[T any](a *args, name string) T {
 	return v
 }
 
-func (a *args) text(name string) string        { return argument[string](a, name) }
-func (a *args) list(name string) []string      { return argument[[]string](a, name) }
-func (a *args) number(name string) gate.Number { return argument[gate.Number](a, name) }
+func (a *args) text(name string) string          { return argument[string](a, name) }
+func (a *args) list(name string) []string        { return argument[[]string](a, name) }
+func (a *args) number(name string) decide.Number { return argument[decide.Number](a, name) }
 
 // say prints a text with each argument in its place: {name} as it is, {way name} in one of the ways of [args.print].
 func (a *args) say(text string) string {
@@ -56,7 +56,7 @@ func (a *args) given(name, text string, otherwise ...string) string {
 		there = v != ""
 	case []string:
 		there = len(v) > 0
-	case gate.Number:
+	case decide.Number:
 		there = v != 0
 	default:
 		a.lacking = true

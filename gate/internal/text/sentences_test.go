@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/nsgate/nsgate/gate"
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -154,7 +154,7 @@ func TestEveryRemarkHasItsSentence(t *testing.T) {
 		has[key] = slices.Sorted(maps.Keys(names))
 	}
 	ofDetails := asked(t, "details")
-	for _, r := range gate.Reasons {
+	for _, r := range decide.Reasons {
 		if _, ok := has[r.Key]; ok {
 			t.Errorf("%s is a refusal and a remark", r.Key)
 		}
@@ -199,14 +199,14 @@ func TestEveryRemarkHasItsSentence(t *testing.T) {
 
 // What stands in a report already stays; what does not is filled in once; and the data survives a file.
 func TestTellTwice(t *testing.T) {
-	remark := gate.Remark{Key: "versions", Args: gate.Args{"what": "driver", "base": "550", "head": "570"}}
-	r := &gate.Report{
-		Verdict: gate.Fail, ReasonKey: "regressed", ReasonArgs: gate.Args{"subjects": gate.Number(1)},
-		Warnings: []string{"another"}, Doubts: []gate.Remark{remark}, Remarks: []gate.Remark{},
-		Findings: []gate.Finding{{Kernel: "saxpy", Metric: measure.Total.Name, Unit: "ns", Outcome: gate.Regressed, Gates: true, Change: 0.05,
-			ReasonKey: "beyond", ReasonArgs: gate.Args{"by": "limit", "size": gate.Number(0.03), "unit": ""},
-			Also:  []gate.Remark{{Key: "by-total"}},
-			Facts: []gate.Remark{{Key: "names", Args: gate.Args{"base": []string{"a", "b", "c", "d"}, "head": []string{"e"}}}}}},
+	remark := decide.Remark{Key: "versions", Args: decide.Args{"what": "driver", "base": "550", "head": "570"}}
+	r := &decide.Report{
+		Verdict: decide.Fail, ReasonKey: "regressed", ReasonArgs: decide.Args{"subjects": decide.Number(1)},
+		Warnings: []string{"another"}, Doubts: []decide.Remark{remark}, Remarks: []decide.Remark{},
+		Findings: []decide.Finding{{Kernel: "saxpy", Metric: measure.Total.Name, Unit: "ns", Outcome: decide.Regressed, Gates: true, Change: 0.05,
+			ReasonKey: "beyond", ReasonArgs: decide.Args{"by": "limit", "size": decide.Number(0.03), "unit": ""},
+			Also:  []decide.Remark{{Key: "by-total"}},
+			Facts: []decide.Remark{{Key: "names", Args: decide.Args{"base": []string{"a", "b", "c", "d"}, "head": []string{"e"}}}}}},
 	}
 	for range 2 {
 		Tell(r)
@@ -227,7 +227,7 @@ func TestTellTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := new(gate.Report)
+		again := new(decide.Report)
 		if err := json.Unmarshal(data, again); err != nil {
 			t.Fatal(err)
 		}

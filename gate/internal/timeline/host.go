@@ -1,37 +1,37 @@
 package timeline
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/model"
 
 // host says what the CPU's threads did at any time.
 type host struct {
-	t      *measure.Trace
-	waits  []bool                      // by call name: it synchronises
-	ranges map[int32]*measure.Timeline // of each thread
-	all    *measure.Timeline           // the ranges of all threads as if they were one
-	places map[int32]*place            // by thread: where its calls were last asked for
-	passed int                         // overheads that ended before what is asked for
+	t      *model.Trace
+	waits  []bool                    // by call name: it synchronises
+	ranges map[int32]*model.Timeline // of each thread
+	all    *model.Timeline           // the ranges of all threads as if they were one
+	places map[int32]*place          // by thread: where its calls were last asked for
+	passed int                       // overheads that ended before what is asked for
 }
 
 // place is the first call that ends after a time.
 type place struct {
 	time int64
-	call measure.CallCursor
+	call model.CallCursor
 }
 
-func newHost(t *measure.Trace) *host {
+func newHost(t *model.Trace) *host {
 	h := &host{t: t, places: map[int32]*place{}}
 	for _, name := range t.CallNames {
 		h.waits = append(h.waits, Synchronises(name))
 	}
-	ranges := make([]measure.Range, len(t.Ranges)) // nesting writes to them
+	ranges := make([]model.Range, len(t.Ranges)) // nesting writes to them
 	copy(ranges, t.Ranges)
-	h.ranges = measure.Nest(len(ranges), func(i int) (*measure.Range, int32) { return &ranges[i], ranges[i].Thread })
-	h.all = measure.Nest(len(ranges), func(i int) (*measure.Range, int) { return &ranges[i], 0 })[0]
+	h.ranges = model.Nest(len(ranges), func(i int) (*model.Range, int32) { return &ranges[i], ranges[i].Thread })
+	h.all = model.Nest(len(ranges), func(i int) (*model.Range, int) { return &ranges[i], 0 })[0]
 	return h
 }
 
 // overheadIn are the profiler's interruptions within [a, b), cut to it. Times are asked for in their order.
-func (h *host) overheadIn(a, b int64) (out []measure.Interval) {
+func (h *host) overheadIn(a, b int64) (out []model.Interval) {
 	for h.passed < len(h.t.Overhead) && h.t.Overhead[h.passed].End <= a {
 		h.passed++
 	}
@@ -40,7 +40,7 @@ func (h *host) overheadIn(a, b int64) (out []measure.Interval) {
 			break
 		}
 		if x.End > x.Start {
-			out = append(out, measure.Interval{Start: max(a, x.Start), End: min(b, x.End)})
+			out = append(out, model.Interval{Start: max(a, x.Start), End: min(b, x.End)})
 		}
 	}
 	return out
@@ -58,7 +58,7 @@ func (h *host) rangeAt(thread int32, at int64) int32 {
 }
 
 // callAfter stands at the first call of a thread that ends after a time. Times are asked for nearly in their order.
-func (h *host) callAfter(thread int32, time int64) measure.CallCursor {
+func (h *host) callAfter(thread int32, time int64) model.CallCursor {
 	const near = 32 // calls that are gone over one by one
 	p := h.places[thread]
 	if p == nil {

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Class is what kind of owner a part of a step has.
@@ -59,8 +59,8 @@ func (c Class) String() string {
 // Owner is whose a part of a step is. It is comparable.
 type Owner struct {
 	Class  Class
-	Kernel int32            // of Compute and Communication: index into Trace.Kernels
-	Copy   measure.CopyKind // of Copy
+	Kernel int32          // of Compute and Communication: index into Trace.Kernels
+	Copy   model.CopyKind // of Copy
 	// Call is the CUDA call in which the host was: the one that blocked, or what kept it from issuing the next operation. -1 is
 	// none: code of the host. After is the synchronising call that this code came after, -1 for none.
 	Call, After int32
@@ -69,7 +69,7 @@ type Owner struct {
 }
 
 // Where says where the host was: "host code in step after cudaDeviceSynchronize"; "" for what the GPU did.
-func (o Owner) Where(t *measure.Trace) string {
+func (o Owner) Where(t *model.Trace) string {
 	if !(o.Class == Starved || o.Class == Blocking) {
 		return ""
 	}
@@ -109,7 +109,7 @@ type Part struct {
 
 // Step is one step of a device. Its parts have each owner once and add up to its length.
 type Step struct {
-	measure.Interval
+	model.Interval
 	Parts []Part
 	// Hidden is the time in ns in which a collective ran behind a kernel that computes, and so cost nothing.
 	Hidden int64
@@ -169,7 +169,7 @@ type work struct {
 
 // Partition divides the periods of one device, which are sorted and do not overlap, among their owners. The recording must hold
 // every operation: of CUDA graphs that were traced as a whole it does not.
-func Partition(t *measure.Trace, device int32, periods []measure.Interval) []Step {
+func Partition(t *model.Trace, device int32, periods []model.Interval) []Step {
 	p := partition{t: t, host: newHost(t), steps: make([]Step, len(periods)), sums: map[Owner]int64{}}
 	for i := range periods {
 		p.steps[i].Interval = periods[i]
@@ -234,7 +234,7 @@ func (p *partition) operations(device int32) []work {
 			continue
 		}
 		o := Owner{Class: Copy, Kernel: -1, Copy: c.Kind}
-		if c.Kind == measure.Memset {
+		if c.Kind == model.Memset {
 			o.Class = Memset
 		}
 		copies = append(copies, work{c.Start, c.End, c.API, nobody(o), c.Thread, c.API != c.Start})
@@ -275,7 +275,7 @@ func nobody(o Owner) Owner {
 
 // partition is the work of [Partition].
 type partition struct {
-	t     *measure.Trace
+	t     *model.Trace
 	host  *host
 	steps []Step
 	at    int             // the step that is being filled

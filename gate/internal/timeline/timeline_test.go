@@ -7,55 +7,56 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // kernels of the traces below: a program's kernel, and a collective.
-var kernels = []measure.KernelInfo{
-	{Subject: measure.KernelSubject("gemm", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
-	{Subject: measure.KernelSubject("saxpy", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
-	{Subject: measure.KernelSubject("ncclDevKernel_AllReduce_Sum_f32_RING_LL", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
+var kernels = []model.KernelInfo{
+	{Subject: model.KernelSubject("gemm", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
+	{Subject: model.KernelSubject("saxpy", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
+	{Subject: model.KernelSubject("ncclDevKernel_AllReduce_Sum_f32_RING_LL", measure.Dim3{X: 1, Y: 1, Z: 1}, measure.Dim3{X: 1, Y: 1, Z: 1})},
 }
 
 // TestPartition holds the partition of random traces against one that looks at every nanosecond.
 func TestPartition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		trace := measure.Trace{Kernels: kernels, CallNames: []string{"cudaDeviceSynchronize", "cudaLaunchKernel", "cudaMalloc"}, RangeNames: []string{"step"}}
+		trace := model.Trace{Kernels: kernels, CallNames: []string{"cudaDeviceSynchronize", "cudaLaunchKernel", "cudaMalloc"}, RangeNames: []string{"step"}}
 		span := func(label string) (a, b int64) {
 			a = rapid.Int64Range(0, 190).Draw(t, label)
 			return a, a + rapid.Int64Range(0, 40).Draw(t, label+" length")
 		}
 		for range rapid.IntRange(0, 12).Draw(t, "launches") {
 			a, b := span("launch")
-			l := measure.Launch{Start: a, End: b, API: a - rapid.Int64Range(0, 60).Draw(t, "ahead"), Kernel: rapid.Int32Range(0, 2).Draw(t, "kernel"),
+			l := model.Launch{Start: a, End: b, API: a - rapid.Int64Range(0, 60).Draw(t, "ahead"), Kernel: rapid.Int32Range(0, 2).Draw(t, "kernel"),
 				Device: rapid.Int32Range(0, 1).Draw(t, "device"), Thread: rapid.Int32Range(-1, 1).Draw(t, "thread")}
 			trace.Launches = append(trace.Launches, l)
 		}
-		slices.SortFunc(trace.Launches, func(a, b measure.Launch) int { return int(a.Start - b.Start) })
+		slices.SortFunc(trace.Launches, func(a, b model.Launch) int { return int(a.Start - b.Start) })
 		for range rapid.IntRange(0, 4).Draw(t, "copies") {
 			a, b := span("copy")
-			trace.Copies = append(trace.Copies, measure.Copy{Start: a, End: b, API: a - 5, Thread: 0,
-				Kind: rapid.SampledFrom([]measure.CopyKind{1, 2, measure.Memset}).Draw(t, "kind")})
+			trace.Copies = append(trace.Copies, model.Copy{Start: a, End: b, API: a - 5, Thread: 0,
+				Kind: rapid.SampledFrom([]model.CopyKind{1, 2, model.Memset}).Draw(t, "kind")})
 		}
-		slices.SortFunc(trace.Copies, func(a, b measure.Copy) int { return int(a.Start - b.Start) })
+		slices.SortFunc(trace.Copies, func(a, b model.Copy) int { return int(a.Start - b.Start) })
 		for thread := range int32(2) {
 			at := int64(0)
 			for at < 200 {
 				start := at + rapid.Int64Range(0, 30).Draw(t, "pause")
 				at = start + rapid.Int64Range(1, 30).Draw(t, "call")
-				trace.Calls.Add(measure.Call{Start: start, End: at, Name: rapid.Int32Range(0, 2).Draw(t, "name"), Thread: thread})
+				trace.Calls.Add(model.Call{Start: start, End: at, Name: rapid.Int32Range(0, 2).Draw(t, "name"), Thread: thread})
 			}
 		}
 		trace.Calls.Settle(nil)
 		a, b := span("overhead")
-		trace.Overhead = []measure.Interval{{Start: a, End: b}}
-		trace.Ranges = []measure.Range{{Start: 20, End: 120, Parent: -1}}
-		var periods []measure.Interval
+		trace.Overhead = []model.Interval{{Start: a, End: b}}
+		trace.Ranges = []model.Range{{Start: 20, End: 120, Parent: -1}}
+		var periods []model.Interval
 		for at := int64(0); at < 180; {
 			start := at + rapid.Int64Range(0, 20).Draw(t, "between")
 			at = start + rapid.Int64Range(1, 80).Draw(t, "period")
-			periods = append(periods, measure.Interval{Start: start, End: at})
+			periods = append(periods, model.Interval{Start: start, End: at})
 		}
 
 		got := timeline.Partition(&trace, 0, periods)
@@ -94,7 +95,7 @@ func TestPartition(t *testing.T) {
 }
 
 // classAt is who owns a nanosecond of device 0, all idle time counted as starved.
-func classAt(t *measure.Trace, ns int64) timeline.Class {
+func classAt(t *model.Trace, ns int64) timeline.Class {
 	class := timeline.Starved
 	for _, l := range t.Launches {
 		if l.Device == 0 && l.Start <= ns && ns < l.End {
@@ -108,7 +109,7 @@ func classAt(t *measure.Trace, ns int64) timeline.Class {
 	for _, x := range t.Copies {
 		if x.Start <= ns && ns < x.End {
 			c := timeline.Copy
-			if x.Kind == measure.Memset {
+			if x.Kind == model.Memset {
 				c = timeline.Memset
 			}
 			class = min(class, c)
@@ -119,63 +120,63 @@ func classAt(t *measure.Trace, ns int64) timeline.Class {
 
 // TestCauses names the owners of small situations, in µs.
 func TestCauses(t *testing.T) {
-	launch := func(start, end, api int64, kernel, stream int32) measure.Launch {
-		return measure.Launch{Start: start * 1000, End: end * 1000, API: api * 1000, Kernel: kernel, Stream: stream}
+	launch := func(start, end, api int64, kernel, stream int32) model.Launch {
+		return model.Launch{Start: start * 1000, End: end * 1000, API: api * 1000, Kernel: kernel, Stream: stream}
 	}
-	call := func(start, end int64, name int32) measure.Call {
-		return measure.Call{Start: start * 1000, End: end * 1000, Name: name}
+	call := func(start, end int64, name int32) model.Call {
+		return model.Call{Start: start * 1000, End: end * 1000, Name: name}
 	}
 	for name, test := range map[string]struct {
-		launches []measure.Launch
-		copies   []measure.Copy
-		calls    []measure.Call
-		overhead []measure.Interval
+		launches []model.Launch
+		copies   []model.Copy
+		calls    []model.Call
+		overhead []model.Interval
 		want     map[string]int64 // µs by class and place
 	}{
 		"queued, a short pause": {
-			launches: []measure.Launch{launch(0, 40, -90, 0, 7), launch(43, 100, -80, 1, 7)},
+			launches: []model.Launch{launch(0, 40, -90, 0, 7), launch(43, 100, -80, 1, 7)},
 			want:     map[string]int64{"compute gemm": 40, "compute saxpy": 57, "micro gaps": 3},
 		},
 		"queued, waits for another stream": {
-			launches: []measure.Launch{launch(0, 40, -90, 0, 7), launch(70, 100, -80, 1, 9)},
+			launches: []model.Launch{launch(0, 40, -90, 0, 7), launch(70, 100, -80, 1, 9)},
 			want:     map[string]int64{"compute gemm": 40, "compute saxpy": 30, "dependency-stalled": 30},
 		},
 		"two at once share": {
-			launches: []measure.Launch{launch(0, 60, -90, 0, 7), launch(40, 100, -80, 1, 9)},
+			launches: []model.Launch{launch(0, 60, -90, 0, 7), launch(40, 100, -80, 1, 9)},
 			want:     map[string]int64{"compute gemm": 50, "compute saxpy": 50},
 		},
 		"the host sleeps after it has waited": {
-			launches: []measure.Launch{launch(0, 20, -5, 0, 7), launch(90, 100, 84, 1, 7)},
-			calls:    []measure.Call{call(-5, 1, 1), call(2, 25, 0), call(84, 88, 1)},
+			launches: []model.Launch{launch(0, 20, -5, 0, 7), launch(90, 100, 84, 1, 7)},
+			calls:    []model.Call{call(-5, 1, 1), call(2, 25, 0), call(84, 88, 1)},
 			want: map[string]int64{"compute gemm": 20, "blocking cudaDeviceSynchronize in step": 5,
 				"launch-starved host code in step after cudaDeviceSynchronize": 59, "launch-starved cudaLaunchKernel in step": 6, "compute saxpy": 10},
 		},
 		"the host allocates": {
-			launches: []measure.Launch{launch(0, 20, -5, 0, 7), launch(90, 100, 80, 1, 7)},
-			calls:    []measure.Call{call(10, 70, 2), call(80, 95, 1)},
+			launches: []model.Launch{launch(0, 20, -5, 0, 7), launch(90, 100, 80, 1, 7)},
+			calls:    []model.Call{call(10, 70, 2), call(80, 95, 1)},
 			want: map[string]int64{"compute gemm": 20, "launch-starved cudaMalloc in step": 50,
 				"launch-starved host code in step": 10, "launch-starved cudaLaunchKernel in step": 10, "compute saxpy": 10},
 		},
 		"the profiler writes": {
-			launches: []measure.Launch{launch(0, 20, -90, 0, 7), launch(80, 100, -80, 1, 7)},
-			overhead: []measure.Interval{{Start: 10_000, End: 75_000}},
+			launches: []model.Launch{launch(0, 20, -90, 0, 7), launch(80, 100, -80, 1, 7)},
+			overhead: []model.Interval{{Start: 10_000, End: 75_000}},
 			want:     map[string]int64{"compute gemm": 20, "profiler": 55, "dependency-stalled": 5, "compute saxpy": 20},
 		},
 		"a collective behind a kernel, a copy behind both": {
-			launches: []measure.Launch{launch(0, 40, -90, 0, 7), launch(20, 70, -85, 2, 9)},
-			copies:   []measure.Copy{{Start: 10_000, End: 100_000, API: -50_000, Kind: 1}},
+			launches: []model.Launch{launch(0, 40, -90, 0, 7), launch(20, 70, -85, 2, 9)},
+			copies:   []model.Copy{{Start: 10_000, End: 100_000, API: -50_000, Kind: 1}},
 			want:     map[string]int64{"compute gemm": 40, "exposed communication ncclDevKernel_AllReduce_Sum_f32_RING_LL": 30, "exposed copies memcpy HtoD": 30},
 		},
 		"nobody knows when it was issued": {
-			launches: []measure.Launch{launch(0, 40, -90, 0, 7), launch(70, 100, 70, 1, 7)},
+			launches: []model.Launch{launch(0, 40, -90, 0, 7), launch(70, 100, 70, 1, 7)},
 			want:     map[string]int64{"compute gemm": 40, "compute saxpy": 30, "unknown": 30},
 		},
 	} {
-		trace := measure.Trace{Kernels: kernels, Launches: test.launches, Copies: test.copies, Calls: measure.CallsOf(test.calls...), Overhead: test.overhead,
+		trace := model.Trace{Kernels: kernels, Launches: test.launches, Copies: test.copies, Calls: model.CallsOf(test.calls...), Overhead: test.overhead,
 			CallNames: []string{"cudaDeviceSynchronize", "cudaLaunchKernel", "cudaMalloc"}, RangeNames: []string{"step"},
-			Ranges: []measure.Range{{Start: -100_000, End: 200_000, Parent: -1}}}
+			Ranges: []model.Range{{Start: -100_000, End: 200_000, Parent: -1}}}
 		got := map[string]int64{}
-		for _, step := range timeline.Partition(&trace, 0, []measure.Interval{{Start: 0, End: 100_000}}) {
+		for _, step := range timeline.Partition(&trace, 0, []model.Interval{{Start: 0, End: 100_000}}) {
 			for _, p := range step.Parts {
 				name := p.Class.String()
 				switch {

@@ -3,7 +3,7 @@ package torch
 import (
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // This file holds the rules by which a whole trace is refused, or doubted, before anything in it is judged.
@@ -69,10 +69,10 @@ func (t *trace) unanswered() (calls, without int) {
 // swallowed counts the launches during which a later one on the same stream begins and ends, and finds the longest. A
 // stream works off one launch after the other, so that the GPU's record of such a launch is broken. Neighbours may
 // overlap a little.
-func swallowed(launches []measure.Launch) (count int, longest int64) {
+func swallowed(launches []model.Launch) (count int, longest int64) {
 	const little = 10_000 // ns
 	type stream struct{ device, number int32 }
-	last := map[stream]*measure.Launch{}
+	last := map[stream]*model.Launch{}
 	for i := range launches {
 		l := &launches[i]
 		on := stream{l.Device, l.Stream}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -248,15 +249,15 @@ func callName(raw string) string {
 
 // parseCopy reads the name of a copy, "Memcpy HtoD (Pinned -> Device)", or of a memset, "Memset (Device)". What it does
 // not know is of unknown kind.
-func parseCopy(name string) (kind measure.CopyKind, source, target measure.MemoryKind) {
+func parseCopy(name string) (kind model.CopyKind, source, target model.MemoryKind) {
 	what, memory, _ := strings.Cut(strings.TrimSuffix(name, ")"), " (")
 	from, to, both := strings.Cut(memory, " -> ")
 	if !both {
 		from, to = "", from
 	}
 	if strings.HasPrefix(what, "Memset") {
-		return measure.Memset, measure.MemoryUnknown, measure.MemoryKindNamed(to)
+		return model.Memset, model.MemoryUnknown, model.MemoryKindNamed(to)
 	}
-	kind = measure.CopyKindNamed("memcpy " + strings.TrimPrefix(what, "Memcpy "))
-	return kind, measure.MemoryKindNamed(from), measure.MemoryKindNamed(to)
+	kind = model.CopyKindNamed("memcpy " + strings.TrimPrefix(what, "Memcpy "))
+	return kind, model.MemoryKindNamed(from), model.MemoryKindNamed(to)
 }

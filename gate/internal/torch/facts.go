@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -129,8 +130,8 @@ func (f *facts) readLog(lines []byte) {
 }
 
 // environment is where and how the run was measured.
-func (t *trace) environment(launches []measure.Launch) measure.Environment {
-	e := measure.Environment{
+func (t *trace) environment(launches []model.Launch) model.Environment {
+	e := model.Environment{
 		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: t.tick(launches),
 	}
 	var used []int32
@@ -167,14 +168,14 @@ func (t *trace) models(used []int32) string {
 		}
 		names = append(names, name)
 	}
-	return measure.Models(names)
+	return model.Models(names)
 }
 
 // tick is the resolution of the GPU's timer, 0 where that is not known: Kineto rounds start and end each for itself, so that
 // durations are a multiple to within 2 ns. Times that were written in whole microseconds cannot tell more than that.
-func (t *trace) tick(launches []measure.Launch) float64 {
+func (t *trace) tick(launches []model.Launch) float64 {
 	if !t.fractional {
 		return 1000
 	}
-	return measure.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)
+	return model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)
 }

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // finish turns what was read into a trace, or says why it cannot be judged.
-func (t *trace) finish() (*measure.Trace, error) {
+func (t *trace) finish() (*model.Trace, error) {
 	slices.SortFunc(t.launches, func(a, b launch) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.id, b.id),
 			cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Device, b.Device), cmp.Compare(a.Stream, b.Stream))
@@ -24,24 +25,24 @@ func (t *trace) finish() (*measure.Trace, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	out := &measure.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.list}
+	out := &model.Trace{Source: string(t.source), MemoryPeak: -1, RangeNames: t.spans.list}
 	if pid, err := strconv.Atoi(t.pid); err == nil {
 		out.Process = pid
 	}
 	kernels, to := t.kernels()
 	out.Kernels = kernels
-	out.Launches = make([]measure.Launch, len(t.launches))
+	out.Launches = make([]model.Launch, len(t.launches))
 	for i, l := range t.launches {
 		l.Kernel = to[l.Kernel]
 		out.Launches[i] = l.Launch
 	}
-	out.Copies = []measure.Copy{}
+	out.Copies = []model.Copy{}
 	if t.unsized == 0 { // or the bytes of the others would pass for all
 		for _, c := range t.copies {
 			out.Copies = append(out.Copies, c.Copy)
 		}
 	}
-	out.Ranges = make([]measure.Range, len(t.ranges))
+	out.Ranges = make([]model.Range, len(t.ranges))
 	for i, r := range t.ranges {
 		out.Ranges[i] = r.Range
 		out.Ranges[i].Thread = r.thread
@@ -86,7 +87,7 @@ func (t *trace) attach() (missing int) {
 	slices.SortStableFunc(t.ranges, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))
 	})
-	lines := measure.Nest(len(t.ranges), func(i int) (*measure.Range, int32) { return &t.ranges[i].Range, t.ranges[i].thread })
+	lines := model.Nest(len(t.ranges), func(i int) (*model.Range, int32) { return &t.ranges[i].Range, t.ranges[i].thread })
 	find := func(id int64) *call {
 		i, ok := slices.BinarySearchFunc(t.calls, id, func(c call, id int64) int { return cmp.Compare(c.id, id) })
 		if !ok {
@@ -124,7 +125,7 @@ func (t *trace) nameCalls() []string {
 
 // kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of
 // static and dynamic shared memory, which stands as dynamic.
-func (t *trace) kernels() (kernels []measure.KernelInfo, to []int32) {
+func (t *trace) kernels() (kernels []model.KernelInfo, to []int32) {
 	launches := make([]int, len(t.variants.list))
 	for _, l := range t.launches {
 		launches[l.Kernel]++
@@ -133,10 +134,10 @@ func (t *trace) kernels() (kernels []measure.KernelInfo, to []int32) {
 	subjects := make([]measure.Subject, len(raw)) // by name, each normalised once
 	for i, name := range t.names.list {
 		raw[i] = text([]byte(name))
-		subjects[i] = measure.KernelSubject(raw[i], measure.Dim3{}, measure.Dim3{})
+		subjects[i] = model.KernelSubject(raw[i], measure.Dim3{}, measure.Dim3{})
 	}
 	for _, v := range t.variants.list {
-		k := measure.KernelInfo{Subject: subjects[v.name], Raw: raw[v.name], Registers: v.registers,
+		k := model.KernelInfo{Subject: subjects[v.name], Raw: raw[v.name], Registers: v.registers,
 			StaticShared: -1, DynamicShared: v.shared, LocalMemory: -1}
 		k.Subject.Grid, k.Subject.Block = v.grid, v.block
 		if v.shared == 0 {
@@ -144,11 +145,11 @@ func (t *trace) kernels() (kernels []measure.KernelInfo, to []int32) {
 		}
 		kernels = append(kernels, k)
 	}
-	return measure.MergeKernels(kernels, launches)
+	return model.MergeKernels(kernels, launches)
 }
 
 // doubt adds what does not forbid a judgement.
-func (t *trace) doubt(out *measure.Trace, missing int) {
+func (t *trace) doubt(out *model.Trace, missing int) {
 	warn := func(n int, format string, args ...any) {
 		if n > 0 {
 			out.Warnings = append(out.Warnings, fmt.Sprintf(format, append([]any{n}, args...)...))

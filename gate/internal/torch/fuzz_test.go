@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -27,7 +28,7 @@ func FuzzRead(f *testing.F) {
 		Sniff(data)
 		r, err := Read(t.Context(), bytes.NewReader(data), "fuzz.json")
 		if err != nil {
-			var refusal *measure.Refusal
+			var refusal *model.Refusal
 			if !errors.As(err, &refusal) {
 				t.Fatalf("%v is no refusal", err)
 			}
@@ -49,7 +50,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func checkTrace(t *testing.T, x *measure.Trace) {
+func checkTrace(t *testing.T, x *model.Trace) {
 	if len(x.Launches) == 0 || x.GPUs == 0 || x.Profiler() != "torch.profiler" {
 		t.Fatalf("%d launches, environment %+v", len(x.Launches), x.Environment)
 	}
@@ -76,7 +77,7 @@ func checkTrace(t *testing.T, x *measure.Trace) {
 			t.Fatalf("range %d: %+v", i, r)
 		}
 	}
-	var last measure.Call
+	var last model.Call
 	for c := range x.Calls.All() {
 		if c.End < c.Start || int(c.Name) >= len(x.CallNames) || c.Thread < last.Thread || c.Thread == last.Thread && c.Start < last.Start {
 			t.Fatalf("call %+v after %+v", c, last)

@@ -1,6 +1,6 @@
 package torch
 
-import "github.com/nsgate/nsgate/gate/measure"
+import "github.com/nsgate/nsgate/gate/internal/model"
 
 const (
 	profileAgain = "profile the workload again"
@@ -13,7 +13,7 @@ const (
 )
 
 // Reasons are all causes for which this package refuses. It makes no refusal that is not in this list.
-var Reasons = measure.Reasons{
+var Reasons = model.Reasons{
 	// The file is not whole, or none of torch.profiler.
 	{Key: "empty", Sentence: "{file} is empty", Next: "see that the profiler finished and wrote its file"},
 	{Key: "truncated", Sentence: "{file}: the file ends in the middle",

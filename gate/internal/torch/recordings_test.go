@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -128,7 +129,7 @@ func count(t *testing.T, data []byte) sums {
 }
 
 // amounts is count of what the package read.
-func amounts(x *measure.Trace) sums {
+func amounts(x *model.Trace) sums {
 	s := sums{Launches: len(x.Launches), Kernels: len(x.Kernels), Copies: len(x.Copies), Ranges: len(x.Ranges), GPU: x.GPU}
 	names := map[string]bool{}
 	for _, l := range x.Launches {
@@ -216,7 +217,7 @@ func TestRecordings(t *testing.T) {
 			want := count(t, unpack(t, file))
 			got, err := readFile(t, file)
 			if want.Launches == 0 {
-				var refusal *measure.Refusal
+				var refusal *model.Refusal
 				if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "holds no GPU kernel: only the CPU was recorded") {
 					t.Fatalf("a trace without kernels: %v", err)
 				}
@@ -268,7 +269,7 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sessions, err := sample.Sessions([]measure.Trace{*r.Trace}, sample.Options{Warmup: sample.Skip(0)})
+	sessions, err := sample.Sessions([]model.Trace{*r.Trace}, sample.Options{Warmup: sample.Skip(0)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// TableMode is the measure.Environment.Mode of a session that comes from a table.
+// TableMode is the model.Environment.Mode of a session that comes from a table.
 const TableMode = "key_averages"
 
 // session turns a table into a session of one run.
-func (t *printed) session() (*measure.Session, error) {
+func (t *printed) session() (*model.Session, error) {
 	ran, annotations := t.split()
 	switch {
 	case !t.closed:
@@ -26,9 +27,9 @@ func (t *printed) session() (*measure.Session, error) {
 	if err := t.checkTotal(ran, annotations); err != nil {
 		return nil, err
 	}
-	s := &measure.Session{Environment: measure.Environment{Tool: profiler, Mode: TableMode}, Warmup: "0"}
+	s := &model.Session{Environment: model.Environment{Tool: profiler, Mode: TableMode}, Warmup: "0"}
 	add := func(subject measure.Subject, metric measure.Metric, value float64, note string) {
-		s.Series = append(s.Series, measure.Series{Subject: subject, Metric: metric, Values: measure.Values{value}, Note: note})
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}, Note: note})
 	}
 	var all, launches float64
 	for _, w := range merge(ran) {
@@ -53,7 +54,7 @@ func (t *printed) session() (*measure.Session, error) {
 	}
 	add(measure.Workload, measure.GPUTime, all, "")
 	add(measure.Workload, measure.Launches, launches, "")
-	s.Runs = []measure.Run{{Total: int(launches), Launches: int(launches), Steady: true}}
+	s.Runs = []model.Run{{Total: int(launches), Launches: int(launches), Steady: true}}
 	s.SortSeries()
 	if err := s.Check(); err != nil {
 		return nil, fmt.Errorf("%s:%d: %w", t.src, t.line, err)
@@ -137,12 +138,12 @@ func (r printedRow) work() *work {
 	if strings.HasPrefix(r.name, "Memcpy ") || strings.HasPrefix(r.name, "Memset (") {
 		kind, source, target := parseCopy(r.name)
 		w.subject = measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
-		if w.note = target.String(); kind != measure.Memset {
+		if w.note = target.String(); kind != model.Memset {
 			w.note = source.String() + " to " + w.note
 		}
 		return w
 	}
-	w.subject = measure.KernelSubject(r.name, measure.Dim3{}, measure.Dim3{})
+	w.subject = model.KernelSubject(r.name, measure.Dim3{}, measure.Dim3{})
 	w.cut = strings.HasSuffix(r.name, "..")
 	var notes []string
 	if r.average.half > 1 {
@@ -156,8 +157,8 @@ func (r printedRow) work() *work {
 }
 
 // sameSeries reports whether two tables say the same.
-func sameSeries(a, b *measure.Session) bool {
-	return slices.EqualFunc(a.Series, b.Series, func(x, y measure.Series) bool {
+func sameSeries(a, b *model.Session) bool {
+	return slices.EqualFunc(a.Series, b.Series, func(x, y model.Series) bool {
 		return x.Subject == y.Subject && x.Metric == y.Metric && slices.Equal(x.Values, y.Values)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -83,7 +84,7 @@ func parseAmount(s string) (amount, bool) {
 
 // readTable reads the one table that stands somewhere in a text. A table that is printed again in another order, as
 // programs do, is read once.
-func readTable(src source, in *bufio.Reader) (*measure.Session, error) {
+func readTable(src source, in *bufio.Reader) (*model.Session, error) {
 	var tables []*printed
 	in = bufio.NewReader(cells.UTF8(in))
 	for number := 1; ; number++ {
@@ -106,7 +107,7 @@ func readTable(src source, in *bufio.Reader) (*measure.Session, error) {
 			return nil, err
 		}
 	}
-	var first *measure.Session
+	var first *model.Session
 	for _, t := range tables {
 		s, err := t.session()
 		switch {

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -86,7 +87,7 @@ var tableRows = []row{
 
 const foot = "Self CUDA time total: 3.912ms"
 
-func readTableString(t *testing.T, s string) *measure.Session {
+func readTableString(t *testing.T, s string) *model.Session {
 	t.Helper()
 	r, err := Read(t.Context(), strings.NewReader(s), "t.txt")
 	if err != nil {
@@ -103,12 +104,12 @@ func TestTable(t *testing.T) {
 	kernel := func(name string) measure.Subject { return measure.Subject{Scope: measure.ScopeKernel, Name: name} }
 	copies := func(name string) measure.Subject { return measure.Subject{Scope: measure.ScopeWorkload, Name: name} }
 	const pinned = "pinned to device"
-	want := measure.Session{
-		Environment: measure.Environment{Tool: "torch.profiler", Mode: TableMode}, Warmup: "0",
-		Runs: []measure.Run{{Total: 24, Launches: 24, Steady: true}},
+	want := model.Session{
+		Environment: model.Environment{Tool: "torch.profiler", Mode: TableMode}, Warmup: "0",
+		Runs: []model.Run{{Total: 24, Launches: 24, Steady: true}},
 	}
 	add := func(s measure.Subject, m measure.Metric, v float64, note string) {
-		want.Series = append(want.Series, measure.Series{Subject: s, Metric: m, Values: measure.Values{v}, Note: note})
+		want.Series = append(want.Series, model.Series{Subject: s, Metric: m, Values: model.Values{v}, Note: note})
 	}
 	add(measure.Workload, measure.GPUTime, 3611500, "")
 	add(measure.Workload, measure.Launches, 24, "")

@@ -15,24 +15,24 @@ import (
 	"io"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Run is what one file holds of one run: exactly one of the fields is set.
 type Run struct {
 	// Trace is a run launch by launch, of a Chrome trace.
-	Trace *measure.Trace
+	Trace *model.Trace
 	// Summary is a session of one run, of a printed table.
-	Summary *measure.Session
+	Summary *model.Session
 }
 
-// profiler is the name under which the numbers go; see measure.Environment.Tool.
+// profiler is the name under which the numbers go; see model.Environment.Tool.
 const profiler = "torch.profiler"
 
-// Read reads one file; name stands for it in messages and in measure.Trace.Source. A trace of any size is streamed: only
+// Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only
 // what ran on the GPU, the CUDA calls and the ranges of record_function are kept.
 //
-// The error is a *measure.Refusal where the file cannot be judged: no kernels, records that the profiler lost, a file that
+// The error is a *model.Refusal where the file cannot be judged: no kernels, records that the profiler lost, a file that
 // is damaged, ends in the middle or is something else. It is the error of ctx or of r where these end the reading.
 func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 	file := source(name)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -32,9 +33,9 @@ type trace struct {
 	variants  interned[variant]
 	launches  []launch
 	copies    []transfer
-	calls     []call        // those with an id
-	made      measure.Calls // all, of callNames
-	called    int           // how many were made
+	calls     []call      // those with an id
+	made      model.Calls // all, of callNames
+	called    int         // how many were made
 	ranges    []span
 	names     interned[string] // of kernels, as the file has them
 	spans     interned[string] // of ranges, normalised
@@ -53,7 +54,7 @@ type trace struct {
 
 // launch is a kernel event; its kernel is a variant. The id is the correlation, 0 where there is none.
 type launch struct {
-	measure.Launch
+	model.Launch
 	id int64
 }
 
@@ -66,7 +67,7 @@ type variant struct {
 
 // transfer is a copy or memset.
 type transfer struct {
-	measure.Copy
+	model.Copy
 	id int64
 }
 
@@ -80,7 +81,7 @@ type call struct {
 
 // span is an occurrence of a range on the CPU.
 type span struct {
-	measure.Range
+	model.Range
 	thread int32
 }
 
@@ -104,7 +105,7 @@ func (n *interned[T]) of(x T) (i int32, isNew bool) {
 }
 
 // readTrace reads a Chrome trace to its end.
-func readTrace(name source, in *bufio.Reader, within bounds) (*measure.Trace, error) {
+func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, error) {
 	t := &trace{scanner: scanner{source: name, in: in}, bounds: within}
 	if err := t.walk(t.readFact, t.add); err != nil {
 		return nil, err
@@ -176,7 +177,7 @@ func (t *trace) addWork(e *event) error {
 		if !ok || size < 0 {
 			t.unsized++
 		}
-		t.copies = append(t.copies, transfer{id: id, Copy: measure.Copy{
+		t.copies = append(t.copies, transfer{id: id, Copy: model.Copy{
 			Start: start, End: start + duration, API: start, Bytes: size, Range: -1, Kind: kind, Source: source, Target: target, Thread: -1,
 			Device: small(e.Args.Device, e.Pid), Stream: small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream "))),
 		}})
@@ -198,7 +199,7 @@ func (t *trace) addWork(e *event) error {
 		return err
 	}
 	number, _ := t.variants.of(v)
-	t.launches = append(t.launches, launch{id: id, Launch: measure.Launch{
+	t.launches = append(t.launches, launch{id: id, Launch: model.Launch{
 		Start: start, End: start + duration, API: start, Kernel: number, Range: -1, Thread: -1,
 		Device: small(e.Args.Device, e.Pid), Stream: small(e.Args.Stream, bytes.TrimPrefix(unquote(e.Tid), []byte("stream "))),
 	}})
@@ -265,7 +266,7 @@ func (t *trace) addCall(e *event) error {
 		t.undated++
 		duration = 0
 	}
-	t.made.Add(measure.Call{Start: c.start, End: c.start + duration, Name: name, Thread: c.thread})
+	t.made.Add(model.Call{Start: c.start, End: c.start + duration, Name: name, Thread: c.thread})
 	t.called++
 	if c.id != 0 {
 		t.calls = append(t.calls, c)
@@ -289,7 +290,7 @@ func (t *trace) addRange(e *event) error {
 	if err != nil {
 		return err
 	}
-	t.ranges = append(t.ranges, span{measure.Range{Start: start, End: start + duration, Name: number}, thread})
+	t.ranges = append(t.ranges, span{model.Range{Start: start, End: start + duration, Name: number}, thread})
 	return t.bounded(len(t.ranges))
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -71,7 +72,7 @@ var base = []string{
 
 func with(more ...string) []string { return append(base[:len(base):len(base)], more...) }
 
-func readString(t *testing.T, s string) *measure.Trace {
+func readString(t *testing.T, s string) *model.Trace {
 	t.Helper()
 	r, err := Read(t.Context(), strings.NewReader(s), "t.json")
 	if err != nil {
@@ -100,7 +101,7 @@ func compress(t *testing.T, s string) []byte {
 func refused(t *testing.T, file io.Reader, words string) {
 	t.Helper()
 	r, err := Read(t.Context(), file, "t.json")
-	var refusal *measure.Refusal
+	var refusal *model.Refusal
 	switch {
 	case err == nil:
 		t.Errorf("read as %+v, want a refusal: %s", r, words)
@@ -128,31 +129,31 @@ func TestTrace(t *testing.T) {
 		strings.Replace(copyOf("Memset (Device)", "4369596043459.1", 0, 64), "gpu_memcpy", "gpu_memset", 1),
 	))
 	dim := func(x uint32) measure.Dim3 { return measure.Dim3{X: x, Y: 1, Z: 1} }
-	kernel := func(name, raw string) measure.KernelInfo {
-		return measure.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name, Grid: dim(4), Block: dim(256)},
+	kernel := func(name, raw string) model.KernelInfo {
+		return model.KernelInfo{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name, Grid: dim(4), Block: dim(256)},
 			Raw: raw, Registers: 32, StaticShared: 0, DynamicShared: 0, LocalMemory: -1}
 	}
-	want := &measure.Trace{
+	want := &model.Trace{
 		Source: "t.json", Process: 100, MemoryPeak: -1,
-		Environment: measure.Environment{
+		Environment: model.Environment{
 			GPU: "NVIDIA H200", GPUs: 1, CUDA: "12.8", Tool: "torch.profiler", Schema: "1",
 			Start: time.Unix(0, 1790857026000000000+4369596043549967).UTC(),
 		},
-		Kernels: []measure.KernelInfo{kernel("scale(float*)", "scale(float*)"), kernel("ns::scale(float*)", "_ZN2ns5scaleEPf")},
-		Launches: []measure.Launch{
+		Kernels: []model.KernelInfo{kernel("scale(float*)", "scale(float*)"), kernel("ns::scale(float*)", "_ZN2ns5scaleEPf")},
+		Launches: []model.Launch{
 			{Start: 4369596043549967, End: 4369596043578191, API: 90125, Kernel: 0, Range: 3, Stream: 7},
 			{Start: 4369596043649967, End: 4369596043650968, API: 149000, Kernel: 1, Range: 0, Stream: 7, Node: true},
 		},
-		Copies: []measure.Copy{
+		Copies: []model.Copy{
 			{Start: 4369596043449100, End: 4369596043451600, API: 61000, Bytes: 4096, Range: 1, Stream: 7, Kind: 1, Source: 1, Target: 2},
-			{Start: 4369596043459100, End: 4369596043461600, API: 4369596043459100, Bytes: 64, Range: -1, Stream: 7, Thread: -1, Kind: measure.Memset,
-				Source: measure.MemoryUnknown, Target: 2},
+			{Start: 4369596043459100, End: 4369596043461600, API: 4369596043459100, Bytes: 64, Range: -1, Stream: 7, Thread: -1, Kind: model.Memset,
+				Source: model.MemoryUnknown, Target: 2},
 		},
 		CallNames: []string{"cudaMemcpyAsync", "cudaLaunchKernel", "cudaGraphLaunch"},
-		Calls: measure.CallsOf(measure.Call{Start: 61000, End: 66000}, measure.Call{Start: 90125, End: 95125, Name: 1},
-			measure.Call{Start: 149000, End: 154000, Name: 2}),
+		Calls: model.CallsOf(model.Call{Start: 61000, End: 66000}, model.Call{Start: 90125, End: 95125, Name: 1},
+			model.Call{Start: 149000, End: 154000, Name: 2}),
 		RangeNames: []string{"ProfilerStep", "forward", "elsewhere", "## Call CompiledFxGraph … ##"},
-		Ranges: []measure.Range{
+		Ranges: []model.Range{
 			{Start: 50000, End: 150000, Name: 0, Parent: -1}, {Start: 60000, End: 61000, Name: 3, Parent: 0},
 			{Start: 80000, End: 130000, Name: 2, Parent: -1, Thread: 1}, {Start: 89000, End: 92000, Name: 1, Parent: 0},
 		},
@@ -212,7 +213,7 @@ func TestOldForm(t *testing.T) {
 			"args": {"cbid": 211, "correlation": 106123, "external id": 34735, "external ts": 1615207264504915}},
 		{"ph": "X", "cat": "Memcpy", "name": "Memcpy HtoD (Pageable -> Device)", "pid": 0, "tid": "stream 7", "ts": 1615207264506100,
 			"dur": 0, "args": {"device": 0, "stream": 7, "correlation": 20002, "bytes": 200, "memory bandwidth (GB/s)": inf}}]}`)
-	l := measure.Launch{Start: 1615207264506000000, End: 1615207264506007000, API: 1615207264505000000, Stream: 13}
+	l := model.Launch{Start: 1615207264506000000, End: 1615207264506007000, API: 1615207264505000000, Stream: 13}
 	if len(got.Launches) != 1 || got.Launches[0] != l {
 		t.Errorf("launches %+v, want %+v", got.Launches, l)
 	}
@@ -233,15 +234,15 @@ func TestOldForm(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		name, metadata string
-		want           measure.Environment
+		want           model.Environment
 	}{
-		{"nothing", `"displayTimeUnit": "ns"`, measure.Environment{Tool: "torch.profiler"}},
-		{"driver only", `"cuda_driver_version": 12040`, measure.Environment{Tool: "torch.profiler", CUDA: "12.4"}},
-		{"added by the workload", `"torch_version": "2.6.0+cu124"`, measure.Environment{Tool: "torch.profiler 2.6.0"}},
-		{"no version", `"torch_version": "main", "cuda_runtime_version": -1`, measure.Environment{Tool: "torch.profiler"}},
+		{"nothing", `"displayTimeUnit": "ns"`, model.Environment{Tool: "torch.profiler"}},
+		{"driver only", `"cuda_driver_version": 12040`, model.Environment{Tool: "torch.profiler", CUDA: "12.4"}},
+		{"added by the workload", `"torch_version": "2.6.0+cu124"`, model.Environment{Tool: "torch.profiler 2.6.0"}},
+		{"no version", `"torch_version": "main", "cuda_runtime_version": -1`, model.Environment{Tool: "torch.profiler"}},
 		{"names", `"host": "secret", "user": ["secret"], "nested": {"deviceProperties": [{"name": "secret"}]},
 			"deviceProperties": [{"id": 1, "name": "other"}, {"id": 0, "name": "GPU\u0007 0"}]`,
-			measure.Environment{Tool: "torch.profiler", GPU: "GPU\uFFFD 0"}},
+			model.Environment{Tool: "torch.profiler", GPU: "GPU\uFFFD 0"}},
 	} {
 		got := readString(t, fileOf(c.metadata, base...)).Environment
 		c.want.GPUs = 1
@@ -402,7 +403,7 @@ func TestTruncated(t *testing.T) {
 	file := strings.TrimSpace(traceOf(with(rangeOf("step", 10, 200, 101))...))
 	for n := range len(file) {
 		_, err := Read(t.Context(), strings.NewReader(file[:n]), "t.json")
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) {
 			t.Fatalf("the first %d bytes give %v", n, err)
 		}
@@ -413,7 +414,7 @@ func TestTruncated(t *testing.T) {
 	packed := compress(t, file)
 	for n := 2; n < len(packed); n++ {
 		_, err := Read(t.Context(), bytes.NewReader(packed[:n]), "t.json")
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "the compressed file ends in the middle") {
 			t.Fatalf("the first %d bytes give %v", n, err)
 		}
@@ -499,7 +500,7 @@ func TestCalls(t *testing.T) {
 		Start, End int64
 		Thread     int32
 	}
-	read := func(events []string) (out []named, x *measure.Trace) {
+	read := func(events []string) (out []named, x *model.Trace) {
 		x = readString(t, traceOf(events...))
 		for c := range x.Calls.All() {
 			out = append(out, named{x.CallNames[c.Name], c.Start, c.End, c.Thread})
@@ -542,7 +543,7 @@ func TestBlocking(t *testing.T) {
 			strings.Replace(callOf("cudaStreamSynchronize", at+30, 0), `"dur": 5`, `"dur": 100`, 1), // 10 µs longer than the kernel
 			kernelOf("k", at+320, 100, 2*i+2), callOf("cudaLaunchKernel", at+310, 2*i+2))
 	}
-	sessions, err := sample.Sessions([]measure.Trace{*readString(t, traceOf(events...))}, sample.Options{Warmup: sample.Skip(0)})
+	sessions, err := sample.Sessions([]model.Trace{*readString(t, traceOf(events...))}, sample.Options{Warmup: sample.Skip(0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -598,7 +599,7 @@ func TestReading(t *testing.T) {
 	own := errors.New("the disk is on fire")
 	for _, start := range []string{"", "{", "text\n", "\x1f\x8b", string(compress(t, traceOf(base...))[:40])} {
 		_, err := Read(t.Context(), io.MultiReader(strings.NewReader(start), iotest.ErrReader(own)), "t.json")
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.Is(err, own) || errors.As(err, &refusal) {
 			t.Errorf("after %q: %v", start, err)
 		}
@@ -639,7 +640,7 @@ func TestBounds(t *testing.T) {
 		"threads":  many(18, func(i int) string { return rangeOf("r", i, 1, quote(strings.Repeat(string(rune('a'+i)), 1<<16))) }),
 	} {
 		_, err := readTrace("t.json", bufio.NewReader(strings.NewReader(file)), bounds{records: 100, text: 1 << 20})
-		var refusal *measure.Refusal
+		var refusal *model.Refusal
 		if !errors.As(err, &refusal) || !strings.Contains(refusal.Reason, "more than 100 records of one kind") &&
 			!strings.Contains(refusal.Reason, "names of more than 1 MB") {
 			t.Errorf("%s: %v", name, err)

@@ -1,0 +1,122 @@
+package command_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/report/github"
+)
+
+// TestAction holds action.yml against the command: every input arrives through a variable that stands for a flag of
+// nsgate check or is read by the script, every output is one that nsgate sets, and no expression stands in a script.
+// actionlint does not look into action.yml.
+func TestAction(t *testing.T) {
+	text, err := os.ReadFile("../../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs, outputs, runs := part(string(text), "inputs"), part(string(text), "outputs"), part(string(text), "runs")
+
+	install, err := os.ReadFile("../../.github/install")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var help bytes.Buffer
+	if code := cli.Main(context.Background(), []string{"check", "--help"}, cli.Streams{Out: &help, Err: &help}); code != 0 {
+		t.Fatal(help.String())
+	}
+	variables := regexp.MustCompile(`(?m)^        ([A-Z_]+): \$\{\{ inputs\.([a-z-]+) \}\}$`).FindAllStringSubmatch(runs, -1)
+	arrives := make(map[string]string)
+	for _, v := range variables {
+		arrives[v[2]] = v[1]
+		if flag, ok := strings.CutPrefix(v[1], "NSGATE_"); ok {
+			flag = "--" + strings.ToLower(strings.ReplaceAll(flag, "_", "-")) + " "
+			if !strings.Contains(help.String(), flag) || flag != "--"+v[2]+" " {
+				t.Errorf("input %s arrives as %s, which is no flag of that name", v[2], v[1])
+			}
+		} else if scripts := runs + string(install); !strings.Contains(scripts, "$"+v[1]) && !strings.Contains(scripts, "${"+v[1]) {
+			t.Errorf("no script reads %s", v[1])
+		}
+	}
+	names := keys(inputs)
+	if len(names) < 10 {
+		t.Fatalf("inputs %q", names)
+	}
+	for _, name := range names {
+		if arrives[name] == "" {
+			t.Errorf("input %s goes nowhere", name)
+		}
+		delete(arrives, name)
+	}
+	for name := range arrives {
+		t.Errorf("%s is no input", name)
+	}
+	// A default would always win over nsgate.toml.
+	if n := strings.Count(inputs, "default:"); n != 1 || !strings.Contains(inputs, "default: release") {
+		t.Errorf("%d inputs have a default", n)
+	}
+
+	file := t.TempDir() + "/output"
+	getenv := func(name string) string { return map[string]string{"GITHUB_OUTPUT": file}[name] }
+	if err := github.Publish(&decide.Report{Verdict: decide.Pass}, "", 0, github.Options{Getenv: getenv}); err != nil {
+		t.Fatal(err)
+	}
+	set, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = keys(outputs)
+	for _, name := range names {
+		if !strings.Contains(string(set), name+"<<") {
+			t.Errorf("nsgate does not set the output %s", name)
+		}
+		if !strings.Contains(outputs, "value: ${{ steps.gate.outputs."+name+" }}") {
+			t.Errorf("output %s is not handed on", name)
+		}
+	}
+	if n := strings.Count(string(set), "<<"); n != len(names) {
+		t.Errorf("nsgate sets %d outputs, the action has %q", n, names)
+	}
+
+	script := false
+	for line := range strings.Lines(runs) {
+		switch {
+		case strings.HasPrefix(line, "      run: |"):
+			script = true
+		case strings.HasPrefix(line, "    - "):
+			script = false
+		case script && strings.Contains(line, "${{"):
+			t.Errorf("an expression in a script: %s", line)
+		}
+		if strings.Contains(line, "uses:") {
+			t.Errorf("another action: %s", line)
+		}
+	}
+	if strings.Count(runs, "    - name:") != strings.Count(runs, "shell: bash") {
+		t.Error("a step without a shell")
+	}
+}
+
+// part is what stands below a key at the top of a YAML file.
+func part(text, key string) string {
+	_, after, _ := strings.Cut(text, "\n"+key+":\n")
+	if end := regexp.MustCompile(`(?m)^\S`).FindStringIndex(after); end != nil {
+		after = after[:end[0]]
+	}
+	return after
+}
+
+// keys are the keys one level down.
+func keys(part string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^  ([a-z-]+):$`).FindAllStringSubmatch(part, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}

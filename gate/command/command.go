@@ -1,0 +1,16 @@
+// Package command is the nsgate command line.
+package command
+
+import (
+	"context"
+
+	"github.com/nsgate/nsgate/gate/internal/cli"
+)
+
+// Streams are the files of the command. The report goes to Out, everything else to Err.
+type Streams = cli.Streams
+
+// Main runs the command line args, without the program's name, and returns the exit code.
+func Main(ctx context.Context, args []string, streams Streams) int {
+	return cli.Main(ctx, args, streams)
+}

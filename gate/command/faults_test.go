@@ -1,0 +1,557 @@
+//go:build linux
+
+package command_test
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// The workloads of these tests.
+const (
+	// waits says which process it is and ends once the file go is there.
+	waits = `echo $$ >$WORK/pid.tmp && mv $WORK/pid.tmp $WORK/pid; sleep 300 & until test -e $WORK/go; do sleep 0.05; done; kill $!`
+	// leaves goes on in the background for a moment that the runner grants it.
+	leaves = `sleep 300 >/dev/null 2>&1 & touch $WORK/left`
+)
+
+// bare is a workload that waits where no profiler is around it.
+const bare = `test -n "$NSYS_PROFILING_SESSION_ID" && exit; ` + waits
+
+const repository = `git init -q -b main . && git add app base && git commit -q -m base`
+
+// kills are the stages at which processes are killed. In victims stands what nsgate says then, "" where it is killed itself.
+var kills = []struct {
+	name    string
+	env     string // a variable more
+	code    int    // of an nsgate that lives, 0 for 3
+	args    []string
+	ready   func(w *world) bool
+	victims map[string]string
+}{
+	{
+		name: "before the first run", env: "NSGATE_FAKE_NSYS_FAULT=stuck", args: []string{"check", "--", "./app"},
+		ready:   func(w *world) bool { return len(w.find("nsys profile")) > 0 },
+		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 0 of 5 runs \(signal: killed`},
+	}, {
+		name: "in a run", args: []string{"check", "--", "./app"},
+		ready: func(w *world) bool { return w.exists("pid") },
+		victims: map[string]string{
+			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 0 of 5 runs \(signal: killed`,
+			"workload":       `NO VERDICT +the workload was ended by a signal \(killed\) in run 1 of 5`,
+			"nsgate __run /": `NO VERDICT +nsys ended after 0 of 5 runs`,
+		},
+	}, {
+		name: "while a baseline is recorded", args: []string{"record", "--", "./app"},
+		ready: func(w *world) bool { return w.exists("pid") },
+		victims: map[string]string{
+			"nsgate": "", "workload": `not recorded: the workload was ended by a signal \(killed\) in run 1 of 5`,
+		},
+	}, {
+		name: "between runs", args: []string{"check", "--", "./leaves"},
+		ready:   func(w *world) bool { return w.exists("left") },
+		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after \d of 5 runs \(signal: killed`},
+	}, {
+		name: "in an untraced run", args: []string{"check", "--bare", "5", "--", "./bare"},
+		ready: func(w *world) bool { return w.exists("pid") },
+		victims: map[string]string{
+			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
+			"workload":       `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(untraced\)`,
+			"spec.json bare": `NO VERDICT +the untraced runs ended after 1 of 10 runs \(signal: killed`,
+		},
+	}, {
+		name: "during the export", env: "NSGATE_FAKE_NSYS_FAULT=slow-export", args: []string{"check", "--", "true"},
+		ready: func(w *world) bool {
+			half, _ := filepath.Glob(w.tmp + "/nsgate-*/session-*.sqlite")
+			if len(half) == 0 {
+				return false
+			}
+			info, err := os.Stat(half[0])
+			return err == nil && info.Size() > 0
+		},
+		victims: map[string]string{"nsgate": "", "nsys export": `NO VERDICT +nsys could not export`},
+	}, {
+		name: "in a run of the base", args: []string{"check", "--paired", "--base-cmd", "./app", "--", "true"},
+		ready: func(w *world) bool { return w.exists("pid") },
+		victims: map[string]string{
+			"nsgate": "", "workload": `NO VERDICT +the workload was ended by a signal \(killed\) in run 1 of 10 \(base build\)`,
+		},
+	}, {
+		name: "in a build of the base", args: []string{"check", "--paired", "--base-ref", "main", "--build", waits, "--", "true"},
+		ready: func(w *world) bool { return w.exists("pid") },
+		victims: map[string]string{
+			"nsgate": "", "workload": `NO VERDICT +the build of the base main failed: signal: killed`,
+		},
+	}, {
+		name: "in a run of a built base", args: []string{"check", "--paired", "--base-ref", "main", "--", "./app"},
+		ready:   func(w *world) bool { return w.exists("pid") },
+		victims: map[string]string{"nsgate": ""},
+	}, {
+		// What is known by then is not lost.
+		name: "while ncu explains", env: "NSGATE_FAKE_NCU_FAULT=hang", code: 1,
+		args:    []string{"check", "--", "sh", "-c", "exit 0"},
+		ready:   func(w *world) bool { return len(w.find("ncu --csv")) > 0 },
+		victims: map[string]string{"nsgate": "", "ncu --csv": `FAIL +saxpy time(.|\n)*hint: no explanation: ncu wrote nothing \(signal: killed`},
+	},
+}
+
+// Whatever is killed, at whatever stage: nothing hangs, nothing is left behind, nothing that was there is lost, and an nsgate
+// that lives says what happened and gives no verdict.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	for _, stage := range kills {
+		for victim, want := range stage.victims {
+			t.Run(stage.name+"/"+victim, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				if name, value, ok := strings.Cut(stage.env, "="); ok {
+					w.set(name, value)
+				}
+				if stage.code == 1 {
+					w.set("NSGATE_FAKE_PROFILES", w.get("KERNELS")+"/saxpy_1.05")
+				}
+				w.script("app", waits)
+				w.script("leaves", leaves)
+				w.script("bare", bare)
+				w.run(0, "sh", "-c", `cp app base && `+repository+` && nsgate record --from $KERNELS/base`)
+				before := snapshot(w.work + "/.nsgate")
+				git := snapshot(w.work + "/.git")
+
+				j := w.start("nsgate", stage.args...)
+				w.until("what is waited for", func() bool { return stage.ready(w) })
+				switch victim {
+				case "nsgate":
+					j.cmd.Process.Kill()
+				case "workload":
+					text, _ := os.ReadFile(filepath.Join(w.work, "pid"))
+					pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+					if err != nil {
+						t.Fatal(err)
+					}
+					syscall.Kill(pid, syscall.SIGKILL)
+				default:
+					killed := w.find(victim)
+					if len(killed) == 0 {
+						t.Fatalf("there is no %s, but %v", victim, w.find(""))
+					}
+					for pid := range killed {
+						syscall.Kill(pid, syscall.SIGKILL)
+					}
+				}
+				code := j.wait()
+				if victim != "nsgate" {
+					if want := cmp.Or(stage.code, 3); code != want {
+						t.Errorf("exit code %d, want %d\n%s", code, want, j.said())
+					}
+					j.says(want)
+					if names := entries(w.tmp); len(names) > 0 {
+						t.Errorf("nsgate left %q behind", names)
+					}
+				}
+				w.gone()
+				w.same("the baseline", before, snapshot(w.work+"/.nsgate"))
+				os.RemoveAll(w.work + "/.git/nsgate") // where a check keeps its last report
+				w.same("the repository", git, snapshot(w.work+"/.git"))
+			})
+		}
+	}
+}
+
+// Nothing is missed where the guard of the private directory is killed: nsgate itself is well.
+func TestKillGuard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	w.script("app", waits)
+	j := w.start("nsgate", "record", "--runs", "2", "--", "./app")
+	w.until("the run", func() bool { return w.exists("pid") })
+	for pid := range w.find("__run --guard") {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	os.WriteFile(filepath.Join(w.work, "go"), nil, 0o644)
+	if code := j.wait(); code != 0 {
+		t.Errorf("exit code %d\n%s", code, j.said())
+	}
+	w.gone()
+}
+
+// Where everything is killed at once, as an operating system does that is out of memory, or a CI host that ends a job, the
+// private directory stays with what is in it. The next nsgate removes it, and none that is in use.
+func TestSweep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	w.set("SECRET_TOKEN", "hunter2")
+	w.script("app", waits)
+	w.run(0, "sh", "-c", `cp app base && `+repository+` && nsgate record --from $KERNELS/base`)
+	git := snapshot(w.work + "/.git")
+	killAll := func(args ...string) (left string) {
+		os.Remove(filepath.Join(w.work, "pid"))
+		j := w.start("nsgate", args...)
+		w.until("the run", func() bool { return w.exists("pid") })
+		// All are stopped before the first is killed: who sees another one die clears up.
+		stopped := make(map[int]string)
+		w.until("the standstill", func() bool {
+			before := len(stopped)
+			for pid, command := range w.find("") {
+				syscall.Kill(pid, syscall.SIGSTOP)
+				stopped[pid] = command
+			}
+			return len(stopped) == before
+		})
+		for pid := range stopped {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		w.until("their end", func() bool { return len(w.find("")) == 0 })
+		j.wait()
+		names := entries(w.tmp)
+		if len(names) != 1 {
+			t.Fatalf("%q are left, want the one private directory of the nsgate that was just killed", names)
+		}
+		if info, err := os.Stat(filepath.Join(w.tmp, names[0])); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", names[0], info.Mode(), err)
+		}
+		return names[0]
+	}
+	first := killAll("check", "--", "./app")
+	secret := false
+	for _, text := range snapshot(w.tmp) {
+		secret = secret || strings.Contains(text, "hunter2")
+	}
+	if !secret {
+		t.Error("what is left holds no environment: the test proves nothing")
+	}
+	if second := killAll("check", "--paired", "--base-ref", "main", "--build", waits, "--", "true"); second == first {
+		t.Errorf("%s has survived the next nsgate", first)
+	}
+	if trees := entries(w.work + "/.git/worktrees"); len(trees) != 1 {
+		t.Errorf("git knows of the worktrees %q: the test is about 1", trees)
+	}
+
+	// One that lives, and one that comes.
+	os.Remove(filepath.Join(w.work, "pid"))
+	living := w.start("nsgate", "check", "--runs", "2", "--", "./app")
+	w.until("the run", func() bool { return w.exists("pid") })
+	if now := entries(w.tmp); len(now) != 1 {
+		t.Errorf("%q are there, want the directory of the living nsgate only", now)
+	}
+	w.same("the repository", git, snapshot(w.work+"/.git"))
+	w.run(0, "nsgate", "check", "--runs", "2", "--", "true")
+	if now := entries(w.tmp); len(now) != 1 {
+		t.Errorf("%q are there, want the directory of the living nsgate", now)
+	}
+	os.WriteFile(filepath.Join(w.work, "go"), nil, 0o644)
+	if code := living.wait(); code != 0 {
+		t.Errorf("the living one ends with %d:\n%s", code, living.said())
+	}
+	w.gone()
+}
+
+// A baseline is the old or the new one and a report is whole or absent, whenever nsgate is killed. The kills fall at all
+// points of what nsgate does, a little later each time.
+func TestKillWhileWriting(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	dir := filepath.Join(w.work, ".nsgate", "default", "nvidia-h200")
+	record := []string{"record", "--from", w.get("H200") + "/sessions/kernels-b/nvidia-h200"}
+	begun := time.Now()
+	w.run(0, "nsgate", "record", "--from", w.get("KERNELS")+"/base")
+	w.run(0, "nsgate", record...)
+	took := time.Since(begun) / 2
+	os.RemoveAll(filepath.Join(w.work, ".nsgate"))
+	old, written := 0, 0
+	const kills = 16
+	for i := range kills {
+		if i == kills/2 { // from now on there is a baseline
+			os.RemoveAll(filepath.Join(w.work, ".nsgate"))
+			w.run(0, "nsgate", "record", "--from", w.get("KERNELS")+"/base")
+			old = 1
+		}
+		j := w.start("nsgate", record...)
+		time.Sleep(took * time.Duration(i%(kills/2)+1) / (kills / 2))
+		j.cmd.Process.Kill()
+		j.wait()
+		sessions, err := committed(w)
+		switch {
+		case err == nil && len(sessions) == old+1:
+			written++
+		case err == nil && len(sessions) == old:
+		default:
+			t.Errorf("kill %d: %d sessions, %v", i+1, len(sessions), err)
+		}
+	}
+	t.Logf("%d of %d times the baseline was written before the kill", written, kills)
+	w.run(0, "nsgate", record...)
+	for _, name := range entries(dir) {
+		if strings.HasPrefix(name, ".") {
+			t.Errorf("%s is left in the baseline", name)
+		}
+	}
+
+	formats := []string{"json", "html", "junit", "markdown"}
+	compare := []string{"compare", w.get("KERNELS") + "/base", w.get("KERNELS") + "/saxpy_1.05"}
+	for _, f := range formats {
+		compare = append(compare, "--report", f+"="+filepath.Join(w.work, "reports", f))
+	}
+	reports := filepath.Join(w.work, "reports")
+	os.Mkdir(reports, 0o755)
+	begun = time.Now()
+	w.run(1, "nsgate", compare...)
+	took = time.Since(begun)
+	whole := snapshot(reports)
+	for i := range kills / 2 {
+		for _, f := range formats {
+			os.Remove(filepath.Join(reports, f))
+		}
+		j := w.start("nsgate", compare...)
+		time.Sleep(took * time.Duration(i+1) / (kills / 2))
+		j.cmd.Process.Kill()
+		j.wait()
+		for _, f := range formats {
+			name := filepath.Join(reports, f)
+			text, err := os.ReadFile(name)
+			if err == nil && string(text) != whole[name] {
+				t.Errorf("kill %d: half a report: %s has %d bytes of %d", i+1, f, len(text), len(whole[name]))
+			}
+		}
+	}
+	w.gone()
+}
+
+// On a disk without room nsgate says which directory is full and what to do, gives no verdict, and leaves no half file. A
+// file system of its own is needed, or a limit to the size of files, which every system knows.
+func TestFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	const (
+		private = `the private directory: .*(no space left on device|file too large); set TMPDIR to a directory that can be written and has room`
+		session = `NO VERDICT(.|\n)*no\s+room\s+is\s+left\s+in\s+the\s+directory\s+for\s+temporary\s+files(.|\n)*set TMPDIR to a directory that has some`
+		base    = `no baseline can be written to .*: (no space left on device|file too large); what was there is unchanged: make room`
+		report  = `--report: reports/r.json cannot be written: (no space left on device|file too large); make room in reports`
+	)
+	tests := []struct {
+		name   string
+		size   string // of the file system that is mounted on dir; "" for a limit to the size of files
+		dir    string
+		limit  string // in blocks of 512 bytes
+		code   int
+		says   string
+		nsgate string
+	}{
+		{"spec", "4k", "../tmp", "", 2, private, `check -- true`},
+		{"events", "8k", "../tmp", "", 3, session, `check -- true`},
+		{"export", "64k", "../tmp", "", 3, session, `check -- true`},
+		{"workload", "256k", "../tmp", "", 3, session, `check -- sh -c 'head -c 400000 /dev/zero >$TMPDIR/x; sleep 1; rm $TMPDIR/x; kill -SEGV $$'`},
+		{"merged", "256k", "../tmp", "", 3, session, `check -- true`},
+		{"baseline", "4k", "new", "", 2, base, `record --baseline new --from $KERNELS/base`},
+		{"grown baseline", "16k", "old", "", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
+		{"report", "4k", "reports", "", 2, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
+		{"kept", "4k", "kept", "", 2, `the profiles cannot be kept: .*no space left on device; name a directory`, `check --keep-profiles kept -- true`},
+		{"owner", "", "", "0", 2, private, `check -- true`},
+		{"limited events", "", "", "1", 3, session, `check -- true`},
+		{"limited export", "", "", "200", 3, session, `check -- true`},
+		{"limited baseline", "", "", "1", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
+		{"limited report", "", "", "1", 2, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
+		{"printed", "", "", "", 2, `write /dev/stdout: no space left on device`, `compare $KERNELS/base $KERNELS/base >/dev/full`},
+		{"a device", "", "", "", 2, `--report: /dev/full cannot be written`, `compare --report json=/dev/full $KERNELS/base $KERNELS/base`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.set("PADDING", strings.Repeat("x", 8<<10)) // of the report
+			w.run(0, "sh", "-ec", `nsgate record --from $KERNELS/base; cp -r .nsgate seed; mkdir old new reports kept`)
+			limit := ""
+			if tt.limit != "" {
+				limit = "ulimit -f " + tt.limit + "; "
+			}
+			command := `sums() { find old -type f -exec cksum {} + | sort; }; cp -r seed/. old; sums >before; ` + limit + "nsgate " +
+				tt.nsgate + `; status=$?; find reports kept new ../tmp -type f; sums | cmp -s - before || echo changed; exit $status`
+			var j *job
+			if tt.size == "" {
+				j = w.start("sh", "-c", command)
+			} else {
+				j = w.mounted(t, `mount -t tmpfs -o mode=700,size=`+tt.size+` tmpfs `+tt.dir+`; `+command)
+			}
+			if code := j.wait(); code != tt.code {
+				t.Errorf("exit code %d, want %d\n%s", code, tt.code, j.said())
+			}
+			j.says(tt.says)
+			for line := range strings.Lines(j.stdout.String()) {
+				for _, dir := range []string{"reports/", "kept/", "new/", "../tmp/", "changed"} {
+					if strings.HasPrefix(line, dir) {
+						t.Errorf("left behind: %s", line)
+					}
+				}
+			}
+			w.gone()
+		})
+	}
+}
+
+// mounted runs shell code that may mount file systems which nobody else sees. The test is skipped where this is not
+// allowed.
+func (w *world) mounted(t *testing.T, script string) *job {
+	t.Helper()
+	args := []string{"-m", "sh", "-c", "mount -t tmpfs tmpfs ../tmp && umount ../tmp || exit 99; " + script}
+	if os.Geteuid() != 0 {
+		args = append([]string{"-U", "-r"}, args...)
+	}
+	if _, err := exec.LookPath("unshare"); err != nil {
+		t.Skip("there is no unshare to mount a file system with")
+	}
+	j := w.start("unshare", args...)
+	if code := j.wait(); code == 99 || strings.HasPrefix(j.stderr.String(), "unshare:") {
+		t.Skip("file systems cannot be mounted here: ", j.stderr.String())
+	}
+	return j
+}
+
+// What cannot be written to is found out before the workload runs, and root is no exception on a file system that is
+// mounted for reading.
+func TestReadOnly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	tests := []struct {
+		name, nsgate string
+		says         string
+		late         bool // the workload has run by then
+	}{
+		{"baseline", `record --baseline ro/b -- ./app`, `no baseline can be written to ro/b: read-only file system`, false},
+		{"temporary", `check -- ./app`, `the private directory: .*read-only file system; set TMPDIR`, false},
+		{"report", `check --report json=ro/r.json -- ./app`, `--report: ro/r.json cannot be written: read-only file system; name a file`, false},
+		{"patch", `check --patch ro/p -- ./app`, `--patch: ro/p cannot be written: read-only file system; name a file`, false},
+		{"kept", `check --keep-profiles ro/k -- ./app`, `the profiles cannot be kept: .*read-only file system; name a directory`, false},
+		{"below a file", `record --baseline app/b -- ./app`, `no baseline can be written to app/b: not a directory`, false},
+		{"report below a file", `check --report html=app/r -- ./app`, `--report: app/r cannot be written: not a directory`, false},
+		{"no directory", `check --report html=none/r -- ./app`, `--report: none/r cannot be written: no such file or directory; make the directory none first`, false},
+		{"accepted", `accept --baseline ro/b --reason x report.json`, `no baseline can be written to ro/b/default/nvidia-h200: read-only file system`, false},
+		{"outputs", `check -- ./app`, `cannot write the outputs of GitHub Actions: read-only file system`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.script("app", "touch $WORK/ran")
+			w.run(0, "sh", "-c", `nsgate record --from $KERNELS/base && mkdir ro &&
+				{ nsgate compare -q --report json=report.json $KERNELS/base $KERNELS/saxpy_1.05; test $? = 1; }`)
+			before := snapshot(w.work)
+			script := "nsgate " + tt.nsgate
+			switch tt.name {
+			case "temporary":
+				script = "TMPDIR=$PWD/ro " + script
+			case "outputs":
+				script = "GITHUB_ACTIONS=true GITHUB_OUTPUT=ro/o GITHUB_STEP_SUMMARY=ro/s " + script
+			}
+			j := w.mounted(t, "mount -t tmpfs -o ro tmpfs ro; "+script)
+			if code := j.wait(); code != 2 {
+				t.Errorf("exit code %d, want 2\n%s", code, j.said())
+			}
+			j.says(tt.says)
+			if w.exists("ran") != tt.late {
+				t.Errorf("the workload ran: %v, want %v", w.exists("ran"), tt.late)
+			}
+			os.Remove(filepath.Join(w.work, "ran"))
+			w.same("the files", before, snapshot(w.work))
+			w.gone()
+		})
+	}
+}
+
+// committed are the sessions of the baseline that a world without a name has; none where there is no baseline.
+func committed(w *world) ([]model.Session, error) {
+	baselines, err := app.ReadBaselines(filepath.Join(w.work, app.DefaultRoot), "default")
+	if err != nil || len(baselines) == 0 {
+		return nil, err
+	}
+	return baselines[0].Sessions, nil
+}
+
+// Two records at the same time both count, and who reads meanwhile reads a whole baseline.
+func TestTwoRecords(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	hosts := []string{"a", "b", "e", "f"}
+	var jobs []*job
+	for _, host := range hosts {
+		jobs = append(jobs, w.start("nsgate", "record", "--from", w.get("H200")+"/sessions/kernels-"+host+"/nvidia-h200"))
+	}
+	var reader sync.WaitGroup
+	ended := make(chan struct{})
+	reader.Go(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			if _, err := committed(w); err != nil {
+				t.Errorf("a reader finds half a baseline: %v", err)
+				return
+			}
+		}
+	})
+	for _, j := range jobs {
+		if code := j.wait(); code != 0 {
+			t.Errorf("exit code %d: %s", code, j.said())
+		}
+	}
+	close(ended)
+	reader.Wait()
+	sessions, err := committed(w)
+	if err != nil || len(sessions) != len(hosts) {
+		t.Errorf("%d sessions, want %d: %v", len(sessions), len(hosts), err)
+	}
+
+	// So does a check, and it judges by one of them.
+	writer := w.start("sh", "-c", `for i in 1 2 3 4; do nsgate record --replace --from $KERNELS/base && nsgate record --from $H200/sessions/kernels-b/nvidia-h200; done`)
+	for range 4 {
+		w.run(0, "nsgate", "check", "--from", w.get("KERNELS")+"/unchanged")
+	}
+	if code := writer.wait(); code != 0 {
+		t.Errorf("exit code %d: %s", code, writer.said())
+	}
+}
+
+// A GPU on which another nsgate measures is busy.
+func TestTwoOnOneGPU(t *testing.T) {
+	if testing.Short() {
+		t.Skip("slow")
+	}
+	t.Parallel()
+	w := newWorld(t)
+	w.set("NSGATE_FAKE_GPU", "shared")
+	w.set("NSGATE_FAKE_GPU_APPS", filepath.Join(w.work, "apps"))
+	w.script("app", "echo $$ >>$WORK/apps; "+waits)
+	w.run(0, "nsgate", "record", "--from", w.get("KERNELS")+"/base")
+	first := w.start("nsgate", "check", "--runs", "2", "--", "./app")
+	w.until("the run", func() bool { return w.exists("pid") })
+	w.run(3, "nsgate", "check", "--", "true").says(`NO VERDICT +GPU 0 is busy: another process uses it \(sh, pid \d+\)`)
+	os.WriteFile(filepath.Join(w.work, "go"), nil, 0o644)
+	if code := first.wait(); code != 0 {
+		t.Errorf("the first one ends with %d: %s", code, first.said())
+	}
+	w.gone()
+}

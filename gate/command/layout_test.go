@@ -1,0 +1,129 @@
+package command_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layout is the map of the packages: each may import those of a lower level only, and the third-party modules that it
+// is the door of.
+var layout = map[string]struct {
+	level int
+	doors []string
+}{
+	"gate/measure":                {0, []string{"github.com/ianlancetaylor/demangle"}},
+	"gate/internal/stats":         {0, []string{"gonum.org/v1/gonum"}},
+	"gate/internal/proc":          {0, []string{"golang.org/x/sys"}},
+	"gate/internal/cells":         {0, []string{"golang.org/x/text"}},
+	"gate/internal/large":         {0, nil},
+	"gate/internal/changepoint":   {1, nil},
+	"gate/internal/bisect":        {0, nil},
+	"gate/internal/locate":        {0, nil},
+	"gate/internal/sqlitepage":    {0, nil},
+	"gate/internal/nsys":          {2, []string{"zombiezen.com/go/sqlite"}},
+	"gate/internal/nsysstats":     {2, nil},
+	"gate/internal/nsysjax":       {2, nil},
+	"gate/internal/torch":         {2, []string{"github.com/go-json-experiment/json"}},
+	"gate/internal/ncu":           {2, []string{"google.golang.org/protobuf"}},
+	"gate/internal/timeline":      {2, nil},
+	"gate/internal/plot":          {0, nil},
+	"gate/internal/sample":        {3, nil},
+	"gate/internal/baseline":      {2, []string{"github.com/gocarina/gocsv"}},
+	"thresholds":                  {1, []string{"github.com/pelletier/go-toml/v2"}},
+	"gate/internal/model":         {1, nil},
+	"gate/internal/decide":        {3, nil},
+	"gate":                        {4, nil},
+	"gate/command":                {8, nil},
+	"gate/internal/why":           {3, nil},
+	"gate/internal/rank":          {3, nil},
+	"gate/internal/collect":       {4, nil},
+	"gate/internal/text":          {4, nil},
+	"gate/internal/report":        {4, []string{"github.com/rivo/uniseg", "maragu.dev/gomponents"}},
+	"gate/internal/report/github": {5, []string{"github.com/sethvargo/go-githubactions"}},
+	"gate/internal/profile":       {5, nil},
+	"gate/internal/app":           {6, nil},
+	"gate/internal/cli":           {7, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/nsgate":                  {9, nil},
+	// The manual in the binary.
+	"cmd/nsgate/docs":      {0, nil},
+	"gate/internal/manual": {1, []string{"github.com/yuin/goldmark"}},
+	"gate/internal/submit": {2, nil},
+	// Beside nsgate, for its packages.
+	"gate/internal/manpages": {8, []string{"github.com/cpuguy83/go-md2man/v2"}},
+	// For tests only: nothing but tests imports them.
+	"gate/internal/exporttest":           {2, nil},
+	"gate/internal/reasonstest":          {2, nil},
+	"gate/internal/faketools":            {0, nil},
+	"gate/internal/faketools/ncu":        {0, nil},
+	"gate/internal/faketools/nsys":       {0, []string{"zombiezen.com/go/sqlite"}},
+	"gate/internal/faketools/nvidia-smi": {1, nil},
+}
+
+// heavy are packages that look methods up by a name that is not known when the binary is linked.
+var heavy = []string{"text/template", "html/template"}
+
+func TestLayout(t *testing.T) {
+	const module = "github.com/nsgate/nsgate/"
+	cmd := exec.Command("go", "list", "-json=ImportPath,Doc,Imports", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Doc string
+			Imports         []string
+		}
+		if err := dec.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimPrefix(p.ImportPath, module)
+		entry, ok := layout[name]
+		if !ok {
+			t.Errorf("%s is not on the map of packages", name)
+			continue
+		}
+		seen++
+		if p.Doc == "" {
+			t.Errorf("%s has no sentence that says what it is", name)
+		}
+		for _, i := range p.Imports {
+			if own, ok := strings.CutPrefix(i, module); ok {
+				if layout[own].level >= entry.level {
+					t.Errorf("%s (level %d) imports %s (level %d): imports point down", name, entry.level, own, layout[own].level)
+				}
+				continue
+			}
+			if slices.Contains(heavy, i) {
+				t.Errorf("%s imports %s, which makes the linker keep every exported method: the binary grows by a fifth", name, i)
+			}
+			thirdParty := strings.Contains(strings.SplitN(i, "/", 2)[0], ".")
+			if thirdParty && !slices.ContainsFunc(entry.doors, func(d string) bool { return i == d || strings.HasPrefix(i, d+"/") }) {
+				t.Errorf("%s imports %s, which has another door", name, i)
+			}
+		}
+	}
+	if seen != len(layout) {
+		t.Errorf("%d packages found, %d on the map", seen, len(layout))
+	}
+	page, err := os.ReadFile("../../cmd/nsgate/docs/development.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| package | one sentence |\n")
+	for name := range layout {
+		if !strings.HasPrefix(name, "gate/internal/faketools") && !strings.HasSuffix(name, "test") && name != "gate/internal/cli" && !strings.Contains(table, "`"+name+"`") {
+			t.Errorf("%s is not in the table of packages of development.md", name)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package command_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/command"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
+
+// TestMain registers nsgate itself and puts the fake profiler tools on the PATH, so that scripts and nsgate find them.
+func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "8") // the scripts wait more than they compute; the command line may say otherwise
+	testscript.Main(withFakes{m}, map[string]func(){"nsgate": nsgate})
+}
+
+// withFakes are the tests of this package with the fake tools on the PATH.
+type withFakes struct{ *testing.M }
+
+func (m withFakes) Run() int {
+	dir, err := os.MkdirTemp("", "fakes")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "../../gate/internal/faketools/...").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return m.M.Run()
+}
+
+// TestScripts runs the command as users do: testdata/script has one file a topic.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, params(t, "testdata/script"))
+}
+
+// TestExamples runs the projects of testdata/examples, each by the script of its name.
+func TestExamples(t *testing.T) {
+	const dir = "../../testdata/examples"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, err := os.Stat(filepath.Join(dir, e.Name()+".txtar")); e.IsDir() && err != nil {
+			t.Errorf("nothing runs the example %s: %v", e.Name(), err)
+		}
+	}
+	testscript.Run(t, params(t, dir))
+}
+
+func params(t *testing.T, dir string) testscript.Params {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return testscript.Params{
+		Dir:           dir,
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			recordings := filepath.Join(root, "testdata", "h200")
+			e.Setenv("H200", recordings)
+			e.Setenv("KERNELS", filepath.Join(recordings, "kernels"))
+			e.Setenv("H100", filepath.Join(root, "testdata", "h100"))
+			e.Setenv("NCU", filepath.Join(root, "testdata", "ncu"))
+			e.Setenv("ROOT", root)
+			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
+			e.Setenv("COLUMNS", "100")
+			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "forge": forge, "valid": valid},
+	}
+}
+
+// exits runs a command and wants one exact exit code: exits 3 nsgate compare a b. Its output is there for stdout and stderr.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	if err != nil {
+		ts.Fatalf("exit code: %v", err)
+	}
+	got := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+	if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, "goroutine ") || strings.Contains(out, "panic:") {
+		ts.Fatalf("a stack trace was printed")
+	}
+}
+
+// forge changes text in the files of a baseline and gives them the names that go with it: forge DIR OLD NEW.
+func forge(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: forge DIR OLD NEW")
+	}
+	dir := ts.MkAbs(args[0])
+	entries, err := os.ReadDir(dir)
+	ts.Check(err)
+	for _, e := range entries {
+		file := filepath.Join(dir, e.Name())
+		old := ts.ReadFile(file)
+		text := strings.ReplaceAll(old, args[1], args[2])
+		start, _, ok := strings.Cut(e.Name(), "-")
+		if text == old || !ok {
+			continue
+		}
+		sum := sha256.Sum256([]byte(text))
+		ts.Check(os.WriteFile(filepath.Join(dir, start+"-"+hex.EncodeToString(sum[:4])+".csv"), []byte(text), 0o644))
+		ts.Check(os.Remove(file))
+	}
+}
+
+// valid wants a file that follows a schema of the manual and names it: valid SCHEMA FILE.
+func valid(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: valid SCHEMA FILE")
+	}
+	if err := validate(args[0], []byte(ts.ReadFile(args[1]))); err != nil {
+		ts.Fatalf("%s: %v", args[1], err)
+	}
+}
+
+// empty wants directories without any entry.
+func empty(ts *testscript.TestScript, neg bool, args []string) {
+	for _, dir := range args {
+		entries, err := os.ReadDir(ts.MkAbs(dir))
+		ts.Check(err)
+		if (len(entries) == 0) == neg {
+			ts.Fatalf("%s has %d entries", dir, len(entries))
+		}
+	}
+}
+
+// nsgate is the program itself.
+func nsgate() {
+	os.Exit(command.Main(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

@@ -1,0 +1,308 @@
+package command_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	invopop "github.com/invopop/jsonschema"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+const schemas = "https://raw.githubusercontent.com/nsgate/nsgate/main/cmd/nsgate/docs/schema/"
+
+// written are the kinds of JSON that nsgate writes, by the name of their schema; each says in itself which it is.
+var written = map[string]struct {
+	version string
+	value   any
+}{
+	"bisection":   {decide.BisectSchema, decide.Bisection{}},
+	"calibration": {decide.CalibrationSchema, decide.Calibration{}},
+	"history":     {decide.HistorySchema, decide.History{}},
+	"report":      {decide.Schema, decide.Report{}},
+	"summary":     {decide.SummarySchema, decide.Summary{}},
+}
+
+// TestSchemas holds the schemas of the manual against the keys of the policy and the types of what is written; -update rewrites them.
+func TestSchemas(t *testing.T) {
+	schemas := map[string]any{"policy": policySchema(t)}
+	for name, w := range written {
+		schemas[name] = jsonSchema(t, name, w.version, w.value)
+	}
+	for name, schema := range schemas {
+		var want bytes.Buffer
+		enc := json.NewEncoder(&want)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(schema); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join("docs", "schema", name+".json")
+		got, err := os.ReadFile(file)
+		switch {
+		case err == nil && bytes.Equal(got, want.Bytes()):
+		case *update:
+			if err := os.WriteFile(file, want.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("%s is not what the code says (%v); go test ./gate/command -run TestSchemas -update rewrites it", file, err)
+		}
+	}
+}
+
+type object map[string]any
+
+// kinds are the values of a policy file by what their key calls them; quoted words are a choice.
+var kinds = map[string]object{
+	"percentage":              {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
+	"text":                    {"type": "string", "minLength": 1},
+	"name":                    {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
+	"pattern":                 {"type": "string", "pattern": `^\S(.*\S)?$`},
+	"regular expression":      {"type": "string", "pattern": `\(`},
+	"duration":                {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
+	"days":                    {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
+	"ranks":                   {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
+	"amount":                  {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
+	"whole number":            {"type": "integer", "minimum": 1},
+	"number of steps or text": {"oneOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
+	"text or list of words":   {"oneOf": []object{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": object{"type": "string"}}}},
+}
+
+// policySchema is the JSON schema of nsgate.toml, in the draft that editors of TOML know.
+func policySchema(t *testing.T) object {
+	tables := map[string]object{}
+	for _, k := range thresholds.Keys() {
+		if tables[k.Table] == nil {
+			tables[k.Table] = object{"type": "object", "additionalProperties": false, "properties": object{}}
+		}
+		value := object{"description": k.Doc}
+		if words := regexp.MustCompile(`"(\w+)"`).FindAllStringSubmatch(k.Type, -1); len(words) > 0 {
+			var enum []string
+			for _, w := range words {
+				enum = append(enum, w[1])
+			}
+			value["type"], value["enum"] = "string", enum
+		} else if kind := kinds[k.Type]; kind == nil {
+			t.Fatalf("%s.%s: no schema is known of a %q; give it a row in kinds", k.Table, k.Name, k.Type)
+		} else {
+			for name, x := range kind {
+				value[name] = x
+			}
+			if k.Type == "duration" && strings.Contains(k.Doc, `or "none"`) {
+				value["pattern"] = kind["pattern"].(string) + "|^none$"
+			}
+		}
+		if k.Literal() {
+			value["default"] = literal(t, k.Default)
+		}
+		value["examples"] = []any{literal(t, k.Example)}
+		table := tables[k.Table]
+		table["properties"].(object)[k.Name] = value
+		if k.Default == "required" {
+			required, _ := table["required"].([]string)
+			table["required"] = append(required, k.Name)
+		}
+	}
+	list := func(table, about string) object {
+		return object{"type": "array", "description": about, "items": tables[table]}
+	}
+	tables["workload"]["properties"].(object)["output"] = list("workload.output", "a number that the workload prints of itself")
+	root := tables[""]
+	root["properties"].(object)["workload"] = list("workload", "a program that is measured")
+	root["properties"].(object)["rule"] = list("rule", "what holds for some kernels, ranges or metrics; the first rule that matches applies")
+	root["$schema"], root["$id"], root["title"] = "http://json-schema.org/draft-07/schema#", schemas+"policy.json", "nsgate.toml, the policy file of nsgate"
+	return root
+}
+
+// literal is a value as a policy file writes it.
+func literal(t *testing.T, text string) any {
+	var v struct{ X any }
+	if err := toml.Unmarshal([]byte("x = "+text), &v); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return v.X
+}
+
+// jsonSchema is the JSON schema of what is written. Later releases may add fields, so that others than these are allowed.
+func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
+	number := func() *invopop.Schema {
+		return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "number"}, {Type: "null"}}}
+	}
+	r := &invopop.Reflector{AllowAdditionalProperties: true, Mapper: func(x reflect.Type) *invopop.Schema {
+		switch x {
+		case reflect.TypeFor[decide.Number]():
+			return number()
+		case reflect.TypeFor[model.Values]():
+			return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "array", Items: number()}, {Type: "null"}}}
+		case reflect.TypeFor[decide.Args]():
+			return &invopop.Schema{Type: "object", AdditionalProperties: &invopop.Schema{
+				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "number"}, {Type: "null"}, {Type: "array", Items: &invopop.Schema{Type: "string"}}}}}
+		case reflect.TypeFor[decide.Verdict]():
+			return &invopop.Schema{Type: "string", Enum: []any{decide.Pass, decide.Fail, decide.NoVerdict}}
+		case reflect.TypeFor[decide.Outcome]():
+			return &invopop.Schema{Type: "string", Enum: []any{decide.Regressed, decide.Improved, decide.Unchanged, decide.Inconclusive, decide.Added, decide.Removed, decide.Grew}}
+		}
+		return nil
+	}}
+	// Where a package lies is put behind the module's path, and two steps up again.
+	if err := r.AddGoComments("github.com/nsgate/nsgate/gate/command", "../../gate"); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range r.CommentMap {
+		r.CommentMap[name] = strings.NewReplacer("[", "", "]", "").Replace(strings.Join(strings.Fields(text), " "))
+	}
+	s := r.Reflect(value)
+	s.ID, s.Title = invopop.ID(schemas+name+".json"), "a "+name+" of nsgate, "+version
+	schema, _ := s.Definitions[reflect.TypeOf(value).Name()].Properties.Get("schema")
+	schema.Const = version
+	return s
+}
+
+// compiled are the schemas of the manual; scripts ask for them at the same time.
+var compiled = func() map[string]func() (*jsonschema.Schema, error) {
+	all := map[string]func() (*jsonschema.Schema, error){}
+	for _, name := range append(slices.Collect(maps.Keys(written)), "policy") {
+		all[name] = sync.OnceValues(func() (*jsonschema.Schema, error) {
+			return jsonschema.NewCompiler().Compile(filepath.Join("docs", "schema", name+".json"))
+		})
+	}
+	return all
+}()
+
+// validate holds JSON against the schema of a name.
+func validate(name string, text []byte) error {
+	compile, ok := compiled[name]
+	if !ok {
+		return fmt.Errorf("no schema %q", name)
+	}
+	schema, err := compile()
+	if err != nil {
+		return err
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(value)
+}
+
+// TestPolicySchema holds the schema against the reader of the policy, in both directions: what stands in files, and what does not
+// fit a key.
+func TestPolicySchema(t *testing.T) {
+	check := func(text string) error {
+		var v map[string]any
+		if err := toml.Unmarshal([]byte(text), &v); err != nil {
+			return err
+		}
+		asJSON, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return validate("policy", asJSON)
+	}
+	good := []string{"", "# nothing\n"}
+	for _, pattern := range []string{"../../thresholds/testdata/*.toml", "../../testdata/*/nsgate.toml", "../../testdata/examples/*/nsgate.toml"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			good = append(good, string(text))
+		}
+	}
+	for _, page := range pages(t) {
+		for _, b := range page.blocks("toml") {
+			good = append(good, b.text)
+		}
+	}
+	if len(good) < 8 {
+		t.Fatalf("%d policies", len(good))
+	}
+	for _, text := range good {
+		if _, err := thresholds.Parse("x.toml", []byte(text)); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+		if err := check(text); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+	for _, text := range []string{
+		`threshold = 0.03`, `threshold = "3"`, `threshold = true`, `treshold = "3%"`, `undecided = "pass"`, "[rule]\nmax = \"3%\"",
+		"[[rules]]\nmax = \"3%\"", "[[rule]]\nstep = \"s\"\nmax = \"3%\"", "[[rule]]\nseverity = \"error\"", "[[rule]]\nkernel = \"a \"\nmax = \"1%\"",
+		"[[workload]]\nruns = 3", "[[workload]]\nname = \"../x\"", "[[workload]]\nname = \"a\"\nruns = \"5\"", "[[workload]]\nname = \"a\"\nruns = 0",
+		"[[workload]]\nname = \"a\"\ntimeout = \"90\"", "[[workload]]\nname = \"a\"\nwarmup = -1", "[[workload]]\nname = \"a\"\ncommand = []",
+		"[[workload]]\nname = \"a\"\n[[workload.output]]\nname = \"b\"",
+	} {
+		if _, err := thresholds.Parse("x.toml", []byte(text)); err == nil {
+			t.Errorf("nsgate reads %s", text)
+		}
+		if err := check(text); err == nil {
+			t.Errorf("the schema allows %s", text)
+		}
+	}
+}
+
+// TestWrittenSchemas holds the schemas against what is kept as JSON, and against what lacks a field. Scripts hold them against what
+// commands write.
+func TestWrittenSchemas(t *testing.T) {
+	for name, x := range map[string]struct {
+		files  string
+		needed []string
+	}{
+		"calibration": {"calibration/*.json", []string{"schema", "sound", "gates", "plan"}},
+		"report":      {"*.json", []string{"schema", "verdict", "findings", "counts"}},
+		"summary":     {"summary/*.json", []string{"schema", "recorded", "kernels"}},
+	} {
+		files, err := filepath.Glob("../../gate/internal/report/testdata/" + x.files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for _, file := range files {
+			if strings.Count(filepath.Base(file), ".") > 1 { // JSON of another format
+				continue
+			}
+			seen++
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := validate(name, text); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+			for _, without := range x.needed {
+				var fields map[string]any
+				if err := json.Unmarshal(text, &fields); err != nil {
+					t.Fatal(err)
+				}
+				delete(fields, without)
+				less, err := json.Marshal(fields)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := validate(name, less); err == nil {
+					t.Errorf("the schema allows %s without %q", file, without)
+				}
+			}
+		}
+		if seen < 4 {
+			t.Errorf("%d files of a %s", seen, name)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package command_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+// TestTables holds the tables of the manual against the lists in the code: what is read, what can be
+// written, what is refused and what is looked for; -update rewrites them.
+func TestTables(t *testing.T) {
+	inputs := "| what | files | gives |\n| --- | --- | --- |\n"
+	for _, f := range profile.Formats() {
+		files := "`" + strings.Join(f.Suffixes, "`, `") + "`"
+		if f.Needs != "" {
+			files += ", with `" + f.Needs + "` on the PATH"
+		}
+		inputs += fmt.Sprintf("| %s | %s | %s |\n", f.Name, files, f.Gives)
+	}
+	formats := "| format | for |\n| --- | --- |\n"
+	for _, name := range report.Formats() {
+		f, _ := report.Lookup(name)
+		formats += fmt.Sprintf("| `%s` | %s |\n", name, f.About)
+	}
+	refusals := ""
+	for _, k := range app.Refusals() {
+		refusals += "\n## " + k.Name + "\n\n" + refused(k.Reasons)
+	}
+	patterns := "| `key` | what it is | named | after |\n| --- | --- | --- | --- |\n"
+	for _, p := range decide.Patterns {
+		patterns += fmt.Sprintf("| `%s` | %s | %s | %s |\n", p.Key, p.Means, p.When, p.Source)
+	}
+	for _, x := range []struct{ file, name, table string }{
+		{"../../cmd/nsgate/docs/inputs.md", "inputs", inputs}, {"../../cmd/nsgate/docs/formats.md", "formats", formats}, {"../../cmd/nsgate/docs/refusals.md", "reasons", refusals},
+		{"../../cmd/nsgate/docs/patterns.md", "patterns", patterns},
+	} {
+		text, err := os.ReadFile(x.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin, end := "<!-- "+x.name+" -->\n", "<!-- end -->"
+		before, rest, ok := bytes.Cut(text, []byte(begin))
+		_, after, closed := bytes.Cut(rest, []byte(end))
+		want := []byte(string(before) + begin + x.table + end + string(after))
+		switch {
+		case !ok || !closed:
+			t.Errorf("%s has no table between %q and %q", x.file, begin, end)
+		case bytes.Equal(want, text):
+		case *update:
+			if err := os.WriteFile(x.file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("the table %q of %s is not that of the code; go test ./gate/command -run TestTables -update rewrites it", x.name, x.file)
+		}
+	}
+}
+
+// refused is a table of refusals, with the names of details in capitals.
+func refused(reasons model.Reasons) string {
+	detail := regexp.MustCompile(`\{(\w+)\}`)
+	capitals := func(s string) string {
+		return detail.ReplaceAllStringFunc(s, func(d string) string { return strings.ToUpper(strings.Trim(d, "{}")) })
+	}
+	s := "| no verdict, because | way out | reason_key |\n| --- | --- | --- |\n"
+	for _, r := range reasons {
+		s += fmt.Sprintf("| %s | %s | `%s` |\n", capitals(r.Sentence), capitals(cli.WayOut(r.Key, r.Next)), r.Key)
+	}
+	return s
+}

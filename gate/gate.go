@@ -1,0 +1,37 @@
+// Package gate compares recorded runs of a GPU program with a baseline and returns a verdict.
+//
+// A [Session] holds the values that were measured in the runs of one host; [Compare] judges the sessions of a head by those of a
+// baseline under a policy of package thresholds. The command line is package command.
+package gate
+
+import (
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// The types of a comparison.
+type (
+	// Session is the measured values of the runs that one host took close together in time.
+	Session = model.Session
+	// Report is the result of a comparison; it is not changed after it is returned.
+	Report = decide.Report
+	// Finding is the comparison of one metric of one subject.
+	Finding = decide.Finding
+	// Verdict is the answer of a gate: pass, fail or no verdict.
+	Verdict = decide.Verdict
+	// Outcome is the answer of one finding.
+	Outcome = decide.Outcome
+)
+
+// The verdicts.
+const (
+	Pass      = decide.Pass
+	Fail      = decide.Fail
+	NoVerdict = decide.NoVerdict
+)
+
+// Compare judges the head by the baseline. Input that cannot be judged is a report with [NoVerdict] and the reason.
+func Compare(baseline, head []Session, policy *thresholds.Policy) *Report {
+	return decide.Evaluate(baseline, head, policy)
+}

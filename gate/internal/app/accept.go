@@ -1,0 +1,314 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Accept takes what a report says has changed into the baseline. What has not changed stays as it was measured before.
+type Accept struct {
+	// Report is of a [Check] that measured something: it has HeadSessions.
+	Report *decide.Report
+	// Reason says why the change is wanted, for those who review the baseline. It must be given.
+	Reason string
+	// Root is the directory of the baselines, "" for where the report's baseline is.
+	Root string
+	// Home is the directory that the report's paths are relative to: that of the policy file, "" for the working directory.
+	Home string
+	// Directory is that of the baseline itself, "" for what Root and Report say.
+	Directory string
+	// Anchor, where not "", names the state as the one that what follows is held against for how far it crept.
+	Anchor string
+	// Force accepts what [Accept.Doubts] has something against.
+	Force bool
+}
+
+// Accepted is what [Accept.Run] wrote.
+type Accepted struct {
+	Dir     string   // of the baseline
+	Files   []string // that were written, or that hold the very same already
+	Changes []Change // what was accepted, worst first
+	// Whole is true where nothing has changed and the measurement was taken as it is, in place of all that stood before.
+	Whole  bool
+	Reason string
+	Commit string // of the code that was measured, "" where it is not known
+}
+
+// Dir is the directory of the baseline that takes the report's measurement.
+func (a Accept) Dir() string {
+	if a.Directory != "" {
+		return a.Directory
+	}
+	// A report is a file from elsewhere: it does not choose a place outside this directory.
+	if a.Root == "" && a.Report.Baseline != "" && filepath.IsLocal(a.Report.Baseline) {
+		return filepath.Join(a.Home, a.Report.Baseline)
+	}
+	head := a.Report.HeadSessions
+	return baseline.Dir(cmp.Or(a.Root, filepath.Join(a.Home, DefaultRoot)), cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU)
+}
+
+// Doubts are what speaks against accepting the report, nothing where nothing does.
+func (a Accept) Doubts() (out []error) {
+	here, of := commit(), a.Report.Head.Commit
+	if r := a.Report; r.Verdict != decide.Fail && r.Measured == nil {
+		out = append(out, Reasons.Refuse("accept-unfailed", answer(r)))
+	}
+	if strings.HasSuffix(of, dirty) {
+		out = append(out, Reasons.Refuse("accept-dirty", strings.TrimSuffix(of, dirty)))
+	}
+	if of, here := strings.TrimSuffix(of, dirty), strings.TrimSuffix(here, dirty); of != "" && here != "" && !strings.HasPrefix(here, of) && !strings.HasPrefix(of, here) {
+		out = append(out, Reasons.Refuse("accept-other-commit", of, here))
+	}
+	return out
+}
+
+// Run writes the baseline, all of it or nothing. What speaks against that, and a report that cannot be a baseline, is a
+// *model.Refusal, or several of them joined.
+func (a Accept) Run() (*Accepted, error) {
+	if doubts := a.Doubts(); len(doubts) > 0 && !a.Force {
+		return nil, errors.Join(doubts...)
+	}
+	return a.write(a.Dir())
+}
+
+// maxReason is the length of a reason in characters.
+const maxReason = 500
+
+// reason brings why something is wanted to one line, and refuses what says nothing or too much.
+func reason(s string) (string, error) {
+	s = measure.NormalizeLine(s)
+	switch n := utf8.RuneCountInString(s); {
+	case n == 0:
+		return "", errors.New("a reason is needed; say why the change is wanted, for those who review the baseline")
+	case n > maxReason:
+		return "", fmt.Errorf("the reason has %d characters; say it in %d", n, maxReason)
+	}
+	return s, nil
+}
+
+// write adds to the baseline in a directory what has changed.
+func (a Accept) write(dir string) (*Accepted, error) {
+	why, err := reason(a.Reason)
+	if err != nil {
+		return nil, err
+	}
+	if len(a.Report.HeadSessions) == 0 {
+		return nil, errors.New("the report holds no measured sessions; make it anew with this version of nsgate")
+	}
+	out := &Accepted{Dir: dir, Reason: why, Changes: Changes(a.Report), Commit: a.Report.Head.Commit}
+	entries, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
+		var entries []baseline.Entry
+		for _, s := range a.Report.HeadSessions {
+			e := a.entry(b, s)
+			e.Reason, e.Anchor = why, measure.NormalizeLine(a.Anchor)
+			out.Whole = out.Whole || !e.Accepted
+			entries = append(entries, e)
+		}
+		return entries, nil
+	})
+	for _, e := range entries {
+		out.Files = append(out.Files, e.File)
+	}
+	return out, err
+}
+
+// entry is what a session of the head changes in a baseline: of what moved the whole, and all sums over kernels, which move with
+// it. Where nothing moved it is the whole session.
+func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
+	live := s.Profiler().Pick(b.InEffect())
+	m := newMoves(a.Report, &s, live)
+	e := baseline.Entry{Session: s, Replaces: map[measure.Subject][]string{}}
+	e.ID = ""
+	if !m.any() || len(live) == 0 {
+		for i := range live {
+			e.Supersedes = append(e.Supersedes, live[i].ID)
+		}
+		e.Accepted = false
+		return e
+	}
+	e.Accepted, e.Series = true, nil
+	for _, x := range s.Series {
+		if m.takes(x.Subject) {
+			e.Series = append(e.Series, x)
+		}
+	}
+	for i := range live {
+		for _, x := range live[i].Series {
+			ids := e.Replaces[x.Subject]
+			if (m.takes(x.Subject) || m.gone[x.Subject]) && !slices.Contains(ids, live[i].ID) {
+				e.Replaces[x.Subject] = append(ids, live[i].ID)
+			}
+		}
+	}
+	return e
+}
+
+// moves are the subjects that a report says have changed.
+type moves struct {
+	moved map[measure.Subject]bool // the head has them
+	gone  map[measure.Subject]bool // the head has them no longer
+	roles []string                 // paths of ranges around these kernels
+}
+
+func newMoves(r *decide.Report, head *model.Session, live []model.Session) moves {
+	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}}
+	has, had := map[measure.Subject]bool{}, map[measure.Subject]bool{}
+	for _, x := range head.Series {
+		has[x.Subject] = true
+	}
+	for i := range live {
+		for _, x := range live[i].Series {
+			had[x.Subject] = true
+		}
+	}
+	old := map[string]bool{} // names of kernels that others stand for
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !differs(f) {
+			continue
+		}
+		if m.moved[f.Subject()] = true; f.Match != "exact" {
+			old[f.Name] = true
+			for _, name := range f.BaseNames {
+				old[name] = true
+			}
+		}
+	}
+	for x := range had {
+		if x.Scope == measure.ScopeKernel && !has[x] && (old[x.Name] || m.moved[x]) {
+			m.gone[x] = true
+		}
+	}
+	for x := range has {
+		if x.Scope == measure.ScopeKernel && !had[x] && len(live) > 0 {
+			m.moved[x] = true
+		}
+	}
+	for x := range m.moved {
+		if !has[x] {
+			if delete(m.moved, x); had[x] {
+				m.gone[x] = true
+			}
+		}
+	}
+	for _, s := range append(slices.Clone(live), *head) {
+		for _, x := range s.Series {
+			if (m.moved[x.Subject] || m.gone[x.Subject]) && x.Role != "" && !slices.Contains(m.roles, x.Role) {
+				m.roles = append(m.roles, x.Role)
+			}
+		}
+	}
+	return m
+}
+
+// differs reports whether a finding says that something is not as it was.
+func differs(f *decide.Finding) bool {
+	switch f.Outcome {
+	case decide.Regressed, decide.Improved, decide.Grew, decide.Added, decide.Removed:
+		return true
+	}
+	return f.Doubted || f.Match != "exact" && f.Match != ""
+}
+
+func (m moves) any() bool { return len(m.moved)+len(m.gone) > 0 }
+
+// takes reports whether a subject is written: what moved, the ranges around that, and what the whole program or step has.
+func (m moves) takes(x measure.Subject) bool {
+	switch {
+	case m.moved[x]:
+		return true
+	case x.Scope == measure.ScopeRange:
+		return slices.ContainsFunc(m.roles, func(role string) bool { return strings.Contains("/"+role+"/", "/"+x.Name+"/") })
+	case x.Scope == measure.ScopeWorkload:
+		return x == measure.Workload
+	}
+	return x.Scope != measure.ScopeKernel
+}
+
+// Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is accepted above it;
+// nothing is changed. It is an error where the baseline lies outside of the repository, or the report has none.
+func (a Accept) Patch(repository string) (patch string, err error) {
+	if a.Report.Baseline == "" && a.Report.Measured == nil || len(a.Report.HeadSessions) == 0 {
+		return "", errors.New("this report has no committed baseline that could be updated")
+	}
+	dir := a.Dir()
+	name := Within(repository, dir)
+	if repository == "" || name == "" {
+		return "", fmt.Errorf("the baseline %s lies outside the repository; keep it inside", dir)
+	}
+	err = proc.InPrivate(func(private string) error {
+		before, after := filepath.Join(private, "a", name), filepath.Join(private, "b", name)
+		for _, side := range []string{before, after} {
+			if err := os.MkdirAll(side, 0o700); err != nil {
+				return err
+			}
+			if err := os.CopyFS(side, os.DirFS(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		done, err := a.write(after)
+		if err != nil {
+			return err
+		}
+		if patch, err = diff(private); err == nil {
+			patch = done.header() + patch
+		}
+		return err
+	})
+	return patch, err
+}
+
+// header is what stands above a patch, for those who review it. No line of it can be taken for one of the patch.
+func (a *Accepted) header() string {
+	var b strings.Builder
+	b.WriteString("nsgate accepts a change of performance:\n")
+	for _, line := range a.Lines() {
+		b.WriteString("  " + line + "\n")
+	}
+	return b.String() + "\n"
+}
+
+// Lines say what was accepted, why, and of which commit: "saxpy time 84.55 → 88.60 µs (+4.8 %)".
+func (a *Accepted) Lines() (out []string) {
+	const most = 20
+	for i, x := range a.Changes {
+		if i == most {
+			out = append(out, fmt.Sprintf("and %d more", len(a.Changes)-most))
+			break
+		}
+		out = append(out, x.String())
+	}
+	if a.Whole {
+		out = append(out, "the measurement as it is, as a whole")
+	}
+	out = append(out, "reason: "+a.Reason)
+	if a.Commit != "" {
+		out = append(out, "commit: "+measure.NormalizeLine(a.Commit))
+	}
+	return out
+}
+
+// diff is how the directory b below dir differs from a, as git apply takes it.
+func diff(dir string) (string, error) {
+	cmd := exec.Command("git", "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "a", "b")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {
+		err = nil // they differ
+	}
+	return string(out), err
+}

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/collect"
+)
+
+// Base is another build of the workload, which may have to be checked out and built first. [Base.At] makes it one of a
+// revision; without, it lies ready.
+type Base struct {
+	// Build is what to run: of a revision, in its worktree.
+	Build Build
+	// Script is a shell command that builds the revision's worktree, "" where nothing needs to be built.
+	Script string
+	// Warnings are doubts that whoever set the base up has to be told.
+	Warnings []string
+
+	revision *collect.Revision // nil for a build that lies ready
+}
+
+// At makes the base the workload as it is at a git revision of the repository here, an error where there is none of that
+// name. Nothing is checked out yet.
+func (b *Base) At(ctx context.Context, revision string) (err error) {
+	b.revision, err = collect.FindRevision(ctx, revision)
+	return err
+}
+
+// Separate is an error for a base of a revision whose command leads into the head's checkout: head would be compared with
+// head. Where only the environment, as getenv says, does, that is a warning.
+func (b *Base) Separate(getenv func(string) string) error {
+	if b.revision == nil {
+		return nil
+	}
+	words := slices.Clone(b.Build.Command)
+	if path, err := exec.LookPath(words[0]); err == nil && !strings.ContainsRune(words[0], filepath.Separator) {
+		words = append(words, path)
+	}
+	for _, w := range words {
+		if b.revision.Holds(w) {
+			return fmt.Errorf("%s lies in this checkout, so the base would use the head's: name it relative to the working directory", w)
+		}
+	}
+	for _, name := range []string{"PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD"} {
+		if slices.ContainsFunc(filepath.SplitList(getenv(name)), b.revision.Holds) {
+			b.Warnings = append(b.Warnings, name+" leads into this checkout: both builds use what lies there")
+		}
+	}
+	return nil
+}
+
+// commit is the base's commit as sessions carry it, "" where it is not known.
+func (b *Base) commit() string {
+	if b.revision == nil {
+		return ""
+	}
+	return b.revision.Commit[:12]
+}
+
+// ready checks the base out and builds it, where that is called for. The caller calls remove when it is done, also
+// after an error.
+func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove func(), err error) {
+	build, remove = b.Build, func() {}
+	if b.revision == nil {
+		return build, remove, nil
+	}
+	tell(Event{Stage: CheckingOut, Text: b.revision.Ref})
+	tree, err := b.revision.Checkout(ctx)
+	if err != nil {
+		return build, remove, err
+	}
+	remove = func() {
+		if err := tree.Close(); err != nil {
+			tell(Event{Stage: Warning, Text: "the base's worktree could not be removed: " + err.Error()})
+		}
+	}
+	if b.Script != "" {
+		tell(Event{Stage: Building, Text: b.revision.Ref})
+		err := tree.Build(ctx, b.Script)
+		if failed := (*collect.BuildError)(nil); errors.As(err, &failed) {
+			tell(Event{Stage: Failed, Text: "output of the base's build", Output: failed.Output})
+		}
+		if err != nil {
+			return build, remove, err
+		}
+	}
+	build.Dir, err = tree.Counterpart(build.Dir)
+	return build, remove, err
+}
+
+// Commands are what makes the base build ready.
+func (b *Base) Commands() []Command {
+	if b.revision == nil {
+		return nil
+	}
+	out := []Command{{Words: b.revision.CommandLine()}}
+	if b.Script != "" {
+		out = append(out, Command{Words: []string{"sh", "-c", b.Script}, Remark: "in the worktree"})
+	}
+	return out
+}

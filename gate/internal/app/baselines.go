@@ -1,0 +1,182 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// DefaultRoot is where baselines are kept unless somebody says otherwise, below the working directory.
+const DefaultRoot = ".nsgate"
+
+// Baseline is the committed sessions of a workload on one model of GPU.
+type Baseline struct {
+	Dir      string            // where they are committed
+	Sessions []model.Session   // in effect, oldest first, at least one
+	Trail    []model.Session   // since the anchor, oldest first, see [gate.Creep]
+	All      []model.Session   // those that others replaced as well, oldest first
+	Anchors  map[string]string // names of the anchors among them, by the session's ID
+}
+
+// Baselines are those of one workload, by directory.
+type Baselines []Baseline
+
+// ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error, one that is damaged
+// is.
+func ReadBaselines(root, workload string) (Baselines, error) {
+	root = filepath.Dir(baseline.Dir(root, workload, "x"))
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return nil, err
+	}
+	var out Baselines
+	for _, entry := range entries {
+		if !entry.IsDir() {
+			continue
+		}
+		b, err := openBaseline(filepath.Join(root, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			continue
+		}
+		if sessions := b.InEffect(); len(sessions) > 0 {
+			out = append(out, Baseline{b.Dir, sessions, b.Trail(), b.All(), anchors(b)})
+		}
+	}
+	return out, nil
+}
+
+// openBaseline reads the baseline of a directory with its release tags, nil where there is none.
+func openBaseline(dir string) (*baseline.Baseline, error) {
+	b, err := baseline.Open(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	anchorTags(b)
+	return b, nil
+}
+
+// anchors are the names of the anchors by session.
+func anchors(b *baseline.Baseline) map[string]string {
+	out := map[string]string{}
+	for i := range b.Entries {
+		if e := &b.Entries[i]; e.Anchor != "" {
+			out[e.ID] = e.Anchor
+		}
+	}
+	return out
+}
+
+// WorkloadsIn are the names of the workloads that have a baseline below root, in order.
+func WorkloadsIn(root string) []string {
+	found, _ := filepath.Glob(filepath.Join(root, "*", "*", "*.csv"))
+	var out []string
+	for _, f := range found {
+		out = append(out, filepath.Base(filepath.Dir(filepath.Dir(f))))
+	}
+	return slices.Compact(out)
+}
+
+// release is the name of a tag that stands for a release.
+var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
+
+// anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a release, as
+// far as git knows tags here.
+func anchorTags(b *baseline.Baseline) {
+	anchor := func(i int, tag string) {
+		if e := &b.Entries[i]; e.Anchor == "" {
+			e.Anchor = tag
+		}
+	}
+	for i := range b.Entries {
+		if tag := releases().byCommit[b.Entries[i].Commit]; tag != "" {
+			anchor(i, tag)
+		}
+	}
+	for _, tag := range releases().before {
+		held := strings.Fields(git(b.Dir, "ls-tree", "--name-only", tag))
+		for i := range slices.Backward(b.Entries) {
+			if slices.Contains(held, b.Entries[i].ID+".csv") {
+				anchor(i, tag)
+				return
+			}
+		}
+	}
+}
+
+// tags are the release tags of this repository.
+type tags struct {
+	byCommit map[string]string // of commits, of which as much is written as sessions hold
+	before   []string          // those that HEAD descends from, the newest first
+}
+
+var releases = sync.OnceValue(func() (out tags) {
+	out.byCommit = map[string]string{}
+	for line := range strings.Lines(git("", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
+		words := strings.Split(strings.TrimSpace(line), " ")
+		if name := words[len(words)-1]; release.MatchString(name) {
+			for _, commit := range words[:len(words)-1] {
+				out.byCommit[commit] = name
+			}
+		}
+	}
+	for name := range strings.Lines(git("", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
+		if name = strings.TrimSpace(name); release.MatchString(name) && len(out.before) < maxReleases {
+			out.before = append(out.before, name)
+		}
+	}
+	return out
+})
+
+// maxReleases is how many releases back a session is looked for.
+const maxReleases = 20
+
+// ForGPU is the baseline of the first of these models ("NVIDIA H200") that has one.
+func (b Baselines) ForGPU(models ...string) (Baseline, bool) {
+	for _, model := range models {
+		if i := slices.IndexFunc(b, func(x Baseline) bool { return x.Sessions[0].GPU == model }); i >= 0 {
+			return b[i], true
+		}
+	}
+	return Baseline{}, false
+}
+
+// Timeout is how long a run may take by what the runs of the baselines took: ten times the longest, and at least five minutes; 0
+// where that is not known.
+func (b Baselines) Timeout() time.Duration {
+	const times, least = 10, 5 * time.Minute
+	var longest time.Duration
+	for _, x := range b {
+		for i := range x.Sessions {
+			longest = max(longest, x.Sessions[i].Longest)
+		}
+	}
+	if longest == 0 {
+		return 0
+	}
+	return max(times*longest, least)
+}
+
+// models are the GPU models that have a baseline.
+func (b Baselines) models() []string {
+	var out []string
+	for _, x := range b {
+		out = append(out, x.Sessions[0].GPU)
+	}
+	return out
+}

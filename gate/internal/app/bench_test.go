@@ -1,0 +1,114 @@
+package app
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// BenchmarkCompare compares two saved sessions of ten runs.
+func BenchmarkCompare(b *testing.B) {
+	for _, kernels := range []int{10, 100, 200, 1000, 10_000} {
+		b.Run(fmt.Sprint(kernels, " kernels"), func(b *testing.B) {
+			random := rand.New(rand.NewPCG(1, 2))
+			var dirs [2]string
+			for i := range dirs {
+				dirs[i] = filepath.Join(b.TempDir(), fmt.Sprint(i))
+				store(b, dirs[i], session(random, kernels, 10, time.Unix(1e9+int64(i)*3600, 0).UTC()))
+			}
+			c := Compare{Base: dirs[0], Head: dirs[1], Policy: thresholds.Default()}
+			for b.Loop() {
+				if r, err := c.Run(b.Context()); err != nil || r.Verdict == decide.NoVerdict {
+					b.Fatal(r, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkSessions holds a head against a baseline of many sessions of 50 kernels and five runs, one a day on one of twenty GPUs.
+func BenchmarkSessions(b *testing.B) {
+	for _, sessions := range []int{1, 10, 100, 1000} {
+		random := rand.New(rand.NewPCG(1, 2))
+		root := b.TempDir()
+		committed, head := baseline.Dir(root, "w", "NVIDIA H200"), filepath.Join(root, "head")
+		all := make([]model.Session, sessions+1)
+		for i := range all {
+			all[i] = session(random, 50, 5, time.Unix(1e9+int64(i)*86400, 0).UTC())
+			all[i].GPUHash = fmt.Sprintf("%08x", i%20)
+		}
+		store(b, committed, all[:sessions]...)
+		store(b, head, all[sessions])
+		measured := func(b *testing.B, run func() (*decide.Report, error)) {
+			for b.Loop() {
+				if r, err := run(); err != nil || r.Verdict != decide.Pass {
+					b.Fatal(r, err)
+				}
+			}
+		}
+		b.Run(fmt.Sprint("compare with ", sessions), func(b *testing.B) {
+			c := Compare{Base: committed, Head: head, Policy: thresholds.Default()}
+			measured(b, func() (*decide.Report, error) { return c.Run(b.Context()) })
+		})
+		b.Run(fmt.Sprint("check against ", sessions), func(b *testing.B) {
+			measured(b, func() (*decide.Report, error) {
+				read, err := ReadBaselines(root, "w")
+				if err != nil {
+					return nil, err
+				}
+				c := Check{Measurer: &Finished{Path: head}, Baselines: read, Policy: thresholds.Default(), Looks: []int{5}}
+				return c.Run(b.Context())
+			})
+		})
+	}
+}
+
+// store writes sessions into a baseline.
+func store(b *testing.B, dir string, sessions ...model.Session) {
+	_, err := baseline.Add(dir, func(*baseline.Baseline) (entries []baseline.Entry, err error) {
+		for _, s := range sessions {
+			entries = append(entries, baseline.Entry{Session: s})
+		}
+		return entries, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// session is one of so many runs, whose kernels scatter by 0.2 %.
+func session(random *rand.Rand, kernels, runs int, start time.Time) model.Session {
+	s := model.Session{Environment: model.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: start, GPUHash: "01234567"}, Step: "step"}
+	for i := range runs {
+		s.Runs = append(s.Runs, model.Run{Total: 60, Skipped: 6, Launches: kernels, Steady: true, Start: start.Add(time.Duration(i) * time.Second)})
+	}
+	whole := make(model.Values, runs)
+	for k := range kernels {
+		subject := measure.Subject{Scope: measure.ScopeKernel, Name: fmt.Sprintf("void ns::apply<ns::Op%d<float>>(int, float *)", k),
+			Grid: measure.Dim3{X: 64, Y: 1, Z: 1}, Block: measure.Dim3{X: 128, Y: 1, Z: 1}}
+		series := []model.Series{{Metric: measure.Time}, {Metric: measure.Total}, {Metric: measure.Launches}}
+		for i := range runs {
+			v := math.Round((5000+100*float64(k%97))*(1+0.002*random.NormFloat64())*1000) / 1000
+			for j, value := range []float64{v, 2 * v, 2} {
+				series[j].Values = append(series[j].Values, value)
+			}
+			whole[i] += 2 * v
+		}
+		for _, x := range series {
+			x.Subject, x.Role = subject, fmt.Sprintf("step/layer %d", k%12)
+			s.Series = append(s.Series, x)
+		}
+	}
+	s.Series = append(s.Series, model.Series{Subject: measure.Workload, Metric: measure.GPUTime, Values: whole})
+	s.SortSeries()
+	return s
+}

@@ -1,0 +1,274 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/bisect"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured by turns. Then
+// commits between them are built in worktrees and measured by turns with both ends, and are asked how much of the change they
+// have. At last each culprit is measured beside the commit before it, which gives its change and cause.
+type Bisect struct {
+	Workload string
+	// Measurer measures a build as the head, see [Machine].
+	Measurer func(head Build) Measurer
+	// Build is the workload in the checkout here; each commit's is the same in its worktree.
+	Build     Build
+	Good, Bad string // git revisions; the line between them is that of first parents
+	Script    string // a shell command that builds a worktree, "" where nothing needs to be built
+	Policy    *thresholds.Policy
+	Looks     []int // numbers of runs a side, ascending: the next is taken while a reading is open
+	Rule      profile.Rule
+	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what matters most of what regressed.
+	Kernel, Metric string
+	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
+	MaxTime time.Duration
+	Explain Explain
+	// Getenv looks up variables that may lead into the checkout here; nil for none.
+	Getenv  func(string) string
+	Observe func(Event)
+}
+
+// bisection is a search in progress.
+type bisection struct {
+	*Bisect
+	line   []decide.Commit // the good end first
+	search *bisect.Search
+	out    *decide.Bisection
+	good   Build // in its worktree, as is
+	bad    Build
+	names  []string // what commits call the subject that is followed
+	until  time.Time
+	state  state
+}
+
+// errTime ends a search whose time is up.
+var errTime = errors.New("the time is up")
+
+// Run searches. A [decide.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
+// says why. The error is a mistake of the caller or the end of ctx; what was measured by then is kept for the next Run.
+func (c Bisect) Run(ctx context.Context) (*decide.Bisection, error) {
+	b := &bisection{Bisect: &c, out: &decide.Bisection{Schema: decide.BisectSchema, Workload: c.Workload, Culprits: []decide.Culprit{}}}
+	if c.MaxTime > 0 {
+		b.until = time.Now().Add(c.MaxTime)
+	}
+	if err := b.findLine(ctx); err != nil {
+		return nil, err
+	}
+	err := b.between(ctx)
+	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) && b.out.Ends == nil {
+		b.out.Ends, err = refused(nil, err)
+	}
+	b.out.Complete = !errors.Is(err, errTime)
+	if err != nil && b.out.Complete {
+		return nil, err
+	}
+	b.fill()
+	b.out.Seconds = b.state.took()
+	if b.out.Complete {
+		b.state.remove()
+	}
+	return b.out, nil
+}
+
+// between searches the line, with both ends built.
+func (b *bisection) between(ctx context.Context) error {
+	good, remove, err := b.at(ctx, b.out.Good.ID)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	bad, remove, err := b.at(ctx, b.out.Bad.ID)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	b.good, b.bad = good, bad
+	if err := b.prove(ctx); err != nil || b.out.Followed == nil {
+		return err
+	}
+	for {
+		i, ok := b.search.Next()
+		if !ok {
+			return b.confirm(ctx)
+		}
+		if err := b.read(ctx, i); err != nil {
+			return err
+		}
+	}
+}
+
+// findLine lists the commits.
+func (b *bisection) findLine(ctx context.Context) error {
+	ends := [2]*Base{{}, {}}
+	for i, revision := range []string{b.Good, b.Bad} {
+		if err := ends[i].At(ctx, revision); err != nil {
+			return err
+		}
+	}
+	good, bad := ends[0].revision.Commit, ends[1].revision.Commit
+	if good == bad {
+		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", b.Good, b.Bad)
+	}
+	lines := git("", "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s", good+".."+bad)
+	all := git("", "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
+	if lines == "" {
+		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good, b.Bad)
+	}
+	for line := range strings.SplitSeq(all+"\n"+lines, "\n") {
+		if cells := strings.SplitN(line, "\x00", 4); len(cells) == 4 {
+			date, _ := time.Parse(time.RFC3339, cells[2])
+			b.line = append(b.line, decide.Commit{ID: cells[0], Author: cells[1], Date: date, Subject: cells[3]})
+		}
+	}
+	b.out.Good, b.out.Bad = b.line[0], b.line[len(b.line)-1]
+	b.state = readState(b.key())
+	return nil
+}
+
+// at checks a commit out and builds it.
+func (b *bisection) at(ctx context.Context, commit string) (Build, func(), error) {
+	base := &Base{Build: b.Build, Script: b.Script}
+	if err := base.At(ctx, commit); err != nil {
+		return Build{}, func() {}, err
+	}
+	if b.Getenv != nil {
+		if err := base.Separate(b.Getenv); err != nil {
+			return Build{}, func() {}, err
+		}
+	}
+	base.revision.Ref = commit[:12]
+	return base.ready(ctx, func(e Event) { tell(b.Observe, e) })
+}
+
+// prove measures the ends and chooses what to follow. Ends that do not differ beyond the limits leave nothing to follow.
+func (b *bisection) prove(ctx context.Context) (err error) {
+	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
+		tell(b.Observe, Event{Stage: Bisecting, Text: "both ends"})
+		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, ExplainNever, func(r *decide.Report) bool { return b.choose(r) != nil })
+		if err != nil {
+			return err
+		}
+		b.state.Ends = b.out.Ends
+	}
+	if b.out.Followed = b.choose(b.out.Ends); b.out.Followed == nil {
+		b.out.Unproven(b.near(b.out.Ends))
+		return nil
+	}
+	b.names = names(b.out.Followed)
+	b.search = bisect.New(len(b.line)-1, reading(b.out.Followed))
+	return b.state.write()
+}
+
+// chosen reports whether something was asked for.
+func (b *Bisect) chosen() bool { return b.Kernel != "" || b.Metric != "" }
+
+// asked reports whether a finding is what was asked for, or nothing was.
+func (b *Bisect) asked(f *decide.Finding) bool {
+	return (b.Kernel == "" || f.Kernel == b.Kernel || f.Title() == b.Kernel) && (b.Metric == "" || f.Metric == b.Metric)
+}
+
+// choose is the finding to follow: what was asked for, else of what regressed the whole workload before its parts.
+func (b *Bisect) choose(r *decide.Report) *decide.Finding {
+	var best *decide.Finding
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		switch {
+		case !b.asked(f):
+		case f.Outcome != decide.Regressed || !b.chosen() && !f.Gates:
+		case best == nil || best.Scope != measure.ScopeWorkload && f.Scope == measure.ScopeWorkload:
+			best = f
+		}
+	}
+	return best
+}
+
+// near are the findings of which one would have been followed, had it regressed: those asked for, else what the whole workload takes.
+func (b *Bisect) near(r *decide.Report) (out []*decide.Finding) {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; b.asked(f) && (b.chosen() || f.Gates && f.Scope == measure.ScopeWorkload) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// confirm measures each culprit beside the commit before it.
+func (b *bisection) confirm(ctx context.Context) (err error) {
+	b.blame()
+	for i := range b.out.Culprits {
+		c := &b.out.Culprits[i]
+		if !b.until.IsZero() && time.Now().After(b.until) {
+			return errTime
+		}
+		before := slices.IndexFunc(b.line, func(x decide.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
+		id := c.Commits[len(c.Commits)-1].ID
+		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " beside the commit before it"})
+		if c.Report, err = refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
+			return err
+		}
+		if f := b.follow(c.Report); f != nil {
+			c.Change, c.Low, c.High = f.Change, f.Low, f.High
+			c.Refuted = !b.shows(c.Report)
+		}
+	}
+	return nil
+}
+
+// neighbours measures a commit beside the one before it.
+func (b *bisection) neighbours(ctx context.Context, before, commit string) (*decide.Report, error) {
+	base, remove, err := b.at(ctx, before)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
+	head, remove, err := b.at(ctx, commit)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
+	return b.beside(ctx, base, head, b.looks(), b.Explain, b.shows)
+}
+
+// shows reports whether a report's interval of what is followed lies on one side of zero.
+func (b *bisection) shows(r *decide.Report) bool {
+	f := b.follow(r)
+	return f != nil && (f.Low > 0 || f.High < 0)
+}
+
+// fill lists what is known of every commit.
+func (b *bisection) fill() {
+	for i, c := range b.line[1:] {
+		known := b.state.Readings[c.ID]
+		x := decide.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: distance(known.FromGood), FromBad: distance(known.FromBad)}
+		if b.search != nil {
+			if r := b.search.At(i + 1); r != nil {
+				d := distance(r)
+				x.Change, x.Low, x.High, x.Nearer = &d.Change, &d.Low, &d.High, r.Nearer(*b.search.At(len(b.line) - 1))
+			}
+		}
+		b.out.Commits = append(b.out.Commits, x)
+	}
+	if b.search != nil && !b.out.Complete && len(b.out.Culprits) == 0 {
+		b.blame()
+	}
+}
+
+// blame names what the search has found.
+func (b *bisection) blame() {
+	for _, x := range b.search.Found() {
+		b.out.Culprits = append(b.out.Culprits, decide.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),
+			Change: decide.Number(x.Change), Low: decide.Number(x.Low), High: decide.Number(x.High)})
+	}
+}

@@ -1,0 +1,178 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/bisect"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// pair is two builds that are measured by turns, look after look.
+type pair struct {
+	check  *Check
+	base   Build
+	all    Measurement
+	taken  int            // runs a side
+	report *decide.Report // after the last look
+}
+
+func (b *bisection) pair(base, head Build, explain Explain) *pair {
+	return &pair{base: base, check: &Check{Workload: b.Workload, Measurer: b.Measurer(head), Base: &Base{Build: base}, Paired: true, Policy: b.Policy,
+		Rule: b.Rule, Explain: explain, Observe: b.Observe}}
+}
+
+// upTo measures until each side has so many runs, and judges them.
+func (p *pair) upTo(ctx context.Context, runs int) (err error) {
+	p.report, err = p.check.look(ctx, runs-p.taken, &p.base, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
+		return m.sessions(p.check.Rule, nil)
+	}, p.check.Policy)
+	p.taken = runs
+	return err
+}
+
+// beside measures one build by turns with another, until a report is enough.
+func (b *bisection) beside(ctx context.Context, base, head Build, looks []int, explain Explain, enough func(*decide.Report) bool) (*decide.Report, error) {
+	p := b.pair(base, head, explain)
+	for _, runs := range looks {
+		if err := p.upTo(ctx, runs); err != nil {
+			return nil, err
+		}
+		if enough(p.report) {
+			break
+		}
+	}
+	if err := p.check.findOrigins(ctx, p.report); err != nil {
+		return p.report, err
+	}
+	return p.report, p.check.explain(ctx, p.report, &p.base)
+}
+
+// read asks a commit how much of the change it has, once.
+func (b *bisection) read(ctx context.Context, i int) error {
+	id := b.line[i].ID
+	x, ok := b.state.Readings[id]
+	if !ok {
+		if !b.until.IsZero() && time.Now().After(b.until) {
+			return errTime
+		}
+		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " " + b.line[i].Subject, Runs: b.search.Left()})
+		x = known{}
+		r, err := refused(nil, b.ask(ctx, id, &x))
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			x.Skipped = r.Reason
+		}
+		b.state.Readings[id] = x
+		if err := b.state.write(); err != nil {
+			return err
+		}
+	}
+	if x.Skipped != "" {
+		b.search.Skip(i)
+	} else {
+		b.search.Read(i, x.Reading)
+	}
+	return nil
+}
+
+// ask measures a commit by turns with the good end and by turns with the bad one, and more often while what it reads is open.
+func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
+	build, remove, err := b.at(ctx, commit)
+	defer remove()
+	if err != nil {
+		return err
+	}
+	whole := *b.search.At(len(b.line) - 1)
+	good, bad := b.pair(b.good, build, ExplainNever), b.pair(b.bad, build, ExplainNever)
+	for _, runs := range b.looks() {
+		for _, end := range []struct {
+			*pair
+			reads **bisect.Reading
+		}{{good, &x.FromGood}, {bad, &x.FromBad}} {
+			if err := end.upTo(ctx, runs); err != nil {
+				return err
+			}
+			*end.reads = nil
+			if f := b.follow(end.report); f != nil {
+				*end.reads = new(reading(f))
+			}
+		}
+		var clear bool
+		if x.Reading, clear = bisect.Between(x.FromGood, x.FromBad, whole); clear {
+			x.Skipped = ""
+			break
+		}
+		x.Skipped = b.unread(x)
+	}
+	return nil
+}
+
+// unread says why a commit that was measured cannot be read.
+func (b *bisection) unread(x *known) string {
+	switch {
+	case x.FromGood == nil && x.FromBad == nil:
+		return b.out.Followed.Kernel + " is not in it"
+	case x.FromGood != nil && x.FromBad != nil:
+		return fmt.Sprintf("too noisy to tell: %s against the good end, %s against the bad one", within(x.FromGood), within(x.FromBad))
+	}
+	return "too noisy to tell: " + within(cmp.Or(x.FromGood, x.FromBad))
+}
+
+// within is an interval in words.
+func within(r *bisect.Reading) string {
+	return fmt.Sprintf("between %+.2g %% and %+.2g %%", 100*r.Low, 100*r.High)
+}
+
+// looks are the numbers of runs of a reading: those that were asked for, and twice and four times the last.
+func (b *Bisect) looks() []int {
+	last := b.Looks[len(b.Looks)-1]
+	return slices.Compact(append(slices.Clone(b.Looks), 2*last, 4*last))
+}
+
+// reading is how far a finding's head is from its base.
+func reading(f *decide.Finding) bisect.Reading {
+	return bisect.Reading{Change: float64(f.Change), Low: float64(f.Low), High: float64(f.High)}
+}
+
+// distance is a reading as reports have it, nil where there is none.
+func distance(r *bisect.Reading) *decide.Distance {
+	if r == nil {
+		return nil
+	}
+	return &decide.Distance{Change: decide.Number(r.Change), Low: decide.Number(r.Low), High: decide.Number(r.High)}
+}
+
+// names are what both sides call the subject of a finding.
+func names(f *decide.Finding) []string {
+	return slices.Concat(f.BaseNames, f.HeadNames, []string{f.Name})
+}
+
+// learn notes what the subject that is followed is called in a report. Those that were put together only because nothing else was
+// left may be another's.
+func (b *bisection) learn(f *decide.Finding) {
+	for _, name := range names(f) {
+		if f.Match != "rest" && !slices.Contains(b.names, name) {
+			b.names = append(b.names, name)
+		}
+	}
+}
+
+// follow finds in a report what is followed, by any name that it has had; nil where a commit does not have it.
+func (b *bisection) follow(r *decide.Report) *decide.Finding {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Scope == b.out.Followed.Scope && f.Metric == b.out.Followed.Metric && f.Change.Known() && f.Low.Known() && f.High.Known() &&
+			slices.ContainsFunc(names(f), func(name string) bool { return slices.Contains(b.names, name) }) {
+			b.learn(f)
+			return f
+		}
+	}
+	return nil
+}

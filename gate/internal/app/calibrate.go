@@ -1,0 +1,98 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/text"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// DefaultRuns is how many fresh processes a side of a gate has unless somebody says otherwise.
+const DefaultRuns = 5
+
+// calibrationRuns is how many runs a calibration has at least, where nobody says how many.
+const calibrationRuns = 10
+
+// Calibrate measures the unchanged workload and says how much it moves from run to run, and which gates that allows.
+type Calibrate struct {
+	Workload  string // its name in the answer
+	Measurer  Measurer
+	Baselines Baselines          // that say by which step to count; they are not changed
+	Policy    *thresholds.Policy // must be given
+	Rule      profile.Rule       // how traces are cut; what it leaves open is as in the baseline
+	// Gates is the number of runs a side of the gates to foresee, 0 for [DefaultRuns]; Runs how many to measure, 0 for
+	// twice as many and at least ten.
+	Gates, Runs int
+	// Host asks how this host compares with the sessions of the baseline.
+	Host bool
+}
+
+// Measured is how many runs are measured.
+func (c *Calibrate) Measured() int {
+	return cmp.Or(c.Runs, max(calibrationRuns, 2*c.gates()))
+}
+
+func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
+
+// Commands are what Run would run.
+func (c *Calibrate) Commands() []Command {
+	if m, ok := c.Measurer.(*Machine); ok {
+		return m.Commands([]int{c.Measured()}, nil)
+	}
+	return nil
+}
+
+// Run measures and calibrates. What says nothing about gates is a calibration that is not sound.
+func (c *Calibrate) Run(ctx context.Context) (*decide.Calibration, error) {
+	out, err := c.run(ctx)
+	if r := (*model.Refusal)(nil); errors.As(err, &r) {
+		out, err = decide.CalibrationRefused(r, c.Policy), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Workload = c.Workload
+	text.TellCalibration(out)
+	return out, nil
+}
+
+func (c *Calibrate) run(ctx context.Context) (*decide.Calibration, error) {
+	start := time.Now()
+	all, err := take(ctx, c.Measurer, c.Measured())
+	if err != nil {
+		return nil, err
+	}
+	perRun := time.Since(start) / time.Duration(c.Measured())
+	if all.finished {
+		perRun = 0
+		all.Warnings = append(all.Warnings,
+			"finished profiles do not say whether something else used the GPU or its clocks were held down")
+	}
+	if all.HeldBack != "" {
+		return nil, Reasons.Refuse("held-back", all.HeldBack)
+	}
+	like, _ := c.Baselines.ForGPU(all.Head.GPU())
+	_, head, err := all.sessions(c.Rule, like.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	if times := model.Nsys.Pick(head); len(times) > 0 && len(model.Profilers(head)) > 1 {
+		head = times
+	}
+	if head[len(head)-1].Profiler().ByLaunch() {
+		return nil, Reasons.Refuse("counters-vary-not")
+	}
+	out := decide.Calibrate(head, c.Policy, c.gates(), perRun)
+	if c.Host {
+		out.Host = decide.Fingerprint(head[len(head)-1], like.Sessions, c.Policy.Impact)
+	}
+	text.TellCalibration(out)
+	out.Warnings = append(out.Warnings, all.Warnings...)
+	return out, nil
+}

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/text"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Change is one thing that a report says is not as it was.
+type Change struct {
+	Name       string // short
+	Metric     string
+	Unit       string
+	Outcome    decide.Outcome
+	Base, Head decide.Number // typical values, in Unit
+	Change     decide.Number // relative
+}
+
+// Changes are what a report says has changed, worst first, each subject once.
+func Changes(r *decide.Report) (out []Change) {
+	seen := map[measure.Subject]bool{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !differs(f) || seen[f.Subject()] {
+			continue
+		}
+		seen[f.Subject()] = true
+		name := f.Kernel
+		if f.Scope == measure.ScopeRange {
+			name = "range " + name
+		}
+		out = append(out, Change{name, f.Metric, f.Unit, f.Outcome, f.Base, f.Head, f.Change})
+	}
+	return out
+}
+
+// String is the change on one line: "saxpy time 84.55 → 88.60 µs (+4.8 %)".
+func (c Change) String() string {
+	name := measure.NormalizeLine(c.Name)
+	switch c.Outcome {
+	case decide.Added:
+		return name + " is new"
+	case decide.Removed:
+		return name + " is gone"
+	}
+	base, head := measure.Quantity(float64(c.Base), c.Unit), measure.Quantity(float64(c.Head), c.Unit)
+	if number, unit, ok := strings.Cut(base, " "); ok && strings.HasSuffix(head, " "+unit) {
+		base = number
+	}
+	s := fmt.Sprintf("%s %s %s → %s", name, text.Metric(c.Metric), base, head)
+	if c.Change.Known() {
+		s += " (" + measure.Change(float64(c.Change)) + ")"
+	}
+	return s
+}

@@ -1,0 +1,354 @@
+// Package check is what nsgate does: it measures a workload and judges it ([Check]), judges what was recorded before
+// ([Compare]), writes and extends the committed baseline ([Record], [Accept]), says what noise there is ([Calibrate]), what a
+// recording holds ([Show]) and what is missing to measure at all ([Examine]). The command line parses, calls and prints;
+// everything that it can do a Go program can do with this package:
+//
+//	r, err := check.Compare{Base: "before/", Head: "after/", Policy: thresholds.Default()}.Run(ctx)
+//	if err == nil && r.Verdict == decide.Fail {
+//		report.Render("text", os.Stdout, r, report.Options{})
+//	}
+//
+// What cannot be judged is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a
+// baseline that is damaged) or the end of ctx.
+package app
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Check measures a head and judges it: against the committed baseline, and where that is not a clear pass and there is a
+// base build, beside that.
+type Check struct {
+	Workload string // its name in reports
+	Measurer Measurer
+	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
+	Baselines Baselines
+	// Base is another build to measure by turns with the head, nil for none. Where Paired it is measured at once, whatever
+	// the baselines say.
+	Base   *Base
+	Paired bool
+	// Policy says what is allowed. It must be given.
+	Policy *thresholds.Policy
+	// Looks are the numbers of runs a side after which to judge, ascending, at least one: the measurement goes on to the
+	// next while something is undecided. The chance of a false alarm is shared out among them.
+	Looks []int
+	// Profiler says whose sessions of the baselines to hold the head against; "" takes what the head was measured with.
+	Profiler model.Profiler
+	// Kernels are the short names of those to judge, none for all.
+	Kernels []string
+	Rule    profile.Rule // how traces are cut; what it leaves open is as in the baseline
+	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
+	Explain Explain
+	// Draw has the report hold what pictures show.
+	Draw bool
+	// Observe, where not nil, is told how it goes.
+	Observe func(Event)
+
+	trail []model.Session // since the anchor of the baseline that the head is held against
+}
+
+// Screens reports whether the head is held against the committed baselines first.
+func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
+
+// Valid says what keeps the check from being tried: a kernel that the baseline lacks, where there is no base build. Run says
+// so too.
+func (c *Check) Valid() error {
+	for _, b := range c.Baselines {
+		have := kernels(c.pick(b.Sessions))
+		for _, name := range c.Kernels {
+			if c.Base == nil && len(have) > 0 && !slices.Contains(have, name) {
+				return fmt.Errorf("the baseline %s has no kernel %q; it has %s", b.Dir, name, list(have))
+			}
+		}
+	}
+	return nil
+}
+
+// Spread reports whether a baseline has the runs against whose spread a single run can be held.
+func (c *Check) Spread() bool {
+	for _, b := range c.own() {
+		runs := 0
+		for i := range b.Sessions {
+			runs += b.Sessions[i].Traced()
+		}
+		if runs >= decide.HeldAgainst {
+			return true
+		}
+	}
+	return false
+}
+
+// pick keeps the sessions that the head is held against.
+func (c *Check) pick(sessions []model.Session) []model.Session {
+	if c.Profiler == "" {
+		return sessions
+	}
+	return c.Profiler.Pick(sessions)
+}
+
+// own are the baselines with sessions to hold the head against, of these alone, and of the kernels to judge.
+func (c *Check) own() Baselines {
+	var out Baselines
+	for _, b := range c.Baselines {
+		if own := c.pick(b.Sessions); len(own) > 0 {
+			b.Sessions = only(c.Kernels, own)
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Run measures and judges. What must not be judged is a report without a verdict and no error.
+func (c *Check) Run(ctx context.Context) (*decide.Report, error) {
+	if err := c.Valid(); err != nil {
+		return nil, err
+	}
+	c.nameKernels()
+	defer c.tell(Event{Stage: Done})
+	r, err := refused(c.run(ctx))
+	if err == nil {
+		r.Workload = c.Workload
+		if own := c.own(); len(own) == 1 && c.Base == nil && r.Measured == nil {
+			withBase(r, own[0].Sessions)
+		}
+	}
+	return r, err
+}
+
+func (c *Check) run(ctx context.Context) (*decide.Report, error) {
+	switch {
+	case c.Base != nil && !c.Screens():
+		return c.pair(ctx)
+	case !c.Screens():
+		return c.first(ctx, Reasons.Refuse("no-baseline", cmp.Or(c.Workload, "default")))
+	}
+	screen, err := c.screen(ctx)
+	switch {
+	case err != nil: // to measure the base would not help
+		return nil, err
+	case c.Base == nil:
+		return screen, cmp.Or(c.findOrigins(ctx, screen), c.explain(ctx, screen, nil))
+	case screen.Verdict == decide.Pass && !screen.Undecided:
+		return screen, nil
+	}
+	c.tell(Event{Stage: Pairing, Text: answer(screen)})
+	r, err := refused(c.pair(ctx))
+	if err != nil {
+		return nil, err
+	}
+	note(r, remark("screened", decide.Args{"answer": answer(screen), "because": screen.Reason}))
+	if screen.Verdict == decide.Fail && r.Verdict == decide.Pass {
+		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
+	}
+	return r, nil
+}
+
+// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one
+// look: what that leaves open the pair settles. On a machine whose GPU is known and has no baseline only that is measured, or,
+// without a base build, what could be its first.
+func (c *Check) screen(ctx context.Context) (*decide.Report, error) {
+	own := c.own()
+	chosen := own[0]
+	if m, ok := c.Measurer.(interface {
+		Models(context.Context) []string
+	}); ok {
+		if models := m.Models(ctx); len(models) > 0 {
+			b, ok := own.ForGPU(models...)
+			why := Reasons.Refuse("no-baseline-here", models[0], list(own.models()))
+			switch {
+			case !ok && c.Base == nil:
+				return c.first(ctx, why)
+			case !ok:
+				return refused(nil, why)
+			}
+			chosen = b
+		}
+	}
+	looks := c.Looks
+	if c.Base != nil {
+		looks = looks[:1]
+	}
+	r, err := c.judge(ctx, looks, nil, &Measurement{}, func(m *Measurement) ([]model.Session, []model.Session, error) {
+		if b, ok := own.ForGPU(m.Head.GPU()); ok {
+			chosen = b
+		}
+		_, head, err := m.sessions(c.Rule, chosen.Sessions)
+		c.trail = only(c.Kernels, chosen.Trail)
+		return chosen.Sessions, head, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Baseline = chosen.Dir
+	return r, nil
+}
+
+// pair measures both builds by turns and judges the head against the base build.
+func (c *Check) pair(ctx context.Context) (*decide.Report, error) {
+	build, remove, err := c.Base.ready(ctx, c.tell)
+	defer remove()
+	if err != nil {
+		return nil, err
+	}
+	c.trail = nil
+	own := c.own()
+	all := &Measurement{BaseCommit: c.Base.commit(), Warnings: slices.Clone(c.Base.Warnings)}
+	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]model.Session, []model.Session, error) {
+		committed, ok := own.ForGPU(m.Head.GPU())
+		base, head, err := m.sessions(c.Rule, committed.Sessions)
+		if err != nil && ok {
+			base, head, err = m.sessions(c.Rule, nil) // the committed sessions are not what decides
+		}
+		return base, head, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
+		r.Baseline = b.Dir
+	}
+	return r, cmp.Or(c.findOrigins(ctx, r), c.explain(ctx, r, &build))
+}
+
+// judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
+// and may be wrong in its share of the policy's error only. sides cuts what was measured into what is held against what.
+func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
+	sides func(*Measurement) (base, head []model.Session, err error)) (*decide.Report, error) {
+	var r *decide.Report
+	taken, again := 0, 0
+	for i, share := range stats.Spend(c.Policy.Alpha, looks) {
+		if i > 0 {
+			c.tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
+		}
+		p := *c.Policy
+		p.Alpha = share
+		var course []decide.Remark
+		if len(looks) > 1 {
+			course = append(course, remark("look", decide.Args{"look": decide.Number(i + 1), "looks": decide.Number(len(looks)),
+				"runs": decide.Number(looks[i]), "most": decide.Number(looks[len(looks)-1])}))
+		}
+		var err error
+		if r, err = c.look(ctx, looks[i]-taken, base, all, sides, &p, course...); err != nil {
+			return nil, err
+		}
+		taken = looks[i]
+		// Runs that are off as a whole are measured again, once, whatever the answer is without them; they stay in the report.
+		if n := off(r, base != nil) - again; n > 0 && !all.finished {
+			again += n
+			if r, err = c.look(ctx, n, base, all, sides, &p, course...); err != nil {
+				return nil, err
+			}
+		}
+		if len(looks) > 1 {
+			r.Alpha = decide.Number(c.Policy.Alpha)
+		}
+		if r.Verdict == decide.NoVerdict && !r.Undecided || r.Verdict == decide.Fail || !slices.ContainsFunc(r.Findings, open) {
+			break
+		}
+	}
+	if c.Draw {
+		draw(r, &all.Base, &all.Head)
+	}
+	return r, nil
+}
+
+// look measures so many further runs and judges all of them.
+func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measurement,
+	sides func(*Measurement) (base, head []model.Session, err error), p *thresholds.Policy, course ...decide.Remark) (*decide.Report, error) {
+	m, err := c.Measurer.Measure(ctx, runs, base)
+	if err != nil {
+		return nil, err
+	}
+	all.add(m)
+	held, head, err := sides(all)
+	if err != nil {
+		return nil, err
+	}
+	head = only(c.Kernels, head)
+	if all.finished {
+		if err := c.asked(head); err != nil {
+			return nil, err
+		}
+		held, head = alike(held, head)
+	}
+	return judged(held, c.trail, head, p, all.Warnings, course...), nil
+}
+
+// off is how many runs of a side are off as a whole, of the side that has more of them: of what can be measured again, which is
+// not a committed base.
+func off(r *decide.Report, both bool) int {
+	runs := map[string]int{}
+	for _, x := range r.Off {
+		runs[x.Side]++
+	}
+	if !both {
+		return runs["head"]
+	}
+	return max(runs["base"], runs["head"])
+}
+
+// asked refuses finished profiles of another profiler than the one asked for. Where none is, they say themselves what
+// they are.
+func (c *Check) asked(head []model.Session) error {
+	if f, ok := c.Measurer.(*Finished); ok && c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
+		return Reasons.Refuse("not-as-asked", f.Path, head[len(head)-1].Profiler(), c.Profiler)
+	}
+	return nil
+}
+
+// open reports whether further runs could still turn a finding into a failure.
+func open(f decide.Finding) bool {
+	return f.Gates && f.Outcome == decide.Inconclusive && !(f.High <= f.Limit)
+}
+
+func (c *Check) tell(e Event) { tell(c.Observe, e) }
+
+// answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
+func answer(r *decide.Report) string {
+	switch {
+	case r.Undecided:
+		return "undecided"
+	case r.Verdict == decide.NoVerdict:
+		return "no verdict"
+	}
+	return string(r.Verdict)
+}
+
+// Commands are what Run would run at most. DIR and XXXXXX stand for what is not known before.
+func (c *Check) Commands() []Command {
+	m, ok := c.Measurer.(*Machine)
+	if !ok {
+		return nil
+	}
+	c.nameKernels()
+	switch {
+	case c.Base == nil:
+		return m.Commands(c.Looks, nil)
+	case !c.Screens():
+		return slices.Concat(c.Base.Commands(), m.Commands(c.Looks, &c.Base.Build))
+	}
+	return slices.Concat(m.Commands(c.Looks[:1], nil), []Command{{Remark: "unless that passes against the committed baseline:"}},
+		c.Base.Commands(), m.Commands(c.Looks, &c.Base.Build))
+}
+
+// nameKernels has Nsight Compute profile the kernels that the baselines have, where nobody names any.
+func (c *Check) nameKernels() {
+	m, ok := c.Measurer.(*Machine)
+	if !ok || m.Counters == nil || len(m.Counters.Kernels) > 0 {
+		return
+	}
+	counters := *m.Counters
+	for _, b := range c.own() {
+		counters.Kernels = kernels(b.Sessions)
+	}
+	m.Counters = &counters
+}

@@ -1,0 +1,118 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Compare judges what was recorded before. Both sides are paths as [profile.Open] takes them, or baselines of git revisions:
+// "main:.nsgate/training/nvidia-h200", or "main" where that has one of the other side's GPU, or at the other side's place.
+type Compare struct {
+	Base, Head string
+	// Home is the directory in which a git revision has its baselines, "" for the working directory.
+	Home   string
+	Policy *thresholds.Policy // must be given
+	Rule   profile.Rule       // how traces are cut; the zero value finds the step and the warm-up by itself
+	Tools  profile.Tools      // that reading some formats takes
+	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
+	Counters [2]string
+	// Draw has the report hold what pictures show.
+	Draw bool
+	// Observe, where not nil, is told what is worth knowing.
+	Observe func(Event)
+}
+
+// Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a path
+// does not exist, or that a baseline or report there is damaged.
+func (c Compare) Run(ctx context.Context) (*decide.Report, error) { return refused(c.judge(ctx)) }
+
+// open reads both sides, at once where it can. With an error it gives the base alone, where that could be read.
+func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
+	side := func(ctx context.Context, what, path, other string, models []string) (*profile.Recording, error) {
+		r, err := c.Tools.Open(ctx, path)
+		if old, ok := asCommitted(path); ok && err != nil {
+			r, err = old.open(ctx, c.Tools, path, other, c.Home, models)
+		}
+		if err != nil {
+			return nil, of(what, err)
+		}
+		return r, nil
+	}
+	if _, ok := asCommitted(c.Base); ok { // which of a revision's baselines is meant depends on the head's GPU
+		if head, err = side(ctx, "head", c.Head, c.Base, nil); err != nil {
+			return nil, nil, err
+		}
+		base, err = side(ctx, "base", c.Base, c.Head, []string{head.GPU()})
+		return base, head, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var headErr error
+	var reading sync.WaitGroup
+	reading.Go(func() { head, headErr = side(ctx, "head", c.Head, c.Base, nil) })
+	if base, err = side(ctx, "base", c.Base, c.Head, nil); err != nil {
+		cancel()
+	}
+	reading.Wait()
+	if err != nil {
+		return nil, nil, err
+	}
+	return base, head, headErr
+}
+
+// of says which side could not be read; what is refused names its file.
+func of(side string, err error) error {
+	if model.RefusalKey(err) != "" {
+		return err
+	}
+	return fmt.Errorf("the %s: %w", side, err)
+}
+
+func (c Compare) judge(ctx context.Context) (*decide.Report, error) {
+	base, head, err := c.open(ctx)
+	if base != nil && err != nil {
+		r, err := refused(nil, err)
+		if err == nil {
+			if sides, err := profile.Cut(c.Rule, base); err == nil {
+				withBase(r, sides[0])
+			}
+		}
+		return r, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Rule != (profile.Rule{}) {
+		for _, r := range []*profile.Recording{base, head} {
+			if r.Whole() {
+				r.Warnings = append(r.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")
+			}
+		}
+	}
+	sides, err := profile.Cut(c.Rule, base, head)
+	if err != nil {
+		return nil, err
+	}
+	b, h := alike(sides[0], sides[1])
+	r := judged(b, nil, h, c.Policy, slices.Concat(base.Warnings, head.Warnings))
+	if c.Counters != [2]string{} {
+		hint, err := explainFrom(c.Counters, r)
+		if err != nil {
+			return nil, err
+		}
+		if hint != "" {
+			tell(c.Observe, Event{Stage: Hint, Text: hint})
+		}
+	}
+	if c.Draw {
+		draw(r, base, head)
+	}
+	return r, nil
+}

@@ -1,0 +1,237 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Mark says how an observation is meant.
+type Mark string
+
+// The three marks: well, worth knowing, and in the way of measuring.
+const (
+	Good Mark = "good"
+	Note Mark = "note"
+	Bad  Mark = "bad"
+)
+
+// Observation is one thing that was looked at.
+type Observation struct {
+	Mark   Mark
+	What   string // "nsys", "GPU 0 clock"
+	Detail string // how it is, and what to do about it
+	// Do are commands for a shell that do it, in this order.
+	Do []string
+}
+
+// Examine looks at what measuring on this machine takes: the profilers, the GPUs, the right to read performance counters,
+// the room for reports. nsys is the executable. models are those of the GPUs, as baselines call them.
+func Examine(ctx context.Context, nsys string) (seen []Observation, models []string) {
+	var x examination
+	gpus, err := collect.Probe(ctx)
+	driver := ""
+	for _, g := range gpus {
+		driver = g.Driver
+		if !slices.Contains(models, g.Name) {
+			models = append(models, g.Name)
+		}
+	}
+	here := surroundings{"/"}
+	x.nsys(ctx, nsys, driver, here)
+	x.ncu(ctx, driver, here)
+	x.gpus(ctx, gpus, err)
+	x.counters(here)
+	x.gpuMetrics(ctx, nsys)
+	x.dcgm(here)
+	x.room(os.TempDir())
+	return x, models
+}
+
+type examination []Observation
+
+func (x *examination) good(what, detail string) {
+	*x = append(*x, Observation{Mark: Good, What: what, Detail: detail})
+}
+func (x *examination) note(what, detail string) {
+	*x = append(*x, Observation{Mark: Note, What: what, Detail: detail})
+}
+func (x *examination) bad(what, detail string) {
+	*x = append(*x, Observation{Mark: Bad, What: what, Detail: detail})
+}
+
+// by adds to what was seen last the commands that set it right.
+func (x examination) by(commands ...string) { x[len(x)-1].Do = commands }
+
+func (x *examination) nsys(ctx context.Context, exe, driver string, here surroundings) {
+	cuda, wants := wantsNsys(driver)
+	version, err := collect.NsysVersion(ctx, exe)
+	commands := func() { x.by(install(nsysPackages, here.read("etc/os-release"), runtime.GOARCH, driver)...) }
+	switch there := findNsys(here.root); {
+	case err != nil && there != "":
+		x.bad("nsys", fmt.Sprintf("cannot be used; %s is there: put its directory on the PATH, or say where it is", there))
+	case err != nil:
+		detail := "cannot be used: install Nsight Systems (it comes with the CUDA toolkit), or say where it is"
+		if wants != "" {
+			detail = fmt.Sprintf("cannot be used: install Nsight Systems %s or newer, which driver %s wants, or say where it is", wants, driver)
+		}
+		x.bad("nsys", detail)
+		commands()
+	case wants != "" && older(version, wants):
+		x.note("nsys", fmt.Sprintf("%s is older than what came with CUDA %s (%s), which driver %s has at least: it may lose what ran; install a newer one",
+			version, cuda, wants, driver))
+		commands()
+	default:
+		x.good("nsys", version)
+	}
+}
+
+// ncu is needed only to find reasons.
+func (x *examination) ncu(ctx context.Context, driver string, here surroundings) {
+	const advice = "install Nsight Compute to see why a kernel got slower; verdicts do not need it"
+	path, err := exec.LookPath("ncu")
+	if err != nil {
+		x.note("ncu", "not found: "+advice)
+		x.by(install(ncuPackages, here.read("etc/os-release"), runtime.GOARCH, driver)...)
+		return
+	}
+	version := ncu.Version(ctx, path)
+	if version == "" {
+		x.note("ncu", "is there and names no version: "+advice)
+		return
+	}
+	x.good("ncu", version)
+}
+
+func (x *examination) gpus(ctx context.Context, gpus []collect.GPU, err error) {
+	if err != nil {
+		x.bad("GPU", "nvidia-smi shows none: install the NVIDIA driver, or start the container with --gpus all")
+		return
+	}
+	others, err := collect.Others(ctx)
+	if err != nil {
+		x.note("processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
+	}
+	x.good("driver", gpus[0].Driver)
+	persistent := collect.Persistent(ctx)
+	free := 0
+	for _, g := range gpus {
+		what := fmt.Sprintf("GPU %d", g.Index)
+		detail := g.Name
+		if g.PState != "" {
+			detail += ", " + g.PState
+		}
+		const advice = ": wait for it, or measure on another GPU (CUDA_VISIBLE_DEVICES)"
+		switch names := others[g.UUID]; {
+		case len(names) > 0:
+			for i, n := range names {
+				names[i] = cmp.Or(n, "a process of another container")
+			}
+			x.note(what, detail+"; in use by "+list(names)+advice)
+		case g.Utilization > 10:
+			x.note(what, fmt.Sprintf("%s; busy (%.0f %%)%s", detail, g.Utilization, advice))
+		default:
+			free++
+			x.good(what, detail+", idle")
+		}
+		switch clock := fmt.Sprintf("%.0f of %.0f MHz", g.ClockMHz, g.MaxClockMHz); {
+		case math.IsNaN(g.ClockMHz):
+			x.note(what+" clock", "unknown: nvidia-smi does not show it")
+		case g.Throttle.Slows() != "":
+			x.note(what+" clock", clock+", held down by "+g.Throttle.Slows()+": let it cool, or ask for more power or air")
+		default:
+			x.good(what+" clock", clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")
+		}
+		if g.MIG {
+			x.note(what+" MIG", "is on: a program has a slice of the GPU, and is compared with the same slice only; who computes on the others costs it clocks and bandwidth")
+		}
+		if on, known := persistent[g.Index]; known && !on {
+			x.note(what+" driver", "is unloaded while nothing runs: every run starts slower, and clocks that were locked are lost; as root:")
+			x.by(fmt.Sprintf("nvidia-smi -i %d -pm 1", g.Index))
+		}
+	}
+	if free == 0 {
+		x.bad("GPU", "none is free: what is measured beside other work is no basis for a verdict")
+	}
+}
+
+// counters says who may read the performance counters, which Nsight Compute needs and nsys does not.
+func (x *examination) counters(here surroundings) {
+	const what = "counters"
+	switch open, known := here.profilingForAll(); {
+	case !known:
+		x.note(what, "whether ncu may read them is unknown: the driver's parameters are not visible here")
+	case open:
+		x.good(what, "open to every user")
+	case here.administers():
+		x.good(what, "for administrators only, and this process is one (CAP_SYS_ADMIN)")
+	case here.container():
+		x.note(what, "for administrators only, and this container has no CAP_SYS_ADMIN: for ncu start it with --cap-add SYS_ADMIN "+
+			"(Kubernetes: securityContext: {capabilities: {add: [SYS_ADMIN]}}); nsys does not need them")
+	default:
+		x.note(what, "for administrators only; nsys does not need them. For ncu as another user, as root and with a restart:")
+		x.by("echo 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' > /etc/modprobe.d/nvidia-profiling.conf")
+	}
+}
+
+// dcgm is in the way of ncu and of sampling only while it profiles.
+func (x *examination) dcgm(here surroundings) {
+	if name := here.dcgm(); name != "" {
+		x.note("DCGM", name+" runs here: while it reads the counters neither ncu nor the sampling of GPU metrics can; around a measurement:")
+		x.by("dcgmi profile --pause", "dcgmi profile --resume")
+	}
+}
+
+// gpuMetrics asks nsys itself: besides the right to read the counters it takes that nothing else, such as DCGM, holds them.
+func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
+	const what = "GPU metrics"
+	known, err := collect.GPUMetrics(ctx, nsys)
+	var refusal *model.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		x.note(what, refusal.Reason+"; only sampling them needs that: "+refusal.Next)
+	case known:
+		x.good(what, "nsys can sample them")
+	default:
+		x.note(what, "whether nsys can sample them is unknown: only sampling them needs that")
+	}
+}
+
+// What a session may need on disk, in bytes: tens of megabytes for a short workload, a gigabyte for a long one.
+const (
+	minRoom  = 200 << 20
+	goodRoom = 2 << 30
+)
+
+func (x *examination) room(dir string) {
+	probe, err := os.MkdirTemp(dir, "nsgate-")
+	if err != nil {
+		x.bad("TMPDIR", "cannot be written to: set TMPDIR to a local directory of your own")
+		return
+	}
+	os.Remove(probe)
+	free := proc.Room(dir)
+	detail := measure.Quantity(measure.Round(float64(free)), "B") + " free"
+	switch {
+	case free == math.MaxInt64:
+		x.note("TMPDIR", "can be written to; its free space is unknown")
+	case free < minRoom:
+		x.bad("TMPDIR", detail+": too little for a report; clean up, or set TMPDIR to a larger disk")
+	case free < goodRoom:
+		x.note("TMPDIR", detail+": enough for short workloads")
+	default:
+		x.good("TMPDIR", detail)
+	}
+}

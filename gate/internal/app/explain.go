@@ -1,0 +1,254 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/why"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Explain says which regressions are looked into with Nsight Compute.
+type Explain string
+
+// ExplainAuto explains what fails the gate, ExplainAlways what only warns as well. "" is ExplainNever.
+const (
+	ExplainNever  Explain = "never"
+	ExplainAuto   Explain = "auto"
+	ExplainAlways Explain = "always"
+)
+
+// maxExplained bounds the kernels that are profiled to explain a report, the worst ones.
+const maxExplained = 5
+
+// explainable are the metrics of a single launch whose regression the counters of that launch explain.
+var explainable = []string{measure.Time.Name, measure.NcuTime.Name}
+
+// hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
+func hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }
+
+// slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
+// Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
+// a launch that got slower is explained by what happens in it.
+func slower(r *decide.Report, all bool) []*decide.Finding {
+	added := map[string]int{} // by role
+	for _, f := range r.Findings {
+		if f.Outcome == decide.Added && f.Scope == measure.ScopeKernel {
+			added[f.Role]++
+		}
+	}
+	var out []*decide.Finding
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
+			(f.Match != "role" || added[f.Role] < 2)
+		switch {
+		case f.Scope != measure.ScopeKernel || f.Outcome != decide.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
+			!f.Gates && !all,
+			hangs(f.Kernel),
+			slices.ContainsFunc(out, func(o *decide.Finding) bool { return o.Subject() == f.Subject() }):
+		case len(out) < maxExplained:
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and notes
+// the cause with each finding. It changes no verdict: what keeps it from explaining is a hint. The error is that of ctx.
+func (c *Check) explain(ctx context.Context, r *decide.Report, base *Build) error {
+	m, ok := c.Measurer.(*Machine)
+	findings := slower(r, c.Explain == ExplainAlways)
+	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || m.Gather != "" || len(findings) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath("ncu"); err != nil {
+		c.tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower"})
+		return nil
+	}
+	skip := collect.NcuSkip
+	for _, f := range findings {
+		skip = min(skip, launched(r.HeadSessions, f.Subject())-1)
+	}
+	skip = max(skip, 0)
+	profile := func(side string, build Build, name func(*decide.Finding) string) (*ncu.Profile, error) {
+		c.tell(Event{Stage: Explaining, Side: side})
+		var kernels []string
+		for _, f := range findings {
+			if short := measure.ShortName(name(f)); !slices.Contains(kernels, short) {
+				kernels = append(kernels, short)
+			}
+		}
+		return m.profileOnce(ctx, build, kernels, skip)
+	}
+	var before, after *ncu.Profile
+	var err error
+	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
+		before = profileOf(model.Ncu.Pick(b.Sessions)) // what record --ncu committed
+	}
+	if base != nil {
+		before, err = profile("base", *base, baseName)
+	}
+	if err == nil {
+		after, err = profile("head", m.Head, func(f *decide.Finding) string { return f.Name })
+	}
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		c.tell(Event{Stage: Hint, Text: "no explanation: " + err.Error()})
+	default:
+		attach(findings, before, after)
+	}
+	return nil
+}
+
+// launched is how often a run launches a kernel, at least.
+func launched(sessions []model.Session, s measure.Subject) int {
+	least := math.Inf(1)
+	for i := range sessions {
+		x, _ := sessions[i].Find(s, measure.Launches.Name)
+		for run, v := range x.Values {
+			if sessions[i].Step != "" {
+				v *= float64(sessions[i].Runs[run].Total)
+			}
+			if v < least { // NaN: the run has no such kernel
+				least = v
+			}
+		}
+	}
+	return int(math.Min(least, 1e6))
+}
+
+// baseName is the name that the base has for a finding's kernel.
+func baseName(f *decide.Finding) string {
+	if len(f.BaseNames) > 0 {
+		return f.BaseNames[0]
+	}
+	return f.Name
+}
+
+// attach notes the cause with each finding, from what ncu says of both sides; base is nil where there is none.
+func attach(findings []*decide.Finding, base, head *ncu.Profile) {
+	for _, f := range findings {
+		after, missing := launches(head, f.Subject(), "head")
+		if missing != "" {
+			f.Cause = &decide.Cause{Summary: missing}
+			continue
+		}
+		if base == nil {
+			f.Cause = causeOf(why.Stand(after))
+			f.Cause.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
+			continue
+		}
+		s := f.Subject()
+		if f.Match != "exact" {
+			s = measure.Subject{Scope: f.Scope, Name: baseName(f)}
+		}
+		before, missing := launches(base, s, "base")
+		if missing != "" {
+			f.Cause = causeOf(why.Stand(after))
+			f.Cause.Note = strings.TrimSuffix(missing, ".")
+			continue
+		}
+		f.Cause = causeOf(why.Explain(before, after))
+		if base.GPU != "" && head.GPU != "" && base.GPU != head.GPU {
+			f.Cause.Note = "base and head were profiled on different GPU models"
+		}
+	}
+}
+
+// launches are those of a kernel in its geometry, in any where the subject or the page has none. Names differ between
+// nsys and ncu in their template arguments: where several kernels could be meant, as where there is none, a sentence says so.
+func launches(p *ncu.Profile, s measure.Subject, side string) ([]ncu.Record, string) {
+	found := slices.DeleteFunc(slices.Clone(p.Find(s)), func(r ncu.Record) bool {
+		return s.Geometry() != "" && r.Subject.Geometry() != "" && r.Subject.Geometry() != s.Geometry()
+	})
+	kinds := map[measure.Subject]bool{}
+	for _, r := range found {
+		kinds[r.Subject] = true
+	}
+	switch {
+	case len(found) == 0:
+		return nil, "ncu profiled no launch of this kernel in the " + side + "."
+	case len(kinds) > 1:
+		return nil, fmt.Sprintf("ncu profiled %d kernels of this short name in the %s, which its names do not tell apart.", len(kinds), side)
+	}
+	return found, ""
+}
+
+func causeOf(w why.Cause) *decide.Cause {
+	c := &decide.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: roofOf(w.Base), HeadRoof: roofOf(w.Head)}
+	for _, r := range w.Reasons {
+		c.Reasons = append(c.Reasons, r.Text)
+		if guide := (decide.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
+			c.Guides = append(c.Guides, guide)
+		}
+	}
+	for _, m := range w.Changes {
+		c.Metrics = append(c.Metrics, decide.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: decide.Number(m.Base), Head: decide.Number(m.Head)})
+	}
+	return c
+}
+
+func roofOf(p why.Position) *decide.Roof {
+	r := p.Roofline
+	if r == nil {
+		return nil
+	}
+	return &decide.Roof{Precision: r.Precision, Intensity: decide.Number(r.Intensity), Ridge: decide.Number(r.Ridge), Achieved: decide.Number(r.Achieved), Roof: decide.Number(r.Roof)}
+}
+
+// explainCounted notes the cause with each finding of a gate on what ncu measured: that holds the counters already.
+func explainCounted(r *decide.Report, base []model.Session) {
+	if !r.Head.Environment.Profiler().ByLaunch() || r.Verdict == decide.NoVerdict {
+		return
+	}
+	attach(slower(r, true), profileOf(model.Ncu.Pick(base)), profileOf(r.HeadSessions))
+}
+
+// profileOf is what finished sessions of ncu still know, each kernel by the newest that has it, as a profile; nil where there is none.
+func profileOf(sessions []model.Session) *ncu.Profile {
+	if len(sessions) == 0 {
+		return nil
+	}
+	p := &ncu.Profile{GPU: sessions[len(sessions)-1].GPU}
+	seen := map[measure.Subject]bool{}
+	for i := range slices.Backward(sessions) {
+		s := &sessions[i]
+		for _, x := range s.Series {
+			if !seen[x.Subject] {
+				seen[x.Subject] = true
+				p.Records = append(p.Records, ncu.Records(s, x.Subject)...)
+			}
+		}
+	}
+	return p
+}
+
+// explainFrom attaches causes from two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
+func explainFrom(pages [2]string, r *decide.Report) (hint string, err error) {
+	var profiles [2]*ncu.Profile
+	for i, name := range pages {
+		f, err := os.Open(name)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		if profiles[i], err = ncu.Read(f, filepath.Base(name)); err != nil {
+			return "no explanation: " + err.Error(), nil
+		}
+	}
+	attach(slower(r, true), profiles[0], profiles[1])
+	return "", nil
+}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/text"
+)
+
+// first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
+// baseline. What cannot be stored is refused for its own reason.
+func (c *Check) first(ctx context.Context, why error) (*decide.Report, error) {
+	all, err := take(ctx, c.Measurer, c.Looks[0])
+	if err != nil {
+		return nil, err
+	}
+	_, head, err := all.sessions(c.Rule, nil)
+	if err != nil {
+		return nil, err
+	}
+	if all.finished {
+		if err := c.asked(head); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range model.Profilers(head) {
+		if err := storable(p.Pick(head), c.Policy); err != nil {
+			return nil, err
+		}
+	}
+	r := decide.Evaluate(nil, head, c.Policy)
+	reason := (*model.Refusal)(nil)
+	errors.As(why, &reason)
+	r.Reason, r.ReasonKey, r.ReasonArgs, r.Next = reason.Reason, reason.Key, nil, []string{reason.Next}
+	if r.Measured, err = decide.Summarize(head); err != nil {
+		return nil, err
+	}
+	text.TellSummary(r.Measured)
+	note(r)
+	r.Warnings = append(r.Warnings, all.Warnings...)
+	return r, nil
+}
+
+// Several are checks of several workloads, at least one, that are judged as one gate: each may be wrong in its share of the
+// policy's error.
+type Several []*Check
+
+// Run measures and judges one after the other. A mistake in one ends all.
+func (s Several) Run(ctx context.Context) (*decide.Report, error) {
+	if len(s) == 1 {
+		return s[0].Run(ctx)
+	}
+	var reports []*decide.Report
+	for _, c := range s {
+		own := *c
+		policy := *c.Policy
+		policy.Alpha /= float64(len(s))
+		own.Policy = &policy
+		c.tell(Event{Stage: Checking, Text: c.Workload})
+		r, err := own.Run(ctx)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, r)
+	}
+	whole := decide.Together(reports)
+	text.Tell(whole)
+	return whole, nil
+}

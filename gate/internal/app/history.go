@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+)
+
+// History follows a workload over the sessions of its baselines, those that the git log of the baselines still holds, and saved
+// reports.
+type History struct {
+	Workload string
+	Root     string           // of the baselines, "" for [DefaultRoot]
+	Reports  []*decide.Report // what else was measured; those of another workload are left out
+}
+
+// Run gives a history for each model of GPU. None is no error. Whether a clone is too shallow to hold all of it is told by shallow.
+func (c History) Run(ctx context.Context) (histories []*decide.History, shallow bool, err error) {
+	root := c.Root
+	if root == "" {
+		root = DefaultRoot
+	}
+	baselines, err := ReadBaselines(root, c.Workload)
+	if err != nil {
+		return nil, false, err
+	}
+	moments := map[string][]decide.Moment{} // by model of GPU
+	seen := map[string]bool{}
+	add := func(sessions []model.Session, anchors map[string]string) {
+		for i := range sessions {
+			s := &sessions[i]
+			id := s.GPU + "\x00" + s.GPUHash + "\x00" + s.Start.UTC().Format(time.RFC3339Nano) + "\x00" + s.Tool
+			if !seen[id] {
+				seen[id] = true
+				m := decide.MomentOf(s)
+				m.Anchor = anchors[s.ID]
+				moments[s.GPU] = append(moments[s.GPU], m)
+			}
+		}
+	}
+	for _, b := range baselines {
+		add(b.All, b.Anchors)
+	}
+	past, err := pastBaselines(ctx, filepath.Dir(baseline.Dir(root, c.Workload, "x")))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, sessions := range past {
+		add(sessions, nil)
+	}
+	for _, r := range c.Reports {
+		if r.Workload == "" || r.Workload == c.Workload {
+			m := decide.MomentOfReport(r)
+			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
+		}
+	}
+	for _, of := range moments {
+		h := decide.NewHistory(of)
+		h.Workload = c.Workload
+		histories = append(histories, h)
+	}
+	slices.SortFunc(histories, func(a, b *decide.History) int { return strings.Compare(a.GPU, b.GPU) })
+	return histories, git("", "rev-parse", "--is-shallow-repository") == "true", nil
+}
+
+// pastBaselines are the sessions below a directory as each commit that touched it left them. What the readers of today cannot read of
+// a commit is left out, for it was a mistake that somebody mended; so is a commit that took the directory away.
+func pastBaselines(ctx context.Context, dir string) (out [][]model.Session, err error) {
+	if here, err := os.Getwd(); err == nil && filepath.IsAbs(dir) {
+		if short, err := filepath.Rel(here, dir); err == nil {
+			dir = short
+		}
+	}
+	log := git("", "log", "--format=%H", "--", dir)
+	if log == "" {
+		return nil, nil
+	}
+	err = proc.InPrivate(func(private string) error {
+		for _, id := range strings.Fields(log) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			at := filepath.Join(private, id)
+			if (committed{revision: id}).extract(ctx, filepath.ToSlash(dir), at) != nil {
+				continue
+			}
+			filepath.WalkDir(at, func(path string, entry fs.DirEntry, _ error) error {
+				if entry != nil && entry.IsDir() {
+					if sessions, err := baseline.Read(path); err == nil {
+						out = append(out, sessions)
+					}
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	return out, err
+}

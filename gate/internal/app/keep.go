@@ -1,0 +1,256 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/text"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Keep is what can be done with committed baselines apart from measuring: list them, show and compare sessions, take one back, and
+// rewrite those of earlier versions.
+type Keep struct {
+	Root     string // directory of the baselines
+	Workload string // only the baselines of this one, "" for all
+}
+
+// KeptBaseline is a baseline with all its sessions.
+type KeptBaseline struct {
+	Dir      string        `json:"dir"`
+	GPU      string        `json:"gpu"`
+	Legacy   bool          `json:"legacy,omitempty"` // in the format of earlier versions, see [Keep.Migrate]
+	Sessions []KeptSession `json:"sessions"`         // oldest first
+}
+
+// KeptSession is one file of a baseline.
+type KeptSession struct {
+	ID      string    `json:"id"`
+	File    string    `json:"file"`
+	What    string    `json:"what"` // "record", "accept" or "remove"
+	Start   time.Time `json:"start,omitzero"`
+	Commit  string    `json:"commit,omitempty"`
+	GPUHash string    `json:"gpu_hash,omitempty"`
+	Driver  string    `json:"driver,omitempty"`
+	CUDA    string    `json:"cuda,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
+	Runs    int       `json:"runs"`
+	Kernels int       `json:"kernels"`
+	Reason  string    `json:"reason,omitempty"`
+	Anchor  string    `json:"anchor,omitempty"`
+	Removes string    `json:"removes,omitempty"`
+	// State is "in effect", "in part", "replaced" or "removed".
+	State string `json:"state"`
+	// Unmerged is how many of its kernels and sums another branch changed as well, so that nobody measured the merge.
+	Unmerged int `json:"unmerged,omitempty"`
+}
+
+// dirs are the directories of baselines.
+func (k Keep) dirs() ([]string, error) {
+	var out []string
+	workloads := []string{filepath.Dir(baseline.Dir(k.Root, k.Workload, "x"))}
+	if k.Workload == "" {
+		workloads = nil
+		entries, err := os.ReadDir(k.Root)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			workloads = append(workloads, filepath.Join(k.Root, e.Name()))
+		}
+	}
+	for _, w := range workloads {
+		entries, err := os.ReadDir(w)
+		if err != nil {
+			continue // a file, or a workload without a baseline
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				out = append(out, filepath.Join(w, e.Name()))
+			}
+		}
+	}
+	return out, nil
+}
+
+// open reads all baselines.
+func (k Keep) open() ([]*baseline.Baseline, error) {
+	dirs, err := k.dirs()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []*baseline.Baseline
+	for _, dir := range dirs {
+		b, err := openBaseline(dir)
+		if err != nil {
+			return nil, err
+		}
+		if b != nil {
+			out = append(out, b)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no baseline in %s; write one with nsgate record, on the code to compare with", k.Root)
+	}
+	return out, nil
+}
+
+// List lists all baselines with their sessions.
+func (k Keep) List() ([]KeptBaseline, error) {
+	all, err := k.open()
+	if err != nil {
+		return nil, err
+	}
+	var out []KeptBaseline
+	for _, b := range all {
+		kept := KeptBaseline{Dir: b.Dir, Legacy: b.Legacy()}
+		for i, standing := range b.Standings() {
+			kept.GPU = cmp.Or(kept.GPU, b.Entries[i].GPU)
+			kept.Sessions = append(kept.Sessions, keptSession(&b.Entries[i], standing))
+		}
+		out = append(out, kept)
+	}
+	return out, nil
+}
+
+func keptSession(e *baseline.Entry, standing baseline.Standing) KeptSession {
+	s := KeptSession{ID: e.ID, File: e.File, What: "record", Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
+		Tool: e.Tool, Runs: e.Traced(), Kernels: len(kernels([]model.Session{e.Session})), Reason: e.Reason, Anchor: e.Anchor,
+		Removes: e.Removes, State: "in effect", Unmerged: standing.Apart}
+	switch {
+	case e.Removes != "":
+		s.What, s.Runs = "remove", 0
+	case e.Accepted:
+		s.What = "accept"
+	}
+	switch {
+	case standing.Removed:
+		s.State = "removed"
+	case e.Removes == "" && standing.Of > 0 && standing.Live == 0:
+		s.State = "replaced"
+	case standing.Live < standing.Of:
+		s.State = "in part"
+	}
+	return s
+}
+
+// find is the session whose ID begins so, in any of the baselines.
+func (k Keep) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
+	all, err := k.open()
+	if err != nil {
+		return nil, nil, err
+	}
+	var last error
+	var in *baseline.Baseline
+	var found *baseline.Entry
+	for _, b := range all {
+		e, err := b.Find(id)
+		switch {
+		case err != nil:
+			last = err
+		case found != nil:
+			return nil, nil, fmt.Errorf("%s and %s both have a session %q; name the workload, or write more of it", in.Dir, b.Dir, id)
+		default:
+			in, found = b, e
+		}
+	}
+	if found == nil {
+		return nil, nil, fmt.Errorf("%w; nsgate baseline lists them", last)
+	}
+	return in, found, nil
+}
+
+// Session is what one session holds, summed up.
+func (k Keep) Session(id string) (*decide.Summary, error) {
+	_, e, err := k.find(id)
+	if err != nil {
+		return nil, err
+	}
+	if e.Removes != "" {
+		return nil, fmt.Errorf("%s takes %s back and holds nothing itself: %s", e.ID, e.Removes, e.Reason)
+	}
+	out, err := decide.Summarize([]model.Session{e.Session})
+	if err == nil {
+		text.TellSummary(out)
+	}
+	return out, err
+}
+
+// Diff judges one session against another, of what both hold.
+func (k Keep) Diff(base, head string, policy *thresholds.Policy) (*decide.Report, error) {
+	var sides [2][]model.Session
+	for i, id := range []string{base, head} {
+		_, e, err := k.find(id)
+		if err != nil {
+			return nil, err
+		}
+		if e.Removes != "" {
+			return nil, fmt.Errorf("%s takes another back and holds nothing itself", e.ID)
+		}
+		sides[i] = []model.Session{e.Session}
+	}
+	if b, h := &sides[0][0], &sides[1][0]; b.Accepted || h.Accepted {
+		only := func(s, of *model.Session) []model.Series {
+			return slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool {
+				_, ok := of.Find(x.Subject, x.Metric.Name)
+				return !ok
+			})
+		}
+		b.Series, h.Series = only(b, h), only(h, b)
+	}
+	return judged(sides[0], nil, sides[1], policy, nil), nil
+}
+
+// Remove takes a session back, with a reason: what it replaced holds again. Its file stays, and one is added beside it.
+func (k Keep) Remove(id, why string, now time.Time) (file string, err error) {
+	if why, err = reason(why); err != nil {
+		return "", err
+	}
+	b, found, err := k.find(id)
+	if err != nil {
+		return "", err
+	}
+	id = found.ID
+	added, err := baseline.Add(b.Dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
+		for i, standing := range b.Standings() {
+			if b.Entries[i].ID == id && standing.Removed {
+				return nil, fmt.Errorf("%s is removed already", id)
+			}
+		}
+		return []baseline.Entry{{Removes: id, Session: model.Session{Environment: model.Environment{Start: now.UTC().Truncate(time.Second)}, Commit: commit(), Reason: why}}}, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return added[0].File, nil
+}
+
+// Migrate rewrites the baselines of earlier versions as one file a session, without loss, and says which sessions of which
+// directory it rewrote.
+func (k Keep) Migrate() (map[string]int, error) {
+	all, err := k.open()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]int{}
+	for _, b := range all {
+		if !b.Legacy() {
+			continue
+		}
+		migrated, err := baseline.Migrate(b.Dir)
+		if err != nil {
+			return out, err
+		}
+		out[b.Dir] = len(migrated)
+	}
+	return out, nil
+}

@@ -1,0 +1,337 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Build is one build of the workload.
+type Build struct {
+	Command []string // the program and its arguments
+	Dir     string   // its working directory, "" for the current one
+	// Launcher starts the ranks of a job where the [Machine] gathers them, nil where the command does that itself.
+	Launcher []string
+}
+
+// Measurer takes runs of a workload: with the profilers of this machine ([Machine]), from finished profiles ([Finished]), or as
+// a test makes them up.
+type Measurer interface {
+	// Measure takes so many further runs, each a fresh process, of the head, and by turns with it of base where that is
+	// not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
+	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
+}
+
+// Measurement is what a Measurer recorded.
+type Measurement struct {
+	Base, Head profile.Recording // Base is empty unless a base build was measured beside the head
+	BaseCommit string            // of the base build, "" where it is not known
+	// Place is where and how it was measured, for what the recordings do not say of that themselves.
+	Place model.Environment
+	// Warnings are doubts that do not forbid a judgement, each once.
+	Warnings []string
+	// HeldBack says what slowed the GPU down beyond what is normal for it, so that its noise is not the workload's; "" for
+	// nothing.
+	HeldBack string
+	// Longest is how long the longest run took, 0 where that is not known.
+	Longest time.Duration
+
+	finished bool // profiles that were there before
+}
+
+// add takes in a further measurement.
+func (m *Measurement) add(o *Measurement) {
+	if o.finished {
+		m.Base, m.Head = o.Base, o.Head
+	} else {
+		m.Base.Add(&o.Base)
+		m.Head.Add(&o.Head)
+	}
+	m.finished = o.finished
+	if m.Place.Start.IsZero() {
+		m.Place = o.Place
+	}
+	if m.HeldBack == "" {
+		m.HeldBack = o.HeldBack
+	}
+	m.Longest = max(m.Longest, o.Longest)
+	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
+		if !slices.Contains(m.Warnings, w) {
+			m.Warnings = append(m.Warnings, w)
+		}
+	}
+}
+
+// Finished is a Measurer of profiles that lie ready.
+type Finished struct {
+	Path  string // see [profile.Open]
+	Tools profile.Tools
+}
+
+// Measure reads the profiles, whatever number of runs they hold.
+func (f *Finished) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
+	r, err := f.Tools.Open(ctx, f.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &Measurement{Head: *r, finished: true}, nil
+}
+
+// Machine is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
+type Machine struct {
+	Head    Build
+	Timeout time.Duration // of one run, 0 for none
+	Nsys    string        // the nsys executable, "" for the one on the PATH
+	// Args are further arguments of nsys profile.
+	Args []string
+	// MemoryUsage traces allocations of device memory as well.
+	MemoryUsage bool
+	// GPUMetrics samples the GPU's metrics as well, in runs of their own, because sampling disturbs: [GPUMetricRuns] of each
+	// build beside the first runs that are measured.
+	GPUMetrics bool
+	// AllowBusy measures although something else uses the GPU.
+	AllowBusy bool
+	// Bare is how many runs without a profiler to take for each traced one, by turns with them: 1 for as many, 0 for none. Outputs
+	// are what to read in what those print.
+	Bare    float64
+	Outputs []measure.Output
+	// KeepProfiles is a directory for the raw report, which holds the environment variables of the workload; "" keeps none.
+	KeepProfiles string
+	// Gather is a directory that all hosts of a job see: nsys runs around each rank, by nsgate rank, and not around the workload, which
+	// is a launcher. "" where nsys runs around the workload. Ranks are those to profile, none for all.
+	Gather string
+	Ranks  []int
+	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems.
+	Counters *Counters
+	// Observe, where not nil, is told how it goes.
+	Observe func(Event)
+
+	repeated string  // the warning that nsys needed an argument that Args has held since
+	sampled  [2]bool // whether the GPU's metrics were: of the head alone, and beside a base build
+}
+
+// GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
+const GPUMetricRuns = 2
+
+// Counters says what to profile with Nsight Compute: of each geometry of these kernels (short names; all where there are
+// none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/").
+type Counters struct {
+	Kernels     []string
+	Skip, Count int
+	Range       string
+}
+
+// How a session under Nsight Compute is measured unless somebody says otherwise. It replays each launch dozens of times, so
+// that fewer runs are affordable, and fewer are needed: most of what it says is counted.
+const (
+	CounterRuns    = 3
+	CounterSkip    = collect.NcuSkip
+	CounterCount   = collect.NcuCount
+	counterTimeout = 10 * time.Minute
+)
+
+// Measure runs the builds under the profiler and reads what it recorded. Nothing is left: no process, no file.
+func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurement, error) {
+	if m.Counters != nil {
+		return m.count(ctx, runs, base)
+	}
+	result, err := m.collect(ctx, m.plan(runs, base))
+	if err != nil {
+		return nil, err
+	}
+	out := &Measurement{}
+	out.Base.Traces, out.Head.Traces = result.Split()
+	out.Base.Untraced, out.Head.Untraced = result.Base, result.Head
+	for _, run := range result.Runs {
+		out.Longest = max(out.Longest, run.Duration)
+	}
+	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
+	if result.Repeated != "" { // once is enough: what follows is measured as worked here
+		m.Args, m.repeated = result.TraceArgs, result.Repeated
+	}
+	if m.repeated != "" {
+		out.Warnings = append(out.Warnings, m.repeated)
+	}
+	out.Warnings = append(out.Warnings, result.Warnings...)
+	for _, h := range result.GPU.Held {
+		if h.Unsound() && out.HeldBack == "" {
+			out.HeldBack = h.String()
+		}
+	}
+	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
+		if result, err = m.collect(ctx, m.sampling(base)); err != nil {
+			return nil, err
+		}
+		base, head := result.Split()
+		out.Base.Traces, out.Head.Traces = append(out.Base.Traces, base...), append(out.Head.Traces, head...)
+		*sampled = true
+	}
+	return out, nil
+}
+
+// collect is a session as the observer sees it.
+func (m *Machine) collect(ctx context.Context, p collect.Plan) (*collect.Result, error) {
+	result, err := collect.Collect(ctx, p, func(e collect.Event) {
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Untraced: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
+	})
+	tell(m.Observe, Event{Stage: Done})
+	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
+		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
+	}
+	return result, err
+}
+
+// sampling is the plan of the runs in which the GPU's metrics are sampled.
+func (m *Machine) sampling(base *Build) collect.Plan {
+	p := m.plan(GPUMetricRuns, base)
+	p.GPUMetrics, p.MemoryUsage, p.Bare, p.Outputs = true, false, 0, nil
+	return p
+}
+
+// stacks runs the head once more and records from where it calls CUDA.
+func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
+	p := m.plan(1, nil)
+	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Bare, p.Outputs = true, false, "", 0, nil
+	result, err := collect.Collect(ctx, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, head := result.Split()
+	return head, nil
+}
+
+// count profiles the builds by turns with Nsight Compute.
+func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
+	var other *collect.Build
+	if base != nil {
+		other = new(collect.Build(*base))
+	}
+	c, err := collect.Count(ctx, m.ncuPlan(), other, runs, func(isBase bool, index, of int) {
+		side := ""
+		if base != nil {
+			side = map[bool]string{true: "base", false: "head"}[isBase]
+		}
+		tell(m.Observe, Event{Stage: Counting, Run: index + 1, Runs: of, Side: side})
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &Measurement{Place: c.Environment, Warnings: c.Warnings}
+	out.Base.Counters, out.Head.Counters = c.Base, c.Head
+	return out, nil
+}
+
+// Models are the GPU models of this machine, none where they are not known, or where what a workload gets of them is a
+// part (MIG).
+func (m *Machine) Models(ctx context.Context) []string {
+	gpus, err := collect.Probe(ctx)
+	if err != nil {
+		return nil
+	}
+	var models []string
+	for _, g := range gpus {
+		if g.MIG {
+			return nil
+		}
+		models = append(models, g.Name)
+	}
+	return models
+}
+
+func (m *Machine) plan(runs int, base *Build) collect.Plan {
+	p := collect.Plan{
+		Head: collect.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
+		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
+		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
+	}
+	if base != nil {
+		p.Base = new(collect.Build(*base))
+	}
+	return p
+}
+
+func (m *Machine) ncuPlan() collect.NcuPlan {
+	return collect.NcuPlan{
+		Build: collect.Build(m.Head), Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
+		Skip: m.Counters.Skip, Count: m.Counters.Count, Range: m.Counters.Range, AllowBusy: m.AllowBusy,
+	}
+}
+
+// profileOnce profiles some launches of kernels of a build once with Nsight Compute.
+func (m *Machine) profileOnce(ctx context.Context, build Build, kernels []string, skip int) (*ncu.Profile, error) {
+	return collect.Profile(ctx, collect.NcuPlan{Build: collect.Build(build), Kernels: kernels, Skip: skip})
+}
+
+// A Command is a command line that a measurement would run, or with Words nil a remark between them.
+type Command struct {
+	Words  []string
+	Remark string
+	// Last are words that belong to the remark: a command line that a profiler starts.
+	Last []string
+}
+
+// Commands are what Measure would run, for looks at these numbers of runs. DIR and XXXXXX stand for what is not known
+// before.
+func (m *Machine) Commands(looks []int, base *Build) []Command {
+	var out []Command
+	if m.Counters != nil {
+		plan := m.ncuPlan()
+		out = append(out, Command{Words: plan.CommandLine()},
+			Command{Remark: fmt.Sprintf("%d times, each a fresh process; DIR is a private directory", looks[0])})
+		if base != nil {
+			plan.Build = collect.Build(*base)
+			out = append(out, Command{Remark: "by turns with the base:"}, Command{Words: plan.CommandLine()})
+		}
+		return out
+	}
+	plan := m.plan(looks[0], base)
+	for _, line := range plan.CommandLines() {
+		out = append(out, Command{Words: line})
+	}
+	each := ""
+	if plan.Timeout > 0 {
+		each = fmt.Sprintf(", each for at most %s", plan.Timeout)
+	}
+	if m.Gather != "" {
+		out = append(out, Command{Remark: fmt.Sprintf("%d times, each a job: %s; its ranks start nsys themselves", len(plan.Order()), strings.Join(plan.Order(), " "))})
+	} else if base == nil {
+		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
+		if plan.Bare > 0 {
+			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))
+		}
+		out = append(out, Command{Remark: strings.TrimSuffix(times, ":") + each + ":", Last: m.Head.Command})
+	} else {
+		out = append(out, Command{Remark: fmt.Sprintf("the runner starts both builds %d times%s: %s", plan.Runs, each, strings.Join(plan.Order(), " "))},
+			Command{Remark: "base:", Last: base.Command}, Command{Remark: "head:", Last: m.Head.Command})
+	}
+	if m.GPUMetrics {
+		plan := m.sampling(base)
+		out = append(out, Command{Remark: fmt.Sprintf("then for the GPU's metrics, %d times:", plan.Runs)})
+		for _, line := range plan.CommandLines() {
+			out = append(out, Command{Words: line})
+		}
+	}
+	for _, n := range looks[1:] {
+		out = append(out, Command{Remark: fmt.Sprintf("while a comparison is undecided: the same again, up to %d times in all", n)})
+	}
+	return out
+}
+
+// Runner runs what nsgate starts nsys with, and the guard of its private files, where the arguments after the program's name
+// say so. The program of whoever measures with a [Machine] calls it first in main: nsys starts that program again.
+func Runner(args []string) (exitCode int, ok bool) {
+	if len(args) == 0 || args[0] != collect.RunnerArg {
+		return 0, false
+	}
+	return collect.RunnerMain(args[1:]), true
+}

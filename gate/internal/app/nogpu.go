@@ -1,0 +1,26 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+)
+
+// devices are where drivers show a GPU: on Linux, and in Windows' Linux.
+var devices = []string{"/dev/nvidia[0-9]*", "/dev/dxg"}
+
+// NoGPU is a report that nothing was judged, for there is no GPU here; nil where there is one, or may be.
+func NoGPU(ctx context.Context) *decide.Report {
+	if gpus, err := collect.Probe(ctx); err == nil && len(gpus) > 0 {
+		return nil
+	}
+	for _, pattern := range devices {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			return nil
+		}
+	}
+	r, _ := refused(nil, Reasons.Refuse("no-gpu"))
+	return r
+}

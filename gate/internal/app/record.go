@@ -1,0 +1,303 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Record measures a workload and writes, or extends, its baseline.
+type Record struct {
+	Workload string   // its name, which the baseline bears
+	Root     string   // directory of the baselines
+	Measurer Measurer // of the workload
+	Runs     int      // fresh processes, at least one
+	// Policy says how much of the GPU time a kernel needs to matter, and which changes are worth a warning. It must be given.
+	Policy *thresholds.Policy
+	Rule   profile.Rule // how traces are cut; what it leaves open is as in the baseline
+	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
+	// Measurer must be a [Machine].
+	Counters *Counters
+	// Reason says why it is recorded, for those who review the baseline.
+	Reason string
+	// Replace puts the session in place of all that the baseline holds so far.
+	Replace bool
+	// Anchor, where not "", names the state as the one that what follows is held against for how far it crept.
+	Anchor string
+	// Observe, where not nil, is told how it goes and what to doubt.
+	Observe func(Event)
+}
+
+// Recorded is what [Record.Run] wrote.
+type Recorded struct {
+	Dir      string            // directory of the baseline
+	Sessions [][]model.Session // that were measured, by profiler
+	Files    []string          // that were written, or that hold the very same already
+	Total    int               // sessions that are in effect now
+	// Replaced are the sessions in whose place the new ones stand, Beside how many others there are.
+	Replaced []model.Session
+	Beside   int
+	// Noise is how much the last session of Nsight Systems moves between its runs, none where there are too few.
+	Noise []decide.Noise
+	// Changes are how it differs from what was recorded before, New and Gone the kernels that one of them has alone.
+	Changes   []Change
+	New, Gone []string
+	// Held is the report of a session that was not written because it changed within the hour and nobody says why: with a
+	// reason it can be accepted.
+	Held *decide.Report
+}
+
+// Run measures and writes. A measurement that cannot be stored is a *model.Refusal; what is known of it is returned beside that.
+func (c *Record) Run(ctx context.Context) (*Recorded, error) {
+	if err := baseline.Writable(c.Root); err != nil {
+		return nil, err
+	}
+	baselines, err := ReadBaselines(c.Root, c.Workload)
+	if err != nil {
+		return nil, err
+	}
+	defer tell(c.Observe, Event{Stage: Done})
+	all := &Measurement{}
+	head, err := c.measure(ctx, c.Measurer, c.Runs, baselines, all)
+	if err != nil {
+		return nil, err
+	}
+	if c.Counters != nil {
+		counted, err := c.counted(ctx, head, all)
+		if err != nil {
+			return nil, err
+		}
+		head = append(head, counted...)
+	}
+	for _, w := range all.Warnings {
+		c.warn(w)
+	}
+	if c.Reason != "" {
+		why, err := reason(c.Reason)
+		if err != nil {
+			return nil, err
+		}
+		c.Reason = why
+	}
+	for i := range head {
+		head[i].Reason = c.Reason
+	}
+	return c.store(head)
+}
+
+// Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
+func (c *Record) Commands() []Command {
+	m, ok := c.Measurer.(*Machine)
+	if !ok {
+		return nil
+	}
+	out := m.Commands([]int{c.Runs}, nil)
+	if c.Counters != nil {
+		counting := *m
+		counting.Counters = c.Counters
+		out = append(out, Command{Remark: "then the heaviest kernels, with -k and their names:"})
+		out = append(out, counting.Commands([]int{CounterRuns}, nil)...)
+	}
+	return out
+}
+
+func (c *Record) warn(text string) { tell(c.Observe, Event{Stage: Warning, Text: text}) }
+
+// measure takes runs and cuts them like the baseline of their GPU.
+func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {
+	m, err := take(ctx, by, runs)
+	if err != nil {
+		return nil, err
+	}
+	var like []model.Session
+	if b, ok := baselines.ForGPU(m.Head.GPU()); ok && !c.Replace {
+		like = model.Nsys.Pick(b.Sessions)
+	}
+	all.add(&Measurement{Warnings: m.Warnings})
+	_, head, err := m.sessions(c.Rule, like)
+	return head, err
+}
+
+// counted is the session of Nsight Compute beside the one of Nsight Systems.
+func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
+	m, ok := c.Measurer.(*Machine)
+	if !ok {
+		return nil, Reasons.Refuse("no-machine")
+	}
+	own, counters := *m, *c.Counters
+	own.Counters = &counters
+	if len(counters.Kernels) == 0 {
+		var err error
+		if counters.Kernels, err = heaviest(&timed[len(timed)-1], c.Policy.Impact, counters.Skip); err != nil {
+			return nil, err
+		}
+	}
+	return c.measure(ctx, &own, CounterRuns, nil, all)
+}
+
+// store adds sessions to the baseline of their GPU, all or none.
+func (c *Record) store(head []model.Session) (*Recorded, error) {
+	dir := baseline.Dir(c.Root, c.Workload, head[len(head)-1].GPU)
+	out := &Recorded{Dir: dir}
+	for _, p := range model.Profilers(head) {
+		own := p.Pick(head)
+		if err := storable(own, c.Policy); err != nil {
+			return nil, err
+		}
+		out.Sessions = append(out.Sessions, own)
+		if p == model.Nsys {
+			out.Noise = decide.NoiseOf(own[len(own)-1], c.Policy, DefaultRuns)
+		}
+	}
+	added, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
+		var entries []baseline.Entry
+		live := b.InEffect()
+		for _, p := range model.Profilers(head) {
+			if err := c.fits(p.Pick(live), p.Pick(head), out); err != nil {
+				return nil, err
+			}
+			for _, s := range p.Pick(head) {
+				e := baseline.Entry{Session: s}
+				e.ID, e.Anchor = "", measure.NormalizeLine(c.Anchor)
+				for _, o := range p.Pick(live) {
+					if c.Replace || model.SameSession(o.Environment, s.Environment) {
+						e.Supersedes = append(e.Supersedes, o.ID)
+						out.Replaced = append(out.Replaced, o)
+					}
+				}
+				entries = append(entries, e)
+			}
+		}
+		out.Beside = len(live) - len(out.Replaced)
+		return entries, nil
+	})
+	if err != nil {
+		return out, err
+	}
+	for _, e := range added {
+		out.Files = append(out.Files, e.File)
+		out.Replaced = slices.DeleteFunc(out.Replaced, func(s model.Session) bool { return s.ID == e.ID })
+	}
+	in, err := baseline.Read(dir)
+	out.Total = len(in)
+	return out, err
+}
+
+// storable refuses sessions that no gate could use. What may be stored does not depend on what is judged.
+func storable(own []model.Session, policy *thresholds.Policy) error {
+	unruled := *policy
+	unruled.Rules = nil
+	if r := judged(own, nil, own, &unruled, nil); r.Verdict == decide.NoVerdict && !r.Undecided {
+		return &model.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
+	}
+	return nil
+}
+
+// fits refuses sessions that cannot be held against those of the baseline, or that differ from one of the same hour without a
+// reason, and says where they differ.
+func (c *Record) fits(old, head []model.Session, out *Recorded) error {
+	if len(old) == 0 || c.Replace && c.Reason != "" {
+		return nil
+	}
+	again := slices.DeleteFunc(slices.Clone(old), func(o model.Session) bool {
+		return !slices.ContainsFunc(head, func(s model.Session) bool { return model.SameSession(o.Environment, s.Environment) })
+	})
+	if len(again) > 0 && c.Reason == "" {
+		r := judged(again, nil, head, c.Policy, nil)
+		changes := Changes(r)
+		if (r.Verdict == decide.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
+			dir := out.Dir
+			r.Baseline, r.Workload = dir, c.Workload
+			if out.Held = r; r.Verdict != decide.Fail {
+				out.Held = nil // what is faster is recorded with a reason
+			}
+			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
+			return Reasons.Refuse("changed-within-hour", measure.Count(max(minutes, 1), "minute"), some(changes))
+		}
+	}
+	if c.Replace {
+		return nil
+	}
+	r := judged(old, nil, head, c.Policy, nil)
+	if r.Verdict == decide.NoVerdict && !r.Undecided {
+		return Reasons.Refuse("other-baseline", r.Reason)
+	}
+	for _, x := range Changes(r) {
+		switch x.Outcome {
+		case decide.Added:
+			out.New = append(out.New, x.Name)
+		case decide.Removed:
+			out.Gone = append(out.Gone, x.Name)
+		default:
+			out.Changes = append(out.Changes, x)
+		}
+	}
+	if r.Verdict == decide.Fail && len(again) < len(old) {
+		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
+	}
+	return nil
+}
+
+// some are the worst of several changes.
+func some(changes []Change) string {
+	const most = 3
+	var words []string
+	for i, x := range changes {
+		if i == most {
+			words = append(words, "and others")
+			break
+		}
+		words = append(words, x.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.
+const maxCounted = 10
+
+// heaviest are the short names of the kernels with the most GPU time in a session of nsys that are worth a look, without
+// those that hang under ncu, and those that are not launched often enough for the first launches to be skipped. The error
+// is a *model.Refusal where there is none.
+func heaviest(s *model.Session, impact float64, skip int) ([]string, error) {
+	cost, often := map[string]float64{}, map[string]bool{} // often: launched more than skip times a run in one geometry
+	whole := 0.0
+	for _, x := range s.Series {
+		if x.Subject.Scope != measure.ScopeKernel {
+			continue
+		}
+		switch x.Metric.Name {
+		case measure.Total.Name:
+			v := 0.0
+			for _, run := range x.Values {
+				if run > v { // not max: NaN, where the run has no such kernel, would spread
+					v = run
+				}
+			}
+			whole += v
+			cost[x.Subject.Short()] += v
+		case measure.Launches.Name:
+			if launched([]model.Session{*s}, x.Subject) > skip {
+				often[x.Subject.Short()] = true
+			}
+		}
+	}
+	var names []string
+	for name, v := range cost {
+		if v >= impact*whole && !hangs(name) && often[name] {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(cost[b], cost[a]), cmp.Compare(a, b)) })
+	if len(names) == 0 {
+		return nil, Reasons.Refuse("nothing-to-count", skip)
+	}
+	return names[:min(len(names), maxCounted)], nil
+}

@@ -1,0 +1,120 @@
+package app
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+)
+
+// committed is the baseline of a git revision: "main:.nsgate/training/nvidia-h200", or of "main" the one below [DefaultRoot] that
+// fits a recording of these GPU models.
+type committed struct{ revision, dir string }
+
+// asCommitted takes a side for a baseline of a revision where there is no such file and git knows it.
+func asCommitted(side string) (committed, bool) {
+	if _, err := os.Stat(side); err == nil {
+		return committed{}, false
+	}
+	revision, dir, _ := strings.Cut(side, ":")
+	id := git("", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	return committed{id, dir}, id != ""
+}
+
+// open reads the baseline out of the repository; nothing is checked out. Of several that fit it is the one where other lies, the other
+// side.
+func (c committed) open(ctx context.Context, t profile.Tools, side, other, home string, models []string) (*profile.Recording, error) {
+	dirs := []string{c.dir}
+	if c.dir == "" {
+		dirs = c.baselines(path.Join(filepath.ToSlash(home), DefaultRoot), models)
+	}
+	if same := path.Clean(filepath.ToSlash(other)); slices.Contains(dirs, same) {
+		dirs = []string{same}
+	}
+	switch {
+	case len(dirs) == 0:
+		return nil, fmt.Errorf("%s: the revision has no baseline below %s that fits; name one: %s:DIR", side, DefaultRoot, side)
+	case len(dirs) > 1:
+		return nil, fmt.Errorf("%s: the revision has several baselines; name one: %s", side, strings.Join(prefixed(side+":", dirs), ", "))
+	}
+	var r *profile.Recording
+	err := proc.InPrivate(func(private string) error {
+		at := filepath.Join(private, "baseline")
+		if err := c.extract(ctx, dirs[0], at); err != nil {
+			return fmt.Errorf("%s: %w", side, err)
+		}
+		var err error
+		r, err = t.Open(ctx, at)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Source = side
+	return r, nil
+}
+
+// baselines are the directories of the revision below root that hold a baseline of one of the models, of any where none is known.
+func (c committed) baselines(root string, models []string) []string {
+	var out []string
+	for name := range strings.SplitSeq(git("", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root), "\x00") {
+		dir := path.Dir(name)
+		fits := func(model string) bool { return filepath.Base(baseline.Dir("", "x", model)) == path.Base(dir) }
+		if name != "" && (len(models) == 0 || slices.ContainsFunc(models, fits)) && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+// extract writes the files of a directory of the revision to another.
+func (c committed) extract(ctx context.Context, dir, to string) error {
+	cmd := exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "archive", "--format=tar", c.revision+":./"+strings.TrimPrefix(dir, "./"))
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("the revision has no directory %s", dir)
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	for files := tar.NewReader(bytes.NewReader(out)); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) {
+			continue
+		}
+		text, err := io.ReadAll(files)
+		if err != nil {
+			return err
+		}
+		file := filepath.Join(to, filepath.FromSlash(h.Name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600)); err != nil {
+			return err
+		}
+	}
+}
+
+func prefixed(prefix string, words []string) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = prefix + w
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// take measures so many runs of the head, once.
+func take(ctx context.Context, by Measurer, runs int) (*Measurement, error) {
+	m, err := by.Measure(ctx, runs, nil)
+	if err != nil {
+		return nil, err
+	}
+	all := &Measurement{}
+	all.add(m)
+	return all, nil
+}
+
+// sessions cuts what was measured, all of it alike and like finished sessions, where there are some, and fills in what the
+// recordings do not say.
+func (m *Measurement) sessions(rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
+	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
+	if err != nil {
+		return nil, nil, err
+	}
+	base, head = cut[1], cut[2]
+	for i := range base {
+		base[i].Commit = m.BaseCommit
+		base[i].Longest = max(base[i].Longest, m.Longest)
+		m.place(&base[i])
+	}
+	for i := range head {
+		head[i].Longest = max(head[i].Longest, m.Longest)
+		m.place(&head[i])
+		if head[i].Commit == "" {
+			head[i].Commit = commit()
+		}
+	}
+	return base, head, nil
+}
+
+// place fills in what the pages of ncu do not say of a session that was measured here.
+func (m *Measurement) place(s *model.Session) {
+	if at := m.Place; at.Tool != "" {
+		s.Tool, s.Mode, s.Start, s.GPUHash, s.Driver, s.Hardware = at.Tool, at.Mode, at.Start, at.GPUHash, at.Driver, at.Hardware
+	}
+}
+
+// alike picks what one profiler measured where a side holds what several did, as baselines do: nsys's where both sides have
+// that, else what both have.
+func alike(base, head []model.Session) (b, h []model.Session) {
+	for _, p := range append([]model.Profiler{model.Nsys, model.Ncu}, model.Profilers(head)...) {
+		b, h := p.Pick(base), p.Pick(head)
+		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
+			return b, h
+		}
+	}
+	return base, head
+}
+
+// kernels lists the short names of the kernels that sessions have, each once.
+func kernels(sessions []model.Session) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, s := range sessions {
+		for i, x := range s.Series {
+			if x.Subject.Scope != measure.ScopeKernel || i > 0 && x.Subject == s.Series[i-1].Subject {
+				continue
+			}
+			if n := x.Subject.Short(); !seen[n] {
+				names, seen[n] = append(names, n), true
+			}
+		}
+	}
+	return names
+}
+
+// only restricts sessions to kernels of these short names; to all where there are none.
+func only(kernels []string, sessions []model.Session) []model.Session {
+	if len(kernels) == 0 {
+		return sessions
+	}
+	sessions = slices.Clone(sessions)
+	for i := range sessions {
+		sessions[i].Series = slices.DeleteFunc(slices.Clone(sessions[i].Series), func(x model.Series) bool {
+			return x.Subject.Scope == measure.ScopeKernel && !slices.Contains(kernels, x.Subject.Short())
+		})
+	}
+	return sessions
+}
+
+// list puts names in order, each once.
+func list(words []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
+}

@@ -1,0 +1,44 @@
+package app
+
+import (
+	"context"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/text"
+)
+
+// Show sums up what was recorded before, without a judgement.
+type Show struct {
+	Path  string        // as [profile.Open] takes it
+	Rule  profile.Rule  // how traces are cut; the zero value finds the step and the warm-up by itself
+	Tools profile.Tools // that reading some formats takes
+}
+
+// Run reads and sums up. What cannot be used is a *model.Refusal; another error says that the path does not exist, or that a
+// baseline or report there is damaged.
+func (s Show) Run(ctx context.Context) (*decide.Summary, error) {
+	r, err := s.Tools.Open(ctx, s.Path)
+	if err != nil {
+		return nil, err
+	}
+	cut, err := profile.Cut(s.Rule, r)
+	if err != nil {
+		return nil, err
+	}
+	sessions := cut[0]
+	if times := model.Nsys.Pick(sessions); len(times) > 0 { // a baseline may hold counters as well
+		sessions = times
+	}
+	out, err := decide.Summarize(sessions)
+	if err != nil {
+		return nil, err
+	}
+	text.TellSummary(out)
+	out.Warnings = append(out.Warnings, r.Warnings...)
+	if s.Rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
+		out.Warnings = append(out.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")
+	}
+	return out, nil
+}

@@ -1,0 +1,55 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// surroundings are where a process runs: its rights, its container, its neighbours. root is "/" but in tests.
+type surroundings struct{ root string }
+
+func (s surroundings) read(name string) string {
+	text, _ := os.ReadFile(filepath.Join(s.root, name))
+	return string(text)
+}
+
+// profilingForAll reports whether the driver lets every user read the performance counters, and whether that is known.
+func (s surroundings) profilingForAll() (open, known bool) {
+	m := regexp.MustCompile(`(?m)^RmProfilingAdminOnly: (\d+)`).FindStringSubmatch(s.read("proc/driver/nvidia/params"))
+	return m != nil && m[1] == "0", m != nil
+}
+
+// administers reports whether this process has CAP_SYS_ADMIN, with which the counters may be read.
+func (s surroundings) administers() bool {
+	m := regexp.MustCompile(`(?m)^CapEff:\s*([0-9a-f]+)$`).FindStringSubmatch(s.read("proc/self/status"))
+	if m == nil {
+		return false
+	}
+	const sysAdmin = 21
+	set, err := strconv.ParseUint(m[1], 16, 64)
+	return err == nil && set&(1<<sysAdmin) != 0
+}
+
+// container reports whether this is the inside of one.
+func (s surroundings) container() bool {
+	return slices.ContainsFunc([]string{".dockerenv", "run/.containerenv", "run/secrets/kubernetes.io"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(s.root, name))
+		return err == nil
+	})
+}
+
+// dcgm names the process of NVIDIA's Data Center GPU Manager that is seen here, "" for none. A container sees its own only.
+func (s surroundings) dcgm() string {
+	names, _ := filepath.Glob(filepath.Join(s.root, "proc/[0-9]*/comm"))
+	for _, name := range names {
+		text, _ := os.ReadFile(name)
+		if comm := strings.TrimSpace(string(text)); comm == "nv-hostengine" || comm == "dcgm-exporter" {
+			return comm
+		}
+	}
+	return ""
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+// Every command explains itself with an example that names it.
+func TestHelpHasExamples(t *testing.T) {
+	for _, c := range commands() {
+		var out bytes.Buffer
+		if code := Main(t.Context(), []string{c.name, "--help"}, Streams{Out: &out, Err: io.Discard}); code != ExitPass {
+			t.Errorf("%s --help ends with %d", c.name, code)
+		}
+		_, examples, found := strings.Cut(out.String(), "\nExample")
+		if !found || !strings.Contains(examples, "nsgate "+c.name) {
+			t.Errorf("%s --help has no example:\n%s", c.name, out.String())
+		}
+	}
+}
+
+// GitLab hands the variables of a dotenv report to later jobs: none may stand for a flag there.
+func TestDotenvSetsNoFlag(t *testing.T) {
+	flags := make(map[string]bool)
+	for _, c := range root(new(env)).Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags[variable(f.Name)] = true })
+	}
+	if !flags["NSGATE_UNDECIDED"] {
+		t.Fatal("the flags are not known")
+	}
+	var out bytes.Buffer
+	if err := report.Render("dotenv", &out, new(decide.Report), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^(\w+)=`).FindAllStringSubmatch(out.String(), -1)
+	if len(names) == 0 {
+		t.Fatal(out.String())
+	}
+	for _, m := range names {
+		if flags[m[1]] {
+			t.Errorf("%s stands for a flag", m[1])
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+func completionCommand() *command {
+	return &command{
+		name:    "completion",
+		usage:   "bash|zsh|fish",
+		summary: "print a script that completes commands, flags and their values in a shell",
+		own:     1,
+		wants:   "a shell: bash, zsh or fish,",
+		words:   []string{"bash", "zsh", "fish"},
+		bind: func(*pflag.FlagSet) action {
+			return func(_ context.Context, e *env, args arguments) error {
+				switch tree := root(e); args.own[0] {
+				case "bash":
+					return tree.GenBashCompletionV2(e.Out, true)
+				case "zsh":
+					return tree.GenZshCompletion(e.Out)
+				case "fish":
+					return tree.GenFishCompletion(e.Out, true)
+				}
+				return usageError("completion wants a shell: bash, zsh or fish")
+			}
+		},
+	}
+}
+
+// completeFlags says what values the flags of a command may have.
+func completeFlags(c *cobra.Command) {
+	words := func(list ...string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
+	}
+	for flag, values := range map[string]cobra.CompletionFunc{
+		"format":      words(formatsOf(c.Name())...),
+		"report":      reports,
+		"annotations": words(autoAlwaysNever...),
+		"color":       words(autoAlwaysNever...),
+		"explain":     words(autoAlwaysNever...),
+		"profiler":    words("nsys", "ncu"),
+		"undecided":   words("warn", "fail"),
+		"no-gpu":      words("fail", "skip"),
+		"timeout":     words("none"),
+		"warmup":      words("auto", "capture"),
+		"ci":          words("auto", "github", "gitlab", "none"),
+		"workload":    workloads,
+		"baseline":    words(),
+	} {
+		f := c.Flags().Lookup(flag)
+		switch {
+		case f == nil, flag == "explain" && c.Name() == "compare":
+		case flag == "baseline":
+			c.MarkFlagDirname(flag)
+		default:
+			c.RegisterFlagCompletionFunc(flag, values)
+		}
+	}
+}
+
+// formatsOf are the formats that a command can print.
+func formatsOf(command string) []string {
+	switch command {
+	case "calibrate":
+		return report.CalibrationFormats()
+	case "show":
+		return report.SummaryFormats()
+	}
+	return report.Formats()
+}
+
+// reports completes FORMAT=FILE.
+func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	if strings.Contains(word, "=") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var out []string
+	for _, f := range report.Formats() {
+		out = append(out, f+"=")
+	}
+	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// workloads completes the names of the policy file and of the baselines.
+func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	file := ""
+	if p, err := new(policyFlags).load(); err == nil {
+		file = p.File
+		for _, w := range p.Workloads {
+			names = append(names, w.Name)
+		}
+	}
+	names = append(names, app.WorkloadsIn(kept("", file))...)
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}

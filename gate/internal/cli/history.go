@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+func historyCommand() *command {
+	return &command{
+		name:    "history",
+		usage:   "[flags] [REPORT…]",
+		summary: "show how the workload changed over the sessions of its baseline",
+		own:     maxReports, optional: true,
+		wants: "saved JSON reports",
+		bind: func(fs *pflag.FlagSet) action {
+			var policy policyFlags
+			var out outputFlags
+			workload := fs.StringP("workload", "w", "", "name of the workload, as in nsgate.toml and in the baseline")
+			root := fs.String("baseline", "", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
+			policy.bind(fs)
+			out.bindLook(fs, report.HistoryFormats())
+			return func(ctx context.Context, e *env, args arguments) error {
+				if err := out.check(report.HistoryFormats()); err != nil {
+					return err
+				}
+				p, err := policy.load()
+				if err != nil {
+					return err
+				}
+				if *workload == "" && len(p.Workloads) > 1 {
+					return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
+				}
+				c := app.History{Workload: cmp.Or(*workload, names(p.Workloads), "default"), Root: kept(*root, p.File)}
+				for _, file := range args.own {
+					r, err := readReport(file)
+					if err != nil {
+						return err
+					}
+					c.Reports = append(c.Reports, r)
+				}
+				all, shallow, err := c.Run(ctx)
+				if err != nil {
+					return err
+				}
+				if shallow {
+					fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
+				}
+				return showHistories(e, &out, c.Workload, all)
+			}
+		},
+	}
+}
+
+// maxReports is how many saved reports a history may take.
+const maxReports = 10000
+
+// showHistories prints a history a model of GPU; formats for programs hold one.
+func showHistories(e *env, out *outputFlags, workload string, all []*decide.History) error {
+	if len(all) == 0 {
+		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no report is given", workload)}
+	}
+	if len(all) > 1 && out.format != "text" {
+		return &exit{code: ExitUsage, err: errors.New("there are several models of GPU: give --baseline a directory with one, or take --format text")}
+	}
+	for i, h := range all {
+		if i > 0 {
+			fmt.Fprintln(e.Out)
+		}
+		if err := report.RenderHistory(out.format, e.Out, h, out.options(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

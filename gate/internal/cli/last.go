@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+// The last report is kept in git's own directory, where it is never committed, for this user alone.
+
+// lastFile is where the last report is kept, "" outside of a repository.
+func lastFile() string {
+	dir := app.GitDir()
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "nsgate", "last.json")
+}
+
+// saveLast keeps a report for accept. It reports whether accept will find it: a repository that cannot be written to is no
+// reason to fail.
+func saveLast(r *decide.Report) bool {
+	file, root := lastFile(), app.Repository()
+	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
+		return false
+	}
+	kept := *r
+	if within := app.Within(root, r.Baseline); r.Baseline != "" && within != "" {
+		kept.Baseline = within
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return false
+	}
+	err := writeFile(file, func(w io.Writer) error { return report.Render("json", w, &kept, report.Options{Verbose: true}) })
+	if err != nil {
+		os.Remove(file)
+		return false
+	}
+	return os.Chmod(file, 0o600) == nil
+}
+
+// lastReport reads the report that was kept last, and the directory of its baseline, which is "" where root says another.
+func lastReport(root string) (r *decide.Report, dir string, err error) {
+	file := lastFile()
+	if file == "" {
+		return nil, "", usageError("accept wants one saved report here: outside of a git repository none is kept")
+	}
+	r, err = readReport(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", usageError("no report was kept in this repository; check first, or name a saved report")
+	case err != nil:
+		return nil, "", fmt.Errorf("%w; check again, or name a saved report", err)
+	}
+	if dir = r.Baseline; root != "" || dir == "" {
+		return r, "", nil
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(app.Repository(), filepath.FromSlash(dir))
+	}
+	if here, err := os.Getwd(); err == nil {
+		if short, err := filepath.Rel(here, dir); err == nil && filepath.IsLocal(short) {
+			dir = short
+		}
+	}
+	return r, dir, nil
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+func policyCommand() *command {
+	return &command{
+		name:    "policy",
+		usage:   "[flags] [FILE]",
+		summary: "check the policy file and print the rules that it makes",
+		own:     1, optional: true,
+		wants: "one file",
+		bind: func(fs *pflag.FlagSet) action {
+			var flags policyFlags
+			flags.bind(fs)
+			return func(_ context.Context, e *env, args arguments) error {
+				if len(args.own) > 0 {
+					flags.file = args.own[0]
+				}
+				p, err := flags.load()
+				if err != nil {
+					return err
+				}
+				printPolicy(e, p)
+				return nil
+			}
+		},
+	}
+}
+
+// printPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
+func printPolicy(e *env, p *thresholds.Policy) {
+	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	defer t.Flush()
+	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }
+	line("policy", cmp.Or(p.File, "none, the defaults hold"))
+	last, rule := "", 0
+	for _, s := range p.Settings() {
+		label, value := s.Name, s.Value+" ("+s.Where+")"
+		if s.Table != "" {
+			label = "  " + label
+		}
+		heading := strings.TrimSpace(s.Table + " " + s.Of)
+		if s.Table == "workload.output" {
+			switch s.Name {
+			case "name":
+				continue
+			case "pattern": // it is the heading
+				label = "  output " + s.Of
+			default:
+				label = "    " + s.Name
+			}
+		}
+		if heading != last && s.Table == "rule" {
+			line(heading, p.Rules[rule].String())
+			rule++
+		}
+		last = heading
+		switch {
+		case s.Table == "workload" && s.Name == "name":
+			continue // it is the heading of the command
+		case s.Table == "workload" && s.Name == "command":
+			label = heading
+		}
+		line(label, value)
+	}
+}

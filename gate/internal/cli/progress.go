@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// progress shows how far a command is: one line that changes on a terminal, one line a run elsewhere, in a section that
+// folds on GitLab. What takes long is said again now and then, so that nobody takes it for hung. A command has one of them:
+// whatever tells it something writes to the same terminal.
+type progress struct {
+	e        *env
+	live     bool
+	quiet    bool
+	section  string // that is open on GitLab, "" for none
+	sections int    // that there were: their names must differ
+
+	mutex sync.Mutex
+	wrote bool   // the changing line is there
+	doing string // what goes on, "" for nothing
+	last  app.Event
+	told  time.Time     // when last was told
+	said  time.Time     // when a line was written
+	end   chan struct{} // ends the clock, nil where none ticks
+}
+
+// How often what goes on is said: on a terminal and elsewhere.
+const (
+	liveEvery  = time.Second
+	quietEvery = 30 * time.Second
+)
+
+func newProgress(e *env, quiet bool) *progress {
+	return &progress{e: e, quiet: quiet, live: columns(e.Err) > 0 && e.getenv("CI") == ""}
+}
+
+// event shows a step.
+func (p *progress) event(ev app.Event) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	switch ev.Stage {
+	case app.Failed:
+		p.clear()
+		p.e.showOutput(ev.Text, ev.Output)
+	case app.Hint:
+		p.say("hint: " + ev.Text)
+	case app.Warning:
+		p.say("warning: " + report.Clean(ev.Text))
+	case app.Done:
+		p.done()
+	default:
+		if p.quiet {
+			return
+		}
+		if text := milestone(ev); text != "" {
+			p.say(text)
+			p.now(text, ev)
+		} else {
+			p.step(ev)
+		}
+	}
+}
+
+// now notes what goes on from here, and starts the clock.
+func (p *progress) now(doing string, ev app.Event) {
+	p.doing, p.last, p.told = doing, ev, time.Now()
+	if p.end != nil {
+		return
+	}
+	end := make(chan struct{})
+	p.end = end
+	every := quietEvery
+	if p.live {
+		every = liveEvery
+	}
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+			}
+			p.mutex.Lock()
+			p.beat()
+			p.mutex.Unlock()
+		}
+	}()
+}
+
+// beat says what goes on, where that was not said just now.
+func (p *progress) beat() {
+	switch {
+	case p.doing == "":
+	case p.live:
+		p.line(p.doing + p.clock())
+	case time.Since(p.said) >= quietEvery/2:
+		p.say("still at it: " + p.doing + p.clock())
+	}
+}
+
+// clock is how long it has been, and how long it will be.
+func (p *progress) clock() string {
+	text := fmt.Sprintf("  %.1f s", (p.last.Elapsed + time.Since(p.told)).Seconds())
+	if p.last.Expected > 0 && p.last.Run < p.last.Runs {
+		text += fmt.Sprintf(" of about %.1f s", p.last.Expected.Seconds())
+	}
+	return text
+}
+
+// say writes a line of its own.
+func (p *progress) say(text string) {
+	p.clear()
+	p.said = time.Now()
+	fmt.Fprintln(p.e.Err, "nsgate:", text)
+}
+
+// line writes the changing line.
+func (p *progress) line(text string) {
+	fmt.Fprint(p.e.Err, "\r\x1b[K", text)
+	p.wrote = true
+}
+
+// clear takes the changing line away.
+func (p *progress) clear() {
+	if p.wrote {
+		fmt.Fprint(p.e.Err, "\r\x1b[K")
+	}
+	p.wrote = false
+}
+
+// milestone is what begins, "" for a step of a session that goes on.
+func milestone(ev app.Event) string {
+	switch ev.Stage {
+	case app.Checking:
+		return "workload " + report.Clean(ev.Text)
+	case app.Looking:
+		return fmt.Sprintf("undecided after %d runs: measuring up to %d", ev.Run, ev.Runs)
+	case app.Pairing:
+		return ev.Text + " against the committed baseline: measuring the base build beside the head"
+	case app.CheckingOut:
+		return "checking out " + ev.Text
+	case app.Building:
+		return "building " + ev.Text
+	case app.Explaining:
+		return "profiling what regressed with ncu: " + ev.Side
+	case app.Tracing:
+		return "running once more to see from where that is called"
+	case app.Bisecting:
+		if ev.Runs > 0 {
+			return fmt.Sprintf("%s: at most %s to go", report.Clean(ev.Text), measure.Count(ev.Runs, "commit"))
+		}
+		return "measuring " + report.Clean(ev.Text)
+	case app.Counting:
+		side := ""
+		if ev.Side != "" {
+			side = " (" + ev.Side + ")"
+		}
+		return fmt.Sprintf("run %d of %d under ncu%s", ev.Run, ev.Runs, side)
+	}
+	return ""
+}
+
+// step shows a step of a session: on a terminal all of them, elsewhere those that matter.
+func (p *progress) step(ev app.Event) {
+	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
+		p.sections++
+		p.section = fmt.Sprintf("nsgate_runs_%d", p.sections)
+		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
+	}
+	text, passing := "", true
+	switch ev.Stage {
+	case app.Starting:
+		text = "starting nsys"
+	case app.RunStarted:
+		text = run(ev)
+	case app.RunFinished:
+		text, passing = run(ev)+" done", false
+	case app.RunFailed:
+		text, passing = run(ev)+" failed", false
+	case app.Finishing:
+		text = "nsys writes its report"
+	case app.Exporting:
+		text = "nsys exports"
+	case app.Reading:
+		text = "reading what nsys recorded"
+	case app.Repeating:
+		text, passing = "nsys lost events of JAX's NVTX ranges: measuring again without the domain TSL", false
+	}
+	if text == "" {
+		return
+	}
+	p.now(text, ev)
+	switch {
+	case p.live:
+		p.line(text + p.clock())
+	case !passing:
+		p.say(text + p.clock())
+	}
+}
+
+// run names a run of a session.
+func run(ev app.Event) string {
+	text := fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
+	if ev.Untraced {
+		text += " (untraced)"
+	}
+	return text
+}
+
+// done takes the changing line away, stops the clock and ends the section.
+func (p *progress) done() {
+	p.clear()
+	p.doing = ""
+	if p.end != nil {
+		close(p.end)
+		p.end = nil
+	}
+	if p.section != "" {
+		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
+	}
+	p.section = ""
+}
+
+// showOutput prints what a workload printed, which is untrusted: without control characters, and inside a block in
+// which GitHub takes no commands.
+func (e *env) showOutput(title, text string) {
+	if strings.TrimSpace(text) == "" {
+		fmt.Fprintf(e.Err, "nsgate: no %s\n", title)
+		return
+	}
+	fmt.Fprintf(e.Err, "--- %s\n", title)
+	token := ""
+	if e.getenv("GITHUB_ACTIONS") == "true" {
+		token = rand.Text()
+		fmt.Fprintf(e.Err, "::stop-commands::%s\n", token)
+	}
+	for line := range strings.Lines(text) {
+		fmt.Fprintln(e.Err, report.Clean(strings.TrimRight(line, "\r\n")))
+	}
+	if token != "" {
+		fmt.Fprintf(e.Err, "::%s::\n", token)
+	}
+	fmt.Fprintf(e.Err, "--- end of the %s\n", title)
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+)
+
+// Where nobody sees a changing line, what takes long is said every half minute, and nothing more once it has ended.
+func TestHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var err strings.Builder
+		p := newProgress(&env{Streams: Streams{Err: &err}, getenv: func(string) string { return "" }}, false)
+		for _, s := range []struct {
+			ev   app.Event
+			then time.Duration
+		}{
+			{app.Event{Stage: app.Starting}, 70 * time.Second},
+			{app.Event{Stage: app.RunStarted, Run: 1, Runs: 2, Elapsed: 70 * time.Second}, 40 * time.Second},
+			{app.Event{Stage: app.RunFinished, Run: 1, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, 0},
+			{app.Event{Stage: app.RunStarted, Run: 2, Runs: 2, Elapsed: 110 * time.Second, Expected: 220 * time.Second}, time.Second},
+			{app.Event{Stage: app.RunFailed, Run: 2, Runs: 2, Elapsed: 111 * time.Second}, 0},
+			{app.Event{Stage: app.Done}, time.Hour},
+			{app.Event{Stage: app.Explaining, Side: "head"}, 31 * time.Second},
+			{app.Event{Stage: app.Done}, time.Hour},
+		} {
+			p.event(s.ev)
+			time.Sleep(s.then)
+			synctest.Wait()
+		}
+		const want = `nsgate: still at it: starting nsys  30.0 s
+nsgate: still at it: starting nsys  60.0 s
+nsgate: still at it: run 1 of 2  90.0 s
+nsgate: run 1 of 2 done  110.0 s of about 220.0 s
+nsgate: run 2 of 2 failed  111.0 s
+nsgate: profiling what regressed with ncu: head
+nsgate: still at it: profiling what regressed with ncu: head  30.0 s
+`
+		if err.String() != want {
+			t.Errorf("got\n%swant\n%s", err.String(), want)
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Bisection is the answer of a search.
+type Bisection struct {
+	Schema   string `json:"schema"`
+	Workload string `json:"workload,omitempty"`
+	Good     Commit `json:"good"`
+	Bad      Commit `json:"bad"`
+	// Ends is the report of the bad end against the good one.
+	Ends *Report `json:"ends"`
+	// Followed is the finding of Ends whose change was looked for, nil where there is none to look for.
+	Followed *Finding `json:"followed,omitempty"`
+	// Nearest is, where nothing is followed, what would have been, had it regressed: the finding that was asked for, else that of the
+	// whole workload which is slowest. It is nil where there is none.
+	Nearest *Finding `json:"nearest,omitempty"`
+	// RunsNeeded is how many runs a side would tell the change of Nearest from none in 80 % of cases; 0 where those taken do, where
+	// it is not slower, and where that is not known.
+	RunsNeeded int `json:"runs_needed,omitempty"`
+	// Commits are those after the good end, the oldest first.
+	Commits []BisectedCommit `json:"commits"`
+	// Culprits are the commits that hold most of the change, the largest first; none where it is spread over many.
+	Culprits []Culprit `json:"culprits"`
+	// Complete is false where time was up.
+	Complete bool `json:"complete"`
+	// Seconds are those of all searches for it, where one was cut off and the next went on.
+	Seconds float64 `json:"seconds"`
+}
+
+// BisectSchema is the schema of a [Bisection].
+const BisectSchema = "nsgate.bisection/1"
+
+// Commit is a commit of the repository here.
+type Commit struct {
+	ID      string    `json:"id"`
+	Subject string    `json:"subject"` // untrusted
+	Author  string    `json:"author"`  // untrusted
+	Date    time.Time `json:"date"`
+}
+
+// BisectedCommit is a commit of the line, and what is known of it.
+type BisectedCommit struct {
+	Commit
+	// Change is how much slower than the good end it is, as both ends together say, with its interval; nil where it was not measured.
+	Change *Number `json:"change,omitempty"`
+	Low    *Number `json:"low,omitempty"`
+	High   *Number `json:"high,omitempty"`
+	// FromGood and FromBad are how much slower it is than each end, measured by turns with it.
+	FromGood *Distance `json:"from_good,omitempty"`
+	FromBad  *Distance `json:"from_bad,omitempty"`
+	// Nearer is the end that it is nearer to: "good" or "bad", "" where its interval holds the middle between them.
+	Nearer string `json:"nearer,omitempty"`
+	// Skipped says why it could not be measured.
+	Skipped string `json:"skipped,omitempty"`
+}
+
+// Distance is how much slower a commit is than another, as a relative change with its interval.
+type Distance struct {
+	Change Number `json:"change"`
+	Low    Number `json:"low"`
+	High   Number `json:"high"`
+}
+
+// Culprit is a commit that changes the number, or several next to each other of which one does.
+type Culprit struct {
+	Commits []Commit `json:"commits"`
+	Change  Number   `json:"change"`
+	Low     Number   `json:"low"`
+	High    Number   `json:"high"`
+	// Report is that of the culprit against the commit before it, nil where that was not measured.
+	Report *Report `json:"report,omitempty"`
+	// Refuted is true where that report does not show the change, by an interval that holds zero.
+	Refuted bool `json:"refuted,omitempty"`
+}
+
+// Unproven notes what would have been followed in ends that do not differ, of these findings the one that got worst, and what it
+// would take. The interval of a change narrows with the square root of the runs, as long as they are of one session.
+func (b *Bisection) Unproven(candidates []*Finding) {
+	for _, f := range candidates {
+		if f.Low.Known() && f.High.Known() && (b.Nearest == nil || f.harm() > b.Nearest.harm()) {
+			b.Nearest = f
+		}
+	}
+	f := b.Nearest
+	if f == nil || f.harm() <= 0 || f.Low > 0 || f.High < 0 || !f.MDE.Known() {
+		return
+	}
+	runs := float64(min(b.Ends.Base.Runs, b.Ends.Head.Runs))
+	b.RunsNeeded = max(int(runs)+1, int(math.Ceil(min(runs*math.Pow(float64(f.MDE)/f.harm(), 2), 1e9))))
+}
+
+// harm is the change for the worse: positive where the head is slower, or puts out less.
+func (f *Finding) harm() float64 {
+	m, _ := measure.MetricByName(f.Metric)
+	return -float64(m.Better) * float64(f.Change)
+}
+
+// Refuted reports whether nothing of the change is seen where each culprit is measured beside the commit before it.
+func (b *Bisection) Refuted() bool {
+	return len(b.Culprits) > 0 && !slices.ContainsFunc(b.Culprits, func(c Culprit) bool { return !c.Refuted })
+}

@@ -1,0 +1,94 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Boards is what is known of the boards on which the sides were measured.
+type Boards string
+
+// The three answers; "unknown" also where the sides have some boards in common and others not.
+const (
+	UnknownBoards Boards = ""
+	SameBoard     Boards = "same"  // of one class, see [model.Hardware.Class]
+	OtherBoard    Boards = "other" // no class is on both sides
+)
+
+// boardsOf compares the boards of two sides.
+func boardsOf(base, head []model.Session) Boards {
+	b, h := classes(base), classes(head)
+	switch common := func(class string) bool { return slices.Contains(b, class) }; {
+	case slices.Contains(b, "") || slices.Contains(h, ""):
+		return UnknownBoards
+	case len(b) == 1 && slices.Equal(b, h):
+		return SameBoard
+	case len(b) > 0 && len(h) > 0 && !slices.ContainsFunc(h, common):
+		return OtherBoard
+	}
+	return UnknownBoards
+}
+
+// classes are the classes of hardware of some sessions, each once.
+func classes(sessions []model.Session) []string {
+	var out []string
+	for i := range sessions {
+		out = append(out, sessions[i].Class())
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// onBoard returns the base sessions of the head's class, where it has one and they have runs enough, else all. What only others
+// measured, of a base whose sessions hold a part each, stays as well.
+func onBoard(base, head []model.Session) []model.Session {
+	class := classes(head)
+	if len(class) != 1 || class[0] == "" {
+		return base
+	}
+	runs, has := 0, map[measure.Subject]bool{}
+	for i := range base {
+		if base[i].Class() != class[0] {
+			continue
+		}
+		runs += base[i].Traced()
+		for _, x := range base[i].Series {
+			has[x.Subject] = true
+		}
+	}
+	if runs < minRuns && !(byLaunch(head) && runs > 0) {
+		return base
+	}
+	kept := []model.Session{}
+	for _, s := range base {
+		if s.Class() != class[0] {
+			s.Series = slices.DeleteFunc(slices.Clone(s.Series), func(x model.Series) bool { return has[x.Subject] })
+		}
+		if len(s.Series) > 0 && (s.Class() == class[0] || partial(base)) {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// partial reports whether a session holds what was accepted alone, so that no other holds that.
+func partial(base []model.Session) bool {
+	return slices.ContainsFunc(base, func(s model.Session) bool { return s.Accepted })
+}
+
+// onOthers says how many of all base sessions that could be compared are held against the head, nothing where all are.
+func onOthers(all, base []model.Session) []Remark {
+	b := base[len(base)-1]
+	n := 0
+	for i := range all {
+		if all[i].GPU == b.GPU && all[i].Profiler() == b.Profiler() {
+			n++
+		}
+	}
+	if n <= len(base) {
+		return nil
+	}
+	return []Remark{remark("on-board", Args{"kept": Number(len(base)), "all": Number(n)})}
+}

@@ -1,0 +1,489 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// CalibrationSchema is the version of the JSON form of a Calibration. Fields are only ever added to it.
+const CalibrationSchema = "nsgate.calibration/1"
+
+// The constants of a calibration.
+const (
+	// calibrationRuns is the fewest runs from which something can be said: two a side.
+	calibrationRuns = 4
+	// driftP and driftSize are from when on the workload's GPU time drifts.
+	driftP, driftSize = 0.01, 0.005
+	// heavyShare is the part of GPU time from which on a plan has to find a slowdown of the kernel itself.
+	heavyShare = 0.05
+	// PlanEffect is the slowdown that a plan has to find, in limits: one of exactly the limit is no regression yet.
+	PlanEffect = 1.5
+	// splits is how many gates are drawn at most, seriesJudged how many series they judge at most in all.
+	splits, seriesJudged = 1000, 200_000
+	// boundConfidence is that of the bounds of the counted rates.
+	boundConfidence = 0.95
+)
+
+// planThresholds are the limits that a plan is made for, beside the policy's.
+var planThresholds = []float64{0.01, 0.02, 0.03, 0.05}
+
+// mdeRuns are the numbers of runs a side for which the MDE is stated.
+var mdeRuns = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20}
+
+// Calibration is what runs of one unchanged program say about the gates that can be had on a machine.
+type Calibration struct {
+	Schema string `json:"schema"`
+	// Sound is false where the measurement says nothing about gates: Reason says why, Next what to do about it.
+	Sound  bool   `json:"sound"`
+	Reason string `json:"reason,omitempty"`
+	// ReasonKey and ReasonArgs are the reason as a [Remark]: a [model.Reason.Key], "" where that is in no list.
+	ReasonKey  string   `json:"reason_key,omitempty"`
+	ReasonArgs Args     `json:"reason_args,omitempty"`
+	Next       []string `json:"next,omitempty"`
+
+	Workload string `json:"workload,omitempty"`
+	Measured Side   `json:"measured"`
+	// SecondsPerRun is the wall time of a run, its part of the profiler's time included; unknown for finished profiles.
+	SecondsPerRun Number `json:"seconds_per_run"`
+	Threshold     Number `json:"threshold"` // the policy's limit of times
+	Rule          string `json:"rule"`      // where it comes from
+	Alpha         Number `json:"alpha"`     // the policy's chance of a false alarm a gate
+
+	Noise []Noise        `json:"noise"` // the workload and its step, the outputs, then kernels from the policy's impact on, noisiest first
+	Gates UnchangedGates `json:"gates"`
+	MDE   []MDE          `json:"mde"`  // by runs
+	Plan  []Plan         `json:"plan"` // by threshold
+	// Host is how this host compares with the baseline's sessions, see [Fingerprint]; none where nobody asked.
+	Host     []Remark `json:"host,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Doubts   []Remark `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
+}
+
+// Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.
+type Noise struct {
+	Kernel   string        `json:"kernel"`          // short name
+	Name     string        `json:"name"`            // full name
+	Label    string        `json:"label,omitempty"` // as of a [Finding]
+	Scope    measure.Scope `json:"scope"`
+	Grid     string        `json:"grid,omitempty"`
+	Block    string        `json:"block,omitempty"`
+	Role     string        `json:"role,omitempty"`
+	Metric   string        `json:"metric"`
+	Unit     string        `json:"unit"`
+	Share    Number        `json:"share"`    // of the workload's GPU time
+	Launches Number        `json:"launches"` // per step, or per run where there are no steps; the median run's
+	Typical  Number        `json:"typical"`  // the median run, in Unit
+	SD       Number        `json:"sd"`       // between runs, relative
+	// Within is how much the launches of the median run differ, as a robust relative standard deviation; nil for the
+	// workload, for kernels of few launches, and in sessions that were recorded without it.
+	Within *Number  `json:"within,omitempty"`
+	MDE    Number   `json:"mde"`  // relative, with as many runs a side as Gates has, whatever the limit
+	Runs   []Number `json:"runs"` // in the order in which they ran; null where a run had none
+	Levels *Levels  `json:"levels,omitempty"`
+}
+
+// Levels are two values between which runs jump, see [stats.Levels].
+type Levels struct {
+	Low  Number `json:"low"`
+	High Number `json:"high"`
+	Runs int    `json:"runs"` // at Low
+}
+
+// UnchangedGates counts what became of gates whose base and head are random runs of the same session, so that every
+// regression is a false alarm. Gates share runs, so that the bounds hold for gates of these runs; another session may
+// be quieter or louder.
+type UnchangedGates struct {
+	Runs      int `json:"runs"`      // a side
+	Gates     int `json:"gates"`     // different draws
+	Alarms    int `json:"alarms"`    // that failed
+	Undecided int `json:"undecided"` // that passed undecided or had no verdict
+	// AlarmBound and UndecidedBound are the rates that are not exceeded with this confidence, 0.95 (Clopper and Pearson
+	// 1934).
+	AlarmBound     Number `json:"alarm_bound"`
+	UndecidedBound Number `json:"undecided_bound"`
+	Confidence     Number `json:"confidence,omitempty"`
+}
+
+// MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side or more, both sides in
+// one session.
+type MDE struct {
+	Runs     int    `json:"runs"`
+	Workload Number `json:"workload"` // of the workload's GPU time, whatever the limit
+	Kernels  Number `json:"kernels"`  // of each kernel from 5 % of GPU time on, whatever the limit; unknown without any
+	Limited  Number `json:"limited"`  // of all these and the outputs, under the policy's limits
+}
+
+// Plan is what it takes to gate a threshold: the fewest runs a side with which a slowdown of one and a half times the
+// limit is found in 80 % of cases, in the workload's GPU time, in each kernel from 5 % of it on and, with as many untraced
+// runs, in each output, while base and head are of one session.
+type Plan struct {
+	Threshold Number `json:"threshold"`
+	Runs      int    `json:"runs"`    // a side, 0 where more than 40 would be needed
+	Seconds   Number `json:"seconds"` // to measure one side; unknown for finished profiles
+	// Hardest is what asks for the most runs: a kernel's short name or "workload".
+	Hardest string `json:"hardest"`
+	MDE     Number `json:"mde"` // of Hardest with so many runs, or with 40
+}
+
+// Calibrate judges a session of one unchanged program against itself: how much it moves between runs, how often gates
+// of that many runs a side would have failed, and what can be found with how many. It wants at least four runs; of
+// several sessions it takes the last. perRun is the wall time of a run, 0 where it is not known. The result is complete
+// but for its sentences, Workload and warnings about the machine. A measurement that says nothing about gates (too few runs, no
+// steady state, a drift from run to run) gives a calibration that is not sound.
+func Calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
+	c, last, forecasts := foretell(sessions, policy, runs, perRun)
+	if last != nil {
+		c.resample(last, policy)
+		c.foresee(forecasts, policy)
+		c.Sound = true
+	}
+	return c
+}
+
+// NoiseOf is how much the runs of a session move, with the MDE of gates of so many runs a side in one session; none where the session
+// says nothing about gates. See [Calibrate].
+func NoiseOf(s model.Session, policy *thresholds.Policy, runs int) []Noise {
+	c, last, forecasts := foretell([]model.Session{s}, policy, runs, 0)
+	if last == nil {
+		return nil
+	}
+	c.Gates.Runs, c.Noise = runs, nil
+	c.measure(last, forecasts)
+	return c.Noise
+}
+
+// foretell measures the noise of the last session; without one where that says nothing about gates.
+func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) (*Calibration, *model.Session, []forecast) {
+	c := newCalibration(policy)
+	if perRun > 0 {
+		c.SecondsPerRun = Number(perRun.Seconds())
+	}
+	if len(sessions) == 0 {
+		return c.refuse(refusal("nothing-measured", nil)), nil, nil
+	}
+	last := sessions[len(sessions)-1]
+	c.Measured = Describe([]model.Session{last})
+	if n := len(sessions); n > 1 {
+		c.Doubts = append(c.Doubts, remark("last-session", Args{"sessions": Number(n)}))
+	}
+	if r := fit(&last); r != nil {
+		return c.refuse(r), nil, nil
+	}
+	// Two halves, as a gate of this session would see them; every other run, so that a slow drift is in both.
+	var halves [2][]int
+	traced := last.Traced()
+	for i, run := range last.Runs {
+		half := i % 2
+		if run.Untraced {
+			half = (i - traced) % 2
+		}
+		halves[half] = append(halves[half], i)
+	}
+	base, head := []model.Session{Subset(&last, halves[0])}, []model.Session{Subset(&last, halves[1])}
+	if _, r := comparable(base, head); r != nil {
+		return c.refuse(r), nil, nil
+	}
+	t := newTrial(base, head, policy)
+	t.waterfall = waterfall(t)
+	estimates := estimates(t, match(t))
+	findings, family := decide(t, estimates)
+	if family == 0 {
+		return c.refuse(refusal("nothing-judged", nil)), nil, nil
+	}
+	c.Gates.Runs = max(min(runs, traced/2), minRuns)
+	forecasts := forecasts(policy, estimates, findings)
+	c.measure(&last, forecasts)
+	c.label()
+	if r := drift(&last); r != nil {
+		return c.refuse(r), nil, nil
+	}
+	return c, &last, forecasts
+}
+
+// CalibrationRefused is the calibration of a measurement that failed or must not be used.
+func CalibrationRefused(err error, policy *thresholds.Policy) *Calibration {
+	c := newCalibration(policy)
+	c.Reason, c.ReasonKey, c.Next = refused(err)
+	return c
+}
+
+func newCalibration(policy *thresholds.Policy) *Calibration {
+	return &Calibration{
+		Schema: CalibrationSchema, SecondsPerRun: unknown, Threshold: Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
+		Alpha: Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: unknown, UndecidedBound: unknown, Confidence: boundConfidence},
+		MDE: []MDE{}, Plan: []Plan{},
+	}
+}
+
+func (c *Calibration) refuse(because *Remark) *Calibration {
+	c.ReasonKey, c.ReasonArgs = because.Key, because.Args
+	return c
+}
+
+// fit says why a session cannot be one of a calibration, for what a gate would not say better.
+func fit(s *model.Session) *Remark {
+	if err := s.Check(); err != nil {
+		return refusal("bad-session", Args{"side": "session", "what": err.Error()})
+	}
+	runs := s.Traced()
+	if runs < calibrationRuns {
+		return refusal("unsplittable", Args{"runs": Number(runs)})
+	}
+	if n := unsteady(s); 2*n > runs {
+		return refusal("unsettled", Args{"some": Number(n), "all": Number(runs)})
+	}
+	return nil
+}
+
+// drift refuses a session whose runs are not alike because the machine changed under them.
+func drift(s *model.Session) *Remark {
+	x, ok := s.Find(measure.Workload, measure.GPUTime.Name)
+	if !ok {
+		return nil
+	}
+	values := known(x.Values)
+	change, p := stats.Trend(values)
+	change /= stats.Median(values)
+	if !(p < driftP && math.Abs(change) > driftSize) {
+		return nil
+	}
+	return refusal("drift", Args{"change": Number(change), "p": Number(p)})
+}
+
+// Subset is a session of some of the runs, the traced ones first. It has an identity even where the profiles name no GPU or time: what is
+// split here was measured as one session.
+func Subset(s *model.Session, runs []int) model.Session {
+	out := *s
+	out.GPUHash, out.Start = cmp.Or(s.GPUHash, "one"), time.Unix(0, 0)
+	out.Runs, out.Series = make([]model.Run, len(runs)), make([]model.Series, 0, len(s.Series))
+	for i, r := range runs {
+		out.Runs[i] = s.Runs[r]
+	}
+	for _, x := range s.Series {
+		values, some := make(model.Values, len(runs)), false
+		for i, r := range runs {
+			values[i] = x.Values[r]
+			some = some || !math.IsNaN(values[i])
+		}
+		if x.Values = values; some {
+			out.Series = append(out.Series, x)
+		}
+	}
+	return out
+}
+
+// forecast is what is known of one comparison before a gate is measured.
+type forecast struct {
+	estimate
+	finding Finding
+	alpha   float64 // the part of the gate's error that it may spend
+	tick    float64 // relative floor
+}
+
+// forecasts are those of the outputs, of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
+// those of the first step of Holm's procedure.
+func forecasts(policy *thresholds.Policy, estimates []estimate, findings []Finding) []forecast {
+	total := 0.0
+	for i, e := range estimates {
+		if findings[i].Gates {
+			total += e.weight()
+		}
+	}
+	var out []forecast
+	for i, e := range estimates {
+		f := findings[i]
+		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= policy.Impact
+		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
+		output := e.subject.Scope == measure.ScopeOutput && e.compared()
+		if e.listed == "" && f.Base > 0 && (kernel || workload || output) {
+			out = append(out, forecast{e, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
+		}
+	}
+	return out
+}
+
+// mdes are the smallest relative effects that gates of 0, 1, 2 … runs a side or more would find in 80 % of cases, if the
+// spread between runs is what it is here. A noisy kernel's real spread counts even where few runs would moderate it away.
+func (f *forecast) mdes(limit float64) []float64 {
+	out := make([]float64, maxRuns+1)
+	limit = f.working(math.Max(limit, f.tick))
+	most := 0.0
+	if f.contrast.Run.DF == 0 {
+		most = math.Inf(1) // in too few runs to know its spread
+	}
+	for n := maxRuns; n >= 0; n-- {
+		if n >= minRuns {
+			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
+			v := moderateRuns(f.metric, raw, f.pool.prior)
+			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
+			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, power)))
+		}
+		out[n] = most
+	}
+	return out
+}
+
+// counts reports whether plans have to find a slowdown of it.
+func (f *forecast) counts() bool {
+	return f.finding.Gates && (f.subject == measure.Workload || float64(f.finding.Share) >= heavyShare)
+}
+
+// measure fills in the noise of each forecast's subject.
+func (c *Calibration) measure(s *model.Session, forecasts []forecast) {
+	for _, f := range forecasts {
+		x, _ := s.Find(f.subject, f.metric.Name)
+		x.Values = s.Of(&x)
+		values := known(x.Values)
+		logs := transform([][]float64{values}, math.Log)[0]
+		finding := &f.finding
+		n := Noise{
+			Kernel: finding.Kernel, Name: finding.Name, Scope: finding.Scope, Grid: finding.Grid, Block: finding.Block,
+			Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: unknown,
+			Typical: Number(stats.Median(values)), SD: unknown, MDE: Number(f.mdes(0)[min(c.Gates.Runs, maxRuns)]),
+			Runs: flatten([][]float64{x.Values}),
+		}
+		if v := stats.SampleVariance(logs); v.DF > 0 {
+			n.SD = Number(math.Sqrt(v.S2))
+		}
+		if spread, ok := s.Find(f.subject, measure.Spread.Name); ok {
+			within := Number(stats.Median(known(spread.Values))) / n.Typical
+			n.Within = &within
+		}
+		if launches, ok := s.Find(f.subject, measure.Launches.Name); ok {
+			n.Launches = Number(stats.Median(known(launches.Values)))
+		}
+		if low, high, lows, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
+			n.Levels = &Levels{Number(low), Number(high), lows}
+		}
+		c.Noise = append(c.Noise, n)
+	}
+	if x, ok := s.Find(measure.Workload, measure.StepTime.Name); ok {
+		c.Noise = append(c.Noise, stepNoise(s, x))
+	}
+	large.Sort(c.Noise, func(a, b Noise) int {
+		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -cmp.Compare(a.SD, b.SD))
+	})
+}
+
+// stepNoise is that of the step's period. No MDE is made of it: a few runs of a CPU are slow, and their number decides.
+func stepNoise(s *model.Session, x model.Series) Noise {
+	x.Values = s.Of(&x)
+	values := known(x.Values)
+	n := Noise{Kernel: "step", Scope: measure.ScopeWorkload, Metric: x.Metric.Name, Unit: x.Metric.Unit, Share: unknown, Launches: unknown,
+		Typical: Number(stats.Median(values)), SD: unknown, MDE: unknown, Runs: flatten([][]float64{x.Values})}
+	if v := stats.SampleVariance(transform([][]float64{values}, math.Log)[0]); v.DF > 0 {
+		n.SD = Number(math.Sqrt(v.S2))
+	}
+	return n
+}
+
+// resample judges gates whose sides are random runs of the session, each draw once.
+func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
+	g := &c.Gates
+	random := rand.New(rand.NewPCG(1, 2)) // the same answer for the same runs
+	drawn := map[string]bool{}
+	for range min(splits, max(seriesJudged/max(len(s.Series), 1), 100)) {
+		base, head := draw(random, 0, s.Traced(), g.Runs)
+		// Of the untraced runs as large a part, so that a gate has them in the same proportion.
+		untraced := len(s.Runs) - s.Traced()
+		b, h := draw(random, s.Traced(), untraced, min(untraced/2, (g.Runs*untraced+s.Traced()-1)/s.Traced()))
+		base, head = append(base, b...), append(head, h...)
+		if key := fmt.Sprint(base, head); !drawn[key] {
+			drawn[key] = true
+			r := Evaluate([]model.Session{Subset(s, base)}, []model.Session{Subset(s, head)}, policy)
+			switch {
+			case r.Counts.Regressed > 0:
+				g.Alarms++
+			case r.Undecided || r.Verdict == NoVerdict:
+				g.Undecided++
+			}
+		}
+	}
+	g.Gates = len(drawn)
+	g.AlarmBound = Number(stats.RateBound(g.Alarms, g.Gates, boundConfidence))
+	g.UndecidedBound = Number(stats.RateBound(g.Undecided, g.Gates, boundConfidence))
+	if rate := float64(g.Alarms) / float64(g.Gates); rate > policy.Alpha {
+		c.Doubts = append(c.Doubts, remark("false-alarms", Args{
+			"alarms": Number(g.Alarms), "gates": Number(g.Gates), "alpha": Number(policy.Alpha)}))
+	}
+}
+
+// draw takes two times n of the numbers from first on, at random, each lot in order.
+func draw(random *rand.Rand, first, of, n int) (base, head []int) {
+	order := random.Perm(of)
+	for i := range order {
+		order[i] += first
+	}
+	base, head = slices.Clone(order[:n]), slices.Clone(order[n:2*n])
+	slices.Sort(base)
+	slices.Sort(head)
+	return base, head
+}
+
+// foresee fills in the MDE by runs and the plan by threshold.
+func (c *Calibration) foresee(forecasts []forecast, policy *thresholds.Policy) {
+	for _, n := range mdeRuns {
+		c.MDE = append(c.MDE, MDE{Runs: n, Workload: unknown, Kernels: unknown, Limited: unknown})
+	}
+	raise := func(to *Number, v float64) {
+		if !(float64(*to) >= v) {
+			*to = Number(v)
+		}
+	}
+	for _, f := range forecasts {
+		if !f.counts() {
+			continue
+		}
+		free, limited := f.mdes(0), f.mdes(f.limit.Max)
+		for i := range c.MDE {
+			m := &c.MDE[i]
+			raise(&m.Limited, limited[m.Runs])
+			switch {
+			case f.subject == measure.Workload:
+				raise(&m.Workload, free[m.Runs])
+			case f.subject.Scope == measure.ScopeKernel:
+				raise(&m.Kernels, free[m.Runs])
+			}
+		}
+	}
+	limits := append(slices.Clone(planThresholds), policy.Threshold)
+	slices.Sort(limits)
+	for _, threshold := range slices.Compact(limits) {
+		c.Plan = append(c.Plan, c.plan(forecasts, policy, threshold))
+	}
+}
+
+// plan finds the fewest runs for one threshold.
+func (c *Calibration) plan(forecasts []forecast, policy *thresholds.Policy, threshold float64) Plan {
+	at := *policy
+	at.Threshold = threshold
+	p := Plan{Threshold: Number(threshold), Seconds: unknown, MDE: unknown}
+	most := 0
+	for _, f := range forecasts {
+		if !f.counts() {
+			continue
+		}
+		limit := at.Limit(f.subject, f.metric).Max
+		mdes, n := f.mdes(limit), minRuns
+		for n <= maxRuns && !(mdes[n] <= PlanEffect*limit) {
+			n++
+		}
+		if mde := mdes[min(n, maxRuns)]; n > most || n == most && mde > float64(p.MDE) {
+			most, p.Hardest, p.MDE = n, f.finding.Kernel, Number(mde)
+		}
+	}
+	if most > 0 && most <= maxRuns {
+		p.Runs, p.Seconds = most, Number(float64(most)*float64(c.SecondsPerRun))
+	}
+	return p
+}

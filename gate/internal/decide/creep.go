@@ -1,0 +1,337 @@
+package decide
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+const (
+	// reference is the k of the CUSUM in standard deviations: half of the smallest shift that it is to find soon (Page
+	// 1954), one standard deviation of a session.
+	reference = 0.5
+	// overshoot corrects for a sum that passes a boundary in steps (Siegmund 1979).
+	overshoot = 0.583
+	// ownStep is the part of a change that the head alone may make: more is a step, and the gate's to judge.
+	ownStep = 2.0 / 3
+	// ofHost is the variance of a host's effect by that of a session's: of memory-bound kernels on the two kinds of H200
+	// host 0.8 %, where sessions are expected to differ by 0.5 %.
+	ofHost = 2.5
+)
+
+// Creep says what became slower over the sessions of a baseline, oldest first, and head, step by step and each step too
+// small for a gate. trail is every session since the anchor, base those in effect. Two questions are asked of the time of every
+// kernel with a part in the GPU time of at least the policy's impact, and of the workload's GPU time; together they raise a false
+// alarm in at most the policy's alpha of gates:
+//
+//   - "crept": is the head slower than the anchor, the oldest session of the trail, by more than its limit allows? Where a rule
+//     says how much it may creep that is "over-creep", and fails the gate, see [Report.HoldCreep];
+//   - "creeping", of what has not crept: do the steps from session to session of the base, from the anchor on, add up (a one-sided CUSUM),
+//     however little that is against the limit?
+//
+// Each answer is one remark, on the subject that costs most, with the names of the others. A kernel is followed by name and
+// geometry from the first session that has it. One step that makes most of a change is no creep: the head's is the gate's to judge,
+// and an accepted one was. What a rule limits counts whatever its steps. A base of one session, or one that head cannot be held
+// against, has nothing to say.
+func Creep(base, trail, head []model.Session, policy *thresholds.Policy) []Remark {
+	since, anchored := trodden(trail, head, policy)
+	recent, steps := trodden(notBefore(base, trail), head, policy)
+	return creep(since, anchored, recent, steps, policy.Alpha)
+}
+
+// notBefore leaves out sessions older than the anchor: what they led to was taken for the state to begin with.
+func notBefore(sessions, trail []model.Session) (out []model.Session) {
+	for _, s := range sessions {
+		if len(trail) == 0 || !s.Start.Before(trail[0].Start) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// HoldCreep adds to a report what crept. What crept further than a rule allows fails it.
+func (r *Report) HoldCreep(base, trail, head []model.Session, policy *thresholds.Policy) {
+	for _, x := range Creep(base, trail, head, policy) {
+		if x.Key == overCreep && r.Verdict != Fail {
+			r.Verdict, r.Undecided, r.ReasonKey, r.ReasonArgs = Fail, false, x.Key, x.Args
+			continue
+		}
+		r.Doubts = append(r.Doubts, x)
+	}
+}
+
+// overCreep is the key of what crept further than a rule allows.
+const overCreep = "over-creep"
+
+// OverCreep reports whether something crept further than a rule allows: to accept it takes a new anchor.
+func (r *Report) OverCreep() bool {
+	return r.ReasonKey == overCreep || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == overCreep })
+}
+
+// trodden are the paths through sessions to head, none where they say nothing.
+func trodden(sessions, head []model.Session, policy *thresholds.Policy) ([]model.Session, []path) {
+	fits, because := comparable(sessions, head)
+	if because != nil || len(fits) < 2 {
+		return nil, nil
+	}
+	all := separate(slices.Concat(fits, head))
+	if len(all) < 3 {
+		return nil, nil
+	}
+	return all, follow(all, newTrial(fits, head, policy))
+}
+
+// creep is what paths show for certain: those from the anchor, and those through the base.
+func creep(since []model.Session, anchored []path, recent []model.Session, steps []path, alpha float64) (out []Remark) {
+	var p []float64
+	for _, x := range anchored {
+		p = append(p, x.beyondChance)
+	}
+	for _, x := range steps {
+		p = append(p, x.addsUp)
+	}
+	p = stats.Holm(p, nil)
+	slow := func(x path) bool { return math.Expm1(x.change)*x.base > x.floor }
+	told := map[measure.Subject]bool{}
+	var over, crept, creeping []path
+	for i, x := range anchored {
+		switch by := math.Expm1(x.change); {
+		case !slow(x) || !(p[i] < alpha):
+		case x.limit.Creep != nil && by > *x.limit.Creep:
+			over = append(over, x)
+			told[x.subject] = true
+		case x.limit.Creep == nil && by > x.limit.Max && math.Max(x.step, x.accepted) <= ownStep*x.change:
+			crept = append(crept, x)
+			told[x.subject] = true
+		}
+	}
+	for i, x := range steps {
+		if p[len(anchored)+i] < alpha && slow(x) && x.step <= ownStep*x.change && !told[x.subject] {
+			creeping = append(creeping, x)
+		}
+	}
+	if len(over) > 0 {
+		w, also := worst(over)
+		day, commit := w.anchor(since)
+		out = append(out, remark("over-creep", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": Number(*w.limit.Creep), "rule": w.limit.Rule, "since": day, "commit": commit,
+			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
+	}
+	if len(crept) > 0 {
+		w, also := worst(crept)
+		day, commit := w.anchor(since)
+		out = append(out, remark("crept", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": Number(w.limit.Max), "since": day, "commit": commit,
+			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
+	}
+	if len(creeping) > 0 {
+		w, also := worst(creeping)
+		day, commit := w.anchor(recent)
+		out = append(out, remark("creeping", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"since": day, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
+	}
+	return out
+}
+
+// by is the relative change from the anchor, so many margins off.
+func (x *path) by(margins float64) Number { return Number(math.Expm1(x.change + margins*x.margin)) }
+
+// changes is how many accepted changes lie on a path behind its anchor.
+func (x *path) changes(sessions []model.Session) (n int) {
+	for _, i := range x.at[1:] {
+		if sessions[i].Accepted {
+			n++
+		}
+	}
+	return n
+}
+
+// separate leaves out what was measured again within the hour: the later session stands for it, unless it holds a part alone.
+func separate(sessions []model.Session) []model.Session {
+	var out []model.Session
+	for i, s := range sessions {
+		if !slices.ContainsFunc(sessions[i+1:], func(later model.Session) bool {
+			return model.SameSession(s.Environment, later.Environment) && !later.Accepted
+		}) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// path is how long a subject took from the anchor to the head.
+type path struct {
+	subject measure.Subject
+	metric  measure.Metric
+	limit   thresholds.Limit
+	share   float64
+	floor   float64 // ns up to which nothing is a finding
+	at      []int   // the sessions that have it, the anchor first
+	times   []float64
+	runs    []float64 // how many stand behind each time
+	base    float64   // ns in the anchor
+	run     stats.Variance
+	// Of the head against the anchor on the log scale: the change, half of its interval, and the part of the last step.
+	change, margin, step float64
+	accepted             float64 // the largest step that somebody accepted
+	// The probabilities of such a change from the anchor, and of such a sum of steps, without a change.
+	beyondChance, addsUp float64
+}
+
+// follow traces every subject that counts through sessions, the last of which is the head.
+func follow(sessions []model.Session, t trial) []path {
+	s := newSide(sessions, t.total)
+	var paths []path
+	var pool []stats.Variance
+	for _, subject := range s.subjects() {
+		x := path{subject: subject, metric: t.time, share: s.share(subject)}
+		switch {
+		case subject == measure.Workload:
+			x.metric = measure.GPUTime
+		case subject.Scope != measure.ScopeKernel || x.share < t.policy.Impact:
+			continue
+		}
+		if x.limit = t.policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore || math.IsInf(x.limit.Max, 1) {
+			continue
+		}
+		x.floor = math.Max(x.limit.Floor, t.tick)
+		var spreads []stats.Variance
+		for i, values := range s.values(subject, x.metric.Name) {
+			values = known(values)
+			if len(values) == 0 || slices.Contains(values, 0) {
+				continue
+			}
+			logs := transform([][]float64{values}, math.Log)
+			x.at = append(x.at, i)
+			x.times = append(x.times, average(logs))
+			x.runs = append(x.runs, float64(len(values)))
+			spreads = append(spreads, stats.SampleVariance(logs[0]))
+		}
+		if x.run = stats.Pool(spreads...); x.run.DF == 0 || len(x.at) < 3 || x.at[len(x.at)-1] != len(sessions)-1 {
+			continue
+		}
+		x.base = math.Exp(x.times[0])
+		tick := t.tick / x.base
+		x.run.S2 = math.Max(x.run.S2, tick*tick/12)
+		pool = append(pool, x.run)
+		paths = append(paths, x)
+	}
+	common := prior(pool)
+	for i := range paths {
+		paths[i].run = stats.Moderate(paths[i].run, common)
+		paths[i].judge(sessions, t.policy.SessionSD)
+	}
+	return paths
+}
+
+// judge asks both questions of a path. Sessions differ by an effect of their own, with standard deviation sd, those of
+// different hosts by one of the host besides. The effect of a host stays with all its sessions, so that a baseline that moves to another host has
+// not crept once more with each session there.
+func (x *path) judge(sessions []model.Session, sd float64) {
+	last := len(x.at) - 1
+	changes := make([]float64, last)
+	for i := range changes {
+		changes[i] = x.times[i+1] - x.times[0]
+	}
+	steps := x.innovations(changes, sessions, sd)
+	scatter := wider(x.unaccepted(steps[:last-1], sessions))
+	session := stats.Variance{S2: sd * sd * scatter, DF: sessionDF}
+	moved := 1.0 // to another host
+	if sameHost(&sessions[x.at[0]], &sessions[x.at[last]]) {
+		moved = 0
+	}
+	weights := []float64{2 + 2*ofHost*moved, 1/x.runs[0] + 1/x.runs[last]}
+	variance := stats.Satterthwaite(weights, []stats.Variance{session, x.run})
+
+	x.change, x.step = changes[last-1], x.times[last]-x.times[last-1]
+	x.margin = stats.Margin(variance, confidence)
+	x.beyondChance = 1
+	if x.change > 0 {
+		x.beyondChance = stats.TwoSided(x.change, variance)
+	}
+	for i, at := range x.at[1:] {
+		if sessions[at].Accepted {
+			x.accepted = math.Max(x.accepted, x.times[i+1]-x.times[i])
+		}
+	}
+	widened := stats.Variance{S2: scatter, DF: variance.DF}
+	for i := range steps {
+		p := math.Max(stats.TwoSided(steps[i], widened), 1e-300)
+		steps[i] = math.Copysign(math.Sqrt2*math.Erfcinv(p), steps[i])
+	}
+	x.addsUp = chance(cusum(steps), last)
+}
+
+// unaccepted are the differences of neighbouring steps, but for those that somebody accepted: they are no noise.
+func (x *path) unaccepted(steps []float64, sessions []model.Session) (differences []float64) {
+	for i := 1; i < len(steps); i++ {
+		if !sessions[x.at[i+1]].Accepted {
+			differences = append(differences, steps[i]-steps[i-1])
+		}
+	}
+	return differences
+}
+
+// wider is the factor by which steps of unit variance vary more than expected, at least 1. A steady creep makes steps grow
+// evenly and is not counted: only how their differences scatter.
+func wider(differences []float64) float64 {
+	seen := stats.SampleVariance(differences)
+	seen.S2 /= 2 // of a difference of two
+	return math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: sessionWeight}, seen).S2)
+}
+
+// cusum is where Page's one-sided cumulative sum stands after steps in standard deviations.
+func cusum(steps []float64) float64 {
+	sum := 0.0
+	for _, z := range steps {
+		sum = math.Max(0, sum+z-reference)
+	}
+	return sum
+}
+
+// chance bounds the probability that a CUSUM of independent normal steps stands at h or higher after n of them. The
+// sum is the largest of those over the last 1 to n steps; for few steps the sum of the probabilities of these is close, for
+// many the limit of Siegmund (1979). The decision interval h is where this falls below what a
+// comparison may spend: for 1 % over seven kernels and the workload, both questions asked, 3.6 after two steps, 5.1 after
+// five, and 6.8 in the long run.
+func chance(h float64, n int) float64 {
+	if h <= 0 {
+		return 1
+	}
+	few := 0.0
+	for j := 1; j <= n; j++ {
+		few += math.Erfc((h+reference*float64(j))/math.Sqrt(2*float64(j))) / 2
+	}
+	return min(1, few, math.Exp(-2*reference*(h+overshoot)))
+}
+
+// worst is the path that costs most GPU time, the workload only where no kernel is among them, and the names of the others.
+func worst(paths []path) (path, []string) {
+	kernel := func(x path) float64 {
+		if x.subject == measure.Workload {
+			return math.Inf(-1)
+		}
+		return x.share * x.change
+	}
+	large.Sort(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
+	var others []measure.Subject
+	for _, x := range paths[1:] {
+		others = append(others, x.subject)
+	}
+	return paths[0], names(others)
+}
+
+// anchor says when the path begins, and with which commit; "" where that is not known.
+func (x *path) anchor(sessions []model.Session) (since, commit string) {
+	s := sessions[x.at[0]]
+	if !s.Start.IsZero() {
+		since = s.Start.UTC().Format("2006-01-02")
+	}
+	return since, s.Commit
+}

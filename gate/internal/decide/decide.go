@@ -1,0 +1,530 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// answer is what the decision makes of an estimate, in the terms of a [Finding].
+type answer struct {
+	outcome                   Outcome
+	undecided, doubted        bool
+	change, low, high, p, mde Number
+	because                   []Remark // the reason, then what goes with it
+}
+
+func (a answer) with(o Outcome, because ...Remark) answer {
+	a.outcome, a.because = o, because
+	return a
+}
+
+// open is an answer that the data does not give.
+func (a answer) open(f Finding, because ...Remark) answer {
+	a = a.with(Inconclusive, because...)
+	a.undecided = f.Gates
+	return a
+}
+
+// decide gives every estimate its outcome, in their order. Those that can fail the gate share its error among them and are
+// the family; the others are corrected for among themselves.
+func decide(t trial, estimates []estimate) (findings []Finding, family int) {
+	findings = make([]Finding, len(estimates))
+	var gating, other []int
+	for i, e := range estimates {
+		f := describe(t, e.pair)
+		switch {
+		case e.listed != "":
+			f = f.answered(unanswered.with(e.listed, e.because))
+		case e.oneSided:
+			f = f.answered(decideOneSided(e.pair, f))
+			if f.Gates {
+				family++
+			}
+		case f.Gates:
+			gating = append(gating, i)
+		default:
+			other = append(other, i)
+		}
+		findings[i] = f
+	}
+	for _, judged := range [][]int{gating, other} {
+		p, weights, total := make([]float64, len(judged)), make([]float64, len(judged)), 0.0
+		for k, i := range judged {
+			e := &estimates[i]
+			p[k], weights[k] = math.Min(1, stats.TwoSided(e.contrast.Estimate, e.variance)+e.luck), e.weight()
+			total += weights[k]
+		}
+		for k, corrected := range stats.Holm(p, weights) {
+			e, f := estimates[judged[k]], findings[judged[k]]
+			alpha := t.policy.Alpha
+			if weights[k] > 0 {
+				alpha *= weights[k] / total
+			}
+			a := decideChange(t, e, f, corrected, alpha)
+			if e.limit.Bounded() {
+				a = decideBounds(e.pair, f, a)
+			}
+			findings[judged[k]] = f.answered(a)
+		}
+	}
+	forgive(t, estimates, findings)
+	regraphed(t, findings)
+	return findings, family + len(gating)
+}
+
+// forgive takes the verdict from counts and times a launch that rose while what they add up to did not: fewer and longer
+// launches, or more and shorter ones, are no loss. A rule that names the metric, or a bound, still judges.
+func forgive(t trial, estimates []estimate, findings []Finding) {
+	totals, recounted := map[measure.Subject]*Finding{}, map[measure.Subject]bool{}
+	for i, e := range estimates {
+		switch f := &findings[i]; {
+		case !e.compared() || e.match != "exact":
+		case f.Metric == t.total.Name, f.Metric == measure.GPUTime.Name, f.Metric == measure.CopyTime.Name:
+			totals[e.subject] = f
+		case counts(e.metric):
+			recounted[e.subject] = f.Change != 0
+		}
+	}
+	for i, e := range estimates {
+		f, total := &findings[i], totals[e.subject]
+		part := counts(e.metric) || f.Metric == measure.Time.Name
+		if !f.Gates || !part || total == nil || !recounted[e.subject] || e.limit.Bounded() || t.named(e.pair) {
+			continue
+		}
+		worse := f.Outcome == Regressed || f.Outcome == Inconclusive
+		if worse && (total.Outcome == Unchanged || total.Outcome == Improved) {
+			f.Gates, f.Undecided, f.Doubted = false, false, false
+			f.Also = append(f.Also, remark("total-not-worse", Args{"metric": total.Metric, "change": total.Change}))
+		}
+	}
+}
+
+// counts reports whether a metric is how often something is done that has a total time as well.
+func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
+
+var (
+	unknown    = Number(math.NaN())
+	unanswered = answer{change: unknown, low: unknown, high: unknown, p: unknown, mde: unknown}
+)
+
+// weight is the estimate's part in the family-wise correction. Counts of which no run differs from another of its side cannot
+// raise a false alarm, and cost nothing.
+func (e *estimate) weight() float64 {
+	switch {
+	case e.pool.steady, e.metric.Exact && e.variance.S2 == 0:
+		return 0
+	case math.IsInf(e.limit.Max, 1):
+		return 0
+	case e.isStep():
+		return first
+	case e.metric.Name == measure.Time.Name, e.metric.Name == measure.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
+		return 1
+	}
+	return secondary
+}
+
+// describe is a finding apart from its answer.
+func describe(t trial, p pair) Finding {
+	share := t.share(p)
+	f := Finding{
+		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
+		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.shown[0]), HeadRuns: flatten(p.shown[1]),
+		Limit: Number(p.limit.Max), Floor: Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
+		Share: Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames, Facts: p.facts,
+		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
+			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
+	}
+	f.Gates = f.Gates && !t.slight(p)
+	if p.metric == measure.SyncCalls {
+		f.Facts = slices.Concat(f.Facts, calls(t))
+	}
+	if p.isStep() {
+		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
+		if f.Gates && t.outputs() && !t.named(p) {
+			f.Gates = false
+			f.Facts = append(f.Facts, remark("output-decides", nil))
+		}
+	}
+	if p.subject.Scope == measure.ScopeKernel {
+		if p.subject.Geometry() != "" {
+			f.Grid, f.Block = p.subject.Grid.String(), p.subject.Block.String()
+		}
+		if f.Role = t.head.role(p.subject); f.Role == "" {
+			f.Role = t.base.role(p.subject)
+		}
+		if x := t.head.find(p.subject, t.total.Name); x != nil {
+			f.Recorded = x.Raw
+		}
+	}
+	if p.listed == "" {
+		f.AtMost, f.AtLeast = number(p.limit.AtMost), number(p.limit.AtLeast)
+	}
+	return f
+}
+
+// answered is the finding with its answer.
+func (f Finding) answered(a answer) Finding {
+	f.Outcome, f.Undecided, f.Doubted = a.outcome, a.undecided, a.doubted
+	f.Change, f.Low, f.High, f.P, f.MDE = a.change, a.low, a.high, a.p, a.mde
+	f.ReasonKey, f.ReasonArgs, f.Also = a.because[0].Key, a.because[0].Args, a.because[1:]
+	return f
+}
+
+// share is the part of the workload's GPU time that a pair is about, the larger of base and head.
+func (t trial) share(p pair) float64 {
+	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
+		return math.Max(typical(p.base)/t.base.whole, typical(p.head)/t.head.whole)
+	}
+	return math.Max(t.base.share(p.subject), t.head.share(p.subject))
+}
+
+// floor is the absolute change up to which nothing is a finding: what the policy says, at least one tick of the timer
+// a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
+func (t trial) floor(p pair) float64 {
+	floor := p.limit.Floor
+	switch p.metric.Name {
+	case measure.Time.Name:
+		floor = math.Max(floor, t.tick)
+	case measure.Total.Name:
+		if launches := average(t.base.values(p.subject, measure.Launches.Name)); p.match == "exact" && launches > 0 {
+			floor = math.Max(floor, t.tick*launches)
+		}
+	case measure.Launches.Name, measure.Copies.Name, measure.SyncCalls.Name, measure.Allocations.Name, measure.SmallKernels.Name:
+		for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
+			if s.Step != "" {
+				for _, run := range s.Runs[:s.Traced()] {
+					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
+				}
+			}
+		}
+	}
+	return floor
+}
+
+// decideChange judges the change from base to head. p is corrected, alpha the part of the gate's error that it may spend.
+func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
+	estimate, base := e.contrast.Estimate, float64(f.Base)
+	if !e.relative {
+		base = average(e.base)
+	}
+	a := unanswered
+	a.p = Number(p)
+	if base == 0 {
+		return decideFromZero(e.pair, f, a)
+	}
+	if t.few != nil {
+		a.change = Number(e.natural(estimate))
+		return a.open(f, remark("not-judged", Args{"base": t.few.Args["base"], "head": t.few.Args["head"]}))
+	}
+	if !e.metric.Exact && runs(e.base, e.head) < minRuns && t.lone == "" {
+		a.change = Number(e.natural(estimate))
+		return a.open(f, remark("one-run", nil))
+	}
+	if math.IsNaN(estimate) || !(e.variance.DF > 0) {
+		a.change = Number(e.natural(estimate))
+		return a.open(f, remark("few-samples", Args{"scope": string(f.Scope)}))
+	}
+	margin := stats.Margin(e.variance, confidence)
+	change := e.natural(estimate)
+	low, high := e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
+	if e.unmerged > 0 {
+		low, high = math.Max(low-e.unmerged, math.Min(low, -1)), high+e.unmerged
+	}
+	a.change, a.low, a.high = Number(change), Number(low), Number(high)
+
+	limit := e.limit.Max
+	if base > 0 {
+		limit = math.Max(limit, float64(f.Floor)/base)
+	}
+	across := e.contrast.SessionWeight > 0 && !t.batches
+	if !math.IsInf(limit, 1) {
+		least := e.working(limit)
+		if across {
+			least = math.Max(least, e.working(math.Max(e.jump, sessionImpact/float64(f.Share))))
+		}
+		if f.Scope == measure.ScopeRange {
+			least = math.Max(least, e.working(limit)+margin)
+		}
+		if e.unmerged > 0 {
+			least = math.Max(least, e.working(limit+e.unmerged))
+		}
+		a.mde = Number(e.natural(stats.Detectable(e.variance, least, alpha-e.luck, power)))
+	}
+
+	// lower is better for every metric that is judged, unless it says otherwise
+	sign := 1.0
+	if e.metric.Better == measure.Higher {
+		sign = -1
+	}
+	certain := p < t.policy.Alpha
+	beyond := math.Abs(change) > limit && math.Abs(change)*base > float64(f.Floor)*(1+1e-9)
+	if f.Scope == measure.ScopeRange {
+		// A range is the sum of kernels that are judged one by one: it is a finding of its own only where its whole
+		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
+		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
+	}
+	slight := across && math.Abs(change)*float64(f.Share) < sessionImpact
+	host, unmerged := math.Abs(change) < e.jump, math.Abs(change) <= limit+e.unmerged && e.unmerged > 0
+	beyond = beyond && !slight && !host && !unmerged
+	by, size, unit := binding(t, e.pair, f, change, limit)
+	switch chance := t.byChance(e, change); {
+	case chance != nil && beyond && certain:
+		a = a.open(f, *chance)
+		a.doubted = f.Gates && sign*change > 0
+		a.undecided = a.doubted
+		return a
+	case e.isStep() && beyond && sign*change > 0 && heldUp(t.waterfall):
+		a = a.open(f, remark("held-up", nil))
+		a.doubted = f.Gates
+		return a
+	case beyond && certain && e.metric.Tally() && change*float64(f.Head-f.Base) < 0:
+		return a.open(f, remark("counts-differ", nil))
+	case beyond && certain && sign*change > 0 && e.metric.Tally() && !t.named(e.pair):
+		return a.with(Grew, remark("grew-count", Args{"by": by, "size": size, "unit": unit}))
+	case beyond && certain && sign*change > 0:
+		return a.with(Regressed, append([]Remark{remark("beyond", Args{"by": by, "size": size, "unit": unit})}, qualified(t, e.pair, f)...)...)
+	case beyond && certain && e.metric.Unit != measure.Time.Unit:
+		return a.with(Improved, remark("better", Args{"limit": Number(limit)}))
+	case beyond && certain:
+		return a.with(Improved, remark("faster", Args{"limit": Number(limit)}))
+	case math.Max(math.Abs(low), math.Abs(high)) <= limit:
+		return a.with(Unchanged, remark("within", Args{"by": by, "size": size, "unit": unit}))
+	}
+	worst, least := high, low
+	if sign < 0 {
+		worst, least = -low, -high
+	}
+	a.undecided = f.Gates && worst > limit && worst*float64(f.Share) >= limit*material
+	by, size, unit = binding(t, e.pair, f, 0, limit)
+	because := remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	switch {
+	case unmerged && certain && math.Abs(change) > limit:
+		because = remark("as-unmerged", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.unmerged)})
+	case slight && certain && low*high > 0:
+		because = remark("slight", Args{"low": a.low, "high": a.high,
+			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
+	case host && certain && (least > limit || -worst > limit):
+		because = remark("like-hosts", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.jump)})
+	case least > limit, -worst > limit:
+		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	case worst <= limit:
+		because = remark("open-faster", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
+	}
+	if e.isStep() {
+		a = decideStep(t, e, f, a, least, limit)
+		return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
+	}
+	doubtful := limit + e.unmerged
+	if e.metric.Name == measure.CopyTime.Name {
+		doubtful = math.Max(doubtful, copyJump)
+	}
+	if off := apart(e, doubtful, sign); a.undecided && 2*len(off) > len(pooled(e.head)) {
+		all, others := len(pooled(e.head)), len(pooled(e.base))
+		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
+			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
+		// How often a side of more noise is beyond all of the other says nothing of a change.
+		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, 0, others) < alpha {
+			a.undecided = false
+			return a.with(Regressed, append([]Remark{because}, qualified(t, e.pair, f)...)...)
+		}
+		a.doubted = true
+	}
+	a.doubted = a.doubted || a.undecided && least > doubtful
+	return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
+}
+
+// apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
+// two of the base's standard deviations, and across sessions by what those differ.
+func apart(e estimate, limit, sign float64) (off []float64) {
+	scale := func(v float64) float64 { return sign * v / average(e.base) }
+	if e.relative {
+		scale = func(v float64) float64 { return sign * math.Log(v) }
+	}
+	prior := e.pool.prior
+	if e.pool.unequal {
+		prior = e.pool.sides[0]
+	}
+	sd := math.Sqrt(moderateRuns(e.metric, e.contrast.Sides[0], prior).S2)
+	if e.pool.exact {
+		sd = 0
+	}
+	all := pooled(transform(e.base, scale))
+	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
+	if w := e.contrast.SessionWeight; w > 0 {
+		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, confidence)
+	}
+	for _, v := range pooled(e.head) {
+		if scale(v) > least {
+			off = append(off, v)
+		}
+	}
+	return off
+}
+
+// decideFromZero judges a metric whose base is zero, of which no change is a relative one.
+func decideFromZero(p pair, f Finding, a answer) answer {
+	switch {
+	case f.Head == 0:
+		a.change, a.low, a.high, a.p = 0, 0, 0, 1
+		return a.with(Unchanged, remark("zero", nil))
+	case p.metric.Tally() && !f.Gates && slices.Min(pooled(p.head)) <= float64(f.Floor):
+		return a.open(f, remark("from-zero", nil)) // not in every run
+	case p.metric.Exact && f.Head > f.Floor && p.metric.Tally() && !f.Gates:
+		return a.with(Grew, remark("was-zero", nil))
+	case p.metric.Exact && f.Head > f.Floor:
+		return a.with(Regressed, remark("was-zero", nil))
+	}
+	return a.open(f, remark("from-zero", nil))
+}
+
+// binding is what a change is held against: the rule's "limit", or the floor where that is more and the change is not far
+// beyond both. That is the policy's "floor", the timer's "tick", or "one" more in a whole run.
+func binding(t trial, p pair, f Finding, change, limit float64) (by string, size Number, unit string) {
+	switch {
+	case !(limit > p.limit.Max && math.Abs(change) < 2*limit):
+		return "limit", Number(p.limit.Max), ""
+	case float64(f.Floor) == p.limit.Floor:
+		return "floor", f.Floor, f.Unit
+	case f.Unit == "ns":
+		return "tick", Number(t.tick), f.Unit
+	}
+	return "one", f.Floor, f.Unit
+}
+
+// qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
+func qualified(t trial, p pair, f Finding) []Remark {
+	var out []Remark
+	switch p.match {
+	case "role":
+		out = append(out, remark("by-role", Args{"range": f.Role}))
+	case "rest":
+		out = append(out, remark("by-rest", nil))
+	case "name":
+		out = append(out, remark("by-name", nil))
+	case "stem":
+		out = append(out, remark("by-stem", nil))
+	case "geometry":
+		out = append(out, remark("by-total", nil))
+	}
+	switch {
+	case f.Gates:
+	case p.isStep() && t.outputs():
+	case p.metric.Tally() && p.limit.Severity == thresholds.Fail:
+	case p.limit.Severity == thresholds.Fail && t.slight(p):
+		out = append(out, remark("under-step", Args{"change": Number(math.Abs(float64(f.Head - f.Base))), "unit": f.Unit, "impact": Number(t.policy.Impact)}))
+	case p.limit.Severity != thresholds.Fail:
+		out = append(out, remark("warn-only", Args{"rule": f.Rule}))
+	default:
+		out = append(out, remark("under-impact", Args{"share": f.Share, "impact": Number(t.policy.Impact)}))
+	}
+	return out
+}
+
+// settle says what hides the answer of an undecided comparison and what would give it.
+func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
+	if e.unmerged > 0 {
+		return []Remark{remark("record-merged", nil)}
+	}
+	hidden := levels(e.pair)
+	if hidden == nil {
+		hidden = outlier(e.pair)
+	}
+	session := e.contrast.SessionWeight * e.session.S2
+	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, confidence, maxRuns)
+	for e.luck > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
+		n++
+	}
+	if e.isStep() && e.luck > strayGates && n > 0 {
+		n = max(n, e.settledBy(maxRuns))
+	}
+	if change := math.Abs(float64(a.change)); change > limit && change < e.jump {
+		n = 0 // runs on these hosts tell no more of what the hosts make of it
+	}
+	switch {
+	case n > runs(e.base, e.head) && n <= maxRuns:
+		return append(hidden, remark("more-runs", Args{"runs": Number(n)}))
+	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, confidence, maxRuns) == 0:
+		return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)})) // the runs hide it, not where they were measured
+	case session > 0 && t.batches:
+		return append(hidden, remark("other-batch", Args{"spread": Number(math.Sqrt(2 * e.session.S2))}))
+	case session > 0:
+		return append(hidden, remark("other-host", Args{"hosts": t.hosts(), "spread": Number(math.Sqrt(2 * e.session.S2))}))
+	case a.mde.Known() && float64(a.mde) > limit:
+		return append(hidden, remark("too-fine", Args{"mde": a.mde}))
+	}
+	return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)}))
+}
+
+// decideBounds judges the value of the head itself, which the policy limits, on top of what its change came to. A bound is
+// broken for certain where every run says so: one run of what is counted, two of what is measured.
+func decideBounds(p pair, f Finding, a answer) answer {
+	broken, all := 0, 0
+	for _, session := range p.shown[1] {
+		for _, v := range session {
+			if math.IsNaN(v) {
+				continue
+			}
+			if all++; !p.limit.Keeps(v) {
+				broken++
+			}
+		}
+	}
+	atLeast, atMost := value(f.AtLeast), value(f.AtMost)
+	switch {
+	case all == 0:
+		return a.open(f, remark("unbounded", Args{"metric": f.Metric, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	case broken == 0 && math.IsInf(p.limit.Max, 1):
+		a.undecided = false
+		return a.with(Unchanged, remark("bounds-kept", Args{"unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	case broken == 0:
+		return a
+	case broken == all && (p.metric.Exact || all >= minRuns):
+		a.undecided = false
+		because := []Remark{remark("bounds-broken", Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost})}
+		if !f.Gates {
+			because = append(because, remark("warn-only", Args{"rule": f.Rule}))
+		}
+		return a.with(Regressed, because...)
+	case all < minRuns:
+		return a.open(f, remark("bounds-broken-once", Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	}
+	return a.open(f, remark("bounds-broken-in", Args{
+		"some": Number(broken), "all": Number(all), "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+}
+
+// decideOneSided judges a metric that one side lacks: by its bounds where the head has it, else not at all, which is
+// no pass.
+func decideOneSided(p pair, f Finding) answer {
+	switch {
+	case p.limit.Bounded():
+		return decideBounds(p, f, unanswered)
+	case !f.Base.Known() && !f.Head.Known():
+		return unanswered.open(f, remark("neither-side", Args{"metric": f.Metric}))
+	case f.Base.Known():
+		return unanswered.open(f, remark("one-side", Args{"metric": f.Metric, "without": "head", "with": "base"}))
+	}
+	return unanswered.open(f, remark("one-side", Args{"metric": f.Metric, "without": "base", "with": "head"}))
+}
+
+func number(v *float64) *Number {
+	if v == nil {
+		return nil
+	}
+	return new(Number(*v))
+}
+
+func value(n *Number) Number {
+	if n == nil {
+		return unknown
+	}
+	return *n
+}
+
+// runs is the smaller number of runs of the two sides.
+func runs(base, head [][]float64) int {
+	return min(len(slices.Concat(base...)), len(slices.Concat(head...)))
+}

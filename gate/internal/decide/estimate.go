@@ -1,0 +1,248 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// The constants of the decision that no policy changes.
+const (
+	// confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
+	// one-sided tests at 5 % (Schuirmann 1987).
+	confidence = 0.9
+	// power at which the MDE is stated.
+	power = 0.8
+	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
+	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
+	material = 1.0 / 6
+	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
+	// workload's: the same launches summed up in another way.
+	secondary = 0.2
+	// copyJump is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
+	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
+	// runs of a side say nothing, nor does a single one.
+	copyJump = 0.6
+	// rounding is the change on the working scale below which nothing but arithmetic has happened.
+	rounding = 1e-13
+	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
+	unequalFrom = 2
+	// countedRuns is the fewest runs a side of which the same count in all makes certain that it is no matter of chance.
+	countedRuns = 5
+	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
+	countedDF = 1000
+	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
+	coarse = 0.005
+	// poolLeast is the fewest kernels from which a prior is learnt; with fewer only its place is.
+	poolLeast = 8
+	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
+	priorMost = 10
+	// maxRuns is as many runs as a hint ever asks for.
+	maxRuns = 40
+)
+
+// runPrior is the variance between runs that is expected of a metric before seeing it: on H200 GPUs kernels move by
+// 0.05 to 0.3 % between runs of one host.
+var runPrior = stats.Variance{S2: 0.002 * 0.002, DF: 3}
+
+// estimate is what the samples of a pair say of the change from base to head.
+type estimate struct {
+	pair
+	relative bool // on the log scale; else relative to the base's mean, because a value is zero
+	contrast stats.Contrast
+	pool     pool           // what others of its kind show
+	run      stats.Variance // moderated variance between runs
+	session  stats.Variance // moderated variance between sessions
+	jump     float64        // relative change up to which it may be the host, see [spreads.jump]
+	variance stats.Variance // of contrast.Estimate
+	unmerged float64        // relative change up to which it may be that of a merge that nobody measured
+	luck     float64        // chance of a change without a cause that the variance does not know, see [pool.luck]
+}
+
+// samples is the smaller number of samples of the two sides.
+func (e *estimate) samples() int {
+	return min(len(pooled(e.base)), len(pooled(e.head)))
+}
+
+// estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
+// compared has no estimate.
+func estimates(t trial, pairs []pair) []estimate {
+	out := make([]estimate, 0, len(pairs))
+	for _, p := range pairs {
+		e := estimate{pair: p}
+		if p.compared() {
+			e = contrast(t, p)
+		}
+		out = append(out, e)
+	}
+	pools := pools(t, out)
+	sessions, uncertain := newSpreads(t, out), t.uncertain()
+	for i, e := range out {
+		switch {
+		case !e.compared():
+		case e.isStep():
+			out[i] = moderate(t, e, stepPool(pools[e.kind()]), sessions)
+			out[i].luck = t.stepLuck(&out[i])
+		default:
+			out[i] = moderate(t, e, pools[e.kind()], sessions)
+		}
+		out[i].unmerged = uncertain.in(e.pair)
+	}
+	return out
+}
+
+// contrast holds the two sides against each other on the log scale, or relative to the base's mean where a value is zero.
+func contrast(t trial, p pair) estimate {
+	e := estimate{pair: p, relative: true}
+	scale := math.Log
+	if hasZero(p.base) || hasZero(p.head) {
+		e.relative = false
+		mean := average(p.base)
+		scale = func(v float64) float64 { return v / mean }
+	}
+	e.contrast = stats.NewContrast(transform(p.base, scale), transform(p.head, scale), t.shared)
+	if t.batches {
+		e.contrast.SessionWeight = e.contrast.PairWeight
+	}
+	if p.metric.Exact {
+		e.contrast.SessionWeight = 0 // hosts do not differ in what is counted
+	}
+	if math.Abs(e.contrast.Estimate) < rounding {
+		e.contrast.Estimate = 0 // equal values whose mean logarithm was rounded is no change of what is counted
+	}
+	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
+		// Rounding to the timer's tick is noise of its own: uniform over one tick.
+		tick := t.tick / average(p.base)
+		for _, v := range []*stats.Variance{&e.contrast.Run, &e.contrast.Sides[0], &e.contrast.Sides[1]} {
+			v.S2 = math.Max(v.S2, tick*tick/12)
+		}
+	}
+	return e
+}
+
+// moderate turns the raw variances of an estimate into the variance of its contrast.
+func moderate(t trial, e estimate, pool pool, sessions spreads) estimate {
+	e.pool, e.luck = pool, pool.luck(&e)
+	if e.metric.Exact && (pool.exact || t.time == measure.NcuTime) {
+		e.run = e.contrast.Run
+		if e.run.DF == 0 && t.time == measure.NcuTime {
+			e.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
+		}
+		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
+		return e
+	}
+	e.run = moderateRuns(e.metric, e.contrast.Run, pool.prior)
+	if e.contrast.Run.DF == 0 {
+		e.run = stats.Variance{} // the prior alone decides nothing
+	}
+	if e.contrast.SessionWeight > 0 {
+		e.session = sessions.of(t, &e)
+		e.jump = sessions.jump(t, &e)
+	}
+	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
+	if pool.unequal && e.run.DF > 0 {
+		e = welch(e)
+	}
+	return e
+}
+
+// moderateRuns is the variance between runs of a metric, shrunk toward what is expected of its kind.
+func moderateRuns(m measure.Metric, v, expected stats.Variance) stats.Variance {
+	if m.Untraced() {
+		return moderateOutput(v, expected)
+	}
+	return stats.Moderate(v, expected)
+}
+
+// with is the variance of the change of which the runs make these parts, and the sessions theirs.
+func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Variance {
+	if e.contrast.SessionWeight > 0 {
+		weights, runs = append(weights, e.contrast.SessionWeight), append(runs, e.session)
+	}
+	return stats.Satterthwaite(weights, runs)
+}
+
+// welch gives an estimate a variance between runs a side (Welch 1938), each moderated by the prior of its side. That makes
+// nothing surer than one variance for both would.
+func welch(e estimate) estimate {
+	w := e.contrast.SideWeights[:]
+	var sides []stats.Variance
+	for i, v := range e.contrast.Sides {
+		sides = append(sides, moderateRuns(e.metric, v, e.pool.sides[i]))
+	}
+	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, confidence) > stats.Margin(e.variance, confidence) {
+		e.variance = v
+		// What needs one variance for both takes the one that comes to the same.
+		e.run = stats.Satterthwaite([]float64{w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1])}, sides)
+	}
+	return e
+}
+
+// natural turns an estimate on the working scale into a relative change.
+func (e *estimate) natural(x float64) float64 {
+	if e.relative {
+		return math.Expm1(x)
+	}
+	return x
+}
+
+// working is the inverse of natural.
+func (e *estimate) working(x float64) float64 {
+	if e.relative {
+		return math.Log1p(x)
+	}
+	return x
+}
+
+func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
+
+func average(sessions [][]float64) float64 {
+	values, sum := pooled(sessions), 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// pooled are the values that are known, of all sessions.
+func pooled(sessions [][]float64) []float64 {
+	n := 0
+	for _, s := range sessions {
+		n += len(s)
+	}
+	out := make([]float64, 0, n)
+	for _, s := range sessions {
+		for _, v := range s {
+			if !math.IsNaN(v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// known leaves out the runs that have no value.
+func known(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+}
+
+func transform(sessions [][]float64, f func(float64) float64) [][]float64 {
+	out := make([][]float64, len(sessions))
+	for i, s := range sessions {
+		out[i] = make([]float64, len(s))
+		for j, v := range s {
+			out[i][j] = f(v)
+		}
+	}
+	return out
+}
+
+func flatten(sessions [][]float64) []Number {
+	out := []Number{}
+	for _, v := range slices.Concat(sessions...) {
+		out = append(out, Number(v))
+	}
+	return out
+}

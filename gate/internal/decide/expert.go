@@ -1,0 +1,329 @@
+package decide
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Pattern is something that experts look for in the recording of a whole program. It is no mistake by itself, and never fails a
+// gate.
+type Pattern struct {
+	// Key names the pattern in reports and summaries; it stays the same from release to release.
+	Key string
+	// Means says what it is, When from when on it is named, and Source who draws the line there.
+	Means, When, Source string
+	// find says where a summary has the pattern, by a line drawn at this part of When's; nothing where it has not, or does not tell.
+	find func(x *Summary, line Number) []Remark
+}
+
+// The lines between what experts name and what they do not.
+const (
+	idleFrom     = 0.15    // of a step
+	busyUnder    = 0.5     // of a step
+	starvedFrom  = 0.1     // of a step
+	dryFrom      = 0.15    // of a step
+	copiesFrom   = 0.05    // of a step, by kind of copy
+	copiesMany   = 10      // a step, by kind
+	hiddenUnder  = 0.5     // of the copies' time
+	hiddenFrom   = 100_000 // ns of copies a step
+	smallUnder   = 10_000  // ns a launch
+	smallMany    = 100     // launches a step
+	exposedFrom  = 0.05    // of a step
+	overlapUnder = 0.7     // of the communication's time
+	overlapFrom  = 100_000 // ns of communication a step
+)
+
+// A pattern is there where more than mostRuns of the runs have it, and new where no more than fewRuns of the base's come near it: to this
+// part of its line. Else what lies at its line would be new in every other head.
+const mostRuns, fewRuns, nearLine = 0.5, 0.2, 0.8
+
+// Patterns is every pattern, one row each. Where a workload has no steps, only those can be seen that need none.
+var Patterns = []Pattern{
+	{Key: "low-utilisation", Means: "nothing of the program runs on the GPU for half of the step",
+		When: "under 50 % of the step busy", Source: "rule gpu_time_util of nsys; the TensorBoard plugin of PyTorch", find: lowUtilisation},
+	{Key: "gpu-idle", Means: "the GPU is idle, for whatever cause",
+		When: "over 15 % of the step", Source: "TraceLens", find: gpuIdle},
+	{Key: "launch-starved", Means: "the host issues work later than the GPU could begin it: host code, small launches",
+		When: "from 10 % of the step on", Source: "the class is that of Megatron-Bridge, the line that of TraceML", find: launchStarved},
+	{Key: "synchronising", Means: "the host waits for the GPU, and the GPU then for the host",
+		When: "idle in and after synchronising calls over 15 % of the step", Source: "nsys-ai; the calls are those of rule cuda_api_sync of nsys", find: synchronising},
+	{Key: "synchronising-calls", Means: "the host waits for a stream or for the whole GPU",
+		When: "at least once a step", Source: "rule cuda_api_sync of nsys, which names any", find: synchronisingCalls},
+	{Key: "synchronous-copies", Means: "the host waits in a copy or memset that is not asynchronous",
+		When: "at least once a step", Source: "rules cuda_memcpy_sync and cuda_memset_sync of nsys, which name any", find: synchronousCopies},
+	{Key: "copy-bottleneck", Means: "copies of one kind take a good part of the step",
+		When: "over 5 % of the step, or of the GPU's work where there are no steps", Source: "TraceLens", find: copyBottleneck},
+	{Key: "many-copies", Means: "copies of one kind that could be one",
+		When: "over 10 a step", Source: "TraceLens", find: manyCopies},
+	{Key: "exposed-copies", Means: "copies that no kernel runs beside",
+		When: "under 50 % hidden, of at least 100 µs a step", Source: "rule hidden_transfers of the analysers for HIP", find: exposedCopies},
+	{Key: "pageable-copies", Means: "copies from or to pageable memory, which are staged and keep the host",
+		When: "any", Source: "rule cuda_memcpy_async of nsys", find: pageableCopies},
+	{Key: "small-kernels", Means: "kernels that are over about as soon as they are launched",
+		When: "at least 100 launches a step of kernels under 10 µs", Source: "nsys-ai; TraceLens calls kernels under 10 µs short", find: smallKernels},
+	{Key: "exposed-communication", Means: "communication between GPUs that no kernel of the program runs beside",
+		When: "over 5 % of the step, under 70 % overlapped, of at least 100 µs", Source: "TraceLens", find: exposedCommunication},
+}
+
+// stepOf is the step without the profiler's part; unknown where its owners are not known.
+func stepOf(x *Summary) Number {
+	if len(x.Parts) == 0 {
+		return unknown
+	}
+	return x.Period - partOf(x, func(p SummaryPart) bool { return p.Class == timeline.Profiler.String() })
+}
+
+// partOf adds up parts of the step.
+func partOf(x *Summary, these func(SummaryPart) bool) Number {
+	return sumOf(x.Parts, func(p SummaryPart) Number {
+		if !these(p) {
+			return 0
+		}
+		return p.Time
+	})
+}
+
+// kernelsOf adds up what is known of some kernels.
+func kernelsOf(x *Summary, these func(SummaryKernel) bool, value func(SummaryKernel) Number) Number {
+	return sumOf(x.Kernels, func(k SummaryKernel) Number {
+		if !these(k) {
+			return 0
+		}
+		return value(k)
+	})
+}
+
+// largestPart is the first of some parts, which stand largest first; the zero part where there is none.
+func largestPart(x *Summary, these func(SummaryPart) bool) SummaryPart {
+	if i := slices.IndexFunc(x.Parts, these); i >= 0 {
+		return x.Parts[i]
+	}
+	return SummaryPart{}
+}
+
+func idling(p SummaryPart) bool   { return p.Idle }
+func starving(p SummaryPart) bool { return p.Class == timeline.Starved.String() }
+
+// drying reports whether the GPU has nothing to do because the host waited for it.
+func drying(p SummaryPart) bool {
+	if p.Class == timeline.Blocking.String() {
+		return true
+	}
+	return starving(p) && timeline.Synchronises(timeline.CallOf(p.Where))
+}
+
+func lowUtilisation(x *Summary, line Number) []Remark {
+	share := 1 - partOf(x, idling)/stepOf(x)
+	if !(share < busyUnder/line) {
+		return nil
+	}
+	return []Remark{remark("low-utilisation", Args{"share": share})}
+}
+
+func gpuIdle(x *Summary, line Number) []Remark {
+	share := partOf(x, idling) / stepOf(x)
+	if !(share > idleFrom*line) {
+		return nil
+	}
+	p := largestPart(x, idling)
+	return []Remark{remark("gpu-idle", Args{"share": share, "class": p.Class, "where": p.Where})}
+}
+
+func launchStarved(x *Summary, line Number) []Remark {
+	share := partOf(x, starving) / stepOf(x)
+	if !(share >= starvedFrom*line) {
+		return nil
+	}
+	return []Remark{remark("launch-starved", Args{"share": share, "where": largestPart(x, starving).Where})}
+}
+
+func synchronising(x *Summary, line Number) []Remark {
+	share := partOf(x, drying) / stepOf(x)
+	if !(share > dryFrom*line) {
+		return nil
+	}
+	return []Remark{remark("synchronising", Args{"share": share, "where": largestPart(x, drying).Where})}
+}
+
+// Which calls wait for a stream or the whole GPU, and which copy. Waiting for an event is how streams are kept in step.
+var (
+	waitCall = regexp.MustCompile(`^(?:cu|cuda|hip)(?:Device|Stream|Ctx|Context)Synchronize`)
+	copyCall = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
+)
+
+// calls are the synchronising calls of a kind that every step makes, or so many of the steps.
+func (x *Summary) calls(kind *regexp.Regexp, most Number) []SummaryValue {
+	return slices.DeleteFunc(slices.Clone(x.Others), func(v SummaryValue) bool {
+		return x.Recorded.Step == "" || v.Scope != measure.ScopeCall || v.Metric != measure.SyncCalls.Name || !(v.Value >= most) || !kind.MatchString(v.Name)
+	})
+}
+
+func synchronisingCalls(x *Summary, line Number) (out []Remark) {
+	for _, c := range x.calls(waitCall, line) {
+		out = append(out, remark("synchronising-calls", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
+	}
+	return out
+}
+
+func synchronousCopies(x *Summary, line Number) (out []Remark) {
+	for _, c := range x.calls(copyCall, line) {
+		out = append(out, remark("synchronous-copies", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
+	}
+	return out
+}
+
+// copies are the kinds of copies, without memsets.
+func (x *Summary) copies() []SummaryCopy {
+	return slices.DeleteFunc(slices.Clone(x.Copies), func(c SummaryCopy) bool { return c.Kind == model.Memset.String() })
+}
+
+func copyBottleneck(x *Summary, line Number) (out []Remark) {
+	for _, c := range x.copies() {
+		share := c.Share
+		if x.Recorded.Step != "" && x.Period > 0 {
+			share = c.Time / x.devices / x.Period
+		}
+		if share > copiesFrom*line {
+			out = append(out, remark("copy-bottleneck", Args{"kind": c.Kind, "share": share, "step": x.Recorded.Step, "rate": c.Rate}))
+		}
+	}
+	return out
+}
+
+func manyCopies(x *Summary, line Number) (out []Remark) {
+	for _, c := range x.copies() {
+		if x.Recorded.Step != "" && c.Count > copiesMany*line {
+			out = append(out, remark("many-copies", Args{"kind": c.Kind, "copies": c.Count}))
+		}
+	}
+	return out
+}
+
+func exposedCopies(x *Summary, line Number) []Remark {
+	copies := x.copies()
+	time := sumOf(copies, func(c SummaryCopy) Number { return c.Time / x.devices })
+	hidden := 1 - sumOf(copies, func(c SummaryCopy) Number { return c.Owned })/time
+	if !stepOf(x).Known() || !(time >= hiddenFrom*line) || !(hidden < hiddenUnder/line) {
+		return nil
+	}
+	return []Remark{remark("exposed-copies", Args{"hidden": max(hidden, 0), "time": time, "unit": measure.CopyTime.Unit})}
+}
+
+// pageableCopies names the kinds that copy mostly so. Sessions of older releases do not know how much that is in all.
+func pageableCopies(x *Summary, _ Number) []Remark {
+	kinds, bytes := []string{}, Number(0)
+	for _, c := range x.copies() {
+		if c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), model.Pageable.String()) {
+			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), measure.DRAMBandwidth.Unit)), bytes+c.Bytes
+		}
+	}
+	if i := slices.IndexFunc(x.Others, func(v SummaryValue) bool { return v.Metric == measure.PageableBytes.Name }); i >= 0 {
+		bytes = x.Others[i].Value
+	}
+	if !(bytes > 0) {
+		return nil
+	}
+	return []Remark{remark("pageable-copies", Args{"bytes": bytes, "unit": measure.PageableBytes.Unit, "kinds": kinds, "step": x.Recorded.Step})}
+}
+
+func smallKernels(x *Summary, line Number) []Remark {
+	small := func(k SummaryKernel) bool { return k.Time < smallUnder }
+	launches := kernelsOf(x, small, func(k SummaryKernel) Number { return k.Launches })
+	if x.Recorded.Step == "" || launches < smallMany*line {
+		return nil
+	}
+	return []Remark{remark("small-kernels", Args{"launches": launches, "of": x.Launches,
+		"share": kernelsOf(x, small, func(k SummaryKernel) Number { return k.Share })})}
+}
+
+func exposedCommunication(x *Summary, line Number) []Remark {
+	moves := func(k SummaryKernel) bool { return k.Communicates }
+	time := kernelsOf(x, moves, func(k SummaryKernel) Number { return k.Total / x.devices })
+	exposed := kernelsOf(x, moves, func(k SummaryKernel) Number { return k.Owned })
+	overlap := max(1-exposed/time, 0)
+	if hidden := x.hidden; hidden > 0 { // of several ranks the time of a collective is without the waiting, which may be hidden as well
+		time, overlap = exposed+hidden, hidden/(exposed+hidden)
+	}
+	if !(time >= overlapFrom*line) || !(exposed/stepOf(x) > exposedFrom*line) || !(overlap < overlapUnder/line) {
+		return nil
+	}
+	return []Remark{remark("exposed-communication", Args{"share": exposed / stepOf(x), "overlap": overlap})}
+}
+
+// seen is a pattern in the runs of one side.
+type seen struct {
+	remark  Remark // of the typical run, or where that has it not of the first that has
+	typical bool   // the typical run has it
+	runs    int    // that have it
+	of      int
+}
+
+// patterns looks for every pattern, by lines drawn at this part of theirs, in every run and in the typical one.
+func (s *summarizer) patterns(line Number) []seen {
+	runs := s.side.runs()
+	var all []*Summary
+	for run := range runs {
+		all = append(all, s.of([]int{run}))
+	}
+	typical := s.of(s.all())
+	var out []seen
+	for _, p := range Patterns {
+		begin := len(out)
+		find := func(r Remark) *seen {
+			for i := begin; i < len(out); i++ {
+				if sameThing(out[i].remark, r) {
+					return &out[i]
+				}
+			}
+			out = append(out, seen{remark: r, of: runs})
+			return &out[len(out)-1]
+		}
+		for _, r := range p.find(typical, line) {
+			find(r).typical = true
+		}
+		for _, x := range all {
+			for _, r := range p.find(x, line) {
+				find(r).runs++
+			}
+		}
+	}
+	return out
+}
+
+// sameThing reports whether two remarks say one pattern of one thing.
+func sameThing(a, b Remark) bool { return a.Key == b.Key && a.Args["kind"] == b.Args["kind"] }
+
+// most are the patterns that most runs have.
+func most(patterns []seen) (out []Remark) {
+	for _, p := range patterns {
+		if float64(p.runs) > mostRuns*float64(p.of) {
+			out = append(out, p.remark)
+		}
+	}
+	return out
+}
+
+// NewPatterns are the patterns that most runs of the head have, and that hardly any run of the base comes near, and its typical
+// run neither: where a part of the base was accepted by itself, no single run of it has all. Sides of which one is empty, or that
+// do not count by the same step and profiler on the same GPU model, have none. It judges nothing.
+func NewPatterns(base, head []model.Session) []Remark {
+	if len(head) == 0 {
+		return nil
+	}
+	last := &head[len(head)-1]
+	base, head = likeLast(base, last), likeLast(head, last)
+	if len(base) == 0 {
+		return nil
+	}
+	before := summaries(base).patterns(nearLine)
+	return slices.DeleteFunc(most(summaries(head).patterns(1)), func(r Remark) bool {
+		return slices.ContainsFunc(before, func(p seen) bool {
+			return sameThing(p.remark, r) && (p.typical || float64(p.runs) > fewRuns*float64(p.of))
+		})
+	})
+}

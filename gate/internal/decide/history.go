@@ -1,0 +1,313 @@
+package decide
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/changepoint"
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const (
+	// trendPoints is from how many points on the level of a trend is looked at for changes; below, only the first and the last are
+	// held against each other.
+	trendPoints = 10
+	// trendP is the largest p-value of a change of level, shared out among the trends (Apache Otava's default for one series), and
+	// trendLeast the smallest change that is one.
+	trendP, trendLeast = 0.001, 0.002
+	// trendShare is the part of the GPU time from which a kernel has a trend.
+	trendShare = 0.005
+)
+
+// History is how a workload changed over time on one model of GPU.
+type History struct {
+	Schema   string   `json:"schema"`
+	Workload string   `json:"workload,omitempty"`
+	GPU      string   `json:"gpu"`
+	Moments  []Moment `json:"moments"` // the oldest first
+	Trends   []Trend  `json:"trends"`  // the program first, then what changed most
+}
+
+// HistorySchema is the schema of a [History].
+const HistorySchema = "nsgate.history/1"
+
+// Moment is when and where something was measured.
+type Moment struct {
+	At          time.Time         `json:"at"`
+	Commit      string            `json:"commit,omitempty"`
+	Reason      string            `json:"reason,omitempty"` // untrusted
+	Environment model.Environment `json:"environment"`
+	Step        string            `json:"step,omitempty"`
+	// Anchor names what was measured as the state that the following is held against, "" where it is none.
+	Anchor string `json:"anchor,omitempty"`
+	// Since says what is other than at the moment before, which no commit is to blame for: "driver", "board", "host", "clock".
+	Since []string `json:"since,omitempty"`
+
+	values map[measure.Subject]map[string]point
+}
+
+type point struct {
+	value float64
+	unit  string
+}
+
+// Trend is one number over time.
+type Trend struct {
+	Scope  measure.Scope `json:"scope"`
+	Kernel string        `json:"kernel"` // short name
+	// Label is the shortest name that tells the kernel apart from every other in the history, "" where that is Kernel.
+	Label  string `json:"label,omitempty"`
+	Name   string `json:"name"`
+	Grid   string `json:"grid,omitempty"`
+	Block  string `json:"block,omitempty"`
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
+	// Values has one for each moment, unknown where it was not measured.
+	Values []Number `json:"values"`
+	// Change is that from the first value to the last.
+	Change Number `json:"change"`
+	// SinceAnchor is that from the state that the last anchor names to the last value, nil where there is no later one.
+	SinceAnchor *Number `json:"since_anchor,omitempty"`
+	// Changes are where its level changes, in order; none where there are under ten points to tell.
+	Changes []LevelChange `json:"changes,omitempty"`
+	// Enough is true where there are enough points to look for changes of level.
+	Enough bool `json:"enough"`
+}
+
+// LevelChange is a change of level of a trend.
+type LevelChange struct {
+	Moment int    `json:"moment"` // index of the first of the new level
+	Before Number `json:"before"`
+	After  Number `json:"after"`
+	Change Number `json:"change"`
+	P      Number `json:"p"`
+	// From and To are the commits between which it came about, "" where they are not known.
+	From string `json:"from,omitempty"`
+	To   string `json:"to,omitempty"`
+	// Elsewhere says what else changed there, and to which the change is put down: "driver", "board", "clock".
+	Elsewhere []string `json:"elsewhere,omitempty"`
+}
+
+// MomentOf is what a session says.
+func MomentOf(s *model.Session) Moment {
+	m := Moment{At: s.Start, Commit: s.Commit, Reason: s.Reason, Environment: s.Environment, Step: s.Step, values: map[measure.Subject]map[string]point{}}
+	for _, x := range s.Series {
+		if trended(x.Subject, x.Metric.Name) {
+			m.set(x.Subject, x.Metric.Name, stats.Median(known(s.Of(&x))), x.Metric.Unit)
+		}
+	}
+	return m
+}
+
+// MomentOfReport is what a report says of its head.
+func MomentOfReport(r *Report) Moment {
+	m := Moment{At: r.Head.Environment.Start, Commit: r.Head.Commit, Environment: r.Head.Environment, Step: r.Head.Step, values: map[measure.Subject]map[string]point{}}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; trended(f.Subject(), f.Metric) && f.Head.Known() {
+			m.set(f.Subject(), f.Metric, float64(f.Head), f.Unit)
+		}
+	}
+	return m
+}
+
+func (m *Moment) set(s measure.Subject, metric string, v float64, unit string) {
+	if math.IsNaN(v) {
+		return
+	}
+	if m.values[s] == nil {
+		m.values[s] = map[string]point{}
+	}
+	m.values[s][metric] = point{v, unit}
+}
+
+// trended reports whether a number is followed: the program's outputs, step and GPU time, and what kernels take in all.
+func trended(s measure.Subject, metric string) bool {
+	switch s.Scope {
+	case measure.ScopeOutput:
+		return metric == measure.Rate.Name || metric == measure.Cost.Name
+	case measure.ScopeWorkload:
+		return s == measure.Workload && (metric == measure.StepTime.Name || metric == measure.GPUTime.Name)
+	case measure.ScopeKernel:
+		return metric == measure.Total.Name
+	}
+	return false
+}
+
+// NewHistory puts moments of one workload and one model of GPU in order and follows what they have. What was measured per another
+// step than at the last moment is left out.
+func NewHistory(moments []Moment) *History {
+	h := &History{Schema: HistorySchema, Trends: []Trend{}}
+	moments = slices.Clone(moments)
+	large.Sort(moments, func(a, b Moment) int { return a.At.Compare(b.At) })
+	if len(moments) == 0 {
+		return h
+	}
+	last := &moments[len(moments)-1]
+	h.GPU = last.Environment.GPU
+	h.Moments = slices.DeleteFunc(moments, func(m Moment) bool {
+		return m.Step != last.Step || m.Environment.GPU != h.GPU || m.Environment.Profiler() != last.Environment.Profiler()
+	})
+	for i := range h.Moments[1:] {
+		h.Moments[i+1].Since = differs(&h.Moments[i].Environment, &h.Moments[i+1].Environment)
+	}
+	subjects := map[measure.Subject]map[string]string{}
+	for _, m := range h.Moments {
+		for s, metrics := range m.values {
+			for metric, p := range metrics {
+				if subjects[s] == nil {
+					subjects[s] = map[string]string{}
+				}
+				subjects[s][metric] = p.unit
+			}
+		}
+	}
+	for s, metrics := range subjects {
+		for metric, unit := range metrics {
+			if t := h.trend(s, metric, unit); t != nil {
+				h.Trends = append(h.Trends, *t)
+			}
+		}
+	}
+	for i := range h.Trends {
+		h.levels(&h.Trends[i])
+	}
+	large.Sort(h.Trends, func(a, b Trend) int {
+		return cmp.Or(cmp.Compare(order(a.Scope), order(b.Scope)), cmp.Compare(movedBy(b), movedBy(a)), strings.Compare(a.Name, b.Name),
+			strings.Compare(a.Grid+a.Block, b.Grid+b.Block), strings.Compare(a.Metric, b.Metric))
+	})
+	h.label()
+	return h
+}
+
+// order puts the program before its parts.
+func order(s measure.Scope) int {
+	return slices.Index([]measure.Scope{measure.ScopeOutput, measure.ScopeWorkload, measure.ScopeKernel}, s)
+}
+
+// movedBy is how far the levels of a trend are apart.
+func movedBy(t Trend) float64 {
+	most := 0.
+	for _, c := range t.Changes {
+		most = max(most, math.Abs(float64(c.Change)))
+	}
+	return most
+}
+
+// differs says what of where it was measured is other than before.
+func differs(a, b *model.Environment) (out []string) {
+	for _, x := range []struct {
+		name string
+		same bool
+	}{
+		{"host", a.GPUHash == b.GPUHash},
+		{"board", a.Board == b.Board},
+		{"driver", a.Driver == b.Driver},
+		{"CUDA", a.CUDA == b.CUDA},
+		{"clock", near(a.ClockMHz, b.ClockMHz)},
+		{"profiler", a.Tool == b.Tool},
+	} {
+		if !x.same {
+			out = append(out, x.name)
+		}
+	}
+	return out
+}
+
+// near reports whether two clocks are the same to a per cent, or one is not known.
+func near(a, b int) bool {
+	return a == 0 || b == 0 || math.Abs(float64(a-b)) <= 0.01*float64(max(a, b))
+}
+
+// trend follows one number; nil for a kernel that never matters and for what was measured once.
+func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
+	t := &Trend{Scope: s.Scope, Kernel: s.Short(), Name: s.Name, Metric: metric, Unit: unit, Change: unknown}
+	if s.Geometry() != "" {
+		t.Grid, t.Block = s.Grid.String(), s.Block.String()
+	}
+	first, last, n := math.NaN(), math.NaN(), 0
+	matters := s.Scope != measure.ScopeKernel
+	for i := range h.Moments {
+		p, ok := h.Moments[i].values[s][metric]
+		if !ok || !(p.value > 0) {
+			t.Values = append(t.Values, unknown)
+			continue
+		}
+		t.Values = append(t.Values, Number(p.value))
+		if last = p.value; n == 0 {
+			first = p.value
+		}
+		n++
+		whole := h.Moments[i].values[measure.Workload][measure.GPUTime.Name].value
+		matters = matters || p.value >= trendShare*whole
+	}
+	if !matters || n < 2 {
+		return nil
+	}
+	t.Change, t.Enough = Number(last/first-1), n >= trendPoints
+	if from := h.anchored(t.Values); from > 0 {
+		t.SinceAnchor = new(Number(last/from - 1))
+	}
+	return t
+}
+
+// Anchor is the index of the last moment that is one, -1 where there is none.
+func (h *History) Anchor() int {
+	for i := range slices.Backward(h.Moments) {
+		if h.Moments[i].Anchor != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// anchored is the last value up to the anchor, 0 where there is none or none behind it: an anchor that was accepted holds only what
+// moved, and what it leaves out is as it was.
+func (h *History) anchored(values []Number) (from float64) {
+	at := h.Anchor()
+	if at < 0 || !slices.ContainsFunc(values[at+1:], Number.Known) {
+		return 0
+	}
+	for _, v := range values[:at+1] {
+		if v.Known() {
+			from = float64(v)
+		}
+	}
+	return from
+}
+
+// levels finds where the level of a trend changes, and what else did there.
+func (h *History) levels(t *Trend) {
+	if !t.Enough {
+		return
+	}
+	var logs []float64
+	var at []int
+	for i, v := range t.Values {
+		if v.Known() {
+			logs, at = append(logs, math.Log(float64(v))), append(at, i)
+		}
+	}
+	for _, p := range changepoint.Find(logs, changepoint.Options{P: trendP / float64(len(h.Trends))}) {
+		before, here := at[p.Index-1], at[p.Index]
+		c := LevelChange{Moment: here, Before: Number(math.Exp(p.Before)), After: Number(math.Exp(p.After)), Change: Number(math.Expm1(p.After - p.Before)),
+			P: Number(p.P), From: h.Moments[before].Commit, To: h.Moments[here].Commit}
+		if math.Abs(float64(c.Change)) < trendLeast {
+			continue
+		}
+		for _, m := range h.Moments[before+1 : here+1] {
+			for _, what := range m.Since {
+				// Hosts of one kind differ by less than a change of level, and in a pool they change all the time.
+				if what != "host" && !slices.Contains(c.Elsewhere, what) {
+					c.Elsewhere = append(c.Elsewhere, what)
+				}
+			}
+		}
+		t.Changes = append(t.Changes, c)
+	}
+}

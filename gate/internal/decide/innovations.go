@@ -1,0 +1,72 @@
+package decide
+
+import (
+	"math"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// sameHost reports whether two sessions are known to be of one host.
+func sameHost(a, b *model.Session) bool { return a.GPUHash != "" && a.GPUHash == b.GPUHash }
+
+// innovations are what each session adds to what those before it let expect, in standard deviations, and independent of them (Brown,
+// Durbin and Evans 1975). The changes from the anchor hang together by its errors and those of hosts, which each session tells more
+// about (Kalman 1960, of a state that stays).
+func (x *path) innovations(changes []float64, sessions []model.Session, sd float64) []float64 {
+	own := func(i int) float64 { return sd*sd + x.run.S2/x.runs[i] }
+	ofHost := ofHost * sd * sd
+	visits := map[string]int{}
+	for _, at := range x.at {
+		visits[sessions[at].GPUHash]++
+	}
+	// The unknowns: the anchor's own error, that of its host, and those of the hosts that come again.
+	variances, place := []float64{own(0), ofHost}, map[string]int{}
+	of := make([][]int, len(changes)) // the unknowns that are in a change
+	noise := make([]float64, len(changes))
+	for i := range changes {
+		session := &sessions[x.at[i+1]]
+		noise[i] = own(i + 1)
+		if sameHost(session, &sessions[x.at[0]]) {
+			of[i] = []int{0}
+			continue
+		}
+		of[i] = []int{0, 1}
+		host := session.GPUHash
+		if host == "" || visits[host] == 1 {
+			noise[i] += ofHost
+			continue
+		}
+		if place[host] == 0 {
+			place[host] = len(variances)
+			variances = append(variances, ofHost)
+		}
+		of[i] = append(of[i], place[host])
+	}
+	mean, covariance := make([]float64, len(variances)), make([][]float64, len(variances))
+	for k, v := range variances {
+		covariance[k] = make([]float64, len(variances))
+		covariance[k][k] = v
+	}
+	out, with := make([]float64, len(changes)), make([]float64, len(variances))
+	for i, change := range changes {
+		surprise, variance := change, noise[i]
+		clear(with) // the covariance of the unknowns with the change
+		for _, k := range of[i] {
+			surprise -= mean[k]
+			for j := range with {
+				with[j] += covariance[k][j]
+			}
+		}
+		for _, k := range of[i] {
+			variance += with[k]
+		}
+		out[i] = surprise / math.Sqrt(variance)
+		for j, v := range with {
+			mean[j] += v * surprise / variance
+			for k := range with {
+				covariance[j][k] -= v * with[k] / variance
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,173 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// labels are the names by which kernels are told apart from each other and from those of the other names: of those with one
+// name and several geometries that stands behind it. byName are the labels of the names alone.
+func labels(subjects []measure.Subject, names ...string) (out map[measure.Subject]string, byName map[string]string) {
+	geometries := make(map[string][]measure.Subject)
+	out = make(map[measure.Subject]string, len(subjects))
+	for _, s := range subjects {
+		if _, seen := out[s]; s.Scope != measure.ScopeKernel || seen {
+			continue
+		}
+		out[s] = s.Short()
+		names, geometries[s.Name] = append(names, s.Name), append(geometries[s.Name], s)
+	}
+	byName = measure.Labels(names)
+	for name, all := range geometries {
+		grids, blocks := false, false // whether they differ
+		for _, s := range all {
+			grids, blocks = grids || s.Grid != all[0].Grid, blocks || s.Block != all[0].Block
+		}
+		for _, s := range all {
+			out[s] = byName[name] + tells(grids, "grid", s.Grid) + tells(blocks, "block", s.Block)
+		}
+	}
+	return out, byName
+}
+
+// tells is what of a kernel's geometry tells it from others of its name: " · grid 4096".
+func tells(apart bool, what string, size measure.Dim3) string {
+	if !apart {
+		return ""
+	}
+	return " · " + what + " " + strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1")
+}
+
+// label names the kernels of a report so that no two look alike.
+func (r *Report) label() {
+	var subjects []measure.Subject
+	var names []string
+	for i := range r.Findings {
+		subjects, names = append(subjects, r.Findings[i].Subject()), append(names, r.Findings[i].BaseNames...)
+	}
+	if r.Waterfall != nil {
+		for _, p := range r.Waterfall.Parts {
+			for _, o := range p.Owners {
+				subjects = append(subjects, o.Subject())
+			}
+		}
+	}
+	title, byName := labels(subjects, names...)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Label = differing(cmp.Or(title[f.Subject()], f.Kernel), f.Kernel); f.Replaces() {
+			f.Label = replacement(f, byName)
+		}
+	}
+	if r.Waterfall == nil {
+		return
+	}
+	for i := range r.Waterfall.Parts {
+		for j := range r.Waterfall.Parts[i].Owners {
+			o := &r.Waterfall.Parts[i].Owners[j]
+			o.Label = differing(cmp.Or(title[o.Subject()], o.Kernel), o.Kernel)
+		}
+	}
+}
+
+// replacement is one story of kernels that took the place of others: "layer_norm → 3 kernels".
+func replacement(f *Finding, byName map[string]string) string {
+	gone, here := byName[f.BaseNames[0]], cmp.Or(f.Label, f.Kernel)
+	if n := len(f.BaseNames); n > 1 {
+		gone += fmt.Sprintf(" and %d more", n-1)
+	}
+	if n := len(f.HeadNames); n > 1 {
+		here = measure.Count(n, "kernel")
+	}
+	return gone + " → " + here
+}
+
+// Replaces reports whether the finding is about kernels that took the place of others, which have other names.
+func (f *Finding) Replaces() bool {
+	return (f.Match == "role" || f.Match == "rest") && len(f.BaseNames) > 0
+}
+
+// differing is a label, "" where it says no more than the short name.
+func differing(label, short string) string {
+	if label == short {
+		return ""
+	}
+	return label
+}
+
+// Title is the name that tells what the finding is about apart from everything else in its report.
+func (f *Finding) Title() string { return cmp.Or(f.Label, f.Kernel) }
+
+// Title is the name that tells the kernel apart from every other in its report.
+func (o *WaterfallOwner) Title() string { return cmp.Or(o.Label, o.Kernel) }
+
+// Subject is the kernel; of a copy none.
+func (o *WaterfallOwner) Subject() measure.Subject {
+	if o.Grid == "" && o.Block == "" {
+		return measure.Subject{}
+	}
+	return kernelSubject(o.Name, o.Grid, o.Block)
+}
+
+// labelled sets the labels of things so that no two look alike; of says what each is of, its short name and where its label goes.
+func labelled[T any](things []T, of func(*T) (subject measure.Subject, short string, label *string)) {
+	var subjects []measure.Subject
+	for i := range things {
+		subject, _, _ := of(&things[i])
+		subjects = append(subjects, subject)
+	}
+	title, _ := labels(subjects)
+	for i := range things {
+		subject, short, label := of(&things[i])
+		*label = differing(cmp.Or(title[subject], short), short)
+	}
+}
+
+// label names the kernels of a summary so that no two look alike.
+func (s *Summary) label() {
+	labelled(s.Kernels, func(k *SummaryKernel) (measure.Subject, string, *string) { return k.subject(), k.Kernel, &k.Label })
+}
+
+// Title is the name that tells the kernel apart from every other in its summary.
+func (k *SummaryKernel) Title() string { return cmp.Or(k.Label, k.Kernel) }
+
+func (k *SummaryKernel) subject() measure.Subject {
+	return kernelSubject(k.Name, k.Grid, k.Block)
+}
+
+// label names the kernels of a calibration so that no two look alike.
+func (c *Calibration) label() {
+	labelled(c.Noise, func(n *Noise) (measure.Subject, string, *string) { return n.subject(), n.Kernel, &n.Label })
+}
+
+// Title is the name that tells what the noise is of apart from everything else in its calibration.
+func (n *Noise) Title() string { return cmp.Or(n.Label, n.Kernel) }
+
+func (n *Noise) subject() measure.Subject {
+	if n.Scope != measure.ScopeKernel {
+		return measure.Subject{}
+	}
+	return kernelSubject(n.Name, n.Grid, n.Block)
+}
+
+// label names the kernels of a history so that no two look alike.
+func (h *History) label() {
+	labelled(h.Trends, func(t *Trend) (measure.Subject, string, *string) { return t.Subject(), t.Kernel, &t.Label })
+}
+
+// Title is the name that tells what the trend is of apart from everything else in its history.
+func (t *Trend) Title() string { return cmp.Or(t.Label, t.Kernel) }
+
+// Subject is what the trend is of.
+func (t *Trend) Subject() measure.Subject {
+	f := Finding{Scope: t.Scope, Name: t.Name, Grid: t.Grid, Block: t.Block}
+	return f.Subject()
+}
+
+func kernelSubject(name, grid, block string) measure.Subject {
+	f := Finding{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block}
+	return f.Subject()
+}

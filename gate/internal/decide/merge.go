@@ -1,0 +1,90 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Where two branches changed the same kernel and each was accepted by itself, the baseline of their merge holds both, and nobody
+// measured what the merged code takes. What it may take is known: see [model.Series.Unmerged]. A change of that size is no
+// finding, and no pass either.
+
+// uncertain is the relative change up to which nobody knows what the base is, by metric and subject, and by metric and name alone.
+type uncertain map[measured]float64
+
+type measured struct {
+	metric string
+	measure.Subject
+}
+
+// uncertain are the series of the base that nobody measured as they are.
+func (t trial) uncertain() uncertain {
+	out := uncertain{}
+	for i := range t.base.sessions {
+		for _, x := range t.base.sessions[i].Series {
+			for _, s := range []measure.Subject{x.Subject, {Name: x.Subject.Name}} {
+				if at := (measured{x.Metric.Name, s}); x.Unmerged > 0 {
+					out[at] = math.Max(out[at], x.Unmerged)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// in is the relative change of a pair up to which nobody knows what the base is, 0 where it was measured.
+func (u uncertain) in(p pair) (most float64) {
+	if len(u) == 0 {
+		return 0
+	}
+	most = u[measured{p.metric.Name, p.subject}]
+	for _, name := range p.baseNames {
+		most = math.Max(most, u[measured{p.metric.Name, measure.Subject{Name: name}}])
+	}
+	return most
+}
+
+// unmergedStep reports whether nobody knows how long a step of the base takes.
+func (t trial) unmergedStep() bool {
+	x := t.base.find(measure.Workload, measure.StepTime.Name)
+	return x != nil && x.Unmerged > 0
+}
+
+// unmerged says what of the base nobody measured together, nothing where all was.
+func unmerged(t trial) []Remark {
+	var subjects []measure.Subject
+	var sessions []string
+	most := 0.0
+	for i := range t.base.sessions {
+		s := &t.base.sessions[i]
+		for _, x := range s.Series {
+			if x.Unmerged <= 0 {
+				continue
+			}
+			subjects = append(subjects, x.Subject)
+			if !slices.Contains(sessions, s.ID) {
+				sessions = append(sessions, s.ID)
+			}
+			if x.Metric == t.time || x.Metric == measure.GPUTime || x.Metric == measure.StepTime {
+				most = math.Max(most, x.Unmerged)
+			}
+		}
+	}
+	if len(subjects) == 0 {
+		return nil
+	}
+	large.Sort(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
+		return rankOfScope(a) - rankOfScope(b)
+	})
+	return []Remark{remark("unmerged", Args{"names": names(subjects), "sessions": sessions, "most": Number(most)})}
+}
+
+func rankOfScope(s measure.Subject) int {
+	if s.Scope == measure.ScopeKernel {
+		return 0
+	}
+	return 1
+}

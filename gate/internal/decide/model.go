@@ -1,0 +1,389 @@
+// Package gate decides: [Evaluate] compares two sets of sessions under a policy and says what changed, how surely, and
+// what follows for a merge; [Calibrate] says of one session what gates on that machine could find; [Summarize] says
+// what was measured, without a judgement. All are pure: no files, no clock, no environment, no printing.
+//
+// A judgement takes four steps, each a file of this package and a function from values to values:
+//
+//   - match puts together what base and head have, metric by metric;
+//   - estimate computes the change of each pair and the variance of that;
+//   - decide gives each its outcome under the policy, corrected for how many there are;
+//   - conclude draws the verdict of all outcomes.
+//
+// The result, a [Report], is data. Why a verdict or an outcome is what it is stands in it as a [Remark]: a stable key with
+// arguments. Sentences are made of these by whoever prints; the fields for them ([Report.Reason], [Finding.Reason],
+// [Report.Warnings] and their like) are empty when Evaluate returns, and full in every report that nsgate writes.
+//
+//	report := gate.Evaluate(base, head, thresholds.Default())
+//	if report.Verdict == gate.Fail {
+//		for _, f := range report.Findings {
+//			if f.Outcome == gate.Regressed && f.Gates {
+//				fmt.Println(f.Kernel, f.Metric, f.Change)
+//			}
+//		}
+//	}
+package decide
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Schema is the version of the JSON form of a Report. Fields are only ever added to it.
+const Schema = "nsgate.report/1"
+
+// Verdict is the answer of a gate.
+type Verdict string
+
+// The three answers. NoVerdict is never a pass: it means that the data cannot carry a decision.
+const (
+	Pass      Verdict = "pass"
+	Fail      Verdict = "fail"
+	NoVerdict Verdict = "no-verdict"
+)
+
+// Outcome is the answer of one comparison.
+type Outcome string
+
+// The outcomes of a comparison.
+const (
+	Regressed    Outcome = "regressed"
+	Improved     Outcome = "improved"
+	Unchanged    Outcome = "unchanged"
+	Inconclusive Outcome = "inconclusive"
+	Added        Outcome = "added"
+	Removed      Outcome = "removed"
+	// Grew is a count that is larger: it is said, and no regression where no rule names it.
+	Grew Outcome = "grew"
+)
+
+// outcomes is every outcome with its rank in a report, the first first, and what counts it. Ranks one higher are those of
+// regressions that do not fail the gate, and of what is open and cannot.
+var outcomes = map[Outcome]struct {
+	rank  float64
+	count func(*Counts) *int
+}{
+	Regressed:    {0, func(c *Counts) *int { return &c.Regressed }},
+	Inconclusive: {2, func(c *Counts) *int { return &c.Inconclusive }},
+	Grew:         {3.5, func(c *Counts) *int { return &c.Grew }},
+	Improved:     {4, func(c *Counts) *int { return &c.Improved }},
+	Added:        {5, func(c *Counts) *int { return &c.Added }},
+	Removed:      {6, func(c *Counts) *int { return &c.Removed }},
+	Unchanged:    {7, func(c *Counts) *int { return &c.Unchanged }},
+}
+
+// Number is a float64 whose NaN (unknown) and infinities are null in JSON.
+type Number float64
+
+// MarshalJSON writes null for numbers that JSON cannot hold.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Known() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+// UnmarshalJSON reads null as NaN.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// Known reports whether the number is finite.
+func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// Remark is one thing worth saying, as data: which, and with what in it.
+type Remark struct {
+	// Key names what is said; it stays the same from release to release.
+	Key  string `json:"key"`
+	Args Args   `json:"args,omitempty"`
+	// Sentence is the remark in words, "" until someone has put it so.
+	Sentence string `json:"sentence,omitempty"`
+}
+
+// Args are the arguments of a [Remark] by name: a string, a []string, or a Number. Shares and changes are fractions,
+// amounts in the unit that stands beside them under "unit", else in that of the metric.
+type Args map[string]any
+
+// UnmarshalJSON reads numbers as [Number] and lists as []string.
+func (a *Args) UnmarshalJSON(b []byte) error {
+	var in map[string]any
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*a = in
+	for name, value := range in {
+		switch v := value.(type) {
+		case nil:
+			in[name] = unknown
+		case float64:
+			in[name] = Number(v)
+		case []any:
+			list := make([]string, len(v))
+			for i := range v {
+				list[i], _ = v[i].(string)
+			}
+			in[name] = list
+		}
+	}
+	return nil
+}
+
+// Finding is the result of comparing one metric of one subject.
+type Finding struct {
+	Kernel string `json:"kernel"` // short name
+	Name   string `json:"name"`   // full name
+	// Label is the shortest name that tells the kernel apart from every other in the report, "" where that is Kernel.
+	Label  string        `json:"label,omitempty"`
+	Scope  measure.Scope `json:"scope"`
+	Grid   string        `json:"grid,omitempty"`  // of the head where it has the kernel, else of the base
+	Block  string        `json:"block,omitempty"` // likewise
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit"`
+
+	Outcome Outcome `json:"outcome"`
+	// Gates is true where a regression of this finding fails the gate.
+	Gates bool `json:"gates"`
+	// Undecided is true where the data cannot exclude a regression that would fail the gate and that is large enough
+	// to matter: one that could cost a sixth of its limit in the workload's GPU time.
+	Undecided bool `json:"undecided"`
+	// Doubted is true where an undecided comparison says harm, and not surely enough to fail: the whole interval, or most
+	// runs of the head, lie beyond the limit. Such a gate never passes.
+	Doubted bool `json:"doubted,omitempty"`
+	// Severity is what the policy says of a regression here: "fail" or "warn". What it ignores is no finding.
+	Severity string `json:"severity"`
+
+	Base   Number `json:"base"`   // typical value of the base, in Unit
+	Head   Number `json:"head"`   // typical value of the head, in Unit
+	Change Number `json:"change"` // relative: 0.05 is +5 %
+	Low    Number `json:"low"`    // interval of Change, at [Report.Confidence]
+	High   Number `json:"high"`
+	P      Number `json:"p"`     // two-sided, corrected for every comparison judged in this gate (Holm)
+	MDE    Number `json:"mde"`   // smallest relative change that this data would show in 80 % of cases
+	Share  Number `json:"share"` // of the workload's GPU time, the larger of base and head
+	Limit  Number `json:"limit"` // largest relative regression allowed
+	Floor  Number `json:"floor"` // absolute change, in Unit, up to which nothing is a finding
+	// AtMost and AtLeast bound the head's value itself, in Unit; nil where the policy does not.
+	AtMost  *Number `json:"at_most,omitempty"`
+	AtLeast *Number `json:"at_least,omitempty"`
+	Rule    string  `json:"rule"`   // where the limit comes from: "default", "--threshold", "nsgate.toml:12"
+	Reason  string  `json:"reason"` // one sentence: why this outcome, and what would settle it
+	// ReasonKey and ReasonArgs are the reason as a [Remark], Also what qualifies it and would settle it.
+	ReasonKey  string   `json:"reason_key,omitempty"`
+	ReasonArgs Args     `json:"reason_args,omitempty"`
+	Also       []Remark `json:"also,omitempty"`
+
+	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
+	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same
+	// range), "rest" (all kernels that are gone against all that are new), or "" for added and removed.
+	Match string `json:"match"`
+	// BaseNames are the full names of what the base had in this place, where that differs from Name.
+	BaseNames []string `json:"base_names,omitempty"`
+	// HeadNames are those of what the head has in it, where they are several.
+	HeadNames []string `json:"head_names,omitempty"`
+	// Recorded is the head's name as the profiler wrote it, where that differs from Name.
+	Recorded string `json:"recorded_name,omitempty"`
+	// Role is the path of NVTX ranges around most launches of the kernel.
+	Role string `json:"role,omitempty"`
+	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (traced or untraced), sessions one
+	// after the other; null where a run had none.
+	BaseRuns []Number `json:"base_runs"`
+	HeadRuns []Number `json:"head_runs"`
+	// Evidence are facts that go with the change: other registers, shared memory, memory kinds.
+	Evidence []string `json:"evidence,omitempty"`
+	Facts    []Remark `json:"facts,omitempty"` // Evidence as data
+	// Origin says from where the program calls for it, nil where that is not known.
+	Origin *Origin `json:"origin,omitempty"`
+	// Cause says why the kernel got slower, nil where nobody asked.
+	Cause *Cause `json:"cause,omitempty"`
+}
+
+// Origin is a place in the program from which a kernel is launched, or another CUDA call made: the one where most of it
+// comes from.
+type Origin struct {
+	// Call is the CUDA function that is called there, "" where the finding's kernel is launched.
+	Call     string `json:"call,omitempty"`
+	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is known by its function alone
+	Line     int    `json:"line,omitempty"`
+	Function string `json:"function"`
+	Share    Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
+}
+
+// Cause is why a kernel got slower, from the counters of Nsight Compute in base and head.
+type Cause struct {
+	// Summary is the whole in one to three sentences.
+	Summary string `json:"summary"`
+	// Reasons are what speaks for it, the likeliest first; none where nothing explains the change.
+	Reasons []string `json:"reasons,omitempty"`
+	// Guides are where NVIDIA's documentation explains the reasons, each once.
+	Guides []Guide `json:"guides,omitempty"`
+	// Base and Head say what limits the kernel: "memory-bound, 71 % of the fp32 roof". Empty where that is not known.
+	Base string `json:"base,omitempty"`
+	Head string `json:"head,omitempty"`
+	// Metrics are the medians over the profiled launches; Base is unknown where only the head was profiled.
+	Metrics []CauseMetric `json:"metrics,omitempty"`
+	// BaseRoof and HeadRoof are the kernel's places under the roofs of its GPU, nil where they are not known.
+	BaseRoof *Roof `json:"base_roof,omitempty"`
+	HeadRoof *Roof `json:"head_roof,omitempty"`
+	// Note says what the cause does not rest on, such as a missing base.
+	Note string `json:"note,omitempty"`
+}
+
+// Roof is the place of a kernel under the roofs of its main precision.
+type Roof struct {
+	Precision string `json:"precision"` // "fp64", "fp32", "fp16", "tensor"
+	Intensity Number `json:"intensity"` // FLOP a byte of memory traffic
+	Ridge     Number `json:"ridge"`     // intensity from which on arithmetic is the lower roof
+	Achieved  Number `json:"achieved"`  // FLOP/s
+	Roof      Number `json:"roof"`      // FLOP/s at this intensity
+}
+
+// Guide is a section of NVIDIA's documentation.
+type Guide struct {
+	Title string `json:"title"`
+	Link  string `json:"link"`
+}
+
+// CauseMetric is one metric of Nsight Compute in base and head.
+type CauseMetric struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	Base Number `json:"base"`
+	Head Number `json:"head"`
+}
+
+// Subject is what the finding is about.
+func (f *Finding) Subject() measure.Subject {
+	s := measure.Subject{Scope: f.Scope, Name: f.Name}
+	if grid, err := measure.ParseDim3(f.Grid); err == nil {
+		s.Grid = grid
+	}
+	if block, err := measure.ParseDim3(f.Block); err == nil {
+		s.Block = block
+	}
+	return s
+}
+
+// Side describes one side of a comparison.
+type Side struct {
+	Sessions int `json:"sessions"`
+	Runs     int `json:"runs"`               // traced ones
+	Untraced int `json:"untraced,omitempty"` // runs without a profiler beside them
+	// SessionRuns and SessionUntraced are how many of them each session has, in the order of a finding's runs; none of a single one.
+	SessionRuns     []int `json:"session_runs,omitempty"`
+	SessionUntraced []int `json:"session_untraced,omitempty"`
+
+	Environment model.Environment `json:"environment"` // of the newest session
+	Commit      string            `json:"commit,omitempty"`
+	Step        string            `json:"step,omitempty"`
+	// Repeats is how often a run without steps repeats itself, 0 where it has steps or that is not known.
+	Repeats Number `json:"repeats,omitempty"`
+	Warmup  string `json:"warmup,omitempty"`
+	// Skipped says what was taken for warm-up, in words: "3 of 60 steps in every run".
+	Skipped string `json:"skipped,omitempty"`
+	// Skip is Skipped as data, nil where nothing was measured.
+	Skip *Remark `json:"skip,omitempty"`
+}
+
+// Drawn is what pictures of both sides show, nil of a side of which no trace is at hand.
+type Drawn struct {
+	Base *model.Drawing `json:"base,omitempty"`
+	Head *model.Drawing `json:"head,omitempty"`
+}
+
+// Counts is how many findings had each outcome; Regressed counts those that fail the gate.
+type Counts struct {
+	Regressed    int `json:"regressed"`
+	Improved     int `json:"improved"`
+	Unchanged    int `json:"unchanged"`
+	Inconclusive int `json:"inconclusive"`
+	Added        int `json:"added"`
+	Removed      int `json:"removed"`
+	// Warned are regressions that do not fail the gate: by severity or below the impact floor.
+	Warned int `json:"warned"`
+	// Grew are counts that grew.
+	Grew int `json:"grew,omitempty"`
+}
+
+// Report is everything that a gate found. It is complete: every renderer works from it alone.
+type Report struct {
+	Schema  string  `json:"schema"`
+	Verdict Verdict `json:"verdict"`
+	// Reason is the verdict in one sentence.
+	Reason string `json:"reason"`
+	// ReasonKey and ReasonArgs are the reason as a [Remark]: "regressed", "undecided", "none-slower", or the
+	// [model.Reason.Key] of a refusal, "" where that is in no list.
+	ReasonKey  string `json:"reason_key,omitempty"`
+	ReasonArgs Args   `json:"reason_args,omitempty"`
+	// Next says what to do about it, one step a line.
+	Next []string `json:"next,omitempty"`
+	// Undecided is true where the data could not exclude a regression that would fail the gate.
+	Undecided bool `json:"undecided"`
+
+	Workload string `json:"workload,omitempty"`
+	Base     Side   `json:"base"`
+	Head     Side   `json:"head"`
+	// Paired is true where base and head were measured in one session and in turn, so that no session term applies.
+	Paired bool `json:"paired"`
+	// Boards is whether base and head were measured on boards of one revision.
+	Boards Boards `json:"boards,omitempty"`
+	// Batches is true where they were measured in one session, one after the other: a small term of its own applies.
+	Batches bool `json:"batches,omitempty"`
+	// OneGPU is true where all sessions of both sides are known to be of one GPU, and Apart how many seconds lie between the
+	// beginnings of the nearest two of one GPU; 0 where that is not known.
+	OneGPU bool   `json:"one_gpu,omitempty"`
+	Apart  Number `json:"apart,omitempty"`
+	// Alpha is the family-wise error of the gate, Family the number of comparisons it is spent on.
+	Alpha  Number `json:"alpha"`
+	Family int    `json:"family"`
+	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there too.
+	Confidence Number `json:"confidence,omitempty"`
+
+	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
+	Off []Off `json:"off,omitempty"`
+
+	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
+	Waterfall *Waterfall `json:"waterfall,omitempty"`
+	// Ranks is how the ranks of the head's jobs compare with one another, nil where there are not several.
+	Ranks *Ranks `json:"ranks,omitempty"`
+	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
+	Utilization []Utilization `json:"utilization,omitempty"`
+
+	// Drawn is what pictures show beside the numbers, nil where nobody asked.
+	Drawn *Drawn `json:"drawn,omitempty"`
+
+	// Patterns are those of [Patterns] that the head has and the base has not, see [NewPatterns]. They judge nothing, and stand in
+	// the Notes as well.
+	Patterns []Remark `json:"patterns,omitempty"`
+
+	Counts   Counts    `json:"counts"`
+	Findings []Finding `json:"findings"` // worst first
+	// Warnings are doubts about the comparison, Notes say how it came about: how many looks it took, what the committed
+	// baseline said before the base build was measured.
+	Warnings []string `json:"warnings,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
+	// Doubts and Remarks are those warnings and notes that the judgement itself made, as data.
+	Doubts  []Remark `json:"doubts,omitempty"`
+	Remarks []Remark `json:"remarks,omitempty"`
+
+	// Baseline is where the base is kept, relative to the policy file, or without one to the working directory; "" where there is none.
+	Baseline string `json:"baseline,omitempty"`
+	// Reproduce and Accept are the commands that repeat this judgement and that take the change as the new baseline.
+	Reproduce string `json:"reproduce,omitempty"`
+	Accept    string `json:"accept,omitempty"`
+
+	// Measured is what the head costs, where there was nothing to hold it against; nil where there was.
+	Measured *Summary `json:"measured,omitempty"`
+
+	// Workloads are the reports of several workloads that were checked at once, see [Together]. This one then holds their verdict and
+	// their counts, and no finding of its own.
+	Workloads []*Report `json:"workloads,omitempty"`
+
+	// HeadSessions carries what was measured, so that accept can store it.
+	HeadSessions []model.Session `json:"head_sessions,omitempty"`
+}

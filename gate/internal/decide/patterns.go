@@ -1,0 +1,138 @@
+package decide
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A shift is common when at least this many kernels, and at least this part of all, move by the same amount; and it is
+// worth a word from this size on.
+const (
+	commonLeast = 2
+	commonPart  = 0.3
+	commonSize  = 0.01
+)
+
+// commonShift names a change that several kernels share, which another host, clock or power limit makes rather than
+// code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Sides of one session must
+// move as a whole to be named so, because there a change of code is the likelier cause. None where there is no such change.
+func commonShift(t trial, findings []Finding) []Remark {
+	var moved []Finding
+	kernels := 0
+	for _, f := range findings {
+		if f.Outcome == Added || f.Outcome == Removed || f.Metric != t.time.Name || float64(f.Share) < t.policy.Impact {
+			continue
+		}
+		kernels++
+		if math.Abs(float64(f.Change)) >= commonSize {
+			moved = append(moved, f)
+		}
+	}
+	large.Sort(moved, func(a, b Finding) int { return cmp.Compare(a.Change, b.Change) })
+	var best []Finding
+	for i := range moved {
+		for j := i + 1; j <= len(moved); j++ {
+			group := moved[i:j]
+			first, last := float64(group[0].Change), float64(group[len(group)-1].Change)
+			if last-first <= math.Min(math.Abs(first), math.Abs(last))/2 && len(group) > len(best) {
+				best = group
+			}
+		}
+	}
+	least, hosts := max(commonLeast, int(math.Ceil(commonPart*float64(kernels)))), t.hosts()
+	if len(t.shared) > 0 {
+		least, hosts = max(3, kernels), "same"
+	}
+	if len(best) < least {
+		return nil
+	}
+	best = slices.Clone(best)
+	large.Sort(best, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	var names []string
+	var changes []float64
+	for _, f := range best {
+		changes = append(changes, float64(f.Change))
+		if !slices.Contains(names, f.Kernel) && len(names) < 4 {
+			names = append(names, f.Kernel)
+		}
+	}
+	return []Remark{remark("common-shift", Args{"moved": Number(len(best)), "kernels": Number(kernels),
+		"change": Number(stats.Median(changes)), "names": names, "hosts": hosts})}
+}
+
+// outlier names the one run of a session that lies far from all others, which widens the interval by itself.
+func outlier(p pair) []Remark {
+	const far, least = 8, 4 // robust standard deviations; runs
+	for i, side := range [][][]float64{p.base, p.head} {
+		for _, session := range side {
+			runs := known(session)
+			centre, spread := stats.Median(runs), stats.MAD(runs)
+			var off []float64
+			for _, v := range runs {
+				if d := math.Abs(v - centre); d > far*spread && d > commonSize*centre {
+					off = append(off, v)
+				}
+			}
+			if len(runs) >= least && len(off) == 1 {
+				return []Remark{remark("outlier", Args{"side": sideNames[i], "change": Number(off[0]/centre - 1)})}
+			}
+		}
+	}
+	return nil
+}
+
+var sideNames = [...]string{"base", "head"}
+
+// levels names samples that jump between two levels from run to run, which no number of runs turns into one value.
+func levels(p pair) []Remark {
+	for i, side := range [][][]float64{p.base, p.head} {
+		for _, session := range side {
+			// Each session for itself: two sessions may well be two levels.
+			values := known(session)
+			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
+				out := []Remark{remark("two-levels", Args{"some": Number(n), "all": Number(len(values)), "side": sideNames[i],
+					"low": Number(low), "unit": p.metric.Unit, "above": Number(high/low - 1)})}
+				const least = 4 // runs of the base that would have shown it
+				if base := pooled(p.base); i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2 {
+					out = append(out, remark("levels-new", nil))
+				}
+				return out
+			}
+		}
+	}
+	return nil
+}
+
+// moved names work that went from kernels to others, with the workload's time as it was: what fails then is where the work went.
+func moved(t trial, findings []Finding) []Remark {
+	var slower, faster []string
+	var net, gross float64
+	same := false
+	for _, f := range findings {
+		switch {
+		case f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == measure.GPUTime.Name:
+			same = f.Outcome == Unchanged
+		case f.Scope != measure.ScopeKernel || f.Metric != t.total.Name:
+		case f.Outcome == Regressed:
+			slower = append(slower, f.Kernel)
+		case f.Outcome == Improved:
+			faster = append(faster, f.Kernel)
+		default:
+			continue
+		}
+		if f.Scope == measure.ScopeKernel && f.Metric == t.total.Name {
+			net += float64(f.Head - f.Base)
+			gross += math.Abs(float64(f.Head - f.Base))
+		}
+	}
+	const cancels = 0.25 // of what the kernels gained and lost is left over at most
+	if !same || len(slower) == 0 || len(faster) == 0 || !(math.Abs(net) <= cancels*gross) {
+		return nil
+	}
+	return []Remark{remark("moved", Args{"slower": slower, "faster": faster})}
+}

@@ -1,0 +1,152 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// pool is what the estimates of one kind, whose variances are expected to be alike, show together.
+type pool struct {
+	prior   stats.Variance    // of the variance between runs
+	sides   [2]stats.Variance // of that of base and head alone
+	unequal bool              // the sides differ in noise, see [stats.Unequal]
+	// steady is true of what is counted where no run differs from another of its side, exact where that is so of enough runs
+	// to be sure of it.
+	steady, exact bool
+	jumping       float64 // the part of the estimates whose runs jump between two levels
+}
+
+// kind names the pairs whose variances are expected to be alike.
+func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
+
+// times is the kind of the times of kernels.
+func (t trial) times() string {
+	return (&pair{subject: measure.Subject{Scope: measure.ScopeKernel}, metric: t.time}).kind()
+}
+
+// pools sorts estimates by their kind.
+func pools(t trial, estimates []estimate) map[string]pool {
+	members := map[string][]*estimate{}
+	for i := range estimates {
+		if e := &estimates[i]; e.compared() {
+			members[e.kind()] = append(members[e.kind()], e)
+		}
+	}
+	var times [][2]stats.Variance
+	for _, e := range members[t.times()] {
+		if len(members[t.times()]) >= poolLeast || !t.coarse(e.pair) {
+			times = append(times, e.contrast.Sides)
+		}
+	}
+	unequal := math.Abs(stats.Unequal(times)) > unequalFrom
+	out := map[string]pool{}
+	for kind, of := range members {
+		p := newPool(t, of)
+		p.unequal = unequal || of[0].metric.Untraced() // there are too few to tell
+		out[kind] = p
+	}
+	sums(t, out)
+	return out
+}
+
+func newPool(t trial, members []*estimate) pool {
+	p := pool{steady: true, exact: true}
+	var runs, base, head []stats.Variance
+	jumps := 0
+	for _, e := range members {
+		if len(members) >= poolLeast || !t.coarse(e.pair) {
+			runs = append(runs, e.contrast.Run)
+			base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
+		}
+		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
+		p.exact = p.exact && e.samples() >= countedRuns
+		if e.jumps(t) {
+			jumps++
+		}
+	}
+	p.exact = p.steady && (p.exact || t.time == measure.NcuTime)
+	p.prior, p.sides = prior(runs), [2]stats.Variance{prior(base), prior(head)}
+	if members[0].metric.Untraced() {
+		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
+	}
+	p.jumping = float64(jumps) / float64(len(members))
+	return p
+}
+
+// sums makes the priors of sums over kernels as wide as that of the kernels asks for: were the kernels' runs independent, the
+// variance of a sum would be that of a kernel times the sum of the squares of their shares.
+func sums(t trial, pools map[string]pool) {
+	kernels, squares := pools[t.times()], 0.0
+	for _, s := range t.head.subjects() {
+		if s.Scope == measure.ScopeKernel {
+			squares += math.Pow(t.head.share(s), 2)
+		}
+	}
+	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange, measure.ScopeDevice} {
+		kind := (&pair{subject: measure.Subject{Scope: scope}, metric: measure.GPUTime}).kind()
+		if p, ok := pools[kind]; ok {
+			p.prior.S2 = math.Max(p.prior.S2, squares*kernels.prior.S2)
+			for i := range p.sides {
+				p.sides[i].S2 = math.Max(p.sides[i].S2, squares*kernels.sides[i].S2)
+			}
+			pools[kind] = p
+		}
+	}
+}
+
+// coarse reports whether what the timer's tick does to a time says nothing about the few other kernels.
+func (t trial) coarse(p pair) bool {
+	return p.metric.Name == t.time.Name && t.tick > coarse*average(p.base)
+}
+
+// prior is what variances of one pool have in common. Too few to learn from say at least where it lies: no less than at what is
+// expected before seeing any, which counts as one of them.
+func prior(v []stats.Variance) stats.Variance {
+	known := slices.DeleteFunc(slices.Clone(v), func(x stats.Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
+	if len(known) < poolLeast {
+		expected := stats.Variance{S2: runPrior.S2, DF: math.Inf(1)}
+		return stats.Variance{S2: math.Max(runPrior.S2, stats.Typical(append(known, expected))), DF: runPrior.DF}
+	}
+	p := stats.FitPrior(known)
+	p.DF = math.Min(p.DF, priorMost)
+	return p
+}
+
+// jumps reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
+// algorithms, or numbers of launches, in each process.
+func (e *estimate) jumps(t trial) bool {
+	step := commonSize
+	if e.metric.Unit == measure.Time.Unit {
+		step = math.Max(step, 2*t.tick/average(e.base)) // the timer makes levels of its own
+	}
+	sides := slices.Concat(e.base, e.head)
+	sessions := sides
+	if e.contrast.SessionWeight == 0 {
+		sessions = [][]float64{slices.Concat(sides...)}
+	}
+	for _, runs := range sessions {
+		low, high, _, ok := stats.Levels(known(runs))
+		if !ok || high < low*(1+step) {
+			continue
+		}
+		middle := (low + high) / 2
+		for _, side := range sides {
+			if side = known(side); len(side) > 0 && slices.Min(side) < middle && slices.Max(side) > middle {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// luck is the chance that a change is none: in a pool of which some kernels jump, a quiet one may be one that jumps as well,
+// and every run of a side have met the same level.
+func (p pool) luck(e *estimate) float64 {
+	if p.jumping == 0 || p.exact {
+		return 0
+	}
+	return p.jumping * stats.Split(len(pooled(e.base)), len(pooled(e.head)))
+}

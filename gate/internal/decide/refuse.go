@@ -1,0 +1,374 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// minRuns is the fewest runs of a side from which a spread between runs can be known.
+const minRuns = 2
+
+const again = "measure both sides with the same settings"
+
+// Reasons are all causes for which there is no verdict and no calibration. What makes one recording unfit is in the lists
+// of the readers.
+var Reasons = model.Reasons{
+	{Key: "no-session",
+		Sentence: "the {side} holds no session",
+		Next:     "measure it first"},
+	{Key: "bad-session",
+		Sentence: "{side}: {what}",
+		Next:     "measure again"},
+	{Key: "other-gpu",
+		Sentence: "the sides were measured on different GPUs: {models}",
+		Next:     "record a baseline on {model}, or run this check on the baseline's GPU"},
+	{Key: "mixed-profilers",
+		Sentence: "the head mixes what {one} and {other} measured",
+		Next:     "judge the profiles of one profiler at a time"},
+	{Key: "other-profiler",
+		Sentence: "the base was measured with {base}, the head with {head}: they time the same kernel differently",
+		Next:     "measure both sides with the same profiler"},
+	{Key: "other-mode",
+		Sentence: "the profiler was set differently: {base} in the base, {head} in the head",
+		Next:     again},
+	{Key: "graphs-whole",
+		Sentence: "CUDA graphs were traced as a whole: the kernels inside them cannot be judged",
+		Next:     "profile with --cuda-graph-trace=node"},
+	{Key: "other-graph-trace",
+		Sentence: "CUDA graphs were traced differently: {base} in the base, {head} in the head",
+		Next:     "profile both sides with --cuda-graph-trace=node"},
+	{Key: "other-devices",
+		Sentence: "the base used {base}, the head {head}",
+		Next:     again},
+	{Key: "other-processes",
+		Sentence: "the base ran {base} at a time, the head {head}",
+		Next:     again},
+	{Key: "other-capture",
+		Sentence: "only one side is restricted to what lies between cudaProfilerStart and cudaProfilerStop",
+		Next:     again},
+	{Key: "other-step",
+		Sentence: "the sides count by different steps: {base} in the base, {head} in the head",
+		Next:     "name the range that both repeat as the step"},
+	{Key: "other-work",
+		Sentence: "the workload did a different amount of work: {base} steps in the base, {head} in the head",
+		Next:     again},
+	{Key: "other-workload",
+		Sentence: "the sides have no kernel and no range in common: {base} in the base, {head} in the head",
+		Next:     "compare two builds of one workload"},
+	{Key: "few-runs",
+		Sentence: "{base} against {head} judges no time: without the spread between runs no change can be told from noise",
+		Next:     "measure 5 runs a side; where that takes too long, 5 of the base: one of the head is held against their spread"},
+	{Key: "swerves",
+		Sentence: "the one run of the {side} is {change} off as a whole, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
+		Next:     "measure again, with at least 2 runs"},
+	{Key: "zero-time",
+		Sentence: "{kernel} takes no time at all in the {side} and {time} in the other side: the timer failed, or the profile was changed",
+		Next:     "measure again"},
+	{Key: "unsteady",
+		Sentence: "no steady state in {some} of the {all} runs of the {side}",
+		Next:     "let the workload run longer, or say what is warm-up"},
+	{Key: "nothing-judged",
+		Sentence: "the policy leaves nothing to judge",
+		Next:     "check its rules: not every metric may be ignored"},
+	{Key: "counters-only",
+		Sentence: "the pages of ncu hold no duration, and no rule limits one of their counters",
+		Next:     "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\""},
+	{Key: "metric-missing",
+		Sentence: "no kernel has {metric}, which {rule} limits",
+		Next:     "profile with ncu --set full; where the GPU does not count it, take the rule out"},
+	{Key: "not-sampled",
+		Sentence: "nothing that {rule} limits has {metric}: the GPU does not count it, or the range is shorter than the sampling",
+		Next:     "limit it for the workload or for a longer range, or take the rule out"},
+	{Key: "not-profiled",
+		Sentence: "ncu profiled no launch of {kernel} in the head, which the base has",
+		Next:     "if it is gone on purpose, record the baseline anew; else profile what took its place too"},
+	{Key: "time-unjudged",
+		Sentence: "the {metric} of {kernel} cannot be judged: {reason}",
+		Next:     "profile again; see what ncu says of this kernel"},
+	{Key: "counter-unjudged",
+		Sentence: "the {metric} of {kernel} cannot be judged: {reason}",
+		Next:     "measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest"},
+	{Key: "doubted",
+		Sentence: "the {metric} of {kernel} looks worse, too much so to pass and not surely enough to fail: {reason}",
+		Next:     "measure again with more runs"},
+	{Key: "nothing-measured",
+		Sentence: "there is no session to calibrate with",
+		Next:     "measure one"},
+	{Key: "unsplittable",
+		Sentence: "{runs} cannot be split into two sides of at least two",
+		Next:     "measure at least 4 runs, better 10"},
+	{Key: "unsettled",
+		Sentence: "no steady state in {some} of {all} runs",
+		Next:     "let the workload run longer, or say what is warm-up"},
+	{Key: "drift",
+		Sentence: "the workload's GPU time drifts: {change} from the first run to the last (p = {p})",
+		Next:     "let the GPU come to its working temperature and clock, see that nothing else runs on the machine, and calibrate again"},
+}
+
+// refusal is why there is no verdict: a key of [Reasons] with its details.
+func refusal(key string, args Args) *Remark { return &Remark{Key: key, Args: args} }
+
+// comparable returns the base sessions that head can be held against, or why there are none.
+func comparable(base, head []model.Session) ([]model.Session, *Remark) {
+	for _, side := range []struct {
+		name     string
+		sessions []model.Session
+	}{{"base", base}, {"head", head}} {
+		if len(side.sessions) == 0 {
+			return base, refusal("no-session", Args{"side": side.name})
+		}
+		for i := range side.sessions {
+			if err := side.sessions[i].Check(); err != nil {
+				return base, refusal("bad-session", Args{"side": side.name, "what": err.Error()})
+			}
+		}
+	}
+	h := head[len(head)-1]
+	var models []string
+	for _, s := range append(slices.Clone(base), head...) {
+		if !slices.Contains(models, s.GPU) {
+			models = append(models, s.GPU)
+		}
+	}
+	base, refused := sameProfiler(base, head)
+	if refused != nil {
+		return base, refused
+	}
+	fits := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool { return s.GPU != h.GPU })
+	if len(fits) == 0 || slices.ContainsFunc(head, func(s model.Session) bool { return s.GPU != h.GPU }) {
+		return base, refusal("other-gpu", Args{"models": models, "model": h.GPU})
+	}
+	fits = onBoard(fits, head)
+	for _, b := range fits {
+		for i := range head {
+			if refused := sameWay(&b, &head[i]); refused != nil {
+				return fits, refused
+			}
+		}
+	}
+	for _, side := range []struct {
+		name     string
+		sessions []model.Session
+	}{{"base", fits}, {"head", head}} {
+		runs, restless := 0, 0
+		for i := range side.sessions {
+			runs += side.sessions[i].Traced()
+			restless += unsteady(&side.sessions[i])
+		}
+		if 2*restless > runs {
+			return fits, refusal("unsteady", Args{"some": Number(restless), "all": Number(runs), "side": side.name})
+		}
+	}
+	return fits, nil
+}
+
+// unsteady counts the runs whose warm-up has no end, where one was looked for.
+func unsteady(s *model.Session) int {
+	n := 0
+	for _, run := range s.Runs[:s.Traced()] {
+		if !run.Steady && s.Warmup == "auto" {
+			n++
+		}
+	}
+	return n
+}
+
+// sameProfiler returns the base sessions that come from the profiler of the head: what one profiler says of a kernel is
+// never held against what another one says.
+func sameProfiler(base, head []model.Session) ([]model.Session, *Remark) {
+	h := head[len(head)-1].Profiler()
+	for i := range head {
+		if p := head[i].Profiler(); p != h {
+			return base, refusal("mixed-profilers", Args{"one": string(p), "other": string(h)})
+		}
+	}
+	others := []string{}
+	fits := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool {
+		p := s.Profiler()
+		if p != h && p != "" && h != "" {
+			others = append(others, string(p))
+			return true
+		}
+		return false
+	})
+	if len(fits) == 0 {
+		return base, refusal("other-profiler", Args{"base": others[0], "head": string(h)})
+	}
+	return fits, nil
+}
+
+// sameWay says why two sessions were not measured in the same way.
+func sameWay(b, h *model.Session) *Remark {
+	switch {
+	case b.GraphTrace == "graph" || h.GraphTrace == "graph":
+		if b.GraphTrace == h.GraphTrace {
+			return refusal("graphs-whole", nil)
+		}
+		return refusal("other-graph-trace", Args{"base": b.GraphTrace, "head": h.GraphTrace})
+	case b.Mode != h.Mode:
+		return refusal("other-mode", Args{"base": b.Mode, "head": h.Mode})
+	case b.GPUs != h.GPUs:
+		return refusal("other-devices", Args{"base": Number(b.GPUs), "head": Number(h.GPUs)})
+	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
+		return refusal("other-processes", Args{"base": Number(b.Processes), "head": Number(h.Processes)})
+	case (b.Warmup == "capture") != (h.Warmup == "capture"):
+		return refusal("other-capture", nil)
+	case b.Step != h.Step:
+		return refusal("other-step", Args{"base": b.Step, "head": h.Step})
+	case b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h)):
+		return refusal("other-work", Args{"base": Number(steps(b)), "head": Number(steps(h))})
+	}
+	return nil
+}
+
+// steps is the number of steps of the session's shortest traced run.
+func steps(s *model.Session) int {
+	least := s.Runs[0].Total
+	for _, r := range s.Runs[:s.Traced()] {
+		least = min(least, r.Total)
+	}
+	return least
+}
+
+// related refuses sides that have nothing in common but the workload as a whole: no kernel, not even by its short name or its
+// place, no range, and no step. What one program takes says nothing about another.
+func related(t trial, pairs []pair) *Remark {
+	if t.base.sessions[0].Step != "" || t.time == measure.NcuTime {
+		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
+	}
+	common := func(p pair) bool {
+		return p.compared() && p.match != "rest" && (p.subject.Scope == measure.ScopeKernel || p.subject.Scope == measure.ScopeRange)
+	}
+	base, head := kernels(t.base.subjects()), kernels(t.head.subjects())
+	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
+		return nil
+	}
+	return refusal("other-workload", Args{"base": Number(len(base)), "head": Number(len(head))})
+}
+
+// timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
+func timed(t trial, pairs []pair) *Remark {
+	const ticks = 10 // of the timer; what takes less may well be read as zero
+	least := ticks * math.Max(t.tick, 1)
+	for _, p := range pairs {
+		if p.metric.Name != t.time.Name || p.match != "exact" {
+			continue
+		}
+		base, head := typical(p.base), typical(p.head)
+		switch {
+		case head == 0 && base > least:
+			return refusal("zero-time", Args{"kernel": p.subject.Short(), "side": "head", "time": Number(base)})
+		case base == 0 && head > least:
+			return refusal("zero-time", Args{"kernel": p.subject.Short(), "side": "base", "time": Number(head)})
+		}
+	}
+	return nil
+}
+
+// unmeasured refuses a head in which no kernel has a metric that a rule names for it: the policy's word is not judged,
+// and that is no pass. The metrics of Nsight Compute are not expected of another profiler; a note says where they are judged.
+func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []Remark, refused *Remark) {
+	s := newSide(head, measure.Total)
+	for _, rule := range policy.Rules {
+		m, full := measure.MetricByName(string(rule.Metric))
+		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
+			continue
+		}
+		if slices.Contains(measure.GPUMetrics, m) {
+			switch {
+			case sampled(s, policy, m, rule.Where):
+			case s.hasMetric(measure.Workload, measure.SamplingPeriod.Name):
+				return nil, refusal("not-sampled", Args{"metric": m.Name, "rule": rule.Where})
+			default:
+				notes = append(notes, remark("needs-sampling", Args{"metric": m.Name, "rule": rule.Where}))
+			}
+			continue
+		}
+		of, has := 0, 0
+		for _, subject := range s.subjects() {
+			if subject.Scope == measure.ScopeKernel && policy.Limit(subject, m).Rule == rule.Where {
+				of++
+				if s.hasMetric(subject, m.Name) {
+					has++
+				}
+			}
+		}
+		switch {
+		case of == 0 || has > 0:
+		case byLaunch(head):
+			return nil, refusal("metric-missing", Args{"metric": m.Name, "rule": rule.Where})
+		case slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
+			notes = append(notes, remark("needs-ncu", Args{"metric": m.Name, "rule": rule.Where}))
+		}
+	}
+	return notes, nil
+}
+
+// sampled reports whether anything that a rule limits has a metric of the whole GPU: the workload or a range, for it is
+// sampled of no kernel.
+func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) bool {
+	for _, subject := range s.subjects() {
+		if s.hasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
+			return true
+		}
+	}
+	return false
+}
+
+// doubts are differences between the sides that do not forbid a comparison but belong beside its result.
+func doubts(base, head []model.Session, policy *thresholds.Policy) []Remark {
+	b, h := base[len(base)-1], head[len(head)-1]
+	var out []Remark
+	differ := func(what, x, y string) {
+		if x != "" && y != "" && x != y {
+			out = append(out, remark("versions", Args{"what": what, "base": x, "head": y}))
+		}
+	}
+	differ("driver", b.Driver, h.Driver)
+	differ("CUDA", b.CUDA, h.CUDA)
+	differ("profiler", minor(b.Tool), minor(h.Tool))
+	differ("power limit", watts(b.PowerW), watts(h.PowerW))
+	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
+		const day = 24 * time.Hour
+		out = append(out, remark("old-base", Args{"days": Number(int(age / day)), "most": Number(int(policy.MaxAge / day))}))
+	}
+	if boardsOf(base, head) == OtherBoard {
+		out = append(out, remark("other-board", Args{"base": classes(base), "head": classes(head)}))
+	}
+	if b.Step != "" && steps(&b) != steps(&h) {
+		out = append(out, remark("steps", Args{"base": Number(steps(&b)), "head": Number(steps(&h))}))
+	}
+	return out
+}
+
+// newest is when the newest session began.
+func newest(sessions []model.Session) (at time.Time) {
+	for i := range sessions {
+		if sessions[i].Start.After(at) {
+			at = sessions[i].Start
+		}
+	}
+	return at
+}
+
+// watts is a power limit in words, "" where it is not known.
+func watts(limit int) string {
+	if limit == 0 {
+		return ""
+	}
+	return measure.Quantity(float64(limit), "W")
+}
+
+// minor cuts a version after its second number: "nsys 2025.3.2" to "nsys 2025.3".
+func minor(version string) string {
+	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 {
+		return parts[0] + "." + parts[1]
+	}
+	return version
+}

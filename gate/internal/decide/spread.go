@@ -1,0 +1,178 @@
+package decide
+
+import (
+	"math"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// The constants of what sessions differ by.
+const (
+	// sessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
+	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
+	// kernels, so it counts as known.
+	sessionWeight, sessionDF = 8, 1000
+	// batchSD is what two batches of runs on one GPU, minutes apart, differ by before seeing them: 37 batches on an idle H200
+	// differed by 0.01 to 0.03 % (sd) in every kernel, whether seconds or five minutes lay between them; two and a half times
+	// that, for GPUs that are less idle. batchLeast is the fewest kernels from which more is learnt of it.
+	batchSD, batchLeast = 0.0007, 3
+	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
+	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
+	sessionMost = 5
+	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
+	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
+	// three by more than 2.5 %, all of them small).
+	sessionImpact = 0.0015
+	// sessionJump is how far a single kernel may lie from other hosts where nothing shows that it is quiet: on 12 H200 hosts
+	// tensor-core GEMMs ranged over 3 %.
+	sessionJump = 0.04
+	// boardWeight is [sessionWeight] among hosts of one board, of which less is left to expect.
+	boardWeight = 2
+	// familyLeast is the fewest kernels that say something of a family.
+	familyLeast = 3
+	// quietPart is the part of the prior variance up to which hosts of one board show a kernel to be quiet.
+	quietPart = 0.5
+	// boundPart is how much of the prior standard deviation is left to kernels that DRAM holds up, among hosts of one board:
+	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known, boundFrom the percentage of the
+	// DRAM's peak rate from which on a kernel is one.
+	boundPart, boundDF, boundFrom = 0.4, 20, 60
+	// hostTicks is what the launch overhead of a kernel differs by between hosts, in ticks of the timer: 0.9 µs kernels of
+	// 11 hosts of one board had a standard deviation of 60 ns.
+	hostTicks = 2
+)
+
+// spreads is how much sessions of a kernel are expected to differ before its own are seen: where they are batches of one GPU, and
+// where they are of several hosts.
+type spreads struct {
+	common stats.Variance // of all that is of no family
+	// bound is that of kernels that DRAM holds up, where the sides were measured on boards of one class. There a baseline of
+	// several sessions may narrow what is expected.
+	bound stats.Variance
+	prior float64 // the policy's variance
+	// heaviest is the largest part of GPU time that a kernel has.
+	heaviest float64
+}
+
+// newSpreads learns from what this gate sees of all kernels together: most of them did not change, so their typical change
+// between the sides is what the hosts make of it. The estimate is robust against the few that did change, and joined with
+// the policy's prior. Within one class of boards the sessions of the base count as well, each kernel's among the others.
+func newSpreads(t trial, estimates []estimate) spreads {
+	sd, least := t.policy.SessionSD, poolLeast
+	if t.batches {
+		sd, least = batchSD, batchLeast
+	}
+	s := spreads{prior: sd * sd, common: stats.Variance{S2: sd * sd, DF: sessionWeight}, bound: stats.Variance{S2: sd * sd * boundPart * boundPart, DF: boundDF}}
+	var scaled []float64
+	var own, bound []stats.Variance
+	for _, e := range estimates {
+		w := e.contrast.SessionWeight
+		if !e.compared() || w == 0 || e.metric.Name != t.time.Name || t.share(e.pair) < t.policy.Impact {
+			continue
+		}
+		s.heaviest = math.Max(s.heaviest, t.share(e.pair))
+		scaled = append(scaled, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
+		if t.bound[e.subject] {
+			bound = append(bound, e.contrast.Session)
+		} else {
+			own = append(own, e.contrast.Session)
+		}
+	}
+	if t.severalOnBoard() {
+		if narrowed := stats.Pool(append(own, stats.Variance{S2: s.prior, DF: boardWeight})...); len(own) >= familyLeast || narrowed.S2 > s.common.S2 {
+			s.common = narrowed
+		}
+		s.bound = stats.Pool(append(bound, s.bound)...)
+	}
+	if n := float64(len(scaled)); len(scaled) >= least {
+		seen := stats.Median(scaled) / normalQuartile
+		if together := stats.Pool(s.common, stats.Variance{S2: seen * seen, DF: medianEfficiency * n}); !t.severalOnBoard() || together.S2 > s.common.S2 {
+			s.common = together
+		}
+		// Beyond that it is not hosts of one model that differ, nor the clocks of one GPU.
+		s.common.S2 = math.Min(s.common.S2, sessionMost*sessionMost*t.policy.SessionSD*t.policy.SessionSD)
+	}
+	return s
+}
+
+// The median absolute value of standard normal numbers, and the efficiency of a standard deviation that is estimated
+// from it (Rousseeuw and Croux 1993, section 1).
+const (
+	normalQuartile   = 0.6745
+	medianEfficiency = 0.37
+)
+
+// oneBoard reports whether the sides are sessions of their own on boards of one known class.
+func (t trial) oneBoard() bool { return t.boards == SameBoard && !t.batches }
+
+// severalOnBoard reports whether they are, and a side has several of them, which say how far those lie apart.
+func (t trial) severalOnBoard() bool {
+	return t.oneBoard() && len(t.base.sessions)+len(t.head.sessions) > 2
+}
+
+// of is the variance between sessions of an estimate, moderated by that of its family.
+func (s *spreads) of(t trial, e *estimate) stats.Variance {
+	if e.hangsOnCPU() {
+		expected := outputSessions(t)
+		if e.isStep() {
+			expected = stepSessions(t)
+		}
+		v := stats.Variance{S2: math.Max(stats.Pool(e.contrast.Session, expected).S2, expected.S2), DF: sessionDF}
+		if t.batches {
+			v.DF = expected.DF
+		}
+		return v
+	}
+	if t.batches {
+		v := stats.Pool(e.contrast.Session, s.common)
+		return stats.Variance{S2: math.Max(v.S2, s.common.S2), DF: s.common.DF}
+	}
+	var v stats.Variance
+	switch {
+	case t.oneBoard() && t.bound[e.subject]:
+		v = stats.Moderate(e.contrast.Session, s.bound)
+	case !t.severalOnBoard():
+		// What this kernel's own sessions show can widen the term, not narrow it: two or three hosts may well be of one
+		// kind, and the next of another.
+		v = stats.Pool(e.contrast.Session, s.common)
+		v = stats.Variance{S2: math.Max(v.S2, s.common.S2), DF: sessionDF}
+	case e.subject.Scope == measure.ScopeWorkload && e.subject != measure.Workload:
+		v = stats.Moderate(e.contrast.Session, stats.Variance{S2: math.Max(s.prior, s.common.S2), DF: sessionWeight})
+	default:
+		v = stats.Moderate(e.contrast.Session, s.common)
+	}
+	if e.metric.Name == measure.Time.Name {
+		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.tick/average(e.base), 2))
+	}
+	return v
+}
+
+// hangsOnCPU reports whether the CPUs of hosts make a metric differ, of which kernels say nothing.
+func (p *pair) hangsOnCPU() bool { return p.isStep() || p.metric.Untraced() }
+
+// jump is the relative change up to which an estimate may be the host's, whatever its variance: a single kernel's, or the part that
+// it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
+func (s *spreads) jump(t trial, e *estimate) float64 {
+	shown := t.severalOnBoard() || t.oneBoard() && t.bound[e.subject]
+	if t.batches || e.hangsOnCPU() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
+		return 0
+	}
+	if share := t.share(e.pair); e.subject.Scope != measure.ScopeKernel && share > 0 {
+		return sessionJump * math.Min(1, s.heaviest/share)
+	}
+	return sessionJump
+}
+
+// bound are the kernels that DRAM holds up by the counters of any session.
+func bound(sessions []model.Session) map[measure.Subject]bool {
+	out := map[measure.Subject]bool{}
+	for i := range sessions {
+		for _, x := range sessions[i].Series {
+			if x.Metric.Name == measure.DRAMThroughput.Name && stats.Median(known(x.Values)) >= boundFrom {
+				out[x.Subject] = true
+			}
+		}
+	}
+	return out
+}

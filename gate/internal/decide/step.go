@@ -1,0 +1,214 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// The period of a step is judged like other times, but for its noise. What the GPU does moves by tenths of a per cent between
+// runs; what the CPU does in between is a mixture: most runs of a program that keeps its GPU busy have none of it, some have
+// milliseconds, and under a profiler more (one unchanged PyTorch program, traced in one session: 7.5 to 12.6 ms a step,
+// untraced 7.5 to 8.1).
+const (
+	// stepRunSD is the sd between runs that is expected of a steady program: 0.5 % of 40 runs on an H200.
+	stepRunSD = 0.005
+	// stepHostSD is that between hosts: of thirteen, twelve were within half a per cent and one 13 % slower, and a PyTorch program
+	// near its launch limit took 40 % longer on one of two hosts with CPUs of one model. stepHostDF says how well it is known.
+	stepHostSD, stepHostDF = 0.13, 12
+	// stepBatchSD is that between batches of runs on one host.
+	stepBatchSD = 0.01
+	// strayFrom is how many sds from the middle of its side a run is a stray one, which counts as if it were so far.
+	strayFrom = 3
+	// strayGates is how many unchanged gates may fail by stray runs alone.
+	strayGates = 0.0008
+	// first is the weight in the family-wise correction of what says whether the program is slower.
+	first = 3
+)
+
+// steadied draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's
+// winsorizing), and keeps how far they were: a run that is off neither makes a finding nor hides one.
+func steadied(p pair) pair {
+	middle := func(values []float64) float64 { return math.Log(stats.Median(known(values))) }
+	for _, side := range []*[][]float64{&p.base, &p.head} {
+		var residuals []float64
+		for _, session := range *side {
+			for _, v := range known(session) {
+				residuals = append(residuals, math.Abs(math.Log(v)-middle(session)))
+			}
+		}
+		most := strayFrom * math.Max(stats.Median(residuals)/normalQuartile, stepRunSD)
+		drawn := make([][]float64, len(*side))
+		for j, session := range *side {
+			drawn[j] = slices.Clone(session)
+			for k, v := range session {
+				if by := math.Log(v) - middle(session); math.Abs(by) > most {
+					p.strays = append(p.strays, math.Abs(by))
+					drawn[j][k] = math.Exp(middle(session) + math.Copysign(most, by))
+				}
+			}
+		}
+		*side = drawn
+	}
+	return p
+}
+
+// cycles are how often the runs of a side repeat themselves, none where they have steps or no cycle.
+func cycles(s *side) []float64 {
+	return pooled(s.values(measure.Workload, measure.Repeats.Name))
+}
+
+// otherCycle says that what repeats is not the same in all runs of both sides, nil where it is or is not known: with a kernel that
+// runs once every ten steps a cycle may be ten of them.
+func (t trial) otherCycle() *Remark {
+	base, head := cycles(t.base), cycles(t.head)
+	for _, b := range base {
+		for _, h := range head {
+			if b != h {
+				return new(remark("other-cycle", Args{"base": Number(b), "head": Number(h)}))
+			}
+		}
+	}
+	return nil
+}
+
+// stepPool is what is expected of a step's variance between runs before it was seen.
+func stepPool(p pool) pool {
+	for _, v := range []*stats.Variance{&p.prior, &p.sides[0], &p.sides[1]} {
+		*v = stats.Variance{S2: stepRunSD * stepRunSD, DF: runPrior.DF}
+	}
+	return p
+}
+
+// stepSessions is the variance of steps between sessions.
+func stepSessions(t trial) stats.Variance {
+	if t.batches {
+		return stats.Variance{S2: stepBatchSD * stepBatchSD, DF: stepHostDF}
+	}
+	return stats.Variance{S2: stepHostSD * stepHostSD, DF: stepHostDF}
+}
+
+// stepLuck is the chance that so many runs of the head lie beyond the base by being stray ones, which the variance knows nothing
+// of: 1, no evidence at all, where that is more than a gate may be wrong by.
+func (t trial) stepLuck(e *estimate) float64 {
+	chance := t.strayed(e)
+	if chance > strayGates {
+		return 1
+	}
+	return chance
+}
+
+// strayed is the chance that is meant by [trial.stepLuck]: of so many stray runs in the head and so few in the base, wherever a run
+// has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at most the change. A run
+// in five need not agree.
+func (t trial) strayed(e *estimate) float64 {
+	const agree = 0.8
+	base, head := pooled(e.shown[0]), pooled(e.shown[1])
+	if len(base) == 0 || len(head) == 0 {
+		return 0
+	}
+	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.limit.Max))
+	if t.lone != "" && !slices.ContainsFunc(e.strays, func(by float64) bool { return 2*by >= change }) {
+		return 0 // no run is anything like that, and of so few it says no more: see [trial.byChance]
+	}
+	off, beyond := e.slower()
+	slices.Sort(head)
+	alike := int(math.Ceil(agree * float64(len(head))))
+	width := math.Inf(1)
+	for i := range head[alike-1:] {
+		width = math.Min(width, math.Log(head[i+alike-1]/head[i]))
+	}
+	return stats.Apart(off, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
+}
+
+// slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
+// those of the base that may be stray ones as well.
+func (e *estimate) slower() (off, beyond int) {
+	base, limit := pooled(e.shown[0]), e.working(e.limit.Max)
+	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
+	off = len(pooled(e.shown[1])) // what it takes to be sure of the smallest change that can be found
+	if e.natural(change) > e.limit.Max {
+		seen := *e
+		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was drawn to the others
+		off = len(apart(seen, e.limit.Max, sign))
+	}
+	middle := stats.Median(pooled(e.base))
+	for _, v := range base {
+		if sign*math.Log(v/middle) >= math.Min(math.Max(change, limit)/2, limit) {
+			beyond++
+		}
+	}
+	return off, beyond
+}
+
+// settledBy is how many runs a side tell a step that changed from stray runs, if as many of them as now are slow; more than most
+// where not even that many do.
+func (e *estimate) settledBy(most int) int {
+	off, beyond := e.slower()
+	part := func(some int, of [][]float64, n int) int {
+		return int(math.Round(float64(some*n) / float64(len(pooled(of)))))
+	}
+	n := runs(e.base, e.head) + 1
+	for n <= most && stats.Apart(part(off, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > strayGates {
+		n++
+	}
+	return n
+}
+
+// decideStep is what an open period of a step comes to. That a profiler, or a host, makes steps too noisy to say anything is no reason to hold up a merge, and is said; that they
+// probably got longer is.
+func decideStep(t trial, e estimate, f Finding, a answer, least, limit float64) answer {
+	across := e.contrast.SessionWeight > 0 && !t.batches
+	longer := e.contrast.Estimate > stats.Margin(e.variance, confidence) && float64(a.change) > limit
+	a.doubted = f.Gates && least > limit
+	a.undecided = a.doubted || f.Gates && longer && !across
+	return a
+}
+
+// reach widens an interval to no change at all where stray runs alone make one of this size too often for a gate.
+func (e *estimate) reach(t trial, low, high float64) (float64, float64) {
+	if e.isStep() && e.luck >= t.policy.Alpha/2 {
+		return math.Min(low, 0), math.Max(high, 0)
+	}
+	return low, high
+}
+
+// mostly is the part of a step that most of its change is, as a fact about it.
+func mostly(w *Waterfall) []Remark {
+	if w == nil || len(w.Parts) == 0 || !(2*w.Parts[0].Change > w.Change) || w.Change < 0 {
+		return nil
+	}
+	p := w.Parts[0]
+	return []Remark{remark("step-part", Args{"class": p.Class, "where": p.Where, "change": p.Change, "unit": measure.StepTime.Unit})}
+}
+
+// unsettled names a step that took longer, beyond its limit, and of which that could not be decided: it is no finding, and worth a
+// word.
+func unsettled(t trial, findings []Finding) []Remark {
+	for _, f := range findings {
+		if f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload && f.Outcome == Inconclusive && !f.Undecided && f.Change > f.Limit && !f.NotJudged() && !t.outputs() {
+			return []Remark{remark("step-open", Args{"change": f.Change, "low": f.Low, "high": f.High})}
+		}
+	}
+	return nil
+}
+
+// heldUp reports whether most of what a step grew by is time in which an operation was issued and nothing else of the program
+// ran: then the GPU worked for another program, or waited for something that the recording does not show.
+func heldUp(w *Waterfall) bool {
+	if w == nil {
+		return false
+	}
+	for _, p := range w.Parts {
+		if p.Class == timeline.Stalled.String() {
+			return 2*p.Change > w.Change
+		}
+	}
+	return false
+}
+
+// isStep reports whether a pair is the period of a step.
+func (p *pair) isStep() bool { return p.metric.Name == measure.StepTime.Name }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/cli"
+)
+
+// Every command and topic has a page, of which groff has nothing to say.
+func TestManPages(t *testing.T) {
+	dir := t.TempDir()
+	if err := write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"nsgate.1", "nsgate-check.1", "nsgate-refusals.7"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	groff, err := exec.LookPath("groff")
+	for _, p := range cli.Manual() {
+		if p.Section != 7 {
+			continue
+		}
+		file := filepath.Join(dir, p.Name+".7")
+		page, unread := os.ReadFile(file)
+		if unread != nil || !regexp.MustCompile(`(?mi)^\.TH "`+p.Name+`" "7"`).Match(page) || !strings.Contains(string(page), ".SH NAME") ||
+			regexp.MustCompile("(?m)^<!--|^```").Match(page) {
+			t.Errorf("%s: %.300s (%v)", p.Name, page, unread)
+		}
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(groff, "-k", "-t", "-man", "-Tutf8", "-Wbreak", "-z", file).CombinedOutput()
+		// A table of many columns is wider than a page, and has to be.
+		if said := regexp.MustCompile(`(?m).*\n +table wider than line width\n`).ReplaceAllString(string(out), ""); err != nil || said != "" {
+			t.Errorf("%s: %v: %.500s", p.Name, err, said)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package model
+
+import (
+	"cmp"
+	"encoding/binary"
+	"iter"
+	"slices"
+	"sort"
+)
+
+// Call is one call of the CUDA API.
+type Call struct {
+	Start, End int64
+	Name       int32 // index into Trace.CallNames
+	// Thread numbers the threads of the process from 0.
+	Thread int32
+}
+
+// inside reports whether a call lies inside another one of its thread, as a call of the driver lies inside that of the runtime. A
+// call without a length that begins where another ends follows it.
+func (c *Call) inside(o *Call) bool {
+	return o.Start <= c.Start && c.End <= o.End && (c.Start < o.End || c.Start == o.Start)
+}
+
+// Calls are the CUDA calls of a process but for those inside another call of their thread: sorted by thread, then by start. They
+// are held as differences from one to the next, about six bytes each. The zero value has none.
+type Calls struct {
+	threads []callList // by number
+	names   []int32    // what each name has become, nil for no change
+}
+
+// callList is the calls of a thread.
+type callList struct {
+	blocks []callBlock
+	free   []byte // room for the bytes of the next calls
+	n      int    // calls in blocks
+	start  int64  // of the last of them
+	end    int64
+	name   int32
+	names  []int32 // of all, in the order of their first calls
+	known  []bool  // by name: it is among these
+	last   Call    // the one that comes next, in which others may lie
+	open   bool    // there is a last one
+	strays []Call
+}
+
+// callBlock is some calls that follow each other.
+type callBlock struct {
+	before int64 // the end of the call before the first one
+	name   int32 // of the call before, -1 for none
+	bytes  []byte
+}
+
+const (
+	callsOfBlock = 64
+	longestCall  = 2*binary.MaxVarintLen64 + binary.MaxVarintLen32 // bytes
+)
+
+// CallsOf holds calls in any order.
+func CallsOf(calls ...Call) (c Calls) {
+	for _, x := range calls {
+		c.Add(x)
+	}
+	c.Settle(nil)
+	return c
+}
+
+// Add takes in a call of a thread from 0 on. Those that come in the order of their starts, an inner one next to its outer one, cost
+// the least. After the last one comes [Calls.Settle].
+func (c *Calls) Add(x Call) {
+	for len(c.threads) <= int(x.Thread) {
+		c.threads = append(c.threads, callList{})
+	}
+	c.threads[x.Thread].add(x)
+}
+
+func (l *callList) add(x Call) {
+	switch last := &l.last; {
+	case !l.open:
+		l.last, l.open = x, true
+	case x.inside(last):
+	case x.Start > last.Start:
+		l.put(last)
+		*last = x
+	case last.inside(&x) && (l.n == 0 || x.Start > l.start):
+		*last = x
+	default:
+		l.strays = append(l.strays, x)
+	}
+}
+
+// put writes a call behind the others.
+func (l *callList) put(x *Call) {
+	if l.n%callsOfBlock == 0 {
+		before := callBlock{before: l.end, name: -1}
+		if l.n > 0 {
+			before.name = l.name
+		}
+		const most = 1 << 16
+		if cap(l.free) < callsOfBlock*longestCall {
+			l.free = make([]byte, 0, max(callsOfBlock*longestCall, min(most, 4*l.n)))
+		}
+		before.bytes = l.free[:0]
+		if len(l.blocks) == cap(l.blocks) {
+			l.blocks = slices.Grow(l.blocks, max(1, len(l.blocks))) // fewer bytes are left behind than where append grows it
+		}
+		l.blocks = append(l.blocks, before)
+	}
+	b := &l.blocks[len(l.blocks)-1]
+	b.bytes = binary.AppendVarint(b.bytes, x.Start-l.end)
+	b.bytes = binary.AppendUvarint(b.bytes, uint64(x.End-x.Start))
+	b.bytes = binary.AppendUvarint(b.bytes, uint64(uint32(x.Name)))
+	l.n, l.start, l.end, l.name = l.n+1, x.Start, x.End, x.Name
+	for len(l.known) <= int(x.Name) {
+		l.known = append(l.known, false)
+	}
+	if !l.known[x.Name] {
+		l.known[x.Name] = true
+		l.names = append(l.names, x.Name)
+	}
+	if l.n%callsOfBlock == 0 {
+		n := len(b.bytes)
+		l.free, b.bytes = b.bytes[n:], b.bytes[:n:n]
+	}
+}
+
+// Settle ends the adding of calls. What is not nil says what a name becomes: it is asked once for each name, in the order of their
+// first calls.
+func (c *Calls) Settle(rename func(name int32) int32) {
+	for i := range c.threads {
+		l := &c.threads[i]
+		l.settle()
+		for _, name := range l.names {
+			for rename != nil && len(c.names) <= int(name) {
+				c.names = append(c.names, -1)
+			}
+			if rename != nil && c.names[name] < 0 {
+				c.names[name] = rename(name)
+			}
+		}
+		l.names, l.known, l.free = nil, nil, nil
+	}
+}
+
+// settle brings the calls that came out of order to their places.
+func (l *callList) settle() {
+	if l.open {
+		l.put(&l.last)
+		l.open = false
+	}
+	strays := l.strays
+	if l.strays = nil; len(strays) == 0 {
+		return
+	}
+	// Of those that begin together the longest comes first: the others are inside it.
+	order := func(a, b *Call) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End), cmp.Compare(a.Name, b.Name))
+	}
+	slices.SortFunc(strays, func(a, b Call) int { return order(&a, &b) })
+	var merged callList
+	at := l.begin(0, nil)
+	for at.Next(); at.OK || len(strays) > 0; {
+		if len(strays) == 0 || at.OK && order(&at.Call, &strays[0]) <= 0 {
+			merged.add(at.Call)
+			at.Next()
+			continue
+		}
+		merged.add(strays[0])
+		strays = strays[1:]
+	}
+	*l = merged
+	l.settle()
+}
+
+// Len is how many there are.
+func (c *Calls) Len() (n int) {
+	for i := range c.threads {
+		n += c.threads[i].n
+	}
+	return n
+}
+
+// All gives all of them.
+func (c *Calls) All() iter.Seq[Call] {
+	return func(yield func(Call) bool) {
+		for i := range c.threads {
+			at := c.threads[i].begin(int32(i), c.names)
+			for at.Next(); at.OK; at.Next() {
+				if !yield(at.Call) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Equal reports whether two hold the same calls.
+func (c Calls) Equal(o Calls) bool {
+	return c.Len() == o.Len() && slices.Equal(slices.Collect(c.All()), slices.Collect(o.All()))
+}
+
+// CallCursor stands at a call of a thread, or behind the last one.
+type CallCursor struct {
+	Call Call
+	OK   bool // it stands at a call
+	// Before is the name of the call before, -1 for none.
+	Before int32
+
+	list  *callList
+	names []int32
+	block int
+	data  []byte
+	name  int32 // of the call as it was added
+}
+
+// From stands at the first call of a thread that ends after a time.
+func (c *Calls) From(thread int32, time int64) CallCursor {
+	if thread < 0 || int(thread) >= len(c.threads) {
+		return CallCursor{Before: -1}
+	}
+	l := &c.threads[thread]
+	at := l.begin(thread, c.names)
+	// No call lies inside another one, so that they end in the order in which they begin.
+	if n := sort.Search(len(l.blocks), func(i int) bool { return i > 0 && l.blocks[i].before > time }); n > 0 {
+		at.block = n - 2
+	}
+	for at.Next(); at.OK && at.Call.End <= time; {
+		at.Next()
+	}
+	return at
+}
+
+// begin stands before the first call.
+func (l *callList) begin(thread int32, names []int32) CallCursor {
+	return CallCursor{Call: Call{Thread: thread}, Before: -1, list: l, names: names, block: -1, name: -1}
+}
+
+// Next goes on to the next call of the thread.
+func (x *CallCursor) Next() {
+	if x.OK = x.next(); x.OK {
+		return
+	}
+	if x.list != nil && x.block+1 < len(x.list.blocks) {
+		x.block++
+		b := &x.list.blocks[x.block]
+		x.Call.End, x.name, x.data = b.before, b.name, b.bytes
+		x.OK = x.next()
+		return
+	}
+	x.Before = x.renamed(x.name)
+}
+
+// next reads the next call of the block.
+func (x *CallCursor) next() bool {
+	if len(x.data) == 0 {
+		return false
+	}
+	x.Before = x.renamed(x.name)
+	pause, n := uvarint(x.data)
+	length, m := uvarint(x.data[n:])
+	name, k := uvarint(x.data[n+m:])
+	x.data = x.data[n+m+k:]
+	x.Call.Start = x.Call.End + (int64(pause>>1) ^ -int64(pause&1))
+	x.Call.End = x.Call.Start + int64(length)
+	x.name = int32(uint32(name))
+	x.Call.Name = x.renamed(x.name)
+	return true
+}
+
+// uvarint is [binary.Uvarint], for numbers of few bytes.
+func uvarint(b []byte) (uint64, int) {
+	if b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return binary.Uvarint(b)
+}
+
+func (x *CallCursor) renamed(name int32) int32 {
+	if name >= 0 && x.names != nil {
+		return x.names[name]
+	}
+	return name
+}

@@ -1,0 +1,53 @@
+package model
+
+import "github.com/nsgate/nsgate/gate/measure"
+
+// Drawing is what pictures of a measurement need beside its samples: one step, and how the launches of some kernels spread.
+// Nothing is judged by it. Times are whole ns.
+type Drawing struct {
+	// Subjects are what the numbers below stand for, each once: kernels, kinds of copies, ranges, causes of idle time.
+	Subjects []measure.Subject `json:"subjects"`
+	// Step is the step nearest the median of all that count, nil where there are no steps or not all that ran is in sight.
+	Step     *DrawnStep      `json:"step,omitempty"`
+	Launches []DrawnLaunches `json:"launches,omitempty"`
+	// Skipped is how many steps are warm-up in each run.
+	Skipped int `json:"skipped"`
+}
+
+// DrawnStep is one step on one device.
+type DrawnStep struct {
+	Run    int   `json:"run"`  // from 1
+	Step   int   `json:"step"` // from 1, warm-up included
+	Steps  int   `json:"steps"`
+	Device int32 `json:"device"`
+	Length int64 `json:"length"`
+	// Operations are sorted by start; of very many the shortest are left out, so many.
+	Operations []DrawnSpan `json:"operations"`
+	Left       int         `json:"left,omitempty"`
+	Idle       []DrawnSpan `json:"idle,omitempty"`
+	// Ranges are where on the GPU the operations of an NVTX range lie, each behind the range around it.
+	Ranges []DrawnSpan `json:"ranges,omitempty"`
+}
+
+// DrawnSpan is a span of a step: the index of its subject, its start in the step, its length, and the depth of a range, or what
+// kind of time else (0 computes, 1 communicates, 2 copies, 3 is idle).
+type DrawnSpan [4]int64
+
+// Subject, Start, Length and Level are the four numbers.
+func (s DrawnSpan) Subject() int  { return int(s[0]) }
+func (s DrawnSpan) Start() int64  { return s[1] }
+func (s DrawnSpan) Length() int64 { return s[2] }
+func (s DrawnSpan) Level() int    { return int(s[3]) }
+func (s DrawnSpan) End() int64    { return s[1] + s[2] }
+
+// DrawnLaunches is how the launches of a kernel spread.
+type DrawnLaunches struct {
+	Subject int `json:"subject"`
+	// Quantiles of all launches of all runs that count, evenly spaced from the shortest to the longest.
+	Quantiles []int64 `json:"quantiles"`
+	Count     int     `json:"count"`
+	// Steps is the kernel's time in each step from the first on, warm-up included: the median over the runs, every so many
+	// steps one.
+	Steps []int64 `json:"steps,omitempty"`
+	Every int     `json:"every,omitempty"`
+}

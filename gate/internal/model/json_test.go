@@ -1,0 +1,73 @@
+package model
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// testdata/old-names.json is a session as nsgate wrote it when fields had their Go names.
+func TestSessionJSON(t *testing.T) {
+	data, err := os.ReadFile("testdata/old-names.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel := measure.Subject{Scope: measure.ScopeKernel, Name: "reduce(unsigned long, const float *, float *)", Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
+	want := Session{
+		Environment: Environment{
+			GPU: "NVIDIA H200", GPUs: 1, Processes: 1, GPUHash: "dda61e32", Driver: "580.95.05", CUDA: "13.0", Tool: "nsys 2025.3.2",
+			Schema: "3.20.3", GraphTrace: "node", Tick: 32, ClockMHz: 1980, Start: time.Date(2026, 11, 21, 1, 51, 36, 0, time.UTC),
+		},
+		Step: "step", Warmup: "auto",
+		Runs: []Run{{Skipped: 6, Total: 60, Launches: 324, Steady: true}, {Skipped: 6, Total: 60, Launches: 324, Steady: true}},
+		Series: []Series{
+			{Subject: measure.Workload, Metric: measure.GPUTime, Values: Values{401971.463, 401026.981}},
+			{
+				Subject: measure.Subject{Scope: measure.ScopeWorkload, Name: "memcpy HtoD"}, Metric: measure.CopyBytes, Values: Values{8388608, 8388608},
+				Note: "pinned to device",
+			},
+			{Subject: kernel, Metric: measure.Time, Values: Values{47557.295, math.NaN()}, Role: "step/memory"},
+		},
+	}
+	hardware := Hardware{Board: "692-2G520-0282-001", VBIOS: "96.00.A5.00.1A", MemoryMHz: 3201, PowerW: 700, MIG: "60 + 60 SMs", CPU: "Xeon"}
+	for _, form := range []string{"as nsgate first wrote it", "as it is written now"} {
+		var got Session
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", form, diff)
+		}
+		var environment Environment
+		if err := json.Unmarshal(data, &environment); err != nil || environment != want.Environment {
+			t.Errorf("%s: %+v, %v", form, environment, err)
+		}
+		want.Hardware, got.Hardware = hardware, hardware
+		if data, err = json.Marshal(got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(data, -1) {
+		if !regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`).Match(name[1]) {
+			t.Errorf("%q is not in the style of the other names", name[1])
+		}
+	}
+}
+
+func TestValuesJSON(t *testing.T) {
+	data, err := json.Marshal(Values{1, math.NaN(), 2.5})
+	if err != nil || string(data) != "[1,null,2.5]" {
+		t.Fatalf("%s, %v", data, err)
+	}
+	var back Values
+	if err := json.Unmarshal(data, &back); err != nil || len(back) != 3 || back[0] != 1 || !math.IsNaN(back[1]) {
+		t.Fatalf("%v, %v", back, err)
+	}
+}

@@ -1,0 +1,40 @@
+package model
+
+import "slices"
+
+// Profiler is what numbers come from, without its version.
+type Profiler string
+
+// The profilers that nsgate tells apart; a file may name another.
+const (
+	Nsys      Profiler = "nsys"           // Nsight Systems: what it recorded, launch by launch
+	NsysStats Profiler = "nsys-stats"     // the tables that nsys stats prints
+	Ncu       Profiler = "ncu"            // Nsight Compute: counters of single launches
+	Torch     Profiler = "torch.profiler" // Kineto's traces and tables
+)
+
+// Comparable reports whether what the one measured may be held against what the other did: two profilers time the same
+// kernel differently. One that is not known may be either.
+func (p Profiler) Comparable(o Profiler) bool { return p == o || p == "" || o == "" }
+
+// ByLaunch reports whether it measures single launches, replayed one by one, and not the workload.
+func (p Profiler) ByLaunch() bool { return p == Ncu }
+
+// Pick keeps the sessions that the profiler measured; those of an unknown one count as those of nsys.
+func (p Profiler) Pick(sessions []Session) []Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool {
+		own := s.Profiler()
+		return own != p && !(own == "" && p == Nsys)
+	})
+}
+
+// Profilers lists what measured sessions, each profiler once, in the order of the sessions.
+func Profilers(sessions []Session) []Profiler {
+	var names []Profiler
+	for i := range sessions {
+		if name := sessions[i].Profiler(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,68 @@
+package model
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Sampling is what nsys sampled of the GPUs that a process used while it ran, in columns: Values[m][i] is the mean of
+// metric Metrics[m] from Spans[i].Start to Spans[i].End, in the metric's unit. The counters are the GPU's own, so that
+// whatever else ran on it is in them.
+type Sampling struct {
+	// Period is the usual time between two samples in ns.
+	Period int64
+	// Spans are the times that the samples stand for, sorted by Start. Of several GPUs each has samples of its own.
+	Spans   []Interval
+	Metrics []measure.Metric
+	Values  [][]float64
+}
+
+// Mean is the mean of a metric over the samples that lie in one of the windows as a whole, and how many those are; of none
+// it is NaN. A sample that reaches beyond a window tells of what was outside as well. The windows are sorted and disjoint.
+func (s *Sampling) Mean(metric int, windows []Interval) (mean float64, samples int) {
+	total := 0.0
+	for _, w := range windows {
+		from, _ := slices.BinarySearchFunc(s.Spans, w.Start, func(x Interval, at int64) int {
+			if x.Start < at {
+				return -1
+			}
+			return 1
+		})
+		for i := from; i < len(s.Spans) && s.Spans[i].Start < w.End; i++ {
+			if v := s.Values[metric][i]; s.Spans[i].End <= w.End && !math.IsNaN(v) {
+				total += v
+				samples++
+			}
+		}
+	}
+	return total / float64(samples), samples
+}
+
+// Request is one allocation of device memory from the driver.
+type Request struct {
+	Time  int64 // ns, of the profiler's clock
+	Bytes int64
+}
+
+// Caller is a call stack from which a process called CUDA.
+type Caller struct {
+	// Kernel is what was launched, an index into Trace.Kernels; -1 where the call launched nothing.
+	Kernel int32
+	// Call is the CUDA function, without the suffix of its version: "cudaLaunchKernel".
+	Call string
+	// Calls are the calls from here, sorted by their start.
+	Calls []Interval
+	// Python is the stack of Python, Native that of machine code. Either may be empty; the innermost frame is the first.
+	Python, Native []Frame
+}
+
+// Frame is a function on a call stack.
+type Frame struct {
+	Function string
+	// File is the source file as the interpreter knows it, of machine code the executable or library.
+	File string
+	// Line is 0 where it is not known: of machine code always.
+	Line int
+}

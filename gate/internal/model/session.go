@@ -1,0 +1,260 @@
+// Package measure is the vocabulary of nsgate: what ran on a GPU, what it cost, and where and how that was measured.
+//
+// Two levels of detail live here. A [Trace] is what one process did, launch by launch, as a profiler recorded it. A
+// [Session] is what remains of several traces after reduction: one value per run for each [Metric] of each [Subject].
+// Everything that judges, stores or prints works on sessions; only what reads profiles sees traces. Whoever measures by other
+// means fills in a Session and lets [Session.Check] look at it.
+//
+// A Metric is a row of metric.go, with what [Metrics], the policy file and the reports know of it. Values are in base units
+// (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. unit.go reads numbers as people and profilers
+// write them, number.go prints them. What must not be judged is a [Refusal], from the list of [Reasons] of a package.
+package model
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Series is one metric of one subject in one session.
+type Series struct {
+	Subject measure.Subject `json:"subject"`
+	Metric  measure.Metric  `json:"metric"`
+	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
+	// kernel was never launched); it is never read as zero, but for the launches and the total time of a kernel of which
+	// the run has nothing and another traced run of the session has. A metric is of traced runs or of untraced ones, see
+	// [Metric.Untraced], and NaN in the others.
+	Values Values `json:"values"`
+	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
+	Role string `json:"role"`
+	// Raw is the name of a kernel as the profiler wrote it, where that differs from the subject's; baselines do not keep it.
+	Raw string `json:"raw,omitempty"`
+	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
+	Note string `json:"note"`
+	// Unmerged is the relative change up to which the code may differ from these values because two branches changed it and
+	// nobody measured what their merge is; 0 where somebody did.
+	Unmerged float64 `json:"unmerged,omitempty"`
+}
+
+// Values is one sample per run; a NaN is null in JSON.
+type Values []float64
+
+// Environment is where and how a session was measured. It names no host, user, path or environment variable.
+type Environment struct {
+	GPU  string `json:"gpu"`  // model as the driver names it, MIG profile included
+	GPUs int    `json:"gpus"` // devices that the workload used
+	// Processes is how many processes of one run launched kernels at the same time (ranks), 0 where that is not known.
+	Processes int    `json:"processes,omitempty"`
+	GPUHash   string `json:"gpu_hash"` // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
+	Hardware
+	Driver string `json:"driver"`
+	CUDA   string `json:"cuda"`
+	// Tool is what the numbers come from and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
+	// first word is [Environment.Profiler].
+	Tool   string `json:"tool"`
+	Schema string `json:"schema"` // version of the export's schema
+	// Mode is how the profiler was set where that changes what it measures ("clock none, cache all, replay kernel"), ""
+	// where there is nothing to choose.
+	Mode string `json:"mode,omitempty"`
+	// GraphTrace is how CUDA graphs were traced: "node", "graph", or "" where the workload used none.
+	GraphTrace string `json:"graph_trace"`
+	// Tick is the resolution of the GPU timer in ns.
+	Tick float64 `json:"tick"`
+	// ClockMHz is the median SM clock during the runs, 0 where it was not sampled.
+	ClockMHz int       `json:"clock_mhz"`
+	Start    time.Time `json:"start"` // UTC start of the first run, zero where unknown
+}
+
+// Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them
+// measure the same kernel differently, so that one is never held against another. "" is unknown.
+func (e *Environment) Profiler() Profiler {
+	name, _, _ := strings.Cut(e.Tool, " ")
+	return Profiler(name)
+}
+
+// HashUUID gives the short form in which a GPU's identity may be written down.
+func HashUUID(uuids ...string) string {
+	uuids = slices.DeleteFunc(slices.Clone(uuids), func(s string) bool { return s == "" })
+	if len(uuids) == 0 {
+		return ""
+	}
+	slices.Sort(uuids)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(uuids), "\n")))
+	return hex.EncodeToString(sum[:4])
+}
+
+// Run is one fresh process of the workload.
+type Run struct {
+	// Untraced is true where no profiler was around it. Of such a run nothing is known but its [Output] and how long it took.
+	Untraced bool `json:"untraced,omitempty"`
+	// Skipped of Total steps (or launches, where Session.Step is "") were warm-up.
+	Skipped int `json:"skipped"`
+	Total   int `json:"total"`
+	// Launches counts the kernel launches that remained.
+	Launches int `json:"launches"`
+	// Steady is false where the series never settled.
+	Steady bool `json:"steady"`
+	// Start is when it began, zero where that is not known.
+	Start time.Time `json:"start,omitzero"`
+}
+
+// Session is the runs taken on one GPU host close together in time.
+type Session struct {
+	// ID names the session inside a baseline. It is "" until the session is stored.
+	ID string `json:"id"`
+	Environment
+	// Step is the NVTX range that the workload repeats; "" where samples are per run instead of per step.
+	Step string `json:"step"`
+	// Warmup is the rule by which the warm-up was skipped: "auto", a number, or "capture".
+	Warmup string   `json:"warmup"`
+	Runs   []Run    `json:"runs"`   // the traced ones, then the untraced ones
+	Series []Series `json:"series"` // sorted by subject and metric, one of each
+	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.
+	Longest time.Duration `json:"longest_run_ns,omitempty"`
+	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown
+	Reason  string        `json:"reason"` // why it was recorded or accepted
+	// Accepted is true where it holds only what was accepted of a measurement, beside what holds on.
+	Accepted bool `json:"accepted,omitempty"`
+	// Anchor names the state that what follows is held against for how far it crept ("v1.2", "yes"); "" for none.
+	Anchor string `json:"anchor,omitempty"`
+}
+
+// SortSeries puts the series into the stable order that files and reports rely on.
+func (s *Session) SortSeries() {
+	slices.SortFunc(s.Series, inOrder)
+}
+
+func inOrder(a, b Series) int {
+	return cmp.Or(a.Subject.Compare(b.Subject), cmp.Compare(a.Metric.Name, b.Metric.Name))
+}
+
+// Find returns the series of a metric of a subject.
+func (s *Session) Find(subject measure.Subject, metric string) (Series, bool) {
+	i := slices.IndexFunc(s.Series, func(x Series) bool { return x.Subject == subject && x.Metric.Name == metric })
+	if i < 0 {
+		return Series{}, false
+	}
+	return s.Series[i], true
+}
+
+// Traced is how many of the session's runs a profiler recorded; they come first.
+func (s *Session) Traced() int {
+	n := 0
+	for n < len(s.Runs) && !s.Runs[n].Untraced {
+		n++
+	}
+	return n
+}
+
+// Of are the values of a series in the runs that its metric is measured in.
+func (s *Session) Of(x *Series) Values {
+	if x.Metric.Untraced() {
+		return x.Values[s.Traced():]
+	}
+	return x.Values[:s.Traced()]
+}
+
+// Check reports the first thing that makes the session unfit to be judged or stored: no runs, a traced run after an untraced
+// one, a series of another length than the runs, a value that is negative or infinite or of a run that cannot have it, a
+// series without any value, or a duplicate.
+func (s *Session) Check() error {
+	if len(s.Runs) == 0 {
+		return errors.New("the session holds no run; record the workload again")
+	}
+	traced := s.Traced()
+	for i, run := range s.Runs[traced:] {
+		if !run.Untraced {
+			return fmt.Errorf("run %d was traced and stands behind an untraced one; put the traced ones first", traced+i+1)
+		}
+	}
+	twice := s.twice()
+	for i := range s.Series {
+		x := &s.Series[i]
+		err := x.Check(len(s.Runs), traced)
+		if err == nil && i == twice {
+			err = errors.New("listed twice")
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", x.Subject.ID(), x.Metric.Name, err)
+		}
+	}
+	return nil
+}
+
+// twice is the place of the first series whose like stands before it, -1 where there is none.
+func (s *Session) twice() int {
+	if slices.IsSortedFunc(s.Series, inOrder) { // where the like stand side by side
+		for i := 1; i < len(s.Series); i++ {
+			if inOrder(s.Series[i-1], s.Series[i]) == 0 {
+				return i
+			}
+		}
+		return -1
+	}
+	type key struct {
+		measure.Subject
+		metric string
+	}
+	seen := make(map[key]bool, len(s.Series))
+	for i, x := range s.Series {
+		k := key{x.Subject, x.Metric.Name}
+		if seen[k] {
+			return i
+		}
+		seen[k] = true
+	}
+	return -1
+}
+
+// Check is what [Session.Check] says of one series of so many runs, the first of which were traced.
+func (x *Series) Check(runs, traced int) error {
+	if len(x.Values) != runs {
+		return fmt.Errorf("%d values for %d runs", len(x.Values), runs)
+	}
+	some := false
+	for i, v := range x.Values {
+		if v < 0 || math.IsInf(v, 0) {
+			return fmt.Errorf("value %v is not a measurement", v)
+		}
+		if untraced := i >= traced; !math.IsNaN(v) && untraced != x.Metric.Untraced() {
+			return fmt.Errorf("run %d has a value, and %s is not measured in a run that was %s", i+1, x.Metric.Name,
+				map[bool]string{true: "untraced", false: "traced"}[untraced])
+		}
+		some = some || !math.IsNaN(v)
+	}
+	if !some {
+		return errors.New("no run has a value")
+	}
+	return nil
+}
+
+// SameSession reports whether two environments belong to one session: the same GPU, measured within an hour. Without
+// a GPU identity or a time on both sides the answer is no.
+func SameSession(a, b Environment) bool {
+	if a.GPUHash == "" || a.GPUHash != b.GPUHash || a.Start.IsZero() || b.Start.IsZero() {
+		return false
+	}
+	return a.Start.Sub(b.Start).Abs() <= time.Hour
+}
+
+// Refusal is the error of a measurement that must not be judged: it leads to "no verdict", never to a pass.
+type Refusal struct {
+	Reason string // what is wrong, one sentence without a final full stop
+	Next   string // what to do about it
+	Key    string // of the [Reason] behind it, "" where there is no list
+}
+
+func (r *Refusal) Error() string {
+	if r.Next == "" {
+		return r.Reason
+	}
+	return r.Reason + "; " + r.Next
+}

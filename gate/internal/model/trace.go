@@ -1,0 +1,232 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Trace is what one process did on its GPUs: a run before its reduction to samples. Times are nanoseconds on the
+// profiler's clock.
+type Trace struct {
+	// Source is the file that the trace came from, for messages only.
+	Source string
+	// Process is the pid, for messages only.
+	Process int
+	// Job names the launch of the workload that the process was a rank of, and Rank is which, where something outside the
+	// recording says so: the name of its file, or the launcher. "" where the recordings alone must tell.
+	Job  string
+	Rank int
+	Environment
+	Kernels  []KernelInfo
+	Launches []Launch // sorted by Start
+	Copies   []Copy   // sorted by Start
+	// RangeNames are the names that Ranges refer to.
+	RangeNames []string
+	Ranges     []Range // sorted by Start
+	// Messages are what the recording tells of the collectives that were called in a range, by its index in Ranges.
+	Messages map[int32]Message
+	// CallNames are the names that Calls refer to: "cudaLaunchKernel".
+	CallNames []string
+	// Calls are the CUDA calls of the process, none where they were not read.
+	Calls Calls
+	// Overhead is when the profiler did work of its own that held up the process: sorted, disjoint.
+	Overhead []Interval
+	// Captures are the intervals between cudaProfilerStart and cudaProfilerStop, sorted; End is the end of the trace
+	// where no stop was called.
+	Captures []Interval
+	// MemoryPeak is the high-water mark of device memory in bytes, -1 where memory use was not traced.
+	MemoryPeak int64
+	// Requests are the requests for device memory that were not given back when the peak was reached, sorted by time.
+	Requests []Request
+	// Sampling is what was sampled of the GPUs of the process, nil where nothing was.
+	Sampling *Sampling
+	// Callers are the call stacks of launches and other CUDA calls, the most frequent first; none where none were recorded.
+	Callers []Caller
+	// Warnings are doubts that do not forbid a judgement.
+	Warnings []string
+
+	Packed []byte // launches, copies and ranges where they are nil: see [Trace.Pack]
+}
+
+// Interval is a span of the profiler's clock in ns.
+type Interval struct{ Start, End int64 }
+
+// Union sorts spans and joins those that touch.
+func Union(spans []Interval) []Interval {
+	slices.SortFunc(spans, func(a, b Interval) int { return cmp.Compare(a.Start, b.Start) })
+	out := spans[:0]
+	for _, x := range spans {
+		if n := len(out); n > 0 && x.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, x.End)
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// KernelInfo is what all launches of one kernel share.
+type KernelInfo struct {
+	Subject measure.Subject
+	// Raw is the demangled name as the profiler wrote it, before normalisation.
+	Raw string
+	// Registers per thread, static and dynamic shared memory in bytes, local memory in bytes per thread.
+	Registers, StaticShared, DynamicShared, LocalMemory int64
+}
+
+// KernelSubject is a kernel by the name that a profiler wrote. One without a name keeps its geometry as identity.
+func KernelSubject(raw string, grid, block measure.Dim3) measure.Subject {
+	return measure.Subject{Scope: measure.ScopeKernel, Name: cmp.Or(measure.NormalizeName(raw), "(unnamed kernel)"), Grid: grid, Block: block}
+}
+
+// MergeKernels merges the kernels of one subject, whose names differ in what [NormalizeName] takes out or which were
+// launched with different attributes: those of the most launches stay. launches counts those of each kernel, and to gives
+// each its place in the result.
+func MergeKernels(kernels []KernelInfo, launches []int) (merged []KernelInfo, to []int32) {
+	var most []int
+	index := make(map[measure.Subject]int32, len(kernels))
+	to = make([]int32, len(kernels))
+	for i, k := range kernels {
+		at, ok := index[k.Subject]
+		switch {
+		case !ok:
+			at = int32(len(merged))
+			index[k.Subject] = at
+			merged, most = append(merged, k), append(most, launches[i])
+		case launches[i] > most[at]:
+			merged[at], most[at] = k, launches[i]
+		}
+		to[i] = at
+	}
+	return merged, to
+}
+
+// Launch is one execution of a kernel on the GPU.
+type Launch struct {
+	Start, End int64
+	// API is the start of the CUDA call that launched it, Start where the trace does not say.
+	API    int64
+	Kernel int32 // index into Trace.Kernels
+	Range  int32 // innermost range around the call, index into Trace.Ranges, -1 for none
+	Device int32
+	Stream int32
+	// Node is true for launches that came from a node of a CUDA graph.
+	Node bool
+	// Thread made the call, -1 where the trace does not say.
+	Thread int32
+}
+
+// Copy is one memory copy or memset on the GPU.
+type Copy struct {
+	Start, End int64
+	API        int64
+	Bytes      int64
+	Range      int32
+	Device     int32
+	Stream     int32
+	Thread     int32 // as of a [Launch]
+	Kind       CopyKind
+	// Source and Target are the kinds of memory; Source is MemoryUnknown for a memset.
+	Source, Target MemoryKind
+}
+
+// Range is one occurrence of an NVTX range.
+type Range struct {
+	Start, End int64
+	Name       int32 // index into Trace.RangeNames
+	Parent     int32 // innermost enclosing range of the same thread, -1 for none
+	Thread     int32 // as of a [Launch]
+}
+
+// Message is what a collective moves.
+type Message struct {
+	// Communicator is the same number in all ranks that take part, 0 where it is not known.
+	Communicator uint64
+	// Bytes is the size of the message as the caller gave it, 0 where it is not known.
+	Bytes int64
+}
+
+// CopyKind is the direction of a copy, numbered as CUPTI numbers it; Memset is added.
+type CopyKind int8
+
+// Memset is the kind of a memset among the copies.
+const Memset CopyKind = 100
+
+var copyKinds = map[CopyKind]string{
+	1: "memcpy HtoD", 2: "memcpy DtoH", 3: "memcpy HtoA", 4: "memcpy AtoH", 5: "memcpy AtoA", 6: "memcpy AtoD",
+	7: "memcpy DtoA", 8: "memcpy DtoD", 9: "memcpy HtoH", 10: "memcpy PtoP",
+	11: "unified memcpy HtoD", 12: "unified memcpy DtoH", 13: "unified memcpy DtoD", Memset: "memset",
+}
+
+// String names the kind as nsys does, without its "CUDA" prefix: "memcpy HtoD".
+func (k CopyKind) String() string {
+	if s, ok := copyKinds[k]; ok {
+		return s
+	}
+	return "memcpy of unknown kind"
+}
+
+// CopyKindNamed is the kind of the name that [CopyKind.String] gives, and of unknown kind (0) for any other.
+func CopyKindNamed(name string) CopyKind {
+	for k, s := range copyKinds {
+		if s == name {
+			return k
+		}
+	}
+	return 0
+}
+
+// MemoryKind is the kind of memory at one end of a copy, numbered as CUPTI numbers it from 0 (pageable); MemoryUnknown
+// where the trace does not say.
+type MemoryKind int8
+
+// Pageable is memory of the host that the driver copies through buffers of its own; MemoryUnknown stands for a missing kind.
+const (
+	Pageable      MemoryKind = 0
+	MemoryUnknown MemoryKind = 7
+)
+
+// String names the kind of memory.
+func (k MemoryKind) String() string {
+	names := [...]string{"pageable", "pinned", "device", "array", "managed", "device-static", "managed-static"}
+	if k >= 0 && int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
+}
+
+// MemoryKindNamed is the kind of memory as any profiler writes it: "Device Static", "device-static".
+func MemoryKindNamed(name string) MemoryKind {
+	name = strings.NewReplacer(" ", "-", "_", "-").Replace(strings.ToLower(name))
+	for k := MemoryKind(0); k < MemoryUnknown; k++ {
+		if k.String() == name {
+			return k
+		}
+	}
+	return MemoryUnknown
+}
+
+// joint is between names of unlike GPUs.
+const joint = " + "
+
+// Models names the GPUs of a run by their models, each once: "NVIDIA A100 + NVIDIA H200".
+func Models(names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), joint)
+}
+
+// End is the end of the last launch or copy, 0 for an empty trace.
+func (t *Trace) End() int64 {
+	var end int64
+	for i := range t.Launches {
+		end = max(end, t.Launches[i].End)
+	}
+	for i := range t.Copies {
+		end = max(end, t.Copies[i].End)
+	}
+	return end
+}

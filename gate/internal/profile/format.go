@@ -1,0 +1,313 @@
+package profile
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/nsysjax"
+	"github.com/nsgate/nsgate/gate/internal/nsysstats"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/torch"
+)
+
+// Format is one kind of file that a recording comes in.
+type Format struct {
+	// Name says what it is: "SQLite export of nsys".
+	Name string
+	// Suffixes end the names of such files. Where they are certain, a file of that name is of this format unless its
+	// content is that of another.
+	Suffixes []string
+	// Needs is the program that reading takes, "" for none.
+	Needs string
+	// Gives says what there is in it to judge.
+	Gives string
+
+	certain bool
+	// sniff says from the first bytes of a file whether it is of this format; nil where only the name tells.
+	sniff func(name string, head []byte) bool
+	// begins are what a line has that begins a table of this format, or what its program says instead: one of them. Such a
+	// line is looked for behind the output of the workload; none where the file begins as the format does.
+	begins []string
+	// read adds what the files of one recording hold, most often one file.
+	read func(ctx context.Context, t Tools, files []string, to *Recording) error
+	// refusal is the key of the reason for which files of this format are not read, "" where they are.
+	refusal string
+	// own is true for what nsgate itself wrote.
+	own bool
+}
+
+// formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
+// first whose name it certainly has, which then says what is wrong with it.
+var formats = []Format{
+	{Name: "Git LFS pointer", refusal: "git-lfs", Suffixes: pointers,
+		sniff: func(name string, head []byte) bool {
+			return bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")) && ends(name, pointers...)
+		}},
+	{Name: "SQLite export of nsys", Gives: "launches, copies, NVTX ranges; nsys 2020 to 2026", Suffixes: []string{".sqlite", ".sqlite3", ".db"}, certain: true, read: readExport,
+		sniff: func(_ string, head []byte) bool { return bytes.HasPrefix(head, []byte("SQLite format 3\x00")) }},
+	{Name: "report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-rep", ".nsight-cuprof-report"}, certain: true, read: readNcuReport,
+		sniff: func(_ string, head []byte) bool { return ncu.SniffReport(head) }},
+	{Name: "compressed report of ncu", Gives: "counters of single launches", Suffixes: []string{".ncu-repz"}, certain: true, Needs: "ncu", read: readNcuReport},
+	{Name: "report of nsys", Gives: "launches, copies, NVTX ranges", Suffixes: []string{".nsys-rep", ".qdrep"}, Needs: "nsys", read: readReport,
+		sniff: func(name string, _ []byte) bool { return ends(name, ".nsys-rep", ".qdrep") }},
+	{Name: "archive of nsys-jax", Gives: "the reports in it", Suffixes: []string{".zip"}, Needs: "nsys", read: readArchive, sniff: nsysjax.Sniff},
+	{Name: "JSON report of nsgate", Gives: "the sessions of its head", Suffixes: []string{".json"}, own: true, read: readSaved,
+		sniff: func(_ string, head []byte) bool {
+			return bytes.Contains(head[:min(len(head), 4096)], []byte(`"nsgate.report/`))
+		}},
+	{Name: "trace or key_averages table of torch.profiler", Gives: "launches, copies, record_function, ProfilerStep# as the step; of a table one mean a run", Suffixes: []string{".pt.trace.json", ".pt.trace.json.gz"}, certain: true,
+		read: readTorch, sniff: func(_ string, head []byte) bool { return torch.Sniff(head) },
+		begins: []string{"# of Calls", "Number of Calls"}},
+	{Name: "CSV page of ncu", Gives: "counters of single launches, of the raw or details page", Suffixes: []string{".csv"}, read: readCounters,
+		sniff:  func(_ string, head []byte) bool { return ncu.Sniff(head) },
+		begins: []string{`"ID"`, "Kernel Name", "==PROF==", "==WARNING==", "==ERROR=="}},
+	{Name: "CSV of nsys stats", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum and its like one mean a run, first launches included", Suffixes: []string{".csv"}, read: readStats,
+		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
+		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "NVTX Range", "Projected Start", "Processing [", "SKIPPED: "}},
+	{Name: "compressed profile", certain: true, refusal: "compressed", Suffixes: []string{
+		".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
+		".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2", ".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
+	{Name: "raw capture of nsys", Suffixes: []string{".qdstrm"}, certain: true, refusal: "unfinished-capture"},
+	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"}, certain: true, refusal: "other-export"},
+}
+
+// pointers are the suffixes of files that Git LFS may have left a pointer of: another file is none of a profile.
+var pointers = []string{
+	".sqlite", ".sqlite3", ".db", ".nsys-rep", ".qdrep", ".ncu-rep", ".ncu-repz", ".csv", ".json", ".zip", ".gz", ".xz", ".zst", ".bz2",
+}
+
+// Formats lists the formats that can be read.
+func Formats() []Format {
+	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.refusal != "" })
+}
+
+const (
+	// sniffed is how much of a file says what it is, in bytes.
+	sniffed = 64 << 10
+	// furthest is how much output of the workload may stand before a table.
+	furthest = 256 << 20
+	// mostSeeming is how many lines are looked at that have what begins a table and begin none, which takes time.
+	mostSeeming = 10_000
+)
+
+// formatOf finds out what a file is; nil for nothing that is known.
+func formatOf(file string) (*Format, error) {
+	// Opened only where it is a file: a pipe would wait.
+	if info, err := os.Stat(file); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, Reasons.Refuse("no-file", file)
+	}
+	var head []byte
+	if err := opened(file, func(f *os.File) (err error) {
+		head, err = io.ReadAll(io.LimitReader(f, sniffed))
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	name := filepath.Base(file)
+	for i := range formats {
+		if f := &formats[i]; f.sniff != nil && f.sniff(name, head) {
+			return f, nil
+		}
+	}
+	if f := formatNamed(name); f != nil || len(head) < sniffed {
+		return f, nil
+	}
+	var behind *Format
+	err := opened(file, func(f *os.File) (err error) {
+		behind, err = formatBehind(name, io.LimitReader(f, furthest))
+		return err
+	})
+	return behind, err
+}
+
+// formatBehind is the format of the first table behind text, as in `ncu --csv ./train > out.csv`; nil for none, and for what is
+// no text.
+func formatBehind(name string, r io.Reader) (*Format, error) {
+	in := bufio.NewReaderSize(cells.UTF8(r), sniffed)
+	for seeming := 0; seeming < mostSeeming; {
+		line, err := cells.Line(in)
+		switch {
+		case err != nil && err != io.EOF:
+			return nil, err
+		case strings.ContainsRune(line, 0):
+			return nil, nil
+		}
+		for i := range formats {
+			f := &formats[i]
+			if !slices.ContainsFunc(f.begins, func(s string) bool { return strings.Contains(line, s) }) {
+				continue
+			}
+			if f.sniff(name, []byte(line)) {
+				return f, nil
+			}
+			seeming++
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	return nil, nil
+}
+
+// formatNamed is the format that a file of this name is taken for whatever it holds, nil for none.
+func formatNamed(name string) *Format {
+	for i := range formats {
+		if f := &formats[i]; f.certain && ends(name, f.Suffixes...) {
+			return f
+		}
+	}
+	return nil
+}
+
+// reading holds as many as are read at once, of all directories and sides: what reading takes beside what it gives has a bound.
+var reading = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+// open reads the files of one recording.
+func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recording) error {
+	if f.refusal != "" {
+		return Reasons.Refuse(f.refusal, files[0])
+	}
+	reading <- struct{}{}
+	defer func() { <-reading }()
+	return f.read(ctx, t, files, to)
+}
+
+func readExport(ctx context.Context, _ Tools, files []string, to *Recording) error {
+	traces, err := nsys.Read(ctx, files[0])
+	to.Traces = append(to.Traces, traces...)
+	return err
+}
+
+func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	return proc.InPrivate(func(dir string) error {
+		export, err := nsys.Export(ctx, cmp.Or(t.Nsys, "nsys"), files[0], dir)
+		if err != nil {
+			return err
+		}
+		return readExport(ctx, t, []string{export}, to)
+	})
+}
+
+// readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.
+func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	p, err := ncu.ReadReport(files[0])
+	if err == nil {
+		to.Counters = append(to.Counters, p)
+	}
+	if !errors.Is(err, ncu.ErrLayout) {
+		return err
+	}
+	return proc.InPrivate(func(dir string) error {
+		page, err := ncu.Export(ctx, cmp.Or(t.Ncu, "ncu"), files[0], dir)
+		if err != nil {
+			return err
+		}
+		return readPage(page, filepath.Base(files[0]), to)
+	})
+}
+
+func readCounters(_ context.Context, _ Tools, files []string, to *Recording) error {
+	return readPage(files[0], filepath.Base(files[0]), to)
+}
+
+// readPage reads a page of ncu; name stands for it in messages.
+func readPage(file, name string, to *Recording) error {
+	return opened(file, func(f *os.File) error {
+		p, err := ncu.Read(f, name)
+		if err == nil {
+			to.Counters = append(to.Counters, p)
+		}
+		return err
+	})
+}
+
+func readArchive(ctx context.Context, t Tools, files []string, to *Recording) error {
+	return proc.InPrivate(func(dir string) error {
+		reports, err := nsysjax.Reports(ctx, files[0], dir)
+		if err != nil {
+			return err
+		}
+		for _, r := range reports {
+			read := readReport
+			if ends(r, ".sqlite") {
+				read = readExport
+			}
+			if err := read(ctx, t, []string{r}, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func readTorch(ctx context.Context, _ Tools, files []string, to *Recording) error {
+	return opened(files[0], func(f *os.File) error {
+		run, err := torch.Read(ctx, f, filepath.Base(files[0]))
+		if err == nil {
+			to.add(run.Trace, run.Summary)
+		}
+		return err
+	})
+}
+
+// readStats reads the tables of one run, which nsys stats writes into one file or into one each.
+func readStats(ctx context.Context, _ Tools, names []string, to *Recording) error {
+	var files []nsysstats.File
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		files = append(files, nsysstats.File{Name: filepath.Base(name), Reader: f})
+	}
+	run, err := nsysstats.Read(ctx, files...)
+	if err == nil {
+		to.add(run.Trace, run.Summary)
+	}
+	return err
+}
+
+func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error {
+	return opened(files[0], func(f *os.File) error {
+		r, err := report.ReadJSON(f, files[0])
+		if err != nil {
+			return err
+		}
+		if len(r.HeadSessions) == 0 {
+			return Reasons.Refuse("empty-report", files[0])
+		}
+		to.Finished = append(to.Finished, r.HeadSessions...)
+		return nil
+	})
+}
+
+// opened hands an open file to a function.
+func opened(file string, use func(*os.File) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return use(f)
+}
+
+func ends(name string, suffixes ...string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+}

@@ -1,0 +1,260 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/timeline"
+)
+
+// file is a recording in a directory, and the processes in it.
+type file struct {
+	name   string // below the directory, with "/"
+	traces []model.Trace
+	start  time.Time // when the first process began, the zero time where that is not known
+	lasts  time.Duration
+	rank   int
+}
+
+// newFile is a file of a directory with the traces that were read from it, not yet packed.
+func newFile(dir, name string, traces []model.Trace) file {
+	f := file{name: name, traces: traces}
+	if below, err := filepath.Rel(dir, name); err == nil {
+		f.name = filepath.ToSlash(below)
+	}
+	for i := range traces {
+		t := &traces[i]
+		if len(t.Launches) > 0 && (i == 0 || t.Start.Before(f.start)) {
+			f.start, f.lasts = t.Start, time.Duration(t.End()-t.Launches[0].Start)
+		}
+	}
+	return f
+}
+
+// rankWord finds the rank in a name that says it: run.000.rank1.sqlite, profile_4711_node0_rank_3.nsys-rep, rank_0/run.000.sqlite.
+var rankWord = regexp.MustCompile(`(?i)(?:^|[/._-])(?:rank|procid)[._-]?([0-9]+)(?:[/._-]|$)`)
+
+// loneNumber finds a number that may be a rank, or that of a run, in front of what may be a process id: profile_0_12345, run.0. The
+// macros of nsys write such names (%q{SLURM_PROCID}_%p).
+var loneNumber = regexp.MustCompile(`[._-]([0-9]{1,6})(?:[._-][0-9]{2,8})?(?:\.[^0-9/][^/]*)?$`)
+
+// perProcess are parts of a name by which processes of one job may differ beside their rank: host and process id.
+var perProcess = regexp.MustCompile(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[._-][0-9]{4,8}\b`)
+
+// nameJobs puts the files of a directory together to jobs, by names that tell a rank, and notes job and rank with their traces. Where
+// names leave that open, when the files were recorded decides: ranks run at the same time, runs one after the other. What cannot be
+// decided is refused; what tells of no ranks stays as it is.
+func nameJobs(dir string, files []file) error {
+	files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.traces) == 0 })
+	if byWord, some, all := numbered(files, rankWord); some {
+		jobs := by(byWord, masked(rankWord))
+		switch groups, known := together(byWord, rankWord); {
+		case !all:
+			return ambiguous(dir, jobs)
+		case uniform(jobs):
+			name(jobs)
+		case known && ranked(groups) && uniform(groups):
+			name(groups)
+		case ranked(jobs) && unique(jobs) && !disjoint(jobs):
+			name(jobs) // a rank is missing: whoever cuts them says which, and of which job
+		default:
+			return ambiguous(dir, jobs)
+		}
+		return nil
+	}
+	lone, _, all := numbered(files, loneNumber)
+	if !all || len(files) < 2 || slices.ContainsFunc(files, func(f file) bool { return len(f.traces) > 1 }) {
+		return nil // several processes in a file are a job of its own
+	}
+	switch groups, known := together(lone, loneNumber); {
+	case !known || !ranked(groups):
+		return nil // one after the other
+	case uniform(groups) && slices.ContainsFunc(files, communicates):
+		name(groups)
+		return nil
+	default:
+		return ambiguous(dir, groups)
+	}
+}
+
+// numbered fills in the ranks that a pattern finds in the names, -1 where it finds none.
+func numbered(files []file, pattern *regexp.Regexp) (out []file, some, all bool) {
+	out, all = slices.Clone(files), len(files) > 0
+	for i := range out {
+		if m := pattern.FindStringSubmatch(out[i].name); m != nil {
+			out[i].rank, _ = strconv.Atoi(m[1])
+			some = true
+		} else {
+			out[i].rank, all = -1, false
+		}
+	}
+	return out, some, all
+}
+
+// masked is a name without the number that a pattern finds: that of a job.
+func masked(pattern *regexp.Regexp) func(file) string {
+	return func(f file) string {
+		at := pattern.FindStringSubmatchIndex(f.name)
+		if at == nil {
+			return f.name
+		}
+		return f.name[:at[2]] + "*" + f.name[at[3]:]
+	}
+}
+
+// group is the files of what may be a job.
+type group struct {
+	name  string
+	files []file
+}
+
+// by groups files by a name, each group in the order of the ranks.
+func by(files []file, key func(file) string) (out []group) {
+	for _, f := range files {
+		i := slices.IndexFunc(out, func(g group) bool { return g.name == key(f) })
+		if i < 0 {
+			i = len(out)
+			out = append(out, group{name: key(f)})
+		}
+		out[i].files = append(out[i].files, f)
+	}
+	for _, g := range out {
+		large.Sort(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
+	}
+	return out
+}
+
+// together groups files that were recorded at the same time and whose names differ in what processes of one job differ in; known is
+// false where one does not say when it was.
+func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
+	files = slices.Clone(files)
+	large.Sort(files, func(a, b file) int { return a.start.Compare(b.start) })
+	stem := func(f file) string {
+		if pattern == loneNumber {
+			return perProcess.ReplaceAllString(f.name[:loneNumber.FindStringSubmatchIndex(f.name)[2]], "")
+		}
+		return perProcess.ReplaceAllString(masked(pattern)(f), "")
+	}
+	for _, f := range files {
+		if f.start.IsZero() {
+			return nil, false
+		}
+		i := slices.IndexFunc(out, func(g group) bool { return stem(g.files[0]) == stem(f) && alongside(g.files[0], f) })
+		if i < 0 {
+			i = len(out)
+			out = append(out, group{name: stem(f) + " of " + f.start.Format(time.TimeOnly)})
+		}
+		out[i].files = append(out[i].files, f)
+	}
+	for _, g := range out {
+		large.Sort(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
+	}
+	return out, true
+}
+
+// alongside reports whether two files were recorded at the same time, for at least half of the shorter one.
+func alongside(a, b file) bool {
+	both := minTime(a.start.Add(a.lasts), b.start.Add(b.lasts)).Sub(maxTime(a.start, b.start))
+	return 2*both >= min(a.lasts, b.lasts) && both > 0
+}
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// ranked reports whether a group has more than one file.
+func ranked(groups []group) bool {
+	return slices.ContainsFunc(groups, func(g group) bool { return len(g.files) > 1 })
+}
+
+func (g group) ranks() (out []int) {
+	for _, f := range g.files {
+		out = append(out, f.rank)
+	}
+	return out
+}
+
+// unique reports whether every group has each of its ranks once.
+func unique(groups []group) bool {
+	return !slices.ContainsFunc(groups, func(g group) bool { return len(slices.Compact(g.ranks())) < len(g.files) })
+}
+
+// uniform reports whether every group has the same ranks, each once.
+func uniform(groups []group) bool {
+	return unique(groups) && !slices.ContainsFunc(groups, func(g group) bool { return !slices.Equal(g.ranks(), groups[0].ranks()) })
+}
+
+// disjoint reports whether no rank is in two groups, which then may be parts of one job.
+func disjoint(groups []group) bool {
+	seen := map[int]bool{}
+	for _, g := range groups {
+		for _, r := range g.ranks() {
+			if seen[r] {
+				return false
+			}
+			seen[r] = true
+		}
+	}
+	return true
+}
+
+// communicates reports whether a process talks to others by a collective kernel.
+func communicates(f file) bool {
+	return slices.ContainsFunc(f.traces, func(t model.Trace) bool {
+		return slices.ContainsFunc(t.Kernels, func(k model.KernelInfo) bool { return timeline.Communicates(k.Subject.Short()) })
+	})
+}
+
+// name notes job and rank with the traces of every file.
+func name(groups []group) {
+	for _, g := range groups {
+		for _, f := range g.files {
+			for i := range f.traces {
+				f.traces[i].Job, f.traces[i].Rank = g.name, f.rank
+			}
+		}
+	}
+}
+
+// ambiguous refuses a directory and shows how its files seem to belong together.
+func ambiguous(dir string, groups []group) error {
+	const most = 6
+	var shown []string
+	for i, g := range groups {
+		if i == most {
+			shown = append(shown, fmt.Sprintf("and %d more", len(groups)-most))
+			break
+		}
+		var names []string
+		for _, f := range g.files[:min(len(g.files), most)] {
+			if f.rank < 0 {
+				names = append(names, "no rank in "+f.name)
+				continue
+			}
+			names = append(names, fmt.Sprintf("rank %d in %s", f.rank, f.name))
+		}
+		if n := len(g.files) - most; n > 0 {
+			names = append(names, fmt.Sprintf("%d more", n))
+		}
+		shown = append(shown, strings.Join(names, ", "))
+	}
+	return Reasons.Refuse("ranks-ambiguous", dir, strings.Join(shown, "; "))
+}

@@ -1,0 +1,85 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Names as launchers and scripts give them, each with the second in which its recording of ten seconds begins.
+func TestNameJobs(t *testing.T) {
+	for _, tt := range []struct {
+		what, files string
+		alone       bool   // without collectives
+		want        string // the jobs and their ranks, in order; "-" for none
+		refused     string
+	}{
+		{what: "by the word", files: "run.000.rank0@0 run.000.rank1@0 run.001.rank0@20 run.001.rank1@20", want: "0.0 0.1 1.0 1.1"},
+		{what: "by the word, without times", files: "a_rank0 a_rank1", want: "0.0 0.1"},
+		{what: "one rank of each job", files: "run.000.rank0@0 run.001.rank0@20", want: "0.0 1.0"},
+		{what: "directories", files: "rank_0/run.000@0 rank_1/run.000@0 rank_0/run.001@20 rank_1/run.001@20", want: "0.0 0.1 1.0 1.1"},
+		{what: "Megatron, on hosts", files: "profile_4711_node0_rank0@0 profile_4711_node1_rank1@1 profile_4712_node0_rank0@30 profile_4712_node1_rank1@31",
+			want: "0.0 0.1 1.0 1.1"},
+		{what: "with process ids", files: "p_rank0_12345@0 p_rank1_12346@0 p_rank0_12399@30 p_rank1_12400@30", want: "0.0 0.1 1.0 1.1"},
+		{what: "with process ids, without times", files: "p_rank0_12345 p_rank1_12346", refused: "rank 0 in p_rank0_12345; rank 1 in p_rank1_12346"},
+		{what: "a rank is missing", files: "run.000.rank0@0 run.000.rank1@0 run.001.rank1@20", want: "0.0 0.1 1.1"},
+		{what: "parts of two jobs", files: "run.000.rank0@0 run.001.rank1@20", refused: "not clear"},
+		{what: "the same rank twice at once", files: "p_rank0_12345@0 p_rank1_12346@0 p_rank0_12347@0", refused: "rank 0 in p_rank0_12345"},
+		{what: "some without a rank", files: "run.rank0@0 run.rank1@0 other@0", refused: "no rank in other"},
+		{what: "SLURM_PROCID and process id", files: "profile_0_4711@0 profile_1_4712@0 profile_0_4811@30 profile_1_4812@30", want: "0.0 0.1 1.0 1.1"},
+		{what: "small process ids", files: "profile_0_41@0 profile_1_42@0 profile_0_43@30 profile_1_44@30", want: "0.0 0.1 1.0 1.1"},
+		{what: "runs by number", files: "base.000@0 base.001@20 base.002@40", want: "-"},
+		{what: "runs by number, without times", files: "base.000 base.001", want: "-"},
+		{what: "nsys-jax", files: "report.0.sqlite@0 report.1.sqlite@2", want: "0.0 0.1"},
+		{what: "at once, and they do not talk", files: "x.0@0 x.1@1", alone: true, refused: "rank 0 in x.0, rank 1 in x.1"},
+		{what: "a number is missing at times", files: "x.0@0 x.1@0 x.1@20", refused: "not clear"},
+		{what: "two programs", files: "a.0@0 a.1@0 b.0@0 b.1@0", want: "0.0 0.1 1.0 1.1"},
+		{what: "names without numbers", files: "a@0 b@0", want: "-"},
+	} {
+		var files []file
+		for _, word := range strings.Fields(tt.files) {
+			name, at, timed := strings.Cut(word, "@")
+			kernel := "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+			if tt.alone {
+				kernel = "gemm"
+			}
+			x := model.Trace{
+				Kernels:  []model.KernelInfo{{Subject: model.KernelSubject(kernel, measure.Dim3{}, measure.Dim3{})}},
+				Launches: []model.Launch{{Start: 0, End: 10e9}},
+			}
+			if timed {
+				second, _ := time.ParseDuration(at + "s")
+				x.Start = time.Unix(1_700_000_000, 0).Add(second)
+			}
+			files = append(files, newFile("dir", "dir/"+name, []model.Trace{x}))
+		}
+		err := nameJobs("dir", files)
+		if tt.refused != "" {
+			if model.RefusalKey(err) != "ranks-ambiguous" || !strings.Contains(err.Error(), tt.refused) {
+				t.Errorf("%s: %v", tt.what, err)
+			}
+			continue
+		}
+		var names, got []string
+		for _, f := range files {
+			x := f.traces[0]
+			if x.Job == "" {
+				got = append(got, "-")
+				continue
+			}
+			if !slices.Contains(names, x.Job) {
+				names = append(names, x.Job)
+			}
+			got = append(got, fmt.Sprintf("%d.%d", slices.Index(names, x.Job), x.Rank))
+		}
+		slices.Sort(got)
+		if text := strings.Join(slices.Compact(got), " "); err != nil || text != tt.want {
+			t.Errorf("%s: %q, %v, want %q", tt.what, text, err, tt.want)
+		}
+	}
+}

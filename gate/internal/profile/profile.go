@@ -1,0 +1,268 @@
+// Package profile is the one door for recordings: [Open] reads whatever a profiler wrote of a workload, a file or a directory of
+// them, and [Cut] makes of it the sessions that package gate judges.
+//
+//	base, err := profile.Open(ctx, "before/")
+//	head, err := profile.Open(ctx, "after/")
+//	sides, err := profile.Cut(profile.Rule{}, base, head)
+//	r := decide.Evaluate(sides[0], sides[1], thresholds.Default())
+//
+// What can be read is a table with a row a format, see [Formats]. What must not be judged, because it is empty, lossy, cut
+// or something else, is a *model.Refusal that says what to do.
+package profile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/sample"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Recording is what was recorded of a workload. Most often one of the lists is filled: a recording comes from one
+// profiler, except that Finished sessions may come from several.
+type Recording struct {
+	// Source is the path that was opened, "" for what was measured here.
+	Source string
+	// Traces are runs launch by launch, one for each process that launched kernels.
+	Traces []model.Trace
+	// Counters are runs under Nsight Compute, counters for each profiled launch.
+	Counters []*ncu.Profile
+	// Summaries are runs of which only sums over all launches are known, each a session of one run.
+	Summaries []model.Session
+	// Finished are sessions that were cut before: of a baseline or a saved report.
+	Finished []model.Session
+	// Untraced are runs beside the Traces without a profiler, and Outputs what was read in what they printed.
+	Untraced []model.Untraced
+	Outputs  []measure.Output
+	// Warnings are doubts that do not forbid a judgement.
+	Warnings []string
+}
+
+// Add takes in what another recording of the same workload holds.
+func (r *Recording) Add(o *Recording) {
+	r.Traces = append(r.Traces, o.Traces...)
+	r.Counters = append(r.Counters, o.Counters...)
+	r.Summaries = append(r.Summaries, o.Summaries...)
+	r.Finished = append(r.Finished, o.Finished...)
+	r.Untraced = append(r.Untraced, o.Untraced...)
+	if len(o.Untraced) > 0 {
+		r.Outputs = o.Outputs // the same for all runs of a workload
+	}
+	r.Warnings = append(r.Warnings, o.Warnings...)
+}
+
+// add takes in what a reader gave: a run launch by launch, or summed up.
+func (r *Recording) add(trace *model.Trace, summary *model.Session) {
+	if trace != nil {
+		r.Traces = append(r.Traces, *trace)
+	}
+	if summary != nil {
+		r.Summaries = append(r.Summaries, *summary)
+	}
+}
+
+// Whole reports whether there is something in it that was summed up before, in which no warm-up can be left out.
+func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries) > 0 }
+
+// GPU is the model on which the newest of its runs was measured, "" where that is not known.
+func (r *Recording) GPU() string {
+	switch {
+	case len(r.Traces) > 0:
+		return r.Traces[len(r.Traces)-1].GPU
+	case len(r.Counters) > 0:
+		return r.Counters[len(r.Counters)-1].GPU
+	case len(r.Summaries) > 0:
+		return r.Summaries[len(r.Summaries)-1].GPU
+	case len(r.Finished) > 0:
+		return r.Finished[len(r.Finished)-1].GPU
+	}
+	return ""
+}
+
+// pure refuses a recording in which several profilers had a part: they time the same kernel differently.
+func (r *Recording) pure() error {
+	var names []string
+	add := func(p model.Profiler) {
+		if !slices.Contains(names, string(p)) {
+			names = append(names, string(p))
+		}
+	}
+	for i := range r.Traces {
+		add(r.Traces[i].Profiler())
+	}
+	for i := range r.Summaries {
+		add(r.Summaries[i].Profiler())
+	}
+	if len(r.Counters) > 0 {
+		add(model.Ncu)
+	}
+	if len(names) > 1 {
+		return Reasons.Refuse("mixed", r.Source, strings.Join(names, " and "))
+	}
+	return nil
+}
+
+// Tools are the programs that reading some formats takes. The zero value finds them on the PATH.
+type Tools struct {
+	Nsys, Ncu string // the executables, "" for those on the PATH
+}
+
+// Open reads a profile of any format, a directory of them, a baseline or a saved report. An error that is no
+// *model.Refusal says that there is nothing to read: no such file, a baseline or report that is damaged.
+func Open(ctx context.Context, path string) (*Recording, error) { return Tools{}.Open(ctx, path) }
+
+// Open is [Open] with these tools.
+func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Recording{Source: path}
+	if info.IsDir() {
+		if r.Finished, err = baseline.Read(path); errors.Is(err, fs.ErrNotExist) {
+			err = t.openDirectory(ctx, path, r)
+		}
+	} else {
+		var f *Format
+		if f, err = formatOf(path); err == nil && f == nil {
+			err = Reasons.Refuse("unknown", path)
+		}
+		if err == nil {
+			err = f.open(ctx, t, []string{path}, r)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, r.pure()
+}
+
+// Rule says how traces are cut into samples.
+type Rule struct {
+	// Warmup is what is left out of each run: "" or "auto" looks for the steady state, a number counts steps, "capture"
+	// keeps what lies between cudaProfilerStart and cudaProfilerStop.
+	Warmup string
+	// Step is the NVTX range that the workload repeats: "" looks for it, "none" counts by run.
+	Step string
+}
+
+// Cut makes sessions of recordings, of all of them alike, so that they count by the same step: the one of the rule, that
+// of finished sessions of the same profiler, or the one that all traces repeat. The answer has one list a recording, the
+// oldest session first.
+func Cut(rule Rule, recordings ...*Recording) ([][]model.Session, error) {
+	o, err := rule.options()
+	if err != nil {
+		return nil, err
+	}
+	var traces []model.Trace
+	for _, r := range recordings {
+		traces = append(traces, r.Traces...)
+	}
+	for _, r := range recordings {
+		if len(traces) == 0 || o.Step != "" {
+			break
+		}
+		// What another profiler measured has other ranges, and is not compared.
+		if cut := traces[0].Profiler().Pick(r.Finished); len(cut) > 0 {
+			o = rule.like(o, &cut[len(cut)-1])
+		}
+	}
+	if o.Step == "" && len(traces) > 0 {
+		if o.Step, err = sample.Step(traces, o); err != nil {
+			return nil, err
+		}
+	}
+	out, errs := make([][]model.Session, len(recordings)), make([]error, len(recordings))
+	var cutting sync.WaitGroup
+	for i, r := range recordings {
+		cutting.Go(func() { out[i], errs[i] = r.sessions(o) })
+	}
+	cutting.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// sessions are those of a recording, the oldest first.
+func (r *Recording) sessions(o sample.Options) ([]model.Session, error) {
+	out := slices.Clone(r.Finished)
+	if len(r.Traces) > 0 {
+		cut, err := sample.Sessions(r.Traces, o)
+		if err != nil {
+			return nil, err
+		}
+		sample.AddUntraced(cut, r.Untraced, r.Outputs)
+		out = append(out, cut...)
+	}
+	if len(r.Counters) > 0 {
+		counted, err := ncu.Session(r.Counters...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, counted)
+	}
+	if len(r.Summaries) > 0 {
+		joined, err := sample.Join(r.Summaries)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, joined...)
+	}
+	return out, nil
+}
+
+// Draw takes out of the traces of a recording, which was cut into the side of a report, what pictures of it show: a step, and how
+// the launches of these kernels spread. It is nil where there are none.
+func Draw(side decide.Side, r *Recording, kernels []measure.Subject) *model.Drawing {
+	if len(r.Traces) == 0 || len(r.Finished) > 0 {
+		return nil
+	}
+	o, err := Rule{Warmup: side.Warmup}.options()
+	if err != nil {
+		return nil
+	}
+	if o.Step = side.Step; o.Step == "" {
+		o.Step = sample.NoStep
+	}
+	d, err := sample.Draw(r.Traces, o, kernels)
+	if err != nil {
+		return nil // it was cut before
+	}
+	return d
+}
+
+// Check reports a rule that cannot be meant.
+func (r Rule) Check() error {
+	_, err := r.options()
+	return err
+}
+
+func (r Rule) options() (sample.Options, error) {
+	w, err := sample.ParseWarmup(r.Warmup)
+	return sample.Options{Warmup: w, Step: r.Step}, err
+}
+
+// like takes over how a finished session was cut, where the rule does not say.
+func (r Rule) like(o sample.Options, finished *model.Session) sample.Options {
+	o.Step = finished.Step
+	if o.Step == "" {
+		o.Step = sample.NoStep
+	}
+	if r.Warmup == "" {
+		if w, err := sample.ParseWarmup(finished.Warmup); err == nil {
+			o.Warmup = w
+		}
+	}
+	return o
+}

@@ -1,0 +1,32 @@
+package report
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+)
+
+func init() {
+	register(Format{Name: "bencher", Suffix: ".bencher.json", About: "Bencher (its adapter json): the head's numbers", render: bencher})
+}
+
+// bencherValue is a metric of the Bencher Metric Format.
+type bencherValue struct {
+	Value decide.Number `json:"value"`
+	Lower decide.Number `json:"lower_value"`
+	Upper decide.Number `json:"upper_value"`
+}
+
+// bencher writes a benchmark a subject and a measure a metric, by the slug of its name, with the smallest and largest run.
+func bencher(v *view, _ Options) (string, error) {
+	out := make(map[string]map[string]bencherValue)
+	for _, t := range v.trends() {
+		if out[t.name] == nil {
+			out[t.name] = make(map[string]bencherValue)
+		}
+		slug := strings.Trim(strings.ToLower(strings.ReplaceAll(word(t.F.Metric), "_", "-")), "-")
+		out[t.name][cmp.Or(slug, "value")] = bencherValue{t.F.Head, t.lowest, t.most}
+	}
+	return indented(out)
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// BisectionFormats lists the names that [RenderBisection] knows, sorted.
+func BisectionFormats() []string {
+	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].bisection == nil })
+}
+
+// RenderBisection writes what a search for commits found in the named format, as [Render] does with a report.
+func RenderBisection(format string, w io.Writer, b *decide.Bisection, o Options) error {
+	return writeAs(format, w, "bisection", b, o, formats[format].bisection, BisectionFormats())
+}
+
+// bisectionText writes for a person at a terminal: the commits, what each changed and why, and what was measured on the way.
+func bisectionText(b *decide.Bisection, o Options) (string, error) {
+	p := newPage(o)
+	found := slices.ContainsFunc(b.Culprits, func(c decide.Culprit) bool { return len(c.Commits) == 1 })
+	switch {
+	case b.Followed == nil && len(b.Ends.Findings) == 0:
+		p.verdict("NOT FOUND", yellow, "the ends could not be held against each other: "+Clean(b.Ends.Reason))
+		p.next(b.Ends.Next)
+		return p.b.String(), nil
+	case b.Followed == nil:
+		p.verdict("NOT FOUND", yellow, "the ends do not differ beyond the limits: "+Clean(b.Ends.Reason))
+		p.nearest(b)
+		p.next(b.Ends.Next)
+		return p.b.String(), nil
+	case !b.Complete:
+		p.verdict("NOT FINISHED", yellow, "the time is up; the same command goes on")
+	case len(b.Culprits) == 0:
+		p.verdict("SPREAD", yellow, "no commit has a fifth of the change: it is spread over many")
+	case b.Refuted():
+		p.verdict("NOT CONFIRMED", yellow, commitLine(b.Culprits[0].Commits[0])+": beside the commit before it nothing is seen of the change")
+	case len(b.Culprits) > 1:
+		p.verdict("FOUND", red, shared(b.Culprits))
+	case found:
+		p.verdict("FOUND", red, commitLine(b.Culprits[0].Commits[0]))
+	default:
+		p.verdict("NARROWED", yellow, fmt.Sprintf("one of %s, of which those between could not be measured", count(len(b.Culprits[0].Commits), "commit")))
+	}
+	if o.Quiet {
+		return p.b.String(), nil
+	}
+	f := b.Followed
+	metric, _ := measure.MetricByName(f.Metric)
+	p.title("Followed")
+	p.line(2, 4, span{fmt.Sprintf("%s %s: %s → %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Title()), metric.Title(),
+		quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change), bare(f.Low), bare(f.High), b.Good.ID[:12], b.Bad.ID[:12]), none})
+	for _, c := range b.Culprits {
+		p.culprit(c, f)
+	}
+	p.bisected(b)
+	return p.b.String(), nil
+}
+
+// nearest says how far the ends are from what can be looked for, and what it would take.
+func (p *page) nearest(b *decide.Bisection) {
+	if s := sees(b.Ends); s != "" {
+		p.line(0, 2, span{fmt.Sprintf("%s a side see %s.", count(b.Ends.Head.Runs, "run"), s), none})
+	}
+	f := b.Nearest
+	if f == nil {
+		return
+	}
+	metric, _ := measure.MetricByName(f.Metric)
+	text := fmt.Sprintf("%s %s: %s (%s … %s)", subject(f.Scope, f.Title()), metric.Title(), changed(f.Change), bare(f.Low), bare(f.High))
+	switch {
+	case b.RunsNeeded > 10_000:
+		text += ": no number of runs that is worth it tells that from none"
+	case b.RunsNeeded > 0:
+		text += fmt.Sprintf(": to tell that from none takes about %s a side", count(b.RunsNeeded, "run"))
+	case metric.Better == measure.Higher && f.High < 0, metric.Better == measure.Lower && f.Low > 0:
+		text += fmt.Sprintf(", within its limit of %s: a lower one follows it", percent(f.Limit))
+	}
+	p.line(0, 2, span{text, none})
+}
+
+// shared says what several culprits are.
+func shared(culprits []decide.Culprit) string {
+	what := "commit"
+	if slices.ContainsFunc(culprits, func(c decide.Culprit) bool { return len(c.Commits) > 1 }) {
+		what = "change" // of which some lie in one of several commits
+	}
+	return count(len(culprits), what) + " share it"
+}
+
+// changed and bare print a relative change, the latter without its unit.
+func changed(n decide.Number) string { return bind(measure.Change(float64(n))) }
+func bare(n decide.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
+
+// commitLine is a commit in a line.
+func commitLine(c decide.Commit) string {
+	return fmt.Sprintf("%s %s (%s, %s)", c.ID[:12], Elide(Clean(c.Subject), 200), Elide(Clean(c.Author), 60), c.Date.Format("2006-01-02"))
+}
+
+// culprit writes a commit, what it changed, and why.
+func (p *page) culprit(c decide.Culprit, followed *decide.Finding) {
+	p.title(fmt.Sprintf("%s, interval %s … %s %%", changed(c.Change), bare(c.Low), bare(c.High)))
+	for _, x := range c.Commits {
+		p.line(2, 4, span{commitLine(x), none})
+	}
+	if c.Report == nil {
+		return
+	}
+	for i := range c.Report.Findings {
+		f := &c.Report.Findings[i]
+		if f.Scope == followed.Scope && f.Metric == followed.Metric && (f.Kernel == followed.Kernel || slices.Contains(f.BaseNames, followed.Name)) || f.Gates && f.Outcome == decide.Regressed {
+			p.because(f)
+		}
+	}
+}
+
+// because writes a finding of a culprit in a line, and what is known of its cause.
+func (p *page) because(f *decide.Finding) {
+	metric, _ := measure.MetricByName(f.Metric)
+	p.line(4, 6, span{fmt.Sprintf("%s %s: %s → %s (%s)", subject(f.Scope, f.Title()), metric.Title(), quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change)), none})
+	for _, e := range f.Evidence {
+		p.line(6, 8, span{"• ", dim}, span{Clean(e), none})
+	}
+	if f.Cause != nil {
+		p.line(6, 8, span{"why  ", dim}, span{Clean(f.Cause.Summary), none})
+	}
+}
+
+// from is how far a commit is from an end, measured beside it.
+func from(d *decide.Distance) string {
+	if d == nil {
+		return ""
+	}
+	return changed(d.Change)
+}
+
+// bisected lists what was measured of the line.
+func (p *page) bisected(b *decide.Bisection) {
+	var rows [][]string
+	var skipped []string
+	for _, c := range b.Commits {
+		subject := Elide(Clean(c.Subject), 72)
+		switch {
+		case c.Skipped != "":
+			skipped = append(skipped, fmt.Sprintf("%s %s: %s", c.ID[:12], subject, Elide(Clean(c.Skipped), 300)))
+		case c.Change != nil:
+			together := fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High))
+			rows = append(rows, []string{c.ID[:12], from(c.FromGood), from(c.FromBad), together, c.Nearer, subject})
+		}
+	}
+	p.title("Measured")
+	p.table([]column{{title: "commit"}, {title: "by good", right: true, optional: true}, {title: "by bad", right: true, optional: true},
+		{title: "slower than good"}, {title: "nearer", optional: true}, {title: "subject", least: 10}}, rows, nil)
+	text := fmt.Sprintf("%d of %s measured", len(rows), count(len(b.Commits), "commit"))
+	if len(skipped) > 0 {
+		text += fmt.Sprintf(", %d skipped", len(skipped))
+	}
+	p.dim(2, text+", "+seconds(decide.Number(b.Seconds)))
+	if len(skipped) > 0 {
+		p.title("Skipped")
+	}
+	for _, line := range skipped {
+		p.line(2, 4, span{line, none})
+	}
+}

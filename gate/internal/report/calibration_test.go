@@ -1,0 +1,69 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+)
+
+// calibrationsIn reads every calibration of testdata/calibration.
+func calibrationsIn(t *testing.T) map[string]*decide.Calibration {
+	return readAll[decide.Calibration](t, "testdata/calibration")
+}
+
+// TestCalibrationGolden renders every testdata/calibration/*.json in every form. The JSON form is the file itself:
+// nothing is lost.
+func TestCalibrationGolden(t *testing.T) {
+	for name, c := range calibrationsIn(t) {
+		for _, form := range []struct {
+			ext, format string
+			o           Options
+		}{
+			{"json", "json", Options{}},
+			{"txt", "text", Options{Width: 80, ShowAll: "--verbose"}},
+			{"wide.txt", "text", Options{Width: 140, Verbose: true}},
+			{"color.txt", "text", Options{Width: 80, Color: true, ShowAll: "--verbose"}},
+			{"quiet.txt", "text", Options{Width: 80, Quiet: true}},
+		} {
+			t.Run(name+"."+form.ext, func(t *testing.T) {
+				var b bytes.Buffer
+				if err := RenderCalibration(form.format, &b, c, form.o); err != nil {
+					t.Fatal(err)
+				}
+				golden(t, filepath.Join("testdata/calibration", name+"."+form.ext), b.Bytes())
+			})
+		}
+	}
+}
+
+func TestCalibrationText(t *testing.T) {
+	for name, c := range calibrationsIn(t) {
+		for _, width := range []int{1, 40, 60, 80, 100, 160} {
+			for _, verbose := range []bool{false, true} {
+				var b strings.Builder
+				if err := RenderCalibration("text", &b, c, Options{Width: width, Verbose: verbose}); err != nil {
+					t.Fatal(err)
+				}
+				for _, l := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+					if n := columns(l); n > max(width, 40) {
+						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
+					}
+					if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {
+						t.Errorf("%s: a CI runner would obey %q", name, l)
+					}
+					if i := strings.IndexFunc(l, unicode.IsControl); i >= 0 {
+						t.Errorf("%s: a control character in %q", name, l)
+					}
+				}
+			}
+		}
+	}
+	if err := RenderCalibration("junit", io.Discard, new(decide.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "html, json, text") {
+		t.Errorf("got %v", err)
+	}
+}

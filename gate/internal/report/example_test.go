@@ -1,0 +1,102 @@
+package report_test
+
+import (
+	"fmt"
+	"os"
+	"testing/fstest"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+// slower is what decide.Evaluate gives for a kernel that got slower, in short.
+var slower = &decide.Report{
+	Verdict: decide.Fail, Reason: "1 kernel regressed: saxpy +4.9 % (limit 3 %)", Workload: "train",
+	Base: decide.Side{Runs: 10, Sessions: 2}, Head: decide.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",
+	Next: []string{"if the change is wanted, accept it with a reason"},
+	Findings: []decide.Finding{{
+		Kernel: "saxpy", Name: "void saxpy<float>(int, float, const float*, float*)", Scope: "kernel", Metric: "time", Unit: "ns",
+		Outcome: decide.Regressed, Gates: true, Base: 21230, Head: 22270, Change: 0.049, Low: 0.046, High: 0.052,
+		Share: 0.142, Limit: 0.03, Rule: "nsgate.toml:12", Evidence: []string{"registers 32 → 255"},
+	}},
+}
+
+func ExampleRender() {
+	if err := report.Render("text", os.Stdout, slower, report.Options{Width: 80}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// FAIL  1 kernel regressed: saxpy +4.9 % (limit 3 %)
+	//
+	// Regressed
+	//   saxpy  14.2 % of GPU time
+	//     time  21.23 µs → 22.27 µs (+4.90 %, interval +4.60 … +5.20 %), limit 3 %
+	//           (nsgate.toml:12)
+	//     • registers 32 → 255
+	//
+	// Compared
+	//   workload  train
+	//   base      10 runs in 2 sessions
+	//   head      5 runs in 1 session
+	//   pairing   different sessions: the spread between hosts widens the intervals
+	//   baseline  .nsgate/train/nvidia-h200
+	//
+	// Next
+	//   - if the change is wanted, accept it with a reason
+}
+
+func ExampleRender_markdown() {
+	if err := report.Render("markdown", os.Stdout, slower, report.Options{}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// ## ❌ nsgate: fail
+	//
+	// **1 kernel regressed: saxpy +4.9 % (limit 3 %)**
+	//
+	// | Name | Before → after | Change |
+	// | --- | --- | ---: |
+	// | ❌ <code>saxpy</code><br><sub>time · regressed · 14.2 % of GPU time</sub> | 21.23 µs → 22.27 µs | +4.90 %<br><sub>+4.60 … +5.20 %, limit 3 %</sub> |
+	//
+	// **Why**
+	//
+	// - <code>saxpy</code>: registers 32 → 255
+	//
+	// <details><summary>What was compared</summary>
+	//
+	// | | |
+	// | --- | --- |
+	// | workload | train |
+	// | base | 10 runs in 2 sessions |
+	// | head | 5 runs in 1 session |
+	// | pairing | different sessions: the spread between hosts widens the intervals |
+	// | baseline | .nsgate/train/nvidia-h200 |
+	//
+	// </details>
+	//
+	// **Next**
+	//
+	// - if the change is wanted, accept it with a reason
+}
+
+func ExampleLookup() {
+	f, _ := report.Lookup("junit")
+	fmt.Printf("%s, in files like gate%s: %s\n", f.Name, f.Suffix, f.About)
+	// Output:
+	// junit, in files like gate.junit.xml: test reports of GitLab, Jenkins and others
+}
+
+func ExampleRemarks() {
+	repository := fstest.MapFS{"src/saxpy.cu": {Data: []byte("template <typename T>\n__global__ void saxpy(int n, T a, const T *x, T *y) {}")}}
+	for _, r := range report.Remarks(slower, report.Options{Locate: report.NewLocator(repository, nil)}) {
+		fmt.Printf("%s:%d: %s\n", r.File, r.Line, r.Title)
+		for _, l := range r.Lines {
+			fmt.Println(" ", l)
+		}
+	}
+	// Output:
+	// src/saxpy.cu:2: saxpy: time +4.90 %
+	//   time: 21.23 µs → 22.27 µs (+4.90 %, interval +4.60 … +5.20 %), limit 3 % (nsgate.toml:12)
+	//   registers 32 → 255
+	//   void saxpy<float>(int, float, const float*, float*)
+}

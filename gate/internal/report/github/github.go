@@ -1,0 +1,228 @@
+// Package github hands a report to GitHub Actions: annotations, outputs and the job summary, within the limits that
+// GitHub sets them.
+package github
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sethvargo/go-githubactions"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/report"
+)
+
+// Limits of GitHub Actions. A step shows ten annotations of a kind; the runner cuts a message after 4,096 characters
+// and drops a job summary above 1 MiB. Each limit here keeps a distance.
+const (
+	maxAnnotations = 10
+	maxMessage     = 3900      // bytes
+	maxSummary     = 900 << 10 // bytes
+)
+
+// Options says where a report goes to.
+type Options struct {
+	// Writer takes the annotations, nil for none. The runner reads standard output and standard error alike, so it is
+	// standard error where standard output carries a report for machines.
+	Writer io.Writer
+	// Getenv finds GITHUB_OUTPUT and GITHUB_STEP_SUMMARY; what is not set is not written.
+	Getenv func(string) string
+	// Locate finds where in the repository a finding is written down, for its annotation; nil where that is unknown.
+	Locate report.Locator
+	// Notices are annotations that say something without warning.
+	Notices []Notice
+}
+
+// Notice is an annotation: something that a reviewer should know. File is relative to the repository, "" for none.
+type Notice struct {
+	Title, Message, File string
+	Line                 int
+}
+
+// Publish annotates what failed and what is open, worst first; sets the outputs verdict, exit-code, regressed,
+// improved and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
+// of those that could not be written.
+func Publish(r *decide.Report, summary string, exitCode int, o Options) error {
+	all := annotations(r, o.Locate)
+	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
+		all = append(all, annotation{notice, Notice{report.Line(n.Title), message(n.Message), n.File, n.Line}})
+	}
+	outputs := [][2]string{
+		{"verdict", verdict(r.Verdict)}, {"exit-code", strconv.Itoa(exitCode)}, {"regressed", strconv.Itoa(r.Counts.Regressed)},
+		{"improved", strconv.Itoa(r.Counts.Improved)}, {"undecided", strconv.Itoa(r.Counts.Inconclusive)},
+	}
+	return publish(all, outputs, summary, o)
+}
+
+// PublishError annotates why a gate was not even tried, wrong usage or a file that cannot be read, and sets the output
+// exit-code. file and line are where the mistake is, "" where that is unknown.
+func PublishError(text, file string, line, exitCode int, o Options) error {
+	return publish([]annotation{{failure, Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
+}
+
+// publish takes outputs of words and numbers made here only: the library's delimiter of values is constant, so that a
+// kernel name could set outputs of its own.
+func publish(annotations []annotation, outputs [][2]string, summary string, o Options) error {
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	action := githubactions.New(githubactions.WithGetenv(getenv), githubactions.WithWriter(cmp.Or(o.Writer, io.Discard)))
+	errs := []error{guard("annotations", func() {
+		for _, a := range annotations {
+			a.issue(action)
+		}
+	})}
+	if getenv("GITHUB_OUTPUT") != "" {
+		errs = append(errs, guard("outputs", func() {
+			for _, o := range outputs {
+				action.SetOutput(o[0], o[1])
+			}
+		}))
+	}
+	if getenv("GITHUB_STEP_SUMMARY") != "" && summary != "" {
+		errs = append(errs, guard("job summary", func() { action.AddStepSummary(fit(summary)) }))
+	}
+	return errors.Join(errs...)
+}
+
+// guard turns the panics by which the library reports failed writes into errors, without the path of the file.
+func guard(what string, write func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case error:
+			var path *fs.PathError
+			if errors.As(p, &path) {
+				p = path.Err
+			}
+			err = fmt.Errorf("cannot write the %s of GitHub Actions: %w", what, p)
+		default:
+			err = fmt.Errorf("cannot write the %s of GitHub Actions: %v", what, p)
+		}
+	}()
+	write()
+	return nil
+}
+
+// verdict is one of three constant words, whatever a saved report says.
+func verdict(v decide.Verdict) string {
+	switch v {
+	case decide.Pass, decide.Fail:
+		return string(v)
+	}
+	return string(decide.NoVerdict)
+}
+
+// level is the kind of an annotation.
+type level int
+
+const (
+	failure level = iota
+	warning
+	notice
+)
+
+// annotation is a notice or something worse.
+type annotation struct {
+	level level
+	Notice
+}
+
+func (a annotation) issue(action *githubactions.Action) {
+	fields := map[string]string{"title": a.Title}
+	if a.File != "" {
+		fields["file"] = a.File
+		fields["line"] = strconv.Itoa(max(a.Line, 1))
+	}
+	action = action.WithFieldsMap(fields)
+	switch a.level {
+	case failure:
+		action.Errorf("%s", a.Message)
+	case warning:
+		action.Warningf("%s", a.Message)
+	case notice:
+		action.Noticef("%s", a.Message)
+	}
+}
+
+// annotations makes at most ten: why there is no verdict, then one for each kernel, range or workload that failed, then
+// for those that warn. Where there are more, the tenth says how many.
+func annotations(r *decide.Report, locate report.Locator) []annotation {
+	var out []annotation
+	for _, w := range r.Each() {
+		if verdict(w.Verdict) != string(decide.NoVerdict) || len(out) == maxAnnotations/2 {
+			continue
+		}
+		title := "nsgate: no verdict"
+		if len(r.Workloads) > 0 {
+			title += " on " + report.Line(report.Elide(w.Workload, 100))
+		}
+		out = append(out, annotation{failure, Notice{Title: title, Message: message(slices.Concat([]string{w.Reason}, report.Waterfall(w), w.Next)...)}})
+	}
+	remarks := report.Remarks(r, report.Options{Locate: locate})
+	shown := remarks
+	if room := maxAnnotations - len(out); len(remarks) > room {
+		shown = remarks[:room-1]
+	}
+	of := func(fails bool) level {
+		if fails {
+			return failure
+		}
+		return warning
+	}
+	for _, x := range shown {
+		out = append(out, annotation{of(x.Fails), Notice{x.Title, message(x.Lines...), x.File, x.Line}})
+	}
+	if rest := remarks[len(shown):]; len(rest) > 0 {
+		failed := 0
+		for _, x := range rest {
+			if x.Fails {
+				failed++
+			}
+		}
+		out = append(out, annotation{of(failed > 0), Notice{
+			Title:   fmt.Sprintf("nsgate: %d more", len(rest)),
+			Message: strings.Join(rests(failed, len(rest)-failed), " and ") + "; see the job summary",
+		}})
+	}
+	return out
+}
+
+// rests says what is not shown, without what there is none of.
+func rests(failed, warned int) (out []string) {
+	if failed > 0 {
+		out = append(out, fmt.Sprintf("%d more regressed", failed))
+	}
+	if warned > 0 {
+		out = append(out, fmt.Sprintf("%d more with a warning", warned))
+	}
+	return out
+}
+
+// message joins lines, made harmless, and cuts them to the length that GitHub shows.
+func message(lines ...string) string {
+	for i, l := range lines {
+		lines[i] = report.Line(l)
+	}
+	return report.Cut(strings.Join(lines, "\n"), maxMessage)
+}
+
+// fit shortens a summary to what GitHub accepts, at the end of a line.
+func fit(summary string) string {
+	if len(summary) <= maxSummary {
+		return summary
+	}
+	const note = "\n\nThe rest of this summary is cut: GitHub shows no more than 1 MiB.\n"
+	s := report.Cut(summary, maxSummary-len(note))
+	if i := strings.LastIndexByte(s, '\n'); i > 0 {
+		s = s[:i]
+	}
+	return s + note
+}

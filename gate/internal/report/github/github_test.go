@@ -1,0 +1,258 @@
+package github
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func regression(name string) decide.Finding {
+	return decide.Finding{
+		Kernel: name, Name: "void " + name + "<float>(int)", Scope: measure.ScopeKernel, Metric: "time", Unit: "ns",
+		Outcome: decide.Regressed, Gates: true, Severity: "fail", Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052,
+		Limit: 0.03, Reason: "beyond the limit", Evidence: []string{"registers 32 → 255"},
+	}
+}
+
+func annotate(t *testing.T, r *decide.Report, o Options) []string {
+	t.Helper()
+	var b bytes.Buffer
+	o.Writer = &b
+	if err := Publish(r, "", 1, o); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+func TestAnnotations(t *testing.T) {
+	saxpy, total, gone := regression("saxpy"), regression("saxpy"), regression("gone")
+	total.Metric, total.Evidence = "total", nil
+	warned := regression("small")
+	warned.Gates = false
+	open := regression("open")
+	open.Outcome, open.Undecided = decide.Inconclusive, true
+	unchanged := regression("same")
+	unchanged.Outcome = decide.Unchanged
+
+	o := Options{
+		Locate: func(_ *decide.Report, f decide.Finding) (string, int, bool) {
+			if f.Kernel == "saxpy" {
+				return "src/k.cu", 2, true
+			}
+			return "perf/a,b:c.csv", 7, f.Kernel == "gone"
+		},
+	}
+	r := &decide.Report{Verdict: decide.Fail, Findings: []decide.Finding{unchanged, warned, saxpy, open, total, gone}}
+	const numbers = "21.20 µs → 22.26 µs (+5.00 %25, interval +4.60 … +5.20 %25), limit 3 %25%0Abeyond the limit"
+	want := []string{
+		"::error file=src/k.cu,line=2,title=saxpy%3A time +5.00 %25::time: " + numbers + "%0Atotal time: " + numbers +
+			"%0Aregisters 32 → 255%0Avoid saxpy<float>(int)",
+		"::error file=perf/a%2Cb%3Ac.csv,line=7,title=gone%3A time +5.00 %25::time: " + numbers +
+			"%0Aregisters 32 → 255%0Avoid gone<float>(int)",
+		"::warning title=small%3A time +5.00 %25::time: " + numbers + "%0Aregisters 32 → 255%0Avoid small<float>(int)",
+		"::warning title=open%3A time +5.00 %25::time: " + numbers + "%0Aregisters 32 → 255%0Avoid open<float>(int)",
+	}
+	if got := annotate(t, r, o); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+
+	r = &decide.Report{Verdict: decide.NoVerdict, Reason: "the GPU\ndiffers", Next: []string{"record"}, Findings: []decide.Finding{open}}
+	if got := annotate(t, r, o); len(got) != 2 || got[1] != want[3] || got[0] != "::error title=nsgate%3A no verdict::the GPU differs%0Arecord" {
+		t.Errorf("no verdict: %q", got)
+	}
+	if got := annotate(t, &decide.Report{Verdict: decide.Pass, Findings: []decide.Finding{unchanged}}, o); got != nil {
+		t.Errorf("pass: %q", got)
+	}
+}
+
+// Where the time of the step went stands with the step, and with the reason of a report that judges nothing.
+func TestAnnotationsOfTheStep(t *testing.T) {
+	step := regression("workload")
+	step.Name, step.Scope, step.Metric, step.Evidence = "", measure.ScopeWorkload, measure.StepTime.Name, nil
+	own := decide.Own{Base: 500e3, Head: 700e3, Change: 200e3}
+	r := &decide.Report{Verdict: decide.Fail, Findings: []decide.Finding{step}, Waterfall: &decide.Waterfall{Own: own,
+		Parts: []decide.WaterfallPart{{Class: "launch-starved", Idle: true, Where: "host code", Own: own}}}}
+	const told = "%0Astep 500.0 µs → 700.0 µs (+200.0 µs, +40.0 %25)%0A+200.0 µs idle, launch-starved, host code"
+	if got := annotate(t, r, Options{}); len(got) != 1 || !strings.Contains(got[0], told) {
+		t.Errorf("got %q, want %q in it", got, told)
+	}
+	r.Verdict, r.Reason, r.Findings[0].ReasonKey = decide.NoVerdict, "1 run against 1", "not-judged"
+	if got := annotate(t, r, Options{}); len(got) != 1 || !strings.Contains(got[0], "1 run against 1"+told) {
+		t.Errorf("got %q, want %q in it, and no finding", got, told)
+	}
+}
+
+func TestAnnotationsAreAtMostTen(t *testing.T) {
+	for _, c := range []struct {
+		errors, warnings int
+		errorLines       int
+		last             string
+	}{
+		{10, 0, 10, "::error title=k9"},
+		{11, 0, 10, "::error title=nsgate%3A 2 more::2 more regressed; see"},
+		{30, 5, 10, "::error title=nsgate%3A 26 more::21 more regressed and 5 more with a warning"},
+		{9, 2, 9, "::warning title=nsgate%3A 2 more::2 more with a warning; see"},
+		{3, 20, 3, "::warning title=nsgate%3A 14 more::"},
+	} {
+		r := &decide.Report{Verdict: decide.Fail}
+		for i := range c.errors + c.warnings {
+			f := regression(fmt.Sprintf("k%d", i))
+			f.Gates = i < c.errors
+			r.Findings = append(r.Findings, f)
+		}
+		got := annotate(t, r, Options{})
+		if len(got) != 10 || strings.Count(strings.Join(got, "\n"), "::error ") != c.errorLines {
+			t.Errorf("%d and %d: %d annotations: %q", c.errors, c.warnings, len(got), got)
+		}
+		if last := got[len(got)-1]; !strings.HasPrefix(last, c.last) {
+			t.Errorf("%d and %d: the last is %q", c.errors, c.warnings, last)
+		}
+	}
+}
+
+// Whatever a kernel is called, an annotation is one line of bounded length that begins with its own command.
+func FuzzAnnotation(f *testing.F) {
+	for _, s := range []string{
+		"saxpy", "a\n::error::b", "\r::set-output name=verdict::pass", "%0A::error::x", "##[error]x", "a,file=/etc/passwd:1",
+		"\xff\x00\x1b[31m", strings.Repeat("é", 5000), "",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		x := regression(s)
+		x.Name, x.Reason, x.Metric, x.Unit, x.Rule, x.Evidence = s+s, s, s, s, s, []string{s}
+		for _, r := range []*decide.Report{
+			{Verdict: decide.Fail, Findings: []decide.Finding{x}},
+			{Verdict: decide.NoVerdict, Reason: s, Next: []string{s}},
+		} {
+			got := annotate(t, r, Options{})
+			if len(got) != 1 || !strings.HasPrefix(got[0], "::error title=") || !utf8.ValidString(got[0]) {
+				t.Fatalf("%q", got)
+			}
+			if strings.ContainsAny(got[0], "\r\x1b\x00") || strings.Contains(got[0], "##[") {
+				t.Errorf("%q", got[0])
+			}
+			_, rest, _ := strings.Cut(got[0], "title=")
+			title, msg, _ := strings.Cut(rest, "::")
+			if strings.ContainsAny(title, ",:") {
+				t.Errorf("the title sets other properties: %q", title)
+			}
+			if msg = strings.NewReplacer("%0A", "\n", "%25", "%").Replace(msg); len(msg) > maxMessage {
+				t.Errorf("%d bytes of message", len(msg))
+			}
+		}
+	})
+}
+
+func TestOutputsAndSummary(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{
+		"GITHUB_OUTPUT": filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(dir, "summary"),
+	}
+	r := &decide.Report{Verdict: decide.Fail, Counts: decide.Counts{Regressed: 1, Improved: 2, Inconclusive: 3}}
+	o := Options{Getenv: func(k string) string { return env[k] }}
+	if err := Publish(r, "## fail\n", 1, o); err != nil {
+		t.Fatal(err)
+	}
+	output := read(t, env["GITHUB_OUTPUT"])
+	const end = "_GitHubActionsFileCommandDelimeter_"
+	for _, kv := range []string{"verdict=fail", "exit-code=1", "regressed=1", "improved=2", "undecided=3"} {
+		k, v, _ := strings.Cut(kv, "=")
+		if want := k + "<<" + end + "\n" + v + "\n" + end + "\n"; !strings.Contains(output, want) {
+			t.Errorf("no %s in %q", kv, output)
+		}
+	}
+	if n := strings.Count(output, "<<"); n != 5 {
+		t.Errorf("%d outputs in %q", n, output)
+	}
+	if got := read(t, env["GITHUB_STEP_SUMMARY"]); got != "## fail\n\n" {
+		t.Errorf("summary %q", got)
+	}
+
+	// A verdict that a saved report made up cannot become an output.
+	os.Remove(env["GITHUB_OUTPUT"])
+	if err := Publish(&decide.Report{Verdict: decide.Verdict("x\n" + end + "\nverdict=pass")}, "", 3, o); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, env["GITHUB_OUTPUT"]); !strings.Contains(got, "\nno-verdict\n") || strings.Contains(got, "verdict=pass") {
+		t.Errorf("outputs %q", got)
+	}
+
+	os.Remove(env["GITHUB_STEP_SUMMARY"])
+	if err := Publish(r, strings.Repeat("| row é |\n", 200_000), 1, o); err != nil {
+		t.Fatal(err)
+	}
+	got := read(t, env["GITHUB_STEP_SUMMARY"])
+	if len(got) > 1<<20 || len(got) < maxSummary-100 || !utf8.ValidString(got) || !strings.Contains(got, "é |\n\nThe rest") {
+		t.Errorf("%d bytes of summary, ending in %q", len(got), got[max(len(got)-100, 0):])
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestPublishError(t *testing.T) {
+	dir := t.TempDir()
+	env := map[string]string{"GITHUB_OUTPUT": filepath.Join(dir, "output")}
+	var b bytes.Buffer
+	err := PublishError("nsgate.toml:3: unknown key\n::error::x", "nsgate.toml", 3, 2, Options{Writer: &b, Getenv: func(k string) string { return env[k] }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), "::error file=nsgate.toml,line=3,title=nsgate::nsgate.toml:3: unknown key ::error::x\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := read(t, env["GITHUB_OUTPUT"]); !strings.HasPrefix(got, "exit-code<<") || !strings.Contains(got, "\n2\n") {
+		t.Errorf("outputs %q", got)
+	}
+}
+
+func TestNotices(t *testing.T) {
+	o := Options{}
+	for i := range 12 {
+		o.Notices = append(o.Notices, Notice{Title: "nsgate", Message: fmt.Sprintf("edits %d rows\n::x", i), File: "a.csv", Line: 1})
+	}
+	got := annotate(t, &decide.Report{Verdict: decide.Pass}, o)
+	if len(got) != maxAnnotations || got[0] != "::notice file=a.csv,line=1,title=nsgate::edits 0 rows ::x" {
+		t.Errorf("%q", got)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("pipe closed") }
+
+func TestPublishReturnsErrors(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "no", "such")
+	err := Publish(&decide.Report{Verdict: decide.NoVerdict}, "x", 3, Options{
+		Writer: broken{}, Getenv: func(string) string { return missing },
+	})
+	for _, want := range []string{"annotations", "pipe closed", "outputs", "job summary", "no such file"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in %v", want, err)
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), missing) {
+		t.Errorf("the error names a path of the machine: %v", err)
+	}
+	if err := Publish(&decide.Report{}, "x", 3, Options{}); err != nil {
+		t.Errorf("outside Actions: %v", err)
+	}
+}

@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+var (
+	sgr  = regexp.MustCompile("\x1b\\[(0|2|31|32|33)m")
+	tags = regexp.MustCompile(`</?(?:details|summary|code|pre|sub)>|<w?br>`)
+)
+
+// nasty are texts that break renderers; they also seed the fuzz tests.
+var nasty = []string{
+	"", " ", "saxpy", "\x1b[31mred\x1b[0m", "a\nb", "a\r\nb", "\u202eevil", "\x00", "\xff\xfe", "\u009b31m", "\u2028x", "\u200b",
+	"a|b", "a\\|b", "`", "``` ", "<script>alert(1)</script>", "</code></details>", "]]>", "@octocat", "org/x#1", "::error::x",
+	"##[error]x", ": :", "\u00a0::error::x", "| --- |", "- # x", "1. x", "[a](javascript:b)", "![a](b)", "&lt;script&gt;",
+	"<!--", "$x$", "_a_", "*a*", "~~a~~", "https://x.example", strings.Repeat("long ", 200), strings.Repeat("é", 700),
+	strings.Repeat("<|@", 400), "%s%d%!", "\t\t", "e\u0301", "\ufeff",
+}
+
+// hostile puts one text into every field that a workload or a saved report controls.
+func hostile(s string) *decide.Report {
+	f := decide.Finding{
+		Kernel: s, Name: s, Scope: measure.ScopeKernel, Grid: s, Block: s, Metric: s, Unit: s, Gates: true,
+		Severity: "fail", Base: 10, Head: 11, Change: 0.1, Low: 0.09, High: 0.11, MDE: 0.01, Share: 0.5, Limit: 0.03, Rule: s,
+		Reason: s, Match: "role", BaseNames: []string{s, s, s, s}, Role: s, Evidence: []string{s, s + "2"},
+		BaseRuns: []decide.Number{10, 10}, HeadRuns: []decide.Number{11, 11},
+		Cause: &decide.Cause{Summary: s, Reasons: []string{s}, Base: s, Head: s, Note: s,
+			Metrics: []decide.CauseMetric{{Name: s, Unit: s, Base: 1, Head: 2}, {Name: s, Unit: "%", Base: decide.Number(math.NaN()), Head: 2}}},
+	}
+	r := &decide.Report{
+		Schema: decide.Schema, Verdict: decide.Fail, Reason: s, Next: []string{s, s}, Workload: s, Warnings: []string{s},
+		Baseline: s, Reproduce: s, Accept: s, Family: 1, Alpha: 0.01,
+	}
+	env := model.Environment{GPU: s, Driver: s, CUDA: s, Tool: s, GPUs: 2}
+	r.Base = decide.Side{Runs: 2, Sessions: 1, Environment: env, Commit: s, Step: s, Warmup: s, Skipped: s}
+	r.Head = decide.Side{Runs: 2, Sessions: 1, Environment: model.Environment{GPU: s + s}, Commit: s, Skipped: s}
+	own := decide.Own{Base: 100, Head: 200, Change: 100, Low: 90, High: 110}
+	r.Waterfall = &decide.Waterfall{Own: own, Parts: []decide.WaterfallPart{
+		{Class: s, Where: s, Idle: true, Own: own, Owners: []decide.WaterfallOwner{{Kernel: s, Name: s, Own: own}}}}}
+	f.ReasonKey = "not-judged"
+	f.Outcome, f.Grid = decide.Inconclusive, "alone"
+	r.Findings = append(r.Findings, f)
+	f.ReasonKey, f.Grid = "", s
+	for i, o := range []decide.Outcome{
+		decide.Regressed, decide.Improved, decide.Unchanged, decide.Inconclusive, decide.Added, decide.Removed, decide.Regressed,
+	} {
+		f.Outcome, f.Gates, f.Undecided = o, i < 6, o == decide.Inconclusive
+		r.Findings = append(r.Findings, f)
+		f.Grid += "x" // the last is a subject of its own
+	}
+	return r
+}
+
+func checkLine(t *testing.T, l string) {
+	t.Helper()
+	if !utf8.ValidString(l) {
+		t.Errorf("invalid UTF-8: %q", l)
+	}
+	for _, r := range l {
+		if r != ' ' && !unicode.IsPrint(r) {
+			t.Errorf("%U in %q", r, l)
+		}
+	}
+	if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {
+		t.Errorf("a CI runner would obey %q", l)
+	}
+}
+
+func checkText(t *testing.T, s string) {
+	t.Helper()
+	r := hostile(s)
+	lines := -1
+	for _, o := range []Options{{Width: 80}, {Width: 80, Color: true}, {Width: 160, Verbose: true}, {Quiet: true}} {
+		text := render(t, "text", r, o)
+		if o.Color {
+			if n := strings.Count(text, "\n"); n != lines {
+				t.Errorf("%d lines with colour, %d without", n, lines)
+			}
+			text = sgr.ReplaceAllString(text, "")
+		}
+		lines = strings.Count(text, "\n")
+		if !strings.HasPrefix(text, "FAIL  ") {
+			t.Errorf("the verdict is not first: %q", text)
+		}
+		for _, l := range strings.Split(text, "\n") {
+			checkLine(t, l)
+		}
+	}
+}
+
+func checkMarkdown(t *testing.T, s string) {
+	t.Helper()
+	r := hostile(s)
+	md := render(t, "markdown", r, Options{})
+	if rest := tags.ReplaceAllString(md, ""); strings.Contains(rest, "<") {
+		t.Errorf("HTML of its own: %s", rest)
+	}
+	for _, tag := range []string{"details", "code", "pre", "sub", "summary"} {
+		if a, b := strings.Count(md, "<"+tag+">"), strings.Count(md, "</"+tag+">"); a != b {
+			t.Errorf("%d <%s>, %d closed", a, tag, b)
+		}
+	}
+	rows, columns := 0, 0
+	for _, l := range strings.Split(md, "\n") {
+		checkLine(t, unbind(l))
+		if !strings.HasPrefix(l, "|") {
+			columns = 0
+			continue
+		}
+		n := strings.Count(strings.ReplaceAll(strings.ReplaceAll(l, `\\`, ""), `\|`, ""), "|")
+		if columns != 0 && n != columns {
+			t.Errorf("%d cells instead of %d in %q", n-1, columns-1, l)
+		}
+		columns = n
+		if n == 4 {
+			rows++
+		}
+	}
+	// Eight findings, in four folded tables and one that is not, each with two lines of head; two counters and one part of the step in
+	// tables of as many columns.
+	if want := 8 + 2*4 + 2 + 2 + 1 + 2; rows != want {
+		t.Errorf("%d rows instead of %d", rows, want)
+	}
+	if strings.Contains(md, "`") {
+		t.Errorf("a backtick: %s", md)
+	}
+	for _, limit := range []int{1, 100, 1000, 5000, 20000} {
+		cut := render(t, "markdown", r, Options{MaxBytes: limit})
+		if len(cut) > limit || !utf8.ValidString(cut) {
+			t.Errorf("%d bytes where %d are allowed", len(cut), limit)
+		}
+	}
+}
+
+func TestHostile(t *testing.T) {
+	for i, s := range nasty {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			checkText(t, s)
+			checkMarkdown(t, s)
+		})
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range nasty {
+		f.Add(s)
+	}
+	f.Fuzz(checkText)
+}
+
+func FuzzMarkdown(f *testing.F) {
+	for _, s := range nasty {
+		f.Add(s)
+	}
+	f.Fuzz(checkMarkdown)
+}
+
+func TestMarkdownCountsWhatItCuts(t *testing.T) {
+	r := &decide.Report{Verdict: decide.Fail, Reason: "many"}
+	for i := range 2000 {
+		f := decide.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: decide.Unchanged, Metric: "time", Unit: "ns"}
+		if i < 70 {
+			f.Outcome, f.Gates = decide.Regressed, true
+		}
+		r.Findings = append(r.Findings, f)
+	}
+	const limit = 30_000
+	md := render(t, "markdown", r, Options{MaxBytes: limit})
+	if len(md) > limit {
+		t.Errorf("%d bytes", len(md))
+	}
+	shown := strings.Count(md, "time · unchanged · ")
+	for _, want := range []string{"\n20 more rows are cut here", fmt.Sprintf("\n%d more rows are cut here", 1930-shown), "Unchanged (1930)"} {
+		if !strings.Contains(md, want) {
+			t.Errorf("no %q in\n%s", want, md)
+		}
+	}
+}

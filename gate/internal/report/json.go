@@ -1,0 +1,154 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func init() {
+	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
+		render:      jsonReport,
+		calibration: func(c *decide.Calibration, _ Options) (string, error) { return jsonText(c) },
+		summary:     func(s *decide.Summary, _ Options) (string, error) { return jsonText(s) },
+		bisection:   func(b *decide.Bisection, _ Options) (string, error) { return jsonText(b) },
+		history:     func(h *decide.History, _ Options) (string, error) { return jsonText(h) }})
+}
+
+// jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,
+// invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.
+func jsonReport(v *view, _ Options) (string, error) {
+	return jsonText(lossless(v.Report))
+}
+
+// lossless is a copy whose empty lists are written as such.
+func lossless(r *decide.Report) *decide.Report {
+	out := *r
+	out.Schema = cmp.Or(out.Schema, decide.Schema)
+	out.Findings = append([]decide.Finding{}, out.Findings...)
+	for i := range out.Findings {
+		f := &out.Findings[i]
+		f.BaseRuns, f.HeadRuns = append([]decide.Number{}, f.BaseRuns...), append([]decide.Number{}, f.HeadRuns...)
+	}
+	out.Workloads = nil
+	for _, w := range r.Workloads {
+		out.Workloads = append(out.Workloads, lossless(w))
+	}
+	return &out
+}
+
+// indented writes a value for other programs, with <, > and & escaped.
+func indented(value any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(value)
+	return b.String(), err
+}
+
+// jsonText writes a value for people and programs to read.
+func jsonText(value any) (string, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // kernel names are full of angle brackets
+	enc.SetIndent("", "  ")
+	err := enc.Encode(value)
+	// GitHub's runner obeys "##[command]" anywhere in a log line; inside a string the escaped form means the same.
+	return strings.ReplaceAll(b.String(), "##[", `\u0023#[`), err
+}
+
+// Fields of a finding that must stand in a file: a number that is missing would be read as zero.
+var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
+
+// ReadJSON reads a report that [Render] wrote as JSON, or the one in a page of HTML; name stands for the file in errors. Fields that a later nsgate added are
+// ignored. Anything else that is not a report of this schema is an error: another schema, trailing data, a verdict,
+// outcome or number that is missing or unknown.
+func ReadJSON(rd io.Reader, name string) (*decide.Report, error) {
+	data, err := io.ReadAll(rd)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if data, err = unpack(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var head outline
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, syntax(name, data, err)
+	}
+	switch {
+	case head.Schema == nil:
+		return nil, fmt.Errorf("%s: no \"schema\": this is not a report; give a file that nsgate wrote as JSON", name)
+	case *head.Schema != decide.Schema:
+		return nil, fmt.Errorf("%s: the schema is %q, this nsgate reads %q; use the nsgate that wrote the report, "+
+			"or check again", name, *head.Schema, decide.Schema)
+	}
+	r := new(decide.Report)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, syntax(name, data, err)
+	}
+	return r, head.check(r, name)
+}
+
+// outline is the part of a file by which it is known to be a report, and complete.
+type outline struct {
+	Schema    *string
+	Findings  []map[string]json.RawMessage
+	Workloads []*outline
+}
+
+// check says what of a report is missing or unknown; name stands for the file.
+func (o *outline) check(r *decide.Report, name string) error {
+	for i, w := range r.Workloads {
+		if w == nil || o.Workloads[i] == nil || len(w.Workloads) > 0 {
+			return fmt.Errorf("%s: workload %d is no report of its own; check again to write the report anew", name, i+1)
+		}
+		if err := o.Workloads[i].check(w, name); err != nil {
+			return err
+		}
+	}
+	switch r.Verdict {
+	case decide.Pass, decide.Fail, decide.NoVerdict:
+	default:
+		return fmt.Errorf("%s: verdict %q is not pass, fail or no-verdict; check again to write the report anew",
+			name, r.Verdict)
+	}
+	for i, f := range r.Findings {
+		if f.Outcome == "" || !slices.ContainsFunc(classes[:], func(c classification) bool { return c.outcome == f.Outcome }) {
+			return fmt.Errorf("%s: finding %d has no known outcome (%q); check again to write the report anew",
+				name, i+1, f.Outcome)
+		}
+		for _, key := range required {
+			if _, ok := o.Findings[i][key]; !ok {
+				return fmt.Errorf("%s: finding %d has no %q; check again to write the report anew", name, i+1, key)
+			}
+		}
+	}
+	return nil
+}
+
+// syntax says at which line or field a file stops being a report.
+func syntax(name string, data []byte, err error) error {
+	offset := int64(len(data))
+	var bad *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(bytes.TrimSpace(data)) == 0:
+		err = errors.New("the file is empty")
+	case errors.As(err, &bad):
+		offset = bad.Offset
+	case errors.As(err, &kind):
+		// The offset of such an error may be relative to a part of the file.
+		return fmt.Errorf("%s: not a report: %q cannot be a %s; give a file that nsgate wrote as JSON",
+			name, kind.Field, kind.Value)
+	}
+	line := 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
+	return &measure.PlaceError{File: name, Line: line, Err: fmt.Errorf("not a JSON report: %w; give a file that nsgate wrote as JSON", err)}
+}

@@ -1,0 +1,157 @@
+package report
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// genReport makes reports with unknown numbers and any valid text; infinite numbers are the one thing JSON loses.
+func genReport(t *rapid.T) *decide.Report {
+	number := rapid.Custom(func(t *rapid.T) decide.Number {
+		if rapid.IntRange(0, 4).Draw(t, "unknown") == 0 {
+			return decide.Number(math.NaN())
+		}
+		return decide.Number(rapid.Float64Range(-1e300, 1e300).Draw(t, "number"))
+	})
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"saxpy", "##[error]", "<a>", `\##["`, "\u2028"}))
+	numbers, texts := rapid.SliceOfN(number, 0, 4), rapid.SliceOfN(text, 0, 3)
+	n := func(name string) decide.Number { return number.Draw(t, name) }
+	s := func(name string) string { return text.Draw(t, name) }
+	r := &decide.Report{
+		Schema: decide.Schema, Verdict: rapid.SampledFrom([]decide.Verdict{decide.Pass, decide.Fail, decide.NoVerdict}).Draw(t, "verdict"),
+		Reason: s("reason"), Next: texts.Draw(t, "next"), Undecided: rapid.Bool().Draw(t, "undecided"), Alpha: n("alpha"),
+		Counts: decide.Counts{Regressed: 1, Warned: 7}, Warnings: texts.Draw(t, "warnings"), Reproduce: s("reproduce"),
+		Head: decide.Side{Runs: 3, Environment: model.Environment{GPU: s("gpu"), Start: time.Unix(1e9, 5).UTC()}},
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "findings") {
+		r.Findings = append(r.Findings, decide.Finding{
+			Kernel: s("kernel"), Name: s("name"), Scope: measure.ScopeKernel, Metric: s("metric"), Unit: s("unit"),
+			Outcome: rapid.SampledFrom([]decide.Outcome{
+				decide.Regressed, decide.Improved, decide.Unchanged, decide.Inconclusive, decide.Added, decide.Removed,
+			}).Draw(t, "outcome"),
+			Base: n("base"), Head: n("head"), Change: n("change"), Low: n("low"), High: n("high"), P: n("p"), MDE: n("mde"),
+			Share: n("share"), Limit: n("limit"), Floor: n("floor"), BaseRuns: numbers.Draw(t, "runs"),
+			HeadRuns: numbers.Draw(t, "runs"), Evidence: texts.Draw(t, "evidence"), BaseNames: texts.Draw(t, "names"),
+		})
+	}
+	values := rapid.SliceOfN(rapid.OneOf(rapid.Just(math.NaN()), rapid.Float64Range(0, 1e12)), 0, 4).Draw(t, "values")
+	r.HeadSessions = []model.Session{{
+		ID: s("id"), Step: s("step"), Runs: []model.Run{{Skipped: 1, Total: 60, Steady: true}},
+		Series: []model.Series{{
+			Subject: measure.Subject{Scope: measure.ScopeKernel, Name: s("name"), Grid: measure.Dim3{X: 1, Y: 2, Z: 3}},
+			Metric:  measure.Time, Values: values,
+		}},
+	}}
+	return r
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := genReport(t)
+		var b bytes.Buffer
+		if err := Render("json", &b, want, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		first := b.String()
+		if strings.Contains(first, "##[") {
+			t.Errorf("a CI runner would obey %s", first)
+		}
+		got, err := ReadJSON(&b, "report.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := cmp.Comparer(func(a, b decide.Number) bool { return a == b || !a.Known() && !b.Known() })
+		if diff := cmp.Diff(want, got, number, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("JSON lost something (-want +got):\n%s", diff)
+		}
+		var again bytes.Buffer
+		if err := Render("json", &again, got, Options{}); err != nil || again.String() != first {
+			t.Errorf("a second pass differs: %v", err)
+		}
+	})
+}
+
+func TestJSONHasNoNullLists(t *testing.T) {
+	r := &decide.Report{Verdict: decide.Pass, Findings: []decide.Finding{{Outcome: decide.Added}}}
+	got := render(t, "json", r, Options{})
+	for _, want := range []string{`"base_runs": []`, `"head_runs": []`, `"schema": "nsgate.report/1"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if got := render(t, "json", new(decide.Report), Options{}); !strings.Contains(got, `"findings": []`) {
+		t.Errorf("no empty list of findings: %s", got)
+	}
+	if r.Findings[0].BaseRuns != nil || r.Schema != "" {
+		t.Error("rendering changed the report")
+	}
+}
+
+func TestReadJSONErrors(t *testing.T) {
+	finding := func(edit string) string {
+		f := `{"outcome":"added","base":null,"head":1,"change":null,"low":null,"high":null,"p":null,"mde":null,` +
+			`"share":0,"limit":null,"floor":0}`
+		from, to, _ := strings.Cut(edit, "=>")
+		return `{"schema":"nsgate.report/1","verdict":"pass",` + "\n" + `"findings":[` + strings.Replace(f, from, to, 1) + `]}`
+	}
+	for _, c := range []struct{ name, in, want string }{
+		{"empty", "", `r.json:1: not a JSON report: the file is empty; give a file`},
+		{"not JSON", "SQLite format 3\x00", `r.json:1: not a JSON report: invalid character 'S'`},
+		{"truncated", finding("")[:80], `r.json:2: not a JSON report: unexpected end of JSON input`},
+		{"trailing", finding("") + "\n{}", `r.json:3: not a JSON report: invalid character '{' after top-level value`},
+		{"list", "[]", `r.json: not a report`},
+		{"null", "null", `r.json: no "schema"`},
+		{"other JSON", `{"a":1}`, `r.json: no "schema": this is not a report; give a file`},
+		{"newer", `{"schema":"nsgate.report/2"}`, `the schema is "nsgate.report/2", this nsgate reads "nsgate.report/1"; use`},
+		{"verdict", `{"schema":"nsgate.report/1","verdict":"green"}`, `verdict "green" is not pass, fail or no-verdict`},
+		{"no verdict field", `{"schema":"nsgate.report/1"}`, `verdict "" is not`},
+		{"outcome", finding(`"added"=>"gone"`), `finding 1 has no known outcome ("gone")`},
+		{"missing number", finding(`"head":1,=>`), `finding 1 has no "head"`},
+		{"text for a number", finding(`"head":1=>"head":"1"`), `r.json: not a report: "findings.head" cannot be a string`},
+		{"null finding", `{"schema":"nsgate.report/1","verdict":"pass","findings":[null]}`, `finding 1 has no known outcome`},
+		{"huge number", finding(`"head":1=>"head":1e999`), `r.json: not a report: "findings.head" cannot be a number`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := ReadJSON(strings.NewReader(c.in), "r.json")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+		})
+	}
+	if _, err := ReadJSON(strings.NewReader(finding(`"base"=>"new_field":{},"base"`)), "r.json"); err != nil {
+		t.Errorf("a field of a later nsgate: %v", err)
+	}
+}
+
+func FuzzReadJSON(f *testing.F) {
+	for _, r := range reports(f) {
+		var b bytes.Buffer
+		if err := Render("json", &b, r, Options{}); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ReadJSON(bytes.NewReader(data), "r.json")
+		if err != nil {
+			return
+		}
+		for _, format := range Formats() {
+			var b bytes.Buffer
+			if err := Render(format, &b, r, Options{}); err != nil && format != "json" {
+				t.Errorf("%s: %v", format, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func init() {
+	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit})
+}
+
+// The elements that GitLab, Jenkins and others read. There is no schema; the common ground is described at
+// github.com/testmoapp/junitxml. GitLab shows the content of failure and skipped, others their message.
+type junitSuites struct {
+	XMLName xml.Name `xml:"testsuites"`
+	Name    string   `xml:"name,attr"`
+	junitCounts
+	Suites []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name string `xml:"name,attr"`
+	junitCounts
+	Cases []junitCase `xml:"testcase"`
+}
+
+type junitCounts struct {
+	Tests    int `xml:"tests,attr"`
+	Failures int `xml:"failures,attr"`
+	Errors   int `xml:"errors,attr"`
+	Skipped  int `xml:"skipped,attr"`
+}
+
+type junitCase struct {
+	Class   string       `xml:"classname,attr"`
+	Name    string       `xml:"name,attr"`
+	Time    string       `xml:"time,attr,omitempty"` // seconds
+	File    string       `xml:"file,attr,omitempty"`
+	Line    int          `xml:"line,attr,omitempty"`
+	Failure *junitResult `xml:"failure"`
+	Error   *junitResult `xml:"error"`
+	Skipped *junitResult `xml:"skipped"`
+}
+
+type junitResult struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr,omitempty"`
+	Text    string `xml:",innerxml"` // escaped, with its line breaks as they are
+}
+
+// junit writes a test suite a workload: one test case a comparison, whose name stays the same from run to run, and one for the verdict. What fails
+// the gate is a failure, a gate without a verdict an error; what is undecided, added, removed or slower without failing
+// the gate is skipped, with the reason.
+func junit(v *view, _ Options) (string, error) {
+	all := junitSuites{Name: "nsgate"}
+	for _, w := range v.each {
+		s := newSuite(w)
+		all.Suites = append(all.Suites, s)
+		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+	}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	return xml.Header + string(text) + "\n", err
+}
+
+func newSuite(v *view) junitSuite {
+	suite := junitSuite{Name: "nsgate: " + v.Workload}
+	first := junitCase{Class: v.Workload, Name: "verdict"}
+	suite.Tests = 1 + len(v.Rows)
+	if !v.judged() {
+		suite.Errors++
+		first.Error = &junitResult{Line(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next))}
+	}
+	suite.Cases = append(suite.Cases, first)
+	names := map[string]int{first.Name: 1}
+	for _, r := range v.Rows {
+		c := junitCase{Class: v.Workload, Name: Line(id(r.F) + " · " + r.Metric)}
+		if r.F.Unit == "ns" && r.F.Head.Known() {
+			c.Time = strconv.FormatFloat(float64(r.F.Head)/1e9, 'f', -1, 64)
+		}
+		// GitLab keeps the first of several cases with one name.
+		if names[c.Name]++; names[c.Name] > 1 {
+			c.Name += fmt.Sprintf(" (%d)", names[c.Name])
+		}
+		c.File, c.Line = v.kept(r.F)
+		lines := append([]string{r.Metric + ": " + r.describe(), r.Reason, r.Runs, r.Match}, r.Evidence...)
+		if r.F.Metric == measure.StepTime.Name {
+			lines = append(lines, v.Fall.Lines()...)
+		}
+		result := &junitResult{r.title(), string(r.F.Outcome), xmlLines(append(lines, r.Cause, Elide(r.FullName, 600)))}
+		switch r.Class {
+		case failing:
+			suite.Failures++
+			c.Failure = result
+		case improved, unchanged:
+		default:
+			suite.Skipped++
+			c.Skipped = result
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	return suite
+}
+
+// id names a finding's subject the same way in every run, and no two subjects alike: as the baseline's rows do.
+func id(f decide.Finding) string {
+	s := f.Subject()
+	name := trimmed(s.ID())
+	if s.Scope != measure.ScopeWorkload {
+		name = Clean(string(s.Scope)) + " " + name
+	}
+	return Elide(name, 150)
+}

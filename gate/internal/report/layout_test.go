@@ -1,0 +1,64 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A list says everything at any width, in lines no longer than the page, and breaks no number.
+func TestListAtAnyWidth(t *testing.T) {
+	titles := []string{"session", "age", "what", "commit", "driver", "runs", "reason"}
+	rows := [][]string{
+		{"20261122T1705-7879b3e9", "0h", "record", "9564575ed921", "580.159.03", "5", ""},
+		{"20261121T0155-1b9d2c3a", "15h", "accept", "0b1d0c4f2a61", "580.159.03", "5", "exact arithmetic"},
+	}
+	for _, width := range []int{40, 60, 80, 160} {
+		text := List(".nsgate/default/nvidia-h200", titles, rows, Options{Width: width})
+		for _, cell := range slices.Concat(rows...) {
+			if !strings.Contains(unbind(text), cell) {
+				t.Errorf("%d columns: %q is not in\n%s", width, cell, text)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if columns(strings.TrimSuffix(line, "\n")) > width {
+				t.Errorf("%d columns: %q is too long", width, line)
+			}
+		}
+	}
+}
+
+// Names that differ in their middle only are told apart in every width, and numbers stay whole.
+func TestHistoryAtAnyWidth(t *testing.T) {
+	names := []string{"cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_f16_knob_26_kernel0_0", "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_26_kernel0_0", "saxpy"}
+	h := &decide.History{GPU: "NVIDIA H200", Moments: make([]decide.Moment, 2)}
+	for i, name := range names {
+		h.Trends = append(h.Trends, decide.Trend{Scope: measure.ScopeKernel, Kernel: name, Name: name, Metric: measure.Total.Name, Unit: "ns",
+			Values: []decide.Number{decide.Number(370600 + 1000*i), decide.Number(374400 + 1000*i)}, Change: 0.0105})
+	}
+	for _, width := range []int{40, 60, 80, 160} {
+		text, err := historyText(h, Options{Width: width})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = unbind(text)
+		for i := range names {
+			if number := fmt.Sprintf("%d.4 µs", 374+i); !strings.Contains(text, number) {
+				t.Errorf("%d columns: %s is not in\n%s", width, number, text)
+			}
+		}
+		var first []string
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "  cud") {
+				first = append(first, strings.Fields(line)[0])
+			}
+		}
+		if len(first) != 2 || first[0] == first[1] {
+			t.Errorf("%d columns: the kernels are named %q", width, first)
+		}
+	}
+}

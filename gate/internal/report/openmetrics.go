@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func init() {
+	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics})
+}
+
+// family is one metric family of the OpenMetrics text format 1.0.
+type family struct {
+	unit, help string
+	samples    map[string]string // value by label set
+}
+
+// openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
+// compares such values as text, so that they are rounded near to what is signal: the width of the change's interval.
+func openMetrics(v *view, _ Options) (string, error) {
+	families := make(map[string]family)
+	for _, w := range v.each {
+		w.measured(families)
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		f := families[name]
+		fmt.Fprintf(&b, "# TYPE %s gauge\n", name)
+		if f.unit != "" {
+			fmt.Fprintf(&b, "# UNIT %s %s\n", name, f.unit)
+		}
+		fmt.Fprintf(&b, "# HELP %s %s\n", name, label(f.help))
+		for _, set := range slices.Sorted(maps.Keys(f.samples)) {
+			fmt.Fprintf(&b, "%s%s %s\n", name, set, f.samples[set])
+		}
+	}
+	return b.String() + "# EOF\n", nil
+}
+
+// measured adds what a workload measured to the families.
+func (v *view) measured(families map[string]family) {
+	add := func(name, unit, help, value string, set ...string) {
+		if unit != "" && !strings.HasSuffix(name, "_"+unit) {
+			name += "_" + unit
+		}
+		if families[name].samples == nil {
+			families[name] = family{unit, help, make(map[string]string)}
+		}
+		labels := labels(append([]string{"workload", v.Workload}, set...))
+		if f := families[name]; f.samples[labels] == "" {
+			f.samples[labels] = value
+		}
+	}
+	passed, counts := 0, v.Report.Counts
+	if v.Report.Verdict == decide.Pass {
+		passed = 1
+	}
+	add("nsgate_pass", "", "1 where the gate passed, 0 where it failed or gave no verdict.", strconv.Itoa(passed))
+	add("nsgate_regressed", "", "Regressions that fail the gate.", strconv.Itoa(counts.Regressed))
+	add("nsgate_improved", "", "Improvements.", strconv.Itoa(counts.Improved))
+	add("nsgate_undecided", "", "Comparisons that the data could not decide.", strconv.Itoa(counts.Inconclusive))
+	for _, r := range v.Rows {
+		f := r.F
+		if !f.Head.Known() {
+			continue
+		}
+		scale, unit := 1.0, word(f.Unit)
+		switch f.Unit {
+		case "ns":
+			scale, unit = 1e9, "seconds"
+		case "B":
+			unit = "bytes"
+		case "count", "":
+			unit = ""
+		}
+		var set []string
+		s := f.Subject()
+		switch {
+		case s.Scope == measure.ScopeKernel:
+			id := s.ID()
+			set = []string{"kernel", r.Subject, "geometry", r.Geometry, "id", id[strings.LastIndexByte(id, '#')+1:]}
+		case s.Scope == measure.ScopeRange:
+			set = []string{"range", s.Name}
+		case s.Scope == measure.ScopeOutput:
+			set = []string{"output", s.Name}
+		case s.Scope == measure.ScopeDevice:
+			set = []string{"device", s.Name}
+		case s.Name != "":
+			set = []string{"copy", s.Name}
+		}
+		add("nsgate_"+word(f.Metric), unit, "Head of the comparison: "+r.Metric+".", signal(f, scale), set...)
+	}
+	if w := v.Report.Waterfall; w != nil {
+		for _, p := range w.Parts {
+			f := decide.Finding{Unit: ns, Base: 1, Head: p.Head, Low: p.Low, High: p.High}
+			if p.Head.Known() {
+				set := []string{"class", p.Class}
+				if p.Where != "" {
+					set = append(set, "where", p.Where)
+				}
+				add("nsgate_step_part", "seconds", "Step of the head, by who owns its time.", signal(f, 1e9), set...)
+			}
+		}
+	}
+}
+
+// signal prints the head's value, divided by scale, to the decimal place that its interval leaves certain: that of half
+// the interval's width; and to at least four digits, for a dashboard shows less than a gate finds.
+func signal(f decide.Finding, scale float64) string {
+	v := float64(f.Head)
+	half := math.Abs(float64(f.High-f.Low)) / 2 * math.Abs(float64(f.Base))
+	switch {
+	case v == 0, v == math.Trunc(v) && (f.Unit == "count" || f.Unit == "B"):
+		return strconv.FormatFloat(v/scale, 'g', -1, 64)
+	case !(half > 0) || math.IsInf(half, 0):
+		return strconv.FormatFloat(v/scale, 'g', 4, 64)
+	}
+	digits := math.Floor(math.Log10(math.Abs(v))) - math.Ceil(math.Log10(half)) + 1
+	return strconv.FormatFloat(v/scale, 'g', int(min(max(digits, 4), 6)), 64)
+}
+
+// labels makes a label set of names and values in turn.
+func labels(pairs []string) string {
+	var set []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		set = append(set, fmt.Sprintf(`%s="%s"`, pairs[i], label(Elide(Clean(pairs[i+1]), 150))))
+	}
+	return "{" + strings.Join(set, ",") + "}"
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/large"
+)
+
+const (
+	// rankRows is how many ranks are shown one by one: all, or of more those that compute longest.
+	rankRows = 10
+	// stripWidth is how many bars a strip of ranks has at most; of more ranks, each bar is the longest of some.
+	stripWidth = 64
+	// stripFrom is the difference between ranks, relative to the shortest, from which on their bars differ in height.
+	stripFrom = 0.01
+)
+
+// ranks are the ranks of a job in words.
+type ranks struct {
+	Told  []string // about the straggler
+	About []fact   // what all ranks have, as least, median and most, and as a strip of bars
+	panel          // the ranks one by one
+}
+
+// newRanks puts ranks into words; nil where there are none.
+func newRanks(r *decide.Ranks) *ranks {
+	if r == nil || len(r.Ranks) == 0 {
+		return nil
+	}
+	x := &ranks{}
+	for _, remark := range r.Remarks {
+		x.Told = append(x.Told, Elide(Clean(cmp.Or(remark.Sentence, remark.Key)), maxPattern))
+	}
+	x.Told = nonempty(x.Told...)
+	for _, of := range []struct {
+		label string
+		value func(decide.Rank) decide.Number
+	}{
+		{"compute", func(k decide.Rank) decide.Number { return k.Compute }},
+		{"step", func(k decide.Rank) decide.Number { return k.Step }},
+		{"wait", func(k decide.Rank) decide.Number { return k.Wait }},
+	} {
+		if text := spread(r.Ranks, of.value); text != "" {
+			x.About = append(x.About, fact{of.label, text})
+		}
+	}
+	x.Title, x.Names = "Ranks", true
+	x.Columns = []column{{least: 8}, {title: "compute", right: true}, {title: "base", right: true, rank: 4, optional: true},
+		{title: "step", right: true, rank: 3, optional: true}, {title: "waits", right: true, rank: 1, optional: true},
+		{title: "others wait", right: true, rank: 2, optional: true}, {title: "exposed", right: true, rank: 5, optional: true},
+		{title: "hidden", right: true, rank: 6, optional: true}}
+	shown := slices.Clone(r.Ranks)
+	if len(shown) > rankRows {
+		large.Sort(shown, func(a, b decide.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
+		shown = shown[:rankRows]
+	}
+	for _, k := range shown {
+		x.Rows = append(x.Rows, []string{Elide(Clean(k.Name), 20), cell(k.Compute, ns), cell(k.Base, ns), cell(k.Step, ns), cell(k.Wait, ns),
+			cell(k.Caused, ns), cell(k.Exposed, ns), cell(k.Hidden, ns)})
+	}
+	if more := len(r.Ranks) - len(shown); more > 0 {
+		x.panel.About = fmt.Sprintf("the %d that compute longest, of %d", len(shown), len(r.Ranks))
+	}
+	return x
+}
+
+// spread is the least, the median and the most of something, with the ranks that have the ends, and a strip of bars.
+func spread(list []decide.Rank, value func(decide.Rank) decide.Number) string {
+	known := slices.DeleteFunc(slices.Clone(list), func(k decide.Rank) bool { return !value(k).Known() })
+	if len(known) < 2 {
+		return ""
+	}
+	bars := strip(known, value)
+	large.Sort(known, func(a, b decide.Rank) int { return cmp.Compare(value(a), value(b)) })
+	n := len(known)
+	end := func(k decide.Rank) string { return quantity(value(k), ns) + " " + bind(Elide(Clean(k.Name), 20)) }
+	text := end(known[0]) + " … " + end(known[n-1])
+	if n > 2 {
+		text = end(known[0]) + " … median " + quantity((value(known[(n-1)/2])+value(known[n/2]))/2, ns) + " … " + end(known[n-1])
+	}
+	return text + " " + nb + bars
+}
+
+// strip draws what the ranks have, by their numbers, from the least to the most.
+func strip(list []decide.Rank, value func(decide.Rank) decide.Number) string {
+	width := min(len(list), stripWidth)
+	high := make([]float64, width)
+	least, most := math.Inf(1), 0.0
+	for i, k := range list {
+		v := float64(value(k))
+		at := i * width / len(list)
+		high[at] = max(high[at], v)
+		least, most = min(least, v), max(most, v)
+	}
+	runes := []rune("▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, v := range high {
+		at := 0
+		if most-least > stripFrom*least {
+			at = int((v-least)/(most-least)*float64(len(runes)-1) + 0.5)
+		}
+		b.WriteRune(runes[at])
+	}
+	return b.String()
+}
+
+// ranks writes the ranks of the head: what is said of them, and where there is something to look at, one by one.
+func (p *page) ranks(r *ranks, all bool) {
+	if r == nil {
+		return
+	}
+	p.title(r.Title)
+	for _, t := range r.Told {
+		p.line(2, 4, span{"• ", yellow}, span{t, none})
+	}
+	for _, f := range r.About {
+		p.line(2, 11, span{pad(f.Label, 7) + nb + " ", dim}, span{f.Text, none})
+	}
+	if all || len(r.Told) > 0 && len(r.Rows) == rankRows {
+		if r.panel.About != "" {
+			p.dim(2, r.panel.About)
+		}
+		p.table(r.Columns, r.Rows, nil)
+	}
+}
+
+// ranksMarkdown is the same in Markdown, in at most room bytes.
+func ranksMarkdown(r *ranks, room int) string {
+	if r == nil {
+		return ""
+	}
+	text := cmp.Or(bullets(r.Title, proses(r.Told), room), "\n**"+r.Title+"**\n")
+	table := "\n| | |\n| --- | --- |\n"
+	for _, f := range r.About {
+		table += fmt.Sprintf("| %s | %s |\n", f.Label, bind(prose(f.Text)))
+	}
+	text += table
+	table = "\n" + r.head()
+	for _, cells := range r.Rows {
+		table += r.row(cells)
+	}
+	text += fold(cmp.Or(r.panel.About, "one by one"), table)
+	if len(text) > room {
+		return ""
+	}
+	return text
+}

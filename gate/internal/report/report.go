@@ -1,0 +1,133 @@
+// Package report renders what a gate found: [Render] writes a [decide.Report] as text for a terminal, Markdown, HTML or
+// one of the formats that CI hosts read, [ReadJSON] reads a saved one back, and [Remarks] gives what belongs beside the
+// code under review.
+//
+// A report is turned into one view, in which sections are sorted, numbers printed and names cleaned, and every format
+// walks that view; a format is one file, which registers itself. Every format works from the report alone, so that a
+// saved report gives the same output as a fresh one. Names, ranges and reasons are hostile input: each format escapes
+// what it prints.
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+)
+
+// Options says how a report is rendered. The zero value is plain text, 100 columns wide.
+type Options struct {
+	Width    int  // columns of text, at least 40; 0 means 100
+	Color    bool // text: SGR colours, which never carry a meaning alone
+	Verbose  bool // text: every finding, and full names
+	Quiet    bool // text: the verdict only
+	MaxBytes int  // Markdown: size that is never exceeded; 0 means 900 KiB
+	// ShowAll is what shows the findings that text leaves out, "--verbose"; "" where nothing does.
+	ShowAll string
+	// Reproduce stands for the report's own command, which may say less than the user may see; "" for that.
+	Reproduce string
+	// Locate says where in the repository a finding is written down; nil where that is unknown. JUnit, code quality and
+	// remarks point there; the first two fall back to the report's baseline.
+	Locate Locator
+}
+
+// Format is one way to write a report.
+type Format struct {
+	Name   string // by which [Render] knows it
+	Suffix string // that its files usually have
+	About  string // whom it is for
+
+	// render renders a report, on several workloads too.
+	render func(*view, Options) (string, error)
+	// calibration renders a calibration; nil where the format has no form of it.
+	calibration func(*decide.Calibration, Options) (string, error)
+	// summary renders a summary; nil likewise.
+	summary func(*decide.Summary, Options) (string, error)
+	// bisection renders what a search for commits found; nil likewise.
+	bisection func(*decide.Bisection, Options) (string, error)
+	// history renders a history; nil likewise.
+	history func(*decide.History, Options) (string, error)
+}
+
+// formats holds every format by its name; each file of a format adds its own.
+var formats = make(map[string]Format)
+
+func register(f Format) { formats[f.Name] = f }
+
+// Formats lists the names that [Render] knows, sorted.
+func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
+
+// CalibrationFormats lists the names that [RenderCalibration] knows, sorted.
+func CalibrationFormats() []string {
+	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].calibration == nil })
+}
+
+// FormatOf is the format whose files have the suffix of this one, the longest suffix that fits, or the only one that ends like it; ""
+// for none.
+func FormatOf(file string) string {
+	best, like := "", []string{}
+	for _, name := range Formats() {
+		if s := formats[name].Suffix; strings.HasSuffix(file, s) && len(s) > len(formats[best].Suffix) {
+			best = name
+		}
+		if ext := filepath.Ext(file); ext != "" && strings.HasSuffix(formats[name].Suffix, ext) {
+			like = append(like, name)
+		}
+	}
+	if best == "" && len(like) == 1 {
+		return like[0]
+	}
+	return best
+}
+
+// Lookup finds a format by its name.
+func Lookup(name string) (Format, bool) {
+	f, ok := formats[name]
+	return f, ok
+}
+
+// Render writes the report in the named format. An unknown format is an error that lists the known ones.
+func Render(format string, w io.Writer, r *decide.Report, o Options) error {
+	f, ok := formats[format]
+	if !ok {
+		return fmt.Errorf("unknown report format %q; the formats are %s", format, strings.Join(Formats(), ", "))
+	}
+	text, err := f.render(newView(r, o), o)
+	return write(w, text, "report", format, err)
+}
+
+// RenderCalibration writes the calibration in the named format, as [Render] does with a report.
+func RenderCalibration(format string, w io.Writer, c *decide.Calibration, o Options) error {
+	return writeAs(format, w, "calibration", c, o, formats[format].calibration, CalibrationFormats())
+}
+
+// SummaryFormats lists the names that [RenderSummary] knows, sorted.
+func SummaryFormats() []string {
+	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].summary == nil })
+}
+
+// RenderSummary writes the summary in the named format, as [Render] does with a report.
+func RenderSummary(format string, w io.Writer, s *decide.Summary, o Options) error {
+	return writeAs(format, w, "summary", s, o, formats[format].summary, SummaryFormats())
+}
+
+// writeAs writes a value of some kind by the form that a format has of it, nil for none; known are the formats that have one.
+func writeAs[T any](format string, w io.Writer, kind string, value T, o Options, form func(T, Options) (string, error), known []string) error {
+	if form == nil {
+		return fmt.Errorf("unknown %s format %q; the formats are %s", kind, format, strings.Join(known, ", "))
+	}
+	text, err := form(value, o)
+	return write(w, text, kind, format, err)
+}
+
+func write(w io.Writer, text, what, format string, err error) error {
+	if err != nil {
+		return fmt.Errorf("cannot write the %s as %s: %w", what, format, err)
+	}
+	_, err = io.WriteString(w, text)
+	return err
+}

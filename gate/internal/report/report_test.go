@@ -1,0 +1,192 @@
+package report
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rivo/uniseg"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// reports reads every report of testdata.
+func reports(t testing.TB) map[string]*decide.Report {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no reports in testdata: %v", err)
+	}
+	out := make(map[string]*decide.Report)
+	for _, file := range files {
+		if strings.Count(file, ".") > 1 { // JSON of another format
+			continue
+		}
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := ReadJSON(f, file)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[strings.TrimSuffix(filepath.Base(file), ".json")] = r
+	}
+	return out
+}
+
+// TestGolden renders every report of testdata in every format, and text in its variants: a new case or a new format is one
+// file and a run with -update.
+func TestGolden(t *testing.T) {
+	type form struct {
+		suffix, format string
+		o              Options
+	}
+	forms := []form{
+		{".wide.txt", "text", Options{Width: 160, Verbose: true}},
+		{".color.txt", "text", Options{Width: 80, Color: true, ShowAll: "--verbose"}},
+		{".quiet.txt", "text", Options{Width: 80, Quiet: true}},
+	}
+	for _, name := range Formats() {
+		f, _ := Lookup(name)
+		if f.Suffix == "" || f.About == "" {
+			t.Errorf("%s does not say what it is for", name)
+		}
+		forms = append(forms, form{f.Suffix, name, Options{Width: 80, ShowAll: "--verbose"}})
+	}
+	for name, r := range reports(t) {
+		for _, form := range forms {
+			t.Run(name+form.suffix, func(t *testing.T) {
+				text := render(t, form.format, r, form.o)
+				if form.format == "html" { // what is around the body is the same on every page
+					_, text, _ = strings.Cut(text, "<body>\n")
+					text, _, _ = strings.Cut(text, packedBegin)
+				}
+				golden(t, filepath.Join("testdata", name+form.suffix), []byte(text))
+			})
+		}
+	}
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs (go test -update rewrites it); got:\n%s", file, got)
+	}
+}
+
+func TestRenderUnknownFormat(t *testing.T) {
+	err := Render("xml", io.Discard, new(decide.Report), Options{})
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(), ", ")) {
+		t.Errorf("got %v", err)
+	}
+	for _, name := range strings.Fields("codequality dotenv html json junit markdown openmetrics text") {
+		if _, ok := Lookup(name); !ok || !strings.Contains(err.Error(), name) {
+			t.Errorf("no %s in %v", name, err)
+		}
+	}
+}
+
+func TestTextKeepsWidth(t *testing.T) {
+	for name, r := range reports(t) {
+		for _, w := range append(r.Each(), r) {
+			w.Reproduce, w.Accept = "", ""
+		}
+		for _, width := range []int{40, 60, 80, 100, 160} {
+			for _, verbose := range []bool{false, true} {
+				for _, l := range strings.Split(render(t, "text", r, Options{Width: width, Verbose: verbose}), "\n") {
+					if n := uniseg.StringWidth(l); n > width {
+						t.Errorf("%s at %d: %d columns: %s", name, width, n, l)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Characters that take two columns of a terminal, or none, neither break the width nor the columns of a table.
+func TestTextCountsColumns(t *testing.T) {
+	for _, s := range []string{strings.Repeat("行列積", 60), strings.Repeat("e\u0301", 200), "🚀" + strings.Repeat("é", 30)} {
+		r := hostile(s)
+		r.Reproduce, r.Accept = "", ""
+		for _, width := range []int{40, 80, 160} {
+			for l := range strings.Lines(render(t, "text", r, Options{Width: width, Verbose: true})) {
+				if n := uniseg.StringWidth(l); n > width {
+					t.Errorf("%d: %d columns: %s", width, n, l)
+				}
+			}
+		}
+	}
+	r := &decide.Report{Verdict: decide.Pass}
+	for _, name := range []string{"saxpy", "行列積", "e\u0301te\u0301"} {
+		r.Findings = append(r.Findings, decide.Finding{Kernel: name, Outcome: decide.Unchanged, Metric: "the_metric"})
+	}
+	at := make(map[int]bool)
+	for l := range strings.Lines(render(t, "text", r, Options{Verbose: true})) {
+		if before, _, ok := strings.Cut(l, "the metric"); ok {
+			at[uniseg.StringWidth(before)] = true
+		}
+	}
+	if len(at) != 1 {
+		t.Errorf("the metric stands in the columns %v", at)
+	}
+}
+
+// The kernel's definition comes before the row of the baseline; only kernels have one.
+func TestNewLocator(t *testing.T) {
+	root := fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}}
+	rows := func(_ *decide.Report, f decide.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
+	kernel, other, added := decide.Finding{Kernel: "k", Scope: "kernel"}, decide.Finding{Kernel: "k", Scope: "range"}, decide.Finding{Kernel: "new", Scope: "kernel"}
+	for _, c := range []struct {
+		locate Locator
+		f      decide.Finding
+		want   string
+	}{
+		{NewLocator(root, rows), kernel, "a.cu"}, {NewLocator(root, rows), other, "b.csv"}, {NewLocator(nil, rows), kernel, "b.csv"},
+		{NewLocator(root, rows), added, ""}, {NewLocator(root, nil), other, ""}, {NewLocator(nil, nil), kernel, ""},
+	} {
+		if file, _, ok := c.locate(nil, c.f); ok != (c.want != "") || ok && file != c.want {
+			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
+		}
+	}
+}
+
+// Colour changes no character of the text.
+func TestColorIsOnlyPaint(t *testing.T) {
+	for name, r := range reports(t) {
+		plain := render(t, "text", r, Options{Width: 80})
+		painted := render(t, "text", r, Options{Width: 80, Color: true})
+		if got := sgr.ReplaceAllString(painted, ""); got != plain {
+			t.Errorf("%s: colour changes the text:\n%s", name, got)
+		}
+		if name == "fail" && !sgr.MatchString(painted) {
+			t.Errorf("%s: no colour", name)
+		}
+	}
+}
+
+func render(t testing.TB, format string, r *decide.Report, o Options) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Render(format, &b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}

@@ -1,0 +1,146 @@
+// Package measure is the vocabulary of results: subjects, metrics, units, and the numbers that people read.
+package measure
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Dim3 is a CUDA grid or block extent. The zero value means "not a kernel".
+type Dim3 struct {
+	X uint32 `json:"x"`
+	Y uint32 `json:"y"`
+	Z uint32 `json:"z"`
+}
+
+// String prints the extent as nsys and ncu users write it: 1056x1x1.
+func (d Dim3) String() string {
+	var b []byte
+	for i, n := range [...]uint32{d.X, d.Y, d.Z} {
+		if i > 0 {
+			b = append(b, 'x')
+		}
+		b = strconv.AppendUint(b, uint64(n), 10)
+	}
+	return string(b)
+}
+
+// ParseDim3 reads what [Dim3.String] prints; the empty string is the zero extent.
+func ParseDim3(s string) (Dim3, error) {
+	if s == "" {
+		return Dim3{}, nil
+	}
+	parts := strings.Split(s, "x")
+	if len(parts) != 3 {
+		return Dim3{}, fmt.Errorf("extent %q is not of the form XxYxZ", s)
+	}
+	var v [3]uint32
+	for i, p := range parts {
+		n, err := strconv.ParseUint(p, 10, 32)
+		if err != nil || strconv.FormatUint(n, 10) != p {
+			return Dim3{}, fmt.Errorf("extent %q is not of the form XxYxZ", s)
+		}
+		v[i] = uint32(n)
+	}
+	return Dim3{v[0], v[1], v[2]}, nil
+}
+
+// Scope says what a subject is.
+type Scope string
+
+// The things that a metric can belong to.
+const (
+	ScopeKernel   Scope = "kernel"
+	ScopeRange    Scope = "range"
+	ScopeDevice   Scope = "device" // one of several GPUs of a run
+	ScopeWorkload Scope = "workload"
+	// ScopeIdle is a cause for which the GPU had nothing to do.
+	ScopeIdle Scope = "idle"
+	// ScopeCall is a function of the CUDA API.
+	ScopeCall Scope = "call"
+	// ScopeOutput is a number that the workload prints, see [Output].
+	ScopeOutput Scope = "output"
+)
+
+// Scopes lists every scope.
+var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput}
+
+// idleWhere stands between the class of a cause and where the host was.
+const idleWhere = ": "
+
+// IdleSubject is a cause of idle time: its class ("launch-starved") and where the host was in that time, "" where it plays no
+// part ("micro gaps").
+func IdleSubject(class, where string) Subject {
+	if where != "" {
+		class += idleWhere + where
+	}
+	return Subject{Scope: ScopeIdle, Name: class}
+}
+
+// Idle takes the subject of a cause of idle time apart; both are "" for any other.
+func (s Subject) Idle() (class, where string) {
+	if s.Scope != ScopeIdle {
+		return "", ""
+	}
+	class, where, _ = strings.Cut(s.Name, idleWhere)
+	return class, where
+}
+
+// Subject is what a metric is a metric of: a kernel with its geometry, an NVTX range, one of several devices, the whole workload, one kind
+// of copy of the whole workload, a cause of idle time, or a number that the workload prints. It is comparable and holds nothing that one run numbers for itself.
+type Subject struct {
+	Scope Scope `json:"scope"`
+	// Name is the normalised demangled name of a kernel, the name of a range ("domain:name" outside the default
+	// domain) or device ("GPU 3"), "" for the whole workload, a copy kind such as "memcpy HtoD" or "memset", or the name of an output.
+	Name  string `json:"name"`
+	Grid  Dim3   `json:"grid"` // of kernels; zero otherwise
+	Block Dim3   `json:"block"`
+}
+
+// Workload is the subject of whole-workload metrics.
+var Workload = Subject{Scope: ScopeWorkload}
+
+// Device is the subject of what one of several devices did, by its number in the run.
+func Device(n int32) Subject { return Subject{Scope: ScopeDevice, Name: fmt.Sprintf("GPU %d", n)} }
+
+// Short is the name by which people call the subject: a kernel's base name without template arguments and
+// parameters, a range's, device's, copy kind's or output's name, "workload" for the whole.
+func (s Subject) Short() string {
+	switch {
+	case s.Scope == ScopeKernel:
+		return ShortName(s.Name)
+	case s.Name == "":
+		return string(s.Scope)
+	}
+	return s.Name
+}
+
+// Geometry prints grid and block of a kernel ("1056x1x1/256x1x1"), or "".
+func (s Subject) Geometry() string {
+	if s.Grid == (Dim3{}) && s.Block == (Dim3{}) {
+		return ""
+	}
+	return s.Grid.String() + "/" + s.Block.String()
+}
+
+// ID is a short stable key for tables: the short name and, for kernels, eight hexadecimal digits of a hash over the
+// full name and geometry.
+func (s Subject) ID() string {
+	if s.Scope != ScopeKernel {
+		return s.Short()
+	}
+	sum := sha256.Sum256([]byte(s.Name + "\x00" + s.Geometry()))
+	return s.Short() + "#" + hex.EncodeToString(sum[:4])
+}
+
+// Compare orders subjects by scope (workload, range, output, kernel), name and geometry.
+func (s Subject) Compare(o Subject) int {
+	dim := func(a, b Dim3) int {
+		return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y), cmp.Compare(a.Z, b.Z))
+	}
+	return cmp.Or(-cmp.Compare(s.Scope, o.Scope), cmp.Compare(s.Name, o.Name), dim(s.Grid, o.Grid), dim(s.Block, o.Block))
+}
