@@ -26,13 +26,13 @@ const slowPart, slowBy = 0.25, -0.076
 // negative sd is that of a program of which some runs are slow.
 func (m made) printing(r *rand.Rand, o measure.Output, runs int, mean, sd float64) model.Session {
 	all := []model.Session{m.session(r, nil)}
-	var bare []model.Untraced
+	var bare []model.Unprofiled
 	for range runs {
 		v := mean * math.Exp(math.Abs(sd)*r.NormFloat64())
 		if sd < 0 && r.Float64() < slowPart {
 			v *= 1 + slowBy
 		}
-		bare = append(bare, model.Untraced{Start: m.start, Wall: time.Second, Outputs: []float64{v}})
+		bare = append(bare, model.Unprofiled{Start: m.start, Wall: time.Second, Outputs: []float64{v}})
 	}
 	sample.AddUntraced(all, bare, []measure.Output{o})
 	return all[0]
@@ -98,7 +98,7 @@ func TestOutputs(t *testing.T) {
 func batch(m *made)     { m.start = m.start.Add(10 * time.Minute) }
 func elsewhere(m *made) { m.gpu = "b" }
 
-// Untraced runs have no kernels: that nothing is known of them there is no zero, no run without launches and no unsteady one.
+// Unprofiled runs have no kernels: that nothing is known of them there is no zero, no run without launches and no unsteady one.
 func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\noutput = \"*\"\nseverity = \"ignore\"\n"))
 	if err != nil {
@@ -136,9 +136,9 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 				for i := range out[0].Series {
 					out[0].Series[i].Values = slices.Clone(s.Series[i].Values)
 				}
-				var bare []model.Untraced
+				var bare []model.Unprofiled
 				for i := range runs {
-					bare = append(bare, model.Untraced{Start: morning, Wall: time.Second, Outputs: []float64{float64(1000 + i)}})
+					bare = append(bare, model.Unprofiled{Start: morning, Wall: time.Second, Outputs: []float64{float64(1000 + i)}})
 				}
 				sample.AddUntraced(out, bare, []measure.Output{tokens})
 				if err := out[0].Check(); err != nil {
@@ -149,10 +149,10 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 			want.HeadSessions = nil
 			for _, n := range [][2]int{{4, 3}, {0, 3}, {4, 0}} {
 				got := decide.Evaluate(untraced(base[0], n[0]), untraced(head[0], n[1]), policy)
-				if got.Base.Untraced != n[0] || got.Head.Untraced != n[1] {
-					t.Errorf("%d and %d untraced runs, want %v", got.Base.Untraced, got.Head.Untraced, n)
+				if got.Base.Unprofiled != n[0] || got.Head.Unprofiled != n[1] {
+					t.Errorf("%d and %d untraced runs, want %v", got.Base.Unprofiled, got.Head.Unprofiled, n)
 				}
-				got.HeadSessions, got.Base.Untraced, got.Head.Untraced = nil, 0, 0
+				got.HeadSessions, got.Base.Unprofiled, got.Head.Unprofiled = nil, 0, 0
 				if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b decide.Number) bool { return a == b || !a.Known() && !b.Known() })); diff != "" {
 					t.Errorf("%v untraced runs changed what is said of the traced ones (-want +got):\n%s", n, diff)
 				}
@@ -222,7 +222,7 @@ func TestCalibrateOutputs(t *testing.T) {
 	m.runs = 10
 	s := m.printing(r, tokens, 10, 1000, 0.01)
 	c := calibrate([]model.Session{s}, thresholds.Default(), 5, time.Second)
-	if !c.Sound || c.Measured.Runs != 10 || c.Measured.Untraced != 10 || c.Gates.Runs != 5 || c.Gates.Alarms > 0 {
+	if !c.Sound || c.Measured.Runs != 10 || c.Measured.Unprofiled != 10 || c.Gates.Runs != 5 || c.Gates.Alarms > 0 {
 		t.Fatalf("%+v", c)
 	}
 	i := slices.IndexFunc(c.Noise, func(n decide.Noise) bool { return n.Scope == measure.ScopeOutput })

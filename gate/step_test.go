@@ -255,9 +255,9 @@ func TestWaterfallAddsUp(t *testing.T) {
 // Where untraced runs say how fast the program is, they decide and the step explains.
 func TestStepsBesideOutputs(t *testing.T) {
 	printing := func(s model.Session, rate float64) model.Session {
-		var bare []model.Untraced
+		var bare []model.Unprofiled
 		for i := range 5 {
-			bare = append(bare, model.Untraced{Start: noon, Wall: time.Second, Outputs: []float64{rate * (1 + 0.001*float64(i-2))}})
+			bare = append(bare, model.Unprofiled{Start: noon, Wall: time.Second, Outputs: []float64{rate * (1 + 0.001*float64(i-2))}})
 		}
 		all := []model.Session{s}
 		sample.AddUntraced(all, bare, []measure.Output{tokens})

@@ -51,7 +51,7 @@ func TestSchemas(t *testing.T) {
 		if err := enc.Encode(schema); err != nil {
 			t.Fatal(err)
 		}
-		file := filepath.Join("docs", "schema", name+".json")
+		file := filepath.Join("../../cmd/nsgate/docs", "schema", name+".json")
 		got, err := os.ReadFile(file)
 		switch {
 		case err == nil && bytes.Equal(got, want.Bytes()):
@@ -178,7 +178,7 @@ var compiled = func() map[string]func() (*jsonschema.Schema, error) {
 	all := map[string]func() (*jsonschema.Schema, error){}
 	for _, name := range append(slices.Collect(maps.Keys(written)), "policy") {
 		all[name] = sync.OnceValues(func() (*jsonschema.Schema, error) {
-			return jsonschema.NewCompiler().Compile(filepath.Join("docs", "schema", name+".json"))
+			return jsonschema.NewCompiler().Compile(filepath.Join("../../cmd/nsgate/docs", "schema", name+".json"))
 		})
 	}
 	return all

@@ -44,10 +44,10 @@ type mark uint8
 
 const (
 	exact    mark = 1 << iota // counted, not sampled
-	tally                     // see [Metric.Tally]
+	tally                     // see [Metric.Informational]
 	judged                    // see [Metric.Judged]
 	counter                   // of Nsight Compute
-	untraced                  // see [Metric.Untraced]
+	untraced                  // see [Metric.Unprofiled]
 	sampled                   // of the whole GPU
 )
 
@@ -269,9 +269,9 @@ func (m Metric) Judged() bool {
 	return m.Better != Neither
 }
 
-// Tally reports whether the metric counts what a program does and not what that costs: that it grew is said, and fails a gate
+// Informational reports whether the metric counts what a program does and not what that costs: that it grew is said, and fails a gate
 // only where a rule names it.
-func (m Metric) Tally() bool { return known[m.Name].is&tally != 0 }
+func (m Metric) Informational() bool { return known[m.Name].is&tally != 0 }
 
-// Untraced reports whether the metric is of runs without a profiler: see [Run.Untraced]. The others are of traced runs.
-func (m Metric) Untraced() bool { return known[m.Name].is&untraced != 0 }
+// Unprofiled reports whether the metric is of runs without a profiler: see [Run.Unprofiled]. The others are of traced runs.
+func (m Metric) Unprofiled() bool { return known[m.Name].is&untraced != 0 }

@@ -5,7 +5,7 @@ import "testing"
 func TestMetricsAreKnownOnce(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Metrics {
-		if seen[m.Name] || m.Name == "" || m.Unit == "" && !m.Untraced() {
+		if seen[m.Name] || m.Name == "" || m.Unit == "" && !m.Unprofiled() {
 			t.Errorf("metric %+v is listed twice, or has no name or unit", m)
 		}
 		seen[m.Name] = true

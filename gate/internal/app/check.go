@@ -78,7 +78,7 @@ func (c *Check) Spread() bool {
 	for _, b := range c.own() {
 		runs := 0
 		for i := range b.Sessions {
-			runs += b.Sessions[i].Traced()
+			runs += b.Sessions[i].Profiled()
 		}
 		if runs >= decide.HeldAgainst {
 			return true

@@ -37,7 +37,7 @@ type Event struct {
 	Run, Runs int           // run i of N, counted from 1
 	Elapsed   time.Duration // since the session began
 	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
-	Untraced  bool          // that run is without a profiler
+	Unprofiled  bool          // that run is without a profiler
 	Side      string        // "base", "head", or "" where there is only one
 	Text      string        // what it is about
 	Output    string        // what a workload or a build printed: untrusted

@@ -103,7 +103,7 @@ func tellTwice(r *decide.Report, base, head []model.Session) {
 	}
 	same, all := 0, 0
 	for i := range head {
-		all += head[i].Traced()
+		all += head[i].Profiled()
 		for _, run := range prints(&head[i]) {
 			if seen[run] {
 				same++

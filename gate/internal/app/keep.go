@@ -124,7 +124,7 @@ func (k Keep) List() ([]KeptBaseline, error) {
 
 func keptSession(e *baseline.Entry, standing baseline.Standing) KeptSession {
 	s := KeptSession{ID: e.ID, File: e.File, What: "record", Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
-		Tool: e.Tool, Runs: e.Traced(), Kernels: len(kernels([]model.Session{e.Session})), Reason: e.Reason, Anchor: e.Anchor,
+		Tool: e.Tool, Runs: e.Profiled(), Kernels: len(kernels([]model.Session{e.Session})), Reason: e.Reason, Anchor: e.Anchor,
 		Removes: e.Removes, State: "in effect", Unmerged: standing.Apart}
 	switch {
 	case e.Removes != "":

@@ -151,7 +151,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	}
 	out := &Measurement{}
 	out.Base.Traces, out.Head.Traces = result.Split()
-	out.Base.Untraced, out.Head.Untraced = result.Base, result.Head
+	out.Base.Unprofiled, out.Head.Unprofiled = result.Base, result.Head
 	for _, run := range result.Runs {
 		out.Longest = max(out.Longest, run.Duration)
 	}
@@ -182,7 +182,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 // collect is a session as the observer sees it.
 func (m *Machine) collect(ctx context.Context, p collect.Plan) (*collect.Result, error) {
 	result, err := collect.Collect(ctx, p, func(e collect.Event) {
-		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Untraced: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Unprofiled: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
 	tell(m.Observe, Event{Stage: Done})
 	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {

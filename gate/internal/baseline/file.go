@@ -348,7 +348,7 @@ func (r *row) series(c *cells, of measure.Subject, s *model.Session) model.Serie
 		c.fail("value", "no run has a value; remove the row")
 	}
 	if c.err == nil {
-		if err := x.Check(len(s.Runs), s.Traced()); err != nil {
+		if err := x.Check(len(s.Runs), s.Profiled()); err != nil {
 			c.fail("value", "%w", err)
 		}
 	}

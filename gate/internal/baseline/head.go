@@ -129,10 +129,10 @@ func (r *sessionRow) session(c *cells) model.Session {
 			return s
 		}
 		if untraced {
-			s.Runs = append(s.Runs, model.Run{Untraced: true, Steady: true})
+			s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true})
 			continue
 		}
-		if i > 0 && s.Runs[i-1].Untraced {
+		if i > 0 && s.Runs[i-1].Unprofiled {
 			c.fail("steady", "run %d was traced and stands behind an untraced one (-); put the traced ones first", i+1)
 			return s
 		}
@@ -144,7 +144,7 @@ func (r *sessionRow) session(c *cells) model.Session {
 func newSessionRow(s *model.Session) sessionRow {
 	traced := func(word func(model.Run) string) string {
 		return join(s.Runs, func(r model.Run) string {
-			if r.Untraced {
+			if r.Unprofiled {
 				return missing
 			}
 			return word(r)

@@ -161,9 +161,9 @@ func sessionsGen() *rapid.Generator[[]model.Session] {
 			}
 			traced := len(s.Runs)
 			for range rapid.IntRange(1, 3).Draw(t, "untraced") * rapid.IntRange(0, 1).Draw(t, "some untraced") {
-				s.Runs = append(s.Runs, model.Run{Untraced: true, Steady: true})
+				s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true})
 			}
-			metrics := rapid.SampledFrom(measure.Metrics).Filter(func(m measure.Metric) bool { return !m.Untraced() || traced < len(s.Runs) })
+			metrics := rapid.SampledFrom(measure.Metrics).Filter(func(m measure.Metric) bool { return !m.Unprofiled() || traced < len(s.Runs) })
 			key := func(x model.Series) string {
 				return fmt.Sprintf("%s\x00%s\x00%s\x00%s", x.Subject.Scope, x.Subject.Name, x.Subject.Geometry(), x.Metric.Name)
 			}
@@ -173,7 +173,7 @@ func sessionsGen() *rapid.Generator[[]model.Session] {
 					Values: rapid.SliceOfN(value, len(s.Runs), len(s.Runs)).Draw(t, "values"), Role: text.Draw(t, "role"), Note: text.Draw(t, "note"),
 				}
 				for i := range x.Values {
-					if (i >= traced) != x.Metric.Untraced() {
+					if (i >= traced) != x.Metric.Unprofiled() {
 						x.Values[i] = math.NaN()
 					}
 				}

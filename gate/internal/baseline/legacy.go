@@ -160,7 +160,7 @@ func decode(dir string, data files) ([]model.Session, error) {
 			c.fail("values", "no run has a value; remove the row")
 		}
 		if c.err == nil {
-			if err := x.Check(len(s.Runs), s.Traced()); err != nil {
+			if err := x.Check(len(s.Runs), s.Profiled()); err != nil {
 				c.fail("values", "%w", err)
 			}
 		}

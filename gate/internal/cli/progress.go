@@ -210,7 +210,7 @@ func (p *progress) step(ev app.Event) {
 // run names a run of a session.
 func run(ev app.Event) string {
 	text := fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
-	if ev.Untraced {
+	if ev.Unprofiled {
 		text += " (untraced)"
 	}
 	return text

@@ -123,8 +123,8 @@ func noVerdict(e *env, what string, err error) error {
 func recorded(sessions []model.Session) string {
 	runs, untraced, kernels := 0, 0, map[measure.Subject]bool{}
 	for _, s := range sessions {
-		runs += s.Traced()
-		untraced += len(s.Runs) - s.Traced()
+		runs += s.Profiled()
+		untraced += len(s.Runs) - s.Profiled()
 		for _, x := range s.Series {
 			if x.Subject.Scope == measure.ScopeKernel {
 				kernels[x.Subject] = true
@@ -195,7 +195,7 @@ func because(reason string) string {
 // skipped says how much of a session was warm-up.
 func skipped(s model.Session) string {
 	least, most, of := math.MaxInt, 0, 0
-	for _, r := range s.Runs[:s.Traced()] {
+	for _, r := range s.Runs[:s.Profiled()] {
 		least, most, of = min(least, r.Skipped), max(most, r.Skipped), max(of, r.Total)
 	}
 	amount := fmt.Sprint(least)

@@ -4,7 +4,7 @@
 // the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one after the other, and
 // keeps a journal.
 //
-// Untraced runs are taken between the traced ones, while nsys is there and has nothing to record. What runs below nsys
+// Unprofiled runs are taken between the traced ones, while nsys is there and has nothing to record. What runs below nsys
 // inherits its libraries, so a second runner takes them, which nsgate starts beside nsys and not below it. Both know the
 // order of all runs and write the same journal, in which each reads when its turn has come. Neither ends before the last
 // run has, so that nsys finishes its report beside no run.

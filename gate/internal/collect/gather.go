@@ -77,7 +77,7 @@ func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
 // job launches the workload once, all of its ranks, and judges what they have left.
 func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children, started func()) (Run, error) {
 	t, name := p.turns()[i], jobOf(i)
-	order := rank.Order{Nsys: p.Nsys, Profile: p.profileArgs(), Untraced: t.Bare, Ranks: p.Ranks}
+	order := rank.Order{Nsys: p.Nsys, Profile: p.profileArgs(), Unprofiled: t.Bare, Ranks: p.Ranks}
 	if err := order.Write(dir, name); err != nil {
 		return Run{}, p.gatherFull(dir, err)
 	}

@@ -143,7 +143,7 @@ type turn struct {
 }
 
 // turns are the runs in order. Two builds are run as A B B A, over and over (A is the base), so that a drift of the machine
-// adds as much to the one as to the other. Untraced runs are spread evenly between the traced ones, and keep the same order
+// adds as much to the one as to the other. Unprofiled runs are spread evenly between the traced ones, and keep the same order
 // among themselves: A B a b B A b a.
 func (p Plan) turns() []turn {
 	var out []turn

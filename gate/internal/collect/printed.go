@@ -82,12 +82,12 @@ func outputValue(text string) float64 {
 }
 
 // untraced is what the untraced runs of base and head came to. They have succeeded.
-func untraced(runs []Run) (base, head []model.Untraced) {
+func untraced(runs []Run) (base, head []model.Unprofiled) {
 	for _, r := range runs {
 		if !r.Bare {
 			continue
 		}
-		u := model.Untraced{Start: r.Start.UTC(), Wall: r.Duration}
+		u := model.Unprofiled{Start: r.Start.UTC(), Wall: r.Duration}
 		for _, found := range r.Found {
 			u.Outputs = append(u.Outputs, outputValue(found[0]))
 		}

@@ -50,7 +50,7 @@ type Result struct {
 	Traces [][]model.Trace
 	Runs   []Run
 	// Base and Head are what the untraced runs came to.
-	Base, Head []model.Untraced
+	Base, Head []model.Unprofiled
 	GPU        Watch
 	Warnings   []string
 	Elapsed    time.Duration

@@ -53,7 +53,7 @@ func onBoard(base, head []model.Session) []model.Session {
 		if base[i].Class() != class[0] {
 			continue
 		}
-		runs += base[i].Traced()
+		runs += base[i].Profiled()
 		for _, x := range base[i].Series {
 			has[x.Subject] = true
 		}

@@ -181,10 +181,10 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 	}
 	// Two halves, as a gate of this session would see them; every other run, so that a slow drift is in both.
 	var halves [2][]int
-	traced := last.Traced()
+	traced := last.Profiled()
 	for i, run := range last.Runs {
 		half := i % 2
-		if run.Untraced {
+		if run.Unprofiled {
 			half = (i - traced) % 2
 		}
 		halves[half] = append(halves[half], i)
@@ -235,7 +235,7 @@ func fit(s *model.Session) *Remark {
 	if err := s.Check(); err != nil {
 		return refusal("bad-session", Args{"side": "session", "what": err.Error()})
 	}
-	runs := s.Traced()
+	runs := s.Profiled()
 	if runs < calibrationRuns {
 		return refusal("unsplittable", Args{"runs": Number(runs)})
 	}
@@ -393,10 +393,10 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 	random := rand.New(rand.NewPCG(1, 2)) // the same answer for the same runs
 	drawn := map[string]bool{}
 	for range min(splits, max(seriesJudged/max(len(s.Series), 1), 100)) {
-		base, head := draw(random, 0, s.Traced(), g.Runs)
+		base, head := draw(random, 0, s.Profiled(), g.Runs)
 		// Of the untraced runs as large a part, so that a gate has them in the same proportion.
-		untraced := len(s.Runs) - s.Traced()
-		b, h := draw(random, s.Traced(), untraced, min(untraced/2, (g.Runs*untraced+s.Traced()-1)/s.Traced()))
+		untraced := len(s.Runs) - s.Profiled()
+		b, h := draw(random, s.Profiled(), untraced, min(untraced/2, (g.Runs*untraced+s.Profiled()-1)/s.Profiled()))
 		base, head = append(base, b...), append(head, h...)
 		if key := fmt.Sprint(base, head); !drawn[key] {
 			drawn[key] = true

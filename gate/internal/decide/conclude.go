@@ -218,19 +218,19 @@ func Describe(sessions []model.Session) Side {
 	s.Environment, s.Commit, s.Step, s.Warmup = last.Environment, last.Commit, last.Step, last.Warmup
 	least, most, total, launches := math.MaxInt, 0, 0, 0
 	for _, x := range sessions {
-		traced := x.Traced()
+		traced := x.Profiled()
 		s.Runs += traced
-		s.Untraced += len(x.Runs) - traced
+		s.Unprofiled += len(x.Runs) - traced
 		if len(sessions) > 1 {
-			s.SessionRuns, s.SessionUntraced = append(s.SessionRuns, traced), append(s.SessionUntraced, len(x.Runs)-traced)
+			s.SessionRuns, s.SessionUnprofiled = append(s.SessionRuns, traced), append(s.SessionUnprofiled, len(x.Runs)-traced)
 		}
 		for _, run := range x.Runs[:traced] {
 			least, most = min(least, run.Skipped), max(most, run.Skipped)
 			total, launches = max(total, run.Total), max(launches, run.Launches)
 		}
 	}
-	if s.Untraced == 0 {
-		s.SessionUntraced = nil
+	if s.Unprofiled == 0 {
+		s.SessionUnprofiled = nil
 	}
 	if repeats, ok := last.Find(measure.Workload, measure.Repeats.Name); ok {
 		s.Repeats = Number(typical([][]float64{repeats.Values}))

@@ -15,7 +15,7 @@ func (t trial) slight(p pair) bool {
 	switch {
 	case t.named(p) || p.limit.Bounded():
 		return false
-	case p.metric.Tally():
+	case p.metric.Informational():
 		return true
 	case p.metric.Name == measure.CopyTime.Name && p.compared():
 		step := math.Max(typical(t.base.values(measure.Workload, measure.StepTime.Name)), typical(t.head.values(measure.Workload, measure.StepTime.Name)))

@@ -196,7 +196,7 @@ func (t trial) floor(p pair) float64 {
 	case measure.Launches.Name, measure.Copies.Name, measure.SyncCalls.Name, measure.Allocations.Name, measure.SmallKernels.Name:
 		for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
 			if s.Step != "" {
-				for _, run := range s.Runs[:s.Traced()] {
+				for _, run := range s.Runs[:s.Profiled()] {
 					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
 				}
 			}
@@ -281,9 +281,9 @@ func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
 		a = a.open(f, remark("held-up", nil))
 		a.doubted = f.Gates
 		return a
-	case beyond && certain && e.metric.Tally() && change*float64(f.Head-f.Base) < 0:
+	case beyond && certain && e.metric.Informational() && change*float64(f.Head-f.Base) < 0:
 		return a.open(f, remark("counts-differ", nil))
-	case beyond && certain && sign*change > 0 && e.metric.Tally() && !t.named(e.pair):
+	case beyond && certain && sign*change > 0 && e.metric.Informational() && !t.named(e.pair):
 		return a.with(Grew, remark("grew-count", Args{"by": by, "size": size, "unit": unit}))
 	case beyond && certain && sign*change > 0:
 		return a.with(Regressed, append([]Remark{remark("beyond", Args{"by": by, "size": size, "unit": unit})}, qualified(t, e.pair, f)...)...)
@@ -371,9 +371,9 @@ func decideFromZero(p pair, f Finding, a answer) answer {
 	case f.Head == 0:
 		a.change, a.low, a.high, a.p = 0, 0, 0, 1
 		return a.with(Unchanged, remark("zero", nil))
-	case p.metric.Tally() && !f.Gates && slices.Min(pooled(p.head)) <= float64(f.Floor):
+	case p.metric.Informational() && !f.Gates && slices.Min(pooled(p.head)) <= float64(f.Floor):
 		return a.open(f, remark("from-zero", nil)) // not in every run
-	case p.metric.Exact && f.Head > f.Floor && p.metric.Tally() && !f.Gates:
+	case p.metric.Exact && f.Head > f.Floor && p.metric.Informational() && !f.Gates:
 		return a.with(Grew, remark("was-zero", nil))
 	case p.metric.Exact && f.Head > f.Floor:
 		return a.with(Regressed, remark("was-zero", nil))
@@ -413,7 +413,7 @@ func qualified(t trial, p pair, f Finding) []Remark {
 	switch {
 	case f.Gates:
 	case p.isStep() && t.outputs():
-	case p.metric.Tally() && p.limit.Severity == thresholds.Fail:
+	case p.metric.Informational() && p.limit.Severity == thresholds.Fail:
 	case p.limit.Severity == thresholds.Fail && t.slight(p):
 		out = append(out, remark("under-step", Args{"change": Number(math.Abs(float64(f.Head - f.Base))), "unit": f.Unit, "impact": Number(t.policy.Impact)}))
 	case p.limit.Severity != thresholds.Fail:

@@ -150,7 +150,7 @@ func moderate(t trial, e estimate, pool pool, sessions spreads) estimate {
 
 // moderateRuns is the variance between runs of a metric, shrunk toward what is expected of its kind.
 func moderateRuns(m measure.Metric, v, expected stats.Variance) stats.Variance {
-	if m.Untraced() {
+	if m.Unprofiled() {
 		return moderateOutput(v, expected)
 	}
 	return stats.Moderate(v, expected)

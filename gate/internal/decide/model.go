@@ -273,10 +273,10 @@ func (f *Finding) Subject() measure.Subject {
 type Side struct {
 	Sessions int `json:"sessions"`
 	Runs     int `json:"runs"`               // traced ones
-	Untraced int `json:"untraced,omitempty"` // runs without a profiler beside them
-	// SessionRuns and SessionUntraced are how many of them each session has, in the order of a finding's runs; none of a single one.
+	Unprofiled int `json:"untraced,omitempty"` // runs without a profiler beside them
+	// SessionRuns and SessionUnprofiled are how many of them each session has, in the order of a finding's runs; none of a single one.
 	SessionRuns     []int `json:"session_runs,omitempty"`
-	SessionUntraced []int `json:"session_untraced,omitempty"`
+	SessionUnprofiled []int `json:"session_untraced,omitempty"`
 
 	Environment model.Environment `json:"environment"` // of the newest session
 	Commit      string            `json:"commit,omitempty"`

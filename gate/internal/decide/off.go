@@ -23,7 +23,7 @@ const offMost = 0.25
 // nearly every kernel moves with it. None where there are more than a few: then that is how the program runs.
 func (s *side) offRuns(session int, t trial) map[int]float64 {
 	const far = 8
-	n := s.sessions[session].Traced() // which come first
+	n := s.sessions[session].Profiled() // which come first
 	moves := make([][]float64, n)     // by run, one a kernel, on the log scale
 	for _, subject := range s.subjects() {
 		x := s.held[subject].in(session, t.time.Name)
@@ -77,7 +77,7 @@ func (t trial) leaveOut() trial {
 	for i, side := range []*side{t.base, t.head} {
 		for j := range side.sessions {
 			off := side.offRuns(j, t)
-			for run := range side.sessions[j].Traced() {
+			for run := range side.sessions[j].Profiled() {
 				if by, ok := off[run]; ok {
 					t.off = append(t.off, Off{Side: sideNames[i], Session: j, Run: run, Change: Number(by)})
 				}
@@ -95,7 +95,7 @@ func (t trial) leaveOut() trial {
 // judged is a pair without the samples of runs that are left out, but for what is counted. Kernels say nothing of untraced runs.
 func (t trial) judged(p pair) pair {
 	p.shown = [2][][]float64{p.base, p.head}
-	if p.metric.Exact || p.metric.Untraced() || !p.compared() {
+	if p.metric.Exact || p.metric.Unprofiled() || !p.compared() {
 		return p
 	}
 	for _, off := range t.off {

@@ -45,7 +45,7 @@ func pools(t trial, estimates []estimate) map[string]pool {
 	out := map[string]pool{}
 	for kind, of := range members {
 		p := newPool(t, of)
-		p.unequal = unequal || of[0].metric.Untraced() // there are too few to tell
+		p.unequal = unequal || of[0].metric.Unprofiled() // there are too few to tell
 		out[kind] = p
 	}
 	sums(t, out)
@@ -69,7 +69,7 @@ func newPool(t trial, members []*estimate) pool {
 	}
 	p.exact = p.steady && (p.exact || t.time == measure.NcuTime)
 	p.prior, p.sides = prior(runs), [2]stats.Variance{prior(base), prior(head)}
-	if members[0].metric.Untraced() {
+	if members[0].metric.Unprofiled() {
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
 	}
 	p.jumping = float64(jumps) / float64(len(members))

@@ -158,7 +158,7 @@ func comparable(base, head []model.Session) ([]model.Session, *Remark) {
 	}{{"base", fits}, {"head", head}} {
 		runs, restless := 0, 0
 		for i := range side.sessions {
-			runs += side.sessions[i].Traced()
+			runs += side.sessions[i].Profiled()
 			restless += unsteady(&side.sessions[i])
 		}
 		if 2*restless > runs {
@@ -171,7 +171,7 @@ func comparable(base, head []model.Session) ([]model.Session, *Remark) {
 // unsteady counts the runs whose warm-up has no end, where one was looked for.
 func unsteady(s *model.Session) int {
 	n := 0
-	for _, run := range s.Runs[:s.Traced()] {
+	for _, run := range s.Runs[:s.Profiled()] {
 		if !run.Steady && s.Warmup == "auto" {
 			n++
 		}
@@ -230,7 +230,7 @@ func sameWay(b, h *model.Session) *Remark {
 // steps is the number of steps of the session's shortest traced run.
 func steps(s *model.Session) int {
 	least := s.Runs[0].Total
-	for _, r := range s.Runs[:s.Traced()] {
+	for _, r := range s.Runs[:s.Profiled()] {
 		least = min(least, r.Total)
 	}
 	return least

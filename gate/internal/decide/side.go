@@ -80,12 +80,12 @@ func (t trial) holdAll(base []model.Session) bool {
 // clocks and temperatures: where the middle run of each lies among the runs of the other. Parts of one recording of which no run
 // says its time are, and so is what one of them lacks.
 func inTurn(a, b *model.Session, untraced bool) bool {
-	if untraced && (a.Traced() == len(a.Runs) || b.Traced() == len(b.Runs)) {
+	if untraced && (a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
 		return true
 	}
 	times := func(s *model.Session) (out []float64) {
 		for _, run := range s.Runs {
-			if !run.Start.IsZero() && run.Untraced == untraced {
+			if !run.Start.IsZero() && run.Unprofiled == untraced {
 				out = append(out, float64(run.Start.UnixNano()))
 			}
 		}
@@ -224,7 +224,7 @@ func (s *side) subjects() []measure.Subject { return s.sorted }
 func (s *side) runs() int {
 	n := 0
 	for i := range s.sessions {
-		n += s.sessions[i].Traced()
+		n += s.sessions[i].Profiled()
 	}
 	return n
 }
@@ -253,8 +253,8 @@ func (s *side) values(subject measure.Subject, metric string) [][]float64 {
 			}
 			continue
 		}
-		runs := session.Traced()
-		if m, _ := measure.MetricByName(metric); m.Untraced() {
+		runs := session.Profiled()
+		if m, _ := measure.MetricByName(metric); m.Unprofiled() {
 			runs = len(session.Runs) - runs
 		}
 		out[i] = make([]float64, runs)

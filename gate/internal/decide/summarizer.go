@@ -116,7 +116,7 @@ func (s *summarizer) typical(runs []int, x *summand, metric measure.Metric) Numb
 		values = slices.Concat(s.side.values(x.Subject, metric.Name)...)
 		x.values[metric.Name] = values
 	}
-	if metric.Untraced() {
+	if metric.Unprofiled() {
 		return Number(stats.Median(known(values)))
 	}
 	if len(runs) == 1 {

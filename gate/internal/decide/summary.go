@@ -144,7 +144,7 @@ func Summarize(sessions []model.Session) (*Summary, error) {
 	restless := 0
 	for _, x := range alike {
 		for _, r := range x.Runs {
-			if !r.Steady && !r.Untraced {
+			if !r.Steady && !r.Unprofiled {
 				restless++
 			}
 		}

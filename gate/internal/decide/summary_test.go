@@ -92,7 +92,7 @@ func TestSummarizeUntraced(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := Summarize(stepping(func(s *model.Session) {
-		s.Runs = append(s.Runs, model.Run{Untraced: true}, model.Run{Untraced: true}, model.Run{Untraced: true})
+		s.Runs = append(s.Runs, model.Run{Unprofiled: true}, model.Run{Unprofiled: true}, model.Run{Unprofiled: true})
 		for i := range s.Series {
 			s.Series[i].Values = append(s.Series[i].Values, math.NaN(), math.NaN(), math.NaN())
 		}

@@ -14,14 +14,14 @@ func TestUntracedRuns(t *testing.T) {
 	nan := math.NaN()
 	session := func(change func(*Session)) error {
 		s := Session{
-			Runs: []Run{{Total: 5}, {Total: 5}, {Untraced: true}},
+			Runs: []Run{{Total: 5}, {Total: 5}, {Unprofiled: true}},
 			Series: []Series{
 				{Subject: measure.Workload, Metric: measure.GPUTime, Values: Values{1, 2, nan}},
 				{Subject: measure.Output{Name: "tokens/s", Better: measure.Higher}.Subject(), Metric: measure.Rate, Values: Values{nan, nan, 3}},
 			},
 		}
-		if s.Traced() != 2 || len(s.Of(&s.Series[0])) != 2 || len(s.Of(&s.Series[1])) != 1 {
-			t.Fatalf("%d traced runs; %v and %v", s.Traced(), s.Of(&s.Series[0]), s.Of(&s.Series[1]))
+		if s.Profiled() != 2 || len(s.Of(&s.Series[0])) != 2 || len(s.Of(&s.Series[1])) != 1 {
+			t.Fatalf("%d traced runs; %v and %v", s.Profiled(), s.Of(&s.Series[0]), s.Of(&s.Series[1]))
 		}
 		change(&s)
 		return s.Check()
@@ -32,7 +32,7 @@ func TestUntracedRuns(t *testing.T) {
 	}{
 		{"as it should be", "", func(*Session) {}},
 		{"the order of runs", "run 3 was traced and stands behind an untraced one; put the traced ones first",
-			func(s *Session) { s.Runs[1].Untraced, s.Runs[2].Untraced = true, false }},
+			func(s *Session) { s.Runs[1].Unprofiled, s.Runs[2].Unprofiled = true, false }},
 		{"a time without a profiler", "workload gpu_time: run 3 has a value, and gpu_time is not measured in a run that was untraced",
 			func(s *Session) { s.Series[0].Values[2] = 1 }},
 		{"a rate with one", "tokens/s rate: run 1 has a value, and rate is not measured in a run that was traced",
@@ -47,7 +47,7 @@ func TestUntracedRuns(t *testing.T) {
 
 // A traced run is written as before there were others.
 func TestRunJSON(t *testing.T) {
-	for run, want := range map[Run]bool{{Total: 5}: false, {Untraced: true}: true} {
+	for run, want := range map[Run]bool{{Total: 5}: false, {Unprofiled: true}: true} {
 		text, err := json.Marshal(run)
 		if err != nil || strings.Contains(string(text), "untraced") != want {
 			t.Errorf("%s, %v", text, err)

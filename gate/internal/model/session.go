@@ -31,7 +31,7 @@ type Series struct {
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
 	// kernel was never launched); it is never read as zero, but for the launches and the total time of a kernel of which
 	// the run has nothing and another traced run of the session has. A metric is of traced runs or of untraced ones, see
-	// [Metric.Untraced], and NaN in the others.
+	// [Metric.Unprofiled], and NaN in the others.
 	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string `json:"role"`
@@ -93,8 +93,8 @@ func HashUUID(uuids ...string) string {
 
 // Run is one fresh process of the workload.
 type Run struct {
-	// Untraced is true where no profiler was around it. Of such a run nothing is known but its [Output] and how long it took.
-	Untraced bool `json:"untraced,omitempty"`
+	// Unprofiled is true where no profiler was around it. Of such a run nothing is known but its [Output] and how long it took.
+	Unprofiled bool `json:"untraced,omitempty"`
 	// Skipped of Total steps (or launches, where Session.Step is "") were warm-up.
 	Skipped int `json:"skipped"`
 	Total   int `json:"total"`
@@ -145,10 +145,10 @@ func (s *Session) Find(subject measure.Subject, metric string) (Series, bool) {
 	return s.Series[i], true
 }
 
-// Traced is how many of the session's runs a profiler recorded; they come first.
-func (s *Session) Traced() int {
+// Profiled is how many of the session's runs a profiler recorded; they come first.
+func (s *Session) Profiled() int {
 	n := 0
-	for n < len(s.Runs) && !s.Runs[n].Untraced {
+	for n < len(s.Runs) && !s.Runs[n].Unprofiled {
 		n++
 	}
 	return n
@@ -156,10 +156,10 @@ func (s *Session) Traced() int {
 
 // Of are the values of a series in the runs that its metric is measured in.
 func (s *Session) Of(x *Series) Values {
-	if x.Metric.Untraced() {
-		return x.Values[s.Traced():]
+	if x.Metric.Unprofiled() {
+		return x.Values[s.Profiled():]
 	}
-	return x.Values[:s.Traced()]
+	return x.Values[:s.Profiled()]
 }
 
 // Check reports the first thing that makes the session unfit to be judged or stored: no runs, a traced run after an untraced
@@ -169,9 +169,9 @@ func (s *Session) Check() error {
 	if len(s.Runs) == 0 {
 		return errors.New("the session holds no run; record the workload again")
 	}
-	traced := s.Traced()
+	traced := s.Profiled()
 	for i, run := range s.Runs[traced:] {
-		if !run.Untraced {
+		if !run.Unprofiled {
 			return fmt.Errorf("run %d was traced and stands behind an untraced one; put the traced ones first", traced+i+1)
 		}
 	}
@@ -224,7 +224,7 @@ func (x *Series) Check(runs, traced int) error {
 		if v < 0 || math.IsInf(v, 0) {
 			return fmt.Errorf("value %v is not a measurement", v)
 		}
-		if untraced := i >= traced; !math.IsNaN(v) && untraced != x.Metric.Untraced() {
+		if untraced := i >= traced; !math.IsNaN(v) && untraced != x.Metric.Unprofiled() {
 			return fmt.Errorf("run %d has a value, and %s is not measured in a run that was %s", i+1, x.Metric.Name,
 				map[bool]string{true: "untraced", false: "traced"}[untraced])
 		}

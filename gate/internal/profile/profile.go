@@ -41,8 +41,8 @@ type Recording struct {
 	Summaries []model.Session
 	// Finished are sessions that were cut before: of a baseline or a saved report.
 	Finished []model.Session
-	// Untraced are runs beside the Traces without a profiler, and Outputs what was read in what they printed.
-	Untraced []model.Untraced
+	// Unprofiled are runs beside the Traces without a profiler, and Outputs what was read in what they printed.
+	Unprofiled []model.Unprofiled
 	Outputs  []measure.Output
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
@@ -54,8 +54,8 @@ func (r *Recording) Add(o *Recording) {
 	r.Counters = append(r.Counters, o.Counters...)
 	r.Summaries = append(r.Summaries, o.Summaries...)
 	r.Finished = append(r.Finished, o.Finished...)
-	r.Untraced = append(r.Untraced, o.Untraced...)
-	if len(o.Untraced) > 0 {
+	r.Unprofiled = append(r.Unprofiled, o.Unprofiled...)
+	if len(o.Unprofiled) > 0 {
 		r.Outputs = o.Outputs // the same for all runs of a workload
 	}
 	r.Warnings = append(r.Warnings, o.Warnings...)
@@ -202,7 +202,7 @@ func (r *Recording) sessions(o sample.Options) ([]model.Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		sample.AddUntraced(cut, r.Untraced, r.Outputs)
+		sample.AddUntraced(cut, r.Unprofiled, r.Outputs)
 		out = append(out, cut...)
 	}
 	if len(r.Counters) > 0 {

@@ -72,13 +72,13 @@ func Identify(getenv func(string) string) (Identity, error) {
 type Order struct {
 	Nsys     string   `json:"nsys"`               // the executable, looked up on each host
 	Profile  []string `json:"profile,omitempty"`  // options of nsys profile
-	Untraced bool     `json:"untraced,omitempty"` // without a profiler
+	Unprofiled bool     `json:"untraced,omitempty"` // without a profiler
 	Ranks    []int    `json:"ranks,omitempty"`    // those to profile, none for all
 }
 
 // Profiles reports whether a rank is to be profiled.
 func (o Order) Profiles(rank int) bool {
-	return !o.Untraced && (len(o.Ranks) == 0 || slices.Contains(o.Ranks, rank))
+	return !o.Unprofiled && (len(o.Ranks) == 0 || slices.Contains(o.Ranks, rank))
 }
 
 // Left is what a rank leaves of itself. Until Done, it runs, or was ended with nobody left to say so.

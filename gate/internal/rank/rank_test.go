@@ -73,7 +73,7 @@ func TestOrder(t *testing.T) {
 		order Order
 		rank  int
 		want  bool
-	}{{Order{}, 3, true}, {Order{Ranks: []int{0, 3}}, 3, true}, {Order{Ranks: []int{0, 3}}, 1, false}, {Order{Untraced: true}, 0, false}} {
+	}{{Order{}, 3, true}, {Order{Ranks: []int{0, 3}}, 3, true}, {Order{Ranks: []int{0, 3}}, 1, false}, {Order{Unprofiled: true}, 0, false}} {
 		if got := tt.order.Profiles(tt.rank); got != tt.want {
 			t.Errorf("%+v, rank %d: %v", tt.order, tt.rank, got)
 		}

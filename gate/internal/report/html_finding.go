@@ -161,7 +161,7 @@ func sessionsOf(side *decide.Side, runs int) []int {
 	if sum == runs {
 		return side.SessionRuns
 	}
-	return side.SessionUntraced
+	return side.SessionUnprofiled
 }
 
 // launches draws how the launches of a kernel spread, and its time over the steps.

@@ -373,8 +373,8 @@ func side(s decide.Side) string {
 		return "nothing that can be used"
 	}
 	parts := []string{measure.Count(s.Runs, "run")}
-	if s.Untraced > 0 {
-		parts[0] += fmt.Sprintf(" and %d untraced", s.Untraced)
+	if s.Unprofiled > 0 {
+		parts[0] += fmt.Sprintf(" and %d untraced", s.Unprofiled)
 	}
 	if s.Sessions > 0 {
 		parts[0] += " in " + measure.Count(s.Sessions, "session")

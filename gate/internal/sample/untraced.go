@@ -9,7 +9,7 @@ import (
 
 // AddUntraced puts runs without a profiler into the sessions that they were taken in, which are the oldest first: each into
 // the last that had begun.
-func AddUntraced(sessions []model.Session, runs []model.Untraced, outputs []measure.Output) {
+func AddUntraced(sessions []model.Session, runs []model.Unprofiled, outputs []measure.Output) {
 	for _, run := range runs {
 		at := 0
 		for i := range sessions {
@@ -24,8 +24,8 @@ func AddUntraced(sessions []model.Session, runs []model.Untraced, outputs []meas
 	}
 }
 
-func addUntraced(s *model.Session, run model.Untraced, outputs []measure.Output) {
-	s.Runs = append(s.Runs, model.Run{Untraced: true, Steady: true, Start: run.Start})
+func addUntraced(s *model.Session, run model.Unprofiled, outputs []measure.Output) {
+	s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true, Start: run.Start})
 	for i := range s.Series {
 		s.Series[i].Values = append(s.Series[i].Values, math.NaN())
 	}

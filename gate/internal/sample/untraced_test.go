@@ -24,7 +24,7 @@ func TestAddUntraced(t *testing.T) {
 	}
 	sessions := []model.Session{session(start), session(start.Add(2 * time.Hour))}
 	rate, cost := measure.Output{Name: "tokens/s", Better: measure.Higher}, measure.Output{Name: "loss", Better: measure.Lower}
-	AddUntraced(sessions, []model.Untraced{
+	AddUntraced(sessions, []model.Unprofiled{
 		{Start: start.Add(time.Second), Wall: 3 * time.Second, Outputs: []float64{10, 1}},
 		{Start: start.Add(2 * time.Hour), Wall: 4 * time.Second, Outputs: []float64{12, 3}},
 		{Start: start.Add(time.Minute), Wall: 2 * time.Second, Outputs: []float64{11, 2}},
@@ -35,8 +35,8 @@ func TestAddUntraced(t *testing.T) {
 		{"gpu_time": {5, nan}, "wall_time": {nan, 4e9}, "rate": {nan, 12}, "cost": {nan, 3}},
 	} {
 		s := &sessions[i]
-		if err := s.Check(); err != nil || s.Traced() != 1 {
-			t.Errorf("session %d: %v, %d traced runs", i, err, s.Traced())
+		if err := s.Check(); err != nil || s.Profiled() != 1 {
+			t.Errorf("session %d: %v, %d traced runs", i, err, s.Profiled())
 		}
 		got := map[string]model.Values{}
 		for _, x := range s.Series {
