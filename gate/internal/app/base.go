@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/collect"
+	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
 // Base is another build of the workload, which may have to be checked out and built first. [Base.At] makes it one of a
@@ -22,13 +22,13 @@ type Base struct {
 	// Warnings are doubts that whoever set the base up has to be told.
 	Warnings []string
 
-	revision *collect.Revision // nil for a build that lies ready
+	revision *run.Revision // nil for a build that lies ready
 }
 
 // At makes the base the workload as it is at a git revision of the repository here, an error where there is none of that
 // name. Nothing is checked out yet.
 func (b *Base) At(ctx context.Context, revision string) (err error) {
-	b.revision, err = collect.FindRevision(ctx, revision)
+	b.revision, err = run.FindRevision(ctx, revision)
 	return err
 }
 
@@ -83,7 +83,7 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	if b.Script != "" {
 		tell(Event{Stage: Building, Text: b.revision.Ref})
 		err := tree.Build(ctx, b.Script)
-		if failed := (*collect.BuildError)(nil); errors.As(err, &failed) {
+		if failed := (*run.BuildError)(nil); errors.As(err, &failed) {
 			tell(Event{Stage: Failed, Text: "output of the base's build", Output: failed.Output})
 		}
 		if err != nil {

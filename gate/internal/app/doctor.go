@@ -11,10 +11,10 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/collect"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -41,7 +41,7 @@ type Observation struct {
 // the room for reports. nsys is the executable. models are those of the GPUs, as baselines call them.
 func Examine(ctx context.Context, nsys string) (seen []Observation, models []string) {
 	var x examination
-	gpus, err := collect.Probe(ctx)
+	gpus, err := run.Probe(ctx)
 	driver := ""
 	for _, g := range gpus {
 		driver = g.Driver
@@ -77,7 +77,7 @@ func (x examination) by(commands ...string) { x[len(x)-1].Do = commands }
 
 func (x *examination) nsys(ctx context.Context, exe, driver string, here surroundings) {
 	cuda, wants := wantsNsys(driver)
-	version, err := collect.NsysVersion(ctx, exe)
+	version, err := run.NsysVersion(ctx, exe)
 	commands := func() { x.by(install(nsysPackages, here.read("etc/os-release"), runtime.GOARCH, driver)...) }
 	switch there := findNsys(here.root); {
 	case err != nil && there != "":
@@ -115,17 +115,17 @@ func (x *examination) ncu(ctx context.Context, driver string, here surroundings)
 	x.good("ncu", version)
 }
 
-func (x *examination) gpus(ctx context.Context, gpus []collect.GPU, err error) {
+func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 	if err != nil {
 		x.bad("GPU", "nvidia-smi shows none: install the NVIDIA driver, or start the container with --gpus all")
 		return
 	}
-	others, err := collect.Others(ctx)
+	others, err := run.Others(ctx)
 	if err != nil {
 		x.note("processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
 	}
 	x.good("driver", gpus[0].Driver)
-	persistent := collect.Persistent(ctx)
+	persistent := run.Persistent(ctx)
 	free := 0
 	for _, g := range gpus {
 		what := fmt.Sprintf("GPU %d", g.Index)
@@ -197,7 +197,7 @@ func (x *examination) dcgm(here surroundings) {
 // gpuMetrics asks nsys itself: besides the right to read the counters it takes that nothing else, such as DCGM, holds them.
 func (x *examination) gpuMetrics(ctx context.Context, nsys string) {
 	const what = "GPU metrics"
-	known, err := collect.GPUMetrics(ctx, nsys)
+	known, err := run.GPUMetrics(ctx, nsys)
 	var refusal *model.Refusal
 	switch {
 	case errors.As(err, &refusal):

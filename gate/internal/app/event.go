@@ -33,14 +33,14 @@ const (
 
 // Event is a step of progress. Which fields are filled in depends on the stage.
 type Event struct {
-	Stage     Stage
-	Run, Runs int           // run i of N, counted from 1
-	Elapsed   time.Duration // since the session began
-	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
-	Unprofiled  bool          // that run is without a profiler
-	Side      string        // "base", "head", or "" where there is only one
-	Text      string        // what it is about
-	Output    string        // what a workload or a build printed: untrusted
+	Stage      Stage
+	Run, Runs  int           // run i of N, counted from 1
+	Elapsed    time.Duration // since the session began
+	Expected   time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
+	Unprofiled bool          // that run is without a profiler
+	Side       string        // "base", "head", or "" where there is only one
+	Text       string        // what it is about
+	Output     string        // what a workload or a build printed: untrusted
 }
 
 // tell hands an event to whoever observes, who may be nobody.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/collect"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -76,7 +76,7 @@ func (c *Check) explain(ctx context.Context, r *decide.Report, base *Build) erro
 		c.tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower"})
 		return nil
 	}
-	skip := collect.NcuSkip
+	skip := run.NcuSkip
 	for _, f := range findings {
 		skip = min(skip, launched(r.HeadSessions, f.Subject())-1)
 	}

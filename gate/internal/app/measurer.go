@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/collect"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -135,8 +135,8 @@ type Counters struct {
 // that fewer runs are affordable, and fewer are needed: most of what it says is counted.
 const (
 	CounterRuns    = 3
-	CounterSkip    = collect.NcuSkip
-	CounterCount   = collect.NcuCount
+	CounterSkip    = run.NcuSkip
+	CounterCount   = run.NcuCount
 	counterTimeout = 10 * time.Minute
 )
 
@@ -180,19 +180,19 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 }
 
 // collect is a session as the observer sees it.
-func (m *Machine) collect(ctx context.Context, p collect.Plan) (*collect.Result, error) {
-	result, err := collect.Collect(ctx, p, func(e collect.Event) {
+func (m *Machine) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
+	result, err := run.Collect(ctx, p, func(e run.Event) {
 		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Unprofiled: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
 	tell(m.Observe, Event{Stage: Done})
-	if failed := (*collect.WorkloadError)(nil); errors.As(err, &failed) {
+	if failed := (*run.WorkloadError)(nil); errors.As(err, &failed) {
 		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
 	}
 	return result, err
 }
 
 // sampling is the plan of the runs in which the GPU's metrics are sampled.
-func (m *Machine) sampling(base *Build) collect.Plan {
+func (m *Machine) sampling(base *Build) run.Plan {
 	p := m.plan(GPUMetricRuns, base)
 	p.GPUMetrics, p.MemoryUsage, p.Bare, p.Outputs = true, false, 0, nil
 	return p
@@ -202,7 +202,7 @@ func (m *Machine) sampling(base *Build) collect.Plan {
 func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
 	p := m.plan(1, nil)
 	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Bare, p.Outputs = true, false, "", 0, nil
-	result, err := collect.Collect(ctx, p, nil)
+	result, err := run.Collect(ctx, p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -212,11 +212,11 @@ func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
 
 // count profiles the builds by turns with Nsight Compute.
 func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
-	var other *collect.Build
+	var other *run.Build
 	if base != nil {
-		other = new(collect.Build(*base))
+		other = new(run.Build(*base))
 	}
-	c, err := collect.Count(ctx, m.ncuPlan(), other, runs, func(isBase bool, index, of int) {
+	c, err := run.Count(ctx, m.ncuPlan(), other, runs, func(isBase bool, index, of int) {
 		side := ""
 		if base != nil {
 			side = map[bool]string{true: "base", false: "head"}[isBase]
@@ -234,7 +234,7 @@ func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measuremen
 // Models are the GPU models of this machine, none where they are not known, or where what a workload gets of them is a
 // part (MIG).
 func (m *Machine) Models(ctx context.Context) []string {
-	gpus, err := collect.Probe(ctx)
+	gpus, err := run.Probe(ctx)
 	if err != nil {
 		return nil
 	}
@@ -248,28 +248,28 @@ func (m *Machine) Models(ctx context.Context) []string {
 	return models
 }
 
-func (m *Machine) plan(runs int, base *Build) collect.Plan {
-	p := collect.Plan{
-		Head: collect.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
+func (m *Machine) plan(runs int, base *Build) run.Plan {
+	p := run.Plan{
+		Head: run.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
 		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
 		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
 	}
 	if base != nil {
-		p.Base = new(collect.Build(*base))
+		p.Base = new(run.Build(*base))
 	}
 	return p
 }
 
-func (m *Machine) ncuPlan() collect.NcuPlan {
-	return collect.NcuPlan{
-		Build: collect.Build(m.Head), Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
+func (m *Machine) ncuPlan() run.NcuPlan {
+	return run.NcuPlan{
+		Build: run.Build(m.Head), Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
 		Skip: m.Counters.Skip, Count: m.Counters.Count, Range: m.Counters.Range, AllowBusy: m.AllowBusy,
 	}
 }
 
 // profileOnce profiles some launches of kernels of a build once with Nsight Compute.
 func (m *Machine) profileOnce(ctx context.Context, build Build, kernels []string, skip int) (*ncu.Profile, error) {
-	return collect.Profile(ctx, collect.NcuPlan{Build: collect.Build(build), Kernels: kernels, Skip: skip})
+	return run.Profile(ctx, run.NcuPlan{Build: run.Build(build), Kernels: kernels, Skip: skip})
 }
 
 // A Command is a command line that a measurement would run, or with Words nil a remark between them.
@@ -289,7 +289,7 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 		out = append(out, Command{Words: plan.CommandLine()},
 			Command{Remark: fmt.Sprintf("%d times, each a fresh process; DIR is a private directory", looks[0])})
 		if base != nil {
-			plan.Build = collect.Build(*base)
+			plan.Build = run.Build(*base)
 			out = append(out, Command{Remark: "by turns with the base:"}, Command{Words: plan.CommandLine()})
 		}
 		return out
@@ -330,8 +330,8 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 // Runner runs what nsgate starts nsys with, and the guard of its private files, where the arguments after the program's name
 // say so. The program of whoever measures with a [Machine] calls it first in main: nsys starts that program again.
 func Runner(args []string) (exitCode int, ok bool) {
-	if len(args) == 0 || args[0] != collect.RunnerArg {
+	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false
 	}
-	return collect.RunnerMain(args[1:]), true
+	return run.RunnerMain(args[1:]), true
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/nsgate/nsgate/gate/internal/collect"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
 // devices are where drivers show a GPU: on Linux, and in Windows' Linux.
@@ -13,7 +13,7 @@ var devices = []string{"/dev/nvidia[0-9]*", "/dev/dxg"}
 
 // NoGPU is a report that nothing was judged, for there is no GPU here; nil where there is one, or may be.
 func NoGPU(ctx context.Context) *decide.Report {
-	if gpus, err := collect.Probe(ctx); err == nil && len(gpus) > 0 {
+	if gpus, err := run.Probe(ctx); err == nil && len(gpus) > 0 {
 		return nil
 	}
 	for _, pattern := range devices {

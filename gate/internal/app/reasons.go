@@ -1,7 +1,6 @@
 package app
 
 import (
-	"github.com/nsgate/nsgate/gate/internal/collect"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
@@ -9,6 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/nsysjax"
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/internal/torch"
 )
@@ -77,7 +77,7 @@ func Refusals() []Kind {
 		{"Traces and tables of torch.profiler", torch.Reasons},
 		{"Pages and reports of ncu", ncu.Reasons},
 		{"Cutting runs into samples", sample.Reasons},
-		{"Measuring", collect.Reasons},
+		{"Measuring", run.Reasons},
 		{"Comparisons", decide.Reasons},
 		{"Commands", Reasons},
 	}

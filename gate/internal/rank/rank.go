@@ -70,10 +70,10 @@ func Identify(getenv func(string) string) (Identity, error) {
 
 // Order is what the ranks of a job are told.
 type Order struct {
-	Nsys     string   `json:"nsys"`               // the executable, looked up on each host
-	Profile  []string `json:"profile,omitempty"`  // options of nsys profile
+	Nsys       string   `json:"nsys"`               // the executable, looked up on each host
+	Profile    []string `json:"profile,omitempty"`  // options of nsys profile
 	Unprofiled bool     `json:"untraced,omitempty"` // without a profiler
-	Ranks    []int    `json:"ranks,omitempty"`    // those to profile, none for all
+	Ranks      []int    `json:"ranks,omitempty"`    // those to profile, none for all
 }
 
 // Profiles reports whether a rank is to be profiled.

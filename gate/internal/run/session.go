@@ -1,4 +1,4 @@
-// Package collect runs workloads under the profilers and hands back what was recorded.
+// Package run runs workloads under the profilers and hands back what was recorded.
 //
 // A session is one nsys process around N fresh processes of the workload, or of two builds of it by turns. nsys starts
 // the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one after the other, and
@@ -12,7 +12,7 @@
 // Whatever happens, nothing of it remains: every process is ended, and the private directory with the
 // raw report, which holds the workload's environment variables, is removed. So is the worktree of a base build. Where
 // nsgate itself is killed a guard does that, and where the guard is killed too, the next nsgate.
-package collect
+package run
 
 import (
 	"context"

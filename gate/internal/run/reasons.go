@@ -1,4 +1,4 @@
-package collect
+package run
 
 import "github.com/nsgate/nsgate/gate/internal/model"
 

@@ -1,6 +1,6 @@
 //go:build linux
 
-package collect
+package run
 
 import (
 	"os"
