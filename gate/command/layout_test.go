@@ -42,7 +42,7 @@ var layout = map[string]struct {
 	"gate/command":                {8, nil},
 	"gate/internal/why":           {3, nil},
 	"gate/internal/rank":          {3, nil},
-	"gate/internal/run":       {4, nil},
+	"gate/internal/run":           {4, nil},
 	"gate/internal/text":          {4, nil},
 	"gate/internal/report":        {4, []string{"github.com/rivo/uniseg", "maragu.dev/gomponents"}},
 	"gate/internal/report/github": {5, []string{"github.com/sethvargo/go-githubactions"}},
