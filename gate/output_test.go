@@ -12,7 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/sample"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -34,7 +34,7 @@ func (m made) printing(r *rand.Rand, o measure.Output, runs int, mean, sd float6
 		}
 		bare = append(bare, model.Unprofiled{Start: m.start, Wall: time.Second, Outputs: []float64{v}})
 	}
-	sample.AddUntraced(all, bare, []measure.Output{o})
+	trace.AddUnprofiled(all, bare, []measure.Output{o})
 	return all[0]
 }
 
@@ -140,7 +140,7 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 				for i := range runs {
 					bare = append(bare, model.Unprofiled{Start: morning, Wall: time.Second, Outputs: []float64{float64(1000 + i)}})
 				}
-				sample.AddUntraced(out, bare, []measure.Output{tokens})
+				trace.AddUnprofiled(out, bare, []measure.Output{tokens})
 				if err := out[0].Check(); err != nil {
 					t.Fatal(err)
 				}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/sample"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -260,7 +260,7 @@ func TestStepsBesideOutputs(t *testing.T) {
 			bare = append(bare, model.Unprofiled{Start: noon, Wall: time.Second, Outputs: []float64{rate * (1 + 0.001*float64(i-2))}})
 		}
 		all := []model.Session{s}
-		sample.AddUntraced(all, bare, []measure.Output{tokens})
+		trace.AddUnprofiled(all, bare, []measure.Output{tokens})
 		return all[0]
 	}
 	short, long := []float64{572e3, 571e3, 573e3, 572e3, 570e3}, []float64{854e3, 853e3, 856e3, 855e3, 854e3}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -67,12 +67,12 @@ func targetOf(f *decide.Finding, w *decide.Waterfall) target {
 		return target{kernel: f.Subject()}
 	case f.Scope == measure.ScopeIdle:
 		_, where := f.Subject().Idle()
-		return target{call: timeline.CallOf(where), timed: true}
+		return target{call: trace.CallOf(where), timed: true}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.SyncCalls.Name:
 		return target{call: grownMost(f.Facts)}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && w != nil && len(w.Parts) > 0:
 		if p := w.Parts[0]; p.Idle && p.Change > 0 {
-			return target{call: timeline.CallOf(p.Where), timed: true}
+			return target{call: trace.CallOf(p.Where), timed: true}
 		}
 	}
 	return target{}

@@ -9,8 +9,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/run"
-	"github.com/nsgate/nsgate/gate/internal/sample"
 	"github.com/nsgate/nsgate/gate/internal/torch"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 )
 
 // Reasons are all causes for which nothing is measured, or what was is not used, beside those of the readers, of the
@@ -76,8 +76,8 @@ func Refusals() []Kind {
 		{"Archives of nsys-jax", nsysjax.Reasons},
 		{"Traces and tables of torch.profiler", torch.Reasons},
 		{"Pages and reports of ncu", ncu.Reasons},
-		{"Cutting runs into samples", sample.Reasons},
 		{"Measuring", run.Reasons},
+		{"Cutting runs into samples", trace.Reasons},
 		{"Comparisons", decide.Reasons},
 		{"Commands", Reasons},
 	}

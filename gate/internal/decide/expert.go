@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -75,7 +75,7 @@ func stepOf(x *Summary) Number {
 	if len(x.Parts) == 0 {
 		return unknown
 	}
-	return x.Period - partOf(x, func(p SummaryPart) bool { return p.Class == timeline.Profiler.String() })
+	return x.Period - partOf(x, func(p SummaryPart) bool { return p.Class == trace.Profiler.String() })
 }
 
 // partOf adds up parts of the step.
@@ -107,14 +107,14 @@ func largestPart(x *Summary, these func(SummaryPart) bool) SummaryPart {
 }
 
 func idling(p SummaryPart) bool   { return p.Idle }
-func starving(p SummaryPart) bool { return p.Class == timeline.Starved.String() }
+func starving(p SummaryPart) bool { return p.Class == trace.Starved.String() }
 
 // drying reports whether the GPU has nothing to do because the host waited for it.
 func drying(p SummaryPart) bool {
-	if p.Class == timeline.Blocking.String() {
+	if p.Class == trace.Blocking.String() {
 		return true
 	}
-	return starving(p) && timeline.Synchronises(timeline.CallOf(p.Where))
+	return starving(p) && trace.Synchronises(trace.CallOf(p.Where))
 }
 
 func lowUtilisation(x *Summary, line Number) []Remark {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -249,7 +249,7 @@ func (s *side) slowestIn(rank measure.Subject, ranks int) (out []StragglerKernel
 			return out
 		}
 		total := mine(s.values(k, measure.SlowestTotal.Name))
-		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || timeline.Communicates(k.Name) {
+		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || trace.Communicates(k.Name) {
 			continue
 		}
 		// What the others have is the rest of the mean over all.
@@ -292,7 +292,7 @@ func (s *side) waitsIn() string {
 	by, all := map[string]float64{}, 0.0
 	for _, k := range s.subjects() {
 		if v := s.typical(k, measure.CollectiveWait.Name); k.Scope == measure.ScopeKernel && v > 0 {
-			by[timeline.Operation(k.Short())] += v
+			by[trace.Operation(k.Short())] += v
 			all += v
 		}
 	}
@@ -350,7 +350,7 @@ func unmatched(s *side) []Remark {
 	}
 	all := 0.0
 	for _, k := range s.subjects() {
-		if v := s.typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel && timeline.Communicates(k.Name) && v > 0 {
+		if v := s.typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel && trace.Communicates(k.Name) && v > 0 {
 			all += v
 		}
 	}

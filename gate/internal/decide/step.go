@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -203,7 +203,7 @@ func heldUp(w *Waterfall) bool {
 		return false
 	}
 	for _, p := range w.Parts {
-		if p.Class == timeline.Stalled.String() {
+		if p.Class == trace.Stalled.String() {
 			return 2*p.Change > w.Change
 		}
 	}

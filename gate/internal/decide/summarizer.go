@@ -7,7 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -63,7 +63,7 @@ func (s *summarizer) summand(subject measure.Subject) *summand {
 	}
 	switch subject.Scope {
 	case measure.ScopeKernel:
-		x.row = SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Communicates: timeline.Communicates(subject.Name)}
+		x.row = SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Communicates: trace.Communicates(subject.Name)}
 		if subject.Geometry() != "" {
 			x.row.Grid, x.row.Block = subject.Grid.String(), subject.Block.String()
 		}
@@ -181,7 +181,7 @@ func (s *summarizer) kernel(runs []int, x *summand, owned Number) SummaryKernel 
 	k.Owned, k.Time = owned, s.typical(runs, x, s.time)
 	k.Launches, k.Total = s.typical(runs, x, measure.Launches), s.typical(runs, x, s.side.total)
 	if k.Communicates {
-		k.Collective = &SummaryCollective{Operation: timeline.Operation(k.Kernel), Wait: s.typical(runs, x, measure.CollectiveWait),
+		k.Collective = &SummaryCollective{Operation: trace.Operation(k.Kernel), Wait: s.typical(runs, x, measure.CollectiveWait),
 			Bytes: s.typical(runs, x, measure.MessageBytes), Rate: unknown}
 		if k.Total > 0 {
 			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9

@@ -9,7 +9,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -169,7 +169,7 @@ func (x *Summary) own(subject measure.Subject, time Number) {
 	}
 	class, where := subject.Idle()
 	p := SummaryPart{Class: cmp.Or(class, classOf(subject)), Where: where}
-	p.Idle = class != "" && class != timeline.Profiler.String()
+	p.Idle = class != "" && class != trace.Profiler.String()
 	i := slices.IndexFunc(x.Parts, func(o SummaryPart) bool { return o.Class == p.Class && o.Where == p.Where })
 	if i < 0 {
 		i = len(x.Parts)

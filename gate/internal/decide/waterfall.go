@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -93,7 +93,7 @@ func waterfall(t trial) *Waterfall {
 			runs[i] = owned(side, subject, keep[i])
 		}
 		class, where := subject.Idle()
-		e := find(cmp.Or(class, classOf(subject)), where, class != "" && class != timeline.Profiler.String())
+		e := find(cmp.Or(class, classOf(subject)), where, class != "" && class != trace.Profiler.String())
 		for i := range runs {
 			e.runs[i], whole[i] = add(e.runs[i], runs[i]), add(whole[i], runs[i])
 		}
@@ -128,13 +128,13 @@ func largest(a, b Own) int {
 func classOf(s measure.Subject) string {
 	switch {
 	case s.Scope != measure.ScopeKernel && s.Name == model.Memset.String():
-		return timeline.Memset.String()
+		return trace.Memset.String()
 	case s.Scope != measure.ScopeKernel:
-		return timeline.Copy.String()
-	case timeline.Communicates(s.Name):
-		return timeline.Communication.String()
+		return trace.Copy.String()
+	case trace.Communicates(s.Name):
+		return trace.Communication.String()
 	}
-	return timeline.Compute.String()
+	return trace.Compute.String()
 }
 
 // stepped marks the runs of a side, sessions one after the other, of which the owners of the steps are known; without those that

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/sample"
+	steps "github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -74,7 +74,7 @@ func TestPrintedRun(t *testing.T) {
 		t.Fatalf("%d files in %d groups", len(names), len(Group(names)))
 	}
 	run := open(t, names...)
-	sessions, err := sample.Sessions([]model.Trace{*run.Trace}, sample.Options{})
+	sessions, err := steps.Sessions([]model.Trace{*run.Trace}, steps.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

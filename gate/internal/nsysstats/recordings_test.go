@@ -15,7 +15,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
-	"github.com/nsgate/nsgate/gate/internal/sample"
+	steps "github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -120,7 +120,7 @@ func recording(t testing.TB, name string) (*sqlite.Conn, string) {
 // cut is a trace reduced to its samples, by name.
 func cut(t testing.TB, trace model.Trace, step string) (map[string]float64, model.Session) {
 	t.Helper()
-	sessions, err := sample.Sessions([]model.Trace{trace}, sample.Options{Step: step})
+	sessions, err := steps.Sessions([]model.Trace{trace}, steps.Options{Step: step})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,11 +179,11 @@ func TestRecordings(t *testing.T) {
 
 			// Without ranges, as 2021 printed it: to the byte. What repeats begins where it was called, which this table does not say.
 			within := []measure.Metric{measure.LocalMemory, measure.StepTime, measure.Owned}
-			want, _ = cut(t, traces[0], sample.NoStep)
+			want, _ = cut(t, traces[0], steps.NoStep)
 			if run, err = read(t, gpuTrace2021(t, db), kern, times); err != nil {
 				t.Fatal(err)
 			}
-			got, _ = cut(t, *run.Trace, sample.NoStep)
+			got, _ = cut(t, *run.Trace, steps.NoStep)
 			delete(want, "idle")
 			delete(got, "idle")
 			if diff := cmp.Diff(anywhere(withoutAttributes(want, within...)), anywhere(withoutAttributes(got, within...))); diff != "" {

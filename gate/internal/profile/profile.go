@@ -24,7 +24,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/internal/sample"
+	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -43,7 +43,7 @@ type Recording struct {
 	Finished []model.Session
 	// Unprofiled are runs beside the Traces without a profiler, and Outputs what was read in what they printed.
 	Unprofiled []model.Unprofiled
-	Outputs  []measure.Output
+	Outputs    []measure.Output
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 }
@@ -178,7 +178,7 @@ func Cut(rule Rule, recordings ...*Recording) ([][]model.Session, error) {
 		}
 	}
 	if o.Step == "" && len(traces) > 0 {
-		if o.Step, err = sample.Step(traces, o); err != nil {
+		if o.Step, err = trace.FindStep(traces, o); err != nil {
 			return nil, err
 		}
 	}
@@ -195,14 +195,14 @@ func Cut(rule Rule, recordings ...*Recording) ([][]model.Session, error) {
 }
 
 // sessions are those of a recording, the oldest first.
-func (r *Recording) sessions(o sample.Options) ([]model.Session, error) {
+func (r *Recording) sessions(o trace.Options) ([]model.Session, error) {
 	out := slices.Clone(r.Finished)
 	if len(r.Traces) > 0 {
-		cut, err := sample.Sessions(r.Traces, o)
+		cut, err := trace.Sessions(r.Traces, o)
 		if err != nil {
 			return nil, err
 		}
-		sample.AddUntraced(cut, r.Unprofiled, r.Outputs)
+		trace.AddUnprofiled(cut, r.Unprofiled, r.Outputs)
 		out = append(out, cut...)
 	}
 	if len(r.Counters) > 0 {
@@ -213,7 +213,7 @@ func (r *Recording) sessions(o sample.Options) ([]model.Session, error) {
 		out = append(out, counted)
 	}
 	if len(r.Summaries) > 0 {
-		joined, err := sample.Join(r.Summaries)
+		joined, err := trace.Join(r.Summaries)
 		if err != nil {
 			return nil, err
 		}
@@ -233,9 +233,9 @@ func Draw(side decide.Side, r *Recording, kernels []measure.Subject) *model.Draw
 		return nil
 	}
 	if o.Step = side.Step; o.Step == "" {
-		o.Step = sample.NoStep
+		o.Step = trace.NoStep
 	}
-	d, err := sample.Draw(r.Traces, o, kernels)
+	d, err := trace.Draw(r.Traces, o, kernels)
 	if err != nil {
 		return nil // it was cut before
 	}
@@ -248,19 +248,19 @@ func (r Rule) Check() error {
 	return err
 }
 
-func (r Rule) options() (sample.Options, error) {
-	w, err := sample.ParseWarmup(r.Warmup)
-	return sample.Options{Warmup: w, Step: r.Step}, err
+func (r Rule) options() (trace.Options, error) {
+	w, err := trace.ParseWarmup(r.Warmup)
+	return trace.Options{Warmup: w, Step: r.Step}, err
 }
 
 // like takes over how a finished session was cut, where the rule does not say.
-func (r Rule) like(o sample.Options, finished *model.Session) sample.Options {
+func (r Rule) like(o trace.Options, finished *model.Session) trace.Options {
 	o.Step = finished.Step
 	if o.Step == "" {
-		o.Step = sample.NoStep
+		o.Step = trace.NoStep
 	}
 	if r.Warmup == "" {
-		if w, err := sample.ParseWarmup(finished.Warmup); err == nil {
+		if w, err := trace.ParseWarmup(finished.Warmup); err == nil {
 			o.Warmup = w
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/sample"
+	steps "github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -269,7 +269,7 @@ func TestSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sessions, err := sample.Sessions([]model.Trace{*r.Trace}, sample.Options{Warmup: sample.Skip(0)})
+	sessions, err := steps.Sessions([]model.Trace{*r.Trace}, steps.Options{Warmup: steps.Skip(0)})
 	if err != nil {
 		t.Fatal(err)
 	}

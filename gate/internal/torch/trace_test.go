@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/sample"
+	steps "github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -543,7 +543,7 @@ func TestBlocking(t *testing.T) {
 			strings.Replace(callOf("cudaStreamSynchronize", at+30, 0), `"dur": 5`, `"dur": 100`, 1), // 10 µs longer than the kernel
 			kernelOf("k", at+320, 100, 2*i+2), callOf("cudaLaunchKernel", at+310, 2*i+2))
 	}
-	sessions, err := sample.Sessions([]model.Trace{*readString(t, traceOf(events...))}, sample.Options{Warmup: sample.Skip(0)})
+	sessions, err := steps.Sessions([]model.Trace{*readString(t, traceOf(events...))}, steps.Options{Warmup: steps.Skip(0)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package sample reduces traces to samples: it finds the steps, skips the warm-up and leaves one value per run.
-package sample
+// Package trace reduces traces to sessions: steps, warm-up, one value a run, and the cause of every nanosecond of a step.
+package trace
 
 import (
 	"cmp"
@@ -163,9 +163,9 @@ func distinct(cuts []*cut) error {
 	return nil
 }
 
-// Step finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
+// FindStep finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
 // must be cut by the same step: find it over the traces of both, then give it to Sessions.
-func Step(traces []model.Trace, o Options) (string, error) {
+func FindStep(traces []model.Trace, o Options) (string, error) {
 	cuts, err := newCuts(traces, o.Warmup, o.Step)
 	if err != nil {
 		return "", err

@@ -1,9 +1,8 @@
-package sample
+package trace
 
 import (
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -32,7 +31,7 @@ type channel struct {
 func (c *cut) communicates() []bool {
 	out := make([]bool, len(c.Kernels))
 	for i := range c.Kernels {
-		out[i] = timeline.Communicates(c.Kernels[i].Subject.Name)
+		out[i] = Communicates(c.Kernels[i].Subject.Name)
 	}
 	return out
 }

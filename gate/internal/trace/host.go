@@ -1,4 +1,4 @@
-package timeline
+package trace
 
 import "github.com/nsgate/nsgate/gate/internal/model"
 
@@ -77,10 +77,10 @@ func (h *host) callAfter(thread int32, time int64) model.CallCursor {
 }
 
 // spend gives the time in which a thread had not issued the next operation to what it did instead.
-func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
+func (h *host) spend(a, b int64, thread int32, sums map[Cause]int64) {
 	call := h.callAfter(thread, a)
 	for a < b {
-		o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1}
+		o := Cause{Class: Starved, Kernel: -1, Call: -1, After: -1}
 		until := b
 		switch {
 		case call.OK && call.Call.Start <= a:
@@ -105,8 +105,8 @@ func (h *host) spend(a, b int64, thread int32, sums map[Owner]int64) {
 }
 
 // issuing owns the time from the call of an operation to its start on a GPU that has nothing else to do.
-func (h *host) issuing(next *work) Owner {
-	o := Owner{Class: Starved, Kernel: -1, Call: -1, After: -1, Range: h.rangeAt(next.thread, next.api)}
+func (h *host) issuing(next *work) Cause {
+	o := Cause{Class: Starved, Kernel: -1, Call: -1, After: -1, Range: h.rangeAt(next.thread, next.api)}
 	call := h.callAfter(next.thread, next.api-1)
 	for call.OK && call.Call.Start < next.api {
 		call.Next()

@@ -1,4 +1,4 @@
-package sample
+package trace
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -66,7 +65,7 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 					t.set(run, j.rank(i), as, v)
 				}
 			}
-		case k.metric == measure.Total.Name && !timeline.Communicates(k.subject.Name):
+		case k.metric == measure.Total.Name && !Communicates(k.subject.Name):
 			for i, v := range zeroed(values) {
 				compute[i] += v
 			}

@@ -1,11 +1,10 @@
-package sample
+package trace
 
 import (
 	"regexp"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -23,7 +22,7 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 	waits, fills := make([]bool, len(c.CallNames)), make([]bool, len(c.CallNames))
 	for i, name := range c.CallNames {
-		waits[i], fills[i] = timeline.Synchronises(name), allocates.MatchString(name)
+		waits[i], fills[i] = Synchronises(name), allocates.MatchString(name)
 	}
 	type sum struct {
 		calls float64

@@ -1,4 +1,4 @@
-package sample
+package trace
 
 import (
 	"math"
@@ -7,9 +7,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// AddUntraced puts runs without a profiler into the sessions that they were taken in, which are the oldest first: each into
+// AddUnprofiled puts runs without a profiler into the sessions that they were taken in, which are the oldest first: each into
 // the last that had begun.
-func AddUntraced(sessions []model.Session, runs []model.Unprofiled, outputs []measure.Output) {
+func AddUnprofiled(sessions []model.Session, runs []model.Unprofiled, outputs []measure.Output) {
 	for _, run := range runs {
 		at := 0
 		for i := range sessions {
@@ -17,14 +17,14 @@ func AddUntraced(sessions []model.Session, runs []model.Unprofiled, outputs []me
 				at = i
 			}
 		}
-		addUntraced(&sessions[at], run, outputs)
+		addUnprofiled(&sessions[at], run, outputs)
 	}
 	for i := range sessions {
 		sessions[i].SortSeries()
 	}
 }
 
-func addUntraced(s *model.Session, run model.Unprofiled, outputs []measure.Output) {
+func addUnprofiled(s *model.Session, run model.Unprofiled, outputs []measure.Output) {
 	s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true, Start: run.Start})
 	for i := range s.Series {
 		s.Series[i].Values = append(s.Series[i].Values, math.NaN())

@@ -1,12 +1,11 @@
-// Package timeline gives every nanosecond of a step on the GPU one owner: a kernel, a copy, or a cause of idle time.
-//
-// The step's period on a device runs from its first operation to the first one of the next step. What computes owns the time
-// in which it runs; collectives own what no kernel of the program covers, copies what neither covers, and memsets what is
-// left of that (the order of TraceLens: exposed time is what nothing more useful hides). Several that run at once share
-// alike. The rest is idle, by the causes that NVIDIA's own method tells apart (Megatron-Bridge, nemo-mbridge-perf-nsys-analysis):
-// the host had not issued the next operation, or waited itself, or the operation was issued and waited for something on the
-// GPU. The owners of a period add up to it, to the nanosecond.
-package timeline
+package trace
+
+// The period of a step on a device runs from its first operation to the first one of the next step. Kernels that compute take
+// the time in which they run, collectives the time without such a kernel, copies the time without either, memsets the rest
+// (the order of TraceLens: exposed time is time that nothing more useful hides). Operations of one class share equally.
+// Idle time is divided by the causes of NVIDIA's method (Megatron-Bridge, nemo-mbridge-perf-nsys-analysis): the host had not
+// issued the next operation, or waited itself, or the operation was issued and waited on the GPU. The parts add up to the
+// period, to the nanosecond.
 
 import (
 	"cmp"
@@ -56,8 +55,8 @@ func (c Class) String() string {
 	}[c]
 }
 
-// Owner is whose a part of a step is. It is comparable.
-type Owner struct {
+// Cause is whose a part of a step is. It is comparable.
+type Cause struct {
 	Class  Class
 	Kernel int32          // of Compute and Communication: index into Trace.Kernels
 	Copy   model.CopyKind // of Copy
@@ -69,7 +68,7 @@ type Owner struct {
 }
 
 // Where says where the host was: "host code in step after cudaDeviceSynchronize"; "" for what the GPU did.
-func (o Owner) Where(t *model.Trace) string {
+func (o Cause) Where(t *model.Trace) string {
 	if !(o.Class == Starved || o.Class == Blocking) {
 		return ""
 	}
@@ -88,7 +87,7 @@ func (o Owner) Where(t *model.Trace) string {
 	return strings.Join(words, " ")
 }
 
-// CallOf is the CUDA call that a text of [Owner.Where] names, the one that the host was in or came from; "" for none.
+// CallOf is the CUDA call that a text of [Cause.Where] names, the one that the host was in or came from; "" for none.
 func CallOf(where string) string {
 	if m := namesCall.FindStringSubmatch(where); m != nil {
 		return m[1] + m[2]
@@ -103,12 +102,12 @@ var namesCall = regexp.MustCompile(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hi
 
 // Part is how much of a step is an owner's, in ns.
 type Part struct {
-	Owner
+	Cause
 	Time int64
 }
 
 // Step is one step of a device. Its parts have each owner once and add up to its length.
-type Step struct {
+type Breakdown struct {
 	model.Interval
 	Parts []Part
 	// Hidden is the time in ns in which a collective ran behind a kernel that computes, and so cost nothing.
@@ -162,15 +161,15 @@ func Synchronises(call string) bool {
 // work is a launch or a copy.
 type work struct {
 	start, end, api int64
-	owner           Owner
+	owner           Cause
 	thread          int32
 	known           bool // when it was issued
 }
 
 // Partition divides the periods of one device, which are sorted and do not overlap, among their owners. The recording must hold
 // every operation: of CUDA graphs that were traced as a whole it does not.
-func Partition(t *model.Trace, device int32, periods []model.Interval) []Step {
-	p := partition{t: t, host: newHost(t), steps: make([]Step, len(periods)), sums: map[Owner]int64{}}
+func Partition(t *model.Trace, device int32, periods []model.Interval) []Breakdown {
+	p := partition{t: t, host: newHost(t), steps: make([]Breakdown, len(periods)), sums: map[Cause]int64{}}
 	for i := range periods {
 		p.steps[i].Interval = periods[i]
 	}
@@ -225,7 +224,7 @@ func (p *partition) operations(device int32) []work {
 	launches, copies := make([]work, 0, n), make([]work, 0, len(t.Copies))
 	for i := range t.Launches {
 		if l := &t.Launches[i]; l.Device == device {
-			launches = append(launches, work{l.Start, l.End, l.API, nobody(Owner{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
+			launches = append(launches, work{l.Start, l.End, l.API, nobody(Cause{Class: classes[l.Kernel], Kernel: l.Kernel}), l.Thread, l.API != l.Start})
 		}
 	}
 	for i := range t.Copies {
@@ -233,7 +232,7 @@ func (p *partition) operations(device int32) []work {
 		if c.Device != device {
 			continue
 		}
-		o := Owner{Class: Copy, Kernel: -1, Copy: c.Kind}
+		o := Cause{Class: Copy, Kernel: -1, Copy: c.Kind}
 		if c.Kind == model.Memset {
 			o.Class = Memset
 		}
@@ -268,7 +267,7 @@ func inTurn(a, b []work) []work {
 }
 
 // nobody is an owner for which the host plays no part.
-func nobody(o Owner) Owner {
+func nobody(o Cause) Cause {
 	o.Call, o.After, o.Range = -1, -1, -1
 	return o
 }
@@ -277,9 +276,9 @@ func nobody(o Owner) Owner {
 type partition struct {
 	t     *model.Trace
 	host  *host
-	steps []Step
+	steps []Breakdown
 	at    int             // the step that is being filled
-	sums  map[Owner]int64 // its parts
+	sums  map[Cause]int64 // its parts
 }
 
 func (p *partition) done() bool { return p.at >= len(p.steps) }
@@ -347,7 +346,7 @@ func (p *partition) idle(a, b, from, to int64, next *work) {
 		if busy.Start > a {
 			p.pause(a, busy.Start, from, to, next)
 		}
-		p.sums[nobody(Owner{Class: Profiler, Kernel: -1})] += busy.End - busy.Start
+		p.sums[nobody(Cause{Class: Profiler, Kernel: -1})] += busy.End - busy.Start
 		a = busy.End
 	}
 	if b > a {
@@ -357,7 +356,7 @@ func (p *partition) idle(a, b, from, to int64, next *work) {
 
 // pause is idle without the profiler's part.
 func (p *partition) pause(a, b, from, to int64, next *work) {
-	whole := nobody(Owner{Class: Unknown, Kernel: -1})
+	whole := nobody(Cause{Class: Unknown, Kernel: -1})
 	switch {
 	case next == nil || !next.known:
 	case next.api <= from && to-from < MicroGap:

@@ -1,4 +1,4 @@
-package sample
+package trace
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -157,7 +156,7 @@ func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, 
 	for i := range c.launches {
 		if l := &c.launches[i]; l.Device == s.Device {
 			subject, kind := c.Kernels[l.Kernel].Subject, int64(computes)
-			if timeline.Communicates(subject.Short()) {
+			if Communicates(subject.Short()) {
 				kind = communicates
 			}
 			add(subject, l.Start, l.End, kind, roles.rangeOf(*l, c.stepOf(l.API)), l.API)
@@ -184,11 +183,11 @@ func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval) {
 	if now < period.End {
 		gaps = append(gaps, model.Interval{Start: now, End: period.End})
 	}
-	for _, gap := range timeline.Partition(c.Trace, s.Device, gaps) {
+	for _, gap := range Partition(c.Trace, s.Device, gaps) {
 		at := gap.Start - period.Start
 		for _, p := range gap.Parts {
-			if p.Class.Idle() || p.Class == timeline.Profiler {
-				s.Idle = append(s.Idle, model.DrawnSpan{d.of(c.owner(p.Owner)), at, p.Time, idles})
+			if p.Class.Idle() || p.Class == Profiler {
+				s.Idle = append(s.Idle, model.DrawnSpan{d.of(c.owner(p.Cause)), at, p.Time, idles})
 				at += p.Time
 			}
 		}

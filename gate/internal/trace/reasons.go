@@ -1,4 +1,4 @@
-package sample
+package trace
 
 import "github.com/nsgate/nsgate/gate/internal/model"
 

@@ -1,4 +1,4 @@
-package sample
+package trace
 
 import (
 	"math"
@@ -24,7 +24,7 @@ func TestAddUntraced(t *testing.T) {
 	}
 	sessions := []model.Session{session(start), session(start.Add(2 * time.Hour))}
 	rate, cost := measure.Output{Name: "tokens/s", Better: measure.Higher}, measure.Output{Name: "loss", Better: measure.Lower}
-	AddUntraced(sessions, []model.Unprofiled{
+	AddUnprofiled(sessions, []model.Unprofiled{
 		{Start: start.Add(time.Second), Wall: 3 * time.Second, Outputs: []float64{10, 1}},
 		{Start: start.Add(2 * time.Hour), Wall: 4 * time.Second, Outputs: []float64{12, 3}},
 		{Start: start.Add(time.Minute), Wall: 2 * time.Second, Outputs: []float64{11, 2}},

@@ -1,4 +1,4 @@
-package timeline_test
+package trace
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -59,7 +58,7 @@ func TestPartition(t *testing.T) {
 			periods = append(periods, model.Interval{Start: start, End: at})
 		}
 
-		got := timeline.Partition(&trace, 0, periods)
+		got := Partition(&trace, 0, periods)
 		if len(got) != len(periods) {
 			t.Fatalf("%d steps of %d periods", len(got), len(periods))
 		}
@@ -67,23 +66,23 @@ func TestPartition(t *testing.T) {
 			if step.Interval != periods[i] {
 				t.Fatalf("step %d is %v, not %v", i, step.Interval, periods[i])
 			}
-			classes, sum := map[timeline.Class]int64{}, int64(0)
-			seen := map[timeline.Owner]bool{}
+			classes, sum := map[Class]int64{}, int64(0)
+			seen := map[Cause]bool{}
 			for _, p := range step.Parts {
-				if seen[p.Owner] || p.Time <= 0 {
+				if seen[p.Cause] || p.Time <= 0 {
 					t.Fatalf("step %d: %+v is there twice or owns nothing", i, p)
 				}
-				seen[p.Owner] = true
+				seen[p.Cause] = true
 				sum += p.Time
-				if p.Class.Idle() || p.Class == timeline.Profiler {
-					p.Class = timeline.Starved
+				if p.Class.Idle() || p.Class == Profiler {
+					p.Class = Starved
 				}
 				classes[p.Class] += p.Time
 			}
 			if sum != step.End-step.Start {
 				t.Fatalf("step %d: the parts add up to %d of %d ns", i, sum, step.End-step.Start)
 			}
-			want := map[timeline.Class]int64{}
+			want := map[Class]int64{}
 			for ns := step.Start; ns < step.End; ns++ {
 				want[classAt(&trace, ns)]++
 			}
@@ -95,22 +94,22 @@ func TestPartition(t *testing.T) {
 }
 
 // classAt is who owns a nanosecond of device 0, all idle time counted as starved.
-func classAt(t *model.Trace, ns int64) timeline.Class {
-	class := timeline.Starved
+func classAt(t *model.Trace, ns int64) Class {
+	class := Starved
 	for _, l := range t.Launches {
 		if l.Device == 0 && l.Start <= ns && ns < l.End {
-			c := timeline.Compute
+			c := Compute
 			if l.Kernel == 2 {
-				c = timeline.Communication
+				c = Communication
 			}
 			class = min(class, c)
 		}
 	}
 	for _, x := range t.Copies {
 		if x.Start <= ns && ns < x.End {
-			c := timeline.Copy
+			c := Copy
 			if x.Kind == model.Memset {
-				c = timeline.Memset
+				c = Memset
 			}
 			class = min(class, c)
 		}
@@ -176,13 +175,13 @@ func TestCauses(t *testing.T) {
 			CallNames: []string{"cudaDeviceSynchronize", "cudaLaunchKernel", "cudaMalloc"}, RangeNames: []string{"step"},
 			Ranges: []model.Range{{Start: -100_000, End: 200_000, Parent: -1}}}
 		got := map[string]int64{}
-		for _, step := range timeline.Partition(&trace, 0, []model.Interval{{Start: 0, End: 100_000}}) {
+		for _, step := range Partition(&trace, 0, []model.Interval{{Start: 0, End: 100_000}}) {
 			for _, p := range step.Parts {
 				name := p.Class.String()
 				switch {
-				case p.Class <= timeline.Communication:
+				case p.Class <= Communication:
 					name += " " + kernels[p.Kernel].Subject.Short()
-				case p.Class == timeline.Copy:
+				case p.Class == Copy:
 					name += " " + p.Copy.String()
 				case p.Where(&trace) != "":
 					name += " " + p.Where(&trace)
@@ -206,7 +205,7 @@ func TestCommunicates(t *testing.T) {
 		"void gemm<deep_ep::layout>(nvshmem::team *)":                                            false, "void at::native::combine<float>(int)": false, "": false,
 		"gemm": false, "accncclude": false, "sgemm": false, "elementwise_kernel": false,
 	} {
-		if got := timeline.Communicates(name); got != want {
+		if got := Communicates(name); got != want {
 			t.Errorf("Communicates(%q) = %v", name, got)
 		}
 	}
@@ -217,7 +216,7 @@ func TestOperation(t *testing.T) {
 		"ncclDevKernel_AllReduce_Sum_f32_RING_LL": "AllReduce", "ncclKernel_AllGather_RING_LL_Sum_int8_t": "AllGather",
 		"ncclDevKernel_SendRecv": "SendRecv", "ncclKernel_": "ncclKernel_", "dispatch": "dispatch", "": "",
 	} {
-		if got := timeline.Operation(short); got != want {
+		if got := Operation(short); got != want {
 			t.Errorf("Operation(%q) = %q, want %q", short, got, want)
 		}
 	}
@@ -229,7 +228,7 @@ func TestSynchronises(t *testing.T) {
 		"cudaMemcpy": true, "cuMemcpyDtoH_v2": true, "cudaMemcpyAsync": false, "cuMemcpyHtoDAsync_v2": false,
 		"cudaLaunchKernel": false, "cudaMalloc": false, "cudaStreamWaitEvent": false,
 	} {
-		if got := timeline.Synchronises(name); got != want {
+		if got := Synchronises(name); got != want {
 			t.Errorf("Synchronises(%q) = %v", name, got)
 		}
 	}
@@ -242,7 +241,7 @@ func TestCallOf(t *testing.T) {
 		"host code in step after cudaDeviceSynchronize": "cudaDeviceSynchronize", "host code after hipStreamSynchronize": "hipStreamSynchronize",
 		"a CUDA call in step": "",
 	} {
-		if got := timeline.CallOf(where); got != want {
+		if got := CallOf(where); got != want {
 			t.Errorf("%q names %q, want %q", where, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package sample
+package trace
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/timeline"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -100,11 +99,11 @@ func (c *cut) reduceSteps(run int, t *table) {
 		if !whole {
 			continue
 		}
-		for _, s := range timeline.Partition(c.Trace, device, steps) {
+		for _, s := range Partition(c.Trace, device, steps) {
 			hidden += float64(s.Hidden) / float64(len(steps))
 			for _, p := range s.Parts {
-				owned[c.owner(p.Owner)] += float64(p.Time) / float64(len(steps))
-				if p.Class == timeline.Communication {
+				owned[c.owner(p.Cause)] += float64(p.Time) / float64(len(steps))
+				if p.Class == Communication {
 					exposed += float64(p.Time) / float64(len(steps))
 				}
 			}
@@ -127,13 +126,13 @@ func (c *cut) reduceSteps(run int, t *table) {
 }
 
 // owner is the subject of an owner.
-func (c *cut) owner(o timeline.Owner) measure.Subject {
+func (c *cut) owner(o Cause) measure.Subject {
 	switch {
-	case o.Class <= timeline.Communication:
+	case o.Class <= Communication:
 		return c.Kernels[o.Kernel].Subject
-	case o.Class == timeline.Copy:
+	case o.Class == Copy:
 		return measure.Subject{Scope: measure.ScopeWorkload, Name: o.Copy.String()}
-	case o.Class == timeline.Memset:
+	case o.Class == Memset:
 		return measure.Subject{Scope: measure.ScopeWorkload, Name: model.Memset.String()}
 	}
 	return measure.IdleSubject(o.Class.String(), o.Where(c.Trace))
