@@ -66,9 +66,6 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return word(&p.Undecided, "warn", "fail") }},
 	{"max_age", `"90d"`, `"30d"`, "how old a base may be, by its newest session, before reports say so",
 		func(p *Policy) field { return age(&p.MaxAge) }},
-	{"submit", "none", `"sbatch --wait -N2 --exclusive"`,
-		"what submits nsgate itself as a job of a scheduler and waits for it; inside of a job it is left out",
-		func(p *Policy) field { return command(&p.Submit) }},
 }
 
 // workloadKeys are those of a [[workload]].

@@ -84,7 +84,7 @@ floor = "1us"
 		"impact = 0.5 % # default",
 		"session_sd = 0.5 % # default",
 		"undecided = warn # default",
-		"max_age = 90d # default", "submit = none # default",
+		"max_age = 90d # default",
 		"workload app name = app # nsgate.toml:4",
 		`workload app command = ./app 'two words' 'it'\''s' # nsgate.toml:5`,
 		"workload app launcher = none # default",
@@ -122,7 +122,7 @@ floor = "1us"
 		t.Fatal(err)
 	}
 	want[0] = "threshold = 1 % # --threshold"
-	want[18] = "workload app threshold = 1 % # --threshold"
+	want[17] = "workload app threshold = 1 % # --threshold"
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("with a flag (-want +got):\n%s", diff)
 	}

@@ -68,8 +68,6 @@ type Policy struct {
 	StepThreshold float64
 	// MaxAge is how old a baseline may be before a report says so, 0 for any age.
 	MaxAge time.Duration
-	// Submit is what submits nsgate itself as a job and waits for it, nil for none.
-	Submit []string
 	// Places says where each key at the top was set.
 	Places Places
 	// Rules are in the order of the file: the first that matches applies.

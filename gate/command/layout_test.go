@@ -52,7 +52,6 @@ var layout = map[string]struct {
 	// The manual in the binary.
 	"cmd/nsgate/docs":      {0, nil},
 	"gate/internal/manual": {1, []string{"github.com/yuin/goldmark"}},
-	"gate/internal/submit": {2, nil},
 	// Beside nsgate, for its packages.
 	"gate/internal/manpages": {8, []string{"github.com/cpuguy83/go-md2man/v2"}},
 	// For tests only: nothing but tests imports them.

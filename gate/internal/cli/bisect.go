@@ -32,7 +32,7 @@ func bisectCommand() *command {
 			explain := fs.String("explain", "auto", "say from Nsight Compute why the commit is slower: auto, always or never")
 			policy.bind(fs)
 			out.bindShown(fs, report.BisectionFormats())
-			return m.submitted(&policy, func(ctx context.Context, e *env, args arguments) error {
+			return func(ctx context.Context, e *env, args arguments) error {
 				if err := out.check(report.BisectionFormats()); err != nil {
 					return err
 				}
@@ -72,7 +72,7 @@ func bisectCommand() *command {
 					return &exit{code: ExitNoVerdict}
 				}
 				return nil
-			})
+			}
 		},
 	}
 }

@@ -27,7 +27,7 @@ func calibrateCommand() *command {
 				"fresh processes to measure (default %d, or twice the workload's runs where that is more)", new(app.Calibrate).Measured())
 			policy.bind(fs)
 			out.bindShown(fs, report.CalibrationFormats())
-			return m.submitted(&policy, func(ctx context.Context, e *env, args arguments) error {
+			return func(ctx context.Context, e *env, args arguments) error {
 				if err := out.check(report.CalibrationFormats()); err != nil {
 					return err
 				}
@@ -62,7 +62,7 @@ func calibrateCommand() *command {
 					return &exit{code: ExitNoVerdict}
 				}
 				return nil
-			})
+			}
 		},
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/submit"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -85,8 +84,6 @@ type env struct {
 	environ func() []string // all variables, as NAME=VALUE
 	line    []string        // the command line, without the name of the program
 	again   string          // the command line that repeats the command, for reports
-	// submitted is true in a job that nsgate submitted.
-	submitted bool
 }
 
 // exit is an error that carries an exit code; without err its message has been shown already.
@@ -130,11 +127,6 @@ func Main(parent context.Context, args []string, s Streams) int {
 			cancel(interrupted{s})
 		}
 	}()
-	if dir, ok := submit.Ordered(args); ok {
-		return submit.Serve(ctx, dir, s.Err, func(ctx context.Context, args []string, out, errs io.Writer) int {
-			return (&env{Streams: Streams{In: s.In, Out: out, Err: errs}, getenv: os.Getenv, environ: os.Environ, line: args, submitted: true}).run(ctx)
-		})
-	}
 	return (&env{Streams: s, getenv: os.Getenv, environ: os.Environ, line: args}).run(ctx)
 }
 

@@ -54,7 +54,6 @@ type measureFlags struct {
 	dryRun   bool
 	gather   string
 	ranks    string
-	submit   string
 	fs       *pflag.FlagSet
 }
 
@@ -73,7 +72,6 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&m.keep, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
 	fs.StringVar(&m.gather, "gather", "", "directory that all hosts of a job see: nsys runs around each rank, see nsgate rank")
 	fs.StringVar(&m.ranks, "ranks", "", "with --gather: profile these ranks only, such as 0,7 or 0-3 (default all)")
-	fs.Var((*once)(&m.submit), "submit", `command that submits nsgate itself as a job of a scheduler and waits for it: "sbatch --wait -N2" (default that of nsgate.toml, else none)`)
 	fs.BoolVar(&m.dryRun, "dry-run", false, "print the exact commands and stop")
 }
 

@@ -37,7 +37,7 @@ func recordCommand() *command {
 			bindAnchor(fs, &anchor)
 			policy.bindFile(fs)
 			fs.BoolVarP(&quiet, "quiet", "q", false, "no progress")
-			return m.submitted(&policy, func(ctx context.Context, e *env, args arguments) error {
+			return func(ctx context.Context, e *env, args arguments) error {
 				if err := counters.check(count); err != nil {
 					return err
 				}
@@ -95,7 +95,7 @@ func recordCommand() *command {
 					printRecorded(e, done)
 				}
 				return failed
-			})
+			}
 		},
 	}
 }
