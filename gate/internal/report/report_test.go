@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -43,34 +45,38 @@ func reports(t testing.TB) map[string]*decide.Report {
 	return out
 }
 
-// TestGolden renders every report of testdata in every format, and text in its variants: a new case or a new format is one
-// file and a run with -update.
+// TestGolden renders one failing report in every format and in the variants of text, several workloads in the formats that show
+// them apart, and the other reports as text. Pages are held by [checkHTML] and in a browser.
 func TestGolden(t *testing.T) {
 	type form struct {
-		suffix, format string
-		o              Options
+		format string
+		o      Options
 	}
-	forms := []form{
-		{".wide.txt", "text", Options{Width: 160, Verbose: true}},
-		{".color.txt", "text", Options{Width: 80, Color: true, ShowAll: "--verbose"}},
-		{".quiet.txt", "text", Options{Width: 80, Quiet: true}},
+	normal := Options{Width: 80, ShowAll: "--verbose"}
+	forms := map[string]form{
+		".wide.txt":  {"text", Options{Width: 160, Verbose: true}},
+		".color.txt": {"text", Options{Width: 80, Color: true, ShowAll: "--verbose"}},
+		".quiet.txt": {"text", Options{Width: 80, Quiet: true}},
 	}
 	for _, name := range Formats() {
 		f, _ := Lookup(name)
 		if f.Suffix == "" || f.About == "" {
 			t.Errorf("%s does not say what it is for", name)
 		}
-		forms = append(forms, form{f.Suffix, name, Options{Width: 80, ShowAll: "--verbose"}})
+		if name != "html" {
+			forms[f.Suffix] = form{name, normal}
+		}
 	}
-	for name, r := range reports(t) {
-		for _, form := range forms {
-			t.Run(name+form.suffix, func(t *testing.T) {
-				text := render(t, form.format, r, form.o)
-				if form.format == "html" { // what is around the body is the same on every page
-					_, text, _ = strings.Cut(text, "<body>\n")
-					text, _, _ = strings.Cut(text, packedBegin)
-				}
-				golden(t, filepath.Join("testdata", name+form.suffix), []byte(text))
+	shown := map[string][]string{"fail": slices.Sorted(maps.Keys(forms)), "several": {".txt", ".md", ".junit.xml"}, "hostile": nil, "empty": nil}
+	all := reports(t)
+	for name, r := range all {
+		suffixes, ok := shown[name]
+		if !ok {
+			suffixes = []string{".txt"}
+		}
+		for _, suffix := range suffixes {
+			t.Run(name+suffix, func(t *testing.T) {
+				golden(t, filepath.Join("testdata", name+suffix), []byte(render(t, forms[suffix].format, r, forms[suffix].o)))
 			})
 		}
 	}

@@ -42,22 +42,22 @@ func summariesIn(t *testing.T) map[string]*decide.Summary {
 
 // TestSummaryGolden renders every testdata/summary/*.json in every form. The JSON form is the file itself: nothing is lost.
 func TestSummaryGolden(t *testing.T) {
-	for name, s := range summariesIn(t) {
-		for _, form := range []struct {
-			ext, format string
-			o           Options
-		}{
-			{"json", "json", Options{}},
-			{"40.txt", "text", Options{Width: 40}},
-			{"80.txt", "text", Options{Width: 80}},
-			{"160.txt", "text", Options{Width: 160, Verbose: true}},
-			{"color.txt", "text", Options{Width: 80, Color: true}},
-			{"md", "markdown", Options{}},
-		} {
-			t.Run(name+"."+form.ext, func(t *testing.T) {
-				golden(t, filepath.Join("testdata/summary", name+"."+form.ext), []byte(renderSummary(t, form.format, s, form.o)))
-			})
-		}
+	all := summariesIn(t)
+	for _, form := range []struct {
+		file, format string
+		o            Options
+	}{
+		{"base.json", "json", Options{}},
+		{"base.40.txt", "text", Options{Width: 40}},
+		{"base.160.txt", "text", Options{Width: 160, Verbose: true}},
+		{"base.md", "markdown", Options{}},
+		{"cupy.80.txt", "text", Options{Width: 80}},
+		{"idle_200us.80.txt", "text", Options{Width: 80}},
+	} {
+		t.Run(form.file, func(t *testing.T) {
+			name, _, _ := strings.Cut(form.file, ".")
+			golden(t, filepath.Join("testdata/summary", form.file), []byte(renderSummary(t, form.format, all[name], form.o)))
+		})
 	}
 }
 
