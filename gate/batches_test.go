@@ -14,10 +14,11 @@ import (
 // batchSessions are 37 sessions of five runs of one program, unchanged, on one idle H200 within five and a half minutes.
 func batchSessions(t testing.TB) []model.Session {
 	t.Helper()
-	sessions, err := baseline.Read("../testdata/h200/sessions/kernels-batches/nvidia-h200")
+	b, err := baseline.Open("../testdata/h200/sessions/kernels-batches/nvidia-h200")
 	if err != nil {
 		t.Fatal(err)
 	}
+	sessions := b.All()
 	if len(sessions) != 37 {
 		t.Fatalf("%d batches", len(sessions))
 	}

@@ -107,11 +107,11 @@ func TestHistoryOfUnchanged(t *testing.T) {
 	}
 	var sessions []model.Session
 	for _, dir := range dirs {
-		more, err := baseline.Read(dir)
+		b, err := baseline.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sessions = append(sessions, more...)
+		sessions = append(sessions, b.All()...)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	changed, histories := 0, 40

@@ -17,8 +17,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Keep is what can be done with committed baselines apart from measuring: list them, show and compare sessions, take one back, and
-// rewrite those of earlier versions.
+// Keep is what can be done with committed baselines apart from measuring: list them, show and compare sessions, remove one.
 type Keep struct {
 	Root     string // directory of the baselines
 	Workload string // only the baselines of this one, "" for all
@@ -28,8 +27,7 @@ type Keep struct {
 type KeptBaseline struct {
 	Dir      string        `json:"dir"`
 	GPU      string        `json:"gpu"`
-	Legacy   bool          `json:"legacy,omitempty"` // in the format of earlier versions, see [Keep.Migrate]
-	Sessions []KeptSession `json:"sessions"`         // oldest first
+	Sessions []KeptSession `json:"sessions"` // oldest first
 }
 
 // KeptSession is one file of a baseline.
@@ -112,7 +110,7 @@ func (k Keep) List() ([]KeptBaseline, error) {
 	}
 	var out []KeptBaseline
 	for _, b := range all {
-		kept := KeptBaseline{Dir: b.Dir, Legacy: b.Legacy()}
+		kept := KeptBaseline{Dir: b.Dir}
 		for i, standing := range b.Standings() {
 			kept.GPU = cmp.Or(kept.GPU, b.Entries[i].GPU)
 			kept.Sessions = append(kept.Sessions, keptSession(&b.Entries[i], standing))
@@ -232,25 +230,4 @@ func (k Keep) Remove(id, why string, now time.Time) (file string, err error) {
 		return "", err
 	}
 	return added[0].File, nil
-}
-
-// Migrate rewrites the baselines of earlier versions as one file a session, without loss, and says which sessions of which
-// directory it rewrote.
-func (k Keep) Migrate() (map[string]int, error) {
-	all, err := k.open()
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]int{}
-	for _, b := range all {
-		if !b.Legacy() {
-			continue
-		}
-		migrated, err := baseline.Migrate(b.Dir)
-		if err != nil {
-			return out, err
-		}
-		out[b.Dir] = len(migrated)
-	}
-	return out, nil
 }

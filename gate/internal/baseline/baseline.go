@@ -1,4 +1,4 @@
-// Package baseline is the committed sessions: text made for review.
+// Package baseline reads and writes the committed sessions: text made for review.
 //
 // A baseline is a directory with one CSV file a session, TIME-HASH.csv, which is written once and never changed: the hash in
 // its name is that of its contents. Merging branches is therefore a union of files. A file has one table with the columns
@@ -14,9 +14,8 @@
 // \u202e), and a cell that a spreadsheet would take for a formula (it begins with = + - or @), or that begins with ', has
 // a ' before it.
 //
-// A file is of a session that was recorded, or of what was accepted, which holds only what changed, or it takes another file back.
-// [Baseline.InEffect] makes of them what a head is held against. The format of earlier versions, three tables for all sessions, is
-// read as well, beside such files.
+// A file is a recorded session, or an acceptance, which holds only what changed, or the removal of another file.
+// [Baseline.InEffect] returns the sessions that result from all files.
 //
 // Reading accepts CRLF and a byte order mark, and nothing else that writing does not give: errors name file and line.
 package baseline
@@ -55,13 +54,10 @@ type Entry struct {
 	Beside []string
 	// Removes is the file that this one takes back, "" for none.
 	Removes string
-	// Was is the ID of the session in the format of earlier versions, "" for none.
-	Was string
 	// File is where it is read from, "" for what was not written yet.
 	File string
 
-	lines  map[place]int // of samples, by subject and metric
-	legacy bool
+	lines map[place]int // of samples, by subject and metric
 }
 
 // place is a row of samples.
@@ -119,10 +115,9 @@ func Open(dir string) (*Baseline, error) {
 		return nil, err
 	}
 	b := &Baseline{Dir: dir}
-	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return ours(e.Name()) }) {
+	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm.MatchString(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
-	old := make(files)
 	for _, e := range listed {
 		name := e.Name()
 		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
@@ -132,26 +127,11 @@ func Open(dir string) (*Baseline, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(fileNames[:], name) {
-			old[name] = text
-			continue
-		}
 		entry, err := decodeEntry(dir, name, text)
 		if err != nil {
 			return nil, err
 		}
 		b.Entries = append(b.Entries, entry)
-	}
-	if len(old) > 0 {
-		sessions, err := loadLegacy(dir, old)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range sessions {
-			if !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Was == s.ID }) { // else a migration was cut short
-				b.Entries = append(b.Entries, Entry{Session: s, File: filepath.Join(dir, sessionsFile), legacy: true})
-			}
-		}
 	}
 	if !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Removes == "" }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
@@ -162,9 +142,6 @@ func Open(dir string) (*Baseline, error) {
 	b.sort()
 	return b, nil
 }
-
-// ours reports whether a name is that of a file of a baseline.
-func ours(name string) bool { return fileForm.MatchString(name) || slices.Contains(fileNames[:], name) }
 
 // oneModel refuses sessions of several GPU models.
 func (b *Baseline) oneModel() error {
@@ -182,17 +159,12 @@ func (b *Baseline) oneModel() error {
 	return nil
 }
 
-// Legacy reports whether some sessions are in the format of earlier versions.
-func (b *Baseline) Legacy() bool {
-	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.legacy })
-}
-
 // Find is the file whose ID, or only one whose ID, begins so.
 func (b *Baseline) Find(id string) (*Entry, error) {
 	var found []*Entry
 	for i := range b.Entries {
 		e := &b.Entries[i]
-		if e.ID == id || e.Was == id && id != "" {
+		if e.ID == id {
 			return e, nil
 		}
 		if id != "" && (strings.HasPrefix(e.ID, id) || strings.HasSuffix(e.ID, "-"+id)) {
@@ -219,13 +191,10 @@ func (b *Baseline) Locate(s measure.Subject, metric string) (file string, line i
 		if err != nil {
 			return "", 0, false
 		}
-		if e.legacy {
-			return filepath.Join(b.Dir, samplesFile), 1, true
-		}
 		return e.File, cmp.Or(e.lines[place{s, metric}], 1), true
 	}
 	return "", 0, false
 }
 
-// errDamaged is wrapped by what is said of a file that was changed after it was written.
+// errDamaged is what to do about a file that was changed after it was written.
 var errDamaged = errors.New("restore it from version control; what was measured anew is recorded into a file of its own")

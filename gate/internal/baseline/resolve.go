@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -41,14 +42,11 @@ func (b *Baseline) sort() {
 	b.Entries = out
 }
 
-// ids are the places of entries by their ID, and by the one that they had before they were migrated.
+// ids are the indices of entries by their ID.
 func (b *Baseline) ids() map[string]int {
 	at := make(map[string]int)
 	for i := range b.Entries {
 		at[b.Entries[i].ID] = i
-		if was := b.Entries[i].Was; was != "" {
-			at[was] = i
-		}
 	}
 	return at
 }
@@ -99,30 +97,22 @@ func (b *Baseline) state() *state {
 		gpu      string
 	}
 	whole, all := make(map[host]int), make(map[model.Profiler]int)
-	// Earlier versions kept no more than these: what they recorded stays until newer sessions take its place.
-	fresh := make(map[model.Profiler]int)
 	for i := len(b.Entries) - 1; i >= 0; i-- {
 		e := &b.Entries[i]
 		at := host{e.Profiler(), e.GPUHash}
 		if s.removed[i] || e.Removes != "" || s.overtaken(i) {
 			continue
 		}
-		if full := whole[at] >= Keep || all[e.Profiler()] >= keepAll; full && (fresh[e.Profiler()] > 0 || !e.old()) {
+		if whole[at] >= Keep || all[e.Profiler()] >= keepAll {
 			continue
 		}
 		if s.kept[i] = true; !e.Accepted {
 			whole[at]++
 			all[e.Profiler()]++
-			if !e.old() {
-				fresh[e.Profiler()]++
-			}
 		}
 	}
 	return s
 }
-
-// old reports whether an earlier version wrote the session.
-func (e *Entry) old() bool { return e.legacy || e.Was != "" }
 
 // overtaken reports whether a newer entry replaces all of this one.
 func (s *state) overtaken(i int) bool {
@@ -408,4 +398,9 @@ func (b *Baseline) Standings() []Standing {
 		}
 	}
 	return out
+}
+
+// byAge orders sessions by their start, those of unknown start first.
+func byAge(a, b model.Session) int {
+	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID))
 }

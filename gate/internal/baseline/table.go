@@ -11,17 +11,14 @@ import (
 	"github.com/gocarina/gocsv"
 )
 
-// placed is a row with the place it came from.
-type placed[Row any] struct {
-	row   Row
+// placed is a row with its file and line.
+type placed struct {
+	row   row
 	cells cells
 }
 
-// younger are columns that baselines written before them lack: their cells are empty there.
-var younger = []string{"mode", "processes", "board_part_number", "vbios", "memory_clock_max_mhz", "power_limit_w", "mig", "cpu", "longest_run_s"}
-
 // table reads the rows of one file. Columns may stand in any order, but each must be there once, and no other.
-func table[Row any](file string, text []byte) ([]placed[Row], error) {
+func table(file string, text []byte) ([]placed, error) {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	line := 0
 	for l := range bytes.Lines(text) {
@@ -35,7 +32,7 @@ func table[Row any](file string, text []byte) ([]placed[Row], error) {
 	}
 	reader := csv.NewReader(bytes.NewReader(text))
 	reader.ReuseRecord = true
-	um, err := gocsv.NewUnmarshaller(reader, new(Row))
+	um, err := gocsv.NewUnmarshaller(reader, new(row))
 	if err != nil {
 		return nil, syntax(file, err)
 	}
@@ -45,17 +42,15 @@ func table[Row any](file string, text []byte) ([]placed[Row], error) {
 			return nil, fmt.Errorf("%s:1: column %q is there twice; remove one", file, sorted[i])
 		}
 	}
-	for _, column := range um.MismatchedStructFields {
-		if !slices.Contains(younger, column) {
-			return nil, fmt.Errorf("%s:1: no column %q; restore the first line", file, column)
-		}
+	if len(um.MismatchedStructFields) > 0 {
+		return nil, fmt.Errorf("%s:1: no column %q; restore the first line", file, um.MismatchedStructFields[0])
 	}
 	if len(um.MismatchedHeaders) > 0 {
 		return nil, fmt.Errorf("%s:1: unknown column %q; remove it, or use the version of nsgate that wrote it", file, um.MismatchedHeaders[0])
 	}
-	rows := make([]placed[Row], 0, line)
+	rows := make([]placed, 0, line)
 	for {
-		row, err := um.Read()
+		cell, err := um.Read()
 		if err == io.EOF {
 			return rows, nil
 		}
@@ -63,11 +58,11 @@ func table[Row any](file string, text []byte) ([]placed[Row], error) {
 			return nil, syntax(file, err)
 		}
 		line, _ := reader.FieldPos(0)
-		rows = append(rows, placed[Row]{*row.(*Row), cells{file: file, line: line}})
+		rows = append(rows, placed{*cell.(*row), cells{file: file, line: line}})
 	}
 }
 
-// syntax puts the place before an error of the CSV reader.
+// syntax prefixes an error of the CSV reader with file and line.
 func syntax(file string, err error) error {
 	var pe *csv.ParseError
 	switch {

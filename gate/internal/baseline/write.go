@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -163,47 +162,6 @@ func put(file string, text []byte) (err error) {
 		d.Close()
 	}
 	return nil
-}
-
-// Migrate rewrites what the tables of earlier versions hold as one file a session and removes them. Nothing is lost: the sessions
-// in effect are the same afterwards. It returns the sessions that were rewritten, none where there is nothing to do. Whoever
-// migrates the same tables writes the same files.
-func Migrate(dir string) (migrated []Entry, err error) {
-	if _, err := os.Stat(dir); err != nil {
-		return nil, err
-	}
-	unlock, err := begin(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	b, err := Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range b.Entries {
-		if !e.legacy {
-			continue
-		}
-		e.Was = e.ID
-		name, text, err := encodeEntry(&e)
-		if err != nil {
-			return nil, err
-		}
-		e.ID, e.File = name[:len(name)-len(suffix)], filepath.Join(dir, name)
-		if old, err := os.ReadFile(e.File); err != nil || !bytes.Equal(old, text) {
-			if err := put(e.File, text); err != nil {
-				return nil, unwritten(dir, err)
-			}
-		}
-		migrated = append(migrated, e)
-	}
-	for _, name := range fileNames {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return migrated, err
-		}
-	}
-	return migrated, nil
 }
 
 // Writable says why no baseline could be written below root, nil where one could. It leaves nothing behind. To ask before

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -20,11 +19,11 @@ import (
 func baselineCommand() *command {
 	return &command{
 		name:    "baseline",
-		usage:   "[flags] [list | show ID | diff ID ID | remove ID | migrate]",
-		summary: "list the committed sessions, show, compare and remove them, rewrite old ones",
+		usage:   "[flags] [list | show ID | diff ID ID | remove ID]",
+		summary: "list the committed sessions, show, compare and remove them",
 		own:     3, optional: true,
 		wants: "at most a word and two sessions",
-		words: []string{"list", "show", "diff", "remove", "migrate"},
+		words: []string{"list", "show", "diff", "remove"},
 		bind: func(fs *pflag.FlagSet) action {
 			var k app.Keep
 			var policy policyFlags
@@ -54,11 +53,11 @@ func keep(e *env, k app.Keep, words []string, why string, p *thresholds.Policy, 
 	if len(words) == 0 {
 		words = []string{"list"}
 	}
-	wants := map[string]int{"list": 0, "show": 1, "diff": 2, "remove": 1, "migrate": 0}
+	wants := map[string]int{"list": 0, "show": 1, "diff": 2, "remove": 1}
 	n, known := wants[words[0]]
 	switch {
 	case !known:
-		return usageError("nsgate baseline does not know %q; it knows list, show, diff, remove and migrate", words[0])
+		return usageError("nsgate baseline does not know %q; it knows list, show, diff and remove", words[0])
 	case len(words) != n+1:
 		return usageError("nsgate baseline %s wants %s and got %d", words[0], measure.Count(n, "session"), len(words)-1)
 	case words[0] == "remove" && why == "":
@@ -84,15 +83,6 @@ func keep(e *env, k app.Keep, words []string, why string, p *thresholds.Policy, 
 		}
 		fmt.Fprintf(e.Out, "wrote %s, which takes the session back; commit it\n", file)
 		return nil
-	case "migrate":
-		done, err := k.Migrate()
-		for _, dir := range slices.Sorted(maps.Keys(done)) {
-			fmt.Fprintf(e.Out, "%s: %s rewritten as one file each; commit them and the removal of the tables\n", dir, measure.Count(done[dir], "session"))
-		}
-		if err == nil && len(done) == 0 {
-			fmt.Fprintln(e.Out, "nothing to migrate")
-		}
-		return err
 	}
 	all, err := k.List()
 	if err != nil {
@@ -131,9 +121,6 @@ func listBaseline(e *env, b app.KeptBaseline, maxAge time.Duration, now time.Tim
 	}
 	if unmerged > 0 {
 		warn("two branches changed the same: nobody measured the merge; record the merged code on the default branch")
-	}
-	if b.Legacy {
-		warn("in the format of earlier versions, which branches cannot merge: nsgate baseline migrate rewrites it")
 	}
 }
 
