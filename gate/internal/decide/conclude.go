@@ -111,7 +111,7 @@ func conclude(t trial, findings []Finding, family int) (v Verdict, because Remar
 	case t.few != nil:
 		return NoVerdict, *t.few, false
 	case t.swerve != 0:
-		return NoVerdict, *refusal("swerves", Args{"side": t.lone, "change": Number(t.swerve)}), false
+		return NoVerdict, *refusal("swerves", Args{"side": t.single, "change": Number(t.swerve)}), false
 	case doubted >= 0:
 		f := findings[doubted]
 		return NoVerdict, *refusal("doubted", Args{"metric": f.Metric, "kernel": f.Title(), "finding": Number(doubted)}), true

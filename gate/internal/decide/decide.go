@@ -55,7 +55,7 @@ func decide(t trial, estimates []estimate) (findings []Finding, family int) {
 		p, weights, total := make([]float64, len(judged)), make([]float64, len(judged)), 0.0
 		for k, i := range judged {
 			e := &estimates[i]
-			p[k], weights[k] = math.Min(1, stats.TwoSided(e.contrast.Estimate, e.variance)+e.luck), e.weight()
+			p[k], weights[k] = math.Min(1, stats.TwoSided(e.contrast.Estimate, e.variance)+e.outlierChance), e.weight()
 			total += weights[k]
 		}
 		for k, corrected := range stats.Holm(p, weights) {
@@ -205,138 +205,6 @@ func (t trial) floor(p pair) float64 {
 	return floor
 }
 
-// decideChange judges the change from base to head. p is corrected, alpha the part of the gate's error that it may spend.
-func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
-	estimate, base := e.contrast.Estimate, float64(f.Base)
-	if !e.relative {
-		base = average(e.base)
-	}
-	a := unanswered
-	a.p = Number(p)
-	if base == 0 {
-		return decideFromZero(e.pair, f, a)
-	}
-	if t.few != nil {
-		a.change = Number(e.natural(estimate))
-		return a.open(f, remark("not-judged", Args{"base": t.few.Args["base"], "head": t.few.Args["head"]}))
-	}
-	if !e.metric.Exact && runs(e.base, e.head) < minRuns && t.lone == "" {
-		a.change = Number(e.natural(estimate))
-		return a.open(f, remark("one-run", nil))
-	}
-	if math.IsNaN(estimate) || !(e.variance.DF > 0) {
-		a.change = Number(e.natural(estimate))
-		return a.open(f, remark("few-samples", Args{"scope": string(f.Scope)}))
-	}
-	margin := stats.Margin(e.variance, confidence)
-	change := e.natural(estimate)
-	low, high := e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
-	if e.unmerged > 0 {
-		low, high = math.Max(low-e.unmerged, math.Min(low, -1)), high+e.unmerged
-	}
-	a.change, a.low, a.high = Number(change), Number(low), Number(high)
-
-	limit := e.limit.Max
-	if base > 0 {
-		limit = math.Max(limit, float64(f.Floor)/base)
-	}
-	across := e.contrast.SessionWeight > 0 && !t.batches
-	if !math.IsInf(limit, 1) {
-		least := e.working(limit)
-		if across {
-			least = math.Max(least, e.working(math.Max(e.jump, sessionImpact/float64(f.Share))))
-		}
-		if f.Scope == measure.ScopeRange {
-			least = math.Max(least, e.working(limit)+margin)
-		}
-		if e.unmerged > 0 {
-			least = math.Max(least, e.working(limit+e.unmerged))
-		}
-		a.mde = Number(e.natural(stats.Detectable(e.variance, least, alpha-e.luck, power)))
-	}
-
-	// lower is better for every metric that is judged, unless it says otherwise
-	sign := 1.0
-	if e.metric.Better == measure.Higher {
-		sign = -1
-	}
-	certain := p < t.policy.Alpha
-	beyond := math.Abs(change) > limit && math.Abs(change)*base > float64(f.Floor)*(1+1e-9)
-	if f.Scope == measure.ScopeRange {
-		// A range is the sum of kernels that are judged one by one: it is a finding of its own only where its whole
-		// interval says so, not whenever one of its kernels carries it to the edge of the limit.
-		beyond = beyond && math.Min(math.Abs(low), math.Abs(high)) > limit
-	}
-	slight := across && math.Abs(change)*float64(f.Share) < sessionImpact
-	host, unmerged := math.Abs(change) < e.jump, math.Abs(change) <= limit+e.unmerged && e.unmerged > 0
-	beyond = beyond && !slight && !host && !unmerged
-	by, size, unit := binding(t, e.pair, f, change, limit)
-	switch chance := t.byChance(e, change); {
-	case chance != nil && beyond && certain:
-		a = a.open(f, *chance)
-		a.doubted = f.Gates && sign*change > 0
-		a.undecided = a.doubted
-		return a
-	case e.isStep() && beyond && sign*change > 0 && heldUp(t.waterfall):
-		a = a.open(f, remark("held-up", nil))
-		a.doubted = f.Gates
-		return a
-	case beyond && certain && e.metric.Informational() && change*float64(f.Head-f.Base) < 0:
-		return a.open(f, remark("counts-differ", nil))
-	case beyond && certain && sign*change > 0 && e.metric.Informational() && !t.named(e.pair):
-		return a.with(Grew, remark("grew-count", Args{"by": by, "size": size, "unit": unit}))
-	case beyond && certain && sign*change > 0:
-		return a.with(Regressed, append([]Remark{remark("beyond", Args{"by": by, "size": size, "unit": unit})}, qualified(t, e.pair, f)...)...)
-	case beyond && certain && e.metric.Unit != measure.Time.Unit:
-		return a.with(Improved, remark("better", Args{"limit": Number(limit)}))
-	case beyond && certain:
-		return a.with(Improved, remark("faster", Args{"limit": Number(limit)}))
-	case math.Max(math.Abs(low), math.Abs(high)) <= limit:
-		return a.with(Unchanged, remark("within", Args{"by": by, "size": size, "unit": unit}))
-	}
-	worst, least := high, low
-	if sign < 0 {
-		worst, least = -low, -high
-	}
-	a.undecided = f.Gates && worst > limit && worst*float64(f.Share) >= limit*material
-	by, size, unit = binding(t, e.pair, f, 0, limit)
-	because := remark("open", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
-	switch {
-	case unmerged && certain && math.Abs(change) > limit:
-		because = remark("as-unmerged", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.unmerged)})
-	case slight && certain && low*high > 0:
-		because = remark("slight", Args{"low": a.low, "high": a.high,
-			"part": Number(math.Abs(change) * float64(f.Share)), "impact": Number(sessionImpact)})
-	case host && certain && (least > limit || -worst > limit):
-		because = remark("like-hosts", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit, "most": Number(e.jump)})
-	case least > limit, -worst > limit:
-		because = remark("uncertain", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
-	case worst <= limit:
-		because = remark("open-faster", Args{"low": a.low, "high": a.high, "by": by, "size": size, "unit": unit})
-	}
-	if e.isStep() {
-		a = decideStep(t, e, f, a, least, limit)
-		return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
-	}
-	doubtful := limit + e.unmerged
-	if e.metric.Name == measure.CopyTime.Name {
-		doubtful = math.Max(doubtful, copyJump)
-	}
-	if off := apart(e, doubtful, sign); a.undecided && 2*len(off) > len(pooled(e.head)) {
-		all, others := len(pooled(e.head)), len(pooled(e.base))
-		because = remark("most-runs", Args{"some": Number(len(off)), "all": Number(all),
-			"change": Number(stats.Median(off)/typical(e.base) - 1), "by": by, "size": size, "unit": unit})
-		// How often a side of more noise is beyond all of the other says nothing of a change.
-		if e.contrast.SessionWeight == 0 && !e.pool.unequal && stats.Apart(len(off), all, 0, others) < alpha {
-			a.undecided = false
-			return a.with(Regressed, append([]Remark{because}, qualified(t, e.pair, f)...)...)
-		}
-		a.doubted = true
-	}
-	a.doubted = a.doubted || a.undecided && least > doubtful
-	return a.with(Inconclusive, append([]Remark{because}, settle(t, e, a, limit, alpha)...)...)
-}
-
 // apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
 // two of the base's standard deviations, and across sessions by what those differ.
 func apart(e estimate, limit, sign float64) (off []float64) {
@@ -363,36 +231,6 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 		}
 	}
 	return off
-}
-
-// decideFromZero judges a metric whose base is zero, of which no change is a relative one.
-func decideFromZero(p pair, f Finding, a answer) answer {
-	switch {
-	case f.Head == 0:
-		a.change, a.low, a.high, a.p = 0, 0, 0, 1
-		return a.with(Unchanged, remark("zero", nil))
-	case p.metric.Informational() && !f.Gates && slices.Min(pooled(p.head)) <= float64(f.Floor):
-		return a.open(f, remark("from-zero", nil)) // not in every run
-	case p.metric.Exact && f.Head > f.Floor && p.metric.Informational() && !f.Gates:
-		return a.with(Grew, remark("was-zero", nil))
-	case p.metric.Exact && f.Head > f.Floor:
-		return a.with(Regressed, remark("was-zero", nil))
-	}
-	return a.open(f, remark("from-zero", nil))
-}
-
-// binding is what a change is held against: the rule's "limit", or the floor where that is more and the change is not far
-// beyond both. That is the policy's "floor", the timer's "tick", or "one" more in a whole run.
-func binding(t trial, p pair, f Finding, change, limit float64) (by string, size Number, unit string) {
-	switch {
-	case !(limit > p.limit.Max && math.Abs(change) < 2*limit):
-		return "limit", Number(p.limit.Max), ""
-	case float64(f.Floor) == p.limit.Floor:
-		return "floor", f.Floor, f.Unit
-	case f.Unit == "ns":
-		return "tick", Number(t.tick), f.Unit
-	}
-	return "one", f.Floor, f.Unit
 }
 
 // qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
@@ -435,13 +273,13 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, confidence, maxRuns)
-	for e.luck > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
+	for e.outlierChance > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
 		n++
 	}
-	if e.isStep() && e.luck > strayGates && n > 0 {
+	if e.isStep() && e.outlierChance > strayGates && n > 0 {
 		n = max(n, e.settledBy(maxRuns))
 	}
-	if change := math.Abs(float64(a.change)); change > limit && change < e.jump {
+	if change := math.Abs(float64(a.change)); change > limit && change < e.hostEffect {
 		n = 0 // runs on these hosts tell no more of what the hosts make of it
 	}
 	switch {

@@ -50,15 +50,15 @@ var runPrior = stats.Variance{S2: 0.002 * 0.002, DF: 3}
 // estimate is what the samples of a pair say of the change from base to head.
 type estimate struct {
 	pair
-	relative bool // on the log scale; else relative to the base's mean, because a value is zero
-	contrast stats.Contrast
-	pool     pool           // what others of its kind show
-	run      stats.Variance // moderated variance between runs
-	session  stats.Variance // moderated variance between sessions
-	jump     float64        // relative change up to which it may be the host, see [spreads.jump]
-	variance stats.Variance // of contrast.Estimate
-	unmerged float64        // relative change up to which it may be that of a merge that nobody measured
-	luck     float64        // chance of a change without a cause that the variance does not know, see [pool.luck]
+	relative      bool // on the log scale; else relative to the base's mean, because a value is zero
+	contrast      stats.Contrast
+	pool          pool           // what others of its kind show
+	run           stats.Variance // moderated variance between runs
+	session       stats.Variance // moderated variance between sessions
+	hostEffect    float64        // relative change up to which a difference between hosts explains it, see [spreads.hostEffect]
+	variance      stats.Variance // of contrast.Estimate
+	unmerged      float64        // relative change up to which it may be that of a merge that nobody measured
+	outlierChance float64        // chance of such a change from outlier runs alone, which the variance does not hold
 }
 
 // samples is the smaller number of samples of the two sides.
@@ -84,7 +84,7 @@ func estimates(t trial, pairs []pair) []estimate {
 		case !e.compared():
 		case e.isStep():
 			out[i] = moderate(t, e, stepPool(pools[e.kind()]), sessions)
-			out[i].luck = t.stepLuck(&out[i])
+			out[i].outlierChance = t.stepOutliers(&out[i])
 		default:
 			out[i] = moderate(t, e, pools[e.kind()], sessions)
 		}
@@ -124,7 +124,7 @@ func contrast(t trial, p pair) estimate {
 
 // moderate turns the raw variances of an estimate into the variance of its contrast.
 func moderate(t trial, e estimate, pool pool, sessions spreads) estimate {
-	e.pool, e.luck = pool, pool.luck(&e)
+	e.pool, e.outlierChance = pool, pool.outlierChance(&e)
 	if e.metric.Exact && (pool.exact || t.time == measure.NcuTime) {
 		e.run = e.contrast.Run
 		if e.run.DF == 0 && t.time == measure.NcuTime {
@@ -139,7 +139,7 @@ func moderate(t trial, e estimate, pool pool, sessions spreads) estimate {
 	}
 	if e.contrast.SessionWeight > 0 {
 		e.session = sessions.of(t, &e)
-		e.jump = sessions.jump(t, &e)
+		e.hostEffect = sessions.hostEffect(t, &e)
 	}
 	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
 	if pool.unequal && e.run.DF > 0 {

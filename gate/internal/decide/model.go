@@ -271,11 +271,11 @@ func (f *Finding) Subject() measure.Subject {
 
 // Side describes one side of a comparison.
 type Side struct {
-	Sessions int `json:"sessions"`
-	Runs     int `json:"runs"`               // traced ones
+	Sessions   int `json:"sessions"`
+	Runs       int `json:"runs"`               // traced ones
 	Unprofiled int `json:"untraced,omitempty"` // runs without a profiler beside them
 	// SessionRuns and SessionUnprofiled are how many of them each session has, in the order of a finding's runs; none of a single one.
-	SessionRuns     []int `json:"session_runs,omitempty"`
+	SessionRuns       []int `json:"session_runs,omitempty"`
 	SessionUnprofiled []int `json:"session_untraced,omitempty"`
 
 	Environment model.Environment `json:"environment"` // of the newest session

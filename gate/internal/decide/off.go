@@ -24,7 +24,7 @@ const offMost = 0.25
 func (s *side) offRuns(session int, t trial) map[int]float64 {
 	const far = 8
 	n := s.sessions[session].Profiled() // which come first
-	moves := make([][]float64, n)     // by run, one a kernel, on the log scale
+	moves := make([][]float64, n)       // by run, one a kernel, on the log scale
 	for _, subject := range s.subjects() {
 		x := s.held[subject].in(session, t.time.Name)
 		if subject.Scope != measure.ScopeKernel || x == nil || s.share(subject) < t.policy.Impact {

@@ -30,37 +30,37 @@ func (t trial) once() trial {
 	case max(base, head) < HeldAgainst:
 		t.few = refusal("few-runs", Args{"base": Number(base), "head": Number(head)})
 	case head < minRuns:
-		t.lone, t.swerve = sideNames[1], swerve(t, t.head, t.base)
+		t.single, t.swerve = sideNames[1], swerve(t, t.head, t.base)
 	default:
-		t.lone, t.swerve = sideNames[0], swerve(t, t.base, t.head)
+		t.single, t.swerve = sideNames[0], swerve(t, t.base, t.head)
 	}
 	return t
 }
 
 // held says what a single run was held against.
 func (t trial) held() []Remark {
-	switch t.lone {
+	switch t.single {
 	case "":
 		return nil
 	case sideNames[0]:
-		return []Remark{remark("held", Args{"side": t.lone, "other": sideNames[1], "runs": Number(t.head.runs())})}
+		return []Remark{remark("held", Args{"side": t.single, "other": sideNames[1], "runs": Number(t.head.runs())})}
 	}
-	return []Remark{remark("held", Args{"side": t.lone, "other": sideNames[0], "runs": Number(t.base.runs())})}
+	return []Remark{remark("held", Args{"side": t.single, "other": sideNames[0], "runs": Number(t.base.runs())})}
 }
 
-// byChance is why a single run may show such a change now and then, however steady the runs of the other side are; nil where
+// outlierChance is why a single run may show such a change now and then, however steady the runs of the other side are; nil where
 // that is not known to happen.
-func (t trial) byChance(e estimate, change float64) *Remark {
+func (t trial) outlierChance(e estimate, change float64) *Remark {
 	switch {
-	case t.lone == "" || e.metric.Exact:
+	case t.single == "" || e.metric.Exact:
 	case t.swerve != 0:
-		return new(remark("swerved", Args{"side": t.lone, "change": Number(t.swerve)}))
+		return new(remark("swerved", Args{"side": t.single, "change": Number(t.swerve)}))
 	case e.isStep() && math.Abs(change) <= straySteps:
-		return new(remark("lone-step", Args{"side": t.lone}))
+		return new(remark("lone-step", Args{"side": t.single}))
 	case e.subject.Scope == measure.ScopeKernel && math.Abs(change) <= strayKernels:
-		return new(remark("lone-kernel", Args{"side": t.lone}))
+		return new(remark("lone-kernel", Args{"side": t.single}))
 	case e.metric.Name == measure.CopyTime.Name && math.Abs(change) <= copyJump:
-		return new(remark("lone-copies", Args{"side": t.lone}))
+		return new(remark("lone-copies", Args{"side": t.single}))
 	}
 	return nil
 }

@@ -142,9 +142,9 @@ func (e *estimate) jumps(t trial) bool {
 	return false
 }
 
-// luck is the chance that a change is none: in a pool of which some kernels jump, a quiet one may be one that jumps as well,
+// outlierChance is the chance that a change is none: in a pool of which some kernels jump, a quiet one may be one that jumps as well,
 // and every run of a side have met the same level.
-func (p pool) luck(e *estimate) float64 {
+func (p pool) outlierChance(e *estimate) float64 {
 	if p.jumping == 0 || p.exact {
 		return 0
 	}

@@ -24,7 +24,7 @@ type trial struct {
 	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
 	off         []Off                    // runs that are left out
 	few         *Remark                  // why nothing is judged but bounds: too few runs, nil where there are enough
-	lone        string                   // the side that holds one run against several of the other, "" for none, see [trial.once]
+	single      string                   // the side that holds one run against several of the other, "" for none, see [trial.once]
 	swerve      float64                  // by how much that run is off as a whole, 0 where it is not
 	waterfall   *Waterfall               // of the typical step, nil where that is not known
 }

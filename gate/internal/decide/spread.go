@@ -151,9 +151,9 @@ func (s *spreads) of(t trial, e *estimate) stats.Variance {
 // hangsOnCPU reports whether the CPUs of hosts make a metric differ, of which kernels say nothing.
 func (p *pair) hangsOnCPU() bool { return p.isStep() || p.metric.Unprofiled() }
 
-// jump is the relative change up to which an estimate may be the host's, whatever its variance: a single kernel's, or the part that
+// hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: a single kernel's, or the part that
 // it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
-func (s *spreads) jump(t trial, e *estimate) float64 {
+func (s *spreads) hostEffect(t trial, e *estimate) float64 {
 	shown := t.severalOnBoard() || t.oneBoard() && t.bound[e.subject]
 	if t.batches || e.hangsOnCPU() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
 		return 0

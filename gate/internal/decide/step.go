@@ -91,9 +91,9 @@ func stepSessions(t trial) stats.Variance {
 	return stats.Variance{S2: stepHostSD * stepHostSD, DF: stepHostDF}
 }
 
-// stepLuck is the chance that so many runs of the head lie beyond the base by being stray ones, which the variance knows nothing
+// stepOutliers is the chance that so many runs of the head lie beyond the base by being stray ones, which the variance knows nothing
 // of: 1, no evidence at all, where that is more than a gate may be wrong by.
-func (t trial) stepLuck(e *estimate) float64 {
+func (t trial) stepOutliers(e *estimate) float64 {
 	chance := t.strayed(e)
 	if chance > strayGates {
 		return 1
@@ -101,7 +101,7 @@ func (t trial) stepLuck(e *estimate) float64 {
 	return chance
 }
 
-// strayed is the chance that is meant by [trial.stepLuck]: of so many stray runs in the head and so few in the base, wherever a run
+// strayed is the chance that is meant by [trial.stepOutliers]: of so many stray runs in the head and so few in the base, wherever a run
 // has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at most the change. A run
 // in five need not agree.
 func (t trial) strayed(e *estimate) float64 {
@@ -111,8 +111,8 @@ func (t trial) strayed(e *estimate) float64 {
 		return 0
 	}
 	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.limit.Max))
-	if t.lone != "" && !slices.ContainsFunc(e.strays, func(by float64) bool { return 2*by >= change }) {
-		return 0 // no run is anything like that, and of so few it says no more: see [trial.byChance]
+	if t.single != "" && !slices.ContainsFunc(e.strays, func(by float64) bool { return 2*by >= change }) {
+		return 0 // no run is anything like that, and of so few it says no more: see [trial.outlierChance]
 	}
 	off, beyond := e.slower()
 	slices.Sort(head)
@@ -158,19 +158,9 @@ func (e *estimate) settledBy(most int) int {
 	return n
 }
 
-// decideStep is what an open period of a step comes to. That a profiler, or a host, makes steps too noisy to say anything is no reason to hold up a merge, and is said; that they
-// probably got longer is.
-func decideStep(t trial, e estimate, f Finding, a answer, least, limit float64) answer {
-	across := e.contrast.SessionWeight > 0 && !t.batches
-	longer := e.contrast.Estimate > stats.Margin(e.variance, confidence) && float64(a.change) > limit
-	a.doubted = f.Gates && least > limit
-	a.undecided = a.doubted || f.Gates && longer && !across
-	return a
-}
-
 // reach widens an interval to no change at all where stray runs alone make one of this size too often for a gate.
 func (e *estimate) reach(t trial, low, high float64) (float64, float64) {
-	if e.isStep() && e.luck >= t.policy.Alpha/2 {
+	if e.isStep() && e.outlierChance >= t.policy.Alpha/2 {
 		return math.Min(low, 0), math.Max(high, 0)
 	}
 	return low, high
@@ -196,9 +186,9 @@ func unsettled(t trial, findings []Finding) []Remark {
 	return nil
 }
 
-// heldUp reports whether most of what a step grew by is time in which an operation was issued and nothing else of the program
+// waits reports whether most of what a step grew by is time in which an operation was issued and nothing else of the program
 // ran: then the GPU worked for another program, or waited for something that the recording does not show.
-func heldUp(w *Waterfall) bool {
+func waits(w *Waterfall) bool {
 	if w == nil {
 		return false
 	}

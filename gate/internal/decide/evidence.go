@@ -1,0 +1,212 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// evidence is all that the outcome of one comparison depends on, as plain values. Changes are relative to the baseline,
+// intervals have the level [confidence].
+type evidence struct {
+	scope  measure.Scope
+	metric measure.Metric
+	share  float64 // of the workload's GPU time
+	gates  bool    // a regression fails the gate
+	named  bool    // a rule names the metric in full
+
+	base, head, leastHead float64 // typical values, and the smallest of the head; the mean of a baseline with zeros
+	rise                  float64 // of the typical value
+	runs                  int     // of the side with fewer
+	single                string  // the side that consists of one run, "" for none
+	tooFew                *Remark // why a session pair has too few runs for any judgement
+	countless             bool    // no variance can be estimated
+
+	change, low, high float64
+	p                 float64 // corrected for all comparisons of the gate
+	alpha, spend      float64 // family-wise error of the gate, and this comparison's part of it
+	mde               float64
+	variance          stats.Variance // of the estimate on the working scale
+	longer            bool           // the interval without any widening lies above zero
+
+	ruleLimit, ruleFloor float64 // as the policy states them
+	limit, floor, tick   float64 // limit with the floor in it; floor and tick in the metric's unit
+	across               bool    // the sides are sessions of different times or hosts
+	hostEffect           float64 // change up to which a difference between hosts explains it
+	mergeUncertainty     float64 // change up to which an unmeasured merge explains it
+	outlier              *Remark // why one run alone may show such a change by chance
+	waits                bool    // most of a longer step is time in which an issued operation waited
+
+	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
+	changeBeyond         float64 // median change of the latter
+	pBeyond              float64 // chance of so many, 1 where the noise of the sides forbids the test
+}
+
+// weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
+func weigh(t trial, e *estimate, f *Finding, p, alpha float64) evidence {
+	x := evidence{
+		scope: f.Scope, metric: e.metric, share: float64(f.Share), gates: f.Gates, named: t.named(e.pair),
+		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.base, e.head), single: t.single, tooFew: t.few,
+		change: math.NaN(), low: math.NaN(), high: math.NaN(), mde: math.NaN(), p: p, alpha: t.policy.Alpha, spend: alpha,
+		ruleLimit: e.limit.Max, ruleFloor: e.limit.Floor, limit: e.limit.Max, floor: float64(f.Floor), tick: t.tick,
+		variance: e.variance,
+	}
+	if !e.relative {
+		x.base = average(e.base)
+	}
+	if x.base == 0 {
+		x.leastHead = slices.Min(pooled(e.head))
+		if x.head == 0 {
+			x.change, x.low, x.high, x.p = 0, 0, 0, 1
+		}
+		return x
+	}
+	estimate := e.contrast.Estimate
+	x.change = e.natural(estimate)
+	x.countless = math.IsNaN(estimate) || !(e.variance.DF > 0)
+	if x.unjudgeable() {
+		return x
+	}
+	margin := stats.Margin(e.variance, confidence)
+	x.longer = estimate > margin
+	x.low, x.high = e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
+	if e.unmerged > 0 {
+		x.low, x.high = math.Max(x.low-e.unmerged, math.Min(x.low, -1)), x.high+e.unmerged
+	}
+	if x.base > 0 {
+		x.limit = math.Max(x.limit, x.floor/x.base)
+	}
+	x.across = e.contrast.SessionWeight > 0 && !t.batches
+	x.hostEffect, x.mergeUncertainty = e.hostEffect, e.unmerged
+	x.outlier, x.waits = t.outlierChance(*e, x.change), waits(t.waterfall)
+	if !math.IsInf(x.limit, 1) {
+		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, power))
+	}
+	if x.open() && !x.isStep() {
+		x.countBeyond(e)
+	}
+	return x
+}
+
+// unjudgeable reports whether the change has no interval.
+func (x *evidence) unjudgeable() bool { return x.tooFew != nil || x.oneRun() || x.countless }
+
+// oneRun reports whether a side has a single run and nothing to judge it by.
+func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < minRuns && x.single == "" }
+
+// leastDetectable is the change, on the working scale, that a finding has to exceed.
+func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
+	least := e.working(x.limit)
+	if x.across {
+		least = math.Max(least, e.working(math.Max(x.hostEffect, sessionImpact/x.share)))
+	}
+	if x.scope == measure.ScopeRange {
+		least = math.Max(least, e.working(x.limit)+margin)
+	}
+	if x.mergeUncertainty > 0 {
+		least = math.Max(least, e.working(x.limit+x.mergeUncertainty))
+	}
+	return least
+}
+
+// countBeyond counts the runs of the head beyond the limit and every run of the baseline.
+func (x *evidence) countBeyond(e *estimate) {
+	beyond := apart(*e, x.doubtful(), x.sign())
+	x.headRuns, x.runsBeyond, x.pBeyond = len(pooled(e.head)), len(beyond), 1
+	if len(beyond) == 0 {
+		return
+	}
+	x.changeBeyond = stats.Median(beyond)/typical(e.base) - 1
+	// How often a side of more noise lies beyond all of the other is no evidence of a change.
+	if e.contrast.SessionWeight == 0 && !e.pool.unequal {
+		x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(pooled(e.base)))
+	}
+}
+
+// sign is 1 where lower values are better, else -1.
+func (x *evidence) sign() float64 {
+	if x.metric.Better == measure.Higher {
+		return -1
+	}
+	return 1
+}
+
+func (x *evidence) worse() bool   { return x.sign()*x.change > 0 }
+func (x *evidence) certain() bool { return x.p < x.alpha }
+func (x *evidence) isStep() bool  { return x.metric.Name == measure.StepTime.Name }
+
+// worst and least are the ends of the interval in the direction of harm.
+func (x *evidence) worst() float64 {
+	if x.sign() < 0 {
+		return -x.low
+	}
+	return x.high
+}
+
+func (x *evidence) least() float64 {
+	if x.sign() < 0 {
+		return -x.high
+	}
+	return x.low
+}
+
+// excluded reports whether the whole interval lies beyond the limit, on either side.
+func (x *evidence) excluded() bool { return x.least() > x.limit || -x.worst() > x.limit }
+
+// within reports whether the interval lies within the limit.
+func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }
+
+// beyond reports whether the change is larger than all that a finding has to exceed: limit, floor, and what hosts and an
+// unmeasured merge explain. A range is a finding of its own only where its whole interval is, because its kernels are
+// judged one by one.
+func (x *evidence) beyond() bool {
+	size := math.Abs(x.change)
+	return size > x.limit && size*x.base > x.floor*(1+1e-9) &&
+		(x.scope != measure.ScopeRange || math.Min(math.Abs(x.low), math.Abs(x.high)) > x.limit) &&
+		!x.slight() && !x.likeHosts() && !x.likeMerge()
+}
+
+// found reports whether the change is beyond everything and differs from zero after correction.
+func (x *evidence) found() bool { return x.beyond() && x.certain() }
+
+// slight reports whether a change between hosts costs too little GPU time to be told from what single kernels differ by.
+func (x *evidence) slight() bool { return x.across && math.Abs(x.change)*x.share < sessionImpact }
+
+func (x *evidence) likeHosts() bool { return math.Abs(x.change) < x.hostEffect }
+
+func (x *evidence) likeMerge() bool {
+	return x.mergeUncertainty > 0 && math.Abs(x.change) <= x.limit+x.mergeUncertainty
+}
+
+// open reports whether the interval contains the limit and harm of a material size.
+func (x *evidence) open() bool {
+	return x.gates && x.worst() > x.limit && x.worst()*x.share >= x.limit*material
+}
+
+// doubtful is the change from which on an interval or a run is evidence of harm.
+func (x *evidence) doubtful() float64 {
+	least := x.limit + x.mergeUncertainty
+	if x.metric.Name == measure.CopyTime.Name {
+		least = math.Max(least, copyJump)
+	}
+	return least
+}
+
+// mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline.
+func (x *evidence) mostBeyond() bool { return !x.isStep() && x.open() && 2*x.runsBeyond > x.headRuns }
+
+// bound names what the change is compared with: the rule's "limit", or the floor where that is more and the change is not far
+// beyond both. The floor is that of the policy ("floor"), a "tick" of the timer, or "one" launch more in a whole run.
+func (x *evidence) bound(change float64) (by string, size Number, unit string) {
+	switch {
+	case !(x.limit > x.ruleLimit && math.Abs(change) < 2*x.limit):
+		return "limit", Number(x.ruleLimit), ""
+	case x.floor == x.ruleFloor:
+		return "floor", Number(x.floor), x.metric.Unit
+	case x.metric.Unit == measure.Time.Unit:
+		return "tick", Number(x.tick), x.metric.Unit
+	}
+	return "one", Number(x.floor), x.metric.Unit
+}

@@ -1,0 +1,216 @@
+package decide
+
+import (
+	"math"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// doubt is what an inconclusive comparison means for the verdict.
+type doubt int
+
+const (
+	harmless  doubt = iota // compatible with no harm
+	undecided              // harm that would fail the gate cannot be excluded
+	doubted                // the data says harm, not surely enough: such a gate never passes
+)
+
+// addition is what an answer says beside its reason.
+type addition int
+
+const (
+	nothing addition = iota
+	matched          // how the sides were matched, and why a regression does not fail the gate
+	remedy           // what hides the answer, and what would give it
+)
+
+// guard is a row of the decision: the outcome of a comparison whose evidence meets its condition and none of the rows above.
+type guard struct {
+	name    string
+	when    func(*evidence) bool
+	outcome Outcome
+	doubt   func(*evidence) doubt
+	reason  func(*evidence) Remark
+	adds    addition
+}
+
+// guards are the decision on one comparison. The first row that applies gives the outcome; the last one always does.
+var guards = []guard{
+	// A baseline of zero has no relative change.
+	{"zero in both", func(x *evidence) bool { return x.base == 0 && x.head == 0 },
+		Unchanged, never, plain("zero"), nothing},
+	{"from zero, not in every run", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.leastHead <= x.floor },
+		Inconclusive, gating, plain("from-zero"), nothing},
+	{"informational count from zero", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.counted() },
+		Grew, never, plain("was-zero"), nothing},
+	{"count from zero", func(x *evidence) bool { return x.fromZero() && x.counted() },
+		Regressed, never, plain("was-zero"), nothing},
+	{"from zero", (*evidence).fromZero,
+		Inconclusive, gating, plain("from-zero"), nothing},
+
+	// No interval.
+	{"too few runs in the gate", func(x *evidence) bool { return x.tooFew != nil },
+		Inconclusive, gating, notJudged, nothing},
+	{"one run", (*evidence).oneRun,
+		Inconclusive, gating, plain("one-run"), nothing},
+	{"too few samples", func(x *evidence) bool { return x.countless },
+		Inconclusive, gating, func(x *evidence) Remark { return remark("few-samples", Args{"scope": string(x.scope)}) }, nothing},
+
+	// A change that is larger than everything that it has to exceed, and certain.
+	{"outlier of a single run", func(x *evidence) bool { return x.found() && x.outlier != nil },
+		Inconclusive, doubtedIfWorse, func(x *evidence) Remark { return *x.outlier }, nothing},
+	{"step that waits for another program", func(x *evidence) bool { return x.isStep() && x.beyond() && x.worse() && x.waits },
+		Inconclusive, doubtedIfGating, plain("held-up"), nothing},
+	{"mean against median of a count", func(x *evidence) bool {
+		return x.found() && x.metric.Informational() && x.change*x.rise < 0
+	}, Inconclusive, gating, plain("counts-differ"), nothing},
+	{"increased count", func(x *evidence) bool { return x.found() && x.worse() && x.metric.Informational() && !x.named },
+		Grew, never, byBound("grew-count", nil), nothing},
+	{"worse", func(x *evidence) bool { return x.found() && x.worse() },
+		Regressed, never, byBound("beyond", nil), matched},
+	{"better", func(x *evidence) bool { return x.found() && x.metric.Unit != measure.Time.Unit },
+		Improved, never, byLimit("better"), nothing},
+	{"faster", (*evidence).found,
+		Improved, never, byLimit("faster"), nothing},
+
+	// An interval within the limit.
+	{"unchanged", (*evidence).within,
+		Unchanged, never, byBound("within", nil), nothing},
+
+	// An interval that contains the limit, or a change that is explained otherwise.
+	{"most runs beyond every run of the baseline, certain", func(x *evidence) bool { return x.mostBeyond() && x.pBeyond < x.spend },
+		Regressed, never, mostRunsBeyond, matched},
+	{"most runs beyond every run of the baseline", (*evidence).mostBeyond,
+		Inconclusive, always, mostRunsBeyond, remedy},
+	{"like an unmeasured merge", func(x *evidence) bool { return x.likeMerge() && x.certain() && math.Abs(x.change) > x.limit },
+		Inconclusive, openDoubt, byInterval("as-unmerged", func(x *evidence, a Args) { a["most"] = Number(x.mergeUncertainty) }), remedy},
+	{"slight between hosts", func(x *evidence) bool { return x.slight() && x.certain() && x.low*x.high > 0 },
+		Inconclusive, openDoubt, slight, remedy},
+	{"like a difference between hosts", func(x *evidence) bool { return x.likeHosts() && x.certain() && x.excluded() },
+		Inconclusive, openDoubt, byInterval("like-hosts", func(x *evidence, a Args) { a["most"] = Number(x.hostEffect) }), remedy},
+	{"beyond the limit before correction", (*evidence).excluded,
+		Inconclusive, openDoubt, byInterval("uncertain", nil), remedy},
+	{"not worse", func(x *evidence) bool { return x.worst() <= x.limit },
+		Inconclusive, openDoubt, byInterval("open-faster", nil), remedy},
+	{"open", func(*evidence) bool { return true },
+		Inconclusive, openDoubt, byInterval("open", nil), remedy},
+}
+
+// guardOf is the first row that applies.
+func guardOf(x *evidence) *guard {
+	for i := range guards {
+		if guards[i].when(x) {
+			return &guards[i]
+		}
+	}
+	return &guards[len(guards)-1]
+}
+
+// decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
+func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
+	x := weigh(t, &e, &f, p, alpha)
+	g := guardOf(&x)
+	a := answer{change: Number(x.change), low: Number(x.low), high: Number(x.high), p: Number(x.p), mde: Number(x.mde)}
+	d := g.doubt(&x)
+	a.undecided, a.doubted = d >= undecided, d == doubted
+	a = a.with(g.outcome, g.reason(&x))
+	switch g.adds {
+	case matched:
+		a.because = append(a.because, qualified(t, e.pair, f)...)
+	case remedy:
+		a.because = append(a.because, settle(t, e, a, x.limit, alpha)...)
+	}
+	return a
+}
+
+func (x *evidence) fromZero() bool   { return x.base == 0 }
+func (x *evidence) listedOnly() bool { return x.metric.Informational() && !x.gates }
+func (x *evidence) counted() bool    { return x.metric.Exact && x.head > x.floor }
+
+func never(*evidence) doubt  { return harmless }
+func always(*evidence) doubt { return doubted }
+
+func gating(x *evidence) doubt {
+	if x.gates {
+		return undecided
+	}
+	return harmless
+}
+
+func doubtedIfGating(x *evidence) doubt {
+	if x.gates {
+		return doubted
+	}
+	return harmless
+}
+
+func doubtedIfWorse(x *evidence) doubt {
+	if x.worse() {
+		return doubtedIfGating(x)
+	}
+	return harmless
+}
+
+// openDoubt is the doubt of an interval that contains the limit. A step of another host or under a profiler is too noisy to
+// leave the gate undecided, unless it certainly got longer.
+func openDoubt(x *evidence) doubt {
+	switch {
+	case x.isStep() && x.gates && x.least() > x.limit:
+		return doubted
+	case x.isStep() && x.gates && !x.across && x.longer && x.change > x.limit:
+		return undecided
+	case x.isStep() || !x.open():
+		return harmless
+	case x.least() > x.doubtful():
+		return doubted
+	}
+	return undecided
+}
+
+// plain is a reason without arguments.
+func plain(key string) func(*evidence) Remark {
+	return func(*evidence) Remark { return remark(key, nil) }
+}
+
+// byBound is a reason that names what the change is compared with, and what add says.
+func byBound(key string, add func(*evidence, Args)) func(*evidence) Remark {
+	return func(x *evidence) Remark {
+		by, size, unit := x.bound(x.change)
+		args := Args{"by": by, "size": size, "unit": unit}
+		if add != nil {
+			add(x, args)
+		}
+		return remark(key, args)
+	}
+}
+
+// byInterval is a reason that names the interval and the limit.
+func byInterval(key string, add func(*evidence, Args)) func(*evidence) Remark {
+	return func(x *evidence) Remark {
+		by, size, unit := x.bound(0)
+		args := Args{"low": Number(x.low), "high": Number(x.high), "by": by, "size": size, "unit": unit}
+		if add != nil {
+			add(x, args)
+		}
+		return remark(key, args)
+	}
+}
+
+func byLimit(key string) func(*evidence) Remark {
+	return func(x *evidence) Remark { return remark(key, Args{"limit": Number(x.limit)}) }
+}
+
+func notJudged(x *evidence) Remark {
+	return remark("not-judged", Args{"base": x.tooFew.Args["base"], "head": x.tooFew.Args["head"]})
+}
+
+func slight(x *evidence) Remark {
+	return remark("slight", Args{"low": Number(x.low), "high": Number(x.high),
+		"part": Number(math.Abs(x.change) * x.share), "impact": Number(sessionImpact)})
+}
+
+func mostRunsBeyond(x *evidence) Remark {
+	by, size, unit := x.bound(0)
+	return remark("most-runs", Args{"some": Number(x.runsBeyond), "all": Number(x.headRuns),
+		"change": Number(x.changeBeyond), "by": by, "size": size, "unit": unit})
+}

@@ -1,0 +1,96 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// kernelTime is the evidence of a kernel that did not change, at a limit of 3 %.
+func kernelTime() evidence {
+	return evidence{
+		scope: measure.ScopeKernel, metric: measure.Time, share: 0.4, gates: true, base: 100e3, head: 100e3, runs: 5,
+		low: -0.01, high: 0.01, p: 1, alpha: 0.01, spend: 0.002, variance: stats.Variance{S2: 1e-6, DF: 8},
+		ruleLimit: 0.03, limit: 0.03, floor: 32, tick: 32, headRuns: 5, pBeyond: 1,
+	}
+}
+
+func TestGuards(t *testing.T) {
+	changed := func(change, margin, p float64) func(*evidence) {
+		return func(x *evidence) {
+			x.change, x.low, x.high, x.p = change, change-margin, change+margin, p
+			x.head, x.longer = x.base*(1+change), change > margin
+			x.rise = x.head - x.base
+		}
+	}
+	as := func(m measure.Metric) func(*evidence) { return func(x *evidence) { x.metric = m } }
+	fromZero := func(head float64) func(*evidence) {
+		return func(x *evidence) {
+			x.metric, x.base, x.head, x.leastHead, x.floor = measure.Launches, 0, head, head, 0.1
+		}
+	}
+	silent := func(x *evidence) { x.gates = false }
+	across := func(x *evidence) { x.across = true }
+	runsBeyond := func(n int) func(*evidence) { return func(x *evidence) { x.runsBeyond = n } }
+	cases := []struct {
+		guard   string
+		edits   []func(*evidence)
+		outcome Outcome
+		doubt   doubt
+	}{
+		{"zero in both", []func(*evidence){fromZero(0)}, Unchanged, harmless},
+		{"from zero, not in every run", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent, func(x *evidence) { x.leastHead = 0 }}, Inconclusive, harmless},
+		{"informational count from zero", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent}, Grew, harmless},
+		{"count from zero", []func(*evidence){fromZero(2)}, Regressed, harmless},
+		{"from zero", []func(*evidence){fromZero(2), as(measure.Time)}, Inconclusive, undecided},
+		{"from zero", []func(*evidence){fromZero(0.05)}, Inconclusive, undecided},
+		{"too few runs in the gate", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = refusal("few-runs", Args{}) }}, Inconclusive, undecided},
+		{"one run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs = 1 }}, Inconclusive, undecided},
+		{"worse", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs, x.single = 1, "head" }}, Regressed, harmless},
+		{"too few samples", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.countless = true }}, Inconclusive, undecided},
+		{"outlier of a single run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.outlier = refusal("swerved", nil) }}, Inconclusive, doubted},
+		{"outlier of a single run", []func(*evidence){changed(-0.1, 0.01, 0), func(x *evidence) { x.outlier = refusal("swerved", nil) }}, Inconclusive, harmless},
+		{"step that waits for another program", []func(*evidence){changed(0.1, 0.01, 0.5), as(measure.StepTime), func(x *evidence) { x.waits = true }}, Inconclusive, doubted},
+		{"mean against median of a count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.rise = -1 }}, Inconclusive, undecided},
+		{"increased count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls)}, Grew, harmless},
+		{"worse", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.named = true }}, Regressed, harmless},
+		{"worse", []func(*evidence){changed(0.031, 0.01, 0.009)}, Regressed, harmless},
+		{"worse", []func(*evidence){changed(-0.1, 0.01, 0), as(measure.Rate)}, Regressed, harmless},
+		{"better", []func(*evidence){changed(0.1, 0.01, 0), as(measure.Rate)}, Improved, harmless},
+		{"faster", []func(*evidence){changed(-0.1, 0.01, 0)}, Improved, harmless},
+		{"unchanged", []func(*evidence){changed(0.01, 0.01, 0)}, Unchanged, harmless},
+		{"most runs beyond every run of the baseline, certain", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(3), func(x *evidence) { x.pBeyond = 0.001 }}, Regressed, harmless},
+		{"most runs beyond every run of the baseline", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(3), func(x *evidence) { x.pBeyond = 0.005 }}, Inconclusive, doubted},
+		{"open", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(2)}, Inconclusive, undecided},
+		{"like an unmeasured merge", []func(*evidence){changed(0.05, 0.04, 0), func(x *evidence) { x.mergeUncertainty = 0.05 }}, Inconclusive, undecided},
+		{"slight between hosts", []func(*evidence){changed(0.1, 0.01, 0), across, func(x *evidence) { x.share = 0.001 }}, Inconclusive, harmless},
+		{"like a difference between hosts", []func(*evidence){changed(0.05, 0.01, 0), across, func(x *evidence) { x.hostEffect = 0.06 }}, Inconclusive, doubted},
+		{"beyond the limit before correction", []func(*evidence){changed(0.05, 0.01, 0.02)}, Inconclusive, doubted},
+		{"beyond the limit before correction", []func(*evidence){changed(-0.05, 0.01, 0.02)}, Inconclusive, harmless},
+		{"not worse", []func(*evidence){changed(-0.02, 0.04, 0.5)}, Inconclusive, harmless},
+		{"open", []func(*evidence){changed(0.02, 0.02, 0.5)}, Inconclusive, undecided},
+		{"open", []func(*evidence){changed(0.02, 0.02, 0.5), func(x *evidence) { x.share = 0.1 }}, Inconclusive, harmless},
+		{"open", []func(*evidence){changed(0.02, 0.02, 0.5), silent}, Inconclusive, harmless},
+	}
+	tested := map[string]bool{}
+	for _, c := range cases {
+		x := kernelTime()
+		for _, edit := range c.edits {
+			edit(&x)
+		}
+		g := guardOf(&x)
+		if g.name != c.guard || g.outcome != c.outcome || g.doubt(&x) != c.doubt {
+			t.Errorf("%s: %q, %v, doubt %d; want %v, doubt %d", c.guard, g.name, g.outcome, g.doubt(&x), c.outcome, c.doubt)
+		}
+		if g.reason(&x).Key == "" {
+			t.Errorf("%s: no reason", g.name)
+		}
+		tested[c.guard] = true
+	}
+	for _, g := range guards {
+		if !tested[g.name] {
+			t.Errorf("no case for guard %q", g.name)
+		}
+	}
+}
