@@ -150,7 +150,7 @@ func TestCountersUnderNsys(t *testing.T) {
 	}
 	s := counted(t, "base.raw.csv", "base.raw.csv")
 	for i := range s[0].Series {
-		if s[0].Series[i].Metric == measure.NcuTime {
+		if s[0].Series[i].Metric == model.NcuTime {
 			s[0].Series[i].Metric = measure.Total
 		}
 	}

@@ -282,11 +282,11 @@ max = "50%"
 		metric measure.Metric
 		want   Limit
 	}{
-		{measure.NcuTime, Limit{Max: 0.5, Severity: Fail, Rule: "nsgate.toml:19"}},
-		{measure.SMThroughput, Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
-		{measure.LocalLoads, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:5"}},
-		{measure.DRAMThroughput, Limit{Max: inf, Severity: Fail, Rule: "nsgate.toml:8", AtLeast: new(70.0)}},
-		{measure.DRAMBandwidth, Limit{Max: inf, Severity: Warn, Rule: "nsgate.toml:15", AtLeast: new(2.5e12)}},
+		{named("ncu_time"), Limit{Max: 0.5, Severity: Fail, Rule: "nsgate.toml:19"}},
+		{named("sm_throughput"), Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
+		{named("local_loads"), Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:5"}},
+		{named("dram_throughput"), Limit{Max: inf, Severity: Fail, Rule: "nsgate.toml:8", AtLeast: new(70.0)}},
+		{named("dram_bandwidth"), Limit{Max: inf, Severity: Warn, Rule: "nsgate.toml:15", AtLeast: new(2.5e12)}},
 		{measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:11", AtMost: new(64.0)}},
 	} {
 		got := p.Limit(kernel, c.metric)
@@ -294,7 +294,7 @@ max = "50%"
 			t.Errorf("%s (-want +got):\n%s", c.metric.Name, diff)
 		}
 	}
-	bound := p.Limit(kernel, measure.DRAMThroughput)
+	bound := p.Limit(kernel, named("dram_throughput"))
 	for v, want := range map[float64]bool{69.9: false, 70: true, 99: true, math.NaN(): false} {
 		if bound.Keeps(v) != want {
 			t.Errorf("Keeps(%v) is %v", v, !want)
@@ -513,4 +513,10 @@ func TestRuleOfTimeCoversTheTotal(t *testing.T) {
 			t.Errorf("%s: %v %s, want %v %s", tt.name, l.Max, l.Severity, tt.max, tt.severity)
 		}
 	}
+}
+
+// named is a metric of measure's table.
+func named(name string) measure.Metric {
+	m, _ := measure.MetricByName(name)
+	return m
 }

@@ -3,9 +3,13 @@ package command_test
 import (
 	"bytes"
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -123,5 +127,45 @@ func TestLayout(t *testing.T) {
 		if !strings.HasPrefix(name, "gate/internal/faketools") && !strings.HasSuffix(name, "test") && name != "gate/internal/cli" && !strings.Contains(table, "`"+name+"`") {
 			t.Errorf("%s is not in the table of packages of development.md", name)
 		}
+	}
+}
+
+// TestExported limits the exported functions, methods, types, variables and constants of the packages outside internal.
+func TestExported(t *testing.T) {
+	const most = 150
+	total := 0
+	for _, pkg := range []string{"gate", "gate/command", "gate/measure", "thresholds"} {
+		files, err := filepath.Glob("../../" + pkg + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.FileExports(f)
+			for _, d := range f.Decls {
+				switch d := d.(type) {
+				case *ast.FuncDecl:
+					total++
+				case *ast.GenDecl:
+					for _, s := range d.Specs {
+						switch s := s.(type) {
+						case *ast.TypeSpec:
+							total++
+						case *ast.ValueSpec:
+							total += len(s.Names)
+						}
+					}
+				}
+			}
+		}
+	}
+	if total > most || total < most/2 {
+		t.Errorf("%d exported names outside internal, at most %d", total, most)
 	}
 }

@@ -25,10 +25,6 @@ type Metric struct {
 var (
 	// Metrics lists every metric that nsgate knows: those of nsys, then those of ncu.
 	Metrics []Metric
-	// Throughput lists the metrics of Nsight Compute. [Registers], [StaticShared] and [DynamicShared] come from it as well.
-	Throughput []Metric
-	// GPUMetrics lists what nsys samples of the whole GPU while the workload runs, see [Sampling].
-	GPUMetrics []Metric
 	// known holds what a row says that is no part of a stored metric, by name.
 	known = map[string]knowledge{}
 )
@@ -46,9 +42,7 @@ const (
 	exact    mark = 1 << iota // counted, not sampled
 	tally                     // see [Metric.Informational]
 	judged                    // see [Metric.Judged]
-	counter                   // of Nsight Compute
 	untraced                  // see [Metric.Unprofiled]
-	sampled                   // of the whole GPU
 )
 
 // row makes a metric and lists it: a new metric is one row below, and what reads it. The title is the name with spaces
@@ -61,12 +55,6 @@ func row(name, unit string, better Direction, is mark, title ...string) Metric {
 	}
 	known[name] = k
 	Metrics = append(Metrics, m)
-	if is&counter != 0 {
-		Throughput = append(Throughput, m)
-	}
-	if is&sampled != 0 {
-		GPUMetrics = append(GPUMetrics, m)
-	}
 	return m
 }
 
@@ -156,94 +144,66 @@ var (
 	WallTime = row("wall_time", "ns", Lower, untraced)
 )
 
-// The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They tell how
-// the GPU was used and are judged where a rule names them. What moves bytes has no direction: less may be better or worse.
-var (
-	SMActive     = row("sm_active", "%", Higher, sampled, "SM active")
-	SMIssue      = row("sm_issue", "%", Higher, sampled, "SM issue")
-	TensorActive = row("tensor_active", "%", Higher, sampled)
-	DRAMRead     = row("dram_read", "%", Neither, sampled, "DRAM read")
-	DRAMWrite    = row("dram_write", "%", Neither, sampled, "DRAM write")
-	PCIeRX       = row("pcie_rx", "%", Neither, sampled, "PCIe received")
-	PCIeTX       = row("pcie_tx", "%", Neither, sampled, "PCIe sent")
-	NVLinkRX     = row("nvlink_rx", "%", Neither, sampled, "NVLink received")
-	NVLinkTX     = row("nvlink_tx", "%", Neither, sampled, "NVLink sent")
-	// SamplingPeriod is the time between two samples of them: a range that is shorter has no value.
-	SamplingPeriod = row("sampling_period", "ns", Neither, 0)
-)
+// GPUMetrics lists what nsys samples of the whole GPU, as a mean over a step or a range in per cent of the peak rate. A metric
+// that counts moved bytes has no direction.
+var GPUMetrics = []Metric{
+	row("sm_active", "%", Higher, 0, "SM active"),
+	row("sm_issue", "%", Higher, 0, "SM issue"),
+	row("tensor_active", "%", Higher, 0),
+	row("dram_read", "%", Neither, 0, "DRAM read"),
+	row("dram_write", "%", Neither, 0, "DRAM write"),
+	row("pcie_rx", "%", Neither, 0, "PCIe received"),
+	row("pcie_tx", "%", Neither, 0, "PCIe sent"),
+	row("nvlink_rx", "%", Neither, 0, "NVLink received"),
+	row("nvlink_tx", "%", Neither, 0, "NVLink sent"),
+}
 
-// The metrics that Nsight Compute gives of a single launch. Which counters each comes from stands in gate/ncu.
-//
-// ncu serialises launches, flushes caches and may lock clocks, so that its durations are a metric of their own: NcuTime
-// is never compared with [Time]. Exact metrics are counted, not sampled, and one launch is enough to know them.
-var (
-	// NcuTime is the duration of one launch under ncu.
-	NcuTime = row("ncu_time", "ns", Lower, counter|judged)
-	// Cycles is the duration in cycles of the SM clock, SMClock that clock while the kernel ran.
-	Cycles  = row("cycles", "count", Lower, counter)
-	SMClock = row("sm_clock", "Hz", Neither, counter)
+var _ = row("sampling_period", "ns", Neither, 0)
 
-	// SMThroughput, MemoryThroughput and DRAMThroughput are "speed of light": the percentage of the peak rate that
-	// the busiest unit of the SMs, of the whole memory system, and the DRAM reached.
-	SMThroughput     = row("sm_throughput", "%", Higher, counter)
-	MemoryThroughput = row("memory_throughput", "%", Higher, counter)
-	DRAMThroughput   = row("dram_throughput", "%", Higher, counter)
-	// DRAMBytes is what the launch read from and wrote to DRAM, DRAMBandwidth the rate of that. DRAM traffic depends on
-	// what the caches held, so that it is measured and not exact.
-	DRAMBytes     = row("dram_bytes", "B", Lower, counter)
-	DRAMBandwidth = row("dram_bandwidth", "B/s", Higher, counter)
-	// L2Bytes is the traffic of the L2 cache, GlobalBytes what the instructions that access global memory ask of it.
-	L2Bytes     = row("l2_bytes", "B", Lower, counter)
-	GlobalBytes = row("global_bytes", "B", Lower, counter|exact)
-	L1HitRate   = row("l1_hit_rate", "%", Higher, counter)
-	L2HitRate   = row("l2_hit_rate", "%", Higher, counter)
-	// LoadSectors and StoreSectors are 32-byte sectors per request to global memory: 4 where the 32 threads of a warp
-	// access neighbouring floats, 32 where each touches a sector of its own.
-	LoadSectors  = row("load_sectors", "sectors/request", Lower, counter)
-	StoreSectors = row("store_sectors", "sectors/request", Lower, counter)
-
-	// AchievedOccupancy is the warps that were active, TheoreticalOccupancy those that the launch allows, both as a
-	// percentage of what an SM can hold.
-	AchievedOccupancy    = row("achieved_occupancy", "%", Higher, counter)
-	TheoreticalOccupancy = row("theoretical_occupancy", "%", Higher, counter|exact)
-	// The limits are how many blocks an SM could hold if only this resource counted: the smallest limits occupancy.
-	LimitBlocks    = row("limit_blocks", "blocks/SM", Neither, counter|exact)
-	LimitRegisters = row("limit_registers", "blocks/SM", Neither, counter|exact)
-	LimitShared    = row("limit_shared", "blocks/SM", Neither, counter|exact)
-	LimitWarps     = row("limit_warps", "blocks/SM", Neither, counter|exact)
-	LimitBarriers  = row("limit_barriers", "blocks/SM", Neither, counter|exact)
-	// Waves is the grid over the blocks that fit on the GPU at once.
-	Waves = row("waves", "waves", Neither, counter)
-
-	// Instructions are warp instructions executed. LocalLoads and LocalStores are those that access local memory, which
-	// the compiler uses for spilled registers and for arrays indexed at run time; Spills are those that it marked as
-	// spilling (known to ncu from 2025).
-	Instructions = row("instructions", "count", Lower, counter|exact)
-	LocalLoads   = row("local_loads", "count", Lower, counter|exact)
-	LocalStores  = row("local_stores", "count", Lower, counter|exact)
-	Spills       = row("spills", "count", Lower, counter|exact)
-	// FP64, FP32 and FP16 are floating-point operations outside the tensor cores, a fused multiply-add counted as two.
-	// Pages that give rates only make them inexact. TensorOps are the operations of the tensor cores of any type.
-	FP64      = row("flops_fp64", "FLOP", Lower, counter)
-	FP32      = row("flops_fp32", "FLOP", Lower, counter)
-	FP16      = row("flops_fp16", "FLOP", Lower, counter)
-	TensorOps = row("tensor_ops", "count", Lower, counter|exact)
-
-	// The peaks are the roofs of the roofline at the clocks of the launch.
-	PeakDRAM = row("peak_dram", "B/s", Neither, counter)
-	PeakFP64 = row("peak_fp64", "FLOP/s", Neither, counter)
-	PeakFP32 = row("peak_fp32", "FLOP/s", Neither, counter)
-	PeakFP16 = row("peak_fp16", "FLOP/s", Neither, counter)
-
-	// The stalls are the cycles that a warp waits between two instructions, by what it waits for.
-	StallLongScoreboard  = row("stall_long_scoreboard", "cycles/inst", Neither, counter)
-	StallShortScoreboard = row("stall_short_scoreboard", "cycles/inst", Neither, counter)
-	StallMIO             = row("stall_mio_throttle", "cycles/inst", Neither, counter)
-	StallLG              = row("stall_lg_throttle", "cycles/inst", Neither, counter)
-	StallBarrier         = row("stall_barrier", "cycles/inst", Neither, counter)
-	StallMath            = row("stall_math_throttle", "cycles/inst", Neither, counter)
-	StallWait            = row("stall_wait", "cycles/inst", Neither, counter)
-)
+// Throughput lists the metrics of one launch under Nsight Compute, which gives [Registers], [StaticShared] and [DynamicShared] as well.
+var Throughput = []Metric{
+	row("ncu_time", "ns", Lower, judged),
+	row("cycles", "count", Lower, 0),
+	row("sm_clock", "Hz", Neither, 0),
+	row("sm_throughput", "%", Higher, 0),
+	row("memory_throughput", "%", Higher, 0),
+	row("dram_throughput", "%", Higher, 0),
+	row("dram_bytes", "B", Lower, 0),
+	row("dram_bandwidth", "B/s", Higher, 0),
+	row("l2_bytes", "B", Lower, 0),
+	row("global_bytes", "B", Lower, exact),
+	row("l1_hit_rate", "%", Higher, 0),
+	row("l2_hit_rate", "%", Higher, 0),
+	row("load_sectors", "sectors/request", Lower, 0),
+	row("store_sectors", "sectors/request", Lower, 0),
+	row("achieved_occupancy", "%", Higher, 0),
+	row("theoretical_occupancy", "%", Higher, exact),
+	row("limit_blocks", "blocks/SM", Neither, exact),
+	row("limit_registers", "blocks/SM", Neither, exact),
+	row("limit_shared", "blocks/SM", Neither, exact),
+	row("limit_warps", "blocks/SM", Neither, exact),
+	row("limit_barriers", "blocks/SM", Neither, exact),
+	row("waves", "waves", Neither, 0),
+	row("instructions", "count", Lower, exact),
+	row("local_loads", "count", Lower, exact),
+	row("local_stores", "count", Lower, exact),
+	row("spills", "count", Lower, exact),
+	row("flops_fp64", "FLOP", Lower, 0),
+	row("flops_fp32", "FLOP", Lower, 0),
+	row("flops_fp16", "FLOP", Lower, 0),
+	row("tensor_ops", "count", Lower, exact),
+	row("peak_dram", "B/s", Neither, 0),
+	row("peak_fp64", "FLOP/s", Neither, 0),
+	row("peak_fp32", "FLOP/s", Neither, 0),
+	row("peak_fp16", "FLOP/s", Neither, 0),
+	row("stall_long_scoreboard", "cycles/inst", Neither, 0),
+	row("stall_short_scoreboard", "cycles/inst", Neither, 0),
+	row("stall_mio_throttle", "cycles/inst", Neither, 0),
+	row("stall_lg_throttle", "cycles/inst", Neither, 0),
+	row("stall_barrier", "cycles/inst", Neither, 0),
+	row("stall_math_throttle", "cycles/inst", Neither, 0),
+	row("stall_wait", "cycles/inst", Neither, 0),
+}
 
 // MetricByName finds a metric of [Metrics].
 func MetricByName(name string) (Metric, bool) {

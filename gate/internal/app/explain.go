@@ -32,7 +32,7 @@ const (
 const maxExplained = 5
 
 // explainable are the metrics of a single launch whose regression the counters of that launch explain.
-var explainable = []string{measure.Time.Name, measure.NcuTime.Name}
+var explainable = []string{measure.Time.Name, model.NcuTime.Name}
 
 // hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
 func hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }

@@ -142,7 +142,7 @@ func prints(s *model.Session) []uint64 {
 			if math.IsNaN(x.Values[run]) {
 				continue
 			}
-			if x.Metric.Name == measure.Time.Name || x.Metric.Name == measure.NcuTime.Name {
+			if x.Metric.Name == measure.Time.Name || x.Metric.Name == model.NcuTime.Name {
 				times++
 			}
 			maphash.WriteComparable(&h, sample{names[i], x.Values[run]})

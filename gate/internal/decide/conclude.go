@@ -145,8 +145,8 @@ func unjudged(t trial, findings []Finding, family int) *Remark {
 	if r := unseen(t, findings); r != nil {
 		return r
 	}
-	timed := func(s measure.Subject) bool { return t.head.hasMetric(s, measure.NcuTime.Name) }
-	if t.time == measure.NcuTime && !slices.ContainsFunc(t.head.subjects(), timed) {
+	timed := func(s measure.Subject) bool { return t.head.hasMetric(s, model.NcuTime.Name) }
+	if t.time == model.NcuTime && !slices.ContainsFunc(t.head.subjects(), timed) {
 		return refusal("counters-only", nil)
 	}
 	return refusal("nothing-judged", nil)
@@ -155,7 +155,7 @@ func unjudged(t trial, findings []Finding, family int) *Remark {
 // unseen is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
 // profiled in the head was not judged, and one run a side decides nothing that is measured.
 func unseen(t trial, findings []Finding) *Remark {
-	if t.time != measure.NcuTime {
+	if t.time != model.NcuTime {
 		return nil
 	}
 	once := min(t.base.runs(), t.head.runs()) < minRuns
@@ -163,7 +163,7 @@ func unseen(t trial, findings []Finding) *Remark {
 		switch {
 		case f.Outcome == Removed && f.Scope == measure.ScopeKernel:
 			return refusal("not-profiled", Args{"kernel": f.Title()})
-		case f.Undecided && f.Metric == measure.NcuTime.Name && f.Base.Known() != f.Head.Known():
+		case f.Undecided && f.Metric == model.NcuTime.Name && f.Base.Known() != f.Head.Known():
 			return refusal("time-unjudged", Args{"metric": f.Metric, "kernel": f.Title(), "finding": Number(i)})
 		case f.Undecided && once:
 			return refusal("counter-unjudged", Args{"metric": f.Metric, "kernel": f.Title(), "finding": Number(i)})

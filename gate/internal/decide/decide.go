@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -121,7 +122,7 @@ func (e *estimate) weight() float64 {
 		return 0
 	case e.isStep():
 		return first
-	case e.metric.Name == measure.Time.Name, e.metric.Name == measure.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
+	case e.metric.Name == measure.Time.Name, e.metric.Name == model.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
 		return 1
 	}
 	return secondary

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -125,9 +126,9 @@ func contrast(t trial, p pair) estimate {
 // moderate turns the raw variances of an estimate into the variance of its contrast.
 func moderate(t trial, e estimate, pool pool, sessions spreads) estimate {
 	e.pool, e.outlierChance = pool, pool.outlierChance(&e)
-	if e.metric.Exact && (pool.exact || t.time == measure.NcuTime) {
+	if e.metric.Exact && (pool.exact || t.time == model.NcuTime) {
 		e.run = e.contrast.Run
-		if e.run.DF == 0 && t.time == measure.NcuTime {
+		if e.run.DF == 0 && t.time == model.NcuTime {
 			e.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
 		}
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}

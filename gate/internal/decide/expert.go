@@ -219,7 +219,7 @@ func pageableCopies(x *Summary, _ Number) []Remark {
 	kinds, bytes := []string{}, Number(0)
 	for _, c := range x.copies() {
 		if c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), model.Pageable.String()) {
-			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), measure.DRAMBandwidth.Unit)), bytes+c.Bytes
+			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), model.DRAMBandwidth.Unit)), bytes+c.Bytes
 		}
 	}
 	if i := slices.IndexFunc(x.Others, func(v SummaryValue) bool { return v.Metric == measure.PageableBytes.Name }); i >= 0 {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -108,7 +109,7 @@ func (t trial) weighs(side *side, kernels []measure.Subject) bool {
 	for _, s := range kernels {
 		share += side.share(s)
 	}
-	return len(kernels) > 0 && share >= t.policy.Impact && t.time != measure.NcuTime
+	return len(kernels) > 0 && share >= t.policy.Impact && t.time != model.NcuTime
 }
 
 // groups sorts kernels by a key; those without one are left out.
@@ -184,7 +185,7 @@ func same(t trial, s measure.Subject) []pair {
 // wanted reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
 // could have measured.
 func wanted(t trial, s measure.Subject, m measure.Metric) bool {
-	if s.Scope != measure.ScopeKernel || t.time != measure.NcuTime {
+	if s.Scope != measure.ScopeKernel || t.time != model.NcuTime {
 		return false
 	}
 	return t.named(pair{metric: m, limit: t.policy.Limit(s, m)})

@@ -3,6 +3,7 @@ package decide
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -26,7 +27,7 @@ const (
 func (t trial) once() trial {
 	base, head := t.base.runs(), t.head.runs()
 	switch {
-	case t.time == measure.NcuTime || min(base, head) >= minRuns:
+	case t.time == model.NcuTime || min(base, head) >= minRuns:
 	case max(base, head) < HeldAgainst:
 		t.few = refusal("few-runs", Args{"base": Number(base), "head": Number(head)})
 	case head < minRuns:

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -67,7 +68,7 @@ func newPool(t trial, members []*estimate) pool {
 			jumps++
 		}
 	}
-	p.exact = p.steady && (p.exact || t.time == measure.NcuTime)
+	p.exact = p.steady && (p.exact || t.time == model.NcuTime)
 	p.prior, p.sides = prior(runs), [2]stats.Variance{prior(base), prior(head)}
 	if members[0].metric.Unprofiled() {
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}

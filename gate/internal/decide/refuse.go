@@ -239,7 +239,7 @@ func steps(s *model.Session) int {
 // related refuses sides that have nothing in common but the workload as a whole: no kernel, not even by its short name or its
 // place, no range, and no step. What one program takes says nothing about another.
 func related(t trial, pairs []pair) *Remark {
-	if t.base.sessions[0].Step != "" || t.time == measure.NcuTime {
+	if t.base.sessions[0].Step != "" || t.time == model.NcuTime {
 		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p pair) bool {
@@ -283,7 +283,7 @@ func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []Remark
 		if slices.Contains(measure.GPUMetrics, m) {
 			switch {
 			case sampled(s, policy, m, rule.Where):
-			case s.hasMetric(measure.Workload, measure.SamplingPeriod.Name):
+			case s.hasMetric(measure.Workload, model.SamplingPeriod.Name):
 				return nil, refusal("not-sampled", Args{"metric": m.Name, "rule": rule.Where})
 			default:
 				notes = append(notes, remark("needs-sampling", Args{"metric": m.Name, "rule": rule.Where}))

@@ -32,7 +32,7 @@ type trial struct {
 func newTrial(base, head []model.Session, policy *thresholds.Policy) trial {
 	t := trial{policy: policy, time: measure.Time, total: measure.Total, boards: boardsOf(base, head)}
 	if byLaunch(head) {
-		t.time, t.total = measure.NcuTime, measure.NcuTime
+		t.time, t.total = model.NcuTime, model.NcuTime
 	}
 	t.base, t.head = newSide(base, t.total), newSide(head, t.total)
 	for i := range base {

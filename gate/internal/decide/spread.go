@@ -169,7 +169,7 @@ func bound(sessions []model.Session) map[measure.Subject]bool {
 	out := map[measure.Subject]bool{}
 	for i := range sessions {
 		for _, x := range sessions[i].Series {
-			if x.Metric.Name == measure.DRAMThroughput.Name && stats.Median(known(x.Values)) >= boundFrom {
+			if x.Metric.Name == model.DRAMThroughput.Name && stats.Median(known(x.Values)) >= boundFrom {
 				out[x.Subject] = true
 			}
 		}

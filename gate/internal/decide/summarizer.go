@@ -38,7 +38,7 @@ func summaries(sessions []model.Session) *summarizer {
 	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, Number(last.GPUs)/max(1, Number(last.Processes)))}
 	total := measure.Total
 	if byLaunch(sessions) {
-		s.time, total = measure.NcuTime, measure.NcuTime
+		s.time, total = model.NcuTime, model.NcuTime
 	}
 	s.side = newSide(sessions, total)
 	t := trial{base: s.side, head: s.side}

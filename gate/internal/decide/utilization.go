@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -19,7 +20,7 @@ type Utilization struct {
 // utilization lists the steps and the ranges of which the GPU's metrics were sampled in the head, the ranges with the most
 // GPU time first; and those that were too short for it.
 func utilization(t trial) (out []Utilization, short []Remark) {
-	if !t.head.hasMetric(measure.Workload, measure.SamplingPeriod.Name) {
+	if !t.head.hasMetric(measure.Workload, model.SamplingPeriod.Name) {
 		return nil, nil
 	}
 	subjects := []measure.Subject{measure.Workload}
@@ -44,8 +45,8 @@ func utilization(t trial) (out []Utilization, short []Remark) {
 		}
 	}
 	if len(without) > 0 {
-		short = append(short, remark("too-short", Args{"ranges": without, "unit": measure.SamplingPeriod.Unit,
-			"period": Number(t.head.typical(measure.Workload, measure.SamplingPeriod.Name))}))
+		short = append(short, remark("too-short", Args{"ranges": without, "unit": model.SamplingPeriod.Unit,
+			"period": Number(t.head.typical(measure.Workload, model.SamplingPeriod.Name))}))
 	}
 	return out, short
 }

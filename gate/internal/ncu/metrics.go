@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -85,63 +86,63 @@ type source struct {
 // are all there: names differ between versions, chips and sets of sections. The first column is what to read; the
 // meaning of the others is in NVIDIA's Kernel Profiling Guide, "Metrics Reference".
 var sources = []source{
-	{measure.NcuTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg")},
-	{measure.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
-	{measure.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
+	{model.NcuTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg")},
+	{model.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
+	{model.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
 		"sm__cycles_elapsed.avg.per_second")},
 
-	{measure.SMThroughput, formulas("sm__throughput.avg.pct_of_peak_sustained_elapsed")},
-	{measure.MemoryThroughput, formulas("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")},
-	{measure.DRAMThroughput, formulas("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed | " +
+	{model.SMThroughput, formulas("sm__throughput.avg.pct_of_peak_sustained_elapsed")},
+	{model.MemoryThroughput, formulas("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed")},
+	{model.DRAMThroughput, formulas("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed | " +
 		"dram__throughput.avg.pct_of_peak_sustained_elapsed")},
-	{measure.DRAMBytes, formulas("dram__bytes.sum | dram__bytes_read.sum + dram__bytes_write.sum | " +
+	{model.DRAMBytes, formulas("dram__bytes.sum | dram__bytes_read.sum + dram__bytes_write.sum | " +
 		"dram__bytes_op_read.sum + dram__bytes_op_write.sum | " +
 		"32 dram__sectors_read.sum + 32 dram__sectors_write.sum | " +
 		"1e-9 dram__bytes.sum.per_second × gpu__time_duration.sum")},
-	{measure.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + dram__bytes_write.sum.per_second | " +
+	{model.DRAMBandwidth, formulas("dram__bytes.sum.per_second | dram__bytes_read.sum.per_second + dram__bytes_write.sum.per_second | " +
 		"1e9 dram__bytes.sum ÷ gpu__time_duration.sum | " +
 		"1e9 dram__bytes_read.sum + 1e9 dram__bytes_write.sum ÷ gpu__time_duration.sum")},
-	{measure.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},
-	{measure.GlobalBytes, formulas("32 memory_l2_theoretical_sectors_global")},
-	{measure.L1HitRate, formulas("l1tex__t_sector_hit_rate.pct")},
-	{measure.L2HitRate, formulas("lts__t_sector_hit_rate.pct | lts__average_t_sector_hit_rate.pct")},
-	{measure.LoadSectors, sectors("ld")},
-	{measure.StoreSectors, sectors("st")},
+	{model.L2Bytes, formulas("lts__t_bytes.sum | 32 lts__t_sectors.sum")},
+	{model.GlobalBytes, formulas("32 memory_l2_theoretical_sectors_global")},
+	{model.L1HitRate, formulas("l1tex__t_sector_hit_rate.pct")},
+	{model.L2HitRate, formulas("lts__t_sector_hit_rate.pct | lts__average_t_sector_hit_rate.pct")},
+	{model.LoadSectors, sectors("ld")},
+	{model.StoreSectors, sectors("st")},
 
-	{measure.AchievedOccupancy, formulas("sm__warps_active.avg.pct_of_peak_sustained_active")},
-	{measure.TheoreticalOccupancy, formulas("sm__maximum_warps_per_active_cycle_pct")},
-	{measure.LimitBlocks, formulas("launch__occupancy_limit_blocks")},
-	{measure.LimitRegisters, formulas("launch__occupancy_limit_registers")},
-	{measure.LimitShared, formulas("launch__occupancy_limit_shared_mem")},
-	{measure.LimitWarps, formulas("launch__occupancy_limit_warps")},
-	{measure.LimitBarriers, formulas("launch__occupancy_limit_barriers")},
-	{measure.Waves, formulas("launch__waves_per_multiprocessor")},
+	{model.AchievedOccupancy, formulas("sm__warps_active.avg.pct_of_peak_sustained_active")},
+	{model.TheoreticalOccupancy, formulas("sm__maximum_warps_per_active_cycle_pct")},
+	{model.LimitBlocks, formulas("launch__occupancy_limit_blocks")},
+	{model.LimitRegisters, formulas("launch__occupancy_limit_registers")},
+	{model.LimitShared, formulas("launch__occupancy_limit_shared_mem")},
+	{model.LimitWarps, formulas("launch__occupancy_limit_warps")},
+	{model.LimitBarriers, formulas("launch__occupancy_limit_barriers")},
+	{model.Waves, formulas("launch__waves_per_multiprocessor")},
 	{measure.Registers, formulas("launch__registers_per_thread")},
 	{measure.StaticShared, formulas("launch__shared_mem_per_block_static")},
 	{measure.DynamicShared, formulas("launch__shared_mem_per_block_dynamic")},
 
-	{measure.Instructions, formulas("smsp__inst_executed.sum | sm__inst_executed.sum")},
-	{measure.LocalLoads, formulas("sass__inst_executed_local_loads | smsp__sass_inst_executed_op_local_ld.sum | " +
+	{model.Instructions, formulas("smsp__inst_executed.sum | sm__inst_executed.sum")},
+	{model.LocalLoads, formulas("sass__inst_executed_local_loads | smsp__sass_inst_executed_op_local_ld.sum | " +
 		"smsp__inst_executed_op_local_ld.sum | l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum")},
-	{measure.LocalStores, formulas("sass__inst_executed_local_stores | smsp__sass_inst_executed_op_local_st.sum | " +
+	{model.LocalStores, formulas("sass__inst_executed_local_stores | smsp__sass_inst_executed_op_local_st.sum | " +
 		"smsp__inst_executed_op_local_st.sum | l1tex__t_requests_pipe_lsu_mem_local_op_st.sum")},
-	{measure.Spills, formulas("sass__inst_executed_register_spilling | derived__local_spilling_requests")},
-	{measure.FP64, flops(1, "d")},
-	{measure.FP32, flops(1, "f")},
-	{measure.FP16, flops(2, "h")},
+	{model.Spills, formulas("sass__inst_executed_register_spilling | derived__local_spilling_requests")},
+	{model.FP64, flops(1, "d")},
+	{model.FP32, flops(1, "f")},
+	{model.FP16, flops(2, "h")},
 
-	{measure.PeakDRAM, formulas("dram__bytes.sum.peak_sustained × dram__cycles_elapsed.avg.per_second")},
-	{measure.PeakFP64, peak("d", 2)},
-	{measure.PeakFP32, peak("f", 2)},
-	{measure.PeakFP16, peak("h", 4)},
+	{model.PeakDRAM, formulas("dram__bytes.sum.peak_sustained × dram__cycles_elapsed.avg.per_second")},
+	{model.PeakFP64, peak("d", 2)},
+	{model.PeakFP32, peak("f", 2)},
+	{model.PeakFP16, peak("h", 4)},
 
-	{measure.StallLongScoreboard, stall("long_scoreboard")},
-	{measure.StallShortScoreboard, stall("short_scoreboard")},
-	{measure.StallMIO, stall("mio_throttle")},
-	{measure.StallLG, stall("lg_throttle")},
-	{measure.StallBarrier, stall("barrier")},
-	{measure.StallMath, stall("math_pipe_throttle")},
-	{measure.StallWait, stall("wait")},
+	{model.StallLongScoreboard, stall("long_scoreboard")},
+	{model.StallShortScoreboard, stall("short_scoreboard")},
+	{model.StallMIO, stall("mio_throttle")},
+	{model.StallLG, stall("lg_throttle")},
+	{model.StallBarrier, stall("barrier")},
+	{model.StallMath, stall("math_pipe_throttle")},
+	{model.StallWait, stall("wait")},
 }
 
 // What explains a change without being a metric of a session.
@@ -289,7 +290,7 @@ func counter(section, item, label string) string {
 
 // Counters lists the ncu metrics to collect for a metric, those of its first formula.
 func Counters(m measure.Metric) []string {
-	if m == measure.TensorOps {
+	if m == model.TensorOps {
 		return []string{"regex:" + tensor + ".*"}
 	}
 	for _, s := range sources {
@@ -306,7 +307,7 @@ func derive(r *Record) {
 	ops := tensorOps(r.Raw)
 	all := sources
 	if len(ops) > 0 {
-		all = append(slices.Clone(sources), source{measure.TensorOps, formulas(strings.Join(ops, " + "))})
+		all = append(slices.Clone(sources), source{model.TensorOps, formulas(strings.Join(ops, " + "))})
 	}
 	for _, s := range all {
 		v, why := s.value(r.Raw)
@@ -337,7 +338,7 @@ func (s source) value(raw map[string]Value) (value float64, why string) {
 		switch {
 		case problem != "":
 			why = cmp.Or(why, problem)
-			if s.metric == measure.NcuTime {
+			if s.metric == model.NcuTime {
 				return math.NaN(), why // a duration that is broken is not made up for by another column
 			}
 		case !math.IsNaN(v):

@@ -10,7 +10,7 @@ import (
 
 // sampledEvery gives a trace samples of SMs that are active while gemm runs.
 func sampledEvery(t model.Trace, period int64) model.Trace {
-	s := &model.Sampling{Period: period, Metrics: []measure.Metric{measure.SMActive}, Values: make([][]float64, 1)}
+	s := &model.Sampling{Period: period, Metrics: []measure.Metric{model.SMActive}, Values: make([][]float64, 1)}
 	end := t.Launches[len(t.Launches)-1].End
 	for at := int64(0); at < end; at += period {
 		busy := int64(0)
@@ -32,20 +32,20 @@ func TestSampling(t *testing.T) {
 	s := one(t, Options{}, sampledEvery(m.trace(), 1000))
 	// 200 of 211.5 µs a step, and nearly all of the range; warm-up, in which gemm takes longer, is left out.
 	for subject, want := range map[measure.Subject]float64{measure.Workload: 94.8, compute: 99.7} {
-		x, ok := s.Find(subject, measure.SMActive.Name)
+		x, ok := s.Find(subject, model.SMActive.Name)
 		if !ok || math.Abs(x.Values[0]-want) > 0.3 {
 			t.Errorf("%s: %v, want about %v", subject.ID(), x.Values, want)
 		}
 	}
-	value(t, s, measure.Workload, measure.SamplingPeriod, 1000)
+	value(t, s, measure.Workload, model.SamplingPeriod, 1000)
 	value(t, s, measure.Workload, measure.GPUTime, 210_000)
 
 	// A range in which no sample lies as a whole has no value, and is no zero.
 	s = one(t, Options{}, sampledEvery(m.trace(), 300_000))
-	if x, ok := s.Find(compute, measure.SMActive.Name); ok {
+	if x, ok := s.Find(compute, model.SMActive.Name); ok {
 		t.Errorf("the range is shorter than a sample and has %v", x.Values)
 	}
-	if _, ok := s.Find(measure.Workload, measure.SMActive.Name); !ok {
+	if _, ok := s.Find(measure.Workload, model.SMActive.Name); !ok {
 		t.Error("the steps have no value")
 	}
 	if _, ok := s.Find(compute, measure.GPUTime.Name); !ok {
@@ -62,7 +62,7 @@ func TestSampledBeside(t *testing.T) {
 		t.Fatalf("%d runs, want the 3 that were timed", len(s.Runs))
 	}
 	value(t, s, kernel(gemm), measure.Time, 100_000)
-	x, _ := s.Find(measure.Workload, measure.SMActive.Name)
+	x, _ := s.Find(measure.Workload, model.SMActive.Name)
 	if len(x.Values) != 3 || math.IsNaN(x.Values[0]) || !math.IsNaN(x.Values[1]) || !math.IsNaN(x.Values[2]) {
 		t.Errorf("values %v, want one", x.Values)
 	}
@@ -70,14 +70,14 @@ func TestSampledBeside(t *testing.T) {
 	other := timed
 	other.gpu = "GPU-b"
 	s = one(t, Options{}, timed.trace(), timed.trace(), sampledEvery(other.trace(), 1000))
-	if x, ok := s.Find(measure.Workload, measure.SMActive.Name); ok {
+	if x, ok := s.Find(measure.Workload, model.SMActive.Name); ok {
 		t.Errorf("values of another GPU: %v", x.Values)
 	}
 	// Nor without the step by which the others are counted.
 	stepless := sampledEvery(timed.trace(), 1000)
 	stepless.RangeNames = []string{"other", "compute"}
 	s = one(t, Options{}, timed.trace(), timed.trace(), stepless)
-	if x, ok := s.Find(measure.Workload, measure.SMActive.Name); ok || s.Step != "step" {
+	if x, ok := s.Find(measure.Workload, model.SMActive.Name); ok || s.Step != "step" {
 		t.Errorf("step %q, values without it: %v", s.Step, x.Values)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -55,7 +56,7 @@ const (
 
 func position(s sample) Position {
 	var p Position
-	switch sm, memory := s.get(measure.SMThroughput), s.get(measure.MemoryThroughput); {
+	switch sm, memory := s.get(model.SMThroughput), s.get(model.MemoryThroughput); {
 	case math.IsNaN(sm) || math.IsNaN(memory):
 	case sm < idle && memory < idle:
 		p.Bound = "latency"
@@ -71,7 +72,7 @@ func position(s sample) Position {
 }
 
 func roofline(s sample) *Roofline {
-	ops := s.get(measure.TensorOps)
+	ops := s.get(model.TensorOps)
 	switch {
 	case math.IsNaN(ops) && s.get(ncu.TensorBusy) > 0: // how much they did is unknown
 		return nil
@@ -80,13 +81,13 @@ func roofline(s sample) *Roofline {
 	}
 	var best *Roofline
 	var load float64
-	bytes, seconds, bandwidth := s.get(measure.DRAMBytes), s.get(measure.NcuTime)/1e9, s.get(measure.PeakDRAM)
+	bytes, seconds, bandwidth := s.get(model.DRAMBytes), s.get(model.NcuTime)/1e9, s.get(model.PeakDRAM)
 	for _, x := range []struct {
 		name        string
 		flops, peak measure.Metric
 	}{
-		{"fp64", measure.FP64, measure.PeakFP64}, {"fp32", measure.FP32, measure.PeakFP32}, {"fp16", measure.FP16, measure.PeakFP16},
-		{"tensor", measure.TensorOps, ncu.TensorPeak},
+		{"fp64", model.FP64, model.PeakFP64}, {"fp32", model.FP32, model.PeakFP32}, {"fp16", model.FP16, model.PeakFP16},
+		{"tensor", model.TensorOps, ncu.TensorPeak},
 	} {
 		flops, peak := s.get(x.flops), s.get(x.peak)
 		if !(flops > 0 && peak > 0 && bytes > 0 && seconds > 0 && bandwidth > 0) || flops/peak <= load {

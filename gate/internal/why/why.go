@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -86,11 +87,11 @@ func (s sample) get(m measure.Metric) float64 {
 }
 
 // operations are the floating-point and tensor operations, NaN where not every kind was counted.
-func (s sample) operations() float64 { return s.flops() + s.get(measure.TensorOps) }
+func (s sample) operations() float64 { return s.flops() + s.get(model.TensorOps) }
 
 // flops are the floating-point operations outside the tensor cores, NaN where not every precision was counted.
 func (s sample) flops() float64 {
-	return s.get(measure.FP64) + s.get(measure.FP32) + s.get(measure.FP16)
+	return s.get(model.FP64) + s.get(model.FP32) + s.get(model.FP16)
 }
 
 // Explain compares the launches of a kernel in base and head. Either may be more than one; medians are compared.
@@ -137,7 +138,7 @@ func Stand(head []ncu.Record) Cause {
 	if where := c.Head.String(); where != "" {
 		parts = append(parts, capital(where)+".")
 	}
-	if occupancy := s.get(measure.TheoreticalOccupancy); !math.IsNaN(occupancy) {
+	if occupancy := s.get(model.TheoreticalOccupancy); !math.IsNaN(occupancy) {
 		text := "Theoretical occupancy " + amount(occupancy, "%")
 		if limit := s.limit(); occupancy < 100 && strings.HasPrefix(limit, "limited") {
 			text += ", " + limit
@@ -157,7 +158,7 @@ func (c *Cause) summary(p pair) string {
 	}
 	var s []string
 	if !p.slower() {
-		s = append(s, "Under ncu, which runs launches one by one on cold caches, the kernel is not slower ("+p.show(measure.NcuTime)+").")
+		s = append(s, "Under ncu, which runs launches one by one on cold caches, the kernel is not slower ("+p.show(model.NcuTime)+").")
 	}
 	if len(c.Reasons) > 0 {
 		texts := make([]string, len(c.Reasons))
@@ -178,7 +179,7 @@ func (c *Cause) summary(p pair) string {
 func (c *Cause) silence(p pair) string {
 	var same []string
 	for _, m := range []measure.Metric{
-		measure.Instructions, measure.DRAMBytes, measure.Registers, measure.TheoreticalOccupancy, measure.SMClock,
+		model.Instructions, model.DRAMBytes, measure.Registers, model.TheoreticalOccupancy, model.SMClock,
 	} {
 		if p.known(m) && p.same(m, 0.02) {
 			same = append(same, label(m))
@@ -233,7 +234,7 @@ func (p pair) by(m measure.Metric) float64 { return p.head.get(m) - p.base.get(m
 
 // slower reports whether the kernel is slower under ncu, or may be where its time is unknown.
 func (p pair) slower() bool {
-	return !p.known(measure.NcuTime) || p.ratio(measure.NcuTime) >= 1+least && p.by(measure.NcuTime) > leastTicks
+	return !p.known(model.NcuTime) || p.ratio(model.NcuTime) >= 1+least && p.by(model.NcuTime) > leastTicks
 }
 
 // same reports whether the ratio is 1 within a tolerance.

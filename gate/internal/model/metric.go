@@ -1,0 +1,101 @@
+package model
+
+import "github.com/nsgate/nsgate/gate/measure"
+
+// metric is the metric of this name in measure's table.
+func metric(name string) measure.Metric {
+	m, ok := measure.MetricByName(name)
+	if !ok {
+		panic("no metric " + name)
+	}
+	return m
+}
+
+// The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They tell how
+// the GPU was used and are judged where a rule names them. What moves bytes has no direction: less may be better or worse.
+var (
+	SMActive     = metric("sm_active")
+	SMIssue      = metric("sm_issue")
+	TensorActive = metric("tensor_active")
+	DRAMRead     = metric("dram_read")
+	DRAMWrite    = metric("dram_write")
+	PCIeRX       = metric("pcie_rx")
+	PCIeTX       = metric("pcie_tx")
+	NVLinkRX     = metric("nvlink_rx")
+	NVLinkTX     = metric("nvlink_tx")
+	// SamplingPeriod is the time between two samples of them: a range that is shorter has no value.
+	SamplingPeriod = metric("sampling_period")
+)
+
+// The metrics that Nsight Compute gives of a single launch. Which counters each comes from is in package ncu.
+//
+// ncu serialises launches, flushes caches and may lock clocks, so that its durations are a metric of their own: NcuTime
+// is never compared with [measure.Time]. Exact metrics are counted, not sampled, and one launch is enough to know them.
+var (
+	// NcuTime is the duration of one launch under ncu.
+	NcuTime = metric("ncu_time")
+	// Cycles is the duration in cycles of the SM clock, SMClock that clock while the kernel ran.
+	Cycles  = metric("cycles")
+	SMClock = metric("sm_clock")
+
+	// SMThroughput, MemoryThroughput and DRAMThroughput are "speed of light": the percentage of the peak rate that
+	// the busiest unit of the SMs, of the whole memory system, and the DRAM reached.
+	SMThroughput     = metric("sm_throughput")
+	MemoryThroughput = metric("memory_throughput")
+	DRAMThroughput   = metric("dram_throughput")
+	// DRAMBytes is what the launch read from and wrote to DRAM, DRAMBandwidth the rate of that. DRAM traffic depends on
+	// what the caches held, so that it is measured and not exact.
+	DRAMBytes     = metric("dram_bytes")
+	DRAMBandwidth = metric("dram_bandwidth")
+	// L2Bytes is the traffic of the L2 cache, GlobalBytes what the instructions that access global memory ask of it.
+	L2Bytes     = metric("l2_bytes")
+	GlobalBytes = metric("global_bytes")
+	L1HitRate   = metric("l1_hit_rate")
+	L2HitRate   = metric("l2_hit_rate")
+	// LoadSectors and StoreSectors are 32-byte sectors per request to global memory: 4 where the 32 threads of a warp
+	// access neighbouring floats, 32 where each touches a sector of its own.
+	LoadSectors  = metric("load_sectors")
+	StoreSectors = metric("store_sectors")
+
+	// AchievedOccupancy is the warps that were active, TheoreticalOccupancy those that the launch allows, both as a
+	// percentage of what an SM can hold.
+	AchievedOccupancy    = metric("achieved_occupancy")
+	TheoreticalOccupancy = metric("theoretical_occupancy")
+	// The limits are how many blocks an SM could hold if only this resource counted: the smallest limits occupancy.
+	LimitBlocks    = metric("limit_blocks")
+	LimitRegisters = metric("limit_registers")
+	LimitShared    = metric("limit_shared")
+	LimitWarps     = metric("limit_warps")
+	LimitBarriers  = metric("limit_barriers")
+	// Waves is the grid over the blocks that fit on the GPU at once.
+	Waves = metric("waves")
+
+	// Instructions are warp instructions executed. LocalLoads and LocalStores are those that access local memory, which
+	// the compiler uses for spilled registers and for arrays indexed at run time; Spills are those that it marked as
+	// spilling (known to ncu from 2025).
+	Instructions = metric("instructions")
+	LocalLoads   = metric("local_loads")
+	LocalStores  = metric("local_stores")
+	Spills       = metric("spills")
+	// FP64, FP32 and FP16 are floating-point operations outside the tensor cores, a fused multiply-add counted as two.
+	// Pages that give rates only make them inexact. TensorOps are the operations of the tensor cores of any type.
+	FP64      = metric("flops_fp64")
+	FP32      = metric("flops_fp32")
+	FP16      = metric("flops_fp16")
+	TensorOps = metric("tensor_ops")
+
+	// The peaks are the roofs of the roofline at the clocks of the launch.
+	PeakDRAM = metric("peak_dram")
+	PeakFP64 = metric("peak_fp64")
+	PeakFP32 = metric("peak_fp32")
+	PeakFP16 = metric("peak_fp16")
+
+	// The stalls are the cycles that a warp waits between two instructions, by what it waits for.
+	StallLongScoreboard  = metric("stall_long_scoreboard")
+	StallShortScoreboard = metric("stall_short_scoreboard")
+	StallMIO             = metric("stall_mio_throttle")
+	StallLG              = metric("stall_lg_throttle")
+	StallBarrier         = metric("stall_barrier")
+	StallMath            = metric("stall_math_throttle")
+	StallWait            = metric("stall_wait")
+)
