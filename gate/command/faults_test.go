@@ -63,12 +63,12 @@ var kills = []struct {
 		ready:   func(w *world) bool { return w.exists("left") },
 		victims: map[string]string{"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after \d of 5 runs \(signal: killed`},
 	}, {
-		name: "in an untraced run", args: []string{"check", "--bare", "5", "--", "./bare"},
+		name: "in an unprofiled run", args: []string{"check", "--bare", "5", "--", "./bare"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
-			"workload":       `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(untraced\)`,
-			"spec.json bare": `NO VERDICT +the untraced runs ended after 1 of 10 runs \(signal: killed`,
+			"workload":             `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(unprofiled\)`,
+			"spec.json unprofiled": `NO VERDICT +the unprofiled runs ended after 1 of 10 runs \(signal: killed`,
 		},
 	}, {
 		name: "during the export", env: "NSGATE_FAKE_NSYS_FAULT=slow-export", args: []string{"check", "--", "true"},

@@ -181,8 +181,8 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 
 // collect is a session as the observer sees it.
 func (m *Machine) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
-	result, err := run.Collect(ctx, p, func(e run.Event) {
-		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Unprofiled: e.Bare, Elapsed: e.Elapsed, Expected: e.Expected})
+	result, err := run.Session(ctx, p, func(e run.Event) {
+		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Unprofiled: e.Unprofiled, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
 	tell(m.Observe, Event{Stage: Done})
 	if failed := (*run.WorkloadError)(nil); errors.As(err, &failed) {
@@ -194,15 +194,15 @@ func (m *Machine) collect(ctx context.Context, p run.Plan) (*run.Result, error) 
 // sampling is the plan of the runs in which the GPU's metrics are sampled.
 func (m *Machine) sampling(base *Build) run.Plan {
 	p := m.plan(GPUMetricRuns, base)
-	p.GPUMetrics, p.MemoryUsage, p.Bare, p.Outputs = true, false, 0, nil
+	p.GPUMetrics, p.MemoryUsage, p.Unprofiled, p.Outputs = true, false, 0, nil
 	return p
 }
 
 // stacks runs the head once more and records from where it calls CUDA.
 func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
 	p := m.plan(1, nil)
-	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Bare, p.Outputs = true, false, "", 0, nil
-	result, err := run.Collect(ctx, p, nil)
+	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = true, false, "", 0, nil
+	result, err := run.Session(ctx, p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (m *Machine) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{
 		Head: run.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
 		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
-		Bare: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
+		Unprofiled: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
 	}
 	if base != nil {
 		p.Base = new(run.Build(*base))
@@ -306,8 +306,8 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 		out = append(out, Command{Remark: fmt.Sprintf("%d times, each a job: %s; its ranks start nsys themselves", len(plan.Order()), strings.Join(plan.Order(), " "))})
 	} else if base == nil {
 		times := fmt.Sprintf("the runner starts the workload %d times:", plan.Runs)
-		if plan.Bare > 0 {
-			times = fmt.Sprintf("the runner starts the workload %d times, and by turns %s without nsys:", plan.Runs, measure.Count(plan.Bare, "time"))
+		if plan.Unprofiled > 0 {
+			times = fmt.Sprintf("the runner starts the workload %d times, interleaved %s without nsys:", plan.Runs, measure.Count(plan.Unprofiled, "time"))
 		}
 		out = append(out, Command{Remark: strings.TrimSuffix(times, ":") + each + ":", Last: m.Head.Command})
 	} else {

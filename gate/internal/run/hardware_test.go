@@ -91,7 +91,7 @@ func TestHardwareOfSessions(t *testing.T) {
 			p.AllowBusy = true
 			t.Setenv("NSGATE_FAKE_GPU", mode)
 			t.Setenv("NSGATE_FAKE_BOARD", "692-2G520-0282-001")
-			res, err := Collect(t.Context(), p, nil)
+			res, err := Session(t.Context(), p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,7 @@ func pattern(kernels []string) string {
 }
 
 // Profile runs a build once under ncu, for a few launches of each of the kernels, and reads their counters. Times under
-// ncu, which runs the launches one by one, are not those of [Collect].
+// ncu, which runs the launches one by one, are not those of [Session].
 //
 // What ncu cannot do is a *model.Refusal; a cancelled ctx is its cause. In each case no process and no file is left.
 // As with Collect, only one may run at a time in a process.
@@ -139,7 +139,7 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	return profile, nil
 }
 
-// Counters is what ncu measured of a build and, by turns with it, of a base build.
+// Counters is what ncu measured of a build and, by schedule with it, of a base build.
 type Counters struct {
 	Base, Head  []*ncu.Profile // one a run
 	Environment model.Environment
@@ -160,15 +160,15 @@ func Count(ctx context.Context, p NcuPlan, base *Build, runs int, started func(b
 		c.Environment.Driver = g.Driver
 	}
 	c.Environment.GPUHash, c.Environment.Hardware = model.HashUUID(uuids...), hardware(watch.first)
-	turns := Plan{Head: p.Build, Base: base, Runs: runs}.turns()
-	for i := range turns {
-		isBase := turns[i].Base
-		started(isBase, i, len(turns))
-		turn := p
+	schedule := Plan{Head: p.Build, Base: base, Runs: runs}.schedule()
+	for i := range schedule {
+		isBase := schedule[i].Base
+		started(isBase, i, len(schedule))
+		one := p
 		if isBase {
-			turn.Build = *base
+			one.Build = *base
 		}
-		profile, err := Profile(ctx, turn)
+		profile, err := Profile(ctx, one)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,14 +25,14 @@ type Build struct {
 
 // Plan says what to run and how.
 type Plan struct {
-	Head    Build
-	Base    *Build           // measured by turns with the head, in the same session; nil for the head alone
-	Runs    int              // fresh processes of each build, at least 1
-	Bare    int              // further ones of each build without a profiler, by turns with the others
-	Outputs []measure.Output // what to read in what those print
-	Timeout time.Duration    // of one run, 0 for none
-	Nsys    string           // the nsys executable, "" for "nsys" on the PATH
-	Self    string           // the executable that nsys starts as the runner, "" for this one
+	Head       Build
+	Base       *Build           // measured interleaved with the head, in the same session; nil for the head alone
+	Runs       int              // fresh processes of each build, at least 1
+	Unprofiled int              // further ones of each build without a profiler, interleaved with the others
+	Outputs    []measure.Output // what to read in what those print
+	Timeout    time.Duration    // of one run, 0 for none
+	Nsys       string           // the nsys executable, "" for "nsys" on the PATH
+	Self       string           // the executable that nsys starts as the runner, "" for this one
 	// Gather is a directory that all hosts of a job see. Where it is not "", nsys is not started around the workload but by nsgate
 	// rank around each of its ranks, which leave their exports there; the workload is a launcher with that in it.
 	Gather string
@@ -49,10 +50,9 @@ type Plan struct {
 	KeepProfiles string
 	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
 	AllowBusy bool
-	// StartLimit is how long nsys may take to start the first run; 0 means two minutes.
-	StartLimit time.Duration
-	// Patience is how long nsys may take to finish after the last run, and to export its report; 0 means ten minutes.
-	Patience time.Duration
+	// StartLimit is how long nsys may take to start the first run, FinishLimit how long it may take to end after the last run, and
+	// to export its report. 0 means 30 seconds and one [Plan.Timeout], or two for every run; at most two and ten minutes.
+	StartLimit, FinishLimit time.Duration
 
 	clock clock // of the session
 }
@@ -76,14 +76,17 @@ func (p Plan) withDefaults() Plan {
 	if p.Self == "" {
 		p.Self, _ = os.Executable()
 	}
-	if p.StartLimit == 0 {
-		p.StartLimit = 2 * time.Minute
+	start, finish := 2*time.Minute, 10*time.Minute
+	if p.Timeout > 0 {
+		start = min(start, profilerAlone+p.Timeout)
+		finish = min(finish, profilerAlone+2*p.Timeout*time.Duration(len(p.schedule())))
 	}
-	if p.Patience == 0 {
-		p.Patience = 10 * time.Minute
-	}
+	p.StartLimit, p.FinishLimit = cmp.Or(p.StartLimit, start), cmp.Or(p.FinishLimit, finish)
 	return p
 }
+
+// profilerAlone is how long nsys may take to start, or to end, whatever it profiles.
+const profilerAlone = 30 * time.Second
 
 func (p Plan) profileCommand(dir string) []string {
 	args := append([]string{p.Nsys, "profile"}, p.profileArgs()...)
@@ -136,48 +139,48 @@ func (b Build) python() bool {
 	return strings.HasPrefix(line, "#!") && strings.Contains(line, "python")
 }
 
-// turn is which build is run, and whether a profiler is around it.
-type turn struct {
-	Base bool `json:"base"`
-	Bare bool `json:"bare"`
+// slot is the place of one run in the schedule.
+type slot struct {
+	Base       bool `json:"base"`
+	Unprofiled bool `json:"unprofiled"`
 }
 
-// turns are the runs in order. Two builds are run as A B B A, over and over (A is the base), so that a drift of the machine
-// adds as much to the one as to the other. Unprofiled runs are spread evenly between the traced ones, and keep the same order
+// schedule is the runs of a session in order. Two builds are run as A B B A, over and over (A is the base), so that a drift of the machine
+// adds as much to the one as to the other. Unprofiled runs are spread evenly between the profiled ones, and keep the same order
 // among themselves: A B a b B A b a.
-func (p Plan) turns() []turn {
-	var out []turn
-	add := func(bare bool, done int) {
+func (p Plan) schedule() []slot {
+	var out []slot
+	add := func(unprofiled bool, done int) {
 		if first := done%2 == 0; p.Base != nil {
-			out = append(out, turn{first, bare}, turn{!first, bare})
+			out = append(out, slot{first, unprofiled}, slot{!first, unprofiled})
 		} else {
-			out = append(out, turn{false, bare})
+			out = append(out, slot{false, unprofiled})
 		}
 	}
-	rounds := max(p.Runs, p.Bare)
+	rounds := max(p.Runs, p.Unprofiled)
 	for i := range rounds {
 		for _, kind := range []struct {
-			bare bool
-			of   int
-		}{{false, p.Runs}, {true, p.Bare}} {
+			unprofiled bool
+			of         int
+		}{{false, p.Runs}, {true, p.Unprofiled}} {
 			if done := i * kind.of / rounds; (i+1)*kind.of/rounds > done {
-				add(kind.bare, done)
+				add(kind.unprofiled, done)
 			}
 		}
 	}
 	return out
 }
 
-// Order names the build of each run, in order: "base" or "head", and "untraced" behind it.
+// Order names the build of each run, in order: "base" or "head", and "unprofiled" behind it.
 func (p Plan) Order() []string {
 	var out []string
-	for _, t := range p.turns() {
+	for _, t := range p.schedule() {
 		name := "head"
 		if t.Base {
 			name = "base"
 		}
-		if t.Bare {
-			name += " untraced"
+		if t.Unprofiled {
+			name += " unprofiled"
 		}
 		out = append(out, name)
 	}

@@ -11,19 +11,19 @@ import (
 
 // Run is what became of one fresh process of the workload.
 type Run struct {
-	Base     bool          `json:"base"` // of the base build
-	Bare     bool          `json:"bare"` // without a profiler
-	Pid      int           `json:"pid"`
-	Start    time.Time     `json:"start"`
-	Duration time.Duration `json:"duration"`
-	ExitCode int           `json:"exit_code"` // -1 where a signal ended it
-	Signal   string        `json:"signal"`    // that ended it, such as "segmentation fault"; "" for none
-	TimedOut bool          `json:"timed_out"`
+	Base       bool          `json:"base"`       // of the base build
+	Unprofiled bool          `json:"unprofiled"` // without a profiler
+	Pid        int           `json:"pid"`
+	Start      time.Time     `json:"start"`
+	Duration   time.Duration `json:"duration"`
+	ExitCode   int           `json:"exit_code"` // -1 where a signal ended it
+	Signal     string        `json:"signal"`    // that ended it, such as "segmentation fault"; "" for none
+	TimedOut   bool          `json:"timed_out"`
 	// Left is the number of processes that it left behind and that were ended.
 	Left int `json:"left"`
 	// Output is standard output and standard error as they came, valid UTF-8, without its middle where it was long.
 	Output string `json:"output"`
-	// Found is what the patterns of the outputs matched, for each in order and no more than two; nil in traced runs.
+	// Found is what the patterns of the outputs matched, for each in order and no more than two; nil in profiled runs.
 	Found [][]string `json:"found,omitempty"`
 	// Error says why the run could not be started, "" where it was.
 	Error string `json:"error"`
@@ -46,10 +46,10 @@ type Result struct {
 	TraceArgs []string
 	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
 	Repeated string
-	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for untraced runs.
+	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for unprofiled runs.
 	Traces [][]model.Trace
 	Runs   []Run
-	// Base and Head are what the untraced runs came to.
+	// Base and Head are what the unprofiled runs came to.
 	Base, Head []model.Unprofiled
 	GPU        Watch
 	Warnings   []string
@@ -85,11 +85,11 @@ const (
 
 // Event is a step of progress.
 type Event struct {
-	Stage     Stage
-	Run, Runs int           // run i of N, counted from 1
-	Bare      bool          // that run is without a profiler
-	Elapsed   time.Duration // since the session began
-	Expected  time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
+	Stage      Stage
+	Run, Runs  int           // run i of N, counted from 1
+	Unprofiled bool          // that run is without a profiler
+	Elapsed    time.Duration // since the session began
+	Expected   time.Duration // until the last run ends, extrapolated from finished runs; 0 before the first
 }
 
 // WorkloadError is a session that ended because a run failed. It wraps a *model.Refusal and carries what the
@@ -109,12 +109,12 @@ func (e *WorkloadError) Unwrap() error { return e.refusal }
 // assign hands each trace to its run: by pid, and the processes that a run started itself by time.
 func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 	out := make([][]model.Trace, len(runs))
-	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Bare })
+	first := slices.IndexFunc(runs, func(r Run) bool { return !r.Unprofiled })
 	for _, t := range traces {
 		i := slices.IndexFunc(runs, func(r Run) bool { return r.Pid == t.Process })
 		if i < 0 && !t.Start.IsZero() {
 			for k, r := range runs { // the last run that had begun
-				if !r.Bare && !t.Start.Before(r.Start) {
+				if !r.Unprofiled && !t.Start.Before(r.Start) {
 					i = k
 				}
 			}
@@ -126,7 +126,7 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 	}
 	for i, ts := range out {
 		switch {
-		case runs[i].Bare:
+		case runs[i].Unprofiled:
 			continue
 		case len(ts) == 0:
 			return nil, Reasons.Refuse("run-without-kernels", i+1, len(runs))

@@ -1,12 +1,12 @@
 // Package run runs workloads under the profilers and hands back what was recorded.
 //
-// A session is one nsys process around N fresh processes of the workload, or of two builds of it by turns. nsys starts
+// A session is one nsys process around N fresh processes of the workload, or of two builds of it interleaved. nsys starts
 // the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one after the other, and
 // keeps a journal.
 //
-// Unprofiled runs are taken between the traced ones, while nsys is there and has nothing to record. What runs below nsys
+// Unprofiled runs are taken between the profiled ones, while nsys is there and has nothing to record. What runs below nsys
 // inherits its libraries, so a second runner takes them, which nsgate starts beside nsys and not below it. Both know the
-// order of all runs and write the same journal, in which each reads when its turn has come. Neither ends before the last
+// order of all runs and write the same journal, in which each reads when its slot has come. Neither ends before the last
 // run has, so that nsys finishes its report beside no run.
 //
 // Whatever happens, nothing of it remains: every process is ended, and the private directory with the
@@ -40,7 +40,7 @@ import (
 //
 // A measurement that must not be judged is a *model.Refusal, a failing workload a *[WorkloadError] around one; a
 // cancelled ctx is its cause. In each case no process and no file is left.
-func Collect(ctx context.Context, p Plan, progress func(Event)) (*Result, error) {
+func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error) {
 	if !proc.Supported {
 		return nil, errUnsupported
 	}
@@ -63,7 +63,7 @@ func Collect(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	}
 	start := time.Now()
 	note := func(e Event) {
-		e.Elapsed, e.Runs = time.Since(start), len(p.turns())
+		e.Elapsed, e.Runs = time.Since(start), len(p.schedule())
 		if progress != nil {
 			progress(e)
 		}
@@ -155,7 +155,7 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 		return nil, err
 	}
 	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs}
-	res.Base, res.Head = untraced(runs)
+	res.Base, res.Head = unprofiledOf(runs)
 	res.GPU, res.Warnings = watch.result(res.Traces, runs)
 	hardware := hardware(res.GPU.GPUs)
 	session := sessions.Add(1)
@@ -203,7 +203,7 @@ func causeOr(ctx context.Context, err error) error {
 func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace, error) {
 	dir := private.Path
 	note(Event{Stage: Exporting})
-	limited, cancel := context.WithTimeoutCause(ctx, p.Patience, Reasons.Refuse("nsys-export-hangs", p.Patience))
+	limited, cancel := context.WithTimeoutCause(ctx, p.FinishLimit, Reasons.Refuse("nsys-export-hangs", p.FinishLimit))
 	defer cancel()
 	export, err := nsys.Export(limited, p.Nsys, reportIn(dir), dir)
 	if err != nil {

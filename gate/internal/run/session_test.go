@@ -30,6 +30,8 @@ const recordings = "../../../testdata/h200/kernels/base"
 
 // TestMain makes the test binary the runner and a victim too, by the name under which it is called.
 func TestMain(m *testing.M) {
+	runGrace, leftGrace = 300*time.Millisecond, 100*time.Millisecond
+	interruptGrace, terminateGrace = 300*time.Millisecond, 300*time.Millisecond
 	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim}
 	if main := tools[filepath.Base(os.Args[0])]; main != nil {
 		os.Exit(main())
@@ -39,7 +41,6 @@ func TestMain(m *testing.M) {
 
 func testMain(m *testing.M, tools []string) int {
 	busyInterval, sampleEvery = time.Millisecond, 50*time.Millisecond
-	interruptGrace, terminateGrace = 300*time.Millisecond, 300*time.Millisecond
 	dir, err := os.MkdirTemp("", "tools")
 	if err != nil {
 		panic(err)
@@ -105,12 +106,12 @@ func marked(marker string) (out []string) {
 const sampled = `calls() { wc -l <"$NSGATE_FAKE_GPU_CALLS"; }; n=$(calls)
 	until [ $(calls) -gt $((n + 4)) ]; do sleep 0.02; done`
 
-func TestCollect(t *testing.T) {
+func TestSession(t *testing.T) {
 	p := session(t, 3, "sh", "-c", `echo "$LC_ALL|$0|$TMPDIR" >&2; `+sampled, "a word")
 	t.Setenv("NSGATE_FAKE_GPU_CALLS", filepath.Join(t.TempDir(), "calls"))
 	t.Setenv("LC_ALL", "C.UTF-8")
 	var events []Event
-	res, err := Collect(t.Context(), p, func(e Event) { events = append(events, e) })
+	res, err := Session(t.Context(), p, func(e Event) { events = append(events, e) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestCollect(t *testing.T) {
 }
 
 // Two builds take turns, each in its own directory, and get their traces back.
-func TestCollectPair(t *testing.T) {
+func TestSessionPair(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	script := `echo "$0 ${PWD##*/}"; echo "$0" >>` + log
 	p := session(t, 3, "sh", "-c", script, "head")
@@ -168,7 +169,7 @@ func TestCollectPair(t *testing.T) {
 	p.Base = &Build{Command: []string{"sh", "-c", script, "base"}, Dir: base}
 	t.Setenv("NSGATE_FAKE_BASE_PROFILES", "../../../testdata/h200/kernels/extra_20")
 	var last Event
-	res, err := Collect(t.Context(), p, func(e Event) { last = e })
+	res, err := Session(t.Context(), p, func(e Event) { last = e })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,18 +216,18 @@ func TestTurns(t *testing.T) {
 	for _, c := range []struct {
 		runs, bare int
 		base       *Build
-		want       string // small letters are untraced
+		want       string // small letters are unprofiled
 	}{
 		{1, 0, &Build{}, "AB"}, {2, 0, &Build{}, "ABBA"}, {3, 0, &Build{}, "ABBAAB"}, {5, 0, &Build{}, "ABBAABBAAB"},
 		{3, 0, nil, "BBB"}, {3, 3, nil, "BbBbBb"}, {4, 2, nil, "BBbBBb"}, {2, 4, nil, "bBbbBb"}, {5, 1, nil, "BBBBBb"},
 		{2, 2, &Build{}, "ABabBAba"}, {4, 2, &Build{}, "ABBAabABBAba"}, {0, 2, &Build{}, "abba"},
 	} {
 		got := ""
-		for _, t := range (Plan{Runs: c.runs, Bare: c.bare, Base: c.base}).turns() {
-			got += map[turn]string{{true, false}: "A", {false, false}: "B", {true, true}: "a", {false, true}: "b"}[t]
+		for _, t := range (Plan{Runs: c.runs, Unprofiled: c.bare, Base: c.base}).schedule() {
+			got += map[slot]string{{true, false}: "A", {false, false}: "B", {true, true}: "a", {false, true}: "b"}[t]
 		}
 		if got != c.want {
-			t.Errorf("%d traced and %d untraced runs of each: %s, want %s", c.runs, c.bare, got, c.want)
+			t.Errorf("%d profiled and %d unprofiled runs of each: %s, want %s", c.runs, c.bare, got, c.want)
 		}
 	}
 }
@@ -266,14 +267,14 @@ func TestRefusals(t *testing.T) {
 		{name: "no report", env: "NSGATE_FAKE_NSYS_FAULT=no-report", command: `:`,
 			want: "nsys wrote no report: No reports were generated"},
 		{name: "hang", env: "NSGATE_FAKE_NSYS_FAULT=hang", command: `:`,
-			change: func(p *Plan) { p.Patience = 700 * time.Millisecond },
+			change: func(p *Plan) { p.FinishLimit = 700 * time.Millisecond },
 			want:   "nsys did not finish within 700ms, after 3 of 3 runs"},
 		{name: "stuck", env: "NSGATE_FAKE_NSYS_FAULT=stuck", command: `:`,
 			change: func(p *Plan) { p.StartLimit = 300 * time.Millisecond },
 			want:   "nsys did not start the workload within 300ms"},
 		{name: "slow export", env: "NSGATE_FAKE_NSYS_FAULT=slow-export", command: `:`,
-			change: func(p *Plan) { p.Patience = 2 * time.Second },
-			want:   "nsys did not export its report within 2s"},
+			change: func(p *Plan) { p.FinishLimit = time.Second },
+			want:   "nsys did not export its report within 1s"},
 		{name: "no kernels", env: "NSGATE_FAKE_NSYS_FAULT=no-kernels", command: `:`,
 			want: "the profile holds no kernels: "},
 		{name: "importer", env: "NSGATE_FAKE_NSYS_FAULT=importer", command: `:`,
@@ -299,7 +300,7 @@ func TestRefusals(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&p)
 			}
-			_, err := Collect(t.Context(), p, nil)
+			_, err := Session(t.Context(), p, nil)
 			var refusal *model.Refusal
 			if !errors.As(err, &refusal) {
 				t.Fatalf("%v is no refusal", err)
@@ -355,7 +356,7 @@ func TestRepeat(t *testing.T) {
 			t.Setenv("NSGATE_FAKE_NSYS_FAULT", tt.fault)
 			t.Setenv("NSGATE_FAKE_LOSSY", lossy)
 			repeated := 0
-			res, err := Collect(t.Context(), p, func(e Event) {
+			res, err := Session(t.Context(), p, func(e Event) {
 				if e.Stage == Repeating {
 					repeated++
 				}
@@ -397,7 +398,7 @@ func TestUsage(t *testing.T) {
 		{Head: Build{Command: []string{"true"}}, Base: &Build{}, Runs: 1},
 		{Head: Build{Command: []string{"true"}}, Base: &Build{Command: []string{"true"}, Dir: "no/such"}, Runs: 1},
 	} {
-		_, err := Collect(t.Context(), p, nil)
+		_, err := Session(t.Context(), p, nil)
 		if refusal := (*model.Refusal)(nil); err == nil || errors.As(err, &refusal) {
 			t.Errorf("%+v: %v is no usage error", p, err)
 		}
@@ -409,7 +410,7 @@ func TestCancel(t *testing.T) {
 	p.KeepProfiles = filepath.Join(t.TempDir(), "kept")
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err := Collect(ctx, p, func(e Event) {
+	_, err := Session(ctx, p, func(e Event) {
 		if e.Stage == RunStarted {
 			cancel(stopped)
 		}
@@ -425,7 +426,7 @@ func TestCancel(t *testing.T) {
 // victim is a program that measures and is killed meanwhile.
 func victim() int {
 	p := Plan{Head: Build{Command: []string{"sh", "-c", "sleep 60 & sleep 60"}}, Runs: 1, Self: os.Args[1]}
-	Collect(context.Background(), p, func(e Event) {
+	Session(context.Background(), p, func(e Event) {
 		if e.Stage == RunStarted {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
@@ -452,7 +453,7 @@ func TestKilled(t *testing.T) {
 
 func TestDaemon(t *testing.T) {
 	p := session(t, 2, "sh", "-c", `setsid sleep 60 >/dev/null 2>&1 & setsid sh -c 'sleep 60; :' & exit 0`)
-	res, err := Collect(t.Context(), p, nil)
+	res, err := Session(t.Context(), p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +469,7 @@ func TestKeepProfiles(t *testing.T) {
 	p := session(t, 1, "true")
 	p.KeepProfiles = filepath.Join(t.TempDir(), "a", "kept")
 	for range 2 {
-		if _, err := Collect(t.Context(), p, nil); err != nil {
+		if _, err := Session(t.Context(), p, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -490,7 +491,7 @@ func TestKeepProfiles(t *testing.T) {
 
 func TestBoundedOutput(t *testing.T) {
 	p := session(t, 1, "sh", "-c", `echo first; head -c 20000000 /dev/zero; echo; echo last; exit 1`)
-	_, err := Collect(t.Context(), p, nil)
+	_, err := Session(t.Context(), p, nil)
 	var failure *WorkloadError
 	if !errors.As(err, &failure) {
 		t.Fatal(err)

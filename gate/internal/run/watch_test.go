@@ -29,7 +29,7 @@ func TestAllowBusy(t *testing.T) {
 				p.Head.Command = []string{"sh", "-c", sampled}
 				t.Setenv("NSGATE_FAKE_GPU_CALLS", filepath.Join(t.TempDir(), "calls"))
 			}
-			res, err := Collect(t.Context(), p, nil)
+			res, err := Session(t.Context(), p, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,15 +46,15 @@ func TestAllowBusy(t *testing.T) {
 	}
 }
 
-// nsys starts while the GPU is looked at. No run does before it is fit: not a traced one, and not an untraced one.
+// nsys starts while the GPU is looked at. No run does before it is fit: not a profiled one, and not an unprofiled one.
 func TestUnfit(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	p := session(t, 2, "touch", ran)
-	p.Bare = 2
+	p.Unprofiled = 2
 	t.Setenv("NSGATE_FAKE_GPU", "busy")
 	defer func(d time.Duration) { busyInterval = d }(busyInterval)
 	busyInterval = 50 * time.Millisecond // time enough for nsys to start
-	if _, err := Collect(t.Context(), p, nil); model.RefusalKey(err) != "gpu-busy" {
+	if _, err := Session(t.Context(), p, nil); model.RefusalKey(err) != "gpu-busy" {
 		t.Errorf("%v, want that the GPU is busy", err)
 	}
 	if _, err := os.Stat(ran); err == nil {

@@ -38,11 +38,11 @@ type report struct {
 }
 
 type run struct {
-	Base  bool
-	Bare  bool // taken by nsgate beside the session
-	Pid   int
-	Start time.Time
-	File  string
+	Base       bool
+	Unprofiled bool // taken by nsgate beside the session
+	Pid        int
+	Start      time.Time
+	File       string
 }
 
 // nsys returns the exit code.
@@ -215,7 +215,7 @@ func journal(file string) []run {
 			Done bool
 			Run  run
 		}
-		if json.Unmarshal(text, &l) == nil && l.Done && !l.Run.Bare {
+		if json.Unmarshal(text, &l) == nil && l.Done && !l.Run.Unprofiled {
 			runs = append(runs, l.Run)
 		}
 		if err != nil {

@@ -81,10 +81,10 @@ func outputValue(text string) float64 {
 	return v
 }
 
-// untraced is what the untraced runs of base and head came to. They have succeeded.
-func untraced(runs []Run) (base, head []model.Unprofiled) {
+// unprofiled is what the unprofiled runs of base and head came to. They have succeeded.
+func unprofiledOf(runs []Run) (base, head []model.Unprofiled) {
 	for _, r := range runs {
-		if !r.Bare {
+		if !r.Unprofiled {
 			continue
 		}
 		u := model.Unprofiled{Start: r.Start.UTC(), Wall: r.Duration}

@@ -46,14 +46,14 @@ func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, childr
 		return nil, err
 	}
 	var runs []Run
-	turns, begun := p.turns(), time.Now()
-	for i, t := range turns {
-		r, err := p.job(ctx, private, sp, dir, i, children, func() { note(Event{Stage: RunStarted, Run: i + 1, Bare: t.Bare}) })
+	schedule, begun := p.schedule(), time.Now()
+	for i, t := range schedule {
+		r, err := p.job(ctx, private, sp, dir, i, children, func() { note(Event{Stage: RunStarted, Run: i + 1, Unprofiled: t.Unprofiled}) })
 		if err != nil {
 			return nil, err
 		}
 		runs = append(runs, r)
-		note(Event{Stage: RunFinished, Run: i + 1, Bare: t.Bare, Expected: time.Since(begun) / time.Duration(i+1) * time.Duration(len(turns))})
+		note(Event{Stage: RunFinished, Run: i + 1, Unprofiled: t.Unprofiled, Expected: time.Since(begun) / time.Duration(i+1) * time.Duration(len(schedule))})
 	}
 	return runs, nil
 }
@@ -63,7 +63,7 @@ func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, n
 	note(Event{Stage: Reading})
 	traces = make([][]model.Trace, len(runs))
 	for i := range runs {
-		if !runs[i].Bare {
+		if !runs[i].Unprofiled {
 			if traces[i], err = p.readJob(ctx, private.Joined, i); err != nil {
 				return nil, err
 			}
@@ -76,8 +76,8 @@ func jobOf(i int) string { return fmt.Sprintf("run.%03d", i) }
 
 // job launches the workload once, all of its ranks, and judges what they have left.
 func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir string, i int, children proc.Children, started func()) (Run, error) {
-	t, name := p.turns()[i], jobOf(i)
-	order := rank.Order{Nsys: p.Nsys, Profile: p.profileArgs(), Unprofiled: t.Bare, Ranks: p.Ranks}
+	t, name := p.schedule()[i], jobOf(i)
+	order := rank.Order{Nsys: p.Nsys, Profile: p.profileArgs(), Unprofiled: t.Unprofiled, Ranks: p.Ranks}
 	if err := order.Write(dir, name); err != nil {
 		return Run{}, p.gatherFull(dir, err)
 	}
@@ -105,7 +105,7 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		return r, err
 	}
 	if refusal := p.judgeJob(i+1, r, left, proc.Room(dir)); refusal != nil {
-		return r, &WorkloadError{Run: r, Index: i + 1, Runs: len(p.turns()), refusal: refusal}
+		return r, &WorkloadError{Run: r, Index: i + 1, Runs: len(p.schedule()), refusal: refusal}
 	}
 	return r, nil
 }
@@ -251,14 +251,14 @@ func (p Plan) readJob(ctx context.Context, dir string, i int) ([]model.Trace, er
 		if !l.Profiled {
 			continue
 		}
-		name := fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(p.turns()))
+		name := fmt.Sprintf("rank %d of run %d of %d", l.Rank, i+1, len(p.schedule()))
 		file := rank.ExportFile(dir, jobOf(i), l.Rank)
 		traces, err := nsys.ReadAs(ctx, file, "the profile of "+name)
 		if err != nil {
 			return nil, causeOr(ctx, err)
 		}
 		for _, t := range traces {
-			t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", i+1, len(p.turns())), l.Rank, name
+			t.Job, t.Rank, t.Source = fmt.Sprintf("run %d of %d", i+1, len(p.schedule())), l.Rank, name
 			out = append(out, t)
 		}
 		os.Remove(file)

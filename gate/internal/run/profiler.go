@@ -1,0 +1,267 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
+)
+
+// How long nsys may take to end after SIGINT, which lets it end the workload and finalise, and after SIGTERM.
+var (
+	interruptGrace = 5 * time.Second
+	terminateGrace = 2 * time.Second
+)
+
+// phase is what a profiler process is waited for. Each phase has a limit, see [profiler.limit].
+type phase int
+
+const (
+	checking  phase = iota // the GPUs; nsys starts meanwhile, and no run begins before they are fit
+	starting               // nsys starts the runner, which begins the first run
+	running                // a run is under way
+	between                // a run has ended, the next one has not begun
+	finishing              // all runs have ended, nsys writes its report
+	ended                  // nsys has exited
+	hung                   // a phase exceeded its limit
+)
+
+// profiler is one nsys process, the runner below it, and the runner of the unprofiled runs beside it.
+type profiler struct {
+	Plan
+	dir        string // private
+	note       func(Event)
+	nsys       child
+	log        proc.Output // of nsys
+	unprofiled child       // the zero child without unprofiled runs
+	journal    journal
+	runs       int // of the whole session
+
+	phase  phase
+	last   phase     // before ended or hung
+	since  time.Time // the start of the phase, or the last journal line in it
+	begun  time.Time
+	room   int64 // the least that was seen: nsys makes room again when it gives up
+	looked time.Time
+}
+
+// child is a process that is waited for in the background.
+type child struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed once it has ended
+}
+
+func start(cmd *exec.Cmd) (child, error) {
+	cmd.WaitDelay = terminateGrace // a process that outlives it may hold its output open
+	proc.Isolate(cmd)
+	if err := cmd.Start(); err != nil {
+		return child{}, err
+	}
+	c := child{cmd, make(chan struct{})}
+	go func() { cmd.Wait(); close(c.done) }()
+	return c, nil
+}
+
+// record runs one nsys session and returns its runs, all of which succeeded. When it returns, none of children lives.
+func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
+	runtime.LockOSThread() // the session dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	dir := private.Path
+	lifeline, err := proc.Hold(dir)
+	if err != nil {
+		return nil, proc.PrivateError(err)
+	}
+	defer lifeline.Close()
+	env, err := private.Env() // the runner gives the workload its own values back
+	if err != nil {
+		return nil, err
+	}
+	x := &profiler{Plan: p, dir: dir, note: note, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
+	defer children.End()
+	defer func() { // nsys ends the workload and finalises before its runners are ended
+		x.nsys.stop(lifeline)
+		x.unprofiled.stop(lifeline)
+	}()
+	if err := x.start(env); err != nil {
+		return nil, err
+	}
+	if err := x.follow(ctx, fit); err != nil {
+		return nil, err
+	}
+	runs, err := x.judge(ctx)
+	if err != nil {
+		err = blameRoom(err, min(x.room, proc.Room(dir)), x.log.String())
+	}
+	return runs, err
+}
+
+// start starts nsys with the runner, and the runner of the unprofiled runs where there are any.
+func (x *profiler) start(env []string) (err error) {
+	if x.Unprofiled > 0 {
+		cmd := exec.Command(x.Self, RunnerArg, specIn(x.dir), unprofiledArg)
+		cmd.Env = env
+		if x.unprofiled, err = start(cmd); err != nil {
+			return fmt.Errorf("the unprofiled runs cannot be started: %w", err)
+		}
+	}
+	argv := x.profileCommand(x.dir)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
+	if x.nsys, err = start(cmd); err != nil {
+		return Reasons.Refuse("nsys-not-started", said(err.Error()))
+	}
+	x.begun = time.Now()
+	x.enter(checking)
+	x.look()
+	return nil
+}
+
+// follow follows nsys until it has ended or a phase exceeds its limit. An error is one that nsys does not cause: an unfit
+// GPU, the end of ctx, the end of the unprofiled runs.
+func (x *profiler) follow(ctx context.Context, fit *look) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	answer, unprofiled := fit.done, x.unprofiled.done
+	for x.phase < ended {
+		select {
+		case <-x.nsys.done:
+			x.last, x.phase = x.phase, ended
+		case <-unprofiled:
+			unprofiled = nil
+			if err := x.unprofiledEnded(); err != nil {
+				return err
+			}
+		case <-answer:
+			answer = nil
+			if err := x.begin(fit.err); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+		if time.Since(x.looked) > 100*time.Millisecond {
+			x.look()
+		}
+		x.read()
+		if limit := x.limit(); limit > 0 && time.Since(x.since) > limit {
+			x.last, x.phase = x.phase, hung
+		}
+	}
+	return nil
+}
+
+// enter begins a phase.
+func (x *profiler) enter(next phase) { x.phase, x.since = next, time.Now() }
+
+// begin lets the runners begin, unless a GPU is unfit.
+func (x *profiler) begin(unfit error) error {
+	if unfit != nil {
+		return unfit
+	}
+	x.enter(starting)
+	return open(x.dir)
+}
+
+// look notes how much room is left for the report.
+func (x *profiler) look() {
+	room := proc.Room(x.dir)
+	if x.looked.IsZero() || room < x.room {
+		x.room = room
+	}
+	x.looked = time.Now()
+}
+
+// read reads the journal and enters the phase that its last line begins.
+func (x *profiler) read() {
+	lines := x.journal.next()
+	report(lines, &x.journal, x.runs, time.Since(x.begun), x.note)
+	if len(lines) == 0 || x.phase >= ended {
+		return
+	}
+	switch {
+	case x.journal.running:
+		x.enter(running)
+	case len(x.journal.runs) == x.runs:
+		x.enter(finishing)
+	default:
+		x.enter(between)
+	}
+}
+
+// limit is how long the phase may take, 0 for no limit.
+func (x *profiler) limit() time.Duration {
+	switch x.phase {
+	case starting:
+		return x.StartLimit
+	case running: // the runner ends a run that takes too long; without a timeout a run may take for ever
+		if x.Timeout > 0 {
+			return x.Timeout + x.FinishLimit
+		}
+	case between, finishing:
+		return x.FinishLimit
+	}
+	return 0
+}
+
+// unprofiledEnded is the refusal of a session whose runner of the unprofiled runs ended too early, nil where a run failed:
+// that run is the reason.
+func (x *profiler) unprofiledEnded() error {
+	x.read()
+	n := len(x.journal.runs)
+	if n == x.runs || n > 0 && x.journal.runs[n-1].failed() {
+		return nil
+	}
+	return Reasons.Refuse("unprofiled-ended", n, x.runs, x.unprofiled.cmd.ProcessState)
+}
+
+// report turns journal lines into progress.
+func report(lines []line, j *journal, runs int, elapsed time.Duration, note func(Event)) {
+	for _, l := range lines {
+		e := Event{Stage: RunStarted, Run: l.Index, Unprofiled: l.Run.Unprofiled}
+		if l.Done {
+			e.Stage = RunFinished
+			if l.Run.failed() {
+				e.Stage = RunFailed
+			}
+		}
+		if n := len(j.runs); n > 0 {
+			e.Expected = time.Duration(float64(elapsed) / float64(n) * float64(runs))
+		}
+		note(e)
+		if l.Done && l.Index == runs && !l.Run.failed() {
+			note(Event{Stage: Finishing, Run: runs})
+		}
+	}
+}
+
+// stop ends a child, politely at first: nsys then ends the workload and cleans up after itself.
+func (c child) stop(lifeline io.Closer) {
+	if c.cmd == nil {
+		return
+	}
+	lifeline.Close()
+	for _, s := range []struct {
+		signal syscall.Signal
+		grace  time.Duration
+	}{{syscall.SIGINT, interruptGrace}, {syscall.SIGTERM, terminateGrace}} {
+		select {
+		case <-c.done:
+			return
+		default:
+		}
+		c.cmd.Process.Signal(s.signal)
+		select {
+		case <-c.done:
+			return
+		case <-time.After(s.grace):
+		}
+	}
+	proc.KillGroup(c.cmd)
+	<-c.done
+}
