@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func showCommand() *command {
@@ -25,6 +29,9 @@ func showCommand() *command {
 				if err := out.check(report.SummaryFormats()); err != nil {
 					return err
 				}
+				if app.HoldsDeviceCode(args.own[0]) {
+					return showCode(e, args.own[0], out)
+				}
 				s := app.Show{Path: args.own[0]}
 				s.Tools.Nsys = cut.nsys
 				var err error
@@ -39,4 +46,31 @@ func showCommand() *command {
 			}
 		},
 	}
+}
+
+// showCode lists the kernels in a file or directory with device code.
+func showCode(e *env, path string, out outputFlags) error {
+	code, err := app.ReadDeviceCode(".", path)
+	if err != nil {
+		return err
+	}
+	for _, u := range code.Unreadable {
+		fmt.Fprintln(e.Err, "nsgate: not read:", report.Clean(u))
+	}
+	switch out.format {
+	case "json":
+		w := json.NewEncoder(e.Out)
+		w.SetIndent("", "  ")
+		err = w.Encode(code)
+	case "text":
+		if len(code.Code) > 0 {
+			_, err = io.WriteString(e.Out, report.Kernels(measure.Count(len(code.Code), "kernel"), code.Code, out.options(e)))
+		}
+	default:
+		return usageError("--format: device code is listed as text or json")
+	}
+	if err == nil && len(code.Code) == 0 {
+		return &exit{code: ExitNoVerdict}
+	}
+	return err
 }

@@ -8,14 +8,10 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
-
-// IsFile reports whether the first bytes of a file are those of an ELF file, a fat binary or a cubin.
-func IsFile(head []byte) bool {
-	return len(head) >= 4 && (string(head[:4]) == elf.ELFMAG || binary.LittleEndian.Uint32(head) == fatMagic)
-}
 
 // Read reads the kernels of an ELF executable, library or object, a fat binary or a cubin, in the order of [Kernel.Compare].
 // name stands in the kernels and in errors. A file without readable device code is an [*Unreadable] error.
@@ -65,15 +61,36 @@ func read(f io.ReaderAt, size int64) ([]Kernel, error) {
 	return hostKernels(f)
 }
 
-// hostKernels reads the fat binaries of a host ELF file. Objects for device linking (-rdc) keep theirs in a section of their own,
-// which counts only where the linked code is absent.
+// hasCode reports whether f is a cubin, a fat binary, or a host ELF file with a section of device code.
+func hasCode(f io.ReaderAt) bool {
+	var head [20]byte
+	if n, _ := f.ReadAt(head[:], 0); n < len(head) {
+		return false
+	}
+	if binary.LittleEndian.Uint32(head[:]) == fatMagic {
+		return true
+	}
+	if string(head[:4]) != elf.ELFMAG {
+		return false
+	}
+	if elf.Machine(binary.LittleEndian.Uint16(head[18:])) == machineCUDA {
+		return true
+	}
+	file, err := elf.NewFile(f)
+	return err == nil && slices.ContainsFunc(file.Sections, func(s *elf.Section) bool { return slices.Contains(fatSections, s.Name) })
+}
+
+// fatSections are the sections of a host ELF file that hold fat binaries: linked code, and that of objects for device linking (-rdc).
+var fatSections = []string{".nv_fatbin", "__nv_relfatbin"}
+
+// hostKernels reads the fat binaries of a host ELF file. Code for device linking counts only where the linked code is absent.
 func hostKernels(f io.ReaderAt) ([]Kernel, error) {
 	file, err := elf.NewFile(f)
 	if err != nil {
 		return nil, fmt.Errorf("damaged ELF file: %w", err)
 	}
 	var ptx error
-	for _, name := range []string{".nv_fatbin", "__nv_relfatbin"} {
+	for _, name := range fatSections {
 		var all []Kernel
 		for _, s := range file.Sections {
 			if s.Name != name || s.Type == elf.SHT_NOBITS {
