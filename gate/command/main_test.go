@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,32 +12,33 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/command"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
 
-// TestMain registers nsgate itself and puts the fake profiler tools on the PATH, so that scripts and nsgate find them.
+// raceFlags are the flags that build the tools under the race detector, empty without it.
+var raceFlags []string
+
+// TestMain builds nsgate and the fake profiler tools once and puts them on the PATH, so that every test of this package
+// runs the command as users do.
 func TestMain(m *testing.M) {
-	flag.Set("test.parallel", "8") // the scripts wait more than they compute; the command line may say otherwise
-	testscript.Main(withFakes{m}, map[string]func(){"nsgate": nsgate})
+	flag.Set("test.parallel", "32") // the scripts wait more than they compute; the command line may say otherwise
+	os.Exit(withTools(m))
 }
 
-// withFakes are the tests of this package with the fake tools on the PATH.
-type withFakes struct{ *testing.M }
-
-func (m withFakes) Run() int {
-	dir, err := os.MkdirTemp("", "fakes")
+func withTools(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tools")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "../../gate/internal/faketools/...").CombinedOutput(); err != nil {
+	build := append([]string{"build", "-ldflags=-s -w", "-o", dir + "/"}, raceFlags...)
+	if out, err := exec.Command("go", append(build, "../../cmd/nsgate", "../../gate/internal/faketools/...")...).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
 	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return m.M.Run()
+	return m.Run()
 }
 
 // TestScripts runs the command as users do: testdata/script has one file a topic.
@@ -149,9 +149,4 @@ func empty(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("%s has %d entries", dir, len(entries))
 		}
 	}
-}
-
-// nsgate is the program itself.
-func nsgate() {
-	os.Exit(command.Main(context.Background(), os.Args[1:], command.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

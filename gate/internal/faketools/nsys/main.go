@@ -336,9 +336,21 @@ func export(args []string) int {
 	return 0
 }
 
+// open opens an export for writing. A fake export need not survive a crash, so nothing waits for the disk.
+func open(file string) (*sqlite.Conn, error) {
+	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, err
+	}
+	for _, pragma := range []string{`PRAGMA synchronous = OFF`, `PRAGMA journal_mode = OFF`, `PRAGMA locking_mode = EXCLUSIVE`} {
+		err = errors.Join(err, sqlitex.ExecuteTransient(db, pragma, nil))
+	}
+	return db, err
+}
+
 // suit makes of a merged recording what nsys would have recorded as it was asked.
 func suit(file string, rep report, json bool) (err error) {
-	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	db, err := open(file)
 	if err != nil {
 		return err
 	}
@@ -366,7 +378,7 @@ func suit(file string, rep report, json bool) (err error) {
 
 // addCapture adds what a full export tells of the process: its command line and its environment.
 func addCapture(file string, rep report) (err error) {
-	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	db, err := open(file)
 	if err != nil {
 		return err
 	}
@@ -389,7 +401,7 @@ func merge(file string, rep report) (err error) {
 	if err := copyFile(file, rep.Runs[0].File); err != nil {
 		return err
 	}
-	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	db, err := open(file)
 	if err != nil {
 		return err
 	}
@@ -399,9 +411,6 @@ func merge(file string, rep report) (err error) {
 			err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{Args: args})
 		}
 	}
-	exec(`PRAGMA synchronous = OFF`)
-	exec(`PRAGMA journal_mode = OFF`)
-	exec(`PRAGMA locking_mode = EXCLUSIVE`)
 	exec(`CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)`)
 	exec(`DELETE FROM TARGET_INFO_SESSION_START_TIME`)
 	exec(`INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs) VALUES (?)`, rep.Start.UnixNano())
