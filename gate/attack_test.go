@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -519,7 +520,7 @@ func (a attack) try(gates int) tally {
 	r := rand.New(rand.NewPCG(53, 59))
 	for range gates {
 		base, head := a.gate(r)
-		report := decide.Evaluate([]model.Session{base}, []model.Session{head}, policy)
+		report := gate.Compare([]model.Session{base}, []model.Session{head}, policy)
 		t.of[answerOf(report)]++
 		t.keys[report.ReasonKey]++
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -35,7 +36,7 @@ func betweenBatches(sessions []model.Session, limit float64, from, to time.Durat
 			if gap <= 0 || gap <= from || gap > to {
 				continue
 			}
-			r := decide.Evaluate(sessions[i:i+1], sessions[j:j+1], p)
+			r := gate.Compare(sessions[i:i+1], sessions[j:j+1], p)
 			gates++
 			switch {
 			case r.Verdict == decide.Fail:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -20,7 +20,7 @@ func BenchmarkEvaluate(b *testing.B) {
 			base := []model.Session{p.session()}
 			head := []model.Session{p.with(func(p *program) { p.kernels = p.kernels[:len(p.kernels)-n/10] }).session()}
 			for b.Loop() {
-				decide.Evaluate(base, head, thresholds.Default())
+				gate.Compare(base, head, thresholds.Default())
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -54,7 +55,7 @@ func TestForetoldMDE(t *testing.T) {
 			mde := foretold[h][r.IntN(calibrations)]
 			for _, part := range []float64{0.75, 1, 1.25} {
 				head.effect = part * mde[head.kernel]
-				report := decide.Evaluate([]model.Session{base.session()}, []model.Session{head.session()}, &strict)
+				report := gate.Compare([]model.Session{base.session()}, []model.Session{head.session()}, &strict)
 				if slices.ContainsFunc(report.Findings, func(f decide.Finding) bool {
 					return f.Subject() == head.kernel && f.Metric == measure.Time.Name && f.Outcome == decide.Regressed
 				}) {

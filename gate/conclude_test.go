@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/text"
@@ -96,7 +97,7 @@ func (p program) with(change func(*program)) program {
 
 // evaluate judges and puts it into words, of which there is more than one for everything.
 func evaluate(base, head []model.Session, policy *thresholds.Policy) *decide.Report {
-	r := decide.Evaluate(base, head, policy)
+	r := gate.Compare(base, head, policy)
 	text.Tell(r)
 	said := slices.Concat(r.Warnings, r.Notes, r.Next, []string{r.Reason})
 	for _, f := range r.Findings {
@@ -180,7 +181,7 @@ func TestNamesAndLevels(t *testing.T) {
 	if !strings.HasPrefix(r.Reason, "workload GPU time +4.") {
 		t.Errorf("headline %q", r.Reason)
 	}
-	for _, r := range []*decide.Report{r, evaluate(nil, nil, thresholds.Default()), decide.Refused(errors.New("no GPU"))} {
+	for _, r := range []*decide.Report{r, evaluate(nil, nil, thresholds.Default()), decide.Refuse(decide.Input{}, errors.New("no GPU"))} {
 		if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"confidence":0.9,`) {
 			t.Errorf("no level of the intervals in %.200s (%v)", data, err)
 		}

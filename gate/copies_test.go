@@ -3,6 +3,7 @@ package gate_test
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -30,7 +31,7 @@ func TestCopiesByPlace(t *testing.T) {
 			}
 			head.Series[i], slowed = x, slowed+1
 		}
-		r := decide.Evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		r := gate.Compare([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		if slowed == 0 || r.Verdict != c.verdict {
 			t.Errorf("3 of 5 runs copy %v times as slowly: %s (%s %v), want %s", c.factor, r.Verdict, r.ReasonKey, r.ReasonArgs, c.verdict)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -73,7 +74,7 @@ func TestCreepThatNoGateSees(t *testing.T) {
 	wide.Threshold = 0.5
 	r := rand.New(rand.NewPCG(3, 5))
 	pass := func(base []model.Session, head model.Session) bool {
-		return decide.Evaluate(base, []model.Session{head}, policy).Verdict == decide.Pass
+		return gate.Compare(base, []model.Session{head}, policy).Verdict == decide.Pass
 	}
 	replaced, recorded, anchor, sums := 0, 0, 0, 0
 	for range tries {

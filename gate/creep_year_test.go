@@ -106,17 +106,43 @@ func TestCreepRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := decide.Evaluate(base, head, policy)
-	if r.HoldCreep(base, trail, head, policy); r.Verdict != decide.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != decide.Number(4) {
+	in := decide.Input{Baseline: base, Head: head, Since: trail, Policy: policy}
+	r := decide.Judge(in)
+	if r.Verdict != decide.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != decide.Number(4) {
 		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
 	}
 	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"8%\"\n"))
-	r = decide.Evaluate(base, head, wide)
-	if r.HoldCreep(base, trail, head, wide); r.Verdict != decide.Pass || len(r.Doubts) > 0 {
+	in.Policy = wide
+	if r = decide.Judge(in); r.Verdict != decide.Pass || len(r.Doubts) > 0 {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
 	}
 	var none []model.Session
 	if said := decide.Creep(none, none, head, policy); len(said) > 0 {
 		t.Errorf("without sessions: %v", said)
+	}
+}
+
+// A head that is refused because its only run is an outlier as a whole stays without a verdict, whatever drift says.
+func TestDriftDoesNotOutrankARefusal(t *testing.T) {
+	year := program{kernels: quiet().kernels, sd: 0.001, runs: 5, step: "step"}
+	var s []model.Session
+	for i := range 4 {
+		p := year
+		p.host, p.start, p.seed = "a", noon.AddDate(0, 0, 7*i), uint64(i+1)
+		s = append(s, p.session())
+	}
+	head := slowed(s[3], 1.1)
+	head = decide.Subset(&head, []int{0})
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"*\"\nmax = \"3%\"\ncreep = \"5%\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.Start = head.Start.AddDate(0, 0, 7)
+	r := decide.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy})
+	if r.Verdict != decide.NoVerdict || r.ReasonKey != "swerves" {
+		t.Errorf("%s, %s: want no verdict for an outlier run", r.Verdict, r.ReasonKey)
+	}
+	if !r.OverCreep() {
+		t.Errorf("drift is not said beside the refusal: %v", r.Doubts)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/thresholds"
@@ -51,7 +52,7 @@ func curve(limit float64, runs int, change float64) (failed, undecided int) {
 		}
 		base := s.session(r, times, spreads, "GPU-a", -1, 0)
 		head := s.session(r, times, spreads, "GPU-a", 0, change)
-		report := decide.Evaluate([]model.Session{base}, []model.Session{head}, policy)
+		report := gate.Compare([]model.Session{base}, []model.Session{head}, policy)
 		if report.Verdict == decide.Fail {
 			failed++
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
@@ -118,7 +119,7 @@ func TestEqualCounts(t *testing.T) {
 		return []model.Session{s}
 	}
 	for _, runs := range [][2]int{{3, 2}, {5, 3}, {7, 6}, {1, 3}} {
-		for _, f := range decide.Evaluate(side(runs[0]), side(runs[1]), policy).Findings {
+		for _, f := range gate.Compare(side(runs[0]), side(runs[1]), policy).Findings {
 			if f.Outcome != decide.Unchanged {
 				t.Fatalf("%d and %d runs: registers of %s are %s: %v → %v (%v)", runs[0], runs[1], f.Kernel, f.Outcome, f.Base, f.Head, f.Change)
 			}

@@ -3,13 +3,14 @@ package gate_test
 import (
 	"fmt"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Two recordings of the same program, the second with a slower saxpy.
-func ExampleEvaluate() {
+func ExampleCompare() {
 	base, err := baseline.Read("../testdata/h200/sessions/kernels-a/nvidia-h200")
 	if err != nil {
 		fmt.Println(err)
@@ -20,7 +21,7 @@ func ExampleEvaluate() {
 		fmt.Println(err)
 		return
 	}
-	report := decide.Evaluate(base, head, thresholds.Default())
+	report := gate.Compare(base, head, thresholds.Default())
 	fmt.Println(report.Verdict, report.ReasonKey)
 	for _, f := range report.Findings {
 		if f.Outcome == decide.Regressed && f.Gates {

@@ -33,5 +33,5 @@ const (
 
 // Compare judges the head by the baseline. Input that cannot be judged is a report with [NoVerdict] and the reason.
 func Compare(baseline, head []Session, policy *thresholds.Policy) *Report {
-	return decide.Evaluate(baseline, head, policy)
+	return decide.Judge(decide.Input{Baseline: baseline, Head: head, Policy: policy})
 }

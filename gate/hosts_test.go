@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -160,7 +161,7 @@ func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) ra
 	var out rates
 	for range gates {
 		base, head := g(r, bases)
-		report := decide.Evaluate(base, []model.Session{head}, policy)
+		report := gate.Compare(base, []model.Session{head}, policy)
 		switch answerOf(report) {
 		case fails:
 			out.failed++
@@ -173,7 +174,7 @@ func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) ra
 			out.alarms++
 		}
 		head, kernel := withSlower(r, head, effect)
-		report = decide.Evaluate(base, []model.Session{head}, policy)
+		report = gate.Compare(base, []model.Session{head}, policy)
 		if slices.ContainsFunc(report.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed && f.Subject() == kernel }) {
 			out.found++
 		}
@@ -269,7 +270,7 @@ func unchanged(base, head []model.Session, limit float64) (gates, alarms, undeci
 			if b.ID == h.ID && b.Start.Equal(h.Start) {
 				continue
 			}
-			r := decide.Evaluate([]model.Session{b}, []model.Session{h}, policy)
+			r := gate.Compare([]model.Session{b}, []model.Session{h}, policy)
 			gates++
 			if slices.ContainsFunc(r.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed }) {
 				alarms++
@@ -324,7 +325,7 @@ func BenchmarkH100(b *testing.B) {
 func TestHostRulesAreInTheMDE(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 71))
 	base, head := pytorch(0, false)(r, 1)
-	for _, f := range decide.Evaluate(base, []model.Session{head}, thresholds.Default()).Findings {
+	for _, f := range gate.Compare(base, []model.Session{head}, thresholds.Default()).Findings {
 		if f.Scope != measure.ScopeKernel || f.Metric != measure.Time.Name {
 			continue
 		}

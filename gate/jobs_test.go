@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -84,7 +85,7 @@ func TestJobsOfRanks(t *testing.T) {
 			for i, threshold := range []float64{0.03, 0.01} {
 				policy := thresholds.Default()
 				policy.Threshold = threshold
-				r := decide.Evaluate([]model.Session{base}, []model.Session{head}, policy)
+				r := gate.Compare([]model.Session{base}, []model.Session{head}, policy)
 				for _, f := range r.Findings {
 					if f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name {
 						mde[i] += float64(f.MDE) / gates

@@ -3,6 +3,7 @@ package gate_test
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -26,7 +27,7 @@ func TestLabels(t *testing.T) {
 	}
 	session.SortSeries()
 	sides := []model.Session{session}
-	r := decide.Evaluate(sides, sides, thresholds.Default())
+	r := gate.Compare(sides, sides, thresholds.Default())
 	if len(r.Findings) != len(subjects) {
 		t.Fatalf("%d findings: %s", len(r.Findings), r.ReasonKey)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -114,7 +115,7 @@ func TestOnceOnRecordings(t *testing.T) {
 				order := r.Perm(len(h.session.Runs))
 				base, head := draw{host: &h, runs: order[:5]}, draw{host: &h, runs: order[5:6]}
 				verdict := func() decide.Verdict {
-					return decide.Evaluate([]model.Session{base.session()}, []model.Session{head.session()}, p).Verdict
+					return gate.Compare([]model.Session{base.session()}, []model.Session{head.session()}, p).Verdict
 				}
 				if verdict() == decide.Fail {
 					alarms++

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/trace"
@@ -84,7 +85,7 @@ func TestOutputs(t *testing.T) {
 				if tt.cpu {
 					base.Hardware, head.Hardware = cpu, cpu
 				}
-				count[answerOf(decide.Evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default()))]++
+				count[answerOf(gate.Compare([]model.Session{base}, []model.Session{head}, thresholds.Default()))]++
 			}
 			for _, w := range tt.wanted {
 				if part := 100 * float64(count[w.answer]) / gates; part < w.least || part > w.most {
@@ -129,7 +130,7 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 6))
 			base, head := []model.Session{six().session(r, nil)}, []model.Session{six().session(r, edit)}
-			want := decide.Evaluate(base, head, policy)
+			want := gate.Compare(base, head, policy)
 			untraced := func(s model.Session, runs int) []model.Session {
 				out := []model.Session{s}
 				out[0].Series = slices.Clone(s.Series)
@@ -148,7 +149,7 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 			}
 			want.HeadSessions = nil
 			for _, n := range [][2]int{{4, 3}, {0, 3}, {4, 0}} {
-				got := decide.Evaluate(untraced(base[0], n[0]), untraced(head[0], n[1]), policy)
+				got := gate.Compare(untraced(base[0], n[0]), untraced(head[0], n[1]), policy)
 				if got.Base.Unprofiled != n[0] || got.Head.Unprofiled != n[1] {
 					t.Errorf("%d and %d untraced runs, want %v", got.Base.Unprofiled, got.Head.Unprofiled, n)
 				}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -21,8 +22,8 @@ func TestAcceptedWithinTheHour(t *testing.T) {
 	accept.Series = slices.DeleteFunc(slices.Clone(whole.Series), func(x model.Series) bool { return !of(x) })
 	accept.ID, accept.Accepted = "accepted", true
 	head := quiet().with(func(p *program) { p.seed = 99 }).session()
-	one := decide.Evaluate([]model.Session{whole}, []model.Session{head}, thresholds.Default())
-	parts := decide.Evaluate([]model.Session{record, accept}, []model.Session{head}, thresholds.Default())
+	one := gate.Compare([]model.Session{whole}, []model.Session{head}, thresholds.Default())
+	parts := gate.Compare([]model.Session{record, accept}, []model.Session{head}, thresholds.Default())
 	for _, f := range one.Findings {
 		g := find(parts, f.Kernel, f.Metric)
 		if f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && (g == nil || g.MDE > 1.05*f.MDE) {

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -287,7 +288,7 @@ func TestStraggler(t *testing.T) {
 		"two ranks":                   {jobs(0, even[:2], 1, 1), jobs(1, []float64{1.1e6, 1e6}, 1, 1), "rank 0", false},
 		"under the limit":             {jobs(0, even, 1, 1, 1), jobs(1, []float64{1e6, 1e6, 1.02e6}, 1, 1, 1), "", false},
 	} {
-		r := decide.Evaluate([]model.Session{test.base}, []model.Session{test.head}, thresholds.Default())
+		r := gate.Compare([]model.Session{test.base}, []model.Session{test.head}, thresholds.Default())
 		got, too := "", false
 		if x := r.Ranks.Straggler; x != nil {
 			got, too = x.Rank, x.Too
@@ -297,7 +298,7 @@ func TestStraggler(t *testing.T) {
 		}
 	}
 	// Without ranks there are none.
-	if r := decide.Evaluate([]model.Session{quiet().session()}, []model.Session{quiet().session()}, thresholds.Default()); r.Ranks != nil {
+	if r := gate.Compare([]model.Session{quiet().session()}, []model.Session{quiet().session()}, thresholds.Default()); r.Ranks != nil {
 		t.Errorf("ranks %+v", r.Ranks)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/trace"
@@ -111,7 +112,7 @@ func (c cpu) steps(r *rand.Rand, n int, change float64) (out []float64) {
 func (c cpu) fails(gates, base, head int, change float64) (fail, without int) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range gates {
-		switch decide.Evaluate([]model.Session{stepping("launch-starved", c.steps(r, base, 0)...)},
+		switch gate.Compare([]model.Session{stepping("launch-starved", c.steps(r, base, 0)...)},
 			[]model.Session{stepping("launch-starved", c.steps(r, head, change)...)}, thresholds.Default()).Verdict {
 		case decide.Fail:
 			fail++
@@ -167,7 +168,7 @@ func ofRecorded(gates, base, head int, longer float64) (fail int) {
 				sides[1] = append(sides[1], 1e3*(recordedSteps[k]+longer))
 			}
 		}
-		if decide.Evaluate([]model.Session{stepping("launch-starved", sides[0]...)}, []model.Session{stepping("launch-starved", sides[1]...)},
+		if gate.Compare([]model.Session{stepping("launch-starved", sides[0]...)}, []model.Session{stepping("launch-starved", sides[1]...)},
 			thresholds.Default()).Verdict == decide.Fail {
 			fail++
 		}
@@ -232,7 +233,7 @@ func TestWaterfallAddsUp(t *testing.T) {
 			period := rapid.SliceOfN(rapid.Float64Range(400e3, 4e6), n, n).Draw(t, label)
 			return stepping(rapid.SampledFrom([]string{"launch-starved", "blocking", "dependency-stalled", "micro gaps", "profiler"}).Draw(t, label), period...)
 		}
-		w := decide.Evaluate([]model.Session{side("base")}, []model.Session{side("head")}, thresholds.Default()).Waterfall
+		w := gate.Compare([]model.Session{side("base")}, []model.Session{side("head")}, thresholds.Default()).Waterfall
 		if w == nil {
 			t.Fatal("no waterfall")
 		}
@@ -320,7 +321,7 @@ func TestOtherCycle(t *testing.T) {
 		{"every ten steps something more", side(1e6, 60), side(10e6, 6), false},
 		{"sessions of another cycle", side(1e6, 60, 6), side(1.5e6, 60), false},
 	} {
-		r := decide.Evaluate(tt.base, tt.head, thresholds.Default())
+		r := gate.Compare(tt.base, tt.head, thresholds.Default())
 		said := slices.ContainsFunc(r.Doubts, func(x decide.Remark) bool { return x.Key == "other-cycle" && x.Args["base"] != x.Args["head"] })
 		f := find(r, "workload", measure.StepTime.Name)
 		if said == tt.judged || (f != nil) != tt.judged || (r.Waterfall != nil) != tt.judged || tt.judged && r.Verdict != decide.Fail {

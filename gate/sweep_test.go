@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -75,14 +76,14 @@ func (s synthetic) gates(n int, threshold, effect float64) (alarms, undecided, f
 			head = "GPU-b"
 		}
 		base := []model.Session{s.session(r, times, spreads, "GPU-a", -1, 0)}
-		same := decide.Evaluate(base, []model.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
+		same := gate.Compare(base, []model.Session{s.session(r, times, spreads, head, -1, 0)}, policy)
 		if same.Counts.Regressed > 0 || same.Counts.Warned > 0 {
 			alarms++
 		}
 		if same.Undecided {
 			undecided++
 		}
-		slow := decide.Evaluate(base, []model.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
+		slow := gate.Compare(base, []model.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
 		if f := find(slow, "k0", measure.Time.Name); f.Outcome == decide.Regressed {
 			found++
 		}

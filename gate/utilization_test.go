@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/text"
@@ -50,7 +51,7 @@ func rules(t *testing.T, file string) *thresholds.Policy {
 func TestUtilization(t *testing.T) {
 	base, head := sampled(utilized(50)...), sampled(utilized(30)...)
 	judge := func(b, h model.Session, file string) *decide.Report {
-		r := decide.Evaluate([]model.Session{b}, []model.Session{h}, rules(t, file))
+		r := gate.Compare([]model.Session{b}, []model.Session{h}, rules(t, file))
 		text.Tell(r)
 		return r
 	}

@@ -16,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -180,7 +181,7 @@ func nsgate(runs int, threshold float64) rule {
 		for _, b := range base {
 			sessions = append(sessions, b.session())
 		}
-		r := decide.Evaluate(sessions, []model.Session{head.session()}, policy)
+		r := gate.Compare(sessions, []model.Session{head.session()}, policy)
 		var out []string
 		for _, f := range r.Findings {
 			// Any metric of any kernel, range or the whole workload that is called worse counts, gating or not.
@@ -512,7 +513,7 @@ func TestStatedMDE(t *testing.T) {
 			kernels := heavy(h.session)
 			head.kernel = kernels[r.IntN(len(kernels))]
 			judge := func() decide.Finding {
-				report := decide.Evaluate([]model.Session{base.session()}, []model.Session{head.session()}, policy)
+				report := gate.Compare([]model.Session{base.session()}, []model.Session{head.session()}, policy)
 				i := slices.IndexFunc(report.Findings, func(f decide.Finding) bool {
 					return f.Subject() == head.kernel && f.Metric == measure.Time.Name
 				})

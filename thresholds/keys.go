@@ -203,9 +203,10 @@ func settings[T any](table, of string, keys []key[T], from *T, places Places) []
 func (r *Rule) String() string {
 	var selects, sets []string
 	for i, s := range settings("rule", r.Where, ruleKeys, r, r.Places) {
-		switch text := strings.ReplaceAll(s.Name, "_", " ") + " " + s.Value; {
-		case ruleKeys[i].field(r).print() == "":
-		case slices.Contains([]string{"kernel", "range", "copy", "output", "metric"}, s.Name):
+		text, field := strings.ReplaceAll(s.Name, "_", " ")+" "+s.Value, ruleKeys[i].field(r)
+		switch {
+		case field.print() == "":
+		case field.kind == "pattern": // selectors are patterns, and no setting is
 			selects = append(selects, text)
 		default:
 			sets = append(sets, text)

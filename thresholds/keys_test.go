@@ -209,3 +209,15 @@ func TestJoinCommand(t *testing.T) {
 		}
 	})
 }
+
+func TestRuleNamesEverySelector(t *testing.T) {
+	for selector, value := range map[string]string{"kernel": "sgemm*", "range": "forward", "device": "GPU 3", "copy": "memcpy HtoD", "output": "tokens/s"} {
+		p, err := Parse("nsgate.toml", []byte("[[rule]]\n"+selector+" = \""+value+"\"\nmax = \"5%\"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := p.Rules[0].String(), selector+" "+value+": max 5 %"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

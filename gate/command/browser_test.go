@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -179,7 +180,7 @@ func many(t testing.TB, kernels, runs int) *decide.Report {
 		s.SortSeries()
 		return []model.Session{s}
 	}
-	return decide.Evaluate(side(false), side(true), thresholds.Default())
+	return gate.Compare(side(false), side(true), thresholds.Default())
 }
 
 func rendered(t testing.TB, name string, r *decide.Report) string {

@@ -30,7 +30,7 @@ func (b *bisection) pair(base, head Build, explain Explain) *pair {
 func (p *pair) upTo(ctx context.Context, runs int) (err error) {
 	p.report, err = p.check.look(ctx, runs-p.taken, &p.base, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		return m.sessions(p.check.Rule, nil)
-	}, p.check.Policy)
+	}, decide.Look{})
 	p.taken = runs
 	return err
 }

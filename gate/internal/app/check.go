@@ -114,12 +114,13 @@ func (c *Check) Run(ctx context.Context) (*decide.Report, error) {
 	}
 	c.nameKernels()
 	defer c.tell(Event{Stage: Done})
-	r, err := refused(c.run(ctx))
-	if err == nil {
+	r, err := c.run(ctx)
+	var base []model.Session
+	if own := c.own(); len(own) == 1 && c.Base == nil {
+		base = own[0].Sessions
+	}
+	if r, err = refused(r, err, base...); err == nil {
 		r.Workload = c.Workload
-		if own := c.own(); len(own) == 1 && c.Base == nil && r.Measured == nil {
-			withBase(r, own[0].Sessions)
-		}
 	}
 	return r, err
 }
@@ -141,8 +142,8 @@ func (c *Check) run(ctx context.Context) (*decide.Report, error) {
 		return screen, nil
 	}
 	c.tell(Event{Stage: Pairing, Text: answer(screen)})
-	r, err := refused(c.pair(ctx))
-	if err != nil {
+	r, err := c.pair(ctx)
+	if r, err = refused(r, err); err != nil {
 		return nil, err
 	}
 	note(r, remark("screened", decide.Args{"answer": answer(screen), "because": screen.Reason}))
@@ -229,27 +230,18 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		if i > 0 {
 			c.tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
 		}
-		p := *c.Policy
-		p.Alpha = share
-		var course []decide.Remark
-		if len(looks) > 1 {
-			course = append(course, remark("look", decide.Args{"look": decide.Number(i + 1), "looks": decide.Number(len(looks)),
-				"runs": decide.Number(looks[i]), "most": decide.Number(looks[len(looks)-1])}))
-		}
+		look := decide.Look{Number: i + 1, Of: len(looks), Runs: looks[i], MostRuns: looks[len(looks)-1], Alpha: share}
 		var err error
-		if r, err = c.look(ctx, looks[i]-taken, base, all, sides, &p, course...); err != nil {
+		if r, err = c.look(ctx, looks[i]-taken, base, all, sides, look); err != nil {
 			return nil, err
 		}
 		taken = looks[i]
 		// Runs that are off as a whole are measured again, once, whatever the answer is without them; they stay in the report.
 		if n := off(r, base != nil) - again; n > 0 && !all.finished {
 			again += n
-			if r, err = c.look(ctx, n, base, all, sides, &p, course...); err != nil {
+			if r, err = c.look(ctx, n, base, all, sides, look); err != nil {
 				return nil, err
 			}
-		}
-		if len(looks) > 1 {
-			r.Alpha = decide.Number(c.Policy.Alpha)
 		}
 		if r.Verdict == decide.NoVerdict && !r.Undecided || r.Verdict == decide.Fail || !slices.ContainsFunc(r.Findings, open) {
 			break
@@ -263,7 +255,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 
 // look measures so many further runs and judges all of them.
 func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error), p *thresholds.Policy, course ...decide.Remark) (*decide.Report, error) {
+	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*decide.Report, error) {
 	m, err := c.Measurer.Measure(ctx, runs, base)
 	if err != nil {
 		return nil, err
@@ -280,7 +272,8 @@ func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measuremen
 		}
 		held, head = alike(held, head)
 	}
-	return judged(held, c.trail, head, p, all.Warnings, course...), nil
+	in := decide.Input{Baseline: held, Head: head, Policy: c.Policy, Since: c.trail, Look: look}
+	return judged(in, all.Warnings), nil
 }
 
 // off is how many runs of a side are off as a whole, of the side that has more of them: of what can be measured again, which is

@@ -78,13 +78,11 @@ func of(side string, err error) error {
 func (c Compare) judge(ctx context.Context) (*decide.Report, error) {
 	base, head, err := c.open(ctx)
 	if base != nil && err != nil {
-		r, err := refused(nil, err)
-		if err == nil {
-			if sides, err := profile.Cut(c.Rule, base); err == nil {
-				withBase(r, sides[0])
-			}
+		var read []model.Session
+		if sides, err := profile.Cut(c.Rule, base); err == nil {
+			read = sides[0]
 		}
-		return r, err
+		return refused(nil, err, read...)
 	}
 	if err != nil {
 		return nil, err
@@ -101,7 +99,7 @@ func (c Compare) judge(ctx context.Context) (*decide.Report, error) {
 		return nil, err
 	}
 	b, h := alike(sides[0], sides[1])
-	r := judged(b, nil, h, c.Policy, slices.Concat(base.Warnings, head.Warnings))
+	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
 	if c.Counters != [2]string{} {
 		hint, err := explainFrom(c.Counters, r)
 		if err != nil {

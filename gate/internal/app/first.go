@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -30,10 +29,7 @@ func (c *Check) first(ctx context.Context, why error) (*decide.Report, error) {
 			return nil, err
 		}
 	}
-	r := decide.Evaluate(nil, head, c.Policy)
-	reason := (*model.Refusal)(nil)
-	errors.As(why, &reason)
-	r.Reason, r.ReasonKey, r.ReasonArgs, r.Next = reason.Reason, reason.Key, nil, []string{reason.Next}
+	r := decide.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
 	if r.Measured, err = decide.Summarize(head); err != nil {
 		return nil, err
 	}

@@ -205,7 +205,7 @@ func (k Keep) Diff(base, head string, policy *thresholds.Policy) (*decide.Report
 		}
 		b.Series, h.Series = only(b, h), only(h, b)
 	}
-	return judged(sides[0], nil, sides[1], policy, nil), nil
+	return judged(decide.Input{Baseline: sides[0], Head: sides[1], Policy: policy}, nil), nil
 }
 
 // Remove takes a session back, with a reason: what it replaced holds again. Its file stays, and one is added beside it.

@@ -195,7 +195,7 @@ func (c *Record) store(head []model.Session) (*Recorded, error) {
 func storable(own []model.Session, policy *thresholds.Policy) error {
 	unruled := *policy
 	unruled.Rules = nil
-	if r := judged(own, nil, own, &unruled, nil); r.Verdict == decide.NoVerdict && !r.Undecided {
+	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == decide.NoVerdict && !r.Undecided {
 		return &model.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
 	}
 	return nil
@@ -211,7 +211,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		return !slices.ContainsFunc(head, func(s model.Session) bool { return model.SameSession(o.Environment, s.Environment) })
 	})
 	if len(again) > 0 && c.Reason == "" {
-		r := judged(again, nil, head, c.Policy, nil)
+		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
 		changes := Changes(r)
 		if (r.Verdict == decide.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
 			dir := out.Dir
@@ -226,7 +226,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if c.Replace {
 		return nil
 	}
-	r := judged(old, nil, head, c.Policy, nil)
+	r := judged(decide.Input{Baseline: old, Head: head, Policy: c.Policy}, nil)
 	if r.Verdict == decide.NoVerdict && !r.Undecided {
 		return Reasons.Refuse("other-baseline", r.Reason)
 	}

@@ -400,7 +400,7 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 		base, head = append(base, b...), append(head, h...)
 		if key := fmt.Sprint(base, head); !drawn[key] {
 			drawn[key] = true
-			r := Evaluate([]model.Session{Subset(s, base)}, []model.Session{Subset(s, head)}, policy)
+			r := Judge(Input{Baseline: []model.Session{Subset(s, base)}, Head: []model.Session{Subset(s, head)}, Policy: policy})
 			switch {
 			case r.Counts.Regressed > 0:
 				g.Alarms++

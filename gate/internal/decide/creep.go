@@ -31,7 +31,7 @@ const (
 // alarm in at most the policy's alpha of gates:
 //
 //   - "crept": is the head slower than the anchor, the oldest session of the trail, by more than its limit allows? Where a rule
-//     says how much it may creep that is "over-creep", and fails the gate, see [Report.HoldCreep];
+//     says how much it may creep that is "over-creep", and fails the gate;
 //   - "creeping", of what has not crept: do the steps from session to session of the base, from the anchor on, add up (a one-sided CUSUM),
 //     however little that is against the limit?
 //
@@ -53,17 +53,6 @@ func notBefore(sessions, trail []model.Session) (out []model.Session) {
 		}
 	}
 	return out
-}
-
-// HoldCreep adds to a report what crept. What crept further than a rule allows fails it.
-func (r *Report) HoldCreep(base, trail, head []model.Session, policy *thresholds.Policy) {
-	for _, x := range Creep(base, trail, head, policy) {
-		if x.Key == overCreep && r.Verdict != Fail {
-			r.Verdict, r.Undecided, r.ReasonKey, r.ReasonArgs = Fail, false, x.Key, x.Args
-			continue
-		}
-		r.Doubts = append(r.Doubts, x)
-	}
 }
 
 // overCreep is the key of what crept further than a rule allows.

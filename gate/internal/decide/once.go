@@ -38,8 +38,8 @@ func (t trial) once() trial {
 	return t
 }
 
-// held says what a single run was held against.
-func (t trial) held() []Remark {
+// singleRunRemarks says what a single run was held against.
+func (t trial) singleRunRemarks() []Remark {
 	switch t.single {
 	case "":
 		return nil

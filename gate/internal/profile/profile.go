@@ -4,7 +4,7 @@
 //	base, err := profile.Open(ctx, "before/")
 //	head, err := profile.Open(ctx, "after/")
 //	sides, err := profile.Cut(profile.Rule{}, base, head)
-//	r := decide.Evaluate(sides[0], sides[1], thresholds.Default())
+//	r := gate.Compare(sides[0], sides[1], thresholds.Default())
 //
 // What can be read is a table with a row a format, see [Formats]. What must not be judged, because it is empty, lossy, cut
 // or something else, is a *model.Refusal that says what to do.

@@ -161,7 +161,7 @@ func judge(t testing.TB, base, head string) *decide.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := decide.Evaluate(cut[0], cut[1], thresholds.Default())
+	r := decide.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()})
 	text.Tell(r)
 	return r
 }

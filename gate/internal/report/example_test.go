@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-// slower is what decide.Evaluate gives for a kernel that got slower, in short.
+// slower is what decide.Judge returns for a kernel that got slower, in short.
 var slower = &decide.Report{
 	Verdict: decide.Fail, Reason: "1 kernel regressed: saxpy +4.9 % (limit 3 %)", Workload: "train",
 	Base: decide.Side{Runs: 10, Sessions: 2}, Head: decide.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",

@@ -1,0 +1,111 @@
+package decide
+
+import (
+	"hash/maphash"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// unusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
+// Where the policy has several workloads another one may have the subject, which is idle and only worth a remark.
+func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []Remark) {
+	sessions := slices.Concat(base, head)
+	for i := range p.Rules {
+		rule := &p.Rules[i]
+		if rule.Severity == thresholds.Ignore || applies(rule, sessions) {
+			continue
+		}
+		anything := *rule
+		anything.Kernel, anything.Range, anything.Device, anything.Copy, anything.Output = "", "", "", "", ""
+		switch {
+		case !applies(&anything, sessions): // the report says so
+		case len(p.Workloads) > 1:
+			idle = append(idle, remark("rule-idle-here", Args{"rule": rule.Where}))
+		default:
+			unused = append(unused, remark("rule-idle", Args{"rule": rule.Where}))
+		}
+	}
+	return unused, idle
+}
+
+// applies reports whether a rule is about anything in sessions, whatever stands before it in the policy.
+func applies(rule *thresholds.Rule, sessions []model.Session) bool {
+	alone := thresholds.Policy{Rules: []thresholds.Rule{*rule}}
+	for i := range sessions {
+		for _, x := range sessions[i].Series {
+			if alone.Limit(x.Subject, x.Metric).Rule == rule.Where {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
+const fewestTimes = 5
+
+// duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
+func duplicates(base, head []model.Session) []Remark {
+	seen := make(map[uint64]bool)
+	for i := range base {
+		for _, run := range prints(&base[i]) {
+			seen[run] = true
+		}
+	}
+	same, all := 0, 0
+	for i := range head {
+		all += head[i].Profiled()
+		for _, run := range prints(&head[i]) {
+			if seen[run] {
+				same++
+			}
+		}
+	}
+	if same == 0 {
+		return nil
+	}
+	return []Remark{remark("same-runs", Args{"same": Number(same), "runs": Number(all)})}
+}
+
+// seed is that of all prints, which are compared with each other alone.
+var seed = maphash.MakeSeed()
+
+// prints tell the runs of a session apart by all that it measured. A run with too few kernels has none.
+func prints(s *model.Session) []uint64 {
+	type sample struct {
+		of    uint64 // subject and metric
+		value float64
+	}
+	names := make([]uint64, len(s.Series))
+	for i := range s.Series {
+		x := &s.Series[i]
+		names[i] = maphash.Comparable(seed, struct {
+			measure.Subject
+			metric string
+		}{x.Subject, x.Metric.Name})
+	}
+	var out []uint64
+	for run := range s.Runs {
+		var h maphash.Hash
+		h.SetSeed(seed)
+		times := 0
+		for i := range s.Series {
+			x := &s.Series[i]
+			if math.IsNaN(x.Values[run]) {
+				continue
+			}
+			if x.Metric.Name == measure.Time.Name || x.Metric.Name == model.NcuTime.Name {
+				times++
+			}
+			maphash.WriteComparable(&h, sample{names[i], x.Values[run]})
+		}
+		if times >= fewestTimes {
+			out = append(out, h.Sum64())
+		}
+	}
+	return out
+}
