@@ -52,7 +52,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 			continue
 		}
 		if sessions := b.InEffect(); len(sessions) > 0 {
-			out = append(out, Baseline{b.Dir, sessions, b.Trail(), b.All(), anchors(b)})
+			out = append(out, Baseline{b.Dir, sessions, b.SinceAnchor(), b.All(), anchors(b)})
 		}
 	}
 	return out, nil

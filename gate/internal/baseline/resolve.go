@@ -2,17 +2,15 @@ package baseline
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// How many recorded sessions are in effect: of one GPU, and of all GPUs. Older ones stay as files, for what crept since.
+// How many recorded sessions are in effect: of one GPU, and of all GPUs. Older ones stay as files, for drift.
 const (
 	Keep    = 5
 	keepAll = 12
@@ -221,8 +219,8 @@ func (e *Entry) subjects() (out []measure.Subject) {
 	return out
 }
 
-// InEffect are the sessions that a head is held against, the oldest first, each with what no other replaces. Where sessions of two
-// branches replace the same one for the same subject, their series say how far what nobody measured may lie from them, see
+// InEffect are the sessions that a head is compared with, the oldest first, each with the subjects that no other replaces. Where
+// sessions of two branches replace the same one for the same subject, their series carry the uncertainty of the merge, see
 // [model.Series.Unmerged].
 func (b *Baseline) InEffect() []model.Session {
 	s := b.state()
@@ -244,7 +242,7 @@ func (b *Baseline) InEffect() []model.Session {
 				continue
 			}
 			if slices.Contains(c.apart, i) {
-				x.Unmerged = s.unmerged(c, x.Subject, x.Metric.Name)
+				x.Unmerged = s.mergeUncertainty(c, x.Subject, x.Metric.Name)
 			}
 			session.Series = append(session.Series, x)
 		}
@@ -256,64 +254,10 @@ func (b *Baseline) InEffect() []model.Session {
 	return out
 }
 
-// unmerged bounds how far a metric of what nobody measured may lie from the mean of those that stand for it. Each side of the
-// merge changed what both replace by some amount: the merge has any of these changes, or all of them one after the other.
-func (s *state) unmerged(c *claims, subject measure.Subject, metric string) float64 {
-	base := math.NaN()
-	for _, i := range c.old {
-		if v := s.typical(i, subject, metric); !math.IsNaN(v) {
-			base = v // the newest stays
-		}
-	}
-	sum, n := 0.0, 0.0
-	var values []float64
-	for _, i := range c.live {
-		v := s.typical(i, subject, metric)
-		if math.IsNaN(v) {
-			continue
-		}
-		n++
-		if slices.Contains(c.apart, i) {
-			values = append(values, v)
-			sum += math.Abs(change(base, v))
-		}
-	}
-	if math.IsNaN(sum) { // what they replace is not there any more
-		sum = 0
-		for _, v := range values {
-			sum += math.Abs(change(slices.Min(values), v))
-		}
-	}
-	if n > 1 {
-		sum *= 1 - 1/n
-	}
-	return math.Expm1(sum)
-}
-
-// change is that from a to b on the log scale. A change from or to nothing counts as doubling.
-func change(a, b float64) float64 {
-	switch {
-	case a == b:
-		return 0
-	case a == 0 || b == 0:
-		return math.Ln2
-	}
-	return math.Log(b / a)
-}
-
-// typical is the median run of an entry, NaN where it has none.
-func (s *state) typical(i int, subject measure.Subject, metric string) float64 {
-	x, ok := s.b.Entries[i].Find(subject, metric)
-	if !ok {
-		return math.NaN()
-	}
-	return stats.Median(slices.DeleteFunc(slices.Clone(x.Values), math.IsNaN))
-}
-
-// Trail is every session since the last anchor, whether another replaces it or not, with all that it measured: the oldest first. What
-// crept is held against it. It begins with the state that the anchor names: the newest whole session then, with what was accepted
-// of it. Without an anchor it begins with the oldest.
-func (b *Baseline) Trail() []model.Session {
+// SinceAnchor is every session since the last anchor, replaced or not, the oldest first; drift is measured against it. It begins
+// with the state that the anchor names: the newest whole session then, with what was accepted of it. Without an anchor it begins
+// with the oldest session.
+func (b *Baseline) SinceAnchor() []model.Session {
 	s := b.state()
 	var out []model.Session
 	for i := range b.Entries {

@@ -162,7 +162,7 @@ func TestKeep(t *testing.T) {
 	if times, _ := inEffect(t, dir, saxpy); len(times) != keepAll || times[0] != 300 {
 		t.Errorf("an old one that is added last: %v", times)
 	}
-	if b, err := Open(dir); err != nil || len(b.Entries) != 21 || len(b.Trail()) != 21 {
+	if b, err := Open(dir); err != nil || len(b.Entries) != 21 || len(b.SinceAnchor()) != 21 {
 		t.Errorf("%v", err)
 	}
 }
@@ -238,7 +238,7 @@ func TestTrail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range b.Trail() {
+		for _, s := range b.SinceAnchor() {
 			if series, ok := s.Find(x, "time"); ok {
 				times = append(times, series.Values[0])
 			}

@@ -65,19 +65,11 @@ func (r *rank) profile() error {
 	defer children.End()
 
 	report := filepath.Join(private.Path, "rank.nsys-rep")
-	args := append(slices.Clone(r.order.Profile), "--output="+filepath.Join(private.Path, "rank"), "--", self, proc.HiddenArg, ProgramArg, private.Path)
-	cmd := exec.Command(exe, append([]string{"profile"}, args...)...)
-	if cmd.Env, err = private.Env(); err != nil {
+	var log proc.Output
+	cmd, err := r.nsys(exe, self, private, &log)
+	if err != nil {
 		return err
 	}
-	if len(r.order.Ranks) > 0 {
-		// Without it a job of which only some ranks are profiled may hang in MPI.
-		cmd.Env = proc.Setenv(cmd.Env, "NSYS_MPI_STORE_TEAMS_PER_RANK", new("1"))
-	}
-	var log proc.Output
-	cmd.Stdout, cmd.Stderr = &log, &log
-	cmd.WaitDelay = 2 * time.Second // a process that outlives nsys may hold its output open
-	proc.Isolate(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("nsys could not be started: %w", err)
 	}
@@ -121,6 +113,23 @@ func (r *rank) profile() error {
 		return fmt.Errorf("nsys wrote no report (%v)%s", cmd.ProcessState, because(log.String()))
 	}
 	return r.leave(exe, report, private.Path)
+}
+
+// nsys is the profiler's command around this binary, which starts the program.
+func (r *rank) nsys(exe, self string, private *proc.Private, log *proc.Output) (cmd *exec.Cmd, err error) {
+	args := append(slices.Clone(r.order.Profile), "--output="+filepath.Join(private.Path, "rank"), "--", self, proc.HiddenArg, ProgramArg, private.Path)
+	cmd = exec.Command(exe, append([]string{"profile"}, args...)...)
+	if cmd.Env, err = private.Env(); err != nil {
+		return nil, err
+	}
+	if len(r.order.Ranks) > 0 {
+		// Without it a job of which only some ranks are profiled may hang in MPI.
+		cmd.Env = proc.Setenv(cmd.Env, "NSYS_MPI_STORE_TEAMS_PER_RANK", new("1"))
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.WaitDelay = 2 * time.Second // a process that outlives nsys may hold its output open
+	proc.Isolate(cmd)
+	return cmd, nil
 }
 
 // follow waits for the process that nsys starts, tells it the program, and passes signals on until that has ended.

@@ -160,21 +160,11 @@ func (p Plan) absent(left []rank.Left) []int {
 	return out
 }
 
-// judgeJob says why a job is no measurement, nil where it is one. Who failed first is to blame: a launcher ends the others.
+// judgeJob is the refusal of a job that is no measurement, nil for one that is. The first rank that failed is the reason: a
+// launcher ends the others.
 func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 	where := p.where(index, r)
-	var culprit *rank.Left
-	var lost, told []int
-	for i := range left {
-		switch l := &left[i]; {
-		case !l.Done:
-			lost = append(lost, l.Rank)
-		case l.Failed() && l.Told:
-			told = append(told, l.Rank)
-		case l.Failed() && (culprit == nil || l.End.Before(culprit.End)):
-			culprit = l
-		}
-	}
+	culprit, lost, told := failures(left)
 	absent := p.absent(left)
 	switch {
 	case r.Error != "":
@@ -199,6 +189,21 @@ func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 		return p.workloadError(index, r)
 	}
 	return nil
+}
+
+// failures are the rank that failed first, those that never reported their end, and those that a signal of the launcher ended.
+func failures(left []rank.Left) (first *rank.Left, lost, told []int) {
+	for i := range left {
+		switch l := &left[i]; {
+		case !l.Done:
+			lost = append(lost, l.Rank)
+		case l.Failed() && l.Told:
+			told = append(told, l.Rank)
+		case l.Failed() && (first == nil || l.End.Before(first.End)):
+			first = l
+		}
+	}
+	return first, lost, told
 }
 
 // rankError says what became of a rank that failed.

@@ -1,17 +1,17 @@
-// Package run runs workloads under the profilers and hands back what was recorded.
+// Package run runs workloads under nsys and ncu and returns what they recorded.
 //
-// A session is one nsys process around N fresh processes of the workload, or of two builds of it interleaved. nsys starts
-// the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one after the other, and
-// keeps a journal.
+// A session is one nsys process around N fresh processes of the workload, or of two builds of it, interleaved. nsys starts
+// the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one run after the other, and
+// writes a journal.
 //
-// Unprofiled runs are taken between the profiled ones, while nsys is there and has nothing to record. What runs below nsys
-// inherits its libraries, so a second runner takes them, which nsgate starts beside nsys and not below it. Both know the
-// order of all runs and write the same journal, in which each reads when its slot has come. Neither ends before the last
-// run has, so that nsys finishes its report beside no run.
+// Unprofiled runs are taken between the profiled ones, while nsys idles. Processes below nsys inherit its libraries, so a
+// second runner takes these runs, which nsgate starts beside nsys. Both runners have the same schedule and the same journal,
+// in which each reads when its next run is due. Neither ends before the last run, so that nsys finishes its report while
+// nothing runs.
 //
-// Whatever happens, nothing of it remains: every process is ended, and the private directory with the
-// raw report, which holds the workload's environment variables, is removed. So is the worktree of a base build. Where
-// nsgate itself is killed a guard does that, and where the guard is killed too, the next nsgate.
+// Nothing is left behind: every process is ended, and the private directory with the raw report, which holds the workload's
+// environment variables, is removed, and so is the worktree of a base build. If nsgate itself is killed, a guard process
+// does that; if the guard is killed too, the next nsgate does.
 package run
 
 import (
@@ -32,14 +32,14 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Collect runs each build p.Runs times in one nsys session and reads what was recorded. progress, where not nil, is
-// called from the calling goroutine. Only one Collect may run at a time in a process.
+// Session runs each build p.Runs times in one nsys session and reads what was recorded. progress may be nil; it is called
+// from the calling goroutine. Only one Session may run at a time in a process.
 //
-// Where the importer of nsys fails on NVTX strings, as it does with those of JAX, Collect measures once more without
-// them, unless p.TraceArgs choose the domains already.
+// If the importer of nsys fails on NVTX strings, as it does on those of JAX, Session measures once more without them, unless
+// p.TraceArgs choose the domains already.
 //
-// A measurement that must not be judged is a *model.Refusal, a failing workload a *[WorkloadError] around one; a
-// cancelled ctx is its cause. In each case no process and no file is left.
+// A measurement that cannot be judged is a *model.Refusal, a failing workload a *[WorkloadError] around one; a cancelled ctx
+// is its cause. In each case no process and no file is left.
 func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error) {
 	if !proc.Supported {
 		return nil, errUnsupported
@@ -68,7 +68,7 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 			progress(e)
 		}
 	}
-	res, err := p.collect(ctx, note)
+	res, err := p.take(ctx, note)
 	if err != nil && p.losesStrings(err) {
 		note(Event{Stage: Repeating})
 		res, err = p.repeat(ctx, err, note)
@@ -82,8 +82,8 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 
 var sessions atomic.Int64 // that this process has measured
 
-// collect is one session, from the look at the GPU to the traces.
-func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err error) {
+// take is one session, from the look at the GPU to the traces.
+func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err error) {
 	start := time.Now()
 	watch := newWatcher()
 	p.clock = watch.clock
@@ -105,81 +105,17 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 			res, err = nil, errors.Join(err, why)
 		}
 	}()
-	dir := private.Path
-	if err := sp.write(dir); err != nil {
+	if err := sp.write(private.Path); err != nil {
 		return nil, proc.PrivateError(err)
 	}
-
-	take, read := p.record, p.read
-	if p.Gather != "" {
-		take, read, watch.launched = p.gather, p.readJobs, true
-	}
-	children := proc.Adopt()
-	defer children.Release()
-	watching, end := context.WithCancel(ctx)
-	defer end()
-	rest := watch.begin(watching, p.AllowBusy)
-	lead := time.Since(start) // until nsys is started
-	var over *look
-	runs, err := take(ctx, private, sp, children, rest, func(e Event) {
-		if e.Stage == Finishing { // nsys needs no GPU for its report
-			over = watch.finish(watching, p.AllowBusy)
-		}
-		if e.Expected > 0 {
-			e.Expected += lead
-		}
-		note(e)
-	})
-	if unfit := rest.wait(); unfit != nil { // whatever came of it
-		err = unfit
-	}
-	if over == nil {
-		over = watch.finish(watching, p.AllowBusy)
-	}
-	defer over.wait()
-	defer end()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if keepErr := p.keep(dir); err == nil {
-		err = keepErr
-	}
-	if err != nil {
-		return nil, err
-	}
-	traces, err := read(ctx, private, runs, note)
-	if busy := over.wait(); busy != nil {
-		return nil, busy
-	}
+	runs, traces, err := p.watched(ctx, watch, private, sp, start, note)
 	if err != nil {
 		return nil, err
 	}
 	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs}
 	res.Base, res.Head = unprofiledOf(runs)
 	res.GPU, res.Warnings = watch.result(res.Traces, runs)
-	hardware := hardware(res.GPU.GPUs)
-	session := sessions.Add(1)
-	for i := range res.Traces {
-		for j := range res.Traces[i] {
-			t := &res.Traces[i][j]
-			if t.Job == "" {
-				t.Source = fmt.Sprintf("run %d of %d", i+1, len(runs))
-			}
-			if session > 1 { // two sessions have nothing to do with each other
-				t.Source += fmt.Sprintf(" in session %d", session)
-				if t.Job != "" {
-					t.Job += fmt.Sprintf(" in session %d", session)
-				}
-			}
-			t.ClockMHz, t.Hardware = res.GPU.ClockMHz, hardware
-			if at := runs[i].Start; !at.IsZero() {
-				t.Start = at.UTC() // of the process, not of what it first did on the GPU: who came first must be right
-			}
-			if t.Driver == "" && len(res.GPU.GPUs) > 0 {
-				t.Driver = res.GPU.GPUs[0].Driver
-			}
-		}
-	}
+	res.describe(sessions.Add(1))
 	for i, r := range runs {
 		if r.Left > 0 {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("processes that run %d of %d left behind were ended: %d",
@@ -187,6 +123,81 @@ func (p Plan) collect(ctx context.Context, note func(Event)) (res *Result, err e
 		}
 	}
 	return res, nil
+}
+
+// watched takes the runs and reads their traces, and looks at the GPUs before, meanwhile and afterwards.
+func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private, sp spec, start time.Time,
+	note func(Event)) ([]Run, [][]model.Trace, error) {
+	record, read := p.record, p.read
+	if p.Gather != "" {
+		record, read, watch.launched = p.gather, p.readJobs, true
+	}
+	children := proc.Adopt()
+	defer children.Release()
+	watching, end := context.WithCancel(ctx)
+	defer end()
+	before := watch.begin(watching, p.AllowBusy)
+	lead := time.Since(start) // until nsys is started
+	var after *look
+	runs, err := record(ctx, private, sp, children, before, func(e Event) {
+		if e.Stage == Finishing { // nsys needs no GPU for its report
+			after = watch.finish(watching, p.AllowBusy)
+		}
+		if e.Expected > 0 {
+			e.Expected += lead
+		}
+		note(e)
+	})
+	if unfit := before.wait(); unfit != nil { // it explains whatever else failed
+		err = unfit
+	}
+	if after == nil {
+		after = watch.finish(watching, p.AllowBusy)
+	}
+	defer after.wait()
+	defer end()
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	if keepErr := p.keep(private.Path); err == nil {
+		err = keepErr
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	traces, err := read(ctx, private, runs, note)
+	if busy := after.wait(); busy != nil {
+		return nil, nil, busy
+	}
+	return runs, traces, err
+}
+
+// describe adds to the traces what nsys does not know: their run, the clock, the hardware. session counts the sessions of
+// this process: two of them have no run in common.
+func (r *Result) describe(session int64) {
+	hardware := hardware(r.GPU.GPUs)
+	suffix := ""
+	if session > 1 {
+		suffix = fmt.Sprintf(" in session %d", session)
+	}
+	for i := range r.Traces {
+		for j := range r.Traces[i] {
+			t := &r.Traces[i][j]
+			if t.Job == "" {
+				t.Source = fmt.Sprintf("run %d of %d", i+1, len(r.Runs))
+			} else {
+				t.Job += suffix
+			}
+			t.Source += suffix
+			t.ClockMHz, t.Hardware = r.GPU.ClockMHz, hardware
+			if at := r.Runs[i].Start; !at.IsZero() {
+				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
+			}
+			if t.Driver == "" && len(r.GPU.GPUs) > 0 {
+				t.Driver = r.GPU.GPUs[0].Driver
+			}
+		}
+	}
 }
 
 var errUnsupported = errors.New("workloads can be measured on Linux only; record there and use compare here")
@@ -257,7 +268,7 @@ func (p Plan) losesStrings(err error) bool {
 // repeat measures without the NVTX domain TSL, after lost.
 func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result, error) {
 	p.TraceArgs = append(slices.Clone(p.TraceArgs), excludeTSL)
-	res, err := p.collect(ctx, note)
+	res, err := p.take(ctx, note)
 	var first, second *model.Refusal
 	errors.As(lost, &first)
 	switch unknown := (*optionError)(nil); {
