@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -71,10 +71,8 @@ func TestFlagsAreOfTheCommand(t *testing.T) {
 // Each refusal whose way out is a flag is one that there is.
 func TestWayOut(t *testing.T) {
 	known := make(map[string]bool)
-	for _, k := range app.Refusals() {
-		for _, r := range k.Reasons {
-			known[r.Key] = true
-		}
+	for _, k := range model.Kinds {
+		known[string(k.Kind)] = true
 	}
 	for _, key := range cli.Ways() {
 		if !known[key] {

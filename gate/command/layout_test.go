@@ -61,7 +61,6 @@ var layout = map[string]struct {
 	"gate/internal/manpages": {8, []string{"github.com/cpuguy83/go-md2man/v2"}},
 	// For tests only: nothing but tests imports them.
 	"gate/internal/exporttest":           {2, nil},
-	"gate/internal/reasonstest":          {2, nil},
 	"gate/internal/faketools":            {0, nil},
 	"gate/internal/faketools/ncu":        {0, nil},
 	"gate/internal/faketools/nsys":       {0, []string{"zombiezen.com/go/sqlite"}},

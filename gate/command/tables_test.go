@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/cli"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
@@ -32,9 +30,9 @@ func TestTables(t *testing.T) {
 		f, _ := report.Lookup(name)
 		formats += fmt.Sprintf("| `%s` | %s |\n", name, f.About)
 	}
-	refusals := ""
-	for _, k := range app.Refusals() {
-		refusals += "\n## " + k.Name + "\n\n" + refused(k.Reasons)
+	refusals := "| `reason_key` | no verdict, because |\n| --- | --- |\n"
+	for _, k := range model.Kinds {
+		refusals += fmt.Sprintf("| `%s` | %s |\n", k.Kind, k.Meaning)
 	}
 	patterns := "| `key` | what it is | named | after |\n| --- | --- | --- | --- |\n"
 	for _, p := range decide.Patterns {
@@ -66,15 +64,18 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// refused is a table of refusals, with the names of details in capitals.
-func refused(reasons model.Reasons) string {
-	detail := regexp.MustCompile(`\{(\w+)\}`)
-	capitals := func(s string) string {
-		return detail.ReplaceAllStringFunc(s, func(d string) string { return strings.ToUpper(strings.Trim(d, "{}")) })
+// TestKinds checks the list of refusals: distinct words in one form, each with one sentence, and none of package decide missing.
+func TestKinds(t *testing.T) {
+	form, known := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`), map[model.Kind]bool{}
+	for _, k := range model.Kinds {
+		if known[k.Kind] || !form.MatchString(string(k.Kind)) || !strings.HasSuffix(k.Meaning, ".") || strings.Count(k.Meaning, ". ") > 0 {
+			t.Errorf("%q: %q", k.Kind, k.Meaning)
+		}
+		known[k.Kind] = true
 	}
-	s := "| no verdict, because | way out | reason_key |\n| --- | --- | --- |\n"
-	for _, r := range reasons {
-		s += fmt.Sprintf("| %s | %s | `%s` |\n", capitals(r.Sentence), capitals(cli.WayOut(r.Key, r.Next)), r.Key)
+	for _, r := range decide.Reasons {
+		if !known[model.Kind(r.Key)] {
+			t.Errorf("%s of package decide is no kind", r.Key)
+		}
 	}
-	return s
 }

@@ -65,13 +65,16 @@ func (a Accept) Dir() string {
 func (a Accept) Doubts() (out []error) {
 	here, of := commit(), a.Report.Head.Commit
 	if r := a.Report; r.Verdict != decide.Fail && r.Measured == nil {
-		out = append(out, Reasons.Refuse("accept-unfailed", answer(r)))
+		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
+			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
 	if strings.HasSuffix(of, dirty) {
-		out = append(out, Reasons.Refuse("accept-dirty", strings.TrimSuffix(of, dirty)))
+		out = append(out, model.Refuse(model.NotAcceptable, "commit and check again, or accept the report nevertheless",
+			"what the report measured was not committed: changes to %s that nobody can review", strings.TrimSuffix(of, dirty)))
 	}
 	if of, here := strings.TrimSuffix(of, dirty), strings.TrimSuffix(here, dirty); of != "" && here != "" && !strings.HasPrefix(here, of) && !strings.HasPrefix(of, here) {
-		out = append(out, Reasons.Refuse("accept-other-commit", of, here))
+		out = append(out, model.Refuse(model.NotAcceptable, "check again here, or accept the report nevertheless",
+			"the report is of commit %s, and %s is checked out", of, here))
 	}
 	return out
 }

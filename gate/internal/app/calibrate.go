@@ -75,7 +75,8 @@ func (c *Calibrate) run(ctx context.Context) (*decide.Calibration, error) {
 			"finished profiles do not say whether something else used the GPU or its clocks were held down")
 	}
 	if all.HeldBack != "" {
-		return nil, Reasons.Refuse("held-back", all.HeldBack)
+		return nil, model.Refuse(model.Throttled, "let it cool down, see to its cooling and power supply, and calibrate again",
+			"%s", all.HeldBack)
 	}
 	like, _ := c.Baselines.ForGPU(all.Head.GPU())
 	_, head, err := all.sessions(c.Rule, like.Sessions)
@@ -86,7 +87,8 @@ func (c *Calibrate) run(ctx context.Context) (*decide.Calibration, error) {
 		head = times
 	}
 	if head[len(head)-1].Profiler().ByLaunch() {
-		return nil, Reasons.Refuse("counters-vary-not")
+		return nil, model.Refuse(model.NotCountable, "calibrate with the workload, or with profiles of nsys",
+			"counters of ncu say nothing about how times vary")
 	}
 	out := decide.Calibrate(head, c.Policy, c.gates(), perRun)
 	if c.Host {

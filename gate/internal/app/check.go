@@ -130,7 +130,8 @@ func (c *Check) run(ctx context.Context) (*decide.Report, error) {
 	case c.Base != nil && !c.Screens():
 		return c.pair(ctx)
 	case !c.Screens():
-		return c.first(ctx, Reasons.Refuse("no-baseline", cmp.Or(c.Workload, "default")))
+		return c.first(ctx, model.Refuse(model.NoBaseline, "take what was measured here as the first baseline, if this is the code to compare with",
+			"workload %s has no baseline yet", cmp.Or(c.Workload, "default")))
 	}
 	screen, err := c.screen(ctx)
 	switch {
@@ -164,7 +165,8 @@ func (c *Check) screen(ctx context.Context) (*decide.Report, error) {
 	}); ok {
 		if models := m.Models(ctx); len(models) > 0 {
 			b, ok := own.ForGPU(models...)
-			why := Reasons.Refuse("no-baseline-here", models[0], list(own.models()))
+			why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured",
+				"the GPU of this machine is %s, the baseline was measured on %s", models[0], list(own.models()))
 			switch {
 			case !ok && c.Base == nil:
 				return c.first(ctx, why)
@@ -293,7 +295,8 @@ func off(r *decide.Report, both bool) int {
 // they are.
 func (c *Check) asked(head []model.Session) error {
 	if f, ok := c.Measurer.(*Finished); ok && c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
-		return Reasons.Refuse("not-as-asked", f.Path, head[len(head)-1].Profiler(), c.Profiler)
+		return model.Refuse(model.NotAsAsked, "name recordings of that profiler, or do not ask for it",
+			"%s was measured with %s, not with %s", f.Path, head[len(head)-1].Profiler(), c.Profiler)
 	}
 	return nil
 }

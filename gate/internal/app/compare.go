@@ -69,7 +69,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 
 // of says which side could not be read; what is refused names its file.
 func of(side string, err error) error {
-	if model.RefusalKey(err) != "" {
+	if model.KindOf(err) != "" {
 		return err
 	}
 	return fmt.Errorf("the %s: %w", side, err)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
@@ -21,6 +22,7 @@ func NoGPU(ctx context.Context) *decide.Report {
 			return nil
 		}
 	}
-	r, _ := refused(nil, Reasons.Refuse("no-gpu"))
+	r, _ := refused(nil, model.Refuse(model.NoGPU, "run the check where there is one",
+		"this machine has no NVIDIA GPU: nothing was measured and nothing judged"))
 	return r
 }

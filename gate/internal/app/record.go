@@ -130,7 +130,8 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
 	m, ok := c.Measurer.(*Machine)
 	if !ok {
-		return nil, Reasons.Refuse("no-machine")
+		return nil, model.Refuse(model.NotCountable, "record finished pages of ncu by themselves",
+			"counters can be recorded only where the workload is run")
 	}
 	own, counters := *m, *c.Counters
 	own.Counters = &counters
@@ -196,7 +197,7 @@ func storable(own []model.Session, policy *thresholds.Policy) error {
 	unruled := *policy
 	unruled.Rules = nil
 	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == decide.NoVerdict && !r.Undecided {
-		return &model.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Key: r.ReasonKey}
+		return &model.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Kind: model.Kind(r.ReasonKey)}
 	}
 	return nil
 }
@@ -220,7 +221,8 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 				out.Held = nil // what is faster is recorded with a reason
 			}
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
-			return Reasons.Refuse("changed-within-hour", measure.Count(max(minutes, 1), "minute"), some(changes))
+			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",
+				"the same GPU gave other times within %s: %s", measure.Count(max(minutes, 1), "minute"), some(changes))
 		}
 	}
 	if c.Replace {
@@ -228,7 +230,8 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	}
 	r := judged(decide.Input{Baseline: old, Head: head, Policy: c.Policy}, nil)
 	if r.Verdict == decide.NoVerdict && !r.Undecided {
-		return Reasons.Refuse("other-baseline", r.Reason)
+		return model.Refuse(model.OtherBaseline, "start the baseline anew",
+			"this session does not fit the baseline: %s", r.Reason)
 	}
 	for _, x := range Changes(r) {
 		switch x.Outcome {
@@ -297,7 +300,8 @@ func heaviest(s *model.Session, impact float64, skip int) ([]string, error) {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(cost[b], cost[a]), cmp.Compare(a, b)) })
 	if len(names) == 0 {
-		return nil, Reasons.Refuse("nothing-to-count", skip)
+		return nil, model.Refuse(model.NothingToCount, "let the workload run longer, or profile earlier launches",
+			"no kernel that matters is launched more than %d times a run, so ncu would profile none", skip)
 	}
 	return names[:min(len(names), maxCounted)], nil
 }

@@ -40,7 +40,8 @@ func (s Scrub) Run(ctx context.Context) ([]model.Session, error) {
 			out = append(out, baseline.Entry{Session: x})
 		}
 		if n := baseline.Kept(cut[0]); n < len(cut[0]) {
-			return nil, Reasons.Refuse("not-kept-apart", s.Path, len(cut[0]), n)
+			return nil, model.Refuse(model.NotSeparable, "scrub the recordings of each session by themselves",
+				"%s holds %d sessions, of which %d can be kept apart", s.Path, len(cut[0]), n)
 		}
 		return out, nil
 	})

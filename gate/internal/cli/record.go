@@ -113,7 +113,7 @@ func noVerdict(e *env, what string, err error) error {
 		}
 		fmt.Fprintln(e.Err, "nsgate: not "+what+":", report.Clean(r.Reason))
 		if r.Next != "" {
-			fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(r.Key, r.Next)))
+			fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(string(r.Kind), r.Next)))
 		}
 	}
 	return &exit{code: ExitNoVerdict}

@@ -6,30 +6,26 @@ import (
 	"strings"
 )
 
-// ways are the flags by which the way out of a refusal is taken, by its key.
+// ways are the flags by which the way out of a refusal is taken, by its kind.
 var ways = map[string]string{
-	"accept-dirty":            "--force",
-	"accept-other-commit":     "--force",
-	"accept-unfailed":         "--force",
-	"changed-within-hour":     "--reason 'WHY'",
-	"export-failed":           "--nsys PATH",
-	"gpu-metrics-denied":      "without --gpu-metrics",
-	"gpu-metrics-taken":       "without --gpu-metrics",
-	"gpu-metrics-unsupported": "without --gpu-metrics",
-	"no-baseline":             "nsgate record, or nsgate check --patch FILE",
-	"no-baseline-here":        "nsgate record, or nsgate check --patch FILE",
-	"workload-timeout":        "--timeout TIME",
-	"no-nsys":                 "--nsys PATH",
-	"not-as-asked":            "--from, --profiler",
-	"not-profiled":            "--kernel",
-	"nothing-to-count":        "--launch-skip N",
-	"other-baseline":          "--replace",
-	"other-step":              "--step",
-	"unsettled":               "--warmup N, --warmup capture",
-	"unsteady":                "--warmup N, --warmup capture",
+	"changed-within-hour": "--reason 'WHY'",
+	"export-failed":       "--nsys PATH",
+	"no-baseline":         "nsgate record, or nsgate check --patch FILE",
+	"no-baseline-here":    "nsgate record, or nsgate check --patch FILE",
+	"workload-timeout":    "--timeout TIME",
+	"no-gpu-metrics":      "without --gpu-metrics",
+	"no-nsys":             "--nsys PATH",
+	"not-acceptable":      "--force",
+	"not-as-asked":        "--from, --profiler",
+	"not-profiled":        "--kernel",
+	"nothing-to-count":    "--launch-skip N",
+	"other-baseline":      "--replace",
+	"other-step":          "--step",
+	"unsettled":           "--warmup N, --warmup capture",
+	"unsteady":            "--warmup N, --warmup capture",
 }
 
-// Ways are the keys of the refusals whose way out is a flag.
+// Ways lists the kinds of the refusals whose way out is a flag.
 func Ways() []string { return slices.Sorted(maps.Keys(ways)) }
 
 // WayOut is what to do about a refusal, with the flags that do it: "start the baseline anew (--replace)". What has them

@@ -120,7 +120,7 @@ func refused(err error) (reason, key string, next []string) {
 	if refusal.Next != "" {
 		next = []string{refusal.Next}
 	}
-	return refusal.Reason, refusal.Key, next
+	return refusal.Reason, string(refusal.Kind), next
 }
 
 func (r *Report) refuse(because *Remark) *Report {

@@ -178,8 +178,8 @@ func TestSummarizeDoubts(t *testing.T) {
 
 func TestSummarizeRefuses(t *testing.T) {
 	twice := stepping(func(s *model.Session) { s.Series = append(s.Series, s.Series[0]) })
-	for key, sessions := range map[string][]model.Session{"no-session": nil, "bad-session": twice} {
-		if _, err := Summarize(sessions); model.RefusalKey(err) != key {
+	for key, sessions := range map[model.Kind][]model.Session{"no-session": nil, "bad-session": twice} {
+		if _, err := Summarize(sessions); model.KindOf(err) != key {
 			t.Errorf("%s: got %v", key, err)
 		}
 	}

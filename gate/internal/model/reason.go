@@ -1,13 +1,12 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 )
 
-// Reason is a cause for which a measurement is refused instead of judged.
+// Reason is a cause for which package decide gives no verdict.
 type Reason struct {
 	// Key names the cause; it stays the same from release to release.
 	Key string
@@ -17,7 +16,7 @@ type Reason struct {
 	Next string
 }
 
-// Reasons is the list of all causes for which a package refuses.
+// Reasons lists all causes for which package decide gives no verdict. Other packages call [Refuse].
 type Reasons []Reason
 
 var inBraces = regexp.MustCompile(`\{\w+\}`)
@@ -42,13 +41,5 @@ func (r Reasons) Refuse(key string, details ...any) error {
 	if len(details) > 0 {
 		panic("the refusal " + key + " was given too many details")
 	}
-	return &Refusal{Key: key, Reason: sentence, Next: next}
-}
-
-// RefusalKey is the [Reason.Key] of a refusal, "" for any other error.
-func RefusalKey(err error) string {
-	if r := (*Refusal)(nil); errors.As(err, &r) {
-		return r.Key
-	}
-	return ""
+	return &Refusal{Kind: Kind(key), Reason: sentence, Next: next}
 }

@@ -7,7 +7,7 @@
 //
 // A Metric is a row of metric.go, with what [Metrics], the policy file and the reports know of it. Values are in base units
 // (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. unit.go reads numbers as people and profilers
-// write them, number.go prints them. What must not be judged is a [Refusal], from the list of [Reasons] of a package.
+// write them, number.go prints them. What must not be judged is a [Refusal] of one of [Kinds].
 package model
 
 import (
@@ -243,18 +243,4 @@ func SameSession(a, b Environment) bool {
 		return false
 	}
 	return a.Start.Sub(b.Start).Abs() <= time.Hour
-}
-
-// Refusal is the error of a measurement that must not be judged: it leads to "no verdict", never to a pass.
-type Refusal struct {
-	Reason string // what is wrong, one sentence without a final full stop
-	Next   string // what to do about it
-	Key    string // of the [Reason] behind it, "" where there is no list
-}
-
-func (r *Refusal) Error() string {
-	if r.Next == "" {
-		return r.Reason
-	}
-	return r.Reason + "; " + r.Next
 }

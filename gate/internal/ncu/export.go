@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -39,7 +40,8 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	}
 	program, err := exec.LookPath(ncu)
 	if err != nil {
-		return "", Reasons.Refuse("no-ncu", name, by, strings.Join(ExportArgs(name)[:7], " "))
+		return "", model.Refuse(model.NoNcu, fmt.Sprintf("install Nsight Compute and put its ncu on the PATH, or write the page yourself: ncu %s > PAGE.csv", strings.Join(ExportArgs(name)[:7], " ")),
+			"%s%s cannot be read: it is not laid out as nsgate knows it, and ncu was not found", name, by)
 	}
 	// ncu keeps a lock in the temporary directory, which that of another user blocks.
 	tmp, err := os.MkdirTemp(dir, "ncu-") // mode 0700
@@ -67,16 +69,19 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: the export was interrupted: %w", name, ctx.Err())
 	case page.err == errFull:
-		return "", Reasons.Refuse("large-page", name, sizeLimit>>20)
+		return "", model.Refuse(model.TooLarge, fewer, "the page of %s is larger than %d MB", name, sizeLimit>>20)
 	case page.err != nil:
-		return "", Reasons.Refuse("disk", name, cause(page.err))
+		return "", model.Refuse(model.NoRoom, "make room on the disk and try again",
+			"the page of %s could not be written: %s", name, cause(page.err))
 	}
 	why := cmp.Or(blame(stderr.String(), page.end.String()), err.Error())
 	mine := Version(ctx, program)
 	if year, number, newer := newer(written, mine); newer {
-		return "", Reasons.Refuse("old-ncu", name, by, why, mine, fmt.Sprintf("%d.%d", year, number))
+		return "", model.Refuse(model.OldNcu, fmt.Sprintf("this is ncu %s: read the report with ncu %s or later", mine, fmt.Sprintf("%d.%d", year, number)),
+			"ncu could not read %s%s: %s", name, by, why)
 	}
-	return "", Reasons.Refuse("damaged", name, by, why, by)
+	return "", model.Refuse(model.Damaged, fmt.Sprintf("the report is damaged: profile again, or open it in the ncu that wrote it%s", by),
+		"ncu could not read %s%s: %s", name, by, why)
 }
 
 // cause is the error without the path that it happened to.

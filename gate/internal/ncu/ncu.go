@@ -7,10 +7,12 @@ package ncu
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -64,9 +66,11 @@ func (r *Record) Metric(m measure.Metric) (float64, error) {
 		return v, nil
 	}
 	if why := r.missing[m.Name]; why != "" {
-		return math.NaN(), Reasons.Refuse("unknown-value", m.Name, why)
+		return math.NaN(), model.Refuse(model.NotCollected, "collect it again; where the GPU does not have it, take it out of the policy",
+			"%s is not known: %s", m.Name, why)
 	}
-	return math.NaN(), Reasons.Refuse("not-collected", m.Name, strings.Join(Counters(m), ", "))
+	return math.NaN(), model.Refuse(model.NotCollected, fmt.Sprintf("profile with ncu --set full, or name it in --metrics: %s", strings.Join(Counters(m), ", ")),
+		"%s was not collected", m.Name)
 }
 
 // Find gives the launches of a subject. ncu and nsys do not write names alike: where none has the full name, those of
@@ -106,7 +110,7 @@ func Read(r io.Reader, name string) (*Profile, error) {
 		}
 	}
 	if in.N <= 0 {
-		return nil, Reasons.Refuse("large", name, sizeLimit>>20)
+		return nil, model.Refuse(model.TooLarge, fewer, "%s is larger than %d MB", name, sizeLimit>>20)
 	}
 	if err := cmp.Or(pages.refusal(), broken); err != nil {
 		return nil, err

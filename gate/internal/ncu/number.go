@@ -1,11 +1,13 @@
 package ncu
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -29,9 +31,11 @@ func (l *language) see(c *cell) {
 	case form == cells.Point, form == cells.Thousands:
 		l.english = true
 	case form == cells.ThreeAfterPoint && l.unclear == nil: // ncu writes two decimals or six, never three
-		l.unclear = c.refuse("ambiguous-number")
+		l.unclear = model.Refuse(model.BadNumber, withC,
+			"%s: the number is ambiguous: its point may separate thousands or decimals", c.place())
 	case form == cells.Foreign && l.foreign == nil:
-		l.foreign = c.refuse("foreign-number")
+		l.foreign = model.Refuse(model.BadNumber, withC,
+			"%s: the number is written with a decimal comma, or with other signs than commas between thousands", c.place())
 	}
 }
 
@@ -100,6 +104,7 @@ type cell struct {
 	text    string
 }
 
-func (c *cell) refuse(key string) error {
-	return refuse(key, c.file, c.line, quote(c.name), quote(c.text))
+// place names the cell in messages.
+func (c *cell) place() string {
+	return fmt.Sprintf("%s:%d: column %s: %s", c.file, c.line, quote(c.name), quote(c.text))
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -72,7 +73,7 @@ func (b *builder) table(t *table) error {
 	rows := rows{table: t, csv: r, columns: make(map[string]int, len(header)), width: len(header)}
 	for i, column := range header {
 		if _, twice := rows.columns[column]; twice {
-			return refuse("column-twice", t.file, t.begin, quote(column))
+			return model.Refuse(model.BadTable, again, "%s:%d: column %s is there twice", t.file, t.begin, quote(column))
 		}
 		rows.columns[column] = i
 	}
@@ -83,7 +84,7 @@ func (b *builder) table(t *table) error {
 	}
 	for _, column := range needed {
 		if _, ok := rows.columns[column]; !ok && column != identity[process] {
-			return refuse("no-column", t.file, t.begin, quote(column))
+			return model.Refuse(model.BadTable, again, "%s:%d: no column %s", t.file, t.begin, quote(column))
 		}
 	}
 	before := len(b.profile.Records)
@@ -97,7 +98,8 @@ func (b *builder) table(t *table) error {
 		return err
 	}
 	if len(b.profile.Records) == before {
-		return refuse("empty-table", t.file, t.begin)
+		return model.Refuse(model.NoKernels, "compare ncu's kernel filter with the kernels that the workload launches",
+			"%s:%d: the table holds no kernel", t.file, t.begin)
 	}
 	return language.check()
 }
@@ -131,13 +133,13 @@ func (r *rows) next() (more bool, err error) {
 	if r.details && len(r.cells) > value && len(r.cells) < r.width && strings.Join(r.cells[value+1:], "") == "" {
 		return true, nil
 	}
-	key := "row-length"
+	why := "the table is cut or broken"
 	if len(r.cells) > r.width {
 		if r.drain(); !r.quoted {
-			key = "quotes-lost"
+			why = "the quotes around the cells are lost"
 		}
 	}
-	return false, refuse(key, r.file, r.at, len(r.cells), r.width)
+	return false, model.Refuse(model.BadTable, again, "%s:%d: the row has %d cells, the header %d: %s", r.file, r.at, len(r.cells), r.width, why)
 }
 
 // cell is the text of a column, "" where there is none.
@@ -182,7 +184,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 		l := r.launch()
 		switch {
 		case l.is[id] == "" && units:
-			return refuse("units-twice", r.file, r.at)
+			return model.Refuse(model.BadTable, again, "%s:%d: a second row of units", r.file, r.at)
 		case l.is[id] == "":
 			units = true
 			for i := range columns {
@@ -190,7 +192,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 			}
 			continue
 		case !units:
-			return refuse("no-units", r.file, r.at)
+			return model.Refuse(model.BadTable, again, "%s:%d: the row of units is missing", r.file, r.at)
 		}
 		record := Record{Line: r.at, Raw: map[string]Value{}}
 		if record.Subject, err = l.subject(); err != nil {
@@ -231,13 +233,13 @@ func (b *builder) detailsPage(r *rows, language *language) error {
 			byID[key] = l
 			launches = append(launches, l)
 		} else if first.is != l.is {
-			return refuse("another-kernel", r.file, r.at, quote(l.is[id]), first.line)
+			return model.Refuse(model.BadValue, again, "%s:%d: launch %s is another kernel than on line %d", r.file, r.at, quote(l.is[id]), first.line)
 		}
 		switch name, section := r.cell("Metric Name"), r.cell("Section Name"); {
 		case name != "":
 			byID[key].add(r.at, section, counter(section, r.cell("Body Item Label"), name), r.cell("Metric Unit"), r.cell("Metric Value"))
 		case r.cell("Rule Name") == "":
-			return refuse("odd-row", r.file, r.at)
+			return model.Refuse(model.BadTable, again, "%s:%d: a row with neither a metric nor a rule", r.file, r.at)
 		}
 	}
 	if len(launches) > 0 && r.last {
@@ -257,9 +259,9 @@ func (b *builder) detailsPage(r *rows, language *language) error {
 func (t *table) syntax(err error) error {
 	var pe *csv.ParseError
 	if errors.As(err, &pe) {
-		return refuse("broken-table", t.file, t.begin+pe.Line-1, pe.Err)
+		return model.Refuse(model.Damaged, again, "%s:%d: the table is broken: %s", t.file, t.begin+pe.Line-1, pe.Err)
 	}
-	return refuse("broken-table", t.file, t.begin, err)
+	return model.Refuse(model.Damaged, again, "%s:%d: the table is broken: %s", t.file, t.begin, err)
 }
 
 // whole refuses a page that ends in the middle of a section that all other launches have more of. Launches of one page
@@ -276,7 +278,8 @@ func whole(launches []*launch) error {
 			return nil
 		}
 	}
-	return refuse("cut-launch", last.file, last.line, quote(last.is[id]), n, len(all))
+	return model.Refuse(model.Truncated, again,
+		"%s:%d: launch %s, the last one, has %d metrics, and each before it %d: the output is cut", last.file, last.line, quote(last.is[id]), n, len(all))
 }
 
 // add takes in a launch of the details page, on which a metric may stand in several sections.
@@ -297,7 +300,8 @@ func (b *builder) add(l *launch, language *language) error {
 		old, again := all[c.name]
 		switch {
 		case again && !agree(old, v):
-			return refuse("cell-twice", c.file, c.line, quote(c.name), quote(c.text), old.Line, quote(old.Text))
+			return model.Refuse(model.BadValue, "write one page at a time",
+				"%s:%d: column %s: %s: line %d says %s of the same launch", c.file, c.line, quote(c.name), quote(c.text), old.Line, quote(old.Text))
 		case again && (math.IsNaN(v.Number) || old.Step <= v.Step):
 			continue
 		}
@@ -322,7 +326,8 @@ func (b *builder) record(l *launch, r Record) error {
 	if gpu := r.Raw[deviceName]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {
-			return refuse("models", l.file, l.line)
+			return model.Refuse(model.OtherGPU, "profile on one GPU model at a time",
+				"%s:%d: the launches ran on GPUs of different models", l.file, l.line)
 		}
 		b.profile.GPU = name
 	}
@@ -352,7 +357,7 @@ func (l *launch) subject() (measure.Subject, error) {
 	s := measure.Subject{Scope: measure.ScopeKernel}
 	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.is[kernel], "$1<unnamed>::"))
 	if s.Name == "" {
-		return s, refuse("no-name", l.file, l.line)
+		return s, model.Refuse(model.BadValue, again, "%s:%d: the launch has no kernel name", l.file, l.line)
 	}
 	for column, to := range map[int]*measure.Dim3{grid: &s.Grid, block: &s.Block} {
 		text := l.is[column]
@@ -362,12 +367,12 @@ func (l *launch) subject() (measure.Subject, error) {
 		c := cell{file: l.file, line: l.line, name: identity[column], text: text}
 		m := extent.FindStringSubmatch(text)
 		if m == nil {
-			return s, c.refuse("no-extent")
+			return s, model.Refuse(model.BadValue, again, "%s: not of the form (X, Y, Z)", c.place())
 		}
 		for i, to := range []*uint32{&to.X, &to.Y, &to.Z} {
 			n, err := strconv.ParseUint(m[i+1], 10, 32)
 			if err != nil {
-				return s, c.refuse("large-extent")
+				return s, model.Refuse(model.BadValue, again, "%s: larger than any grid", c.place())
 			}
 			*to = uint32(n)
 		}

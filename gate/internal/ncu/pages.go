@@ -95,7 +95,8 @@ func (p *pages) next() *table {
 			return t
 		}
 		if strayed.MatchString(bare) {
-			p.err = refuse("stray-row", p.name, p.line)
+			p.err = model.Refuse(model.BadTable, again,
+				"%s:%d: a row of a table outside of any table: the output is cut or mixed with the program's", p.name, p.line)
 			return nil
 		}
 		p.notes.see(p.line, bare)
@@ -135,9 +136,9 @@ func (t *table) more() bool {
 	}
 	p.table, p.held = nil, true
 	if elided.Match(p.bare) {
-		p.err, p.held = refuse("elided", p.name, p.line, quote(string(bytes.TrimSpace(p.bare)))), false
+		p.err, p.held = model.Refuse(model.RowsMissing, again, "%s:%d: rows are left out here (%s)", p.name, p.line, quote(string(bytes.TrimSpace(p.bare)))), false
 	} else if _, form := cells.Parse(p.bare); cutID.Match(p.bare) || !p.ended && form == cells.Whole {
-		p.err, p.held = refuse("cut-row", p.name, p.line), false
+		p.err, p.held = model.Refuse(model.Truncated, again, "%s:%d: the row is cut", p.name, p.line), false
 	}
 	return false
 }
@@ -172,7 +173,8 @@ func (p *pages) refusal() error {
 		return err
 	}
 	if p.cut {
-		return refuse("cut-cell", p.name, p.line)
+		return model.Refuse(model.Truncated, again,
+			"%s:%d: the output ends in the middle of a cell: it is cut", p.name, p.line)
 	}
 	return nil
 }

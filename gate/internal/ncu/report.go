@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // A report is "NVR\0" and a file header, then blocks to the end: each a block header, which says how long the payload
@@ -56,7 +58,8 @@ func openReport(report string) (*reportFile, error) {
 
 func (r *reportFile) move(n int64) error {
 	if r.at += n; r.at > r.size {
-		return Reasons.Refuse("cut-report", r.name, r.at, r.size)
+		return model.Refuse(model.Truncated, "copy it again, or profile again",
+			"%s is cut off: it should have at least %d bytes and has %d", r.name, r.at, r.size)
 	}
 	return nil
 }
@@ -100,9 +103,10 @@ func (r *reportFile) blocks(visit func(header message, end int64) error) (versio
 	case err != nil:
 		return "", err
 	case !SniffReport(head):
-		return "", Reasons.Refuse("no-report", r.name)
+		return "", model.Refuse(model.OtherFormat, "give a file that ncu -o wrote", "%s is no report of ncu", r.name)
 	case r.size < least:
-		return "", Reasons.Refuse("cut-report", r.name, least, r.size)
+		return "", model.Refuse(model.Truncated, "copy it again, or profile again",
+			"%s is cut off: it should have at least %d bytes and has %d", r.name, least, r.size)
 	}
 	r.at = int64(len(magic))
 	block, err := r.header()

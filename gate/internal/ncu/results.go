@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // ErrLayout is the error for a report that is laid out in a way that only ncu knows, or that holds results of ranges: [Export] it.
@@ -48,11 +50,12 @@ func ReadReport(report string) (*Profile, error) {
 	}
 	switch {
 	case x.broken != "":
-		return nil, Reasons.Refuse("broken-report", r.name, by, x.broken)
+		return nil, model.Refuse(model.Damaged, "copy it again, or profile again", "%s%s is damaged: %s", r.name, by, x.broken)
 	case err != nil:
 		return nil, err
 	case len(x.profile.Records) == 0:
-		return nil, Reasons.Refuse("empty-report", r.name, by)
+		return nil, model.Refuse(model.NoKernels, "compare ncu's kernel filter with the kernels that the workload launches",
+			"%s%s holds no kernel", r.name, by)
 	}
 	x.profile.Devices = len(x.devices)
 	return x.profile, nil
@@ -161,7 +164,8 @@ func (x *results) result(m message) error {
 	case l.is[kernel] == "range" && l.is[stream] == "": // a range has no stream of its own
 		return ErrLayout
 	case metrics == 0:
-		return Reasons.Refuse("empty-launch", x.report.name, number, quote(l.is[kernel]))
+		return model.Refuse(model.NcuFailed, "profile again, and read what ncu says of it",
+			"%s: launch %d, of %s, has no metrics: ncu failed to profile it", x.report.name, number, quote(l.is[kernel]))
 	}
 	var err error
 	if r.Subject, err = l.subject(); err != nil {

@@ -123,26 +123,26 @@ func TestReadReportRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		content []byte
-		key     string // "" for ErrLayout
+		key     model.Kind // "" for ErrLayout
 		want    string
 	}{
-		{"cut", whole[:len(whole)-1], "cut-report", "is cut off"},
-		{"empty", file(block(nil, 0)), "empty-report", "(ncu 2025.3.1 wrote it) holds no kernel"},
-		{"sources alone", file(block(nil, 2)), "empty-report", "holds no kernel"},
-		{"no metrics", file(block(names, 0, result("saxpy"))), "empty-launch", `launch 1, of "saxpy", has no metrics`},
-		{"no string table", file(block(nil, 0, first)), "broken-report", "launch 1: a metric without a name"},
-		{"an unknown kind of value", file(block(names, 0, result("saxpy", metric(0, 8, 1)))), "broken-report", `"gpu__time_duration.sum" has no value of a known kind`},
-		{"a wrong kind of number", file(block(names, 0, result("saxpy", metric(0, 3, 1)))), "broken-report", "no value of a known kind"},
-		{"no message", file(block(names, 0, []byte("\xff\xff"))), "broken-report", "launch 1 is no message"},
-		{"fewer results than counted", file(append(part(many), part(timed)...)), "broken-report", "holds less than it counts"},
-		{"more than counted", file(append(part(message(2, 0, 5, len(first)+4)), part(first)...)), "broken-report", "holds more than it counts"},
-		{"a result beyond its block", file(append(part(message(2, 1, 4, message(1, names[0]), 5, 20)), part(first)...), block(nil, 0)), "broken-report", "longer than its block"},
-		{"no name", file(block(names, 0, message(13, metric(0, 3, 1.0)))), "no-name", "has no kernel name"},
-		{"a huge grid", file(block(names, 0, append(first, message(10, message(1, 1<<40))...))), "large-extent", "larger than any grid"},
-		{"two models", file(block(names, 0, first, result("x", metric(2, 1, "Tesla T4")))), "models", "different models"},
+		{"cut", whole[:len(whole)-1], "truncated", "is cut off"},
+		{"empty", file(block(nil, 0)), "no-kernels", "(ncu 2025.3.1 wrote it) holds no kernel"},
+		{"sources alone", file(block(nil, 2)), "no-kernels", "holds no kernel"},
+		{"no metrics", file(block(names, 0, result("saxpy"))), "ncu-failed", `launch 1, of "saxpy", has no metrics`},
+		{"no string table", file(block(nil, 0, first)), "damaged", "launch 1: a metric without a name"},
+		{"an unknown kind of value", file(block(names, 0, result("saxpy", metric(0, 8, 1)))), "damaged", `"gpu__time_duration.sum" has no value of a known kind`},
+		{"a wrong kind of number", file(block(names, 0, result("saxpy", metric(0, 3, 1)))), "damaged", "no value of a known kind"},
+		{"no message", file(block(names, 0, []byte("\xff\xff"))), "damaged", "launch 1 is no message"},
+		{"fewer results than counted", file(append(part(many), part(timed)...)), "damaged", "holds less than it counts"},
+		{"more than counted", file(append(part(message(2, 0, 5, len(first)+4)), part(first)...)), "damaged", "holds more than it counts"},
+		{"a result beyond its block", file(append(part(message(2, 1, 4, message(1, names[0]), 5, 20)), part(first)...), block(nil, 0)), "damaged", "longer than its block"},
+		{"no name", file(block(names, 0, message(13, metric(0, 3, 1.0)))), "bad-value", "has no kernel name"},
+		{"a huge grid", file(block(names, 0, append(first, message(10, message(1, 1<<40))...))), "bad-value", "larger than any grid"},
+		{"two models", file(block(names, 0, first, result("x", metric(2, 1, "Tesla T4")))), "other-gpu", "different models"},
 		{"results of ranges", file(append(part(message(2, 1, 5, 0, 7, 1)), 0)), "", ""},
 		{"a range as a kernel", file(block(names, 0, message(7, "range", 13, metric(0, 3, 1.0)))), "", ""},
-		{"a later layout", append([]byte("NVR\x00"), part(message(1, 8))...), "cut-report", ""},
+		{"a later layout", append([]byte("NVR\x00"), part(message(1, 8))...), "truncated", ""},
 		{"a later layout, longer", append(append([]byte("NVR\x00"), part(message(1, 8))...), "what nobody knows"...), "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReadReportRefuses(t *testing.T) {
 				if !errors.Is(err, ncu.ErrLayout) {
 					t.Errorf("error %v, want that of the layout", err)
 				}
-			case !errors.As(err, &refusal) || refusal.Key != tt.key || !strings.Contains(err.Error(), tt.want):
+			case !errors.As(err, &refusal) || refusal.Kind != tt.key || !strings.Contains(err.Error(), tt.want):
 				t.Errorf("got %v, want %s: %q", err, tt.key, tt.want)
 			}
 		})

@@ -19,7 +19,8 @@ func Session(runs ...*Profile) (model.Session, error) {
 		case i == 0:
 			s.GPU = p.GPU
 		case s.GPU != p.GPU:
-			return s, Reasons.Refuse("another-gpu", p.Source, runs[0].Source)
+			return s, model.Refuse(model.OtherGPU, "write the same page of every run on one GPU model",
+				"%s was measured on another GPU model than %s, or is another page", p.Source, runs[0].Source)
 		}
 		s.GPUs = max(s.GPUs, p.Devices)
 		s.Runs = append(s.Runs, model.Run{Total: len(p.Records), Launches: len(p.Records), Steady: true})
@@ -51,7 +52,8 @@ func Session(runs ...*Profile) (model.Session, error) {
 		}
 	}
 	if len(runs) > 0 && len(s.Series) == 0 {
-		return s, Reasons.Refuse("no-counters", runs[0].Source)
+		return s, model.Refuse(model.NotCollected, "profile with ncu --set full, or name gpu__time_duration.sum in --metrics",
+			"%s holds none of the counters that a metric is made of", runs[0].Source)
 	}
 	s.SortSeries()
 	return s, s.Check()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // decode turns the first bytes of a file in UTF-16, which PowerShell writes, into UTF-8.
@@ -86,51 +87,66 @@ type notes struct {
 	page    error // the refusal of another page
 }
 
-// failures are what ncu says where it measured nothing or not all, the one that explains most first: one failure
-// draws others after it ("The application returned an error code").
-var failures = []struct{ says, key string }{
-	{"ERR_NVGPUCTRPERM", "no-permission"},
-	{"lock file", "lock"},
-	{"driver resource was unavailable", "counters-in-use"},
-	{"Profiling is not supported on device", "unsupported-gpu"},
-	{"Cannot lock GPU clock frequencies", "clocks"},
-	{"driver is not compatible with Nsight Compute", "old-driver"},
-	{"bad allocation", "out-of-memory"},
-	{"No kernels were profiled", "no-kernel"},
-	{"did not match any section", "unknown-section"},
-	{"Failed to find metric", "unknown-metric"},
-	{"Failed to profile", "failed-kernel"},
-	{"The application returned an error code", "program-failed"},
-	{"==PROF== Received signal", "interrupted"},
-	{"==ERROR==", "ncu-error"},
+// failures lists the messages of an ncu that measured nothing or not all, with their refusals. The message that explains most
+// stands first, because one failure causes others ("The application returned an error code").
+var failures = []struct {
+	says       string
+	kind       model.Kind
+	next, what string
+}{
+	{"ERR_NVGPUCTRPERM", model.CountersDenied,
+		"run it as root or with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0; nsys needs neither",
+		"ncu may not read the GPU's performance counters (ERR_NVGPUCTRPERM)"},
+	{"lock file", model.NcuFailed, "set TMPDIR to a directory of your own", "ncu could not take its lock in the temporary directory"},
+	{"driver resource was unavailable", model.CountersInUse, "stop it (DCGM: dcgmi profile --pause) and profile again",
+		"another tool is using the GPU's performance counters"},
+	{"Profiling is not supported on device", model.OldNcu, "update ncu to a version that lists the chip: ncu --list-chips", "this ncu cannot profile the GPU"},
+	{"Cannot lock GPU clock frequencies", model.NcuFailed, "profile with --clock-control none", "ncu could not lock the GPU's clocks"},
+	{"driver is not compatible with Nsight Compute", model.OldNcu, "update the driver, or use the ncu of its CUDA release", "the GPU driver is older than ncu"},
+	{"bad allocation", model.NcuFailed, "profile fewer launches, or with --replay-mode application", "ncu ran out of memory"},
+	{"No kernels were profiled", model.NoKernels,
+		"compare the kernel filter (-k, --launch-skip, --launch-count) with the kernels that the workload launches", "ncu profiled no kernel"},
+	{"did not match any section", model.UnknownMetric, "see which ones there are: ncu --list-sections",
+		"ncu has no section of the name that it was asked for"},
+	{"Failed to find metric", model.UnknownMetric, "see which ones this GPU has: ncu --query-metrics",
+		"ncu does not know a metric that it was asked for"},
+	{"Failed to profile", model.NcuFailed, "read the lines before it", "ncu failed to profile a kernel"},
+	{"The application returned an error code", model.NcuFailed, "run it alone first", "the program failed under ncu"},
+	{"==PROF== Received signal", model.NcuFailed, "profile again, for longer or fewer launches", "ncu was interrupted"},
+	{"==ERROR==", model.NcuFailed, "read what it says there", "ncu reports an error"},
 }
 
 // said tells ncu's lines from the program's, as far as that goes. A long line of ncu's is folded by some terminals.
 var said = regexp.MustCompile(`==(?:PROF|WARNING|ERROR)==|ERR_NVGPUCTRPERM|driver resource was unavailable`)
+
+const noID = "the table lacks the column ID or Kernel Name in its place: ncu writes them first"
 
 // elsewhere are pages of ncu that hold no launch with its metrics, by how they look. Where that is certain no other
 // program's file looks so.
 var elsewhere = []struct {
 	looks   *regexp.Regexp
 	certain bool
-	key     string // of Reasons
+	kind    model.Kind
+	what    string
 }{
-	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true, "summary-page"},
-	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, "source-page"},
-	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, "session-page"},
-	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, "text-page"},
-	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true, "no-line-ends"},
-	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true, "no-commas"},
-	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true, "window-export"},
-	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, "no-id"},
-	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, "no-id"},
+	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true, model.OtherTable, "a summary (--print-summary) does not hold the single launches"},
+	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, model.OtherTable, "the source page holds instructions, not launches"},
+	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, model.OtherTable, "the session page holds no launch"},
+	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, model.OtherTable, "the page is text: ncu writes a table with --csv"},
+	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true, model.BadTable, "the line ends of the output are lost: every row needs its line"},
+	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true, model.BadTable,
+		"the cells are not separated by commas, as ncu does: a spreadsheet wrote the file"},
+	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true, model.OtherTable,
+		"the window of Nsight Compute exported the table, with the units in the names"},
+	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, model.BadTable, noID},
+	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, model.BadTable, noID},
 }
 
 // see takes in one line. A program can print the same words, and then costs itself its verdict.
 func (n *notes) see(line int, s string) {
 	for _, e := range elsewhere {
 		if n.page == nil && e.looks.MatchString(s) {
-			n.page = refuse(e.key, n.name, line)
+			n.page = model.Refuse(e.kind, again, "%s:%d: %s", n.name, line, e.what)
 		}
 	}
 	if !said.MatchString(s) {
@@ -147,12 +163,14 @@ func (n *notes) see(line int, s string) {
 
 func (n *notes) refusal(table bool) error {
 	switch {
-	case n.failure < len(failures) && failures[n.failure].key == "no-kernel" && n.nvtx:
-		return refuse("no-range", n.name, n.line)
+	case n.failure < len(failures) && failures[n.failure].kind == model.NoKernels && n.nvtx:
+		return model.Refuse(model.NoKernels, "write a push/pop range with a slash, as in --nvtx-include 'step/', and register its domain if it has one",
+			"%s:%d: ncu profiled no kernel, because no NVTX range matched", n.name, n.line)
 	case n.failure < len(failures):
-		return refuse(failures[n.failure].key, n.name, n.line)
+		f := failures[n.failure]
+		return model.Refuse(f.kind, f.next, "%s:%d: %s", n.name, n.line, f.what)
 	case !table && n.page == nil:
-		return Reasons.Refuse("no-table", n.name)
+		return model.Refuse(model.OtherFormat, again, "%s holds no table of ncu", n.name)
 	case !table:
 		return n.page
 	}

@@ -310,7 +310,8 @@ func byName(t model.Trace, names []string) model.Trace {
 // A table that a later release writes under another name is not taken for an absent one.
 func TestSuccessors(t *testing.T) {
 	for _, c := range []struct {
-		name, sql, key string
+		name, sql string
+		key       model.Kind
 	}{
 		{"kernels", "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO CUPTI_ACTIVITY_KIND_KERNEL_V2", "new-schema"},
 		{"calls", "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME RENAME TO CUPTI_ACTIVITY_KIND_RUNTIME_V3", "new-schema"},

@@ -34,7 +34,7 @@ func (db *database) checkRows(d diagnosis) error {
 		rows += n
 	}
 	if rows < int64(d.collected) {
-		return db.refuse("rows-missing", fmt.Sprintf("it holds %d of the %d CUDA events that were collected", rows, d.collected))
+		return model.Refuse(model.RowsMissing, exportAgain, "%s is incomplete: %s", db.name, fmt.Sprintf("it holds %d of the %d CUDA events that were collected", rows, d.collected))
 	}
 	return nil
 }
@@ -63,13 +63,17 @@ func (p *process) check(db *database) error {
 	timed := len(p.ranges) > 0 || len(p.found.marks) > 0
 	switch {
 	case 2*zero > all:
-		return db.refuse("zero-length", zero, all)
+		return model.Refuse(model.ZeroLength, "give the kernels more work, or record the workload again",
+			"%s: %d of %d launches took no time: the GPU's timer is too coarse for them or failed", db.name, zero, all)
 	case 2*p.early > all:
-		return db.refuse("clock-backwards", fmt.Sprintf("%d of %d launches begin before the call that made them", p.early, all))
+		return model.Refuse(model.ClockBackwards, recordAgain+"; if it happens again, update the driver and nsys",
+			"%s: the clock goes backwards: %s", db.name, fmt.Sprintf("%d of %d launches begin before the call that made them", p.early, all))
 	case lost > all, lost > fewLost && float64(lost) > mostLost*float64(lost+all):
-		return db.refuse("launches-lost", lost, lost+all, pid(p.id))
+		return model.Refuse(model.KernelsLost, moreOften,
+			"%s: %d of %d kernel launches of process %d left no trace of their kernel", db.name, lost, lost+all, pid(p.id))
 	case len(p.ranges) > 0 && p.found.seen && 2*p.unknown > all:
-		return db.refuse("correlation-missing", p.unknown, all)
+		return model.Refuse(model.CorrelationMissing, "record with `nsys profile --trace=cuda,nvtx` from the start",
+			"%s: %d of %d launches have no CUDA call in the recording: they cannot be assigned to their NVTX ranges", db.name, p.unknown, all)
 	}
 	if float64(zero) > mostZero*float64(all) {
 		p.warn("%d of %d launches took no time: they are shorter than a tick of the GPU's timer", zero, all)

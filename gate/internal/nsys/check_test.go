@@ -50,18 +50,18 @@ func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rows []string
-		key  string // "" for a usable recording
-		says string // part of the refusal, or the only warning
+		key  model.Kind // "" for a usable recording
+		says string     // part of the refusal, or the only warning
 	}{
 		{name: "sound", rows: []string{kernelRows(2000, ""), callRows(2000, launch, 0, "")}},
 		{name: "buffers lost", rows: []string{kernelRows(2000, "i NOT BETWEEN 500 AND 532"), callRows(2000, launch, 0, "")},
-			key: "launches-lost", says: "33 of 2000 kernel launches of process 4711"},
+			key: "kernels-lost", says: "33 of 2000 kernel launches of process 4711"},
 		{name: "the end lost", rows: []string{kernelRows(2000, "i < 1500"), callRows(2000, launch, 0, "")},
-			key: "launches-lost", says: "500 of 2000"},
+			key: "kernels-lost", says: "500 of 2000"},
 		{name: "in flight at the end", rows: []string{kernelRows(100, "i < 70"), callRows(100, launch, 0, "")},
 			says: "30 of 100 kernel launches left no trace of their kernel"},
 		{name: "most of a few", rows: []string{kernelRows(30, "i < 10"), callRows(30, launch, 0, "")},
-			key: "launches-lost", says: "20 of 30"},
+			key: "kernels-lost", says: "20 of 30"},
 		{name: "less than one in a hundred", rows: []string{kernelRows(5000, "i < 4960"), callRows(5000, launch, 0, "")},
 			says: "40 of 5000 kernel launches left no trace of their kernel"},
 		{name: "launches that failed", rows: []string{kernelRows(200, "i < 100"), callRows(200, launch, 0, "i < 100"),
@@ -72,7 +72,7 @@ func TestCheck(t *testing.T) {
 		{name: "after a graph", rows: []string{kernelRows(200, "i < 100"), callRows(200, launch, 0, ""),
 			callRow(500_000, 500_001, tidA, 900, begin), callRow(500_002, 500_003, tidA, 901, begin),
 			callRow(600_000, 600_001, tidA, 902, end), callRow(600_002, 600_003, tidA, 903, end)},
-			key: "launches-lost", says: "100 of 200"},
+			key: "kernels-lost", says: "100 of 200"},
 		{name: "another process", rows: []string{kernelRows(200, ""), callRows(200, launch, 0, ""),
 			callRow(1, 2, tidB, 1, launch), callRow(3, 4, tidB, 2, launch),
 			strings.Replace(callRow(5, 6, tidB, 3, launch), "0, NULL)", "1, NULL)", 1)},
@@ -163,7 +163,7 @@ func TestCollected(t *testing.T) {
 		name    string
 		meta    []string
 		more    []string
-		key     string
+		key     model.Kind
 		warning string
 	}{
 		{name: "all", meta: meta("3.20.3"), more: []string{collected(4)}},

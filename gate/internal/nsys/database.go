@@ -11,9 +11,11 @@ import (
 	"slices"
 	"strings"
 
+	"zombiezen.com/go/sqlite"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
 	"github.com/nsgate/nsgate/gate/measure"
-	"zombiezen.com/go/sqlite"
 )
 
 // database is an open export.
@@ -85,8 +87,6 @@ func (db *database) close() {
 	}
 }
 
-func (db *database) refuse(key string, details ...any) error { return refuse(key, db.name, details...) }
-
 // readSchema notes the columns of every table and refuses what is not from nsys.
 func (db *database) readSchema() error {
 	var tables []string
@@ -105,14 +105,16 @@ func (db *database) readSchema() error {
 		return err
 	}
 	if view != "" {
-		return db.refuse("foreign-schema", view+" is not a table of its own")
+		return model.Refuse(model.ForeignSchema, exportAgain, "%s: %s is not a table of its own: nsys did not write it so", db.name, view)
 	}
 	has := func(table string) bool { return slices.Contains(tables, table) }
 	if !has("StringIds") {
 		if has("StringTable") || has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") {
-			return db.refuse("nvprof")
+			return model.Refuse(model.OtherFormat, "record the workload with nsys",
+				"%s is a database of nvprof, not of nsys", db.name)
 		}
-		return db.refuse("not-nsys", "StringIds")
+		return model.Refuse(model.OtherFormat, exportAgain,
+			"%s is a SQLite database, but no export of nsys: it has no table StringIds", db.name)
 	}
 	if err := db.readColumns(); err != nil {
 		return err
@@ -186,7 +188,7 @@ func (db *database) damaged(err error) error {
 		return fmt.Errorf("%s: reading was interrupted: %w", db.name, ended)
 	}
 	why := strings.TrimPrefix(err.Error(), "sqlite: step: ")
-	return db.refuse("damaged", measure.NormalizeControl(why))
+	return model.Refuse(model.Damaged, exportAgain, "%s is damaged (%s)", db.name, measure.NormalizeControl(why))
 }
 
 // has reports whether the table has a column.
@@ -196,11 +198,11 @@ func (db *database) has(table, column string) bool { return slices.Contains(db.c
 func (db *database) require(table string, columns ...string) error {
 	for _, c := range columns {
 		if db.columns[table] != nil && !db.has(table, c) {
-			key := "foreign-schema"
 			if db.origin.newer() {
-				key = "new-schema"
+				return model.Refuse(model.NewSchema, updateNsgate,
+					"%s: table %s has no column %s: it was written by an nsys that is newer than this nsgate", db.name, table, c)
 			}
-			return db.refuse(key, fmt.Sprintf("table %s has no column %s", table, c))
+			return model.Refuse(model.ForeignSchema, exportAgain, "%s: table %s has no column %s: nsys did not write it so", db.name, table, c)
 		}
 	}
 	return nil

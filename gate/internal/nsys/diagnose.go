@@ -9,33 +9,45 @@ import (
 	"strings"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // nsys exits with success even where its importer dropped events. What it says of that stands in DIAGNOSTIC_EVENT
 // (2024.2 and later); before, what was collected stands in StringIds alone.
 const diagnosticTable = "DIAGNOSTIC_EVENT"
 
-// lost are the messages of an nsys that lost events and the keys of their refusals, the most telling first.
-var lost = []struct{ text, key string }{
-	{"Cannot find string for an exterior index", "importer-string"},
-	{"Wrong event order", "event-order"},
-	{"Unknown driver API function index", "old-nsys"},
-	{"TargetProfilingFailed", "profiling-failed"},
-	{"Import failed", "importer-failed"},
-	{"Error when processing events", "importer-failed"},
-	{"ProcessEventsError", "importer-failed"},
-	{"Errors occurred while processing the raw events", "importer-failed"},
+// lost lists the messages of an nsys that lost events, with their refusals, the most telling first.
+var lost = []struct {
+	text       string
+	kind       model.Kind
+	next, what string
+}{
+	{"Cannot find string for an exterior index", model.ImporterString,
+		"record with --nvtx-domain-exclude=TSL (JAX and TensorFlow), or without NVTX (--trace=cuda)",
+		"the importer of nsys failed on an NVTX string and lost events"},
+	{"Wrong event order", model.ImporterFailed, updateNsys, "the importer of nsys met events in the wrong order and lost some"},
+	{"Unknown driver API function index", model.OldNsys, updateNsys, "nsys is older than the CUDA driver and lost events"},
+	{"TargetProfilingFailed", model.ProfilingFailed, recordAgain, "nsys could not record the workload to its end"},
+	{"Import failed", model.ImporterFailed, updateNsys, importFailed},
+	{"Error when processing events", model.ImporterFailed, updateNsys, importFailed},
+	{"ProcessEventsError", model.ImporterFailed, updateNsys, importFailed},
+	{"Errors occurred while processing the raw events", model.ImporterFailed, updateNsys, importFailed},
 }
 
-// missing are the sentences with which nsys tells of a loss as mere information, and the keys of their refusals, whose details
-// they name.
+const importFailed = "the importer of nsys failed on some events and lost them"
+
+// missing lists the messages in which nsys reports a loss as information, with the next step and the sentence of their refusals.
+// The groups of the expression are the details of the sentence.
 var missing = []struct {
-	text *regexp.Regexp
-	key  string
+	text         *regexp.Regexp
+	next, format string
 }{
 	{regexp.MustCompile(`^Number of CUPTI events produced:\s*\d+, CUPTI buffers:\s*(\d+) of (\d+)\.\s*Some CUPTI events might be missing\b`),
-		"buffers-missing"},
-	{regexp.MustCompile(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`), "records-incomplete"},
+		moreOften, "nsys says that some CUDA events might be missing (CUPTI buffers: %s of %s)"},
+	{regexp.MustCompile(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`),
+		"let the workload synchronise and end by itself before the recording does, or record with --trace=cuda-sw, which traces by software",
+		"nsys dropped %s records of the GPU because they were incomplete"},
 }
 
 // Of warnings and errors, whatever nsys says of CUDA in these words counts.
@@ -152,15 +164,18 @@ func (db *database) diagnose() (diagnosis, error) {
 	}
 	switch {
 	case found < len(lost):
-		return d, db.refuse(lost[found].key)
+		x := lost[found]
+		return d, model.Refuse(x.kind, x.next, "%s: %s", db.name, x.what)
 	case d.missing != nil:
 		var details []any
 		for _, x := range d.missing[1:] {
 			details = append(details, x)
 		}
-		return d, db.refuse(missing[d.place].key, details...)
+		x := missing[d.place]
+		return d, model.Refuse(model.RecordsLost, x.next, "%s: %s", db.name, fmt.Sprintf(x.format, details...))
 	case overflow:
-		return d, db.refuse("buffers-dropped")
+		return d, model.Refuse(model.RecordsLost, "record a shorter part, or let the buffers be emptied more often with --cuda-flush-interval=1000",
+			"%s: nsys says that records of the GPU were dropped", db.name)
 	}
 	for _, process := range slices.Sorted(maps.Keys(produced)) {
 		n := produced[process]
@@ -213,7 +228,8 @@ func (r *reader) checkKept() error {
 	for _, few := range r.diagnosis.few {
 		p := r.of(few.process)
 		if p == nil || !p.found.seen || p.unknown > 0 || len(p.found.lost) > 0 && p.outsideGraphs() > 0 {
-			return r.db.refuse("events-lost", few.kept, few.made)
+			return model.Refuse(model.RecordsLost, recordAgain+", without NVTX (--trace=cuda) if it happens again",
+				"%s: only %d of the %d CUDA events that the workload produced were kept", r.db.name, few.kept, few.made)
 		}
 	}
 	return nil
@@ -235,21 +251,29 @@ func (db *database) refuseNoKernels(d diagnosis) error {
 	on, off := db.traced()
 	switch {
 	case db.some(graphTable, ""):
-		return db.refuse("whole-graphs")
+		return model.Refuse(model.WholeGraphs, "record with --cuda-graph-trace=node",
+			"%s holds no kernels: whole CUDA graphs were traced", db.name)
 	case db.has(runtimeTable, "nameId") && db.has("StringIds", "value") && db.some(runtimeTable, launch):
-		return db.refuse("kernels-lost")
+		return model.Refuse(model.KernelsLost, "see that the workload ends by itself instead of being killed and that nsys is no older than the CUDA driver, and record again",
+			"%s holds no kernels: the workload launched some, but what the GPU recorded of them was lost", db.name)
 	case d.notAll && (!d.noEvents || db.some(runtimeTable, "")): // a helper without CUDA calls is told both
-		return db.refuse("not-all-collected")
+		return model.Refuse(model.KernelsLost, "let the workload synchronise before the recording or its capture range ends, see that the capture range covers its kernels and that nsys is no older than the CUDA driver, and record again",
+			"%s holds no kernels: nsys says that not all CUDA events might have been collected", db.name)
 	case db.some(runtimeTable, ""):
-		return db.refuse("nothing-launched")
+		return model.Refuse(model.NoKernels, "see that it did not fail, and that the capture range covers its kernels",
+			"%s holds no kernels: the workload called CUDA but launched nothing while it was recorded", db.name)
 	case off:
-		return db.refuse("kernels-not-traced")
+		return model.Refuse(model.NotTraced, traceCUDA,
+			"%s holds no kernels: CUDA was not among what was traced", db.name)
 	case d.noEvents:
-		return db.refuse("no-cuda")
+		return model.Refuse(model.NoKernels, "see that it did not fail and that it uses the GPU",
+			"%s holds no kernels: the workload made no CUDA calls while it was recorded", db.name)
 	case on || d.traced:
-		return db.refuse("traced-nothing")
+		return model.Refuse(model.NoKernels, launchSome,
+			"%s holds no kernels: CUDA was traced, but no activity of it was recorded", db.name)
 	}
-	return db.refuse("no-kernels")
+	return model.Refuse(model.NoKernels, launchSome+"; where CUDA was not among what is traced, record with `nsys profile --trace=cuda,nvtx`",
+		"%s holds no kernels: no CUDA activity was recorded", db.name)
 }
 
 // traced reports whether the options of the recording, where they were exported, say that CUDA was traced, or was not. The

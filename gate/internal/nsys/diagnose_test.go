@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 func TestComplete(t *testing.T) {
@@ -21,8 +23,8 @@ func TestComplete(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		rows    []string
-		refused string // the key, "" for a usable recording
-		warning string // part of the only warning; of the refusal
+		refused model.Kind // the key, "" for a usable recording
+		warning string     // part of the only warning; of the refusal
 	}{
 		{"healthy", []string{collected(1225, pidA), produced(1255, pidA), collected(11538, pidB), produced(13219, pidB)},
 			"", ""},
@@ -34,28 +36,28 @@ func TestComplete(t *testing.T) {
 		{"a shell among the processes", []string{
 			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", 5<<24),
 			diagnosticRow(2, "CUDA profiling might have not been started correctly.", 5<<24)}, "", ""},
-		{"lossy", []string{collected(457, pidA), produced(22505, pidA)}, "events-lost", "only 457 of the 22505 CUDA events"},
+		{"lossy", []string{collected(457, pidA), produced(22505, pidA)}, "records-lost", "only 457 of the 22505 CUDA events"},
 		{"lossy among others", []string{collected(22000, pidB), produced(22505, pidB), collected(0, pidA), produced(300, pidA)},
-			"events-lost", "only 0 of the 300"},
+			"records-lost", "only 0 of the 300"},
 		{"importer", []string{diagnosticRow(2, failure, pidA)}, "importer-failed", ""},
 		{"importer, JAX", []string{diagnosticRow(2, failure, pidA),
 			diagnosticRow(2, failure+"ErrorText=Cannot find string for an exterior index", pidA)},
 			"importer-string", "--nvtx-domain-exclude=TSL"},
 		{"driver", []string{diagnosticRow(3, failure+"Unknown driver API function index: 700", pidA)}, "old-nsys", "update nsys"},
-		{"order", []string{diagnosticRow(2, "Wrong event order has been detected when adding events", pidA)}, "event-order", "wrong order"},
+		{"order", []string{diagnosticRow(2, "Wrong event order has been detected when adding events", pidA)}, "importer-failed", "wrong order"},
 		{"stopped", []string{diagnosticRow(2, "Status: TargetProfilingFailed", pidA)}, "profiling-failed", ""},
-		{"full buffers", []string{diagnosticRow(2, "312 CUPTI activity records were dropped.", pidA)}, "buffers-dropped",
+		{"full buffers", []string{diagnosticRow(2, "312 CUPTI activity records were dropped.", pidA)}, "records-lost",
 			"--cuda-flush-interval"},
-		{"a buffer that did not come back", []string{collected(30, pidA), diagnosticRow(1, missing, pidA)}, "buffers-missing",
+		{"a buffer that did not come back", []string{collected(30, pidA), diagnosticRow(1, missing, pidA)}, "records-lost",
 			"CUPTI buffers: 49 of 50"},
 		{"a buffer of another process", []string{collected(30, pidA), produced(31, pidA), diagnosticRow(1, missing, pidB)},
-			"buffers-missing", ""},
+			"records-lost", ""},
 		{"incomplete", []string{collected(30, pidA), produced(31, pidA), diagnosticRow(1, incomplete(2800), pidA)},
-			"records-incomplete", "2800 records"},
-		{"incomplete, a warning", []string{diagnosticRow(2, incomplete(7), pidA)}, "records-incomplete", "--trace=cuda-sw"},
+			"records-lost", "2800 records"},
+		{"incomplete, a warning", []string{diagnosticRow(2, incomplete(7), pidA)}, "records-lost", "--trace=cuda-sw"},
 		{"none incomplete", []string{diagnosticRow(1, incomplete(0), pidA), diagnosticRow(2, incomplete(0), pidB)}, "", ""},
-		{"before 2024.2", []string{stringRow(50, missing)}, "buffers-missing", ""},
-		{"incomplete, before 2024.2", []string{stringRow(50, incomplete(12))}, "records-incomplete", "12 records"},
+		{"before 2024.2", []string{stringRow(50, missing)}, "records-lost", ""},
+		{"incomplete, before 2024.2", []string{stringRow(50, incomplete(12))}, "records-lost", "12 records"},
 		{"harmless, before 2024.2", []string{stringRow(50, "Number of CUPTI events produced: 31, CUPTI buffers: 50."),
 			stringRow(51, incomplete(0)), stringRow(52, "Not all CUDA events might have been collected.")}, "", ""},
 		{"about it, before 2024.2", []string{stringRow(50, "echo "+missing), stringRow(51, "# "+incomplete(5))}, "", ""},
@@ -113,14 +115,14 @@ func TestFewKept(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rows []string
-		key  string
+		key  model.Kind
 	}{
 		{"every launch has its kernel", []string{kernelRows(6, ""), callRows(6, launch, 0, "")}, ""},
-		{"one launch has none", []string{kernelRows(6, "i < 5"), callRows(6, launch, 0, "")}, "events-lost"},
-		{"one kernel has no launch", []string{kernelRows(6, ""), callRows(6, launch, 0, "i < 5")}, "events-lost"},
-		{"no launches were traced", []string{kernelRows(6, "")}, "events-lost"},
-		{"no kernels", []string{callRows(6, launch, 0, "")}, "events-lost"},
-		{"neither", nil, "events-lost"},
+		{"one launch has none", []string{kernelRows(6, "i < 5"), callRows(6, launch, 0, "")}, "records-lost"},
+		{"one kernel has no launch", []string{kernelRows(6, ""), callRows(6, launch, 0, "i < 5")}, "records-lost"},
+		{"no launches were traced", []string{kernelRows(6, "")}, "records-lost"},
+		{"no kernels", []string{callRows(6, launch, 0, "")}, "records-lost"},
+		{"neither", nil, "records-lost"},
 	} {
 		for _, more := range []string{"SELECT 1", "DELETE FROM StringIds WHERE value GLOB 'cu*Profiler*'"} {
 			t.Run(c.name, func(t *testing.T) {

@@ -40,7 +40,7 @@ func compareReaders(t rapid.TB, file string) (stricter bool) {
 		t.Fatalf("%s: SQLite refuses what the pages give: %v", file, errSQL)
 	case errSQL == nil:
 		var refusal *model.Refusal
-		if !errors.As(err, &refusal) || refusal.Key != "damaged" || !strings.Contains(err.Error(), "(page ") {
+		if !errors.As(err, &refusal) || refusal.Kind != "damaged" || !strings.Contains(err.Error(), "(page ") {
 			t.Fatalf("%s: only the pages are refused: %v", file, err)
 		}
 		return true

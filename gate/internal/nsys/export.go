@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -49,7 +50,8 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	}
 	program, err := exec.LookPath(nsys)
 	if err != nil {
-		return "", refuse("no-nsys", name, by)
+		return "", model.Refuse(model.NoNsys, "export it yourself with `nsys export --type sqlite`, or install nsys, of that release or a newer one (the package nsight-systems-cli of NVIDIA's apt repository), or say where it is",
+			"%s%s cannot be read: nsys was not found", name, by)
 	}
 	f, err := os.CreateTemp(dir, strings.TrimSuffix(name, filepath.Ext(name))+"-*.sqlite")
 	if err != nil {
@@ -76,14 +78,15 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("%s: the export was interrupted: %w", name, ctx.Err())
 	}
-	key := "export-failed"
+	kind, next := model.ExportFailed, "the report is damaged or was written by a newer nsys: record it again, or use the nsys of that release "+
+		"(the package nsight-systems-cli of NVIDIA's apt repository)"
 	for _, x := range exportFailures {
 		if strings.Contains(stderr.String()+stdout.String(), x.text) {
-			key = x.key
+			kind, next = x.kind, x.next
 			break
 		}
 	}
-	return "", refuse(key, name, by, cmp.Or(measure.NormalizeLine(proc.Said(stderr.String(), stdout.String())), err.Error()))
+	return "", model.Refuse(kind, next, "nsys could not export %s%s: %s", name, by, cmp.Or(measure.NormalizeLine(proc.Said(stderr.String(), stdout.String())), err.Error()))
 }
 
 // written is the first line of a report: the release and build of the nsys that wrote it.
@@ -110,10 +113,16 @@ func writtenBy(report string) (string, error) {
 	return fmt.Sprintf(" (nsys %s.%s.%s wrote it)", m[1], m[2], m[3]), nil
 }
 
-// exportFailures are the failures that nsys names, and the keys of their refusals.
-var exportFailures = []struct{ text, key string }{
-	{"magic number mismatch", "report-truncated"},
-	{"unrecognised option", "nsys-without-tables"},
-	{"unrecognized option", "nsys-without-tables"},
-	{"No space left", "disk-full"},
+const oneTableNsys = "this nsys cannot export single tables: update it to 2024.2 or later"
+
+// exportFailures lists the failures that nsys names, with their refusals.
+var exportFailures = []struct {
+	text string
+	kind model.Kind
+	next string
+}{
+	{"magic number mismatch", model.Truncated, "the report is truncated or no report of nsys: record the workload again"},
+	{"unrecognised option", model.OldNsys, oneTableNsys},
+	{"unrecognized option", model.OldNsys, oneTableNsys},
+	{"No space left", model.NoRoom, "make room on the disk and try again"},
 }

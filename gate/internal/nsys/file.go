@@ -9,6 +9,8 @@ import (
 	"os"
 	"regexp"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 const (
@@ -45,11 +47,11 @@ func inspect(file, name string) (s state, pages int64, err error) {
 	case err != nil:
 		return s, 0, fmt.Errorf("%s: %w", name, err)
 	case len(head) == 0:
-		return s, 0, refuse("empty", name)
+		return s, 0, model.Refuse(model.EmptyFile, exportAgain, "%s is empty", name)
 	case !bytes.HasPrefix(head, []byte(magic)):
 		return s, 0, refuseFormat(name, head)
 	case len(head) < header:
-		return s, 0, refuse("truncated", name, "it ends inside the header of the SQLite database")
+		return s, 0, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, "it ends inside the header of the SQLite database")
 	}
 	page := int64(binary.BigEndian.Uint16(head[16:]))
 	if page == 1 {
@@ -61,10 +63,11 @@ func inspect(file, name string) (s state, pages int64, err error) {
 		pages = int64(binary.BigEndian.Uint32(head[28:])) * page
 	}
 	if pages > s.size {
-		return s, 0, refuse("truncated", name, fmt.Sprintf("%d bytes of %d", s.size, pages))
+		return s, 0, model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, fmt.Sprintf("%d bytes of %d", s.size, pages))
 	}
 	if sign := unfinished(file, name, f); sign != "" {
-		return s, 0, refuse("being-written", name, sign)
+		return s, 0, model.Refuse(model.BeingWritten, "wait until the export has ended, close the program that has the file open, or export the report again",
+			"%s is being written: %s", name, sign)
 	}
 	return s, pages, nil
 }
@@ -118,24 +121,25 @@ func unfinished(file, name string, f *os.File) string {
 	return ""
 }
 
-// formats are what else a file may be, by its first bytes, with the refusals of them.
+// formats lists the other kinds of files by their first bytes, with their refusals.
 var formats = []struct {
-	magic, key string
-	details    []any
+	magic      string
+	kind       model.Kind
+	next, what string
 }{
-	{"NVIDIA Tegra Profiler Report", "report", nil},
-	{"NVR\x00", "ncu-report", nil},
-	{"version https://git-lfs", "git-lfs", nil},
-	{"\x1f\x8b", "compressed", []any{"gzip"}},
-	{"\xfd7zXZ", "compressed", []any{"xz"}},
-	{"\x28\xb5\x2f\xfd", "compressed", []any{"zstd"}},
-	{"BZh", "compressed", []any{"bzip2"}},
-	{"PK\x03\x04", "compressed", []any{"zip"}},
-	{"7z\xbc\xaf\x27\x1c", "compressed", []any{"7z"}},
-	{"\x89HDF", "other-format", []any{"an HDF5 file"}},
-	{"PAR1", "other-format", []any{"a Parquet file"}},
-	{"ARROW1", "other-format", []any{"an Arrow file"}},
-	{"\xff\xff\xff\xff", "other-format", []any{"an Arrow file"}},
+	{"NVIDIA Tegra Profiler Report", model.OtherFormat, "name it with the suffix .nsys-rep, or export it with `nsys export --type sqlite`", "an nsys report, not its SQLite export"},
+	{"NVR\x00", model.OtherFormat, "record the workload with nsys", "a report of Nsight Compute (ncu)"},
+	{"version https://git-lfs", model.GitLFS, "fetch it with `git lfs pull`", "a Git LFS pointer, not the file itself"},
+	{"\x1f\x8b", model.Compressed, "decompress it first", "compressed (gzip)"},
+	{"\xfd7zXZ", model.Compressed, "decompress it first", "compressed (xz)"},
+	{"\x28\xb5\x2f\xfd", model.Compressed, "decompress it first", "compressed (zstd)"},
+	{"BZh", model.Compressed, "decompress it first", "compressed (bzip2)"},
+	{"PK\x03\x04", model.Compressed, "decompress it first", "compressed (zip)"},
+	{"7z\xbc\xaf\x27\x1c", model.Compressed, "decompress it first", "compressed (7z)"},
+	{"\x89HDF", model.OtherFormat, exportAgain, "an HDF5 file, not a SQLite export of nsys"},
+	{"PAR1", model.OtherFormat, exportAgain, "a Parquet file, not a SQLite export of nsys"},
+	{"ARROW1", model.OtherFormat, exportAgain, "an Arrow file, not a SQLite export of nsys"},
+	{"\xff\xff\xff\xff", model.OtherFormat, exportAgain, "an Arrow file, not a SQLite export of nsys"},
 }
 
 var page = regexp.MustCompile(`(?i)^<(!doctype html|html|head|body|\?xml)`)
@@ -145,20 +149,22 @@ func refuseFormat(name string, head []byte) error {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	for _, f := range formats {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
-			return refuse(f.key, name, f.details...)
+			return model.Refuse(f.kind, f.next, "%s is %s", name, f.what)
 		}
 	}
 	switch {
 	case bytes.HasPrefix([]byte(magic), head):
-		return refuse("truncated", name, "it ends inside the header of the SQLite database")
+		return model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, "it ends inside the header of the SQLite database")
 	case page.Match(text):
-		return refuse("web-page", name)
+		return model.Refuse(model.OtherFormat, "download the file itself: where a site shows it, by its raw or download link",
+			"%s is a web page, not the file itself", name)
 	case bytes.HasPrefix(text, []byte("{")), bytes.HasPrefix(text, []byte("[")):
-		return refuse("other-format", name, "JSON")
+		return model.Refuse(model.OtherFormat, exportAgain, "%s is %s, not a SQLite export of nsys", name, "JSON")
 	case len(bytes.Trim(head, "\x00")) == 0:
-		return refuse("unwritten", name)
+		return model.Refuse(model.EmptyFile, exportAgain,
+			"%s begins with zeros only: it was not written to its end", name)
 	case !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' && r != '\n' && r != '\f' }):
-		return refuse("other-format", name, "text")
+		return model.Refuse(model.OtherFormat, exportAgain, "%s is %s, not a SQLite export of nsys", name, "text")
 	}
-	return refuse("other-format", name, "a file of another kind")
+	return model.Refuse(model.OtherFormat, exportAgain, "%s is %s, not a SQLite export of nsys", name, "a file of another kind")
 }

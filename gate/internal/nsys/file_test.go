@@ -40,7 +40,7 @@ func TestFiles(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		content []byte
-		key     string
+		key     model.Kind
 		want    string
 	}{
 		{"empty", nil, "empty", ""},
@@ -48,8 +48,8 @@ func TestFiles(t *testing.T) {
 		{"part of the magic", whole[:9], "truncated", "ends inside the header"},
 		{"half", whole[:len(whole)/2], "truncated", fmt.Sprintf("%d bytes of %d", len(whole)/2, len(whole))},
 		{"torn", torn, "damaged", ""},
-		{"report", []byte("NVIDIA Tegra Profiler Report 1.0\x00\x01"), "report", ".nsys-rep"},
-		{"ncu", []byte("NVR\x00\x10\x00"), "ncu-report", "nsys"},
+		{"report", []byte("NVIDIA Tegra Profiler Report 1.0\x00\x01"), "other-format", ".nsys-rep"},
+		{"ncu", []byte("NVR\x00\x10\x00"), "other-format", "nsys"},
 		{"csv", []byte("\"Time (%)\",\"Total Time (ns)\"\n1,2\n"), "other-format", "is text"},
 		{"text export", []byte("Event {\n  Type: 79\n"), "other-format", "--type sqlite"},
 		{"json", []byte("\n {\"traceEvents\": []}"), "other-format", "is JSON"},
@@ -64,10 +64,10 @@ func TestFiles(t *testing.T) {
 		{"bzip2", []byte("BZh91AY"), "compressed", "bzip2"},
 		{"zip", []byte("PK\x03\x04\x14"), "compressed", "zip"},
 		{"7z", []byte("7z\xbc\xaf\x27\x1c\x00"), "compressed", "7z"},
-		{"zeros", make([]byte, 4096), "unwritten", ""},
+		{"zeros", make([]byte, 4096), "empty", ""},
 		{"pointer", []byte("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 217088\n"), "git-lfs", "git lfs pull"},
-		{"page", []byte("\n<!DOCTYPE html>\n<html lang=\"en\">"), "web-page", "raw"},
-		{"old page", []byte("<HTML><HEAD><TITLE>404</TITLE>"), "web-page", ""},
+		{"page", []byte("\n<!DOCTYPE html>\n<html lang=\"en\">"), "other-format", "raw"},
+		{"old page", []byte("<HTML><HEAD><TITLE>404</TITLE>"), "other-format", ""},
 		{"bytes", []byte{1, 2, 3, 4}, "other-format", "a file of another kind"},
 	} {
 		t.Run(c.name, func(t *testing.T) { refused(t, put(t, c.content), c.key, c.want) })
@@ -135,7 +135,7 @@ func TestTruncated(t *testing.T) {
 			var refusal *model.Refusal
 			switch n, ns := launches(traces); {
 			case err == nil && n == all && ns == time:
-			case !errors.As(err, &refusal) || model.RefusalKey(err) == "":
+			case !errors.As(err, &refusal) || model.KindOf(err) == "":
 				t.Errorf("%d of %d bytes: %d of %d launches, error %v", size, len(content), n, all, err)
 			}
 		}
@@ -227,10 +227,10 @@ func TestBeingWritten(t *testing.T) {
 			}
 		}
 	}()
-	key := ""
+	key := model.Kind("")
 	for range 1000 {
 		_, err := Read(t.Context(), file)
-		if key = model.RefusalKey(err); key != "" {
+		if key = model.KindOf(err); key != "" {
 			break
 		}
 	}
@@ -284,9 +284,9 @@ func TestHuge(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		content []byte
-		key     string // "" where it is read
+		key     model.Kind // "" where it is read
 	}{
-		{"nothing", nil, "unwritten"},
+		{"nothing", nil, "empty"},
 		{"the magic", []byte(magic), "damaged"},
 		{"an export and nothing", whole, ""},
 		{"an export that announces more", counted, ""},

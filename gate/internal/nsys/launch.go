@@ -61,8 +61,7 @@ func (r *reader) readKernels() error {
 		r.launches += len(p.launches)
 	}
 	if int64(r.launches) != expected {
-		return r.db.refuse("rows-missing",
-			fmt.Sprintf("table %s has %d rows, numbered up to %d", kernelTable, r.launches, expected))
+		return model.Refuse(model.RowsMissing, exportAgain, "%s is incomplete: %s", r.db.name, fmt.Sprintf("table %s has %d rows, numbered up to %d", kernelTable, r.launches, expected))
 	}
 	_, anonymous := r.processes[0]
 	r.oneProcess = anonymous && len(r.processes) == 1

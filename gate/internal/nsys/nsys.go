@@ -42,7 +42,8 @@ func ReadAs(ctx context.Context, file, name string) ([]model.Trace, error) {
 	defer db.close()
 	traces, err := newReader(db).read(file)
 	if ctx.Err() == nil && changed(file, db.state) {
-		return nil, db.refuse("being-written", "it changed while it was read")
+		return nil, model.Refuse(model.BeingWritten, "wait until the export has ended, close the program that has the file open, or export the report again",
+			"%s is being written: %s", db.name, "it changed while it was read")
 	}
 	return traces, err
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // The newest releases that this package was tested with. The major number of a schema changes with what breaks queries.
@@ -123,7 +125,8 @@ func (db *database) successors(tables []string) error {
 			return err
 		}
 		if n == 0 {
-			return db.refuse("new-schema", fmt.Sprintf("it holds %s instead of %s", table, name))
+			return model.Refuse(model.NewSchema, updateNsgate,
+				"%s: %s: it was written by an nsys that is newer than this nsgate", db.name, fmt.Sprintf("it holds %s instead of %s", table, name))
 		}
 	}
 	return nil

@@ -312,39 +312,39 @@ func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		statements []string
-		key        string
+		key        model.Kind
 		want       string // part of the message
 	}{
-		{"nvprof", []string{"CREATE TABLE Version (version)", "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value)",
-			"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_)"}, "nvprof", ""},
-		{"another program", []string{"CREATE TABLE bookmarks (url)"}, "not-nsys", "it has no table StringIds"},
+		{"other-format", []string{"CREATE TABLE Version (version)", "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value)",
+			"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_)"}, "other-format", ""},
+		{"another program", []string{"CREATE TABLE bookmarks (url)"}, "other-format", "it has no table StringIds"},
 		{"no kernel table", []string{stringTable}, "no-kernels", ""},
 		{"empty kernel table", []string{stringTable, kernelColumns}, "no-kernels", ""},
 		{"no CUDA", []string{stringTable, diagnosticColumns,
-			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", pidA)}, "no-cuda", ""},
-		{"calls only", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1)}, "nothing-launched", ""},
+			diagnosticRow(2, "No CUDA events collected. Does the process use CUDA?", pidA)}, "no-kernels", ""},
+		{"calls only", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1)}, "no-kernels", ""},
 		{"lost kernels", []string{stringTable, runtimeColumns, stringRow(1, "cudaLaunchKernel_v7000"),
 			callRow(1, 2, tidA, 1, 1)}, "kernels-lost", "ends by itself"},
-		{"whole graphs", graphs, "whole-graphs", "--cuda-graph-trace=node"},
+		{"whole graphs", graphs, "graphs-whole", "--cuda-graph-trace=node"},
 		{"CUDA not traced", capture("('CAPTURE_EVENT_TYPE', 'NvtxEvents'), ('CAPTURE_EVENT_TYPE', 'OsRuntimeEvents'), " +
-			"('PROCESS_0:ENVIRONMENT_VARIABLE', 'TOKEN=cuda')"), "kernels-not-traced", ""},
-		{"CUDA switched off", capture("('COLLECT_CUDA_TRACE', 'false')"), "kernels-not-traced", "--trace=cuda"},
-		{"CUDA traced", capture("('CAPTURE_EVENT_TYPE', 'Cuda'), ('COLLECT_CUDA_TRACE', 'true')"), "traced-nothing",
+			"('PROCESS_0:ENVIRONMENT_VARIABLE', 'TOKEN=cuda')"), "not-traced", ""},
+		{"CUDA switched off", capture("('COLLECT_CUDA_TRACE', 'false')"), "not-traced", "--trace=cuda"},
+		{"CUDA traced", capture("('CAPTURE_EVENT_TYPE', 'Cuda'), ('COLLECT_CUDA_TRACE', 'true')"), "no-kernels",
 			"see that the workload launched kernels while it was recorded"},
 		{"CUDA traced, by its injection", []string{stringTable, diagnosticColumns,
-			diagnosticRow(1, "CUDA injection initialized successfully.", pidA)}, "traced-nothing", ""},
+			diagnosticRow(1, "CUDA injection initialized successfully.", pidA)}, "no-kernels", ""},
 		{"no CUDA, before 2024.2", []string{stringTable, stringRow(1, "No CUDA events collected. Does the process use CUDA?")},
-			"no-cuda", ""},
+			"no-kernels", ""},
 		{"not all collected", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1), diagnosticColumns,
-			diagnosticRow(2, "Not all CUDA events might have been collected.", pidA)}, "not-all-collected", "synchronise"},
+			diagnosticRow(2, "Not all CUDA events might have been collected.", pidA)}, "kernels-lost", "synchronise"},
 		{"not all collected, before 2024.2", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1),
-			stringRow(2, "Not all CUDA events might have been collected.")}, "not-all-collected", ""},
+			stringRow(2, "Not all CUDA events might have been collected.")}, "kernels-lost", ""},
 		{"not all collected, beside a helper", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1),
 			stringRow(2, "Not all CUDA events might have been collected."),
-			stringRow(3, "No CUDA events collected. Does the process use CUDA?")}, "not-all-collected", ""},
+			stringRow(3, "No CUDA events collected. Does the process use CUDA?")}, "kernels-lost", ""},
 		{"not all collected, of a program without CUDA", []string{stringTable,
 			stringRow(2, "Not all CUDA events might have been collected."),
-			stringRow(3, "No CUDA events collected. Does the process use CUDA?")}, "no-cuda", ""},
+			stringRow(3, "No CUDA events collected. Does the process use CUDA?")}, "no-kernels", ""},
 		{"not all collected, launches", []string{stringTable, runtimeColumns, callRow(1, 2, tidA, 1, 1), stringRow(1, "cuLaunchKernel"),
 			stringRow(2, "Not all CUDA events might have been collected.")}, "kernels-lost", ""},
 		{"a view", []string{stringTable, "CREATE TABLE k (start)", "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k"},
@@ -352,22 +352,22 @@ func TestRefusals(t *testing.T) {
 		{"other columns", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (_id_ INTEGER, start, end)"},
 			"foreign-schema", "table CUPTI_ACTIVITY_KIND_KERNEL has no column gridX"},
 		{"text for a time", with(kernelRow("'soon'", 5, 1, pidA, 1)),
-			"bad-row", "table CUPTI_ACTIVITY_KIND_KERNEL, row 3: column start holds text, not an integer"},
-		{"text for an id", with(kernelRow(1, 5, "'first'", pidA, 1)), "bad-row", "row 3: column correlationId holds text"},
+			"bad-value", "table CUPTI_ACTIVITY_KIND_KERNEL, row 3: column start holds text, not an integer"},
+		{"text for an id", with(kernelRow(1, 5, "'first'", pidA, 1)), "bad-value", "row 3: column correlationId holds text"},
 		{"no bytes", []string{stringTable, stringRow(1, "k"), kernelColumns, kernelRow(1, 2, 1, pidA, 1),
 			"CREATE TABLE CUPTI_ACTIVITY_KIND_MEMSET (start, end, bytes)",
 			"INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES (1, 2, NULL)"},
-			"bad-row", "table CUPTI_ACTIVITY_KIND_MEMSET, row 1: column bytes holds nothing"},
+			"bad-value", "table CUPTI_ACTIVITY_KIND_MEMSET, row 1: column bytes holds nothing"},
 		{"end before start", with(kernelRow(10, 5, 1, pidA, 1)), "clock-backwards", "row 3: the end 5 is before the start 10"},
 		{"a copy's end before its start", with(copyRow(10, 5, 1, pidA, 1, 1, 1, 1)), "clock-backwards",
 			"table CUPTI_ACTIVITY_KIND_MEMCPY, row 1: the end 5 is before the start 10"},
 		{"negative start", with(kernelRow(-10, 5, 1, pidA, 1)), "clock-backwards", "the start -10 is before the recording began"},
-		{"endless", with(kernelRow(0, "9223372036854775807", 1, pidA, 1)), "bad-row", "longer than any launch"},
+		{"endless", with(kernelRow(0, "9223372036854775807", 1, pidA, 1)), "bad-value", "longer than any launch"},
 		{"negative grid", with(strings.Replace(kernelRow(0, 5, 1, pidA, 1), "4, 1, 1, 256", "-4, 1, 1, 256", 1)),
-			"bad-row", "column gridX holds -4"},
+			"bad-value", "column gridX holds -4"},
 		{"no grid", []string{stringTable, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, end, shortName, " +
 			"gridX, gridY, gridZ, blockX, blockY, blockZ)",
-			"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 1, 1, 1, 1, NULL, 1, 1)"}, "bad-row", "blockX holds nothing"},
+			"INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2, 1, 1, 1, 1, NULL, 1, 1)"}, "bad-value", "blockX holds nothing"},
 		{"no durations", []string{stringTable, kernelColumns, kernelRow(1, 1, 1, pidA, 1)}, "zero-length", "1 of 1 launches"},
 		{"a row gone", with(kernelRow(1, 2, 1, pidA, 1), kernelRow(3, 4, 1, pidA, 1),
 			"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid = 2"), "rows-missing", "has 3 rows, numbered up to 4"},
@@ -377,7 +377,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // refused checks that reading the file ends in the refusal of that key and says so.
-func refused(t *testing.T, file, key, want string) {
+func refused(t *testing.T, file string, key model.Kind, want string) {
 	t.Helper()
 	traces, err := Read(t.Context(), file)
 	if err == nil {
@@ -389,14 +389,14 @@ func refused(t *testing.T, file, key, want string) {
 	}
 }
 
-func checkRefusal(t *testing.T, err error, key, want string) {
+func checkRefusal(t *testing.T, err error, key model.Kind, want string) {
 	t.Helper()
 	var refusal *model.Refusal
 	if !errors.As(err, &refusal) {
 		t.Fatalf("error %v, want a refusal", err)
 	}
-	if got := model.RefusalKey(err); got != key {
-		t.Errorf("%q has the key %q, want %q", err, got, key)
+	if got := model.KindOf(err); got != key {
+		t.Errorf("%q is of kind %q, want %q", err, got, key)
 	}
 	if !strings.Contains(err.Error(), want) {
 		t.Errorf("%q does not say %q", err, want)

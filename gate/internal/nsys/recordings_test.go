@@ -83,7 +83,7 @@ func TestRecordings(t *testing.T) {
 			traces, err := Read(t.Context(), file)
 			var refusal *model.Refusal
 			if errors.As(err, &refusal) {
-				t.Logf("refused (%s): %s", model.RefusalKey(err), refusal.Reason)
+				t.Logf("refused (%s): %s", model.KindOf(err), refusal.Reason)
 				if len(want) > 0 {
 					t.Errorf("%v are in it", want)
 				}

@@ -5,8 +5,10 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
 )
 
 // row is the row at which a scan stands.
@@ -27,9 +29,10 @@ type row struct {
 // refuse is the refusal for what is wrong with the row.
 func (r *row) refuse(db *database) error {
 	if r.backwards {
-		return db.refuse("clock-backwards", fmt.Sprintf("table %s, row %d: %s", r.table, r.number, r.reason))
+		return model.Refuse(model.ClockBackwards, recordAgain+"; if it happens again, update the driver and nsys",
+			"%s: the clock goes backwards: %s", db.name, fmt.Sprintf("table %s, row %d: %s", r.table, r.number, r.reason))
 	}
-	return db.refuse("bad-row", r.table, r.number, r.reason)
+	return model.Refuse(model.BadValue, exportAgain, "%s: table %s, row %d: %s", db.name, r.table, r.number, r.reason)
 }
 
 // wrong notes the first thing that is wrong with the row.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -56,7 +57,7 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 		}
 		*kind = append(*kind, m)
 		if named[m.path]++; named[m.path] > 1 {
-			return nil, Reasons.Refuse("listed-twice", a.name, m.show())
+			return nil, model.Refuse(model.Damaged, "give the reports (.nsys-rep) themselves", "%s lists %s twice", a.name, m.show())
 		}
 	}
 	// A report of which there is an export is left out for it.
@@ -71,15 +72,20 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 	}
 	switch missing := slices.Sorted(maps.Keys(combined)); {
 	case len(raw) > 0:
-		return nil, Reasons.Refuse("no-import", raw[0].show(), a.name)
+		return nil, model.Refuse(model.ImporterFailed, "import it with the nsys that wrote it, or record the workload again",
+			"%s in %s was never made a report: nsys could not import it", raw[0].show(), a.name)
 	case len(chosen) == 0 && tables > 0:
-		return nil, Reasons.Refuse("tables-only", a.name)
+		return nil, model.Refuse(model.OtherTable, keepReports+": nsys-jax puts the report (.nsys-rep) beside its tables, which hold NVTX ranges and no kernel",
+			"%s holds tables (.parquet) but no report of nsys", a.name)
 	case len(chosen) == 0 && len(archives) > 0:
-		return nil, Reasons.Refuse("archives-only", a.name, archives[0].show()+more(len(archives)))
+		return nil, model.Refuse(model.OtherTable, "unpack it and give those",
+			"%s holds %s and no report of nsys; archives within it are not opened", a.name, archives[0].show()+more(len(archives)))
 	case len(chosen) == 0:
-		return nil, Reasons.Refuse("no-report", a.name, regular)
+		return nil, model.Refuse(model.OtherTable, "give an archive that nsys-jax wrote, or a report (.nsys-rep)",
+			"%s holds no report of nsys (%d files)", a.name, regular)
 	case len(missing) > 0:
-		return nil, Reasons.Refuse("reports-missing", a.name, show(missing[0])+more(len(missing)))
+		return nil, model.Refuse(model.SeveralProcesses, keepReports,
+			"%s combines more recordings than it holds reports of: none of %s", a.name, show(missing[0])+more(len(missing)))
 	}
 	return chosen, a.checkEach(chosen)
 }
@@ -100,7 +106,7 @@ func newMember(f *zip.File) member {
 // checkEach refuses reports that cannot be unpacked, and one that is there twice: it would be taken for two runs.
 func (a source) checkEach(chosen []member) error {
 	if len(chosen) > a.most.reports {
-		return Reasons.Refuse("many-reports", a.name, len(chosen), a.most.reports)
+		return model.Refuse(model.TooLarge, unpackIt, "%s holds %d reports, more than %d", a.name, len(chosen), a.most.reports)
 	}
 	type content struct {
 		size  uint64
@@ -111,17 +117,18 @@ func (a source) checkEach(chosen []member) error {
 	for _, m := range chosen {
 		const encrypted, encryptedStrongly, hidden = 1 << 0, 1 << 6, 1 << 13
 		if m.Flags&(encrypted|encryptedStrongly|hidden) != 0 {
-			return Reasons.Refuse("encrypted", m.show(), a.name)
+			return model.Refuse(model.Compressed, unpackIt, "%s in %s is encrypted", m.show(), a.name)
 		}
 		if m.UncompressedSize64 == 0 {
-			return Reasons.Refuse("empty-report", m.show(), a.name)
+			return model.Refuse(model.EmptyFile, "record the workload again", "%s in %s is empty", m.show(), a.name)
 		}
 		if size += m.UncompressedSize64; size > a.most.size || m.UncompressedSize64 > a.most.size {
-			return Reasons.Refuse("large", a.name, a.most.size>>30)
+			return model.Refuse(model.TooLarge, unpackIt, "the reports in %s are larger than %d GB", a.name, a.most.size>>30)
 		}
 		c := content{m.UncompressedSize64, m.CRC32}
 		if other, again := seen[c]; again {
-			return Reasons.Refuse("same-recording", other.show(), m.show(), a.name)
+			return model.Refuse(model.SameRecording, "give each recording once: two runs are two recordings",
+				"%s and %s in %s are the same recording", other.show(), m.show(), a.name)
 		}
 		seen[c] = m
 	}

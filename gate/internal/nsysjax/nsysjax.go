@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Sniff reports whether a file of that name that begins with head is for [Reports]: it begins as every .zip does, or it is
@@ -62,14 +63,16 @@ func unpack(ctx context.Context, archive, dir string, most limits) (files []stri
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, Reasons.Refuse("no-file", a.name)
+		return nil, model.Refuse(model.NoFile, "give an archive that nsys-jax wrote", "%s is no file", a.name)
 	case info.Size() == 0:
-		return nil, Reasons.Refuse("empty", a.name)
+		return nil, model.Refuse(model.EmptyFile, "see what nsys-jax said, and record the workload again",
+			"%s is an empty file, as nsys-jax leaves it where the program failed or its condition did not hold", a.name)
 	}
 	from, err := zip.OpenReader(archive)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // no path of the archive is ever used
 		if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-			return nil, Reasons.Refuse("no-list", a.name)
+			return nil, model.Refuse(model.Truncated, "let nsys-jax finish, "+copyAgain,
+				"%s is no whole archive: the list of files at its end is missing or damaged", a.name)
 		}
 		return nil, err
 	}
@@ -104,11 +107,12 @@ type source struct {
 // copy unpacks a report.
 func (a source) copy(ctx context.Context, to io.Writer, r member) error {
 	damaged := func(what string) error {
-		return Reasons.Refuse("damaged", r.show(), a.name, what)
+		return model.Refuse(model.Damaged, copyAgain, "%s in %s is damaged: %s", r.show(), a.name, what)
 	}
 	from, err := r.Open()
 	if errors.Is(err, zip.ErrAlgorithm) {
-		return Reasons.Refuse("unknown-compression", r.show(), a.name, r.Method)
+		return model.Refuse(model.Compressed, unpackIt,
+			"%s in %s is compressed by method %d, which is not known", r.show(), a.name, r.Method)
 	} else if err != nil {
 		return damaged("it is not where the list of files says")
 	}

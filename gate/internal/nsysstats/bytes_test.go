@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
-	"github.com/nsgate/nsgate/gate/internal/reasonstest"
 )
 
 // Cells survive either way of quoting.
@@ -74,8 +73,4 @@ func TestExactBytes(t *testing.T) {
 	if found == 0 {
 		t.Error("no bytes were found at all")
 	}
-}
-
-func TestReasons(t *testing.T) {
-	reasonstest.Check(t, Reasons, map[string]int{".Refuse": 0, "refuse": -1, ".refuse": 1, ".wrong": 2, "broken": 1})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -24,9 +25,9 @@ type header struct {
 	other   string // what a report that is not read is, as far as its columns tell
 	columns []column
 	index   map[string]int // of the columns, by name
-	// foreign is the reason to refuse a table of another tool: nvprof, or asys, which copies nsys for another maker's
+	// foreign is the refusal of a table of another tool: nvprof, or asys, which copies nsys for another maker's
 	// accelerators.
-	foreign string
+	foreign *model.Refusal
 }
 
 var titled = regexp.MustCompile(`^(.*?)\s*\(([^()]*)\)$`)
@@ -90,7 +91,7 @@ func recognise(line string) (*header, bool) {
 	for i, cell := range cells {
 		c := newColumn(cell)
 		if i == 0 && c.name == "row#" {
-			h.foreign = "not-nsys"
+			h.foreign = model.Refuse(model.BadTable, again, `the column "Row#" is not of nsys: asys of Alibaba's PPU writes it`)
 			continue
 		}
 		c.place = len(h.columns)
@@ -104,7 +105,8 @@ func recognise(line string) (*header, bool) {
 	switch {
 	case h.has("start", "duration", "registers per thread", "static smem", "name"),
 		percent && h.has("calls", "avg", "min", "max", "name") && !h.has("total time"):
-		h.foreign = "nvprof"
+		h.foreign = model.Refuse(model.OtherFormat, "record again with nsys: nsys profile -o REPORT WORKLOAD",
+			"nvprof wrote the table, whose times and names are not those of nsys")
 	case h.has("name", "projected start", "projected duration"):
 		h.kind = projTrace
 	case h.has("total time", "instances", "category", "operation"):
@@ -151,12 +153,12 @@ var others = []struct {
 
 // check refuses tables of another tool, and columns that cannot be told apart.
 func (t *table) check() error {
-	if t.foreign != "" {
-		return t.refuse(t.foreign)
+	if t.foreign != nil {
+		return model.Refuse(t.foreign.Kind, t.foreign.Next, "%s: %s", t.place(), t.foreign.Reason)
 	}
 	for i, c := range t.columns {
 		if c.name != "" && t.index[c.name] != i {
-			return t.refuse("column-twice", measure.Quote(c.title))
+			return model.Refuse(model.BadTable, again, "%s: the column %s is there twice", t.place(), measure.Quote(c.title))
 		}
 	}
 	return nil
@@ -166,7 +168,7 @@ func (t *table) check() error {
 func (t *table) need(names ...string) error {
 	for _, name := range names {
 		if !t.has(name) {
-			return t.refuse("no-column", t.kind, measure.Quote(name))
+			return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote(name))
 		}
 	}
 	return nil
@@ -191,9 +193,10 @@ func (t *table) units(base string, names ...string) error {
 		factor, of, known := measure.BaseUnit(unit)
 		switch {
 		case unit == "":
-			return t.refuse("no-unit", measure.Quote(c.title))
+			return model.Refuse(model.BadTable, again, "%s: the column %s does not say its unit of time", t.place(), measure.Quote(c.title))
 		case !known || of != base:
-			return t.refuse("unknown-unit", measure.Quote(c.title), kind)
+			return model.Refuse(model.BadTable, again,
+				"%s: the column %s is in a unit of %s that is not known", t.place(), measure.Quote(c.title), kind)
 		}
 		c.factor = factor
 	}

@@ -50,7 +50,7 @@ type Run struct {
 // Read reads the tables of one run. The error is a *model.Refusal where they cannot be judged: no kernels in them, a
 // table that is cut or broken, numbers in another language. Reading stops when ctx ends.
 func Read(ctx context.Context, files ...File) (Run, error) {
-	c := collection{tables: map[kind]*table{}, said: map[string][]any{}}
+	c := collection{tables: map[kind]*table{}, said: make([][]any, len(remarks))}
 	for _, f := range files {
 		if err := c.read(f.Name, cells.Until(ctx, f.Reader)); err != nil {
 			return Run{}, err
@@ -64,8 +64,8 @@ type collection struct {
 	files  []string
 	tables map[kind]*table
 	others []string // the reports that are there and not read
-	said   map[string][]any
-	blank  string // the first file that holds nothing, as nsys leaves it where it skips a report
+	said   [][]any  // the details of each of remarks that nsys printed
+	blank  string   // the first file that holds nothing, as nsys leaves it where it skips a report
 }
 
 // read reads the tables of one file.
@@ -98,11 +98,11 @@ func (c *collection) read(file string, in io.Reader) error {
 		if name, ok := named(line); ok {
 			announced = name
 		}
-		for _, r := range remarks {
-			if m := r.looks.FindStringSubmatch(line); m != nil && c.said[r.key] == nil {
-				c.said[r.key] = []any{place(file, s.line)}
+		for i, r := range remarks {
+			if m := r.looks.FindStringSubmatch(line); m != nil && c.said[i] == nil {
+				c.said[i] = []any{place(file, s.line)}
 				if r.detail != nil {
-					c.said[r.key] = append(c.said[r.key], r.detail(m))
+					c.said[i] = append(c.said[i], r.detail(m))
 				}
 			}
 		}
@@ -111,7 +111,8 @@ func (c *collection) read(file string, in io.Reader) error {
 		case around.MatchString(line), !open && len(found) >= 3 && !someNumber(line): // or an unknown header
 			after = nil
 		case !open && len(found) == len(after.columns):
-			return refuse("stray-row", file, s.line, after.kind)
+			return model.Refuse(model.BadTable, fromReport,
+				"%s:%d: a row of %s outside of the table: the file is cut or mixed with other output", file, s.line, after.kind)
 		}
 	}
 }
@@ -142,12 +143,14 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 	}
 	if old := c.tables[t.kind]; old != nil {
 		if old.digest.Sum64() != t.digest.Sum64() {
-			return nil, t.refuse("table-twice", t.kind, old.place())
+			return nil, model.Refuse(model.SeveralTables, oneRun,
+				"%s: %s is there twice, and differs from that at %s", t.place(), t.kind, old.place())
 		}
 		return t, nil
 	}
 	if t.rows == 0 && t.kind <= gpuSum {
-		return nil, t.refuse("no-rows", t.kind)
+		return nil, model.Refuse(model.RowsMissing, fromReport,
+			"%s: %s has a header and no rows: nsys printed none of the kernels", t.place(), t.kind)
 	}
 	c.tables[t.kind] = t
 	return t, nil
@@ -167,7 +170,7 @@ func (c *collection) kernels() *table {
 func (c *collection) finish() (Run, error) {
 	t := c.kernels()
 	files := strings.Join(c.files, ", ")
-	if t != nil && c.said["no-kernels"] == nil {
+	if t != nil && c.said[saidNone] == nil {
 		if t.kind == gpuTrace {
 			trace, err := c.finishTrace(t)
 			return Run{Trace: trace}, err
@@ -176,28 +179,30 @@ func (c *collection) finish() (Run, error) {
 		return Run{Summary: summary}, err
 	}
 	if len(c.files) == 0 {
-		return Run{}, Reasons.Refuse("no-file")
+		return Run{}, model.Refuse(model.NoFile, again, "there is no file to read")
 	}
-	if said := c.said["no-kernels"]; t != nil && t.launches() > 0 {
-		return Run{}, Reasons.Refuse("kernels-and-none", said[0])
+	if said := c.said[saidNone]; t != nil && t.launches() > 0 {
+		return Run{}, model.Refuse(model.SeveralTables, oneRun,
+			"%s: nsys says that there are no CUDA kernels, and another table lists some", said[0])
 	}
 	tables := c.others
 	for k := range maps.Keys(c.tables) {
 		tables = append(tables, k.String())
 	}
-	for _, r := range remarks { // the most telling first
-		if said := c.said[r.key]; said != nil && (len(tables) == 0 || !r.alone) {
-			return Run{}, Reasons.Refuse(r.key, said...)
+	for i, r := range remarks { // the most telling first
+		if said := c.said[i]; said != nil && (len(tables) == 0 || !r.alone) {
+			return Run{}, model.Refuse(r.kind, r.next, r.format, said...)
 		}
 	}
 	switch {
 	case len(tables) > 0:
 		slices.Sort(tables)
-		return Run{}, Reasons.Refuse("other-tables", files, strings.Join(slices.Compact(tables), ", "))
+		return Run{}, model.Refuse(model.OtherTable, again, "%s: no table of kernels, only %s", files, strings.Join(slices.Compact(tables), ", "))
 	case c.blank != "":
-		return Run{}, Reasons.Refuse("empty", c.blank)
+		return Run{}, model.Refuse(model.EmptyFile, noKernel,
+			"%s is empty: nsys stats leaves such a file where it skips a report", c.blank)
 	}
-	return Run{}, Reasons.Refuse("no-table", files)
+	return Run{}, model.Refuse(model.OtherFormat, again, "%s: no table of nsys stats", files)
 }
 
 func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }

@@ -43,11 +43,11 @@ func (t *table) readSums() error {
 		n := r.number(total)
 		s.total, s.step = n.Float(total.factor), n.Step(total.factor)
 		if s.total > largest {
-			r.wrong("too-much", total)
+			r.wrong(model.BadValue, again, total, "is more than can be")
 		}
 		t.step = max(t.step, s.step)
 		if s.count = r.whole(count, busiest); s.count == 0 {
-			r.wrong("no-count", count)
+			r.wrong(model.BadValue, again, count, "is no number of launches")
 			return
 		}
 		s.mean = s.total / float64(s.count)
@@ -70,15 +70,15 @@ func (t *table) readSums() error {
 		kind, copied := operation(text)
 		switch {
 		case text == "":
-			r.refuse("no-name")
+			r.refuse(model.BadValue, fromReport, "the row has no name")
 		case t.kind == gpuSum && of == "CUDA_API":
 			return
 		case t.kind == gpuSum && of != "CUDA_KERNEL" && of != "MEMORY_OPER":
-			r.wrong("no-category", category)
+			r.wrong(model.BadValue, again, category, "is no category of nsys")
 		case copied && of != "CUDA_KERNEL":
 			s.kind = kind
 		case t.kind == memTime || t.kind == memSize || of == "MEMORY_OPER":
-			r.wrong("no-copy", name)
+			r.wrong(model.BadValue, fromReport, name, "is no copy and no memset")
 		default:
 			s.kernel = true
 			var g, b measure.Dim3
@@ -93,7 +93,8 @@ func (t *table) readSums() error {
 		err = t.fine("times")
 	}
 	if err == nil && share != nil && t.rows > 0 && percent < 100-slack-0.1 && t.total() > 0 {
-		err = t.refuse("rows-missing", t.kind, fmt.Sprintf("%.1f", percent), t.kind)
+		err = model.Refuse(model.RowsMissing, fmt.Sprintf("export the whole table again: nsys stats --report %s --format csv REPORT.nsys-rep", t.kind),
+			"%s: the rows of %s add up to %s %% of its total: rows are missing", t.place(), t.kind, fmt.Sprintf("%.1f", percent))
 	}
 	return err
 }
@@ -112,7 +113,7 @@ func (t *table) sumUnits() error {
 	most := t.column("max")
 	for _, name := range []string{"avg", "min"} {
 		if c := t.column(name); c != nil && most != nil && c.factor != most.factor {
-			return t.refuse("units-mixed")
+			return model.Refuse(model.BadTable, again, "%s: the columns are in different units of time", t.place())
 		}
 	}
 	return nil
@@ -170,9 +171,9 @@ func (c *collection) finishSummary(t *table) (*model.Session, error) {
 	}
 	switch {
 	case launches == 0:
-		return nil, t.refuse("copies-only", t.kind, "copies")
+		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %s and no kernel", t.place(), t.kind, "copies")
 	case total == 0:
-		return nil, t.refuse("no-time", launches)
+		return nil, model.Refuse(model.ZeroLength, noTime, "%s: all %d launches took no time", t.place(), launches)
 	}
 	set(measure.Workload, measure.GPUTime, total, "")
 	set(measure.Workload, measure.Launches, float64(launches), "")

@@ -36,11 +36,6 @@ type table struct {
 
 func (t *table) place() string { return place(t.file, t.from) }
 
-// refuse refuses the table by a reason that is about the line of its header.
-func (t *table) refuse(key string, details ...any) error {
-	return refuse(key, t.file, t.from, details...)
-}
-
 // row is one row. The first error of a cell stays, and every further cell is zero.
 type row struct {
 	*table
@@ -50,9 +45,10 @@ type row struct {
 	err   error
 }
 
-func (r *row) refuse(key string, details ...any) {
+// refuse notes the first thing that is wrong with the row.
+func (r *row) refuse(kind model.Kind, next, format string, args ...any) {
 	if r.err == nil {
-		r.err = refuse(key, r.file, r.line, details...)
+		r.err = model.Refuse(kind, next, "%s:%d: %s", r.file, r.line, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -92,15 +88,15 @@ func (t *table) next() (*row, error) {
 			return nil, fmt.Errorf("%s: %w", t.file, err)
 		}
 		at := t.line
-		broken := func(key string, details ...any) (*row, error) {
-			return nil, refuse(key, t.file, at, details...)
+		broken := func(kind model.Kind, next, format string, args ...any) (*row, error) {
+			return nil, model.Refuse(kind, next, "%s:%d: %s", t.file, at, fmt.Sprintf(format, args...))
 		}
 		if strings.TrimSpace(line) == "" {
 			blank = true
 			continue
 		}
 		if len(line) >= cells.LongestLine-2 {
-			return broken("long-line")
+			return broken(model.TooLarge, again, "the line is longer than any row of nsys")
 		}
 		if c := line[0]; c < '0' || c > '9' {
 			if _, another := recognise(line); another {
@@ -113,11 +109,11 @@ func (t *table) next() (*row, error) {
 			next, err := t.lines.next()
 			switch {
 			case err == io.EOF:
-				return broken("cut-quotes")
+				return broken(model.Truncated, again, "the last row ends inside quotes: the file is cut")
 			case err != nil:
 				return nil, fmt.Errorf("%s: %w", t.file, err)
 			case more == 100 || len(line) > cells.LongestLine:
-				return broken("endless-quotes")
+				return broken(model.BadTable, again, "a cell begins with a quote and does not end")
 			}
 			line += "\n" + next
 			found, open = split(found[:0], line, len(t.columns))
@@ -131,11 +127,11 @@ func (t *table) next() (*row, error) {
 			t.again()
 			return nil, nil
 		case t.last:
-			return broken("cut", len(found), len(t.columns))
+			return broken(model.Truncated, again, "the last row has %d cells, the header %d: the file is cut", len(found), len(t.columns))
 		case len(found) > len(t.columns):
-			return broken("many-cells", len(found), len(t.columns))
+			return broken(model.BadTable, fromReport, "the row has %d cells, the header %d: a name with commas has lost its quotes, or the table is mixed with other output", len(found), len(t.columns))
 		}
-		return broken("few-cells", len(found), len(t.columns))
+		return broken(model.BadTable, fromReport, "the row has %d cells, the header %d: the table is cut, mixed with other output, or holds a name with a line break", len(found), len(t.columns))
 	}
 }
 
@@ -193,8 +189,8 @@ func (r *row) cell(c *column) string {
 }
 
 // wrong refuses the row for a cell.
-func (r *row) wrong(key string, c *column, details ...any) {
-	r.refuse(key, append([]any{measure.Quote(c.title), measure.Quote(r.cell(c))}, details...)...)
+func (r *row) wrong(kind model.Kind, next string, c *column, format string, args ...any) {
+	r.refuse(kind, next, "column %s: %s %s", measure.Quote(c.title), measure.Quote(r.cell(c)), fmt.Sprintf(format, args...))
 }
 
 // number reads a cell that must hold a number.
@@ -203,18 +199,18 @@ func (r *row) number(c *column) cells.Number {
 	n, form := cells.Parse(text)
 	switch {
 	case text == "":
-		r.refuse("empty-cell", measure.Quote(c.title))
+		r.refuse(model.BadValue, again, "column %s: the cell is empty", measure.Quote(c.title))
 	case form == cells.Foreign:
-		r.wrong("foreign", c)
+		r.wrong(model.BadNumber, withC, c, "is written with a decimal comma or with points between thousands")
 	case form == cells.NoNumber:
-		r.wrong("no-number", c)
+		r.wrong(model.BadValue, again, c, "is no number")
 	case n.Digits < 0:
-		r.wrong("negative", c)
+		r.wrong(model.BadValue, again, c, "is negative")
 	case form == cells.Thousands:
 		r.english = true
 	case form == cells.ThreeAfterComma && r.unclear == nil:
 		bare := row{table: r.table, line: r.line, cells: r.cells}
-		bare.wrong("ambiguous", c)
+		bare.wrong(model.BadNumber, withC, c, "is ambiguous: its comma may separate thousands or decimals")
 		r.unclear = bare.err
 	}
 	if r.err != nil {
@@ -228,7 +224,7 @@ func (r *row) whole(c *column, most int64) int64 {
 	n := r.number(c)
 	v, _ := n.Int(1)
 	if float64(v) != n.Float(1) || v > most {
-		r.wrong("not-whole", c, most)
+		r.wrong(model.BadValue, again, c, "is no whole number of at most %d", most)
 	}
 	return v
 }
@@ -238,11 +234,11 @@ func (r *row) quantity(c *column, most int64) (value int64, step float64) {
 	n := r.number(c)
 	v, ok := n.Int(c.factor)
 	if !ok || v > most {
-		key := "too-much"
+		what := "is more than can be"
 		if most == longest {
-			key = "too-long"
+			what = "is longer than any launch"
 		}
-		r.wrong(key, c)
+		r.wrong(model.BadValue, again, c, "%s", what)
 	}
 	return v, n.Step(c.factor)
 }
@@ -251,13 +247,13 @@ func (r *row) quantity(c *column, most int64) (value int64, step float64) {
 func (r *row) extents(c *column) (d measure.Dim3) {
 	parts := strings.Fields(r.cell(c))
 	if len(parts) != 3 {
-		r.wrong("no-extent", c)
+		r.wrong(model.BadValue, again, c, "is no extent of a grid or block")
 		return d
 	}
 	for i, to := range []*uint32{&d.X, &d.Y, &d.Z} {
 		n, form := cells.Parse(parts[i])
 		if form != cells.Whole || n.Digits > math.MaxUint32 {
-			r.wrong("no-extent", c)
+			r.wrong(model.BadValue, again, c, "is no extent of a grid or block")
 		}
 		*to = uint32(n.Digits)
 	}
@@ -275,7 +271,7 @@ func (r *row) span(start, duration *column) model.Interval {
 // fine refuses a table whose times are rounded to more than many a kernel lasts.
 func (t *table) fine(what string) error {
 	if t.step > coarsest {
-		return t.refuse("coarse", what, fmt.Sprintf("%.0f", t.step))
+		return model.Refuse(model.CoarseTimes, nanosecond, "%s: the %s are rounded to %s ns", t.place(), what, fmt.Sprintf("%.0f", t.step))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -60,22 +61,30 @@ var (
 		`NVTX Range[\s|;]+Style|"(?:Time \(%\)|Start \(\w+\)|Total \(MB\))":|<th>(?:Time \(%\)|Start \(\w+\)|Total \(MB\))</th>`)
 )
 
+// saidNone is the place in remarks of the message that there are no kernels.
+const saidNone = 0
+
 // remarks are what nsys says around its tables of why there is no table of kernels, the most telling first. Those that are
 // alone count only where there is no table at all.
 var remarks = []struct {
-	key    string // of Reasons
+	kind   model.Kind
+	next   string
+	format string // of the place, and of the detail where there is one
 	looks  *regexp.Regexp
 	detail func(m []string) any
 	alone  bool
 }{
-	{key: "no-kernels", looks: regexp.MustCompile(
+	{kind: model.NoKernels, next: noKernel, format: "%s: nsys found no CUDA kernels in the recording", looks: regexp.MustCompile(
 		`^SKIPPED: .*does not contain (?:CUDA kernel|GPU trace|GPU kernel/memory operations) data`)},
-	{key: "not-csv", looks: drawn, alone: true},
-	{key: "unknown-report", looks: regexp.MustCompile(`^ERROR: Report '.*' could not be found.*`),
+	{kind: model.OtherFormat, next: again, format: "%s: the table is not printed as CSV", looks: drawn, alone: true},
+	{kind: model.ReportSkipped, format: "%s: nsys says %s",
+		next:   "releases until 2022 call the reports gputrace and gpukernsum, later ones cuda_gpu_trace and cuda_gpu_kern_sum",
+		looks:  regexp.MustCompile(`^ERROR: Report '.*' could not be found.*`),
 		detail: func(m []string) any { return measure.Quote(m[0]) }},
-	{key: "skipped", looks: regexp.MustCompile(`^SKIPPED: .*?((?:file )?does not contain .*|could not .*)$`), alone: true,
+	{kind: model.ReportSkipped, next: fromReport, format: "%s: nsys skipped a report: the recording %s",
+		looks: regexp.MustCompile(`^SKIPPED: .*?((?:file )?does not contain .*|could not .*)$`), alone: true,
 		detail: func(m []string) any { return strings.TrimSuffix(measure.NormalizeControl(m[1]), ".") }},
-	{key: "written-elsewhere", looks: regexp.MustCompile(
+	{kind: model.ReportSkipped, next: "give nsgate that file", format: "%s: the table went to the file %s", looks: regexp.MustCompile(
 		`^Processing \[.*\](?:\([^)]*\))? with \[.*\](?:\([^)]*\))? to \[(.*)\]\.\.\. PROCESSED[^E]*$`),
 		detail: func(m []string) any { return measure.Quote(path.Base(m[1])) }},
 }

@@ -96,7 +96,7 @@ func (t *table) readTrace() error {
 		at, name := r.span(start, duration), r.cell(label)
 		switch {
 		case name == "":
-			r.refuse("no-name")
+			r.refuse(model.BadValue, fromReport, "the row has no name")
 			return
 		case labelled(name):
 			if is := x.operation(name); is.copy {
@@ -187,9 +187,9 @@ func (c *collection) finishTrace(t *table) (*model.Trace, error) {
 	x := t.traced
 	switch {
 	case len(x.launches) == 0:
-		return nil, t.refuse("copies-only", t.kind, fmt.Sprintf("%d copies", len(x.copies)))
+		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %s and no kernel", t.place(), t.kind, fmt.Sprintf("%d copies", len(x.copies)))
 	case !slices.ContainsFunc(x.launches, func(l model.Launch) bool { return l.End > l.Start }):
-		return nil, t.refuse("no-time", len(x.launches))
+		return nil, model.Refuse(model.ZeroLength, noTime, "%s: all %d launches took no time", t.place(), len(x.launches))
 	}
 	slices.SortStableFunc(x.copies, func(a, b model.Copy) int { return cmp.Compare(a.Start, b.Start) })
 	if started := func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(x.launches, started) {

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsysstats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -138,7 +139,7 @@ func list(dir string) (found []entry, left []string, err error) {
 			case err == nil && info.IsDir():
 				below++
 			case formatNamed(name) != nil || ends(name, ".nsys-rep", ".qdrep"):
-				return nil, nil, Reasons.Refuse("no-profile-file", files[0])
+				return nil, nil, model.Refuse(model.NoFile, "remove it, or put the profile there", "%s is not a file", files[0])
 			default:
 				others++
 			}
@@ -152,7 +153,7 @@ func list(dir string) (found []entry, left []string, err error) {
 		case err != nil:
 			return nil, nil, err
 		case format == nil && ends(name, ".csv"):
-			return nil, nil, Reasons.Refuse("unknown", files[0])
+			return nil, nil, model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])
 		case format == nil && beside.take(files[0]):
 			continue
 		case format == nil:
@@ -201,9 +202,11 @@ func holdsNothing(dir string, others, below int) error {
 		what += ", and its directories are not looked into"
 	}
 	if found := baselineBelow(dir, 2); found != "" {
-		return Reasons.Refuse("above-baseline", dir, what, found)
+		return model.Refuse(model.NoProfile, fmt.Sprintf("name the baseline itself, the directory of one workload and GPU: %s", found),
+			"%s holds no profile (%s)", dir, what)
 	}
-	return Reasons.Refuse("no-profile", dir, what)
+	return model.Refuse(model.NoProfile, "name a directory with profiles in it, a single one, or a baseline directory; "+readable,
+		"%s holds no profile (%s)", dir, what)
 }
 
 // baselineBelow finds a baseline at most so many levels below a directory, "" if there is none.
@@ -252,7 +255,8 @@ func distinct(found []entry) error {
 		}
 		h.Sum(k.sum[:0])
 		if other, ok := first[k]; ok {
-			return Reasons.Refuse("same-file", other, e.files[0])
+			return model.Refuse(model.SameRecording, "remove the copy",
+				"%s and %s are the same recording, which is one run and not two", other, e.files[0])
 		}
 		first[k] = e.files[0]
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/nsysjax"
@@ -43,16 +44,20 @@ type Format struct {
 	begins []string
 	// read adds what the files of one recording hold, most often one file.
 	read func(ctx context.Context, t Tools, files []string, to *Recording) error
-	// refusal is the key of the reason for which files of this format are not read, "" where they are.
-	refusal string
+	// refuse is the refusal of a file of this format, nil where it is read.
+	refuse func(file string) *model.Refusal
 	// own is true for what nsgate itself wrote.
 	own bool
 }
 
+// readable lists what is read, for messages.
+const readable = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) of nsys, CSV of nsys stats or ncu, .ncu-rep, " +
+	"traces and key_averages tables of torch.profiler, and its own JSON reports"
+
 // formats is every format, one row each. A file is of the first whose content it has; where it has that of none, of the
 // first whose name it certainly has, which then says what is wrong with it.
 var formats = []Format{
-	{Name: "Git LFS pointer", refusal: "git-lfs", Suffixes: pointers,
+	{Name: "Git LFS pointer", refuse: refusal(model.GitLFS, "fetch it with `git lfs pull`", "%s is a Git LFS pointer, not the file itself"), Suffixes: pointers,
 		sniff: func(name string, head []byte) bool {
 			return bytes.HasPrefix(head, []byte("version https://git-lfs.github.com/spec/")) && ends(name, pointers...)
 		}},
@@ -77,11 +82,19 @@ var formats = []Format{
 	{Name: "CSV of nsys stats", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum and its like one mean a run, first launches included", Suffixes: []string{".csv"}, read: readStats,
 		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
 		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "NVTX Range", "Projected Start", "Processing [", "SKIPPED: "}},
-	{Name: "compressed profile", certain: true, refusal: "compressed", Suffixes: []string{
-		".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
-		".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2", ".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
-	{Name: "raw capture of nsys", Suffixes: []string{".qdstrm"}, certain: true, refusal: "unfinished-capture"},
-	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"}, certain: true, refusal: "other-export"},
+	{Name: "compressed profile", certain: true,
+		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are", "%s is compressed"), Suffixes: []string{
+			".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
+			".sqlite.zst", ".nsys-rep.zst", ".qdrep.zst", ".ncu-rep.zst", ".csv.zst", ".sqlite.bz2", ".nsys-rep.bz2", ".qdrep.bz2", ".ncu-rep.bz2", ".csv.bz2"}},
+	{Name: "raw capture of nsys", Suffixes: []string{".qdstrm"}, certain: true,
+		refuse: refusal(model.OtherFormat, "open it with the nsys of the same version, or record again", "%s: a raw capture, which nsys did not finish")},
+	{Name: "other export of nsys", Suffixes: []string{".parquet", ".arrow", ".arrows", ".h5", ".hdf", ".jsonl"}, certain: true,
+		refuse: refusal(model.OtherFormat, "write it with `nsys export --type sqlite`", "%s: of the exports of nsys only SQLite is read")},
+}
+
+// refusal makes the refusal of a format; format is its sentence, with a verb in place of the file's name.
+func refusal(kind model.Kind, next, format string) func(string) *model.Refusal {
+	return func(file string) *model.Refusal { return model.Refuse(kind, next, format, file) }
 }
 
 // pointers are the suffixes of files that Git LFS may have left a pointer of: another file is none of a profile.
@@ -91,7 +104,7 @@ var pointers = []string{
 
 // Formats lists the formats that can be read.
 func Formats() []Format {
-	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.refusal != "" })
+	return slices.DeleteFunc(slices.Clone(formats), func(f Format) bool { return f.refuse != nil })
 }
 
 const (
@@ -109,7 +122,7 @@ func formatOf(file string) (*Format, error) {
 	if info, err := os.Stat(file); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, Reasons.Refuse("no-file", file)
+		return nil, model.Refuse(model.NoFile, "name a profile or a directory of profiles", "%s is not a file", file)
 	}
 	var head []byte
 	if err := opened(file, func(f *os.File) (err error) {
@@ -179,8 +192,8 @@ var reading = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // open reads the files of one recording.
 func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recording) error {
-	if f.refusal != "" {
-		return Reasons.Refuse(f.refusal, files[0])
+	if f.refuse != nil {
+		return f.refuse(files[0])
 	}
 	reading <- struct{}{}
 	defer func() { <-reading }()
@@ -290,7 +303,8 @@ func readSaved(_ context.Context, _ Tools, files []string, to *Recording) error 
 			return err
 		}
 		if len(r.HeadSessions) == 0 {
-			return Reasons.Refuse("empty-report", files[0])
+			return model.Refuse(model.NoMeasurement, "save one of a check or compare that measured something",
+				"%s: the report holds no measurement", files[0])
 		}
 		to.Finished = append(to.Finished, r.HeadSessions...)
 		return nil

@@ -256,5 +256,6 @@ func ambiguous(dir string, groups []group) error {
 		}
 		shown = append(shown, strings.Join(names, ", "))
 	}
-	return Reasons.Refuse("ranks-ambiguous", dir, strings.Join(shown, "; "))
+	return model.Refuse(model.RankTwice, "name each by its job and rank, as run.000.rank0, run.000.rank1, run.001.rank0, or put each run's files in one",
+		"%s: which files are ranks of one job is not clear: %s", dir, strings.Join(shown, "; "))
 }

@@ -60,7 +60,7 @@ func TestNameJobs(t *testing.T) {
 		}
 		err := nameJobs("dir", files)
 		if tt.refused != "" {
-			if model.RefusalKey(err) != "ranks-ambiguous" || !strings.Contains(err.Error(), tt.refused) {
+			if model.KindOf(err) != "ranks-ambiguous" || !strings.Contains(err.Error(), tt.refused) {
 				t.Errorf("%s: %v", tt.what, err)
 			}
 			continue

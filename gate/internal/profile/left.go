@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
@@ -57,11 +58,13 @@ func (x ranksLeft) check() error {
 			what = fmt.Sprintf("exited with %d", l.ExitCode)
 		}
 		if what != "" {
-			return Reasons.Refuse("rank-incomplete", l.file, l.Rank, what)
+			return model.Refuse(model.RankMissing, "measure the job again, and remove what this one left",
+				"%s says that rank %d %s, so the job is no measurement", l.file, l.Rank, what)
 		}
 		for n := range l.Size {
 			if !slices.ContainsFunc(x, func(o rankLeft) bool { return o.job() == l.job() && o.Rank == n }) {
-				return Reasons.Refuse("rank-incomplete", l.file, n, fmt.Sprintf("of %d left nothing", l.Size))
+				return model.Refuse(model.RankMissing, "measure the job again, and remove what this one left",
+					"%s says that rank %d %s, so the job is no measurement", l.file, n, fmt.Sprintf("of %d left nothing", l.Size))
 			}
 		}
 	}

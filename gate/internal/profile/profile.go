@@ -107,7 +107,8 @@ func (r *Recording) pure() error {
 		add(model.Ncu)
 	}
 	if len(names) > 1 {
-		return Reasons.Refuse("mixed", r.Source, strings.Join(names, " and "))
+		return model.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
+			"%s mixes what %s measured", r.Source, strings.Join(names, " and "))
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	} else {
 		var f *Format
 		if f, err = formatOf(path); err == nil && f == nil {
-			err = Reasons.Refuse("unknown", path)
+			err = model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", path)
 		}
 		if err == nil {
 			err = f.open(ctx, t, []string{path}, r)

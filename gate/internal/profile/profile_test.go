@@ -49,17 +49,17 @@ func TestRefused(t *testing.T) {
 		return file
 	}
 	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
-	for key, path := range map[string]string{
-		"unknown":            write("notes.csv", "a,b\n1,2\n"),
-		"git-lfs":            write("x.sqlite", pointer),
-		"compressed":         write("x.sqlite.gz", "x"),
-		"unfinished-capture": write("x.qdstrm", "x"),
-		"other-export":       write("x.parquet", "x"),
-		"no-profile":         filepath.Dir(write("empty/README", "x")),
-		"no-file":            os.DevNull,
+	for path, key := range map[string]model.Kind{
+		write("notes.csv", "a,b\n1,2\n"):         "other-format",
+		write("x.sqlite", pointer):               "git-lfs",
+		write("x.sqlite.gz", "x"):                "compressed",
+		write("x.qdstrm", "x"):                   "other-format",
+		write("x.parquet", "x"):                  "other-format",
+		filepath.Dir(write("empty/README", "x")): "no-profile",
+		os.DevNull:                               "no-file",
 	} {
 		_, err := profile.Open(context.Background(), path)
-		if got := model.RefusalKey(err); got != key {
+		if got := model.KindOf(err); got != key {
 			t.Errorf("%s: refused for %q (%v), want %q", path, got, err, key)
 		}
 	}
@@ -70,11 +70,11 @@ func TestRefused(t *testing.T) {
 			path = filepath.Dir(path)
 		}
 		_, err := profile.Open(context.Background(), path)
-		if model.RefusalKey(err) != "git-lfs" || !strings.Contains(err.Error(), "is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`") {
+		if model.KindOf(err) != "git-lfs" || !strings.Contains(err.Error(), "is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := profile.Open(context.Background(), filepath.Join(dir, "nowhere")); err == nil || model.RefusalKey(err) != "" {
+	if _, err := profile.Open(context.Background(), filepath.Join(dir, "nowhere")); err == nil || model.KindOf(err) != "" {
 		t.Errorf("a path that does not exist: %v", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestBehindOutput(t *testing.T) {
 		if err := os.WriteFile(file, []byte(output+"\x00\n"+string(text)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := profile.Open(context.Background(), file); model.RefusalKey(err) != "unknown" {
+		if _, err := profile.Open(context.Background(), file); model.KindOf(err) != "other-format" {
 			t.Errorf("a binary file with %s in it: %v", table, err)
 		}
 	}

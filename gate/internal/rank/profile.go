@@ -189,8 +189,8 @@ func (r *rank) leave(exe, report, private string) error {
 		for e := err; e != nil; e = errors.Unwrap(e) {
 			why = e
 		}
-		return &model.Refusal{Key: "gather", Reason: "its export cannot be written to the gather directory: " + why.Error(),
-			Next: "make room there, or choose another"}
+		return model.Refuse(model.Gather, "make room there, or choose another",
+			"its export cannot be written to the gather directory: %s", why)
 	}
 	return nil
 }

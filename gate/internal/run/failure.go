@@ -30,24 +30,26 @@ func (x *profiler) judge(ctx context.Context) ([]Run, error) {
 	}
 	switch {
 	case x.phase == hung && x.last == starting:
-		return nil, Reasons.Refuse("nsys-stuck", x.StartLimit, because)
+		return nil, model.Refuse(model.NsysHangs, checkNsys, "nsys did not start the workload within %s%s", x.StartLimit, because)
 	case x.phase == hung:
-		return nil, Reasons.Refuse("nsys-hangs", x.FinishLimit, done, x.runs, because)
-	case done == 0 && x.GPUMetrics && gpuMetricsRefused(log) != "":
-		return nil, Reasons.Refuse(gpuMetricsRefused(log))
+		return nil, model.Refuse(model.NsysHangs, checkNsys,
+			"nsys did not finish within %s, after %d of %d runs%s", x.FinishLimit, done, x.runs, because)
+	case done == 0 && x.GPUMetrics && gpuMetricsRefused(log) != nil:
+		return nil, gpuMetricsRefused(log)
 	case done == 0 && unknownOption.MatchString(log):
 		name := unknownOption.FindStringSubmatch(log)[1]
-		return nil, &optionError{Reasons.Refuse("nsys-option", name), name}
+		return nil, &optionError{model.Refuse(model.NsysOption, "update nsys, or leave the option out of its further arguments",
+			"this nsys does not know the option %s", name), name}
 	}
 	state := x.nsys.cmd.ProcessState
 	switch {
 	case done < x.runs:
-		return nil, Reasons.Refuse("nsys-ended", done, x.runs, state, because)
+		return nil, model.Refuse(model.NsysFailed, checkNsys, "nsys ended after %d of %d runs (%s)%s", done, x.runs, state, because)
 	case !state.Success():
-		return nil, Reasons.Refuse("nsys-failed", done, x.runs, state, because)
+		return nil, model.Refuse(model.NsysFailed, checkNsys, "nsys failed after %d of %d runs (%s)%s", done, x.runs, state, because)
 	}
 	if info, err := os.Stat(reportIn(x.dir)); err != nil || info.Size() == 0 {
-		return nil, Reasons.Refuse("no-report", because)
+		return nil, model.Refuse(model.NsysFailed, checkNsys, "nsys wrote no report%s", because)
 	}
 	return runs, nil
 }
@@ -81,15 +83,19 @@ func (p Plan) workloadError(index int, r Run) error {
 	e := &WorkloadError{Run: r, Index: index, Runs: len(p.schedule())}
 	switch {
 	case r.Error != "":
-		e.refusal = Reasons.Refuse("workload-not-started", where, r.Error)
+		e.refusal = model.Refuse(model.NoWorkload, "check its command",
+			"the workload could not be started %s: %s", where, r.Error)
 	case r.TimedOut:
-		e.refusal = Reasons.Refuse("workload-timeout", p.Timeout, where)
+		e.refusal = model.Refuse(model.WorkloadTimeout, "allow more time, or make the workload shorter",
+			"the workload did not end within %s %s", p.Timeout, where)
 	case r.Signal != "":
-		e.refusal = Reasons.Refuse("workload-signal", r.Signal, where)
+		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",
+			"the workload was ended by a signal (%s) %s", r.Signal, where)
 	case r.ExitCode == 0:
 		e.refusal = p.outputError(r, where)
 	default:
-		e.refusal = Reasons.Refuse("workload-failed", r.ExitCode, where)
+		e.refusal = model.Refuse(model.WorkloadFailed, "run the workload by itself first, and make it exit with 0",
+			"the workload exited with %d %s", r.ExitCode, where)
 	}
 	return e
 }
@@ -101,11 +107,14 @@ func (p Plan) outputError(r Run, where string) error {
 	pattern := strconv.Quote(o.Pattern)
 	switch len(r.Found[i]) {
 	case 0:
-		return Reasons.Refuse("output-missing", strconv.Quote(o.Name), where, pattern)
+		return model.Refuse(model.BadOutput, "see what the workload prints, and correct the pattern in the policy file",
+			"the workload printed no %s %s: no line matches %s", strconv.Quote(o.Name), where, pattern)
 	case 1:
-		return Reasons.Refuse("output-no-number", strconv.Quote(o.Name), where, pattern)
+		return model.Refuse(model.BadOutput, "put the parentheses of the pattern around a number of 0 or more",
+			"the workload printed no number for %s %s: the group of %s matches something else", strconv.Quote(o.Name), where, pattern)
 	}
-	return Reasons.Refuse("output-twice", strconv.Quote(o.Name), where, pattern)
+	return model.Refuse(model.BadOutput, "make the pattern match the one line that counts",
+		"the workload printed %s more than once %s: several places match %s", strconv.Quote(o.Name), where, pattern)
 }
 
 // noRoom are the words by which a program says that a file could not be written for want of room.
@@ -131,11 +140,13 @@ func blameRoom(err error, low int64, said string) error {
 		said = strings.ToLower(said + " " + r.Reason)
 		full = full || slices.ContainsFunc(noRoom, func(words string) bool { return strings.Contains(said, words) })
 	}
-	refusal := Reasons.Refuse("no-room", r.Reason)
+	refusal := model.Refuse(model.NoRoom, "make room there, or set TMPDIR to a directory that has some",
+		"%s; no room is left in the directory for temporary files", r.Reason)
 	crashed := failed != nil && (failed.Run.Signal == syscall.SIGSEGV.String() || failed.Run.Signal == syscall.SIGBUS.String())
 	switch {
 	case !full && crashed && low < crashRoom:
-		refusal = Reasons.Refuse("little-room", r.Reason, fmt.Sprintf("%.1f MB", float64(low)/1e6), r.Next)
+		refusal = model.Refuse(model.NoRoom, fmt.Sprintf("make room in the directory for temporary files, or set TMPDIR to another: %s were left, and nsys crashes a workload where that is too little; then %s", fmt.Sprintf("%.1f MB", float64(low)/1e6), r.Next),
+			"%s", r.Reason)
 	case !full:
 		return err
 	}

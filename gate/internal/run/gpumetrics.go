@@ -11,23 +11,39 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// gpuMetricsRefusals are what nsys says where it cannot sample the GPU's metrics, and the keys of the refusals.
-var gpuMetricsRefusals = []struct{ text, key string }{
-	{"Already under profiling", "gpu-metrics-taken"},
-	{"Insufficient privilege", "gpu-metrics-denied"},
-	{"ERR_NVGPUCTRPERM", "gpu-metrics-denied"},
-	{"None of the installed GPUs are supported", "gpu-metrics-unsupported"},
-	{"Unsupported architecture", "gpu-metrics-unsupported"},
+var (
+	metricsTaken = model.Refuse(model.NoGPUMetrics,
+		"end it, or pause it while you measure (DCGM: dcgmi profile --pause, then --resume); or measure without them",
+		"nsys cannot sample the GPU's metrics: another profiler holds its counters")
+	metricsDenied = model.Refuse(model.NoGPUMetrics,
+		"measure as root, in a container with --cap-add SYS_ADMIN; or load the driver with "+
+			"NVreg_RestrictProfilingToAdminUsers=0; or measure without them",
+		"nsys may not sample the GPU's metrics: they are for administrators only")
+	metricsUnsupported = model.Refuse(model.NoGPUMetrics,
+		"measure without them; GPUs before Turing have none, and newer ones may need a newer nsys",
+		"nsys cannot sample the metrics of this GPU")
+)
+
+// gpuMetricsRefusals lists the messages of an nsys that cannot sample the GPU's metrics, with their refusals.
+var gpuMetricsRefusals = []struct {
+	text    string
+	refusal *model.Refusal
+}{
+	{"Already under profiling", metricsTaken},
+	{"Insufficient privilege", metricsDenied},
+	{"ERR_NVGPUCTRPERM", metricsDenied},
+	{"None of the installed GPUs are supported", metricsUnsupported},
+	{"Unsupported architecture", metricsUnsupported},
 }
 
-// gpuMetricsRefused is the key of the refusal that nsys's output stands for, "" for none.
-func gpuMetricsRefused(said string) string {
+// gpuMetricsRefused is the refusal that the output of nsys stands for, nil for none.
+func gpuMetricsRefused(said string) *model.Refusal {
 	for _, x := range gpuMetricsRefusals {
 		if strings.Contains(said, x.text) {
-			return x.key
+			return x.refusal
 		}
 	}
-	return ""
+	return nil
 }
 
 // sampleable is a GPU in nsys's list of those whose metrics it can sample: "0: NVIDIA H200 PCI[0000:19:00.0]". What keeps it
@@ -49,8 +65,8 @@ func GPUMetrics(ctx context.Context, exe string) (known bool, err error) {
 	if sampleable.MatchString(said) {
 		return true, nil
 	}
-	if key := gpuMetricsRefused(said); key != "" {
-		return true, Reasons.Refuse(key).(*model.Refusal)
+	if refusal := gpuMetricsRefused(said); refusal != nil {
+		return true, refusal
 	}
 	return false, nil
 }

@@ -172,19 +172,25 @@ func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 	case culprit != nil:
 		return rankError(culprit, where)
 	case r.failed() && room < leastRoom:
-		return Reasons.Refuse("gather-full", where)
+		return model.Refuse(model.NoRoom, "make room there, or choose another directory that all hosts see",
+			"no room is left in the gather directory %s", where)
 	case r.failed() && strings.Contains(r.Output, rank.NotHere):
-		return Reasons.Refuse("gather-not-shared", where, p.Gather)
+		return model.Refuse(model.Gather, fmt.Sprintf("choose one on a file system that all hosts mount, and see that they do: srun --ntasks-per-node=1 ls -d %s", p.Gather),
+			"a host of the job does not see the gather directory %s", where)
 	case r.TimedOut:
 		return p.workloadError(index, r)
 	case len(left) == 0 && !r.failed():
-		return Reasons.Refuse("no-ranks", where)
+		return model.Refuse(model.NoRanks, "put nsgate rank -- in front of the program inside the launcher's command, or name the launcher in the policy file",
+			"no rank was recorded %s: the command succeeded, and nothing in it ran nsgate rank", where)
 	case len(lost) > 0:
-		return Reasons.Refuse("rank-lost", ranks(lost), where)
+		return model.Refuse(model.RankMissing, "see what the launcher says of it, and measure again",
+			"%s did not come to an end %s: the task or its host was ended from outside", ranks(lost), where)
 	case len(told) > 0:
-		return Reasons.Refuse("rank-told", ranks(told), where)
+		return model.Refuse(model.WorkloadFailed, "see why the job was ended: a time limit, or somebody who cancelled it",
+			"%s ended at a signal that the launcher passed on %s", ranks(told), where)
 	case len(left) > 0 && len(absent) > 0:
-		return Reasons.Refuse("rank-absent", ranks(absent), where)
+		return model.Refuse(model.RankMissing, "see that the launcher starts nsgate rank for every rank, and that each host sees the gather directory",
+			"%s left nothing %s: nothing was heard from there", ranks(absent), where)
 	case r.failed():
 		return p.workloadError(index, r)
 	}
@@ -211,13 +217,16 @@ func rankError(l *rank.Left, where string) error {
 	name := ranks([]int{l.Rank})
 	switch {
 	case l.Failure != "" && l.Next != "":
-		return Reasons.Refuse("rank-unrecorded", name, where, l.Failure, l.Next)
+		return model.Refuse(model.RankUnrecorded, l.Next, "%s was not recorded %s: %s", name, where, l.Failure)
 	case l.Failure != "":
-		return Reasons.Refuse("rank-unrecorded", name, where, l.Failure, "see that nsys works on the host of that rank: srun nsgate doctor")
+		return model.Refuse(model.RankUnrecorded, "see that nsys works on the host of that rank: srun nsgate doctor",
+			"%s was not recorded %s: %s", name, where, l.Failure)
 	case l.Signal != "":
-		return Reasons.Refuse("rank-signal", name, l.Signal, where)
+		return model.Refuse(model.WorkloadFailed, "run the job by itself first, and make every rank exit with 0",
+			"%s was ended by a signal (%s) %s", name, l.Signal, where)
 	}
-	return Reasons.Refuse("rank-failed", name, l.ExitCode, where)
+	return model.Refuse(model.WorkloadFailed, "run the job by itself first, and make every rank exit with 0",
+		"%s exited with %d %s", name, l.ExitCode, where)
 }
 
 // ranks names ranks: "rank 2", "ranks 2 and 3", "ranks 0, 1, 2 and 13 more".
@@ -240,7 +249,8 @@ func ranks(numbers []int) string {
 // gatherFull says of an error with the gather directory what to do.
 func (p Plan) gatherFull(dir string, err error) error {
 	if proc.Room(dir) < leastRoom {
-		return Reasons.Refuse("gather-full", "before the first run")
+		return model.Refuse(model.NoRoom, "make room there, or choose another directory that all hosts see",
+			"no room is left in the gather directory %s", "before the first run")
 	}
 	return fmt.Errorf("the gather directory %s: %w", p.Gather, err)
 }

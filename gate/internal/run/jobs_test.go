@@ -37,25 +37,25 @@ func TestJudgeJob(t *testing.T) {
 		left   []rank.Left
 		ranks  []int
 		room   int64
-		key    string
+		key    model.Kind
 		reason string
 	}{
 		{what: "all well", left: []rank.Left{ok(0), ok(1), ok(2)}},
 		{what: "some of them profiled", left: []rank.Left{ok(0), ok(1), ok(2)}, ranks: []int{0, 2}},
-		{what: "a rank to profile is not there", left: []rank.Left{ok(0), ok(1), ok(2)}, ranks: []int{0, 7}, key: "rank-absent", reason: "rank 7"},
-		{what: "a rank is missing", left: []rank.Left{ok(0), ok(2)}, key: "rank-absent", reason: "rank 1 left nothing"},
-		{what: "the first to fail", run: failed, left: []rank.Left{exits(0, 5), exits(1, 3), told(2)}, key: "rank-failed", reason: "rank 1 exited with 7"},
-		{what: "not the one that was ended after it", run: failed, left: []rank.Left{told(0), exits(1, 3), running(2)}, key: "rank-failed", reason: "rank 1"},
-		{what: "the launcher hides it", left: []rank.Left{ok(0), exits(1, 3), ok(2)}, key: "rank-failed", reason: "rank 1"},
-		{what: "killed", run: failed, left: []rank.Left{told(0), killed, told(2)}, key: "rank-signal", reason: "rank 1 was ended by a signal (killed)"},
-		{what: "lost", run: failed, left: []rank.Left{told(0), running(1), running(2)}, key: "rank-lost", reason: "ranks 1 and 2 did not"},
-		{what: "ended from outside", run: failed, left: []rank.Left{told(0), told(1), told(2)}, key: "rank-told", reason: "ranks 0, 1 and 2"},
+		{what: "a rank to profile is not there", left: []rank.Left{ok(0), ok(1), ok(2)}, ranks: []int{0, 7}, key: "rank-missing", reason: "rank 7"},
+		{what: "a rank is missing", left: []rank.Left{ok(0), ok(2)}, key: "rank-missing", reason: "rank 1 left nothing"},
+		{what: "the first to fail", run: failed, left: []rank.Left{exits(0, 5), exits(1, 3), told(2)}, key: "workload-failed", reason: "rank 1 exited with 7"},
+		{what: "not the one that was ended after it", run: failed, left: []rank.Left{told(0), exits(1, 3), running(2)}, key: "workload-failed", reason: "rank 1"},
+		{what: "the launcher hides it", left: []rank.Left{ok(0), exits(1, 3), ok(2)}, key: "workload-failed", reason: "rank 1"},
+		{what: "killed", run: failed, left: []rank.Left{told(0), killed, told(2)}, key: "workload-failed", reason: "rank 1 was ended by a signal (killed)"},
+		{what: "lost", run: failed, left: []rank.Left{told(0), running(1), running(2)}, key: "rank-missing", reason: "ranks 1 and 2 did not"},
+		{what: "ended from outside", run: failed, left: []rank.Left{told(0), told(1), told(2)}, key: "workload-failed", reason: "ranks 0, 1 and 2"},
 		{what: "not recorded", run: failed, left: []rank.Left{ok(0), with(1, func(l *rank.Left) { l.Failure = "nsys wrote no report" }), ok(2)},
 			key: "rank-unrecorded", reason: "rank 1 was not recorded in run 1 of 1: nsys wrote no report"},
-		{what: "no room", run: failed, left: nil, room: 1, key: "gather-full", reason: "no room"},
-		{what: "another directory", run: Run{ExitCode: 3, Output: "x " + rank.NotHere + ": y"}, left: []rank.Left{ok(0)}, key: "gather-not-shared", reason: "does not see"},
+		{what: "no room", run: failed, left: nil, room: 1, key: "no-room", reason: "no room"},
+		{what: "another directory", run: Run{ExitCode: 3, Output: "x " + rank.NotHere + ": y"}, left: []rank.Left{ok(0)}, key: "gather", reason: "does not see"},
 		{what: "too long", run: Run{TimedOut: true}, left: []rank.Left{running(0), running(1), running(2)}, key: "workload-timeout", reason: "did not end within"},
-		{what: "too long, for one that failed", run: Run{TimedOut: true}, left: []rank.Left{running(0), exits(1, 3), running(2)}, key: "rank-failed", reason: "rank 1"},
+		{what: "too long, for one that failed", run: Run{TimedOut: true}, left: []rank.Left{running(0), exits(1, 3), running(2)}, key: "workload-failed", reason: "rank 1"},
 		{what: "no nsgate rank", left: nil, key: "no-ranks", reason: "nothing in it ran nsgate rank"},
 		{what: "the launcher fails", run: failed, left: nil, key: "workload-failed", reason: "exited with 1"},
 		{what: "the launcher fails after all", run: failed, left: []rank.Left{ok(0), ok(1), ok(2)}, key: "workload-failed", reason: "exited with 1"},
@@ -64,7 +64,7 @@ func TestJudgeJob(t *testing.T) {
 			tt.room = 1 << 40
 		}
 		err := Plan{Runs: 1, Ranks: tt.ranks, Gather: "/shared"}.judgeJob(1, tt.run, tt.left, tt.room)
-		if key := model.RefusalKey(err); key != tt.key || err != nil && !strings.Contains(err.Error(), tt.reason) {
+		if key := model.KindOf(err); key != tt.key || err != nil && !strings.Contains(err.Error(), tt.reason) {
 			t.Errorf("%s: %q (%v), want %q and %q", tt.what, key, err, tt.key, tt.reason)
 		}
 	}

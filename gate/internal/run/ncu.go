@@ -109,9 +109,11 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	argv := p.command(dir, append([]string{workload.Path}, p.Build.Command[1:]...))
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
-		return nil, Reasons.Refuse("no-ncu")
+		return nil, model.Refuse(model.NoNcu, "install Nsight Compute, it comes with the CUDA toolkit",
+			"ncu was not found")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, Reasons.Refuse("ncu-hangs", p.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.Timeout, model.Refuse(model.NcuHangs, "make the workload shorter, or name fewer kernels; kernels of NCCL, which wait for each other, hang under ncu",
+		"ncu did not finish within %s", p.Timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Dir = workload.Dir
@@ -122,16 +124,16 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case cmd.ProcessState == nil:
-		return nil, Reasons.Refuse("ncu-not-started")
+		return nil, model.Refuse(model.NcuFailed, "check the ncu installation", "ncu could not be started")
 	}
 	log, err := os.Open(ncuLogIn(dir))
 	if err != nil {
-		return nil, Reasons.Refuse("ncu-silent", cmd.ProcessState)
+		return nil, model.Refuse(model.NcuFailed, ncuByHand, "ncu wrote nothing (%s)", cmd.ProcessState)
 	}
 	defer log.Close()
 	profile, err := ncu.Read(io.LimitReader(log, ncuLimit), "the output of ncu")
 	if err == nil && !cmd.ProcessState.Success() {
-		err = Reasons.Refuse("ncu-failed", cmd.ProcessState)
+		err = model.Refuse(model.NcuFailed, ncuByHand, "ncu failed (%s)", cmd.ProcessState)
 	}
 	if err != nil {
 		return nil, err

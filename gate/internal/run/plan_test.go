@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 func TestPlanAsksFor(t *testing.T) {
@@ -49,15 +51,15 @@ func TestPlanAsksFor(t *testing.T) {
 }
 
 func TestGPUMetricsRefused(t *testing.T) {
-	for said, want := range map[string]string{
-		"Illegal --gpu-metrics-devices argument: 0.\nInsufficient privilege, see https://developer.nvidia.com/ERR_NVGPUCTRPERM.": "gpu-metrics-denied",
-		"Some GPUs cannot be sampled:\n\t0: NVIDIA L40S PCI[0000:3d:00.0] - Already under profiling":                             "gpu-metrics-taken",
-		"None of the installed GPUs are supported:\n\tTesla V100 - Unsupported architecture":                                     "gpu-metrics-unsupported",
-		"unrecognised option '--gpu-metrics-devices=help'":                                                                       "",
-		"": "",
+	for said, want := range map[string]*model.Refusal{
+		"Illegal --gpu-metrics-devices argument: 0.\nInsufficient privilege, see https://developer.nvidia.com/ERR_NVGPUCTRPERM.": metricsDenied,
+		"Some GPUs cannot be sampled:\n\t0: NVIDIA L40S PCI[0000:3d:00.0] - Already under profiling":                             metricsTaken,
+		"None of the installed GPUs are supported:\n\tTesla V100 - Unsupported architecture":                                     metricsUnsupported,
+		"unrecognised option '--gpu-metrics-devices=help'":                                                                       nil,
+		"": nil,
 	} {
 		if got := gpuMetricsRefused(said); got != want {
-			t.Errorf("%q is %q, want %q", said, got, want)
+			t.Errorf("%q is %v, want %v", said, got, want)
 		}
 		if sampleable.MatchString(said) {
 			t.Errorf("%q lists a GPU that can be sampled", said)

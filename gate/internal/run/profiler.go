@@ -1,6 +1,8 @@
 package run
 
 import (
+	"github.com/nsgate/nsgate/gate/internal/model"
+
 	"context"
 	"fmt"
 	"io"
@@ -113,7 +115,8 @@ func (x *profiler) start(env []string) (err error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = env, &x.log, &x.log
 	if x.nsys, err = start(cmd); err != nil {
-		return Reasons.Refuse("nsys-not-started", said(err.Error()))
+		return model.Refuse(model.NsysFailed, "check the nsys installation",
+			"nsys could not be started: %s", said(err.Error()))
 	}
 	x.begun = time.Now()
 	x.enter(checking)
@@ -217,7 +220,8 @@ func (x *profiler) unprofiledEnded() error {
 	if n == x.runs || n > 0 && x.journal.runs[n-1].failed() {
 		return nil
 	}
-	return Reasons.Refuse("unprofiled-ended", n, x.runs, x.unprofiled.cmd.ProcessState)
+	return model.Refuse(model.WorkloadFailed, "measure again",
+		"the unprofiled runs ended after %d of %d runs (%s)", n, x.runs, x.unprofiled.cmd.ProcessState)
 }
 
 // report turns journal lines into progress.

@@ -120,7 +120,8 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 			}
 		}
 		if i < 0 {
-			return nil, Reasons.Refuse("process-of-no-run", t.Process)
+			return nil, model.Refuse(model.StrayProcess, "let the workload start its processes itself, not through a service",
+				"process %d launched kernels and belongs to no run", t.Process)
 		}
 		out[i] = append(out[i], t)
 	}
@@ -129,9 +130,11 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 		case runs[i].Unprofiled:
 			continue
 		case len(ts) == 0:
-			return nil, Reasons.Refuse("run-without-kernels", i+1, len(runs))
+			return nil, model.Refuse(model.RunWithoutKernels, "make sure that every run uses the GPU and ends by itself, not by a signal or _exit, then measure again",
+				"run %d of %d has no kernels in the profile, although other runs have", i+1, len(runs))
 		case len(ts) != len(out[first]):
-			return nil, Reasons.Refuse("other-ranks", i+1, len(runs), len(ts), len(out[first]))
+			return nil, model.Refuse(model.RanksDiffer, "run the workload once before, so that nothing is compiled or tuned while it is measured",
+				"run %d of %d has %d processes with kernels, run 1 has %d", i+1, len(runs), len(ts), len(out[first]))
 		}
 		large.Sort(ts, func(a, b model.Trace) int { return firstDevice(a) - firstDevice(b) })
 	}

@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -56,11 +56,11 @@ func (p Plan) spec() (s spec, err error) {
 		}
 		s.Outputs = append(s.Outputs, o.Pattern)
 	}
-	if s.Head, err = p.Head.program("the workload", "no-workload"); err != nil {
+	if s.Head, err = p.Head.program("the workload", "check the command, and build the workload first"); err != nil {
 		return spec{}, err
 	}
 	if p.Base != nil {
-		if s.Base, err = p.Base.program("the base build's workload", "no-base-workload"); err != nil {
+		if s.Base, err = p.Base.program("the base build's workload", "check the command of the base, or build the base"); err != nil {
 			return spec{}, err
 		}
 	}
@@ -74,8 +74,8 @@ func (p Plan) spec() (s spec, err error) {
 }
 
 // program resolves the executable of a build as the shell would in the build's directory. what names the build in
-// errors, key one of [Reasons] where it cannot be run.
-func (b Build) program(what, key string) (program, error) {
+// errors, next is what to do where it cannot be run.
+func (b Build) program(what, next string) (program, error) {
 	dir, err := filepath.Abs(b.Dir)
 	if err != nil {
 		return program{}, fmt.Errorf("the directory of %s: %w", what, err)
@@ -96,7 +96,7 @@ func (b Build) program(what, key string) (program, error) {
 		if e := (*os.PathError)(nil); errors.As(why, &e) {
 			why = e.Err
 		}
-		return program{}, Reasons.Refuse(key, strconv.Quote(words[0]), why)
+		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
 	}
 	return program{Path: path, Command: b.Command, Dir: dir}, nil
 }

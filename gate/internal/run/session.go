@@ -59,7 +59,8 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 		if _, err := p.spec(); err != nil {
 			return nil, err
 		}
-		return nil, Reasons.Refuse("no-nsys")
+		return nil, model.Refuse(model.NoNsys, "install Nsight Systems (it comes with the CUDA toolkit), or give the nsys executable",
+			"nsys was not found")
 	}
 	start := time.Now()
 	note := func(e Event) {
@@ -214,7 +215,8 @@ func causeOr(ctx context.Context, err error) error {
 func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace, error) {
 	dir := private.Path
 	note(Event{Stage: Exporting})
-	limited, cancel := context.WithTimeoutCause(ctx, p.FinishLimit, Reasons.Refuse("nsys-export-hangs", p.FinishLimit))
+	limited, cancel := context.WithTimeoutCause(ctx, p.FinishLimit, model.Refuse(model.NsysHangs, "let the workload run shorter, so that there is less to export; see whether nsys works on this machine",
+		"nsys did not export its report within %s", p.FinishLimit))
 	defer cancel()
 	export, err := nsys.Export(limited, p.Nsys, reportIn(dir), dir)
 	if err != nil {
@@ -261,7 +263,7 @@ const (
 // losesStrings reports whether a session failed for strings of NVTX that can be left out. Whoever chooses the domains
 // has decided already.
 func (p Plan) losesStrings(err error) bool {
-	return model.RefusalKey(err) == "importer-string" &&
+	return model.KindOf(err) == "importer-string" &&
 		!slices.ContainsFunc(p.TraceArgs, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })
 }
 
@@ -273,9 +275,11 @@ func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result
 	errors.As(lost, &first)
 	switch unknown := (*optionError)(nil); {
 	case errors.As(err, &unknown) && strings.HasPrefix(unknown.name, domainArg):
-		return nil, Reasons.Refuse("jax-old-nsys", first.Reason, unknown.name)
-	case model.RefusalKey(err) == "importer-string" && errors.As(err, &second):
-		return nil, Reasons.Refuse("importer-string-again", second.Reason)
+		return nil, model.Refuse(model.OldNsys, fmt.Sprintf("update nsys: this one does not know the option %s, by which the ranges of JAX are left out", unknown.name),
+			"%s", first.Reason)
+	case model.KindOf(err) == "importer-string" && errors.As(err, &second):
+		return nil, model.Refuse(model.ImporterString, "give nsys --nvtx-domain-exclude=DOMAIN to leave out the domain that the strings come from, or --trace=cuda to measure without NVTX ranges",
+			"%s, also without the NVTX domain TSL", second.Reason)
 	case err != nil:
 		return nil, err
 	}

@@ -174,15 +174,15 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 	for _, a := range apps {
 		w.there[a.pid] = true
 		if g := find(gpus, a.uuid); g != nil && busy == nil {
-			busy = Reasons.Refuse("gpu-in-use", g.Index, a.describe())
+			busy = model.Refuse(model.GPUBusy, freeGPU, "GPU %d is busy: another process uses it (%s)", g.Index, a.describe())
 		}
 	}
-	return w.idle(ctx, now, busy, "gpu-busy", allowBusy)
+	return w.idle(ctx, now, busy, "before the workload starts", allowBusy)
 }
 
-// idle refuses with busy, or else under the key where a GPU does not come to rest from what it does now. What is allowed becomes a
+// idle refuses with busy, or else where a GPU does not come to rest; when says when that is. An allowed refusal becomes a
 // warning.
-func (w *watcher) idle(ctx context.Context, now sample, busy error, key string, allowed bool) error {
+func (w *watcher) idle(ctx context.Context, now sample, busy error, when string, allowed bool) error {
 	if busy == nil {
 		g, err := w.settle(ctx, now)
 		if err != nil {
@@ -191,7 +191,7 @@ func (w *watcher) idle(ctx context.Context, now sample, busy error, key string, 
 		if g == nil {
 			return nil
 		}
-		busy = Reasons.Refuse(key, g.Index, fmt.Sprintf("%.0f", g.Utilization))
+		busy = model.Refuse(model.GPUBusy, freeGPU, "GPU %d is busy: utilisation is %.0f %% %s", g.Index, g.Utilization, when)
 	}
 	if r := (*model.Refusal)(nil); allowed && errors.As(busy, &r) {
 		w.warnings = append(w.warnings, r.Reason)
@@ -307,14 +307,15 @@ func (w *watcher) after(ctx context.Context, allowBusy bool) error {
 	var busy error
 	var now sample
 	if others := slices.Sorted(maps.Keys(w.others)); len(others) > 0 {
-		busy = Reasons.Refuse("gpu-was-used", others[0])
+		busy = model.Refuse(model.GPUBusy, freeGPU,
+			"another process used the GPU while the workload ran (%s)", others[0])
 	} else {
 		var err error
 		if now, err = w.see(ctx); err != nil {
 			return causeOr(ctx, err)
 		}
 	}
-	return w.idle(ctx, now, busy, "gpu-still-busy", allowBusy)
+	return w.idle(ctx, now, busy, "after the workload has ended", allowBusy)
 }
 
 // result sums up the samples that fell into a run, of the devices that the traces name.

@@ -54,7 +54,7 @@ func TestUnfit(t *testing.T) {
 	t.Setenv("NSGATE_FAKE_GPU", "busy")
 	defer func(d time.Duration) { busyInterval = d }(busyInterval)
 	busyInterval = 50 * time.Millisecond // time enough for nsys to start
-	if _, err := Session(t.Context(), p, nil); model.RefusalKey(err) != "gpu-busy" {
+	if _, err := Session(t.Context(), p, nil); model.KindOf(err) != "gpu-busy" {
 		t.Errorf("%v, want that the GPU is busy", err)
 	}
 	if _, err := os.Stat(ran); err == nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -115,24 +116,25 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 		}
 	}()
 	if _, err := git(ctx, w.private, r.top, w.addArgs()...); err != nil {
-		return nil, w.refuse(ctx, "base-checkout", err)
+		return nil, w.refuse(ctx, "", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
 		// Without --init, which would write to the configuration that the user's checkout shares.
 		_, err := git(ctx, w.private, w.root(), "-c", "core.hooksPath="+os.DevNull, "-c", "submodule.active=.",
 			"submodule", "--quiet", "update", "--recursive")
 		if err != nil {
-			return nil, w.refuse(ctx, "base-submodules", err)
+			return nil, w.refuse(ctx, " with its submodules", err)
 		}
 	}
 	return w, nil
 }
 
-func (w *Worktree) refuse(ctx context.Context, key string, err error) error {
+func (w *Worktree) refuse(ctx context.Context, how string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return Reasons.Refuse(key, w.Ref, said(err.Error()))
+	return model.Refuse(model.BaseCheckout, "see whether git worktree add works by hand, or "+ownBase,
+		"the base %s cannot be checked out%s: %s", w.Ref, how, said(err.Error()))
 }
 
 // Counterpart is the directory of the worktree that corresponds to one of the user's checkout ("" is the current one).
@@ -143,7 +145,8 @@ func (w *Worktree) Counterpart(dir string) (string, error) {
 	}
 	dir = filepath.Join(w.root(), rel)
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", Reasons.Refuse("base-directory", w.Ref, rel)
+		return "", model.Refuse(model.BaseCheckout, "choose a base that has it, or "+ownBase,
+			"the base %s has no directory %s", w.Ref, rel)
 	}
 	return dir, nil
 }
@@ -175,7 +178,8 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		return &BuildError{Output: out.String(), refusal: Reasons.Refuse("base-build", w.Ref, err, w.Ref)}
+		return &BuildError{Output: out.String(), refusal: model.Refuse(model.BaseBuild, fmt.Sprintf("make the build command work in a fresh clone of %s", w.Ref),
+			"the build of the base %s failed: %s", w.Ref, err)}
 	}
 	return nil
 }

@@ -21,18 +21,23 @@ func (t *trace) check() error {
 	launches := len(t.launches)
 	switch {
 	case t.foreign > 0 && len(t.calls) == 0:
-		return t.refuse("intel-gpu")
+		return model.Refuse(model.OtherDevice, "profile on a CUDA GPU",
+			"%s is the trace of an Intel GPU (XPU), which nsgate cannot judge", t.source)
 	case launches == 0:
 		return t.refuseNoKernels(calls)
 	case t.lost != "":
-		return t.refuse("records-lost", t.lost)
+		return model.Refuse(model.RecordsLost, "profile fewer steps, or set KINETO_CONFIG to a file with ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB=1024",
+			"%s: %s, and kernels are missing", t.source, t.lost)
 	case t.timeless > 0:
-		return t.refuse("no-times", t.timeless, launches)
+		return model.Refuse(model.RecordsLost, "profile fewer steps",
+			"%s: %d of %d kernels have no time: the GPU's records of them were lost", t.source, t.timeless, launches)
 	case !slices.ContainsFunc(t.launches, func(l launch) bool { return l.End > l.Start }):
-		return t.refuse("zero-length", launches)
+		return model.Refuse(model.ZeroLength, profileAgain,
+			"%s: all %d kernels took no time: the GPU's clock was not recorded", t.source, launches)
 	// What is captured into a CUDA graph launches nothing.
 	case !t.capturing && unanswered > leastCalls && float64(unanswered) > mostLost*float64(calls):
-		return t.refuse("kernels-lost", unanswered, calls)
+		return model.Refuse(model.KernelsLost, "call torch.cuda.synchronize() before the profiler stops, and profile fewer steps",
+			"%s: %d of %d calls that launch a kernel have no kernel: the GPU's records of them were lost", t.source, unanswered, calls)
 	}
 	return nil
 }
@@ -41,16 +46,21 @@ func (t *trace) check() error {
 func (t *trace) refuseNoKernels(calls int) error {
 	switch {
 	case t.cupti != "":
-		return t.refuse("cupti-failed", t.cupti)
+		return model.Refuse(model.CuptiFailed, "see that no other profiler (nsys, ncu, DCGM) uses the GPU, and that this user may profile",
+			"%s holds no GPU kernel: CUPTI failed with %s", t.source, t.cupti)
 	case !t.known:
-		return t.refuse("other-trace")
+		return model.Refuse(model.OtherFormat, "name a file that prof.export_chrome_trace wrote",
+			"%s holds no GPU kernel: nothing in it is of torch.profiler", t.source)
 	case calls > 0:
-		return t.refuse("none-recorded", calls)
+		return model.Refuse(model.KernelsLost, activities+", call torch.cuda.synchronize() before it stops, and see that no other profiler uses the GPU",
+			"%s holds no GPU kernel: %d were launched, but none was recorded on the GPU", t.source, calls)
 	case len(t.calls) > 0:
-		return t.refuse("nothing-launched")
+		return model.Refuse(model.NoKernels, "see that the active steps of the schedule cover the work",
+			"%s holds no GPU kernel: the program called CUDA but launched nothing while it was profiled", t.source)
 	}
 	// So it is too where CUPTI could not start: releases of Kineto since 2025 keep no log of that in the trace.
-	return t.refuse("cpu-only")
+	return model.Refuse(model.NotTraced, activities+", where torch.cuda.is_available() and no other profiler (nsys, ncu, DCGM) uses the GPU",
+		"%s holds no GPU kernel: only the CPU was recorded", t.source)
 }
 
 // unanswered counts the calls that launch a kernel, and how many have no kernel.

@@ -92,7 +92,8 @@ func (t *trace) readDevices(value []byte) error {
 		AMD  json.RawMessage `json:"maxSharedMemoryPerMultiProcessor"`
 	}
 	if json.Unmarshal(value, &devices) != nil {
-		return t.refuse("no-devices", t.begin)
+		return model.Refuse(model.Damaged, exportAgain,
+			"%s, near byte %d: deviceProperties is no list of GPUs", t.source, t.begin)
 	}
 	t.gpus = make(map[int32]string)
 	for i, d := range devices {

@@ -53,7 +53,8 @@ func (t *trace) finish() (*model.Trace, error) {
 	}
 	out.Environment = t.environment(out.Launches)
 	if t.amd && out.GPU == "" {
-		return nil, t.refuse("amd-model")
+		return nil, model.Refuse(model.OtherDevice, "profile with a newer PyTorch",
+			"%s is the trace of an AMD GPU, but does not say of which model", t.source)
 	}
 	t.doubt(out, missing)
 	return out, nil

@@ -7,6 +7,8 @@ import (
 	"regexp"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // longest is the most bytes that one event, or one value beside the events, may have.
@@ -43,7 +45,8 @@ func (s *scanner) walk(fact func(key string) error, event func(text []byte) erro
 		}
 		var key string
 		if json.Unmarshal(text, &key) != nil {
-			return s.refuse("no-json", s.begin, "a key is no string")
+			return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
+				"%s, near byte %d: the file is no JSON: %s", s.source, s.begin, "a key is no string")
 		}
 		at := s.at
 		switch err := s.expect(':'); {
@@ -56,15 +59,17 @@ func (s *scanner) walk(fact func(key string) error, event func(text []byte) erro
 		case err != nil:
 			return s.broken(err)
 		case events:
-			return s.refuse("events-twice", at)
+			return model.Refuse(model.Damaged, exportAgain,
+				"%s, near byte %d: there is a second list of events", s.source, at)
 		case start != '[':
-			return s.refuse("events-no-list", at)
+			return model.Refuse(model.Damaged, exportAgain, "%s, near byte %d: traceEvents is no list", s.source, at)
 		}
 		events = true
 		return list()
 	})
 	if err == nil && !events {
-		return s.refuse("no-events")
+		return model.Refuse(model.OtherFormat, "name a file that prof.export_chrome_trace or tensorboard_trace_handler wrote",
+			"%s is JSON, but no trace of torch.profiler: it has no traceEvents", s.source)
 	}
 	return err
 }
@@ -117,7 +122,8 @@ func (s *scanner) expect(want byte) error {
 	case err != nil:
 		return s.broken(err)
 	case c != want:
-		return s.refuse("no-json", s.at, "there is no "+string(want))
+		return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
+			"%s, near byte %d: the file is no JSON: %s", s.source, s.at, "there is no "+string(want))
 	}
 	s.drop(1)
 	return nil
@@ -139,7 +145,8 @@ func (s *scanner) valid() ([]byte, error) {
 	mended := mend(s.text)
 	var checked json.RawMessage
 	if err := json.Unmarshal(mended, &checked); err != nil {
-		return nil, s.refuse("no-json", s.begin, err)
+		return nil, model.Refuse(model.Damaged, exportAgain+", or see who edited it",
+			"%s, near byte %d: the file is no JSON: %s", s.source, s.begin, err)
 	}
 	return mended, nil
 }
@@ -191,13 +198,14 @@ func (s *scanner) take(keep bool) error {
 		}
 		if keep {
 			if s.text = append(s.text, b[:n]...); len(s.text) > longest {
-				return s.refuse("long-value", s.begin, longest>>20)
+				return model.Refuse(model.TooLarge, exportAgain, "%s, near byte %d: a value is longer than %d MB", s.source, s.begin, longest>>20)
 			}
 		}
 		s.drop(n)
 	}
 	if s.at == s.begin {
-		return s.refuse("no-json", s.at, "there is no value")
+		return model.Refuse(model.Damaged, exportAgain+", or see who edited it",
+			"%s, near byte %d: the file is no JSON: %s", s.source, s.at, "there is no value")
 	}
 	return nil
 }
@@ -209,7 +217,8 @@ var telling = [256]bool{'"': true, '\\': true, '{': true, '[': true, '}': true, 
 func (s *scanner) end() error {
 	switch _, err := s.next(); {
 	case err == nil:
-		return s.refuse("more-behind", s.at)
+		return model.Refuse(model.Damaged, "give every trace a file of its own",
+			"%s, near byte %d: something follows the end of the trace", s.source, s.at)
 	case err != io.EOF:
 		return s.broken(err)
 	}

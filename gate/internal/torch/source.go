@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // source is the name of the file that is read, for messages.
@@ -17,23 +19,16 @@ func (s source) broken(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.EOF):
-		return s.refuse("truncated")
+		return model.Refuse(model.Truncated, "see that the program was not stopped while the profiler wrote it, and that the disk was not full",
+			"%s: the file ends in the middle", s)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return s.refuse("packed-truncated")
+		return model.Refuse(model.Truncated, copyAgain, "%s: the compressed file ends in the middle", s)
 	case errors.Is(err, gzip.ErrChecksum):
-		return s.refuse("packed-checksum")
+		return model.Refuse(model.Damaged, copyAgain,
+			"%s: the compressed file is damaged: its checksum is wrong", s)
 	case errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
-		return s.refuse("packed-damaged")
+		return model.Refuse(model.Damaged, copyAgain,
+			"%s: the compressed file is damaged or has something behind its end", s)
 	}
 	return fmt.Errorf("%s: %w", s, err)
-}
-
-// refuse makes the refusal of a key of [Reasons] that is about the file.
-func (s source) refuse(key string, details ...any) error {
-	return Reasons.Refuse(key, append([]any{s}, details...)...)
-}
-
-// refuseLine makes one that is about a line of it.
-func (s source) refuseLine(key string, line int, details ...any) error {
-	return Reasons.Refuse(key, append([]any{fmt.Sprintf("%s:%d", s, line)}, details...)...)
 }

@@ -18,11 +18,14 @@ func (t *printed) session() (*model.Session, error) {
 	ran, annotations := t.split()
 	switch {
 	case !t.closed:
-		return nil, t.refuse("table-cut")
+		return nil, model.Refuse(model.Truncated, printAgain,
+			"%s: the table that begins here ends in the middle", t.place())
 	case !t.footed:
-		return nil, t.refuse("no-foot", t.device)
+		return nil, model.Refuse(model.BadTable, printAgain+" with its last lines",
+			`%s: the table has no line "Self %s time total" at its foot, so that nothing tells whether it is complete`, t.place(), t.device)
 	case len(ran) == 0:
-		return nil, t.refuse("table-no-kernels")
+		return nil, model.Refuse(model.NoKernels, activities+", then "+printAgain,
+			"%s: the table lists no GPU kernel", t.place())
 	}
 	if err := t.checkTotal(ran, annotations); err != nil {
 		return nil, err
@@ -50,7 +53,7 @@ func (t *printed) session() (*model.Session, error) {
 		launches += w.calls
 	}
 	if launches == 0 {
-		return nil, t.refuse("table-copies-only")
+		return nil, model.Refuse(model.NoKernels, printAgain, "%s: the table lists copies but no GPU kernel", t.place())
 	}
 	add(measure.Workload, measure.GPUTime, all, "")
 	add(measure.Workload, measure.Launches, launches, "")
@@ -91,11 +94,12 @@ func (t *printed) checkTotal(ran, annotations []printedRow) error {
 	if _, all := add(slices.Concat(ran, annotations)); agrees || all {
 		return nil
 	}
-	key := "table-annotations"
+	why, next := "kernels and annotations cannot be told apart", printAgain+"; where that does not help, use the trace: prof.export_chrome_trace"
 	if sum < total {
-		key = "table-rows-missing"
+		why, next = "rows are missing", printAgain
 	}
-	return t.refuse(key, fmt.Sprintf("%.3f", sum/1e6), fmt.Sprintf("%.3f", total/1e6))
+	return model.Refuse(model.RowsMissing, next, "%s: the rows of what ran on the GPU add up to %.3f ms, the foot of the table says %.3f ms: %s",
+		t.place(), sum/1e6, total/1e6, why)
 }
 
 // work is one kernel, or the copies of one kind.

@@ -2,6 +2,7 @@ package torch
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"math"
 	"regexp"
@@ -116,11 +117,13 @@ func readTable(src source, in *bufio.Reader) (*model.Session, error) {
 		case first == nil:
 			first = s
 		case !sameSeries(first, s):
-			return nil, t.refuse("tables", tables[0].line)
+			return nil, model.Refuse(model.SeveralTables, "keep one table a file, of one run",
+				"%s: there is another table in line %d, with other numbers", t.place(), tables[0].line)
 		}
 	}
 	if first == nil {
-		return nil, src.refuse("neither")
+		return nil, model.Refuse(model.OtherFormat, "name what prof.export_chrome_trace wrote, or "+printAgain,
+			"%s holds neither a trace nor a table of torch.profiler", src)
 	}
 	return first, nil
 }
@@ -141,15 +144,18 @@ func newPrinted(src source, line int, columns []string) (*printed, error) {
 	_, old := t.column["CUDA total"]
 	switch {
 	case t.device == "" && old:
-		return nil, t.refuse("old-table")
+		return nil, model.Refuse(model.NotTraced, "update PyTorch and "+printAgain,
+			"%s: a table of PyTorch before 1.8, which lists no kernels", t.place())
 	case t.device == "":
-		return nil, t.refuse("no-gpu-times")
+		return nil, model.Refuse(model.NotTraced, activities+", then "+printAgain,
+			"%s: the table has no GPU times", t.place())
 	case t.device != "CUDA" && t.device != "HIP":
-		return nil, t.refuse("other-device", measure.Quote(t.device))
+		return nil, model.Refuse(model.OtherDevice, "profile on a CUDA GPU",
+			"%s: the table is of %s, which nsgate cannot judge", t.place(), measure.Quote(t.device))
 	}
 	for _, c := range append(t.times(), "# of Calls") {
 		if _, ok := t.column[c]; !ok {
-			return nil, t.refuse("no-column", measure.Quote(c))
+			return nil, model.Refuse(model.BadTable, printAgain, "%s: the table has no column %s", t.place(), measure.Quote(c))
 		}
 	}
 	return t, nil
@@ -172,16 +178,17 @@ func (t *printed) read(line string, number int) error {
 			return nil
 		}
 		if t.total, t.footed = parseAmount(m[2]); !t.footed {
-			return t.src.refuseLine("odd-foot", number, measure.Quote(m[2]))
+			return model.Refuse(model.BadValue, printAgain, "%s:%d: %s is no time", t.src, number, measure.Quote(m[2]))
 		}
 		return nil
 	case t.names[0] == 0:
 		if !isRule(line) {
-			return t.src.refuseLine("no-rule", number)
+			return model.Refuse(model.BadTable, printAgain, "%s:%d: the line under the header is no rule", t.src, number)
 		}
 		rules := gap.Split(strings.TrimSpace(line), -1)
 		if len(rules) != len(t.names)+len(t.column) {
-			return t.src.refuseLine("other-rule", number)
+			return model.Refuse(model.BadTable, printAgain,
+				"%s:%d: the rule has other columns than the header", t.src, number)
 		}
 		t.from = strings.IndexByte(line, '-')
 		for i := range t.names {
@@ -192,10 +199,11 @@ func (t *printed) read(line string, number int) error {
 		t.closed = true
 		return nil
 	case len(line) >= cells.LongestLine-2:
-		return t.src.refuseLine("long-row", number)
+		return model.Refuse(model.TooLarge, printAgain, "%s:%d: the line is longer than a row of a table", t.src, number)
 	}
 	if t.size += len(line); t.size > mostTable {
-		return t.src.refuseLine("large-table", number, mostTable>>20)
+		return model.Refuse(model.TooLarge, "group its rows: "+printAgain,
+			"%s:%d: the table is larger than %d MB", t.src, number, mostTable>>20)
 	}
 	return t.readRow(line, number)
 }
@@ -203,15 +211,15 @@ func (t *printed) read(line string, number int) error {
 // readRow takes in a row. The names stand in columns of fixed width, in characters; all others are set apart by at least
 // two spaces, however wide they are.
 func (t *printed) readRow(line string, number int) error {
-	broken := func(key string, details ...any) error { return t.src.refuseLine(key, number, details...) }
 	row := []rune(line)
 	if strings.TrimSpace(string(row[:min(t.from, len(row))])) != "" {
-		return broken("row-early")
+		return model.Refuse(model.BadTable, printAgain,
+			"%s:%d: the row begins before the column of names", t.src, number)
 	}
 	end := t.from
 	for _, width := range t.names {
 		if end += width + 2; len(row) < end || string(row[end-2:end]) != "  " {
-			return broken("no-row")
+			return model.Refuse(model.BadTable, printAgain, "%s:%d: the row is no row of the table", t.src, number)
 		}
 	}
 	name := strings.TrimSpace(string(row[t.from : t.from+t.names[0]]))
@@ -229,13 +237,13 @@ func (t *printed) readRow(line string, number int) error {
 	for _, c := range t.times() {
 		x, ok := parseAmount(cell(c))
 		if !ok {
-			return broken("no-time-cell", measure.Quote(c), measure.Quote(cell(c)))
+			return model.Refuse(model.BadValue, printAgain, "%s:%d: column %s: %s is no time", t.src, number, measure.Quote(c), measure.Quote(cell(c)))
 		}
 		times = append(times, x)
 	}
 	calls, ok := integer([]byte(cell("# of Calls")))
 	if !ok || calls < 1 {
-		return broken("no-count", measure.Quote(cell("# of Calls")))
+		return model.Refuse(model.BadValue, printAgain, `%s:%d: column "# of Calls": %s is no count`, t.src, number, measure.Quote(cell("# of Calls")))
 	}
 	selfCPU, allCPU, total, average := times[0], times[1], times[2], times[3]
 	if selfCPU.ns != 0 || allCPU.ns != 0 || total.ns <= 0 {
@@ -244,13 +252,11 @@ func (t *printed) readRow(line string, number int) error {
 	}
 	off := float64(average.ns)*float64(calls) - float64(total.ns)
 	if math.Abs(off) > average.half*float64(calls)+total.half+1 {
-		return broken("other-average")
+		return model.Refuse(model.BadValue, printAgain, "%s:%d: average times calls is not the total", t.src, number)
 	}
 	t.gpu = append(t.gpu, printedRow{name: name, total: total, average: average, calls: calls})
 	return nil
 }
 
-// refuse makes a refusal that is about the table as a whole.
-func (t *printed) refuse(key string, details ...any) error {
-	return t.src.refuseLine(key, t.line, details...)
-}
+// place names the header of the table in messages.
+func (t *printed) place() string { return fmt.Sprintf("%s:%d", t.src, t.line) }

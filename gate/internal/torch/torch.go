@@ -54,7 +54,8 @@ func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 	case err != nil && err != io.EOF:
 		return Run{}, file.broken(err)
 	case len(start) == 0:
-		return Run{}, file.refuse("empty")
+		return Run{}, model.Refuse(model.EmptyFile, "see that the profiler finished and wrote its file",
+			"%s is empty", file)
 	case isJSON(start):
 		if bytes.HasPrefix(start, byteOrderMark) {
 			in.Discard(len(byteOrderMark))

@@ -125,7 +125,8 @@ func (t *trace) add(text []byte) error {
 			return err
 		}
 		if e, ok = t.parser.event(text); !ok {
-			return t.refuse("odd-event", t.begin)
+			return model.Refuse(model.BadValue, exportAgain,
+				"%s, near byte %d: there is something among the events that is no event, or an event without proper args", t.source, t.begin)
 		}
 	}
 	t.known = t.known || e.kind != other
@@ -138,7 +139,8 @@ func (t *trace) add(text []byte) error {
 		case `"s"`, `"t"`, `"f"`, `"M"`, `"i"`, `"I"`, `"C"`: // arrows, labels, marks and counters
 			return nil
 		}
-		return t.refuse("odd-phase", t.begin)
+		return model.Refuse(model.BadValue, exportAgain,
+			"%s, near byte %d: work of the GPU is not given as a complete event (ph X)", t.source, t.begin)
 	case callEvent:
 		if complete {
 			return t.addCall(&e)
@@ -158,16 +160,16 @@ func (t *trace) addWork(e *event) error {
 	what := e.kind.String()
 	start, pointed, ok := decimal(e.Ts, microsecond)
 	if !ok {
-		return t.refuse("no-time", t.begin, what)
+		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: a %s has no time (ts)", t.source, t.begin, what)
 	}
 	duration, pointed2, ok := decimal(e.Dur, microsecond)
 	switch {
 	case !ok:
-		return t.refuse("no-duration", t.begin, what)
+		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: a %s has no duration (dur)", t.source, t.begin, what)
 	case duration < 0:
-		return t.refuse("negative-duration", t.begin, what, float64(duration)/1000)
+		return model.Refuse(model.BadValue, profileAgain, "%s, near byte %d: a %s lasts %v µs", t.source, t.begin, what, float64(duration)/1000)
 	case start < 0:
-		return t.refuse("negative-time", t.begin, what, float64(start)/1000)
+		return model.Refuse(model.BadValue, profileAgain, "%s, near byte %d: a %s starts at %v µs", t.source, t.begin, what, float64(start)/1000)
 	}
 	t.fractional = t.fractional || pointed || pointed2
 	id := integerOr(e.Args.Correlation, 0)
@@ -189,10 +191,10 @@ func (t *trace) addWork(e *event) error {
 	}
 	v := variant{registers: max(-1, integerOr(e.Args.Registers, -1)), shared: max(-1, integerOr(e.Args.Shared, -1))}
 	if v.grid, ok = t.extent(e.Args.Grid); !ok {
-		return t.refuse("no-extent", t.begin, "grid")
+		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: the %s of a kernel is none", t.source, t.begin, "grid")
 	}
 	if v.block, ok = t.extent(e.Args.Block); !ok {
-		return t.refuse("no-extent", t.begin, "block")
+		return model.Refuse(model.BadValue, exportAgain, "%s, near byte %d: the %s of a kernel is none", t.source, t.begin, "block")
 	}
 	var err error
 	if v.name, err = t.intern(&t.names, e.Name); err != nil {
@@ -251,7 +253,8 @@ func (t *trace) addCall(e *event) error {
 	if pid := string(unquote(e.Pid)); t.pid == "" {
 		t.pid = pid
 	} else if t.pid != pid {
-		return t.refuse("merged")
+		return model.Refuse(model.SeveralProcesses, "name the trace of each rank by itself",
+			"%s is merged from the traces of several processes", t.source)
 	}
 	var err error
 	if c.thread, err = t.thread(e.Pid, e.Tid); err != nil {
@@ -308,7 +311,7 @@ func (t *trace) intern(among *interned[string], name []byte) (int32, error) {
 	number, _ := among.of(string(name))
 	t.texts += len(name)
 	if t.texts > t.bounds.text {
-		return 0, t.refuse("many-names", t.bounds.text>>20)
+		return 0, model.Refuse(model.TooLarge, fewerSteps, "%s holds names of more than %d MB", t.source, t.bounds.text>>20)
 	}
 	return number, nil
 }
@@ -316,7 +319,7 @@ func (t *trace) intern(among *interned[string], name []byte) (int32, error) {
 // bounded checks how many records of a kind there are.
 func (t *trace) bounded(n int) error {
 	if n > t.bounds.records {
-		return t.refuse("many-records", t.bounds.records)
+		return model.Refuse(model.TooLarge, fewerSteps, "%s holds more than %d records of one kind", t.source, t.bounds.records)
 	}
 	return nil
 }

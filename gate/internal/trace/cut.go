@@ -100,7 +100,8 @@ func (c *cut) load() error {
 		return nil
 	}
 	if len(c.Captures) == 0 {
-		return Reasons.Refuse("no-capture", c.Source)
+		return model.Refuse(model.NoCapture, "call it where the steady part begins, or let the warm-up be found (auto)",
+			"%s: the workload never called cudaProfilerStart, so there is no capture to judge", c.Source)
 	}
 	c.launches, c.copies = nil, nil
 	for _, l := range c.Launches {
@@ -114,7 +115,8 @@ func (c *cut) load() error {
 		}
 	}
 	if len(c.launches) == 0 {
-		return Reasons.Refuse("empty-capture", c.Source)
+		return model.Refuse(model.NoCapture, "move the calls around the launches, or let the warm-up be found (auto)",
+			"%s: no kernel was launched between cudaProfilerStart and cudaProfilerStop", c.Source)
 	}
 	return nil
 }
@@ -235,7 +237,8 @@ func chooseStep(cuts []*cut, want string) (string, error) {
 	found = slices.DeleteFunc(found, func(x candidate) bool { return x.runs < len(cuts) })
 	if want != "" {
 		if len(found) == 0 {
-			return "", Reasons.Refuse("no-step-range", strconv.Quote(want), meant(want, cuts))
+			return "", model.Refuse(model.NoStep, "name a range that every run has as the step, or none",
+				"not every run has the step range %s%s", strconv.Quote(want), meant(want, cuts))
 		}
 		return want, nil
 	}
@@ -349,7 +352,8 @@ func skipWarmup(cuts []*cut, w Warmup) error {
 		switch n := len(c.steps); {
 		case w.mode == "skip":
 			if n > 0 && w.n >= n {
-				return Reasons.Refuse("long-warmup", c.Source, w.n, n)
+				return model.Refuse(model.LongWarmup, "leave out fewer, or let the workload run longer",
+					"%s: a warm-up of %d steps leaves none of the %d", c.Source, w.n, n)
 			}
 			c.skip = w.n
 		case w.mode == "auto" && n > 0:

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // job is one launch of the workload with all of its processes: a run. Its ranks are in the order of their names.
@@ -82,7 +84,8 @@ func namedJobs(cuts []*cut) ([]job, error) {
 		for i, c := range j.ranks {
 			if i > 0 && j.ranks[i-1].Rank == c.Rank {
 				if j.ranks[i-1].Source != c.Source {
-					return nil, Reasons.Refuse("rank-twice", c.Rank, j.ranks[i-1].Source, c.Source)
+					return nil, model.Refuse(model.RankTwice, "give each job of several ranks a name of its own: run.000.rank0, run.001.rank0",
+						"rank %d is recorded twice in one job: %s and %s", c.Rank, j.ranks[i-1].Source, c.Source)
 				}
 				several = true
 			}
@@ -98,7 +101,8 @@ func namedJobs(cuts []*cut) ([]job, error) {
 	for _, j := range out {
 		for _, rank := range all {
 			if !slices.ContainsFunc(j.ranks, func(c *cut) bool { return c.Rank == rank }) {
-				return nil, Reasons.Refuse("rank-missing", rank, j.first().Job)
+				return nil, model.Refuse(model.RankMissing, "find out why that rank wrote none, and measure the job again; or judge one rank alone, in a directory of its own",
+					"rank %d of %s is missing: its recording is not among the files", rank, j.first().Job)
 			}
 		}
 	}
@@ -131,7 +135,8 @@ func (j job) named() job {
 func alike(all []job) ([]job, error) {
 	for _, j := range all {
 		if len(j.ranks) != len(all[0].ranks) {
-			return nil, Reasons.Refuse("ranks-differ", j.ranks[0].Source, len(j.ranks), len(all[0].ranks), all[0].ranks[0].Source)
+			return nil, model.Refuse(model.RanksDiffer, "measure every job with the same number of processes, or give each run a file of its own",
+				"the job in %s has %d ranks, and %d that in %s", j.ranks[0].Source, len(j.ranks), len(all[0].ranks), all[0].ranks[0].Source)
 		}
 	}
 	return all, nil

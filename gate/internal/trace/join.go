@@ -30,7 +30,8 @@ func Join(runs []model.Session) ([]model.Session, error) {
 		}
 		if last := len(out) - 1; last >= 0 && sameEnvironment(&out[last].Environment, &r.Environment) {
 			if out[last].Mode != r.Mode || out[last].Profiler() != r.Profiler() {
-				return nil, Reasons.Refuse("runs-other-mode", out[last].Tool+" "+out[last].Mode, r.Tool+" "+r.Mode)
+				return nil, model.Refuse(model.RunsDiffer, "measure every run with the same profiler and settings",
+					"runs of one side were measured differently: %s and %s", out[last].Tool+" "+out[last].Mode, r.Tool+" "+r.Mode)
 			}
 			add(&out[last], &r)
 			continue

@@ -31,7 +31,8 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, e
 		devices := 0
 		for _, c := range j.ranks {
 			if c.GraphTrace != first.GraphTrace {
-				return s, Reasons.Refuse("runs-other-graphs", c.Source, first.Source)
+				return s, model.Refuse(model.RunsDiffer, "record every run with --cuda-graph-trace=node",
+					"%s traces CUDA graphs otherwise than %s", c.Source, first.Source)
 			}
 			s.GPUs = max(s.GPUs, c.devices)
 			s.Processes = max(s.Processes, c.processes, len(j.ranks))
@@ -45,7 +46,8 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, e
 			return s, err
 		}
 		if info.Launches == 0 {
-			return s, Reasons.Refuse("empty-steps", j.sources(), len(c.steps)-c.skip, strconv.Quote(step))
+			return s, model.Refuse(model.NoStep, "name the range that launches them as the step, or take the run as one piece (none)",
+				"%s: no kernel was launched in the %d steps of range %s that are judged", j.sources(), len(c.steps)-c.skip, strconv.Quote(step))
 		}
 		s.Runs = append(s.Runs, info)
 		if alone = append(alone, c); len(j.ranks) > 1 {

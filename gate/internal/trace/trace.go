@@ -76,7 +76,8 @@ const NoStep = "none"
 // first run, and so on. Runs without such a partner have NaN.
 func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
 	if len(traces) == 0 {
-		return nil, Reasons.Refuse("no-run")
+		return nil, model.Refuse(model.NoKernels, "check that the workload launches kernels and was profiled",
+			"there is no run to judge")
 	}
 	traces, beside := split(traces)
 	if o.Warmup.mode == "" {
@@ -156,7 +157,8 @@ func distinct(cuts []*cut) error {
 		}
 		p := print{c.seen.launches, c.seen.print}
 		if other := first[p]; other != nil && other.Source != c.Source {
-			return Reasons.Refuse("same-recording", other.Source, c.Source)
+			return model.Refuse(model.SameRecording, "remove the copy",
+				"%s and %s are the same recording, which is one run and not two", other.Source, c.Source)
 		}
 		first[p] = c
 	}

@@ -1,0 +1,8 @@
+package ncu
+
+// What to do about the refusals of this package.
+const (
+	again = "write it again: ncu --import REPORT --csv --page raw --print-units base"
+	fewer = "profile fewer launches (--launch-count), or fewer sections (--set basic)"
+	withC = "run ncu with LC_ALL=C"
+)
