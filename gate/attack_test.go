@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -36,11 +36,11 @@ const (
 
 func (a answer) String() string { return [...]string{"pass", "undecided", "fail", "no verdict"}[a] }
 
-func answerOf(r *decide.Report) answer {
+func answerOf(r *result.Report) answer {
 	switch {
-	case r.Verdict == decide.Fail:
+	case r.Verdict == result.Fail:
 		return fails
-	case r.Verdict == decide.NoVerdict:
+	case r.Verdict == result.NoVerdict:
 		return noVerdict
 	case r.Undecided:
 		return passesUndecided

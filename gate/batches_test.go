@@ -7,8 +7,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -39,9 +39,9 @@ func betweenBatches(sessions []model.Session, limit float64, from, to time.Durat
 			r := gate.Compare(sessions[i:i+1], sessions[j:j+1], p)
 			gates++
 			switch {
-			case r.Verdict == decide.Fail:
+			case r.Verdict == result.Fail:
 				failed++
-			case r.Undecided || r.Verdict == decide.NoVerdict:
+			case r.Undecided || r.Verdict == result.NoVerdict:
 				undecided++
 			}
 		}

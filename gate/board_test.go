@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -19,21 +19,21 @@ func TestBoards(t *testing.T) {
 	tests := []struct {
 		name       string
 		base, head string // the boards of the sessions, from another host each; "?" is not known, "!" one of a single run
-		boards     decide.Boards
+		boards     result.Boards
 		sessions   int // of the base, that are held against the head
 		says       string
 	}{
-		{"nothing known", "??", "?", decide.UnknownBoards, 2, ""},
-		{"head unknown", "fs", "?", decide.UnknownBoards, 2, ""},
-		{"base unknown", "??", "f", decide.UnknownBoards, 2, ""},
-		{"same", "ff", "f", decide.SameBoard, 2, ""},
-		{"some", "sfs", "f", decide.SameBoard, 1, one},
-		{"some, the others unknown", "?f?", "f", decide.SameBoard, 1, one},
-		{"some, in too few runs", "s!s", "f", decide.UnknownBoards, 3, ""},
-		{"most", "sff", "f", decide.SameBoard, 2, "2 of 3 base sessions were " + note + " and are held against it; the others are left out"},
-		{"other", "ss", "f", decide.OtherBoard, 2, "the base was measured on " + doubt + " (" + slow + ", here " + fast + ")"},
-		{"other or unknown", "s?", "f", decide.UnknownBoards, 2, ""},
-		{"head of both", "ff", "fs", decide.UnknownBoards, 2, ""},
+		{"nothing known", "??", "?", result.UnknownBoards, 2, ""},
+		{"head unknown", "fs", "?", result.UnknownBoards, 2, ""},
+		{"base unknown", "??", "f", result.UnknownBoards, 2, ""},
+		{"same", "ff", "f", result.SameBoard, 2, ""},
+		{"some", "sfs", "f", result.SameBoard, 1, one},
+		{"some, the others unknown", "?f?", "f", result.SameBoard, 1, one},
+		{"some, in too few runs", "s!s", "f", result.UnknownBoards, 3, ""},
+		{"most", "sff", "f", result.SameBoard, 2, "2 of 3 base sessions were " + note + " and are held against it; the others are left out"},
+		{"other", "ss", "f", result.OtherBoard, 2, "the base was measured on " + doubt + " (" + slow + ", here " + fast + ")"},
+		{"other or unknown", "s?", "f", result.UnknownBoards, 2, ""},
+		{"head of both", "ff", "fs", result.UnknownBoards, 2, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestBoards(t *testing.T) {
 				return out
 			}
 			r := evaluate(side(tt.base), side(tt.head), thresholds.Default())
-			if r.Verdict == decide.NoVerdict {
+			if r.Verdict == result.NoVerdict {
 				t.Fatal(r.Reason)
 			}
 			if r.Boards != tt.boards || r.Base.Sessions != tt.sessions {

@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -38,8 +39,8 @@ func TestForetoldMDE(t *testing.T) {
 				seen := draw{host: h, runs: r.Perm(len(h.session.Runs))[:10]}
 				slices.Sort(seen.runs)
 				mde := map[measure.Subject]float64{}
-				for _, n := range decide.Noises([]model.Session{seen.session()}, policy, c.runs) {
-					of := decide.Finding{Scope: n.Scope, Name: n.Name, Grid: n.Grid, Block: n.Block}
+				for _, n := range calibrate.Noises([]model.Session{seen.session()}, policy, c.runs) {
+					of := result.Finding{Scope: n.Scope, Name: n.Name, Grid: n.Grid, Block: n.Block}
 					mde[of.Subject()] = float64(n.MDE)
 				}
 				foretold[h] = append(foretold[h], mde)
@@ -56,8 +57,8 @@ func TestForetoldMDE(t *testing.T) {
 			for _, part := range []float64{0.75, 1, 1.25} {
 				head.effect = part * mde[head.kernel]
 				report := gate.Compare([]model.Session{base.session()}, []model.Session{head.session()}, &strict)
-				if slices.ContainsFunc(report.Findings, func(f decide.Finding) bool {
-					return f.Subject() == head.kernel && f.Metric == measure.Time.Name && f.Outcome == decide.Regressed
+				if slices.ContainsFunc(report.Findings, func(f result.Finding) bool {
+					return f.Subject() == head.kernel && f.Metric == measure.Time.Name && f.Outcome == result.Regressed
 				}) {
 					found[part]++
 				}

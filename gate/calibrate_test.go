@@ -11,27 +11,28 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// calibrate calibrates and puts it into words.
-func calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *decide.Calibration {
-	c := decide.Calibrate(sessions, policy, runs, perRun)
+// calibrationOf calibrates and puts it into words.
+func calibrationOf(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *calibrate.Calibration {
+	c := calibrate.Calibrate(sessions, policy, runs, perRun)
 	text.TellCalibration(c)
 	return c
 }
 
 // calibrated calibrates a made-up program of ten runs after a change to its session.
-func calibrated(p program, change func(*model.Session)) *decide.Calibration {
+func calibrated(p program, change func(*model.Session)) *calibrate.Calibration {
 	p.runs = 10
 	s := p.session()
 	if change != nil {
 		change(&s)
 	}
-	return calibrate([]model.Session{s}, thresholds.Default(), 5, 2*time.Second)
+	return calibrationOf([]model.Session{s}, thresholds.Default(), 5, 2*time.Second)
 }
 
 // times multiplies every time of one kernel, or of everything, by a factor of the run.
@@ -68,7 +69,7 @@ func TestCalibrate(t *testing.T) {
 		t.Errorf("unchanged gates: %+v; there are 252 ways to split 10 runs into 5 and 5", g)
 	}
 	for _, p := range c.Plan {
-		if p.Runs < 2 || float64(p.Seconds) != 2*float64(p.Runs) || p.Hardest == "" || float64(p.MDE) > decide.PlanEffect*float64(p.Threshold) {
+		if p.Runs < 2 || float64(p.Seconds) != 2*float64(p.Runs) || p.Hardest == "" || float64(p.MDE) > calibrate.PlanEffect*float64(p.Threshold) {
 			t.Errorf("plan %+v", p)
 		}
 	}
@@ -79,7 +80,7 @@ func TestCalibrateNames(t *testing.T) {
 		c := calibrated(quiet(), func(s *model.Session) {
 			times(s, "softmax", func(run int) float64 { return []float64{1, 1.1, 1}[run%3] })
 		})
-		i := slices.IndexFunc(c.Noise, func(n decide.Noise) bool { return n.Kernel == "softmax" })
+		i := slices.IndexFunc(c.Noise, func(n calibrate.Noise) bool { return n.Kernel == "softmax" })
 		if n := c.Noise[i]; !c.Sound || n.Levels == nil || n.Levels.Runs != 7 {
 			t.Errorf("%v %v: %+v", c.Sound, c.Reason, n)
 		}
@@ -87,7 +88,7 @@ func TestCalibrateNames(t *testing.T) {
 	t.Run("false alarms", func(t *testing.T) {
 		s := quiet().with(func(p *program) { p.runs, p.sd = 12, 1e-5 }).session()
 		times(&s, "softmax", func(run int) float64 { return 1 + 0.2*float64((run*7%12)%2) })
-		c := calibrate([]model.Session{s}, thresholds.Default(), 2, 0)
+		c := calibrationOf([]model.Session{s}, thresholds.Default(), 2, 0)
 		if c.Gates.Runs != 2 || c.Gates.Alarms == 0 || !slices.ContainsFunc(c.Warnings, func(w string) bool {
 			return strings.Contains(w, "unchanged gates failed, more than the 1 % that the policy allows")
 		}) {
@@ -107,7 +108,7 @@ func TestCalibrateNames(t *testing.T) {
 	})
 	t.Run("several sessions", func(t *testing.T) {
 		old, last := quiet().session(), quiet().with(func(p *program) { p.host = "GPU-b"; p.runs = 6 }).session()
-		c := calibrate([]model.Session{old, last}, thresholds.Default(), 5, 0)
+		c := calibrationOf([]model.Session{old, last}, thresholds.Default(), 5, 0)
 		if c.Measured.Runs != 6 || c.Gates.Runs != 3 || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "the last alone") {
 			t.Errorf("%+v %v", c.Measured, c.Warnings)
 		}
@@ -118,11 +119,11 @@ func TestCalibrateRefuses(t *testing.T) {
 	few := quiet().with(func(p *program) { p.runs = 3 }).session()
 	for _, c := range []struct {
 		name string
-		got  *decide.Calibration
+		got  *calibrate.Calibration
 		want string
 	}{
-		{"nothing", calibrate(nil, thresholds.Default(), 5, 0), "no session"},
-		{"few runs", calibrate([]model.Session{few}, thresholds.Default(), 5, 0), "3 runs cannot be split"},
+		{"nothing", calibrationOf(nil, thresholds.Default(), 5, 0), "no session"},
+		{"few runs", calibrationOf([]model.Session{few}, thresholds.Default(), 5, 0), "3 runs cannot be split"},
 		{"unsteady", calibrated(quiet(), func(s *model.Session) {
 			for i := range 6 {
 				s.Runs[i].Steady = false
@@ -142,7 +143,7 @@ func TestCalibrateRefuses(t *testing.T) {
 	}
 	ignore := thresholds.Default()
 	ignore.Rules = []thresholds.Rule{{Severity: thresholds.Ignore, Where: "x"}}
-	if c := calibrate([]model.Session{quiet().session()}, ignore, 5, 0); c.Sound || !strings.Contains(c.Reason, "nothing to judge") {
+	if c := calibrationOf([]model.Session{quiet().session()}, ignore, 5, 0); c.Sound || !strings.Contains(c.Reason, "nothing to judge") {
 		t.Errorf("%v %q", c.Sound, c.Reason)
 	}
 	// A drift that nobody would see and a scatter that has no direction are none.
@@ -158,7 +159,7 @@ func TestCalibrateRefuses(t *testing.T) {
 }
 
 func TestCalibrateProperties(t *testing.T) {
-	close := cmp.Comparer(func(a, b decide.Number) bool {
+	close := cmp.Comparer(func(a, b result.Number) bool {
 		return a == b || math.Abs(float64(a-b)) < 1e-6*math.Abs(float64(a)) || !a.Known() && !b.Known()
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -168,7 +169,7 @@ func TestCalibrateProperties(t *testing.T) {
 		p.runs = rapid.IntRange(4, 5).Draw(t, "runs")
 		p.kernels = p.kernels[:3]
 		s := p.session()
-		c := calibrate([]model.Session{s}, thresholds.Default(), 3, time.Second)
+		c := calibrationOf([]model.Session{s}, thresholds.Default(), 3, time.Second)
 		for i := 1; i < len(c.MDE); i++ {
 			if a, b := c.MDE[i-1], c.MDE[i]; b.Kernels > a.Kernels || b.Workload > a.Workload || b.Limited > a.Limited {
 				t.Errorf("more runs, worse MDE: %+v %+v", a, b)
@@ -182,13 +183,13 @@ func TestCalibrateProperties(t *testing.T) {
 		// The same runs give the same answer, in whatever order their series stand and in whatever unit.
 		s.Series = slices.Clone(s.Series)
 		rand.New(rand.NewPCG(p.seed, 1)).Shuffle(len(s.Series), func(i, j int) { s.Series[i], s.Series[j] = s.Series[j], s.Series[i] })
-		shuffled := calibrate([]model.Session{s}, thresholds.Default(), 3, time.Second)
+		shuffled := calibrationOf([]model.Session{s}, thresholds.Default(), 3, time.Second)
 		if diff := cmp.Diff(c, shuffled, close); diff != "" {
 			t.Errorf("another order of series, another answer:\n%s", diff)
 		}
 		times(&s, "", func(int) float64 { return 1024 })
 		s.Tick *= 1024
-		scaled := calibrate([]model.Session{s}, thresholds.Default(), 3, time.Second)
+		scaled := calibrationOf([]model.Session{s}, thresholds.Default(), 3, time.Second)
 		if diff := cmp.Diff([]any{c.MDE, c.Plan, c.Gates}, []any{scaled.MDE, scaled.Plan, scaled.Gates}, close); diff != "" {
 			t.Errorf("another unit, another answer:\n%s", diff)
 		}
@@ -200,7 +201,7 @@ func TestSubset(t *testing.T) {
 	s := quiet().session()
 	s.GPUHash, s.Start = "", time.Time{}
 	s.Series[0].Values[3] = math.NaN()
-	a, b := decide.Subset(&s, []int{0, 4}), decide.Subset(&s, []int{3})
+	a, b := calibrate.Subset(&s, []int{0, 4}), calibrate.Subset(&s, []int{3})
 	if !model.SameSession(a.Environment, b.Environment) {
 		t.Error("the parts of a session are not one session")
 	}

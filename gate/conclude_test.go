@@ -18,6 +18,7 @@ import (
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -96,7 +97,7 @@ func (p program) with(change func(*program)) program {
 }
 
 // evaluate judges and puts it into words, of which there is more than one for everything.
-func evaluate(base, head []model.Session, policy *thresholds.Policy) *decide.Report {
+func evaluate(base, head []model.Session, policy *thresholds.Policy) *result.Report {
 	r := gate.Compare(base, head, policy)
 	text.Tell(r)
 	said := slices.Concat(r.Warnings, r.Notes, r.Next, []string{r.Reason})
@@ -111,13 +112,13 @@ func evaluate(base, head []model.Session, policy *thresholds.Policy) *decide.Rep
 	return r
 }
 
-func judge(base, head program) *decide.Report {
+func judge(base, head program) *result.Report {
 	return evaluate([]model.Session{base.session()}, []model.Session{head.session()}, thresholds.Default())
 }
 
-func find(r *decide.Report, kernel, metric string) *decide.Finding {
-	i := slices.IndexFunc(r.Findings, func(f decide.Finding) bool {
-		return f.Kernel == kernel && f.Metric == metric && f.Outcome != decide.Added && f.Outcome != decide.Removed
+func find(r *result.Report, kernel, metric string) *result.Finding {
+	i := slices.IndexFunc(r.Findings, func(f result.Finding) bool {
+		return f.Kernel == kernel && f.Metric == metric && f.Outcome != result.Added && f.Outcome != result.Removed
 	})
 	if i < 0 {
 		return nil
@@ -129,28 +130,28 @@ func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		change         func(*program)
-		verdict        decide.Verdict
+		verdict        result.Verdict
 		kernel, metric string
-		outcome        decide.Outcome
+		outcome        result.Outcome
 	}{
-		{"nothing changed", func(*program) {}, decide.Pass, "gemm", "time", decide.Unchanged},
-		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, decide.Fail, "softmax", "time", decide.Regressed},
-		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, decide.Pass, "softmax", "time", decide.Unchanged},
-		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, decide.Pass, "softmax", "time", decide.Improved},
-		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, decide.Fail, "reduce", "launches", decide.Grew}, // by its total time
-		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, decide.Pass, "tiny", "time", decide.Inconclusive},
-		{"a tiny kernel, below the impact floor", func(p *program) { p.kernels[3].time *= 1.5 }, decide.Pass, "tiny", "time", decide.Regressed},
-		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, decide.Pass, "gemm", "total", decide.Unchanged},
-		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, decide.Fail, "gemm", "total", decide.Regressed},
-		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, decide.Fail, "gemm", "total", decide.Regressed},
-		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, decide.Fail, "sum", "total", decide.Regressed},
+		{"nothing changed", func(*program) {}, result.Pass, "gemm", "time", result.Unchanged},
+		{"5 % slower", func(p *program) { p.kernels[1].time *= 1.05 }, result.Fail, "softmax", "time", result.Regressed},
+		{"2 % slower, within 3 %", func(p *program) { p.kernels[1].time *= 1.02 }, result.Pass, "softmax", "time", result.Unchanged},
+		{"5 % faster", func(p *program) { p.kernels[1].time *= 0.95 }, result.Pass, "softmax", "time", result.Improved},
+		{"one launch more", func(p *program) { p.kernels[2].launches = 3 }, result.Fail, "reduce", "launches", result.Grew}, // by its total time
+		{"a tiny kernel, one tick", func(p *program) { p.kernels[3].time += 32 }, result.Pass, "tiny", "time", result.Inconclusive},
+		{"a tiny kernel, below the impact floor", func(p *program) { p.kernels[3].time *= 1.5 }, result.Pass, "tiny", "time", result.Regressed},
+		{"another geometry, as fast", func(p *program) { p.kernels[0].grid = 7 }, result.Pass, "gemm", "total", result.Unchanged},
+		{"another geometry, slower", func(p *program) { p.kernels[0].grid = 7; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Regressed},
+		{"a template instance, slower", func(p *program) { p.kernels[0].name = "gemm<32>"; p.kernels[0].time *= 1.1 }, result.Fail, "gemm", "total", result.Regressed},
+		{"another kernel in its place", func(p *program) { p.kernels[2].name = "sum"; p.kernels[2].time *= 1.2 }, result.Fail, "sum", "total", result.Regressed},
 		{"everything 4 % slower", func(p *program) {
 			for i := range p.kernels {
 				p.kernels[i].time *= 1.04
 			}
-		}, decide.Fail, "workload", "gpu_time", decide.Regressed},
+		}, result.Fail, "workload", "gpu_time", result.Regressed},
 		// Most runs of the head lie beyond the limit and beyond every run of the base: that is no pass.
-		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, decide.NoVerdict, "gemm", "time", decide.Inconclusive},
+		{"noise hides it", func(p *program) { p.sd = 0.05; p.kernels[0].time *= 1.02 }, result.NoVerdict, "gemm", "time", result.Inconclusive},
 	} {
 		r := judge(quiet(), quiet().with(c.change))
 		if r.Verdict != c.verdict {
@@ -181,7 +182,7 @@ func TestNamesAndLevels(t *testing.T) {
 	if !strings.HasPrefix(r.Reason, "workload GPU time +4.") {
 		t.Errorf("headline %q", r.Reason)
 	}
-	for _, r := range []*decide.Report{r, evaluate(nil, nil, thresholds.Default()), decide.Refuse(decide.Input{}, errors.New("no GPU"))} {
+	for _, r := range []*result.Report{r, evaluate(nil, nil, thresholds.Default()), decide.Refuse(decide.Input{}, errors.New("no GPU"))} {
 		if data, err := json.Marshal(r); err != nil || !strings.Contains(string(data), `"confidence":0.9,`) {
 			t.Errorf("no level of the intervals in %.200s (%v)", data, err)
 		}
@@ -193,7 +194,7 @@ func TestReplacedKernelIsListed(t *testing.T) {
 	r := judge(quiet(), quiet().with(func(p *program) { p.kernels[2].name = "sum" }))
 	var got []string
 	for _, f := range r.Findings {
-		if f.Outcome == decide.Added || f.Outcome == decide.Removed {
+		if f.Outcome == result.Added || f.Outcome == result.Removed {
 			got = append(got, string(f.Outcome)+" "+f.Kernel)
 		}
 	}
@@ -212,7 +213,7 @@ func TestHeadFromTwoHosts(t *testing.T) {
 		p.host = "GPU-b"
 		p.kernels[0].time *= 1.2
 	}).session()
-	if r := evaluate([]model.Session{base}, []model.Session{quiet().session(), slower}, thresholds.Default()); r.Paired || r.Verdict == decide.Pass && !r.Undecided {
+	if r := evaluate([]model.Session{base}, []model.Session{quiet().session(), slower}, thresholds.Default()); r.Paired || r.Verdict == result.Pass && !r.Undecided {
 		t.Errorf("%s (%s), paired %v", r.Verdict, r.Reason, r.Paired)
 	}
 }
@@ -229,7 +230,7 @@ func TestEverythingSlowerElsewhere(t *testing.T) {
 			p.kernels[i].time *= 1.2
 		}
 	}))
-	if r.Verdict != decide.Fail {
+	if r.Verdict != result.Fail {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 }
@@ -248,7 +249,7 @@ func TestZeroTime(t *testing.T) {
 			base, head = head, base
 		}
 		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
-		if r.Verdict != decide.NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
+		if r.Verdict != result.NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
 			t.Errorf("%s: %s", r.Verdict, r.Reason)
 		}
 	}
@@ -261,7 +262,7 @@ func TestRenumberedKernelIsMatched(t *testing.T) {
 	}
 	r := judge(quiet().with(numbered("3")), quiet().with(numbered("4")))
 	f := find(r, "triton_poi_fused_add_4", "total")
-	if f == nil || f.Match != "stem" || f.Outcome != decide.Unchanged || r.Verdict != decide.Pass || r.Counts.Added+r.Counts.Removed > 0 {
+	if f == nil || f.Match != "stem" || f.Outcome != result.Unchanged || r.Verdict != result.Pass || r.Counts.Added+r.Counts.Removed > 0 {
 		t.Errorf("%s (%s): %+v", r.Verdict, r.Reason, f)
 	}
 }
@@ -314,7 +315,7 @@ func TestRefusals(t *testing.T) {
 		}), "no run has a value"},
 	} {
 		r := evaluate(c.base, c.head, thresholds.Default())
-		if r.Verdict != decide.NoVerdict || !strings.Contains(r.Reason, c.want) {
+		if r.Verdict != result.NoVerdict || !strings.Contains(r.Reason, c.want) {
 			t.Errorf("%s: %s (%s), want no verdict because %q", c.name, r.Verdict, r.Reason, c.want)
 		}
 		if len(r.Next) == 0 {
@@ -339,18 +340,18 @@ func TestHosts(t *testing.T) {
 	p := thresholds.Default()
 	p.Threshold = 0.01
 	r := evaluate([]model.Session{quiet().session()}, []model.Session{shifted.session()}, p)
-	if r.Verdict != decide.Pass || !r.Undecided || r.Paired {
+	if r.Verdict != result.Pass || !r.Undecided || r.Paired {
 		t.Errorf("verdict %s, undecided %v, paired %v, want an undecided pass", r.Verdict, r.Undecided, r.Paired)
 	}
 	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "second host") {
 		t.Errorf("reason %q, want the way out", f.Reason)
 	}
 	p.Undecided = "fail"
-	if r := evaluate([]model.Session{quiet().session()}, []model.Session{shifted.session()}, p); r.Verdict != decide.NoVerdict {
+	if r := evaluate([]model.Session{quiet().session()}, []model.Session{shifted.session()}, p); r.Verdict != result.NoVerdict {
 		t.Errorf("undecided under --undecided=fail is %s, want no verdict", r.Verdict)
 	}
 	slow := shifted.with(func(p *program) { p.kernels[0].time *= 1.10 })
-	if r := judge(quiet(), slow); r.Verdict != decide.Fail {
+	if r := judge(quiet(), slow); r.Verdict != result.Fail {
 		t.Errorf("12 %% slower on another host: %s, want fail", r.Verdict)
 	}
 }
@@ -376,10 +377,10 @@ func TestPatterns(t *testing.T) {
 			Values: model.Values{ns, 1.01 * ns, ns, 0.99 * ns, ns}})
 		return []model.Session{s}
 	}
-	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != decide.Fail || find(r, "workload", "step_time").Outcome != decide.Regressed {
+	if r := evaluate(waits(500e3), waits(700e3), thresholds.Default()); r.Verdict != result.Fail || find(r, "workload", "step_time").Outcome != result.Regressed {
 		t.Errorf("%s: %s, want longer steps to fail", r.Verdict, r.Reason)
 	}
-	if r := evaluate(waits(500e3), waits(510e3), thresholds.Default()); r.Verdict != decide.Pass || r.Undecided {
+	if r := evaluate(waits(500e3), waits(510e3), thresholds.Default()); r.Verdict != result.Pass || r.Undecided {
 		t.Errorf("%s: %s for 2 %%", r.Verdict, r.Reason)
 	}
 	s := quiet().session()
@@ -391,7 +392,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r := evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != decide.Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
+	if f := find(r, "gemm", "time"); f.Outcome != result.Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
 		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
 	}
 	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "which the base does not") {
@@ -401,7 +402,7 @@ func TestPatterns(t *testing.T) {
 		by := 0.1 * p.kernels[1].time * p.kernels[1].launches
 		p.kernels[1].time *= 1.1
 		p.kernels[0].time -= by / p.kernels[0].launches
-	})); r.Verdict != decide.Fail || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "work moved between kernels: softmax slower, gemm faster") {
+	})); r.Verdict != result.Fail || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "work moved between kernels: softmax slower, gemm faster") {
 		t.Errorf("%s, warnings %q, want the moved work named", r.Verdict, r.Warnings)
 	}
 	s = quiet().session()
@@ -411,7 +412,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r = evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != decide.Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
+	if f := find(r, "gemm", "time"); f.Outcome != result.Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
 		t.Errorf("kernel with an outlier is %s: %s", f.Outcome, f.Reason)
 	}
 }
@@ -439,7 +440,7 @@ func TestProperties(t *testing.T) {
 		p := draw(t)
 		r := judge(p, p)
 		for _, f := range r.Findings {
-			if f.Outcome == decide.Regressed || f.Outcome == decide.Improved {
+			if f.Outcome == result.Regressed || f.Outcome == result.Improved {
 				t.Fatalf("%s %s against itself is %s", f.Kernel, f.Metric, f.Outcome)
 			}
 		}
@@ -465,7 +466,7 @@ func TestProperties(t *testing.T) {
 		head.kernels[i].time *= rapid.Float64Range(1, 1.5).Draw(t, "factor")
 		there, back := judge(base, head), judge(head, base)
 		for _, f := range there.Findings {
-			if f.Outcome != decide.Regressed && f.Outcome != decide.Improved {
+			if f.Outcome != result.Regressed && f.Outcome != result.Improved {
 				continue
 			}
 			g := find(back, f.Kernel, f.Metric)
@@ -483,15 +484,15 @@ func TestProperties(t *testing.T) {
 			}
 		})
 		r := judge(base, head)
-		gating := slices.ContainsFunc(r.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed && f.Gates })
-		if (r.Verdict == decide.Fail) != gating {
+		gating := slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed && f.Gates })
+		if (r.Verdict == result.Fail) != gating {
 			t.Fatalf("verdict %s, gating regression %v", r.Verdict, gating)
 		}
 		for _, f := range r.Findings {
-			if f.Outcome == decide.Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
+			if f.Outcome == result.Regressed && !(f.Change > f.Limit && f.P < r.Alpha) {
 				t.Fatalf("%s %s regressed by %v at a limit of %v with p = %v", f.Kernel, f.Metric, f.Change, f.Limit, f.P)
 			}
-			if f.Outcome == decide.Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
+			if f.Outcome == result.Unchanged && !(float64(f.High) <= math.Max(float64(f.Limit), float64(f.Floor/f.Base))) {
 				t.Fatalf("%s %s unchanged with an interval up to %v at a limit of %v", f.Kernel, f.Metric, f.High, f.Limit)
 			}
 		}
@@ -505,7 +506,7 @@ func TestProperties(t *testing.T) {
 		}
 		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		for _, f := range r.Findings {
-			decided := f.Outcome == decide.Regressed || f.Outcome == decide.Improved || f.Outcome == decide.Unchanged
+			decided := f.Outcome == result.Regressed || f.Outcome == result.Improved || f.Outcome == result.Unchanged
 			if decided && !(f.Change.Known() && f.Low.Known() && f.High.Known() && f.P.Known()) {
 				t.Fatalf("%s %s is %s with change %v, p %v", f.Kernel, f.Metric, f.Outcome, f.Change, f.P)
 			}
@@ -515,11 +516,11 @@ func TestProperties(t *testing.T) {
 
 type line struct {
 	Kernel, Metric string
-	Outcome        decide.Outcome
+	Outcome        result.Outcome
 	Change, P      float64
 }
 
-func outcomes(r *decide.Report) []line {
+func outcomes(r *result.Report) []line {
 	var out []line
 	for _, f := range r.Findings {
 		out = append(out, line{f.Kernel, f.Metric, f.Outcome, float64(f.Change), float64(f.P)})

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -15,8 +15,8 @@ import (
 func TestCopiesByPlace(t *testing.T) {
 	for _, c := range []struct {
 		factor  float64
-		verdict decide.Verdict
-	}{{1.148, decide.Pass}, {3, decide.NoVerdict}} {
+		verdict result.Verdict
+	}{{1.148, result.Pass}, {3, result.NoVerdict}} {
 		sessions := batchSessions(t)
 		base, head := sessions[0], sessions[9]
 		head.GPUHash = "another0"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -42,20 +42,20 @@ func TestCounts(t *testing.T) {
 		name    string
 		head    []model.Session
 		policy  string
-		verdict decide.Verdict
+		verdict result.Verdict
 		kernel  string
 		metric  string
-		outcome decide.Outcome
+		outcome result.Outcome
 		says    string
 	}{
-		{"one more synchronising call", counting(1, 1, 20e3, "", 1), "", decide.Pass, "workload", "sync_calls", decide.Grew, "cudaStreamSynchronize 0 → 1, in step/loss"},
-		{"which a rule forbids", counting(1, 1, 20e3, "", 1), "[[rule]]\nmetric = \"sync_calls\"\nmax = \"0%\"\n", decide.Fail, "workload", "sync_calls", decide.Regressed, "cudaStreamSynchronize 0 → 1, in step/loss"},
-		{"none fewer", base, "", decide.Pass, "workload", "sync_calls", decide.Unchanged, ""},
-		{"a copy of 3 µs more", counting(0, 2, 23e3, "", 1), "", decide.Pass, "memcpy DtoD", "copy_time", decide.Regressed, "less than 0.5 % of the step"},
-		{"and twice as many", counting(0, 2, 23e3, "", 1), "", decide.Pass, "memcpy DtoD", "copies", decide.Grew, "only where a rule names it"},
-		{"a copy of 20 µs more", counting(0, 1, 40e3, "", 1), "", decide.Fail, "memcpy DtoD", "copy_time", decide.Regressed, "beyond the limit"},
-		{"kernels 4 % slower", counting(0, 1, 20e3, "", 1.04), "", decide.Fail, "workload", "gpu_time", decide.Regressed, "beyond the limit"},
-		{"kernels 4 % slower inside graphs", counting(0, 1, 20e3, "node", 1.04), "", decide.Pass, "workload", "gpu_time", decide.Regressed, "the step is no slower"},
+		{"one more synchronising call", counting(1, 1, 20e3, "", 1), "", result.Pass, "workload", "sync_calls", result.Grew, "cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"which a rule forbids", counting(1, 1, 20e3, "", 1), "[[rule]]\nmetric = \"sync_calls\"\nmax = \"0%\"\n", result.Fail, "workload", "sync_calls", result.Regressed, "cudaStreamSynchronize 0 → 1, in step/loss"},
+		{"none fewer", base, "", result.Pass, "workload", "sync_calls", result.Unchanged, ""},
+		{"a copy of 3 µs more", counting(0, 2, 23e3, "", 1), "", result.Pass, "memcpy DtoD", "copy_time", result.Regressed, "less than 0.5 % of the step"},
+		{"and twice as many", counting(0, 2, 23e3, "", 1), "", result.Pass, "memcpy DtoD", "copies", result.Grew, "only where a rule names it"},
+		{"a copy of 20 µs more", counting(0, 1, 40e3, "", 1), "", result.Fail, "memcpy DtoD", "copy_time", result.Regressed, "beyond the limit"},
+		{"kernels 4 % slower", counting(0, 1, 20e3, "", 1.04), "", result.Fail, "workload", "gpu_time", result.Regressed, "beyond the limit"},
+		{"kernels 4 % slower inside graphs", counting(0, 1, 20e3, "node", 1.04), "", result.Pass, "workload", "gpu_time", result.Regressed, "the step is no slower"},
 	} {
 		policy, err := thresholds.Parse("nsgate.toml", []byte(tt.policy))
 		if err != nil {
@@ -77,7 +77,7 @@ func TestCounts(t *testing.T) {
 			}
 		}
 	}
-	if r := evaluate(base, slow, thresholds.Default()); r.Verdict != decide.Fail || !find(r, "workload", "gpu_time").Gates {
+	if r := evaluate(base, slow, thresholds.Default()); r.Verdict != result.Fail || !find(r, "workload", "gpu_time").Gates {
 		t.Errorf("slower graphs: %s (%s)", r.Verdict, r.Reason)
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// history is a program that is measured again and again, a day apart.
-type history struct {
+// past is a program that is measured again and again, a day apart.
+type past struct {
 	kernels   int
 	sessionSD float64 // of each session
 	hosts     int     // it is measured on one of these at random; 0 for always the same
@@ -26,7 +27,7 @@ type history struct {
 }
 
 // sessions are n of them, a day apart. Each kernel in slow is slower by drift with every session.
-func (h history) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.Session {
+func (h past) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.Session {
 	shifts := map[[2]int]float64{}
 	var out []model.Session
 	for day := range n {
@@ -54,8 +55,8 @@ func (h history) sessions(r *rand.Rand, n int, drift float64, slow ...int) []mod
 }
 
 // crept is what Creep says of the last session, by key.
-func crept(sessions []model.Session, policy *thresholds.Policy) map[string]decide.Remark {
-	out := map[string]decide.Remark{}
+func crept(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
+	out := map[string]result.Remark{}
 	for _, x := range decide.Creep(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
 		out[x.Key] = x
 	}
@@ -74,11 +75,11 @@ func TestCreepThatNoGateSees(t *testing.T) {
 	wide.Threshold = 0.5
 	r := rand.New(rand.NewPCG(3, 5))
 	pass := func(base []model.Session, head model.Session) bool {
-		return gate.Compare(base, []model.Session{head}, policy).Verdict == decide.Pass
+		return gate.Compare(base, []model.Session{head}, policy).Verdict == result.Pass
 	}
 	replaced, recorded, anchor, sums := 0, 0, 0, 0
 	for range tries {
-		s := history{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, merges+1, 0.009, 0)
+		s := past{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, merges+1, 0.009, 0)
 		base := s[:1:1]
 		one, all, seen, summed := true, true, false, false
 		for i := 1; i <= merges; i++ {
@@ -105,7 +106,7 @@ func TestCreepThatNoGateSees(t *testing.T) {
 // series makes n sessions of a program that gets slower by drift with every one.
 type series func(r *rand.Rand, n int, drift float64) []model.Session
 
-func (h history) series(slow ...int) series {
+func (h past) series(slow ...int) series {
 	return func(r *rand.Rand, n int, drift float64) []model.Session { return h.sessions(r, n, drift, slow...) }
 }
 
@@ -147,7 +148,7 @@ func creeps(tb testing.TB) []struct {
 	most  float64
 } {
 	all := []int{0, 1, 2, 3, 4, 5, 6}
-	one := history{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}
+	one := past{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}
 	kind, any := one, one
 	kind.sessionSD, kind.hosts, kind.hostSD = 0.001, 100, 0.001
 	any.hosts, any.hostSD = 100, 0.005
@@ -245,7 +246,7 @@ func BenchmarkCreep(b *testing.B) {
 // What is said, and when nothing is.
 func TestCreepSays(t *testing.T) {
 	policy := thresholds.Default()
-	h := history{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
+	h := past{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
 	series := func(n int, drift float64, slow ...int) []model.Session {
 		return h.sessions(rand.New(rand.NewPCG(1, 2)), n, drift, slow...)
 	}
@@ -254,10 +255,10 @@ func TestCreepSays(t *testing.T) {
 	if !ok {
 		t.Fatal("nothing crept")
 	}
-	change, _ := x.Args["change"].(decide.Number)
-	low, _ := x.Args["low"].(decide.Number)
-	high, _ := x.Args["high"].(decide.Number)
-	if x.Args["since"] != "2026-03-01" || x.Args["commit"] != "commit0" || x.Args["sessions"] != decide.Number(6) || x.Args["limit"] != decide.Number(0.03) ||
+	change, _ := x.Args["change"].(result.Number)
+	low, _ := x.Args["low"].(result.Number)
+	high, _ := x.Args["high"].(result.Number)
+	if x.Args["since"] != "2026-03-01" || x.Args["commit"] != "commit0" || x.Args["sessions"] != result.Number(6) || x.Args["limit"] != result.Number(0.03) ||
 		math.Abs(float64(change)-0.0459) > 0.002 || !(low > 0.02 && low < change && change < high && high < 0.07) ||
 		len(x.Args["also"].([]string)) != 1 {
 		t.Errorf("%v", x.Args)

@@ -5,14 +5,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // year is 50 accepted changes of one kernel of seven, a day apart, each of which makes it slower by drift: of the first that is seen
 // against the anchor the number, 0 where none is.
-func (h history) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (first int) {
+func (h past) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (first int) {
 	const changes = 50
 	s := h.sessions(r, changes+1, drift, 0)
 	for i := 1; i < len(s); i++ {
@@ -34,19 +36,19 @@ func (h history) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (f
 // years are programs, how far their hosts differ, and how much they creep with each of 50 changes.
 var years = []struct {
 	name  string
-	of    history
+	of    past
 	drift float64
 }{
-	{"one host, unchanged", history{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0},
-	{"one host, +0.1 % a change", history{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0.001},
-	{"one host, +0.9 % a change", history{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0.009},
-	{"six hosts, unchanged", history{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0},
-	{"six hosts, +0.1 % a change", history{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0.001},
-	{"six hosts, +0.9 % a change", history{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0.009},
+	{"one host, unchanged", past{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0},
+	{"one host, +0.1 % a change", past{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0.001},
+	{"one host, +0.9 % a change", past{kernels: 7, sessionSD: 0.002, runSD: 0.0015, runs: 5}, 0.009},
+	{"six hosts, unchanged", past{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0},
+	{"six hosts, +0.1 % a change", past{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0.001},
+	{"six hosts, +0.9 % a change", past{kernels: 7, sessionSD: 0.002, hosts: 6, hostSD: 0.005, runSD: 0.0015, runs: 5}, 0.009},
 }
 
 // over counts in how many of n years something is seen, and with which change the first time, on average.
-func over(n int, of history, drift float64) (seen int, mean float64) {
+func over(n int, of past, drift float64) (seen int, mean float64) {
 	policy := thresholds.Default()
 	policy.Threshold = 0.01
 	r := rand.New(rand.NewPCG(19, 23))
@@ -90,7 +92,7 @@ func BenchmarkCreepYear(b *testing.B) {
 // What a rule says about creep fails a gate, whatever its steps; one accepted step that makes most of it is none by itself.
 func TestCreepRule(t *testing.T) {
 	t.Parallel()
-	h := history{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
+	h := past{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
 	s := h.sessions(rand.New(rand.NewPCG(1, 2)), 6, 0)
 	for i := range s {
 		if i >= 2 {
@@ -108,12 +110,12 @@ func TestCreepRule(t *testing.T) {
 	}
 	in := decide.Input{Baseline: base, Head: head, Since: trail, Policy: policy}
 	r := decide.Judge(in)
-	if r.Verdict != decide.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != decide.Number(4) {
+	if r.Verdict != result.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != result.Number(4) {
 		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
 	}
 	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"8%\"\n"))
 	in.Policy = wide
-	if r = decide.Judge(in); r.Verdict != decide.Pass || len(r.Doubts) > 0 {
+	if r = decide.Judge(in); r.Verdict != result.Pass || len(r.Doubts) > 0 {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
 	}
 	var none []model.Session
@@ -132,14 +134,14 @@ func TestDriftDoesNotOutrankARefusal(t *testing.T) {
 		s = append(s, p.session())
 	}
 	head := slowed(s[3], 1.1)
-	head = decide.Subset(&head, []int{0})
+	head = calibrate.Subset(&head, []int{0})
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"*\"\nmax = \"3%\"\ncreep = \"5%\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	head.Start = head.Start.AddDate(0, 0, 7)
 	r := decide.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy})
-	if r.Verdict != decide.NoVerdict || r.ReasonKey != "swerves" {
+	if r.Verdict != result.NoVerdict || r.ReasonKey != "swerves" {
 		t.Errorf("%s, %s: want no verdict for an outlier run", r.Verdict, r.ReasonKey)
 	}
 	if !r.OverCreep() {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -53,7 +53,7 @@ func curve(limit float64, runs int, change float64) (failed, undecided int) {
 		base := s.session(r, times, spreads, "GPU-a", -1, 0)
 		head := s.session(r, times, spreads, "GPU-a", 0, change)
 		report := gate.Compare([]model.Session{base}, []model.Session{head}, policy)
-		if report.Verdict == decide.Fail {
+		if report.Verdict == result.Fail {
 			failed++
 		}
 		if report.Undecided {

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -54,39 +54,39 @@ func TestCounters(t *testing.T) {
 		name       string
 		policy     string
 		base, head []model.Session
-		verdict    decide.Verdict
+		verdict    result.Verdict
 		reason     string
 	}{
-		{"the same", "", three(base), three(base), decide.Pass, "6 comparisons, none slower than its limit allows"},
-		{"slower", "", three(base), three(slower), decide.Fail, "softmax ncu time +"},
-		{"one run decides no time", "", counted(t, base), counted(t, base), decide.NoVerdict,
+		{"the same", "", three(base), three(base), result.Pass, "6 comparisons, none slower than its limit allows"},
+		{"slower", "", three(base), three(slower), result.Fail, "softmax ncu time +"},
+		{"one run decides no time", "", counted(t, base), counted(t, base), result.NoVerdict,
 			"the ncu time of reduce cannot be judged: a side has one run"},
 		{"but what is counted", "[[rule]]\nmetric = \"ncu_time\"\nseverity = \"ignore\"\n[[rule]]\nmetric = \"instructions\"\nmax = \"0%\"\n",
-			counted(t, base), counted(t, slower), decide.Fail, "softmax instructions +"},
-		{"nothing may grow", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), three(slower), decide.Fail, "softmax"},
-		{"nothing has grown", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), counted(t, base, base), decide.Pass, "12 comparisons"},
-		{"bounds kept", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", three(base), three(base), decide.Pass,
+			counted(t, base), counted(t, slower), result.Fail, "softmax instructions +"},
+		{"nothing may grow", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), three(slower), result.Fail, "softmax"},
+		{"nothing has grown", "[[rule]]\nmetric = \"registers\"\nmax = \"0%\"\n", three(base), counted(t, base, base), result.Pass, "12 comparisons"},
+		{"bounds kept", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", three(base), three(base), result.Pass,
 			"12 comparisons, none slower than its limit allows"},
 		{"bounds broken by a kernel that is new", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", counted(t, base), counted(t, spill),
-			decide.Fail, "sgemm_spill local loads 20971520"},
+			result.Fail, "sgemm_spill local loads 20971520"},
 		{"bounds broken by both sides", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\n", three(base), three(base),
-			decide.Fail, "saxpy dram throughput"},
+			result.Fail, "saxpy dram throughput"},
 		{"only warned of", "[[rule]]\nkernel = \"saxpy\"\nmetric = \"dram_throughput\"\nat_least = \"99%\"\nseverity = \"warn\"\n", three(base), three(base),
-			decide.Pass, "6 comparisons"},
-		{"a kernel that was not profiled", "", three(base), without(three(base), "saxpy"), decide.NoVerdict,
+			result.Pass, "6 comparisons"},
+		{"a kernel that was not profiled", "", three(base), without(three(base), "saxpy"), result.NoVerdict,
 			"ncu profiled no launch of saxpy in the head"},
 		{"a metric that nobody has", "[[rule]]\nmetric = \"spills\"\nat_most = \"0\"\n", unmetered(three(base), "spills"), unmetered(three(base), "spills"),
-			decide.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
+			result.NoVerdict, "no kernel has spills, which nsgate.toml:1 limits"},
 		{"a metric that one kernel lacks on both sides", "[[rule]]\nmetric = \"local_loads\"\nat_most = \"0\"\n", unmeteredOf(three(base), "local_loads", "saxpy"),
-			unmeteredOf(three(base), "local_loads", "saxpy"), decide.Pass, "nothing regressed for certain, but 1 comparison could not be decided, first of all the local loads of saxpy"},
-		{"a kernel without a duration", "", three(base), unmeteredOf(three(base), "ncu_time", "saxpy"), decide.NoVerdict,
+			unmeteredOf(three(base), "local_loads", "saxpy"), result.Pass, "nothing regressed for certain, but 1 comparison could not be decided, first of all the local loads of saxpy"},
+		{"a kernel without a duration", "", three(base), unmeteredOf(three(base), "ncu_time", "saxpy"), result.NoVerdict,
 			"the ncu time of saxpy cannot be judged: the head has no ncu time and the base has"},
-		{"counters without a duration", "", unmetered(three(base), "ncu_time"), unmetered(three(base), "ncu_time"), decide.NoVerdict,
+		{"counters without a duration", "", unmetered(three(base), "ncu_time"), unmetered(three(base), "ncu_time"), result.NoVerdict,
 			"the pages of ncu hold no duration, and no rule limits one of their counters"},
 		{"a metric that only the base has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", three(base), unmetered(three(base), "sm_throughput"),
-			decide.NoVerdict, "no kernel has sm throughput"},
+			result.NoVerdict, "no kernel has sm throughput"},
 		{"a metric that only the head has", "[[rule]]\nmetric = \"sm_throughput\"\nmax = \"5%\"\n", unmetered(three(base), "sm_throughput"), three(base),
-			decide.Pass, "nothing regressed for certain, but 6 comparisons could not be decided"},
+			result.Pass, "nothing regressed for certain, but 6 comparisons could not be decided"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			policy, err := thresholds.Parse("nsgate.toml", []byte(tt.policy))
@@ -120,7 +120,7 @@ func TestEqualCounts(t *testing.T) {
 	}
 	for _, runs := range [][2]int{{3, 2}, {5, 3}, {7, 6}, {1, 3}} {
 		for _, f := range gate.Compare(side(runs[0]), side(runs[1]), policy).Findings {
-			if f.Outcome != decide.Unchanged {
+			if f.Outcome != result.Unchanged {
 				t.Fatalf("%d and %d runs: registers of %s are %s: %v → %v (%v)", runs[0], runs[1], f.Kernel, f.Outcome, f.Base, f.Head, f.Change)
 			}
 		}
@@ -158,7 +158,7 @@ func TestCountersUnderNsys(t *testing.T) {
 	s[0].Tool = "nsys 2025.3.1"
 	s = unmetered(s, "sm_throughput")
 	r := evaluate(s, s, policy)
-	if r.Verdict != decide.Pass || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nsgate.toml:1 limits sm throughput, which only Nsight Compute measures") {
+	if r.Verdict != result.Pass || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "nsgate.toml:1 limits sm throughput, which only Nsight Compute measures") {
 		t.Errorf("%s %q %q", r.Verdict, r.Reason, r.Notes)
 	}
 }

@@ -5,7 +5,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -24,7 +25,7 @@ func ExampleCompare() {
 	report := gate.Compare(base, head, thresholds.Default())
 	fmt.Println(report.Verdict, report.ReasonKey)
 	for _, f := range report.Findings {
-		if f.Outcome == decide.Regressed && f.Gates {
+		if f.Outcome == result.Regressed && f.Gates {
 			fmt.Printf("%s %s %+.1f %%, %s the %s\n", f.Kernel, f.Metric, 100*f.Change, f.ReasonKey, f.ReasonArgs["by"])
 		}
 	}
@@ -41,7 +42,7 @@ func ExampleSummarize() {
 		fmt.Println(err)
 		return
 	}
-	s, err := decide.Summarize(sessions)
+	s, err := insight.Summarize(sessions)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -51,7 +52,7 @@ func ExampleSummarize() {
 		fmt.Printf("%s %.1f %%\n", r.Name, 100*r.Share)
 	}
 	for _, p := range s.Patterns {
-		fmt.Printf("%s: %s, %.1f %%\n", p.Key, p.Args["kind"], 100*p.Args["share"].(decide.Number))
+		fmt.Printf("%s: %s, %.1f %%\n", p.Key, p.Args["kind"], 100*p.Args["share"].(result.Number))
 	}
 	// Output:
 	// 44 kernels, 176 launches a step

@@ -7,6 +7,7 @@ package gate
 import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -15,20 +16,20 @@ type (
 	// Session is the measured values of the runs that one host took close together in time.
 	Session = model.Session
 	// Report is the result of a comparison; it is not changed after it is returned.
-	Report = decide.Report
+	Report = result.Report
 	// Finding is the comparison of one metric of one subject.
-	Finding = decide.Finding
+	Finding = result.Finding
 	// Verdict is the answer of a gate: pass, fail or no verdict.
-	Verdict = decide.Verdict
+	Verdict = result.Verdict
 	// Outcome is the answer of one finding.
-	Outcome = decide.Outcome
+	Outcome = result.Outcome
 )
 
 // The verdicts.
 const (
-	Pass      = decide.Pass
-	Fail      = decide.Fail
-	NoVerdict = decide.NoVerdict
+	Pass      = result.Pass
+	Fail      = result.Fail
+	NoVerdict = result.NoVerdict
 )
 
 // Compare judges the head by the baseline. Input that cannot be judged is a report with [NoVerdict] and the reason.

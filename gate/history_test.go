@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // days are sessions of one program, one a day, in which edit may change something.
-func days(n int, edit func(day int, p *program, s *model.Session)) (out []decide.Moment) {
+func days(n int, edit func(day int, p *program, s *model.Session)) (out []history.Moment) {
 	for day := range n {
 		p := quiet()
 		p.seed, p.start = uint64(day), noon.AddDate(0, 0, day)
@@ -22,13 +22,13 @@ func days(n int, edit func(day int, p *program, s *model.Session)) (out []decide
 		s := p.session()
 		s.Commit = string(rune('a' + day))
 		edit(day, &p, &s)
-		out = append(out, decide.MomentOf(&s))
+		out = append(out, history.MomentOf(&s))
 	}
 	return out
 }
 
-func trendOf(h *decide.History, kernel, metric string) *decide.Trend {
-	i := slices.IndexFunc(h.Trends, func(t decide.Trend) bool { return t.Kernel == kernel && t.Metric == metric })
+func trendOf(h *history.History, kernel, metric string) *history.Trend {
+	i := slices.IndexFunc(h.Trends, func(t history.Trend) bool { return t.Kernel == kernel && t.Metric == metric })
 	if i < 0 {
 		return nil
 	}
@@ -47,7 +47,7 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	kernel := quiet().kernels[0].name
-	h := decide.NewHistory(days(24, slower(14)))
+	h := history.NewHistory(days(24, slower(14)))
 	got := trendOf(h, kernel, "total")
 	if got == nil || len(got.Changes) != 1 || got.Changes[0].Moment != 14 || got.Changes[0].From != "n" || got.Changes[0].To != "o" ||
 		got.Changes[0].Change < 0.045 || got.Changes[0].Change > 0.055 || len(got.Changes[0].Elsewhere) > 0 {
@@ -63,7 +63,7 @@ func TestHistory(t *testing.T) {
 	}
 
 	both := slower(14)
-	h = decide.NewHistory(days(24, func(day int, p *program, s *model.Session) {
+	h = history.NewHistory(days(24, func(day int, p *program, s *model.Session) {
 		both(day, p, s)
 		if s != nil && day >= 14 {
 			s.Driver = "600.1"
@@ -73,7 +73,7 @@ func TestHistory(t *testing.T) {
 		t.Errorf("with another driver: %+v", got.Changes)
 	}
 
-	h = decide.NewHistory(days(6, slower(3)))
+	h = history.NewHistory(days(6, slower(3)))
 	if got = trendOf(h, kernel, "total"); got.Enough || len(got.Changes) > 0 || got.Change < 0.04 {
 		t.Errorf("of six points: %+v", got)
 	}
@@ -83,18 +83,18 @@ func TestHistory(t *testing.T) {
 
 	few := days(6, slower(3))
 	few[2].Anchor = "v1"
-	if got = trendOf(decide.NewHistory(few), kernel, "total"); got.SinceAnchor == nil || *got.SinceAnchor < 0.04 {
+	if got = trendOf(history.NewHistory(few), kernel, "total"); got.SinceAnchor == nil || *got.SinceAnchor < 0.04 {
 		t.Errorf("since the anchor before the change: %v", got.SinceAnchor)
 	}
 	few[4].Anchor = "v2"
-	if got = trendOf(decide.NewHistory(few), kernel, "total"); got.SinceAnchor == nil || *got.SinceAnchor > 0.01 || got.Change < 0.04 {
+	if got = trendOf(history.NewHistory(few), kernel, "total"); got.SinceAnchor == nil || *got.SinceAnchor > 0.01 || got.Change < 0.04 {
 		t.Errorf("since the last anchor: %v", got.SinceAnchor)
 	}
 	few[5].Anchor = "v3"
-	if got = trendOf(decide.NewHistory(few), kernel, "total"); got.SinceAnchor != nil {
+	if got = trendOf(history.NewHistory(few), kernel, "total"); got.SinceAnchor != nil {
 		t.Errorf("since the anchor, which is the last: %v", *got.SinceAnchor)
 	}
-	if h = decide.NewHistory(nil); len(h.Moments) > 0 || len(h.Trends) > 0 {
+	if h = history.NewHistory(nil); len(h.Moments) > 0 || len(h.Trends) > 0 {
 		t.Errorf("of nothing: %+v", h)
 	}
 }
@@ -117,13 +117,13 @@ func TestHistoryOfUnchanged(t *testing.T) {
 	changed, histories := 0, 40
 	for range histories {
 		r.Shuffle(len(sessions), func(i, j int) { sessions[i], sessions[j] = sessions[j], sessions[i] })
-		var moments []decide.Moment
+		var moments []history.Moment
 		for i := range sessions[:min(len(sessions), 30)] {
-			m := decide.MomentOf(&sessions[i])
+			m := history.MomentOf(&sessions[i])
 			m.At = noon.Add(time.Duration(i) * 24 * time.Hour)
 			moments = append(moments, m)
 		}
-		if slices.ContainsFunc(decide.NewHistory(moments).Trends, func(t decide.Trend) bool { return len(t.Changes) > 0 }) {
+		if slices.ContainsFunc(history.NewHistory(moments).Trends, func(t history.Trend) bool { return len(t.Changes) > 0 }) {
 			changed++
 		}
 	}

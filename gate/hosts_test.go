@@ -14,8 +14,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -170,12 +170,12 @@ func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) ra
 		case noVerdict:
 			out.noVerdict++
 		}
-		if slices.ContainsFunc(report.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed }) {
+		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed }) {
 			out.alarms++
 		}
 		head, kernel := withSlower(r, head, effect)
 		report = gate.Compare(base, []model.Session{head}, policy)
-		if slices.ContainsFunc(report.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed && f.Subject() == kernel }) {
+		if slices.ContainsFunc(report.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed && f.Subject() == kernel }) {
 			out.found++
 		}
 	}
@@ -272,10 +272,10 @@ func unchanged(base, head []model.Session, limit float64) (gates, alarms, undeci
 			}
 			r := gate.Compare([]model.Session{b}, []model.Session{h}, policy)
 			gates++
-			if slices.ContainsFunc(r.Findings, func(f decide.Finding) bool { return f.Outcome == decide.Regressed }) {
+			if slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.Outcome == result.Regressed }) {
 				alarms++
 			}
-			if r.Undecided || r.Verdict == decide.NoVerdict {
+			if r.Undecided || r.Verdict == result.NoVerdict {
 				undecided++
 			}
 		}

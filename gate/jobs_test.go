@@ -8,8 +8,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -76,9 +76,9 @@ func TestJobsOfRanks(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		part float64
-		want decide.Verdict
-	}{{"unchanged", 0, decide.Pass}, {"one layer once more in rank 1", 0.5, decide.Fail}, {"twice more", 1, decide.Fail}} {
-		verdicts, named, undecided := map[decide.Verdict]int{}, 0, 0
+		want result.Verdict
+	}{{"unchanged", 0, result.Pass}, {"one layer once more in rank 1", 0.5, result.Fail}, {"twice more", 1, result.Fail}} {
+		verdicts, named, undecided := map[result.Verdict]int{}, 0, 0
 		var mde [2]float64
 		for range gates {
 			base, head := drawJobs(random, ddp, slow, 0, 5, 0), drawJobs(random, ddp, slow, test.part, 3, time.Minute)
@@ -105,7 +105,7 @@ func TestJobsOfRanks(t *testing.T) {
 		}
 		t.Logf("%s: %v, %d undecided; rank 1 is named in %d; MDE of the workload's GPU time %.2f %% at a limit of 3 %%, %.2f %% at 1 %%",
 			test.name, verdicts, undecided, named, 100*mde[0], 100*mde[1])
-		if verdicts[test.want] < gates*95/100 || (named > 0) != (test.want == decide.Fail) || test.want == decide.Fail && named < gates {
+		if verdicts[test.want] < gates*95/100 || (named > 0) != (test.want == result.Fail) || test.want == result.Fail && named < gates {
 			t.Errorf("%s: %v, rank 1 is named in %d", test.name, verdicts, named)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -39,7 +39,7 @@ func TestLabels(t *testing.T) {
 
 	later := session
 	later.Start = later.Start.AddDate(0, 0, 1)
-	h := decide.NewHistory([]decide.Moment{decide.MomentOf(&session), decide.MomentOf(&later)})
+	h := history.NewHistory([]history.Moment{history.MomentOf(&session), history.MomentOf(&later)})
 	if len(h.Trends) != len(subjects) {
 		t.Fatalf("%d trends", len(h.Trends))
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -37,23 +37,23 @@ func TestOnce(t *testing.T) {
 		name       string
 		base, head program
 		limit      float64
-		verdict    decide.Verdict
+		verdict    result.Verdict
 		key        string // of the verdict
 		finding    string // of the time of softmax
 	}{
-		{"1 against 1", sideOf(1, same), sideOf(1, slower(1, 2)), 0.03, decide.NoVerdict, "few-runs", "not-judged"},
-		{"2 against 1", sideOf(2, same), sideOf(1, slower(1, 2)), 0.03, decide.NoVerdict, "few-runs", "not-judged"},
-		{"1 against 2", sideOf(1, same), sideOf(2, slower(1, 2)), 0.03, decide.NoVerdict, "few-runs", "not-judged"},
-		{"3 against 1", sideOf(3, same), sideOf(1, slower(1, 1.08)), 0.03, decide.Fail, "regressed", "beyond"},
-		{"5 against 1, unchanged", sideOf(5, same), sideOf(1, same), 0.03, decide.Pass, "none-slower", "within"},
-		{"5 against 1, +5 %", sideOf(5, same), sideOf(1, slower(1, 1.05)), 0.03, decide.Fail, "regressed", "beyond"},
-		{"1 against 5, +5 %", sideOf(1, same), sideOf(5, slower(1, 1.05)), 0.03, decide.Fail, "regressed", "beyond"},
-		{"5 against 1, faster", sideOf(5, same), sideOf(1, slower(1, 0.95)), 0.03, decide.Pass, "none-slower", "faster"},
-		{"5 against 1, as much as a kernel may be off in one run", sideOf(5, same), sideOf(1, slower(1, 1.014)), 0.005, decide.NoVerdict, "doubted", "lone-kernel"},
-		{"5 against 1, slower as a whole", sideOf(5, same), sideOf(1, all(1.1)), 0.03, decide.NoVerdict, "swerves", "swerved"},
-		{"5 against 1, faster as a whole", sideOf(5, same), sideOf(1, all(0.9)), 0.03, decide.NoVerdict, "swerves", "swerved"},
-		{"1 against 5, slower as a whole", sideOf(1, same), sideOf(5, all(1.1)), 0.03, decide.NoVerdict, "swerves", "swerved"},
-		{"5 against 5, slower as a whole", sideOf(5, same), sideOf(5, all(1.1)), 0.03, decide.Fail, "regressed", "beyond"},
+		{"1 against 1", sideOf(1, same), sideOf(1, slower(1, 2)), 0.03, result.NoVerdict, "few-runs", "not-judged"},
+		{"2 against 1", sideOf(2, same), sideOf(1, slower(1, 2)), 0.03, result.NoVerdict, "few-runs", "not-judged"},
+		{"1 against 2", sideOf(1, same), sideOf(2, slower(1, 2)), 0.03, result.NoVerdict, "few-runs", "not-judged"},
+		{"3 against 1", sideOf(3, same), sideOf(1, slower(1, 1.08)), 0.03, result.Fail, "regressed", "beyond"},
+		{"5 against 1, unchanged", sideOf(5, same), sideOf(1, same), 0.03, result.Pass, "none-slower", "within"},
+		{"5 against 1, +5 %", sideOf(5, same), sideOf(1, slower(1, 1.05)), 0.03, result.Fail, "regressed", "beyond"},
+		{"1 against 5, +5 %", sideOf(1, same), sideOf(5, slower(1, 1.05)), 0.03, result.Fail, "regressed", "beyond"},
+		{"5 against 1, faster", sideOf(5, same), sideOf(1, slower(1, 0.95)), 0.03, result.Pass, "none-slower", "faster"},
+		{"5 against 1, as much as a kernel may be off in one run", sideOf(5, same), sideOf(1, slower(1, 1.014)), 0.005, result.NoVerdict, "doubted", "lone-kernel"},
+		{"5 against 1, slower as a whole", sideOf(5, same), sideOf(1, all(1.1)), 0.03, result.NoVerdict, "swerves", "swerved"},
+		{"5 against 1, faster as a whole", sideOf(5, same), sideOf(1, all(0.9)), 0.03, result.NoVerdict, "swerves", "swerved"},
+		{"1 against 5, slower as a whole", sideOf(1, same), sideOf(5, all(1.1)), 0.03, result.NoVerdict, "swerves", "swerved"},
+		{"5 against 5, slower as a whole", sideOf(5, same), sideOf(5, all(1.1)), 0.03, result.Fail, "regressed", "beyond"},
 	} {
 		p := thresholds.Default()
 		p.Threshold = c.limit
@@ -62,7 +62,7 @@ func TestOnce(t *testing.T) {
 			t.Errorf("%s: %s (%s), softmax %s; want %s (%s), %s", c.name, r.Verdict, r.Reason, f.Reason, c.verdict, c.key, c.finding)
 		}
 		lone := min(c.base.runs, c.head.runs) == 1 && max(c.base.runs, c.head.runs) >= 3
-		if held := slices.ContainsFunc(r.Remarks, func(x decide.Remark) bool { return x.Key == "held" }); held != lone {
+		if held := slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "held" }); held != lone {
 			t.Errorf("%s: that one run was held against several is said: %v", c.name, held)
 		}
 		if r.ReasonKey == "few-runs" && (r.Findings[0].Kernel != "softmax" && r.Findings[0].Scope == measure.ScopeKernel || r.Counts.Regressed > 0) {
@@ -84,15 +84,15 @@ func TestOnceStep(t *testing.T) {
 		name    string
 		base    []model.Session
 		head    float64
-		verdict decide.Verdict
+		verdict result.Verdict
 		key     string // of the step
 	}{
-		{"unchanged", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 501e3, decide.Pass, "within"},
-		{"+45 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 725e3, decide.NoVerdict, "lone-step"},
-		{"a base that strays by 2 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 510e3), 725e3, decide.NoVerdict, "lone-step"},
-		{"a base that strays as well", stepped(5, 500e3, 501e3, 502e3, 499e3, 700e3), 725e3, decide.Pass, "open"},
-		{"more than twice", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 1100e3, decide.Fail, "beyond"},
-		{"faster", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 400e3, decide.Pass, "lone-step"},
+		{"unchanged", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 501e3, result.Pass, "within"},
+		{"+45 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 725e3, result.NoVerdict, "lone-step"},
+		{"a base that strays by 2 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 510e3), 725e3, result.NoVerdict, "lone-step"},
+		{"a base that strays as well", stepped(5, 500e3, 501e3, 502e3, 499e3, 700e3), 725e3, result.Pass, "open"},
+		{"more than twice", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 1100e3, result.Fail, "beyond"},
+		{"faster", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 400e3, result.Pass, "lone-step"},
 	} {
 		r := evaluate(c.base, stepped(1, c.head), thresholds.Default())
 		if f := find(r, "workload", "step_time"); f == nil || r.Verdict != c.verdict || f.ReasonKey != c.key {
@@ -114,15 +114,15 @@ func TestOnceOnRecordings(t *testing.T) {
 			for range gates {
 				order := r.Perm(len(h.session.Runs))
 				base, head := draw{host: &h, runs: order[:5]}, draw{host: &h, runs: order[5:6]}
-				verdict := func() decide.Verdict {
+				verdict := func() result.Verdict {
 					return gate.Compare([]model.Session{base.session()}, []model.Session{head.session()}, p).Verdict
 				}
-				if verdict() == decide.Fail {
+				if verdict() == result.Fail {
 					alarms++
 				}
 				kernels := heavy(h.session)
 				head.kernel, head.effect = kernels[r.IntN(len(kernels))], 0.05
-				if verdict() == decide.Fail {
+				if verdict() == result.Fail {
 					found++
 				}
 			}

@@ -11,8 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -154,7 +155,7 @@ func TestUntracedRunsSayNothingOfKernels(t *testing.T) {
 					t.Errorf("%d and %d untraced runs, want %v", got.Base.Unprofiled, got.Head.Unprofiled, n)
 				}
 				got.HeadSessions, got.Base.Unprofiled, got.Head.Unprofiled = nil, 0, 0
-				if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b decide.Number) bool { return a == b || !a.Known() && !b.Known() })); diff != "" {
+				if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b result.Number) bool { return a == b || !a.Known() && !b.Known() })); diff != "" {
 					t.Errorf("%v untraced runs changed what is said of the traced ones (-want +got):\n%s", n, diff)
 				}
 			}
@@ -190,7 +191,7 @@ func TestOutputOfOneSide(t *testing.T) {
 					with = append(with, doubt.Args["with"].(string))
 				}
 			}
-			if !slices.Equal(with, tt.want) || report.Verdict != decide.Pass || report.Undecided {
+			if !slices.Equal(with, tt.want) || report.Verdict != result.Pass || report.Undecided {
 				t.Errorf("named of %v, want %v; %s: %s", with, tt.want, report.Verdict, report.Reason)
 			}
 			if f := find(report, tokens.Name, "rate"); (f != nil) != (tt.want == nil) {
@@ -211,7 +212,7 @@ func TestOutputsComeFirst(t *testing.T) {
 	base, head := six().printing(r, tokens, 5, 1000, 0.002), six().printing(r, tokens, 5, 800, 0.002)
 	times(&head, "sgemm", func(int) float64 { return 1.5 })
 	report := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
-	if f := report.Findings[0]; f.Kernel != tokens.Name || f.Outcome != decide.Regressed || len(f.BaseRuns) != 5 || f.Share != 1 {
+	if f := report.Findings[0]; f.Kernel != tokens.Name || f.Outcome != result.Regressed || len(f.BaseRuns) != 5 || f.Share != 1 {
 		t.Errorf("first of all %s %s %s over %v", f.Kernel, f.Metric, f.Outcome, f.BaseRuns)
 	}
 }
@@ -222,11 +223,11 @@ func TestCalibrateOutputs(t *testing.T) {
 	m := six()
 	m.runs = 10
 	s := m.printing(r, tokens, 10, 1000, 0.01)
-	c := calibrate([]model.Session{s}, thresholds.Default(), 5, time.Second)
+	c := calibrationOf([]model.Session{s}, thresholds.Default(), 5, time.Second)
 	if !c.Sound || c.Measured.Runs != 10 || c.Measured.Unprofiled != 10 || c.Gates.Runs != 5 || c.Gates.Alarms > 0 {
 		t.Fatalf("%+v", c)
 	}
-	i := slices.IndexFunc(c.Noise, func(n decide.Noise) bool { return n.Scope == measure.ScopeOutput })
+	i := slices.IndexFunc(c.Noise, func(n calibrate.Noise) bool { return n.Scope == measure.ScopeOutput })
 	if i != 1 {
 		t.Fatalf("the output is noise %d, want 1, behind the workload", i)
 	}
@@ -239,7 +240,7 @@ func TestCalibrateOutputs(t *testing.T) {
 		}
 	}
 	few := m.printing(r, tokens, 1, 1000, 0.01)
-	if c := calibrate([]model.Session{few}, thresholds.Default(), 5, time.Second); !c.Sound {
+	if c := calibrationOf([]model.Session{few}, thresholds.Default(), 5, time.Second); !c.Sound {
 		t.Errorf("one untraced run: %s", c.Reason)
 	}
 }
@@ -267,7 +268,7 @@ func TestMetricOfOneSide(t *testing.T) {
 		if with == "both" {
 			want = nil
 		}
-		if !slices.Equal(named, want) || report.Verdict != decide.Pass {
+		if !slices.Equal(named, want) || report.Verdict != result.Pass {
 			t.Errorf("%s: named %q, want %q; %s: %s", with, named, want, report.Verdict, report.Reason)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -30,7 +30,7 @@ func TestAcceptedWithinTheHour(t *testing.T) {
 			t.Errorf("%s: an MDE of %v from parts, %v from one session", f.Kernel, g, f.MDE)
 		}
 	}
-	if parts.Verdict != decide.Pass || parts.Undecided || parts.Batches != one.Batches {
+	if parts.Verdict != result.Pass || parts.Undecided || parts.Batches != one.Batches {
 		t.Errorf("%s: %s", parts.Verdict, parts.Reason)
 	}
 }

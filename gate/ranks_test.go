@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -260,7 +260,7 @@ func TestLateAlarms(t *testing.T) {
 						apart[i] = append(apart[i], ns/1000)
 					}
 				}
-				if decide.RanksOf(meeting(1, apart, [2][]float64{}), thresholds.Default()).Straggler != nil {
+				if insight.RanksOf(meeting(1, apart, [2][]float64{}), thresholds.Default()).Straggler != nil {
 					alarms++
 				}
 			}
@@ -326,10 +326,10 @@ func TestStragglerAlarms(t *testing.T) {
 		}
 		policy := thresholds.Default()
 		policy.Rules = []thresholds.Rule{{Metric: "imbalance", Max: new(float64), Where: "x.toml:1"}} // noise alone decides
-		if x := decide.RanksOf(draw(1), policy); x.Straggler != nil {
+		if x := insight.RanksOf(draw(1), policy); x.Straggler != nil {
 			alarms++
 		}
-		if x := decide.RanksOf(draw(1.1), policy); x.Straggler != nil && x.Straggler.Rank == "rank 5" {
+		if x := insight.RanksOf(draw(1.1), policy); x.Straggler != nil && x.Straggler.Rank == "rank 5" {
 			found++
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -61,16 +61,16 @@ func TestSentencesAreTrue(t *testing.T) {
 		policy.Rules = rapid.SampledFrom([][]thresholds.Rule{nil, {{Kernel: "gemm", Metric: "time", AtMost: &measure.Amount{Value: 160000, Unit: "ns"}, Where: "x.toml:1"}},
 			{{Kernel: "reduce", Severity: thresholds.Warn, Where: "x.toml:1"}}}).Draw(t, "rules")
 		r := evaluate(sides[0], sides[1], policy)
-		if r.ReasonKey == "no-session" || r.Verdict == decide.NoVerdict && len(r.Findings) == 0 {
+		if r.ReasonKey == "no-session" || r.Verdict == result.NoVerdict && len(r.Findings) == 0 {
 			return
 		}
 		of := claim{r: r, base: sides[0], head: sides[1], policy: policy}
-		check := func(x decide.Remark, f *decide.Finding) {
+		check := func(x result.Remark, f *result.Finding) {
 			of.x, of.f = x, f
 			holds, ok := claims[x.Key]
 			for name, arg := range x.Args {
 				switch arg.(type) {
-				case decide.Number:
+				case result.Number:
 					if !ok {
 						t.Fatalf("%s has numbers and no claim", x.Key)
 					}
@@ -80,12 +80,12 @@ func TestSentencesAreTrue(t *testing.T) {
 				}
 			}
 			said[x.Key]++
-			_, interval := x.Args["low"].(decide.Number)
+			_, interval := x.Args["low"].(result.Number)
 			if interval = interval && x.Args["high"] != nil && f != nil; ok && (!holds(of) || interval && !(of.is("low", of.low()) && of.is("high", of.high()))) {
 				t.Fatalf("%s %v is not so: %+v: %s", x.Key, x.Args, f, r.Reason)
 			}
 		}
-		check(decide.Remark{Key: r.ReasonKey, Args: r.ReasonArgs}, nil)
+		check(result.Remark{Key: r.ReasonKey, Args: r.ReasonArgs}, nil)
 		for _, x := range slices.Concat(r.Doubts, r.Remarks) {
 			check(x, nil)
 		}
@@ -94,13 +94,13 @@ func TestSentencesAreTrue(t *testing.T) {
 				check(x, nil)
 			}
 		}
-		for i, side := range []decide.Side{r.Base, r.Head} {
+		for i, side := range []result.Side{r.Base, r.Head} {
 			of.side = i
 			check(*side.Skip, nil)
 		}
 		for i := range r.Findings {
 			f := &r.Findings[i]
-			for _, x := range slices.Concat([]decide.Remark{{Key: f.ReasonKey, Args: f.ReasonArgs}}, f.Also, f.Facts) {
+			for _, x := range slices.Concat([]result.Remark{{Key: f.ReasonKey, Args: f.ReasonArgs}}, f.Also, f.Facts) {
 				check(x, f)
 			}
 		}
@@ -159,17 +159,17 @@ func disturb(t *rapid.T, s *model.Session, ranks int) {
 
 // claim is a remark and all that it can be held against.
 type claim struct {
-	r          *decide.Report
+	r          *result.Report
 	base, head []model.Session
 	policy     *thresholds.Policy
 	side       int
-	f          *decide.Finding // nil for what is said of the whole
-	x          decide.Remark
+	f          *result.Finding // nil for what is said of the whole
+	x          result.Remark
 }
 
 const slack = 1e-9
 
-func (c claim) number(key string) float64 { return float64(c.x.Args[key].(decide.Number)) }
+func (c claim) number(key string) float64 { return float64(c.x.Args[key].(result.Number)) }
 func (c claim) is(key string, want float64) bool {
 	return math.Abs(c.number(key)-want) <= slack*math.Max(1, math.Abs(want))
 }
@@ -184,7 +184,7 @@ func (c claim) limit() float64 {
 	case !ok:
 		return 0
 	case by == "limit":
-		return float64(c.f.ReasonArgs["size"].(decide.Number))
+		return float64(c.f.ReasonArgs["size"].(result.Number))
 	}
 	return float64(c.f.Floor / c.f.Base)
 }
@@ -235,7 +235,7 @@ func (c claim) runs(side string) []float64 {
 }
 
 // count counts findings.
-func (c claim) count(is func(*decide.Finding) bool) int {
+func (c claim) count(is func(*result.Finding) bool) int {
 	n := 0
 	for i := range c.r.Findings {
 		if is(&c.r.Findings[i]) {
@@ -272,25 +272,25 @@ var claims = map[string]func(c claim) bool{
 	"straggler": stragglerHolds, "late-rank": lateHolds, "straggler-wait": waitHolds, "unmatched": unmatchedHolds,
 	"regressed": func(c claim) bool {
 		subjects := map[measure.Subject]bool{}
-		c.count(func(f *decide.Finding) bool {
-			if f.Gates && f.Outcome == decide.Regressed {
+		c.count(func(f *result.Finding) bool {
+			if f.Gates && f.Outcome == result.Regressed {
 				subjects[f.Subject()] = true
 			}
 			return false
 		})
-		return c.is("subjects", float64(len(subjects))) && c.r.Verdict == decide.Fail
+		return c.is("subjects", float64(len(subjects))) && c.r.Verdict == result.Fail
 	},
 	"undecided": func(c claim) bool {
-		return c.is("comparisons", float64(c.count(func(f *decide.Finding) bool { return f.Undecided }))) && c.r.Findings[int(c.number("finding"))].Undecided
+		return c.is("comparisons", float64(c.count(func(f *result.Finding) bool { return f.Undecided }))) && c.r.Findings[int(c.number("finding"))].Undecided
 	},
 	"doubted": func(c claim) bool { return c.r.Findings[int(c.number("finding"))].Doubted },
 	"other-cycle": func(c claim) bool {
-		return c.number("base") != c.number("head") && c.count(func(f *decide.Finding) bool { return f.Metric == measure.StepTime.Name }) == 0
+		return c.number("base") != c.number("head") && c.count(func(f *result.Finding) bool { return f.Metric == measure.StepTime.Name }) == 0
 	},
 	"none-slower": func(c claim) bool {
-		return c.is("comparisons", float64(c.count(func(f *decide.Finding) bool {
-			return f.Outcome != decide.Regressed && f.Outcome != decide.Added && f.Outcome != decide.Removed && !f.NotJudged()
-		}))) && c.count(func(f *decide.Finding) bool { return f.Undecided || f.Gates && f.Outcome == decide.Regressed }) == 0
+		return c.is("comparisons", float64(c.count(func(f *result.Finding) bool {
+			return f.Outcome != result.Regressed && f.Outcome != result.Added && f.Outcome != result.Removed && !f.NotJudged()
+		}))) && c.count(func(f *result.Finding) bool { return f.Undecided || f.Gates && f.Outcome == result.Regressed }) == 0
 	},
 
 	"beyond": func(c claim) bool { return c.change() > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha) },
@@ -350,8 +350,8 @@ var claims = map[string]func(c claim) bool{
 		return c.is("share", float64(c.f.Share)) && c.number("share") < c.number("impact") && !c.f.Gates
 	},
 	"total-not-worse": func(c claim) bool {
-		return c.count(func(f *decide.Finding) bool {
-			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && (f.Outcome == decide.Unchanged || f.Outcome == decide.Improved)
+		return c.count(func(f *result.Finding) bool {
+			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && (f.Outcome == result.Unchanged || f.Outcome == result.Improved)
 		}) == 1
 	},
 	"two-levels": func(c claim) bool {
@@ -370,9 +370,9 @@ var claims = map[string]func(c claim) bool{
 		return slices.ContainsFunc(runs, func(v float64) bool { return v < slices.Max(runs) == (c.number("change") < 0) || v == slices.Max(runs) })
 	},
 	"more-runs": func(c claim) bool {
-		return int(c.number("runs")) > min(len(c.f.BaseRuns), len(c.f.HeadRuns)) && c.f.Outcome == decide.Inconclusive
+		return int(c.number("runs")) > min(len(c.f.BaseRuns), len(c.f.HeadRuns)) && c.f.Outcome == result.Inconclusive
 	},
-	"too-many-runs": func(c claim) bool { return c.f.Outcome == decide.Inconclusive },
+	"too-many-runs": func(c claim) bool { return c.f.Outcome == result.Inconclusive },
 	"too-fine":      func(c claim) bool { return c.is("mde", float64(c.f.MDE)) && float64(c.f.MDE) > float64(c.f.Limit) },
 	"other-host":    func(c claim) bool { return c.number("spread") > 0 && !c.r.Paired && !c.r.Batches },
 	"other-batch":   func(c claim) bool { return c.number("spread") > 0 && c.r.Batches },
@@ -397,26 +397,26 @@ var claims = map[string]func(c claim) bool{
 		return c.is("kept", float64(c.r.Base.Sessions)) && c.is("all", float64(len(c.base))) && c.number("kept") < c.number("all")
 	},
 	"off": func(c claim) bool {
-		return slices.ContainsFunc(c.r.Off, func(off decide.Off) bool {
+		return slices.ContainsFunc(c.r.Off, func(off result.Off) bool {
 			return c.is("run", float64(off.Run+1)) && off.Side == c.x.Args["side"] && c.is("change", float64(off.Change)) && math.Abs(float64(off.Change)) > 0.01-slack
 		})
 	},
 	"common-shift": func(c claim) bool {
-		moved := c.count(func(f *decide.Finding) bool {
+		moved := c.count(func(f *result.Finding) bool {
 			return f.Metric == measure.Time.Name && math.Abs(float64(f.Change)) >= 0.01 && float64(f.Change)*c.number("change") > 0
 		})
-		kernels := c.count(func(f *decide.Finding) bool { return f.Metric == measure.Time.Name })
+		kernels := c.count(func(f *result.Finding) bool { return f.Metric == measure.Time.Name })
 		return moved >= int(c.number("moved")) && kernels >= int(c.number("kernels")) && c.number("moved") <= c.number("kernels") && math.Abs(c.number("change")) >= 0.01
 	},
 	"grew-count": func(c claim) bool {
-		return c.f.Outcome == decide.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
+		return c.f.Outcome == result.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
 	},
 	"under-step": func(c claim) bool {
 		step := math.Max(stats.Median(c.left("base", c.whole("base", measure.StepTime))), stats.Median(c.left("head", c.whole("head", measure.StepTime))))
 		return !c.f.Gates && c.is("change", math.Abs(float64(c.f.Head-c.f.Base))) && c.number("change") < c.number("impact")*step
 	},
 	"step-open": func(c claim) bool {
-		return c.count(func(f *decide.Finding) bool {
+		return c.count(func(f *result.Finding) bool {
 			return f.Metric == measure.StepTime.Name && c.is("change", float64(f.Change)) && c.is("low", float64(f.Low)) && c.is("high", float64(f.High)) && f.Change > f.Limit
 		}) == 1
 	},

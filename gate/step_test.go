@@ -12,8 +12,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -50,24 +51,24 @@ func TestSteps(t *testing.T) {
 		base, head []float64
 		class      string
 		elsewhere  bool
-		verdict    decide.Verdict
+		verdict    result.Verdict
 		undecided  bool
-		outcome    decide.Outcome
+		outcome    result.Outcome
 	}{
-		{"unchanged", one, []float64{571, 573, 572, 570, 572}, "", false, decide.Pass, false, decide.Unchanged},
-		{"the CPU sleeps", one, []float64{854, 853, 856, 855, 854}, "", false, decide.Fail, false, decide.Regressed},
-		{"with three runs", one, []float64{854, 853, 856}, "", false, decide.Fail, false, decide.Regressed},
-		{"by a fifth", one, []float64{686, 688, 685}, "", false, decide.Fail, false, decide.Regressed},
-		{"by one per cent", one, []float64{578, 577, 579, 578, 577}, "", false, decide.Pass, false, decide.Unchanged},
-		{"a stray run makes no finding", one, []float64{571, 573, 900, 570, 572}, "", false, decide.Pass, false, decide.Unchanged},
-		{"nor hides one", one, []float64{686, 688, 685, 1900, 687}, "", false, decide.Fail, false, decide.Regressed},
-		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false, decide.Fail, false, decide.Regressed},
+		{"unchanged", one, []float64{571, 573, 572, 570, 572}, "", false, result.Pass, false, result.Unchanged},
+		{"the CPU sleeps", one, []float64{854, 853, 856, 855, 854}, "", false, result.Fail, false, result.Regressed},
+		{"with three runs", one, []float64{854, 853, 856}, "", false, result.Fail, false, result.Regressed},
+		{"by a fifth", one, []float64{686, 688, 685}, "", false, result.Fail, false, result.Regressed},
+		{"by one per cent", one, []float64{578, 577, 579, 578, 577}, "", false, result.Pass, false, result.Unchanged},
+		{"a stray run makes no finding", one, []float64{571, 573, 900, 570, 572}, "", false, result.Pass, false, result.Unchanged},
+		{"nor hides one", one, []float64{686, 688, 685, 1900, 687}, "", false, result.Fail, false, result.Regressed},
+		{"nor one of the base", []float64{572, 571, 573, 900, 570}, []float64{686, 688, 685, 686, 687}, "", false, result.Fail, false, result.Regressed},
 		// One unchanged PyTorch program on a H100 host, in the order in which they happened.
-		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "", false, decide.Pass, false, decide.Inconclusive},
-		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false, decide.Pass, true, decide.Inconclusive},
-		{"another host's CPU", one, []float64{686, 688, 685, 686, 687}, "", true, decide.Pass, false, decide.Inconclusive},
-		{"twice as long on another host", one, []float64{1900, 1890, 1910, 1905, 1895}, "", true, decide.Fail, false, decide.Regressed},
-		{"a GPU that others use", one, []float64{1096, 1095, 1097, 1096, 1095}, "dependency-stalled", false, decide.NoVerdict, true, decide.Inconclusive},
+		{"a CPU that is slow at times", []float64{9872, 8353, 7501, 7557, 7524}, []float64{7542, 7688, 7545, 8842, 9353}, "", false, result.Pass, false, result.Inconclusive},
+		{"all runs of one side met it", []float64{7501, 7557, 7524, 7542, 7545}, []float64{9872, 8353, 8842}, "", false, result.Pass, true, result.Inconclusive},
+		{"another host's CPU", one, []float64{686, 688, 685, 686, 687}, "", true, result.Pass, false, result.Inconclusive},
+		{"twice as long on another host", one, []float64{1900, 1890, 1910, 1905, 1895}, "", true, result.Fail, false, result.Regressed},
+		{"a GPU that others use", one, []float64{1096, 1095, 1097, 1096, 1095}, "dependency-stalled", false, result.NoVerdict, true, result.Inconclusive},
 	} {
 		ns := func(us []float64) []float64 {
 			out := slices.Clone(us)
@@ -114,9 +115,9 @@ func (c cpu) fails(gates, base, head int, change float64) (fail, without int) {
 	for range gates {
 		switch gate.Compare([]model.Session{stepping("launch-starved", c.steps(r, base, 0)...)},
 			[]model.Session{stepping("launch-starved", c.steps(r, head, change)...)}, thresholds.Default()).Verdict {
-		case decide.Fail:
+		case result.Fail:
 			fail++
-		case decide.NoVerdict:
+		case result.NoVerdict:
 			without++
 		}
 	}
@@ -169,7 +170,7 @@ func ofRecorded(gates, base, head int, longer float64) (fail int) {
 			}
 		}
 		if gate.Compare([]model.Session{stepping("launch-starved", sides[0]...)}, []model.Session{stepping("launch-starved", sides[1]...)},
-			thresholds.Default()).Verdict == decide.Fail {
+			thresholds.Default()).Verdict == result.Fail {
 			fail++
 		}
 	}
@@ -268,13 +269,13 @@ func TestStepsBesideOutputs(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		head    model.Session
-		verdict decide.Verdict
+		verdict result.Verdict
 		warning string
 	}{
-		{"only the traced step got longer", printing(stepping("launch-starved", long...), 1000), decide.Pass, "so the untraced runs decide"},
-		{"only the output got worse", printing(stepping("launch-starved", short...), 800), decide.Fail, "lies outside the steps"},
-		{"both", printing(stepping("launch-starved", long...), 700), decide.Fail, ""},
-		{"neither", printing(stepping("launch-starved", short...), 1000), decide.Pass, ""},
+		{"only the traced step got longer", printing(stepping("launch-starved", long...), 1000), result.Pass, "so the untraced runs decide"},
+		{"only the output got worse", printing(stepping("launch-starved", short...), 800), result.Fail, "lies outside the steps"},
+		{"both", printing(stepping("launch-starved", long...), 700), result.Fail, ""},
+		{"neither", printing(stepping("launch-starved", short...), 1000), result.Pass, ""},
 	} {
 		r := evaluate([]model.Session{printing(stepping("launch-starved", short...), 1000)}, []model.Session{tt.head}, thresholds.Default())
 		said := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, tt.warning) })
@@ -293,8 +294,8 @@ func TestCalibrateStep(t *testing.T) {
 	for i := range 10 {
 		ns = append(ns, 572e3*(1+0.01*float64(i%2)))
 	}
-	c := decide.Calibrate([]model.Session{stepping("launch-starved", ns...)}, thresholds.Default(), 5, 0)
-	i := slices.IndexFunc(c.Noise, func(n decide.Noise) bool { return n.Metric == measure.StepTime.Name })
+	c := calibrate.Calibrate([]model.Session{stepping("launch-starved", ns...)}, thresholds.Default(), 5, 0)
+	i := slices.IndexFunc(c.Noise, func(n calibrate.Noise) bool { return n.Metric == measure.StepTime.Name })
 	if i < 0 || math.Abs(float64(c.Noise[i].SD)-0.0052) > 0.0003 || c.Noise[i].MDE.Known() || c.Noise[i].Typical != 574860 {
 		t.Errorf("%+v", c.Noise)
 	}
@@ -322,9 +323,9 @@ func TestOtherCycle(t *testing.T) {
 		{"sessions of another cycle", side(1e6, 60, 6), side(1.5e6, 60), false},
 	} {
 		r := gate.Compare(tt.base, tt.head, thresholds.Default())
-		said := slices.ContainsFunc(r.Doubts, func(x decide.Remark) bool { return x.Key == "other-cycle" && x.Args["base"] != x.Args["head"] })
+		said := slices.ContainsFunc(r.Doubts, func(x result.Remark) bool { return x.Key == "other-cycle" && x.Args["base"] != x.Args["head"] })
 		f := find(r, "workload", measure.StepTime.Name)
-		if said == tt.judged || (f != nil) != tt.judged || (r.Waterfall != nil) != tt.judged || tt.judged && r.Verdict != decide.Fail {
+		if said == tt.judged || (f != nil) != tt.judged || (r.Waterfall != nil) != tt.judged || tt.judged && r.Verdict != result.Fail {
 			t.Errorf("%s: said %v, judged %v, waterfall %v, %s: %s", tt.name, said, f, r.Waterfall, r.Verdict, r.Reason)
 		}
 	}

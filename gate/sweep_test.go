@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -84,7 +84,7 @@ func (s synthetic) gates(n int, threshold, effect float64) (alarms, undecided, f
 			undecided++
 		}
 		slow := gate.Compare(base, []model.Session{s.session(r, times, spreads, head, 0, effect)}, policy)
-		if f := find(slow, "k0", measure.Time.Name); f.Outcome == decide.Regressed {
+		if f := find(slow, "k0", measure.Time.Name); f.Outcome == result.Regressed {
 			found++
 		}
 	}

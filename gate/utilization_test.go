@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -50,16 +50,16 @@ func rules(t *testing.T, file string) *thresholds.Policy {
 
 func TestUtilization(t *testing.T) {
 	base, head := sampled(utilized(50)...), sampled(utilized(30)...)
-	judge := func(b, h model.Session, file string) *decide.Report {
+	judge := func(b, h model.Session, file string) *result.Report {
 		r := gate.Compare([]model.Session{b}, []model.Session{h}, rules(t, file))
 		text.Tell(r)
 		return r
 	}
 	r := judge(base, head, "")
-	if r.Verdict != decide.Pass || len(r.Utilization) != 2 {
+	if r.Verdict != result.Pass || len(r.Utilization) != 2 {
 		t.Fatalf("%s: %s, %+v", r.Verdict, r.Reason, r.Utilization)
 	}
-	if u := r.Utilization[1]; u.Range != "forward" || u.Metrics[0] != (decide.CauseMetric{Name: "tensor_active", Unit: "%", Base: 50, Head: 30}) {
+	if u := r.Utilization[1]; u.Range != "forward" || u.Metrics[0] != (result.CauseMetric{Name: "tensor_active", Unit: "%", Base: 50, Head: 30}) {
 		t.Errorf("range %+v", u)
 	}
 	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "sampling period of 100.0 µs, without a value of the GPU's metrics: clip") {
@@ -68,16 +68,16 @@ func TestUtilization(t *testing.T) {
 	for _, tt := range []struct {
 		name, rule string
 		base, head model.Session
-		verdict    decide.Verdict
+		verdict    result.Verdict
 		says       string
 	}{
-		{"a rule fails", "at_least = \"40%\"\nrange = \"forward\"", base, head, decide.Fail, "tensor active"},
-		{"of a head alone", `at_least = "40%"`, sampled(), head, decide.Fail, "tensor active"},
-		{"a rule is kept", `at_least = "20%"`, base, head, decide.Pass, ""},
-		{"a fall", `max = "5%"`, base, head, decide.Fail, "tensor active"},
-		{"a rise is none", `max = "5%"`, head, base, decide.Pass, ""},
-		{"not sampled", `at_least = "40%"`, sampled(), sampled(), decide.Pass, "sampled only on request"},
-		{"too short", "at_least = \"40%\"\nrange = \"clip\"", base, head, decide.NoVerdict, "shorter than the sampling"},
+		{"a rule fails", "at_least = \"40%\"\nrange = \"forward\"", base, head, result.Fail, "tensor active"},
+		{"of a head alone", `at_least = "40%"`, sampled(), head, result.Fail, "tensor active"},
+		{"a rule is kept", `at_least = "20%"`, base, head, result.Pass, ""},
+		{"a fall", `max = "5%"`, base, head, result.Fail, "tensor active"},
+		{"a rise is none", `max = "5%"`, head, base, result.Pass, ""},
+		{"not sampled", `at_least = "40%"`, sampled(), sampled(), result.Pass, "sampled only on request"},
+		{"too short", "at_least = \"40%\"\nrange = \"clip\"", base, head, result.NoVerdict, "shorter than the sampling"},
 	} {
 		r := judge(tt.base, tt.head, "[[rule]]\nmetric = \"tensor_active\"\n"+tt.rule)
 		said := r.Reason + strings.Join(r.Notes, " ")

@@ -18,8 +18,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate"
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -185,7 +185,7 @@ func nsgate(runs int, threshold float64) rule {
 		var out []string
 		for _, f := range r.Findings {
 			// Any metric of any kernel, range or the whole workload that is called worse counts, gating or not.
-			if f.Outcome == decide.Regressed && !slices.Contains(out, f.Kernel) {
+			if f.Outcome == result.Regressed && !slices.Contains(out, f.Kernel) {
 				out = append(out, f.Kernel)
 			}
 		}
@@ -512,9 +512,9 @@ func TestStatedMDE(t *testing.T) {
 			base, head := draw{host: h, runs: order[:c.runs]}, draw{host: h, runs: order[c.runs : 2*c.runs]}
 			kernels := heavy(h.session)
 			head.kernel = kernels[r.IntN(len(kernels))]
-			judge := func() decide.Finding {
+			judge := func() result.Finding {
 				report := gate.Compare([]model.Session{base.session()}, []model.Session{head.session()}, policy)
-				i := slices.IndexFunc(report.Findings, func(f decide.Finding) bool {
+				i := slices.IndexFunc(report.Findings, func(f result.Finding) bool {
 					return f.Subject() == head.kernel && f.Metric == measure.Time.Name
 				})
 				return report.Findings[i]
@@ -522,7 +522,7 @@ func TestStatedMDE(t *testing.T) {
 			mde := float64(judge().MDE)
 			for _, part := range []float64{0.8, 1, 1.2} {
 				head.effect = part * mde
-				if judge().Outcome == decide.Regressed {
+				if judge().Outcome == result.Regressed {
 					found[part]++
 				}
 			}

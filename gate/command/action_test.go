@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // TestAction holds action.yml against the command: every input arrives through a variable that stands for a flag of
@@ -64,7 +64,7 @@ func TestAction(t *testing.T) {
 
 	file := t.TempDir() + "/output"
 	getenv := func(name string) string { return map[string]string{"GITHUB_OUTPUT": file}[name] }
-	if err := github.Publish(&decide.Report{Verdict: decide.Pass}, "", 0, github.Options{Getenv: getenv}); err != nil {
+	if err := github.Publish(&result.Report{Verdict: result.Pass}, "", 0, github.Options{Getenv: getenv}); err != nil {
 		t.Fatal(err)
 	}
 	set, err := os.ReadFile(file)

@@ -31,6 +31,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -96,15 +97,15 @@ func printed(t *testing.T, name string, args ...string) string {
 }
 
 // together is a report on workloads, by what nsgate compare says of each.
-func together(t *testing.T, sides map[string][2]string) *decide.Report {
-	var each []*decide.Report
+func together(t *testing.T, sides map[string][2]string) *result.Report {
+	var each []*result.Report
 	for _, name := range slices.Sorted(maps.Keys(sides)) {
 		var out, said bytes.Buffer
 		args := []string{"compare", sides[name][0], sides[name][1], "--format", "json"}
 		if code := cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &said}); code == cli.ExitUsage {
 			t.Fatalf("%s: %s", name, said.String())
 		}
-		r := new(decide.Report)
+		r := new(result.Report)
 		if err := json.Unmarshal(out.Bytes(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +149,7 @@ func kept(t testing.TB, name string, text []byte) string {
 }
 
 // many is a report on very many kernels, of which some got slower and some faster.
-func many(t testing.TB, kernels, runs int) *decide.Report {
+func many(t testing.TB, kernels, runs int) *result.Report {
 	random := rand.New(rand.NewPCG(1, 2))
 	side := func(slower bool) []model.Session {
 		s := model.Session{Environment: model.Environment{GPU: "NVIDIA H200", Tool: "nsys 2025.3.2", Tick: 32, Start: time.Unix(1e9, 0)}, Step: "step"}
@@ -183,7 +184,7 @@ func many(t testing.TB, kernels, runs int) *decide.Report {
 	return gate.Compare(side(false), side(true), thresholds.Default())
 }
 
-func rendered(t testing.TB, name string, r *decide.Report) string {
+func rendered(t testing.TB, name string, r *result.Report) string {
 	var b bytes.Buffer
 	if err := report.Render("html", &b, r, report.Options{}); err != nil {
 		t.Fatal(err)
@@ -407,7 +408,7 @@ func TestPageAnswers(t *testing.T) {
 // TestPageTogether shows of long tables of several workloads what changed, and the rest when asked for it.
 func TestPageTogether(t *testing.T) {
 	ctx := browser(t)
-	file := rendered(t, "together", decide.Together([]*decide.Report{many(t, 200, 5), many(t, 20, 5)}))
+	file := rendered(t, "together", decide.Together([]*result.Report{many(t, 200, 5), many(t, 20, 5)}))
 	shown := `[...document.querySelectorAll(".rows tr.same")].filter(r => r.getClientRects().length).length`
 	var before, after int
 	if err := chromedp.Run(ctx, chromedp.Navigate("file://"+file), chromedp.Evaluate(shown, &before),

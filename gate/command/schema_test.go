@@ -18,8 +18,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -30,11 +32,11 @@ var written = map[string]struct {
 	version string
 	value   any
 }{
-	"bisection":   {decide.BisectSchema, decide.Bisection{}},
-	"calibration": {decide.CalibrationSchema, decide.Calibration{}},
-	"history":     {decide.HistorySchema, decide.History{}},
-	"report":      {decide.Schema, decide.Report{}},
-	"summary":     {decide.SummarySchema, decide.Summary{}},
+	"bisection":   {history.BisectSchema, history.Bisection{}},
+	"calibration": {calibrate.CalibrationSchema, calibrate.Calibration{}},
+	"history":     {history.HistorySchema, history.History{}},
+	"report":      {result.Schema, result.Report{}},
+	"summary":     {result.SummarySchema, result.Summary{}},
 }
 
 // TestSchemas holds the schemas of the manual against the keys of the policy and the types of what is written; -update rewrites them.
@@ -145,17 +147,17 @@ func jsonSchema(t *testing.T, name, version string, value any) *invopop.Schema {
 	}
 	r := &invopop.Reflector{AllowAdditionalProperties: true, Mapper: func(x reflect.Type) *invopop.Schema {
 		switch x {
-		case reflect.TypeFor[decide.Number]():
+		case reflect.TypeFor[result.Number]():
 			return number()
 		case reflect.TypeFor[model.Values]():
 			return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "array", Items: number()}, {Type: "null"}}}
-		case reflect.TypeFor[decide.Args]():
+		case reflect.TypeFor[result.Args]():
 			return &invopop.Schema{Type: "object", AdditionalProperties: &invopop.Schema{
 				OneOf: []*invopop.Schema{{Type: "string"}, {Type: "number"}, {Type: "null"}, {Type: "array", Items: &invopop.Schema{Type: "string"}}}}}
-		case reflect.TypeFor[decide.Verdict]():
-			return &invopop.Schema{Type: "string", Enum: []any{decide.Pass, decide.Fail, decide.NoVerdict}}
-		case reflect.TypeFor[decide.Outcome]():
-			return &invopop.Schema{Type: "string", Enum: []any{decide.Regressed, decide.Improved, decide.Unchanged, decide.Inconclusive, decide.Added, decide.Removed, decide.Grew}}
+		case reflect.TypeFor[result.Verdict]():
+			return &invopop.Schema{Type: "string", Enum: []any{result.Pass, result.Fail, result.NoVerdict}}
+		case reflect.TypeFor[result.Outcome]():
+			return &invopop.Schema{Type: "string", Enum: []any{result.Regressed, result.Improved, result.Unchanged, result.Inconclusive, result.Added, result.Removed, result.Grew}}
 		}
 		return nil
 	}}

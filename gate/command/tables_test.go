@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
@@ -35,7 +36,7 @@ func TestTables(t *testing.T) {
 		refusals += fmt.Sprintf("| `%s` | %s |\n", k.Kind, k.Meaning)
 	}
 	patterns := "| `key` | what it is | named | after |\n| --- | --- | --- | --- |\n"
-	for _, p := range decide.Patterns {
+	for _, p := range insight.Patterns {
 		patterns += fmt.Sprintf("| `%s` | %s | %s | %s |\n", p.Key, p.Means, p.When, p.Source)
 	}
 	for _, x := range []struct{ file, name, table string }{

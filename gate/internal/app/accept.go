@@ -13,16 +13,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Accept takes what a report says has changed into the baseline. What has not changed stays as it was measured before.
 type Accept struct {
 	// Report is of a [Check] that measured something: it has HeadSessions.
-	Report *decide.Report
+	Report *result.Report
 	// Reason says why the change is wanted, for those who review the baseline. It must be given.
 	Reason string
 	// Root is the directory of the baselines, "" for where the report's baseline is.
@@ -64,7 +64,7 @@ func (a Accept) Dir() string {
 // Doubts are what speaks against accepting the report, nothing where nothing does.
 func (a Accept) Doubts() (out []error) {
 	here, of := commit(), a.Report.Head.Commit
-	if r := a.Report; r.Verdict != decide.Fail && r.Measured == nil {
+	if r := a.Report; r.Verdict != result.Fail && r.Measured == nil {
 		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
 	}
@@ -167,7 +167,7 @@ type moves struct {
 	roles []string                 // paths of ranges around these kernels
 }
 
-func newMoves(r *decide.Report, head *model.Session, live []model.Session) moves {
+func newMoves(r *result.Report, head *model.Session, live []model.Session) moves {
 	m := moves{moved: map[measure.Subject]bool{}, gone: map[measure.Subject]bool{}}
 	has, had := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, x := range head.Series {
@@ -219,9 +219,9 @@ func newMoves(r *decide.Report, head *model.Session, live []model.Session) moves
 }
 
 // differs reports whether a finding says that something is not as it was.
-func differs(f *decide.Finding) bool {
+func differs(f *result.Finding) bool {
 	switch f.Outcome {
-	case decide.Regressed, decide.Improved, decide.Grew, decide.Added, decide.Removed:
+	case result.Regressed, result.Improved, result.Grew, result.Added, result.Removed:
 		return true
 	}
 	return f.Doubted || f.Match != "exact" && f.Match != ""

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -27,7 +27,7 @@ func BenchmarkCompare(b *testing.B) {
 			}
 			c := Compare{Base: dirs[0], Head: dirs[1], Policy: thresholds.Default()}
 			for b.Loop() {
-				if r, err := c.Run(b.Context()); err != nil || r.Verdict == decide.NoVerdict {
+				if r, err := c.Run(b.Context()); err != nil || r.Verdict == result.NoVerdict {
 					b.Fatal(r, err)
 				}
 			}
@@ -48,19 +48,19 @@ func BenchmarkSessions(b *testing.B) {
 		}
 		store(b, committed, all[:sessions]...)
 		store(b, head, all[sessions])
-		measured := func(b *testing.B, run func() (*decide.Report, error)) {
+		measured := func(b *testing.B, run func() (*result.Report, error)) {
 			for b.Loop() {
-				if r, err := run(); err != nil || r.Verdict != decide.Pass {
+				if r, err := run(); err != nil || r.Verdict != result.Pass {
 					b.Fatal(r, err)
 				}
 			}
 		}
 		b.Run(fmt.Sprint("compare with ", sessions), func(b *testing.B) {
 			c := Compare{Base: committed, Head: head, Policy: thresholds.Default()}
-			measured(b, func() (*decide.Report, error) { return c.Run(b.Context()) })
+			measured(b, func() (*result.Report, error) { return c.Run(b.Context()) })
 		})
 		b.Run(fmt.Sprint("check against ", sessions), func(b *testing.B) {
-			measured(b, func() (*decide.Report, error) {
+			measured(b, func() (*result.Report, error) {
 				read, err := ReadBaselines(root, "w")
 				if err != nil {
 					return nil, err

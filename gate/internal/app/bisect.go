@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/bisect"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -43,9 +43,9 @@ type Bisect struct {
 // bisection is a search in progress.
 type bisection struct {
 	*Bisect
-	line   []decide.Commit // the good end first
-	search *bisect.Search
-	out    *decide.Bisection
+	line   []history.Commit // the good end first
+	search *history.Search
+	out    *history.Bisection
 	good   Build // in its worktree, as is
 	bad    Build
 	names  []string // what commits call the subject that is followed
@@ -58,8 +58,8 @@ var errTime = errors.New("the time is up")
 
 // Run searches. A [decide.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
 // says why. The error is a mistake of the caller or the end of ctx; what was measured by then is kept for the next Run.
-func (c Bisect) Run(ctx context.Context) (*decide.Bisection, error) {
-	b := &bisection{Bisect: &c, out: &decide.Bisection{Schema: decide.BisectSchema, Workload: c.Workload, Culprits: []decide.Culprit{}}}
+func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
+	b := &bisection{Bisect: &c, out: &history.Bisection{Schema: history.BisectSchema, Workload: c.Workload, Culprits: []history.Culprit{}}}
 	if c.MaxTime > 0 {
 		b.until = time.Now().Add(c.MaxTime)
 	}
@@ -129,7 +129,7 @@ func (b *bisection) findLine(ctx context.Context) error {
 	for line := range strings.SplitSeq(all+"\n"+lines, "\n") {
 		if cells := strings.SplitN(line, "\x00", 4); len(cells) == 4 {
 			date, _ := time.Parse(time.RFC3339, cells[2])
-			b.line = append(b.line, decide.Commit{ID: cells[0], Author: cells[1], Date: date, Subject: cells[3]})
+			b.line = append(b.line, history.Commit{ID: cells[0], Author: cells[1], Date: date, Subject: cells[3]})
 		}
 	}
 	b.out.Good, b.out.Bad = b.line[0], b.line[len(b.line)-1]
@@ -156,7 +156,7 @@ func (b *bisection) at(ctx context.Context, commit string) (Build, func(), error
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
 		tell(b.Observe, Event{Stage: Bisecting, Text: "both ends"})
-		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, ExplainNever, func(r *decide.Report) bool { return b.choose(r) != nil })
+		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, ExplainNever, func(r *result.Report) bool { return b.choose(r) != nil })
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 		return nil
 	}
 	b.names = names(b.out.Followed)
-	b.search = bisect.New(len(b.line)-1, reading(b.out.Followed))
+	b.search = history.NewSearch(len(b.line)-1, reading(b.out.Followed))
 	return b.state.write()
 }
 
@@ -175,18 +175,18 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 func (b *Bisect) chosen() bool { return b.Kernel != "" || b.Metric != "" }
 
 // asked reports whether a finding is what was asked for, or nothing was.
-func (b *Bisect) asked(f *decide.Finding) bool {
+func (b *Bisect) asked(f *result.Finding) bool {
 	return (b.Kernel == "" || f.Kernel == b.Kernel || f.Title() == b.Kernel) && (b.Metric == "" || f.Metric == b.Metric)
 }
 
 // choose is the finding to follow: what was asked for, else of what regressed the whole workload before its parts.
-func (b *Bisect) choose(r *decide.Report) *decide.Finding {
-	var best *decide.Finding
+func (b *Bisect) choose(r *result.Report) *result.Finding {
+	var best *result.Finding
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		switch {
 		case !b.asked(f):
-		case f.Outcome != decide.Regressed || !b.chosen() && !f.Gates:
+		case f.Outcome != result.Regressed || !b.chosen() && !f.Gates:
 		case best == nil || best.Scope != measure.ScopeWorkload && f.Scope == measure.ScopeWorkload:
 			best = f
 		}
@@ -195,7 +195,7 @@ func (b *Bisect) choose(r *decide.Report) *decide.Finding {
 }
 
 // near are the findings of which one would have been followed, had it regressed: those asked for, else what the whole workload takes.
-func (b *Bisect) near(r *decide.Report) (out []*decide.Finding) {
+func (b *Bisect) near(r *result.Report) (out []*result.Finding) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; b.asked(f) && (b.chosen() || f.Gates && f.Scope == measure.ScopeWorkload) {
 			out = append(out, f)
@@ -212,7 +212,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 		if !b.until.IsZero() && time.Now().After(b.until) {
 			return errTime
 		}
-		before := slices.IndexFunc(b.line, func(x decide.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
+		before := slices.IndexFunc(b.line, func(x history.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
 		id := c.Commits[len(c.Commits)-1].ID
 		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " beside the commit before it"})
 		if c.Report, err = refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
@@ -227,7 +227,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 }
 
 // neighbours measures a commit beside the one before it.
-func (b *bisection) neighbours(ctx context.Context, before, commit string) (*decide.Report, error) {
+func (b *bisection) neighbours(ctx context.Context, before, commit string) (*result.Report, error) {
 	base, remove, err := b.at(ctx, before)
 	defer remove()
 	if err != nil {
@@ -242,7 +242,7 @@ func (b *bisection) neighbours(ctx context.Context, before, commit string) (*dec
 }
 
 // shows reports whether a report's interval of what is followed lies on one side of zero.
-func (b *bisection) shows(r *decide.Report) bool {
+func (b *bisection) shows(r *result.Report) bool {
 	f := b.follow(r)
 	return f != nil && (f.Low > 0 || f.High < 0)
 }
@@ -251,7 +251,7 @@ func (b *bisection) shows(r *decide.Report) bool {
 func (b *bisection) fill() {
 	for i, c := range b.line[1:] {
 		known := b.state.Readings[c.ID]
-		x := decide.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: distance(known.FromGood), FromBad: distance(known.FromBad)}
+		x := history.BisectedCommit{Commit: c, Skipped: known.Skipped, FromGood: distance(known.FromGood), FromBad: distance(known.FromBad)}
 		if b.search != nil {
 			if r := b.search.At(i + 1); r != nil {
 				d := distance(r)
@@ -268,7 +268,7 @@ func (b *bisection) fill() {
 // blame names what the search has found.
 func (b *bisection) blame() {
 	for _, x := range b.search.Found() {
-		b.out.Culprits = append(b.out.Culprits, decide.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),
-			Change: decide.Number(x.Change), Low: decide.Number(x.Low), High: decide.Number(x.High)})
+		b.out.Culprits = append(b.out.Culprits, history.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),
+			Change: result.Number(x.Change), Low: result.Number(x.Low), High: result.Number(x.High)})
 	}
 }

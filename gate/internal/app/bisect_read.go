@@ -7,9 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/bisect"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // pair is two builds that are measured by turns, look after look.
@@ -18,7 +19,7 @@ type pair struct {
 	base   Build
 	all    Measurement
 	taken  int            // runs a side
-	report *decide.Report // after the last look
+	report *result.Report // after the last look
 }
 
 func (b *bisection) pair(base, head Build, explain Explain) *pair {
@@ -36,7 +37,7 @@ func (p *pair) upTo(ctx context.Context, runs int) (err error) {
 }
 
 // beside measures one build by turns with another, until a report is enough.
-func (b *bisection) beside(ctx context.Context, base, head Build, looks []int, explain Explain, enough func(*decide.Report) bool) (*decide.Report, error) {
+func (b *bisection) beside(ctx context.Context, base, head Build, looks []int, explain Explain, enough func(*result.Report) bool) (*result.Report, error) {
 	p := b.pair(base, head, explain)
 	for _, runs := range looks {
 		if err := p.upTo(ctx, runs); err != nil {
@@ -94,7 +95,7 @@ func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 	for _, runs := range b.looks() {
 		for _, end := range []struct {
 			*pair
-			reads **bisect.Reading
+			reads **history.Reading
 		}{{good, &x.FromGood}, {bad, &x.FromBad}} {
 			if err := end.upTo(ctx, runs); err != nil {
 				return err
@@ -105,7 +106,7 @@ func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 			}
 		}
 		var clear bool
-		if x.Reading, clear = bisect.Between(x.FromGood, x.FromBad, whole); clear {
+		if x.Reading, clear = history.Between(x.FromGood, x.FromBad, whole); clear {
 			x.Skipped = ""
 			break
 		}
@@ -126,7 +127,7 @@ func (b *bisection) unread(x *known) string {
 }
 
 // within is an interval in words.
-func within(r *bisect.Reading) string {
+func within(r *history.Reading) string {
 	return fmt.Sprintf("between %+.2g %% and %+.2g %%", 100*r.Low, 100*r.High)
 }
 
@@ -137,26 +138,26 @@ func (b *Bisect) looks() []int {
 }
 
 // reading is how far a finding's head is from its base.
-func reading(f *decide.Finding) bisect.Reading {
-	return bisect.Reading{Change: float64(f.Change), Low: float64(f.Low), High: float64(f.High)}
+func reading(f *result.Finding) history.Reading {
+	return history.Reading{Change: float64(f.Change), Low: float64(f.Low), High: float64(f.High)}
 }
 
 // distance is a reading as reports have it, nil where there is none.
-func distance(r *bisect.Reading) *decide.Distance {
+func distance(r *history.Reading) *history.Distance {
 	if r == nil {
 		return nil
 	}
-	return &decide.Distance{Change: decide.Number(r.Change), Low: decide.Number(r.Low), High: decide.Number(r.High)}
+	return &history.Distance{Change: result.Number(r.Change), Low: result.Number(r.Low), High: result.Number(r.High)}
 }
 
 // names are what both sides call the subject of a finding.
-func names(f *decide.Finding) []string {
+func names(f *result.Finding) []string {
 	return slices.Concat(f.BaseNames, f.HeadNames, []string{f.Name})
 }
 
 // learn notes what the subject that is followed is called in a report. Those that were put together only because nothing else was
 // left may be another's.
-func (b *bisection) learn(f *decide.Finding) {
+func (b *bisection) learn(f *result.Finding) {
 	for _, name := range names(f) {
 		if f.Match != "rest" && !slices.Contains(b.names, name) {
 			b.names = append(b.names, name)
@@ -165,7 +166,7 @@ func (b *bisection) learn(f *decide.Finding) {
 }
 
 // follow finds in a report what is followed, by any name that it has had; nil where a commit does not have it.
-func (b *bisection) follow(r *decide.Report) *decide.Finding {
+func (b *bisection) follow(r *result.Report) *result.Finding {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Scope == b.out.Followed.Scope && f.Metric == b.out.Followed.Metric && f.Change.Known() && f.Low.Known() && f.High.Known() &&

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/bisect"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // key tells one search from another.
@@ -24,16 +24,16 @@ type state struct {
 	began    time.Time
 	before   float64 // seconds that searches took which were cut off
 	Key      string
-	Ends     *decide.Report
+	Ends     *result.Report
 	Readings map[string]known // by commit
 	Seconds  float64          // until this was written
 }
 
 // known is what a commit reads, or why it cannot be read.
 type known struct {
-	bisect.Reading
+	history.Reading
 	// FromGood and FromBad are how far the commit is from each end, measured beside it; nil where it does not show what is followed.
-	FromGood, FromBad *bisect.Reading
+	FromGood, FromBad *history.Reading
 	Skipped           string
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/text"
@@ -49,10 +49,10 @@ func (c *Calibrate) Commands() []Command {
 }
 
 // Run measures and calibrates. What says nothing about gates is a calibration that is not sound.
-func (c *Calibrate) Run(ctx context.Context) (*decide.Calibration, error) {
+func (c *Calibrate) Run(ctx context.Context) (*calibrate.Calibration, error) {
 	out, err := c.run(ctx)
 	if r := (*model.Refusal)(nil); errors.As(err, &r) {
-		out, err = decide.CalibrationRefused(r, c.Policy), nil
+		out, err = calibrate.CalibrationRefused(r, c.Policy), nil
 	}
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (c *Calibrate) Run(ctx context.Context) (*decide.Calibration, error) {
 	return out, nil
 }
 
-func (c *Calibrate) run(ctx context.Context) (*decide.Calibration, error) {
+func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 	start := time.Now()
 	all, err := take(ctx, c.Measurer, c.Measured())
 	if err != nil {
@@ -90,9 +90,9 @@ func (c *Calibrate) run(ctx context.Context) (*decide.Calibration, error) {
 		return nil, model.Refuse(model.NotCountable, "calibrate with the workload, or with profiles of nsys",
 			"counters of ncu say nothing about how times vary")
 	}
-	out := decide.Calibrate(head, c.Policy, c.gates(), perRun)
+	out := calibrate.Calibrate(head, c.Policy, c.gates(), perRun)
 	if c.Host {
-		out.Host = decide.Fingerprint(head[len(head)-1], like.Sessions, c.Policy.Impact)
+		out.Host = calibrate.Fingerprint(head[len(head)-1], like.Sessions, c.Policy.Impact)
 	}
 	text.TellCalibration(out)
 	out.Warnings = append(out.Warnings, all.Warnings...)

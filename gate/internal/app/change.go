@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -14,13 +14,13 @@ type Change struct {
 	Name       string // short
 	Metric     string
 	Unit       string
-	Outcome    decide.Outcome
-	Base, Head decide.Number // typical values, in Unit
-	Change     decide.Number // relative
+	Outcome    result.Outcome
+	Base, Head result.Number // typical values, in Unit
+	Change     result.Number // relative
 }
 
 // Changes are what a report says has changed, worst first, each subject once.
-func Changes(r *decide.Report) (out []Change) {
+func Changes(r *result.Report) (out []Change) {
 	seen := map[measure.Subject]bool{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -41,9 +41,9 @@ func Changes(r *decide.Report) (out []Change) {
 func (c Change) String() string {
 	name := measure.NormalizeLine(c.Name)
 	switch c.Outcome {
-	case decide.Added:
+	case result.Added:
 		return name + " is new"
-	case decide.Removed:
+	case result.Removed:
 		return name + " is gone"
 	}
 	base, head := measure.Quantity(float64(c.Base), c.Unit), measure.Quantity(float64(c.Head), c.Unit)

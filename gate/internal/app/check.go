@@ -21,6 +21,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -108,7 +109,7 @@ func (c *Check) own() Baselines {
 }
 
 // Run measures and judges. What must not be judged is a report without a verdict and no error.
-func (c *Check) Run(ctx context.Context) (*decide.Report, error) {
+func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 	if err := c.Valid(); err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (c *Check) Run(ctx context.Context) (*decide.Report, error) {
 	return r, err
 }
 
-func (c *Check) run(ctx context.Context) (*decide.Report, error) {
+func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	switch {
 	case c.Base != nil && !c.Screens():
 		return c.pair(ctx)
@@ -139,7 +140,7 @@ func (c *Check) run(ctx context.Context) (*decide.Report, error) {
 		return nil, err
 	case c.Base == nil:
 		return screen, cmp.Or(c.findOrigins(ctx, screen), c.explain(ctx, screen, nil))
-	case screen.Verdict == decide.Pass && !screen.Undecided:
+	case screen.Verdict == result.Pass && !screen.Undecided:
 		return screen, nil
 	}
 	c.tell(Event{Stage: Pairing, Text: answer(screen)})
@@ -147,8 +148,8 @@ func (c *Check) run(ctx context.Context) (*decide.Report, error) {
 	if r, err = refused(r, err); err != nil {
 		return nil, err
 	}
-	note(r, remark("screened", decide.Args{"answer": answer(screen), "because": screen.Reason}))
-	if screen.Verdict == decide.Fail && r.Verdict == decide.Pass {
+	note(r, remark("screened", result.Args{"answer": answer(screen), "because": screen.Reason}))
+	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
 		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
 	}
 	return r, nil
@@ -157,7 +158,7 @@ func (c *Check) run(ctx context.Context) (*decide.Report, error) {
 // screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one
 // look: what that leaves open the pair settles. On a machine whose GPU is known and has no baseline only that is measured, or,
 // without a base build, what could be its first.
-func (c *Check) screen(ctx context.Context) (*decide.Report, error) {
+func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	own := c.own()
 	chosen := own[0]
 	if m, ok := c.Measurer.(interface {
@@ -196,7 +197,7 @@ func (c *Check) screen(ctx context.Context) (*decide.Report, error) {
 }
 
 // pair measures both builds by turns and judges the head against the base build.
-func (c *Check) pair(ctx context.Context) (*decide.Report, error) {
+func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 	build, remove, err := c.Base.ready(ctx, c.tell)
 	defer remove()
 	if err != nil {
@@ -225,8 +226,8 @@ func (c *Check) pair(ctx context.Context) (*decide.Report, error) {
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
 // and may be wrong in its share of the policy's error only. sides cuts what was measured into what is held against what.
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error)) (*decide.Report, error) {
-	var r *decide.Report
+	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Report, error) {
+	var r *result.Report
 	taken, again := 0, 0
 	for i, share := range stats.Spend(c.Policy.Alpha, looks) {
 		if i > 0 {
@@ -245,7 +246,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 				return nil, err
 			}
 		}
-		if r.Verdict == decide.NoVerdict && !r.Undecided || r.Verdict == decide.Fail || !slices.ContainsFunc(r.Findings, open) {
+		if r.Verdict == result.NoVerdict && !r.Undecided || r.Verdict == result.Fail || !slices.ContainsFunc(r.Findings, open) {
 			break
 		}
 	}
@@ -257,7 +258,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 
 // look measures so many further runs and judges all of them.
 func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measurement,
-	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*decide.Report, error) {
+	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Report, error) {
 	m, err := c.Measurer.Measure(ctx, runs, base)
 	if err != nil {
 		return nil, err
@@ -280,7 +281,7 @@ func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measuremen
 
 // off is how many runs of a side are off as a whole, of the side that has more of them: of what can be measured again, which is
 // not a committed base.
-func off(r *decide.Report, both bool) int {
+func off(r *result.Report, both bool) int {
 	runs := map[string]int{}
 	for _, x := range r.Off {
 		runs[x.Side]++
@@ -302,18 +303,18 @@ func (c *Check) asked(head []model.Session) error {
 }
 
 // open reports whether further runs could still turn a finding into a failure.
-func open(f decide.Finding) bool {
-	return f.Gates && f.Outcome == decide.Inconclusive && !(f.High <= f.Limit)
+func open(f result.Finding) bool {
+	return f.Gates && f.Outcome == result.Inconclusive && !(f.High <= f.Limit)
 }
 
 func (c *Check) tell(e Event) { tell(c.Observe, e) }
 
 // answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
-func answer(r *decide.Report) string {
+func answer(r *result.Report) string {
 	switch {
 	case r.Undecided:
 		return "undecided"
-	case r.Verdict == decide.NoVerdict:
+	case r.Verdict == result.NoVerdict:
 		return "no verdict"
 	}
 	return string(r.Verdict)

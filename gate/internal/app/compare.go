@@ -9,6 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -31,7 +32,7 @@ type Compare struct {
 
 // Run reads both sides and judges them. What must not be judged is a report without a verdict; an error says that a path
 // does not exist, or that a baseline or report there is damaged.
-func (c Compare) Run(ctx context.Context) (*decide.Report, error) { return refused(c.judge(ctx)) }
+func (c Compare) Run(ctx context.Context) (*result.Report, error) { return refused(c.judge(ctx)) }
 
 // open reads both sides, at once where it can. With an error it gives the base alone, where that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
@@ -75,7 +76,7 @@ func of(side string, err error) error {
 	return fmt.Errorf("the %s: %w", side, err)
 }
 
-func (c Compare) judge(ctx context.Context) (*decide.Report, error) {
+func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 	base, head, err := c.open(ctx)
 	if base != nil && err != nil {
 		var read []model.Session

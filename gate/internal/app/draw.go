@@ -3,8 +3,8 @@ package app
 import (
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -12,14 +12,14 @@ import (
 const drawn = 24
 
 // draw puts into a report what pictures show of the recordings that it was made of.
-func draw(r *decide.Report, base, head *profile.Recording) {
+func draw(r *result.Report, base, head *profile.Recording) {
 	var kernels []measure.Subject
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		s := f.Subject()
-		if f.Scope == measure.ScopeKernel && f.Outcome != decide.Unchanged && len(kernels) < drawn && !slices.Contains(kernels, s) {
+		if f.Scope == measure.ScopeKernel && f.Outcome != result.Unchanged && len(kernels) < drawn && !slices.Contains(kernels, s) {
 			kernels = append(kernels, s)
 		}
 	}
-	r.Drawn = &decide.Drawn{Base: profile.Draw(r.Base, base, kernels), Head: profile.Draw(r.Head, head, kernels)}
+	r.Drawn = &result.Drawn{Base: profile.Draw(r.Base, base, kernels), Head: profile.Draw(r.Head, head, kernels)}
 }

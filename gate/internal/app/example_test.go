@@ -6,8 +6,8 @@ import (
 	"log"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -23,7 +23,7 @@ func Example() {
 	}
 	fmt.Println(r.Verdict)
 	for _, f := range r.Findings {
-		if f.Outcome == decide.Regressed && f.Gates {
+		if f.Outcome == result.Regressed && f.Gates {
 			fmt.Printf("%s %s is %.1f %% slower\n", f.Kernel, f.Metric, 100*f.Change)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -40,23 +40,23 @@ func hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "
 // slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
 // Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
 // a launch that got slower is explained by what happens in it.
-func slower(r *decide.Report, all bool) []*decide.Finding {
+func slower(r *result.Report, all bool) []*result.Finding {
 	added := map[string]int{} // by role
 	for _, f := range r.Findings {
-		if f.Outcome == decide.Added && f.Scope == measure.ScopeKernel {
+		if f.Outcome == result.Added && f.Scope == measure.ScopeKernel {
 			added[f.Role]++
 		}
 	}
-	var out []*decide.Finding
+	var out []*result.Finding
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
 			(f.Match != "role" || added[f.Role] < 2)
 		switch {
-		case f.Scope != measure.ScopeKernel || f.Outcome != decide.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
+		case f.Scope != measure.ScopeKernel || f.Outcome != result.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
 			!f.Gates && !all,
 			hangs(f.Kernel),
-			slices.ContainsFunc(out, func(o *decide.Finding) bool { return o.Subject() == f.Subject() }):
+			slices.ContainsFunc(out, func(o *result.Finding) bool { return o.Subject() == f.Subject() }):
 		case len(out) < maxExplained:
 			out = append(out, f)
 		}
@@ -66,7 +66,7 @@ func slower(r *decide.Report, all bool) []*decide.Finding {
 
 // explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and notes
 // the cause with each finding. It changes no verdict: what keeps it from explaining is a hint. The error is that of ctx.
-func (c *Check) explain(ctx context.Context, r *decide.Report, base *Build) error {
+func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) error {
 	m, ok := c.Measurer.(*Machine)
 	findings := slower(r, c.Explain == ExplainAlways)
 	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || m.Gather != "" || len(findings) == 0 {
@@ -81,7 +81,7 @@ func (c *Check) explain(ctx context.Context, r *decide.Report, base *Build) erro
 		skip = min(skip, launched(r.HeadSessions, f.Subject())-1)
 	}
 	skip = max(skip, 0)
-	profile := func(side string, build Build, name func(*decide.Finding) string) (*ncu.Profile, error) {
+	profile := func(side string, build Build, name func(*result.Finding) string) (*ncu.Profile, error) {
 		c.tell(Event{Stage: Explaining, Side: side})
 		var kernels []string
 		for _, f := range findings {
@@ -100,7 +100,7 @@ func (c *Check) explain(ctx context.Context, r *decide.Report, base *Build) erro
 		before, err = profile("base", *base, baseName)
 	}
 	if err == nil {
-		after, err = profile("head", m.Head, func(f *decide.Finding) string { return f.Name })
+		after, err = profile("head", m.Head, func(f *result.Finding) string { return f.Name })
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -131,7 +131,7 @@ func launched(sessions []model.Session, s measure.Subject) int {
 }
 
 // baseName is the name that the base has for a finding's kernel.
-func baseName(f *decide.Finding) string {
+func baseName(f *result.Finding) string {
 	if len(f.BaseNames) > 0 {
 		return f.BaseNames[0]
 	}
@@ -139,11 +139,11 @@ func baseName(f *decide.Finding) string {
 }
 
 // attach notes the cause with each finding, from what ncu says of both sides; base is nil where there is none.
-func attach(findings []*decide.Finding, base, head *ncu.Profile) {
+func attach(findings []*result.Finding, base, head *ncu.Profile) {
 	for _, f := range findings {
 		after, missing := launches(head, f.Subject(), "head")
 		if missing != "" {
-			f.Cause = &decide.Cause{Summary: missing}
+			f.Cause = &result.Cause{Summary: missing}
 			continue
 		}
 		if base == nil {
@@ -187,31 +187,31 @@ func launches(p *ncu.Profile, s measure.Subject, side string) ([]ncu.Record, str
 	return found, ""
 }
 
-func causeOf(w why.Cause) *decide.Cause {
-	c := &decide.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: roofOf(w.Base), HeadRoof: roofOf(w.Head)}
+func causeOf(w why.Cause) *result.Cause {
+	c := &result.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: roofOf(w.Base), HeadRoof: roofOf(w.Head)}
 	for _, r := range w.Reasons {
 		c.Reasons = append(c.Reasons, r.Text)
-		if guide := (decide.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
+		if guide := (result.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
 			c.Guides = append(c.Guides, guide)
 		}
 	}
 	for _, m := range w.Changes {
-		c.Metrics = append(c.Metrics, decide.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: decide.Number(m.Base), Head: decide.Number(m.Head)})
+		c.Metrics = append(c.Metrics, result.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: result.Number(m.Base), Head: result.Number(m.Head)})
 	}
 	return c
 }
 
-func roofOf(p why.Position) *decide.Roof {
+func roofOf(p why.Position) *result.Roof {
 	r := p.Roofline
 	if r == nil {
 		return nil
 	}
-	return &decide.Roof{Precision: r.Precision, Intensity: decide.Number(r.Intensity), Ridge: decide.Number(r.Ridge), Achieved: decide.Number(r.Achieved), Roof: decide.Number(r.Roof)}
+	return &result.Roof{Precision: r.Precision, Intensity: result.Number(r.Intensity), Ridge: result.Number(r.Ridge), Achieved: result.Number(r.Achieved), Roof: result.Number(r.Roof)}
 }
 
 // explainCounted notes the cause with each finding of a gate on what ncu measured: that holds the counters already.
-func explainCounted(r *decide.Report, base []model.Session) {
-	if !r.Head.Environment.Profiler().ByLaunch() || r.Verdict == decide.NoVerdict {
+func explainCounted(r *result.Report, base []model.Session) {
+	if !r.Head.Environment.Profiler().ByLaunch() || r.Verdict == result.NoVerdict {
 		return
 	}
 	attach(slower(r, true), profileOf(model.Ncu.Pick(base)), profileOf(r.HeadSessions))
@@ -237,7 +237,7 @@ func profileOf(sessions []model.Session) *ncu.Profile {
 }
 
 // explainFrom attaches causes from two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
-func explainFrom(pages [2]string, r *decide.Report) (hint string, err error) {
+func explainFrom(pages [2]string, r *result.Report) (hint string, err error) {
 	var profiles [2]*ncu.Profile
 	for i, name := range pages {
 		f, err := os.Open(name)

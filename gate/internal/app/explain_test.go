@@ -6,37 +6,37 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // What is explained is a launch that got slower, not that there are more of them or that others took its place.
 func TestSlower(t *testing.T) {
-	finding := func(name, metric, match string, change func(*decide.Finding)) decide.Finding {
-		f := decide.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: metric, Unit: "ns", Match: match,
-			Outcome: decide.Regressed, Gates: true, Severity: "fail", Role: "role of " + name}
+	finding := func(name, metric, match string, change func(*result.Finding)) result.Finding {
+		f := result.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: metric, Unit: "ns", Match: match,
+			Outcome: result.Regressed, Gates: true, Severity: "fail", Role: "role of " + name}
 		if change != nil {
 			change(&f)
 		}
 		return f
 	}
-	added := func(f *decide.Finding) { f.Outcome = decide.Added }
-	r := &decide.Report{Findings: []decide.Finding{
-		finding("", "gpu_time", "exact", func(f *decide.Finding) { f.Scope = measure.ScopeWorkload }),
+	added := func(f *result.Finding) { f.Outcome = result.Added }
+	r := &result.Report{Findings: []result.Finding{
+		finding("", "gpu_time", "exact", func(f *result.Finding) { f.Scope = measure.ScopeWorkload }),
 		finding("launched more", "total", "exact", nil),
 		finding("both", "total", "exact", nil),
 		finding("both", "time", "exact", nil),
 		finding("ncclDevKernel", "time", "exact", nil),
-		finding("replaced", "total", "role", func(f *decide.Finding) { f.BaseNames = []string{"old"} }),
+		finding("replaced", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"old"} }),
 		finding("replaced", "total", "role", added),
-		finding("split", "total", "role", func(f *decide.Finding) { f.BaseNames = []string{"old"} }),
+		finding("split", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"old"} }),
 		finding("split", "total", "role", added),
 		finding("split", "total", "role", added),
-		finding("merged", "total", "role", func(f *decide.Finding) { f.BaseNames = []string{"a", "b"} }),
-		finding("improved", "time", "exact", func(f *decide.Finding) { f.Outcome = decide.Improved }),
-		finding("warned", "time", "exact", func(f *decide.Finding) { f.Gates, f.Severity = false, "warn" }),
+		finding("merged", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"a", "b"} }),
+		finding("improved", "time", "exact", func(f *result.Finding) { f.Outcome = result.Improved }),
+		finding("warned", "time", "exact", func(f *result.Finding) { f.Gates, f.Severity = false, "warn" }),
 	}}
 	for _, tt := range []struct {
 		all  bool
@@ -69,8 +69,8 @@ func TestAttachAmbiguous(t *testing.T) {
 		{nil, one, "nothing to compare with"},
 		{one, &ncu.Profile{}, "no launch of this kernel in the head"},
 	} {
-		f := &decide.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
-		attach([]*decide.Finding{f}, tt.base, tt.head)
+		f := &result.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
+		attach([]*result.Finding{f}, tt.base, tt.head)
 		if f.Cause == nil || !strings.Contains(f.Cause.Summary+" "+f.Cause.Note, tt.want) {
 			t.Errorf("got %+v, want %q", f.Cause, tt.want)
 		}

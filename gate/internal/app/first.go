@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 )
 
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
 // baseline. What cannot be stored is refused for its own reason.
-func (c *Check) first(ctx context.Context, why error) (*decide.Report, error) {
+func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	all, err := take(ctx, c.Measurer, c.Looks[0])
 	if err != nil {
 		return nil, err
@@ -30,7 +32,7 @@ func (c *Check) first(ctx context.Context, why error) (*decide.Report, error) {
 		}
 	}
 	r := decide.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
-	if r.Measured, err = decide.Summarize(head); err != nil {
+	if r.Measured, err = insight.Summarize(head); err != nil {
 		return nil, err
 	}
 	text.TellSummary(r.Measured)
@@ -44,11 +46,11 @@ func (c *Check) first(ctx context.Context, why error) (*decide.Report, error) {
 type Several []*Check
 
 // Run measures and judges one after the other. A mistake in one ends all.
-func (s Several) Run(ctx context.Context) (*decide.Report, error) {
+func (s Several) Run(ctx context.Context) (*result.Report, error) {
 	if len(s) == 1 {
 		return s[0].Run(ctx)
 	}
-	var reports []*decide.Report
+	var reports []*result.Report
 	for _, c := range s {
 		own := *c
 		policy := *c.Policy

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // History follows a workload over the sessions of its baselines, those that the git log of the baselines still holds, and saved
@@ -20,11 +21,11 @@ import (
 type History struct {
 	Workload string
 	Root     string           // of the baselines, "" for [DefaultRoot]
-	Reports  []*decide.Report // what else was measured; those of another workload are left out
+	Reports  []*result.Report // what else was measured; those of another workload are left out
 }
 
 // Run gives a history for each model of GPU. None is no error. Whether a clone is too shallow to hold all of it is told by shallow.
-func (c History) Run(ctx context.Context) (histories []*decide.History, shallow bool, err error) {
+func (c History) Run(ctx context.Context) (histories []*history.History, shallow bool, err error) {
 	root := c.Root
 	if root == "" {
 		root = DefaultRoot
@@ -33,7 +34,7 @@ func (c History) Run(ctx context.Context) (histories []*decide.History, shallow 
 	if err != nil {
 		return nil, false, err
 	}
-	moments := map[string][]decide.Moment{} // by model of GPU
+	moments := map[string][]history.Moment{} // by model of GPU
 	seen := map[string]bool{}
 	add := func(sessions []model.Session, anchors map[string]string) {
 		for i := range sessions {
@@ -41,7 +42,7 @@ func (c History) Run(ctx context.Context) (histories []*decide.History, shallow 
 			id := s.GPU + "\x00" + s.GPUHash + "\x00" + s.Start.UTC().Format(time.RFC3339Nano) + "\x00" + s.Tool
 			if !seen[id] {
 				seen[id] = true
-				m := decide.MomentOf(s)
+				m := history.MomentOf(s)
 				m.Anchor = anchors[s.ID]
 				moments[s.GPU] = append(moments[s.GPU], m)
 			}
@@ -59,16 +60,16 @@ func (c History) Run(ctx context.Context) (histories []*decide.History, shallow 
 	}
 	for _, r := range c.Reports {
 		if r.Workload == "" || r.Workload == c.Workload {
-			m := decide.MomentOfReport(r)
+			m := history.MomentOfReport(r)
 			moments[m.Environment.GPU] = append(moments[m.Environment.GPU], m)
 		}
 	}
 	for _, of := range moments {
-		h := decide.NewHistory(of)
+		h := history.NewHistory(of)
 		h.Workload = c.Workload
 		histories = append(histories, h)
 	}
-	slices.SortFunc(histories, func(a, b *decide.History) int { return strings.Compare(a.GPU, b.GPU) })
+	slices.SortFunc(histories, func(a, b *history.History) int { return strings.Compare(a.GPU, b.GPU) })
 	return histories, git("", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 

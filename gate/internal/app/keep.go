@@ -12,7 +12,9 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -168,7 +170,7 @@ func (k Keep) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
 }
 
 // Session is what one session holds, summed up.
-func (k Keep) Session(id string) (*decide.Summary, error) {
+func (k Keep) Session(id string) (*result.Summary, error) {
 	_, e, err := k.find(id)
 	if err != nil {
 		return nil, err
@@ -176,7 +178,7 @@ func (k Keep) Session(id string) (*decide.Summary, error) {
 	if e.Removes != "" {
 		return nil, fmt.Errorf("%s takes %s back and holds nothing itself: %s", e.ID, e.Removes, e.Reason)
 	}
-	out, err := decide.Summarize([]model.Session{e.Session})
+	out, err := insight.Summarize([]model.Session{e.Session})
 	if err == nil {
 		text.TellSummary(out)
 	}
@@ -184,7 +186,7 @@ func (k Keep) Session(id string) (*decide.Summary, error) {
 }
 
 // Diff judges one session against another, of what both hold.
-func (k Keep) Diff(base, head string, policy *thresholds.Policy) (*decide.Report, error) {
+func (k Keep) Diff(base, head string, policy *thresholds.Policy) (*result.Report, error) {
 	var sides [2][]model.Session
 	for i, id := range []string{base, head} {
 		_, e, err := k.find(id)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 )
 
@@ -13,7 +13,7 @@ import (
 var devices = []string{"/dev/nvidia[0-9]*", "/dev/dxg"}
 
 // NoGPU is a report that nothing was judged, for there is no GPU here; nil where there is one, or may be.
-func NoGPU(ctx context.Context) *decide.Report {
+func NoGPU(ctx context.Context) *result.Report {
 	if gpus, err := run.Probe(ctx); err == nil && len(gpus) > 0 {
 		return nil
 	}

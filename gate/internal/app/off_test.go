@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -50,7 +50,7 @@ func TestRunsThatAreOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verdict != decide.Pass || r.Undecided || len(r.Off) != 1 || r.Off[0].Side != "head" || r.Head.Runs != 5 || !slices.Equal(m.asked, []int{4, 1}) {
+	if r.Verdict != result.Pass || r.Undecided || len(r.Off) != 1 || r.Off[0].Side != "head" || r.Head.Runs != 5 || !slices.Equal(m.asked, []int{4, 1}) {
 		t.Errorf("%s (%s), off %+v, %d runs of the head, asked for %v", r.Verdict, r.Reason, r.Off, r.Head.Runs, m.asked)
 	}
 }

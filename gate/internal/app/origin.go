@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -17,7 +17,7 @@ import (
 // findOrigins runs the head once more with call stacks where something that got slower has a place in the repository from which it
 // is called, and notes that place with it, and with what else was called more often. It changes no verdict: what keeps it from that is
 // a hint. The error is that of ctx.
-func (c *Check) findOrigins(ctx context.Context, r *decide.Report) error {
+func (c *Check) findOrigins(ctx context.Context, r *result.Report) error {
 	m, ok := c.Measurer.(*Machine)
 	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil {
 		return nil
@@ -25,8 +25,8 @@ func (c *Check) findOrigins(ctx context.Context, r *decide.Report) error {
 	wanted, red := map[int]target{}, false
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		slower := f.Outcome == decide.Regressed && (f.Gates || c.Explain == ExplainAlways)
-		if t := targetOf(f, r.Waterfall); t.known() && (slower || f.Outcome == decide.Grew) {
+		slower := f.Outcome == result.Regressed && (f.Gates || c.Explain == ExplainAlways)
+		if t := targetOf(f, r.Waterfall); t.known() && (slower || f.Outcome == result.Grew) {
 			wanted[i] = t
 			red = red || slower
 		}
@@ -61,7 +61,7 @@ func (t target) known() bool { return t.call != "" || t.kernel.Scope == measure.
 
 // targetOf is what a finding is about: a kernel, the synchronising call that there is most more of, or the CUDA call that the GPU
 // waited in or after for most of what a step takes more.
-func targetOf(f *decide.Finding, w *decide.Waterfall) target {
+func targetOf(f *result.Finding, w *result.Waterfall) target {
 	switch {
 	case f.Scope == measure.ScopeKernel:
 		return target{kernel: f.Subject()}
@@ -79,11 +79,11 @@ func targetOf(f *decide.Finding, w *decide.Waterfall) target {
 }
 
 // grownMost is the function that is called more often by most, "" for none.
-func grownMost(facts []decide.Remark) (call string) {
-	most := decide.Number(0)
+func grownMost(facts []result.Remark) (call string) {
+	most := result.Number(0)
 	for _, fact := range facts {
-		base, _ := fact.Args["base"].(decide.Number)
-		head, _ := fact.Args["head"].(decide.Number)
+		base, _ := fact.Args["base"].(result.Number)
+		head, _ := fact.Args["head"].(result.Number)
 		if name, _ := fact.Args["call"].(string); fact.Key == "calls" && head-base > most {
 			call, most = name, head-base
 		}
@@ -93,7 +93,7 @@ func grownMost(facts []decide.Remark) (call string) {
 
 // origin is the place in the repository from which most of it is called, nil where none shows. Where any of it is called within
 // steps, only that counts: a program that moves its weights to the GPU waits more often before its first step than in all others.
-func (t target) origin(traces []model.Trace, step string, s sources) *decide.Origin {
+func (t target) origin(traces []model.Trace, step string, s sources) *result.Origin {
 	if step != "" {
 		if found, called := t.most(traces, s, step); called {
 			return found
@@ -108,8 +108,8 @@ func (t target) origin(traces []model.Trace, step string, s sources) *decide.Ori
 const leastShare = 1. / 3
 
 // most is the place of most calls within a range, of all where that is "", and whether there is any call.
-func (t target) most(traces []model.Trace, s sources, within string) (best *decide.Origin, called bool) {
-	weights := map[decide.Origin]float64{}
+func (t target) most(traces []model.Trace, s sources, within string) (best *result.Origin, called bool) {
+	weights := map[result.Origin]float64{}
 	all := 0.0
 	for i := range traces {
 		spans := occurrences(traces[i].Unpacked(), within)
@@ -139,7 +139,7 @@ func (t target) most(traces []model.Trace, s sources, within string) (best *deci
 	}
 	for place, weight := range weights {
 		x := place
-		x.Share = decide.Number(weight / all)
+		x.Share = result.Number(weight / all)
 		if best == nil || cmp.Or(cmp.Compare(x.Share, best.Share), -cmp.Compare(x.File, best.File), -cmp.Compare(x.Line, best.Line),
 			-cmp.Compare(x.Function, best.Function)) > 0 {
 			best = &x
@@ -175,19 +175,19 @@ type sources struct {
 
 // place is the innermost frame of a stack that lies in the repository: of machine code, whose lines are not known, the
 // function in an executable of its. A kernel of C++ is launched by a function of the kernel's own name, which says nothing.
-func (s sources) place(c model.Caller, kernel measure.Subject) (decide.Origin, bool) {
+func (s sources) place(c model.Caller, kernel measure.Subject) (result.Origin, bool) {
 	for _, f := range c.Python {
 		if file := s.own(f.File); file != "" {
-			return decide.Origin{File: file, Line: f.Line, Function: f.Function}, true
+			return result.Origin{File: file, Line: f.Line, Function: f.Function}, true
 		}
 	}
 	for _, f := range c.Native {
 		name := measure.ShortName(measure.NormalizeName(f.Function))
 		if s.own(f.File) != "" && name != kernel.Short() && name != c.Call {
-			return decide.Origin{Function: name}, true
+			return result.Origin{Function: name}, true
 		}
 	}
-	return decide.Origin{}, false
+	return result.Origin{}, false
 }
 
 // installed are directories of what was installed into a repository.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -48,32 +48,32 @@ func TestOrigin(t *testing.T) {
 		name    string
 		target  target
 		callers []model.Caller
-		want    *decide.Origin
+		want    *result.Origin
 	}{
 		{"nothing recorded", launches, nil, nil},
 		{"the innermost frame of the repository, and most launches", launches, []model.Caller{
 			launch(3, []model.Frame{at("<string>", 1, "f"), at("venv/lib/torch.py", 9, "g"), at(".venv/site.py", 2, "h"), at("lib/ops.py", 5, "mul"), at("train.py", 73, "forward")}, nil),
 			launch(1, []model.Frame{at("../gone.py", 1, "f"), at("train.py", 80, "backward")}, nil),
-		}, &decide.Origin{File: "lib/ops.py", Line: 5, Function: "mul", Share: 0.75}},
+		}, &result.Origin{File: "lib/ops.py", Line: 5, Function: "mul", Share: 0.75}},
 		{"a name without a directory is one of the workload's", launches, []model.Caller{launch(2, []model.Frame{at("train.py", 7, "<module>")}, nil)},
-			&decide.Origin{File: "train.py", Line: 7, Function: "<module>", Share: 1}},
+			&result.Origin{File: "train.py", Line: 7, Function: "<module>", Share: 1}},
 		{"elsewhere alone", launches, []model.Caller{launch(2, []model.Frame{at("venv/lib/torch.py", 9, "g")}, nil)}, nil},
 		{"from everywhere", launches, []model.Caller{
 			launch(6, nil, nil), launch(1, []model.Frame{at("train.py", 1, "f")}, nil), launch(2, []model.Frame{at("train.py", 2, "f")}, nil),
 		}, nil},
 		{"machine code: not the stub of the kernel's own name", launches, []model.Caller{
 			launch(2, nil, []model.Frame{at("app", 0, "cudaLaunchKernel"), at("app", 0, "saxpy(int)"), at("app", 0, "step(int, float)")}),
-		}, &decide.Origin{Function: "step", Share: 1}},
+		}, &result.Origin{Function: "step", Share: 1}},
 		{"a launch is no wait", target{call: sync}, []model.Caller{launch(9, []model.Frame{at("train.py", 1, "f")}, nil)}, nil},
 		{"the longest wait", target{call: sync, timed: true}, []model.Caller{
 			call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27)), call("cudaMalloc", "train.py", 3, calls(1, 0, 90)),
-		}, &decide.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 0.75}},
+		}, &result.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 0.75}},
 		{"the most calls", target{call: sync}, []model.Caller{call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27))},
-			&decide.Origin{Call: sync, File: "train.py", Line: 1, Function: "f", Share: 0.9}},
+			&result.Origin{Call: sync, File: "train.py", Line: 1, Function: "f", Share: 0.9}},
 		{"only within steps, on any thread", target{call: sync}, []model.Caller{
 			call(sync, "train.py", 1, calls(50, 0, 1)), call(sync, "train.py", 2, []model.Interval{{Start: 100, End: 101}, {Start: 230, End: 260}}),
 			call(sync, "train.py", 3, calls(1, 210, 2)), call(sync, "train.py", 4, calls(20, 300, 1)), call(sync, "train.py", 5, calls(20, 205, 0)),
-		}, &decide.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 2. / 3}},
+		}, &result.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 2. / 3}},
 		{"not where the steps call it from elsewhere", target{call: sync}, []model.Caller{
 			call(sync, "train.py", 1, calls(50, 0, 1)), call(sync, "venv/lib/torch.py", 2, calls(1, 120, 2)),
 		}, nil},
@@ -90,24 +90,24 @@ func TestOrigin(t *testing.T) {
 }
 
 func TestOriginTarget(t *testing.T) {
-	fact := func(call string, base, head decide.Number) decide.Remark {
-		return decide.Remark{Key: "calls", Args: decide.Args{"call": call, "base": base, "head": head}}
+	fact := func(call string, base, head result.Number) result.Remark {
+		return result.Remark{Key: "calls", Args: result.Args{"call": call, "base": base, "head": head}}
 	}
-	part := func(idle bool, where string, change decide.Number) *decide.Waterfall {
-		return &decide.Waterfall{Parts: []decide.WaterfallPart{{Idle: idle, Where: where, Own: decide.Own{Change: change}}, {Idle: true, Where: "cudaFree in step", Own: decide.Own{Change: 1}}}}
+	part := func(idle bool, where string, change result.Number) *result.Waterfall {
+		return &result.Waterfall{Parts: []result.WaterfallPart{{Idle: idle, Where: where, Own: result.Own{Change: change}}, {Idle: true, Where: "cudaFree in step", Own: result.Own{Change: 1}}}}
 	}
-	step := decide.Finding{Scope: measure.ScopeWorkload, Metric: measure.StepTime.Name}
-	syncs := decide.Finding{Scope: measure.ScopeWorkload, Metric: measure.SyncCalls.Name}
-	syncs.Facts = []decide.Remark{fact("cudaDeviceSynchronize", 1, 2), fact("cudaStreamSynchronize", 0, 3), fact("cudaMemcpy", 9, 0), {Key: "other"}}
+	step := result.Finding{Scope: measure.ScopeWorkload, Metric: measure.StepTime.Name}
+	syncs := result.Finding{Scope: measure.ScopeWorkload, Metric: measure.SyncCalls.Name}
+	syncs.Facts = []result.Remark{fact("cudaDeviceSynchronize", 1, 2), fact("cudaStreamSynchronize", 0, 3), fact("cudaMemcpy", 9, 0), {Key: "other"}}
 	fewer := syncs
-	fewer.Facts = []decide.Remark{fact("cudaMemcpy", 9, 0)}
+	fewer.Facts = []result.Remark{fact("cudaMemcpy", 9, 0)}
 	for _, tt := range []struct {
 		name    string
-		finding decide.Finding
-		fall    *decide.Waterfall
+		finding result.Finding
+		fall    *result.Waterfall
 		want    target
 	}{
-		{"a kernel", decide.Finding{Scope: measure.ScopeKernel, Name: "k"}, nil, target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}}},
+		{"a kernel", result.Finding{Scope: measure.ScopeKernel, Name: "k"}, nil, target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}}},
 		{"host code after a call", step, part(true, "host code in step after cudaDeviceSynchronize", 9), target{call: "cudaDeviceSynchronize", timed: true}},
 		{"in a call", step, part(true, "cudaMalloc in backward", 9), target{call: "cudaMalloc", timed: true}},
 		{"host code alone", step, part(true, "host code in step", 9), target{}},
@@ -116,7 +116,7 @@ func TestOriginTarget(t *testing.T) {
 		{"no waterfall", step, nil, target{}},
 		{"the call that grew most", syncs, nil, target{call: "cudaStreamSynchronize"}},
 		{"none grew", fewer, nil, target{}},
-		{"another metric", decide.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name}, part(true, "cudaMalloc", 9), target{}},
+		{"another metric", result.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name}, part(true, "cudaMalloc", 9), target{}},
 	} {
 		if got := targetOf(&tt.finding, tt.fall); got.known() && got != tt.want || got.known() != (tt.want != target{}) {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -46,13 +48,13 @@ type Recorded struct {
 	Replaced []model.Session
 	Beside   int
 	// Noise is how much the last session of Nsight Systems moves between its runs, none where there are too few.
-	Noise []decide.Noise
+	Noise []calibrate.Noise
 	// Changes are how it differs from what was recorded before, New and Gone the kernels that one of them has alone.
 	Changes   []Change
 	New, Gone []string
 	// Held is the report of a session that was not written because it changed within the hour and nobody says why: with a
 	// reason it can be accepted.
-	Held *decide.Report
+	Held *result.Report
 }
 
 // Run measures and writes. A measurement that cannot be stored is a *model.Refusal; what is known of it is returned beside that.
@@ -155,7 +157,7 @@ func (c *Record) store(head []model.Session) (*Recorded, error) {
 		}
 		out.Sessions = append(out.Sessions, own)
 		if p == model.Nsys {
-			out.Noise = decide.NoiseOf(own[len(own)-1], c.Policy, DefaultRuns)
+			out.Noise = calibrate.NoiseOf(own[len(own)-1], c.Policy, DefaultRuns)
 		}
 	}
 	added, err := baseline.Add(dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
@@ -196,7 +198,7 @@ func (c *Record) store(head []model.Session) (*Recorded, error) {
 func storable(own []model.Session, policy *thresholds.Policy) error {
 	unruled := *policy
 	unruled.Rules = nil
-	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == decide.NoVerdict && !r.Undecided {
+	if r := judged(decide.Input{Baseline: own, Head: own, Policy: &unruled}, nil); r.Verdict == result.NoVerdict && !r.Undecided {
 		return &model.Refusal{Reason: r.Reason, Next: strings.Join(r.Next, "; "), Kind: model.Kind(r.ReasonKey)}
 	}
 	return nil
@@ -214,10 +216,10 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if len(again) > 0 && c.Reason == "" {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
 		changes := Changes(r)
-		if (r.Verdict == decide.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
+		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
 			dir := out.Dir
 			r.Baseline, r.Workload = dir, c.Workload
-			if out.Held = r; r.Verdict != decide.Fail {
+			if out.Held = r; r.Verdict != result.Fail {
 				out.Held = nil // what is faster is recorded with a reason
 			}
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
@@ -229,21 +231,21 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		return nil
 	}
 	r := judged(decide.Input{Baseline: old, Head: head, Policy: c.Policy}, nil)
-	if r.Verdict == decide.NoVerdict && !r.Undecided {
+	if r.Verdict == result.NoVerdict && !r.Undecided {
 		return model.Refuse(model.OtherBaseline, "start the baseline anew",
 			"this session does not fit the baseline: %s", r.Reason)
 	}
 	for _, x := range Changes(r) {
 		switch x.Outcome {
-		case decide.Added:
+		case result.Added:
 			out.New = append(out.New, x.Name)
-		case decide.Removed:
+		case result.Removed:
 			out.Gone = append(out.Gone, x.Name)
 		default:
 			out.Changes = append(out.Changes, x)
 		}
 	}
-	if r.Verdict == decide.Fail && len(again) < len(old) {
+	if r.Verdict == result.Fail && len(again) < len(old) {
 		c.warn("this session differs from the baseline: " + r.Reason + "; if the code has changed, start the baseline anew")
 	}
 	return nil

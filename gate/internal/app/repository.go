@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Repository is the directory above the working directory that holds .git, "" where none does.
@@ -60,7 +60,7 @@ func Within(root, file string) string {
 
 // Rows finds the rows of findings in the report's baseline, which is relative to home: file is relative to root, line counts from 1. It is not ok where there
 // is none, or it lies outside of root. The baseline is read when the first is asked for.
-func Rows(root, home string, r *decide.Report) func(decide.Finding) (file string, line int, ok bool) {
+func Rows(root, home string, r *result.Report) func(result.Finding) (file string, line int, ok bool) {
 	open := sync.OnceValue(func() *baseline.Baseline {
 		b, err := baseline.Open(beside(home, r.Baseline))
 		if r.Baseline == "" || err != nil {
@@ -68,7 +68,7 @@ func Rows(root, home string, r *decide.Report) func(decide.Finding) (file string
 		}
 		return b
 	})
-	return func(f decide.Finding) (file string, line int, ok bool) {
+	return func(f result.Finding) (file string, line int, ok bool) {
 		if file, line, ok = open().Locate(f.Subject(), f.Metric); !ok {
 			return "", 0, false
 		}

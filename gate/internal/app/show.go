@@ -3,9 +3,10 @@ package app
 import (
 	"context"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 )
 
@@ -18,7 +19,7 @@ type Show struct {
 
 // Run reads and sums up. What cannot be used is a *model.Refusal; another error says that the path does not exist, or that a
 // baseline or report there is damaged.
-func (s Show) Run(ctx context.Context) (*decide.Summary, error) {
+func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 	r, err := s.Tools.Open(ctx, s.Path)
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func (s Show) Run(ctx context.Context) (*decide.Summary, error) {
 	if times := model.Nsys.Pick(sessions); len(times) > 0 { // a baseline may hold counters as well
 		sessions = times
 	}
-	out, err := decide.Summarize(sessions)
+	out, err := insight.Summarize(sessions)
 	if err != nil {
 		return nil, err
 	}

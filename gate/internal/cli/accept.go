@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -65,16 +65,16 @@ func acceptCommand() *command {
 
 // toAccept are the reports whose measurement becomes the baseline: of one workload the report itself, of several those that are
 // named, else those that fail or have no baseline yet.
-func toAccept(r *decide.Report, only words) ([]*decide.Report, error) {
+func toAccept(r *result.Report, only words) ([]*result.Report, error) {
 	if len(r.Workloads) == 0 && len(only) == 0 {
-		return []*decide.Report{r}, nil
+		return []*result.Report{r}, nil
 	}
 	var all []string
-	var out []*decide.Report
+	var out []*result.Report
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
 		named := slices.ContainsFunc(only, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
-		if named || len(only) == 0 && (w.Verdict == decide.Fail || w.Measured != nil) {
+		if named || len(only) == 0 && (w.Verdict == result.Fail || w.Measured != nil) {
 			out = append(out, w)
 		}
 	}
@@ -123,7 +123,7 @@ func accept(e *env, a app.Accept) error {
 }
 
 // acceptLine is the command that accepts a report, "" where there is none that would work as it stands.
-func acceptLine(r *decide.Report, file string, saved, several bool) string {
+func acceptLine(r *result.Report, file string, saved, several bool) string {
 	words := "nsgate accept"
 	switch {
 	case file != "":

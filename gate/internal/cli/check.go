@@ -13,6 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -42,7 +43,7 @@ func checkCommand() *command {
 			policy.bind(fs)
 			out.bind(fs)
 			return func(ctx context.Context, e *env, args arguments) (failed error) {
-				r := (*decide.Report)(nil)
+				r := (*result.Report)(nil)
 				if bisecting {
 					defer func() { failed = forGit(ctx, r, failed) }()
 				}
@@ -146,7 +147,7 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 }
 
 // offerOthers names the workloads that have a baseline where the one that was checked has none.
-func offerOthers(r *decide.Report, j *job) {
+func offerOthers(r *result.Report, j *job) {
 	if r.ReasonKey != "no-baseline" || r.Measured == nil {
 		return
 	}
@@ -159,7 +160,7 @@ func offerOthers(r *decide.Report, j *job) {
 const untestable = 125
 
 // forGit is the error with the exit code that git bisect run wants: whatever is neither a pass nor a regression is skipped.
-func forGit(ctx context.Context, r *decide.Report, err error) error {
+func forGit(ctx context.Context, r *result.Report, err error) error {
 	switch failed := (*exit)(nil); {
 	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:
 		return err
@@ -173,8 +174,8 @@ func forGit(ctx context.Context, r *decide.Report, err error) error {
 
 // offerAccept puts the command that takes what a failing report says has changed, or the first measurement of a workload, into the
 // baseline into the report, which may be one of several.
-func offerAccept(r *decide.Report, out *outputFlags, saved, several bool) {
-	if r.Measured == nil && (r.Verdict != decide.Fail || r.Baseline == "") {
+func offerAccept(r *result.Report, out *outputFlags, saved, several bool) {
+	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
 		return
 	}
 	file := ""

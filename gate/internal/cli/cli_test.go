@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Every command explains itself with an example that names it.
@@ -37,7 +37,7 @@ func TestDotenvSetsNoFlag(t *testing.T) {
 		t.Fatal("the flags are not known")
 	}
 	var out bytes.Buffer
-	if err := report.Render("dotenv", &out, new(decide.Report), report.Options{}); err != nil {
+	if err := report.Render("dotenv", &out, new(result.Report), report.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`(?m)^(\w+)=`).FindAllStringSubmatch(out.String(), -1)

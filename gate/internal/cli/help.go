@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
@@ -40,7 +40,7 @@ func help(name string, commands ...*cobra.Command) string {
 			})
 		},
 		"{patterns}": func() string {
-			return each(decide.Patterns, func(p decide.Pattern) string { return fmt.Sprintf("  %-22s %s\n", p.Key, p.When) })
+			return each(insight.Patterns, func(p insight.Pattern) string { return fmt.Sprintf("  %-22s %s\n", p.Key, p.When) })
 		},
 	})
 }

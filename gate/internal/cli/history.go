@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
@@ -63,7 +63,7 @@ func historyCommand() *command {
 const maxReports = 10000
 
 // showHistories prints a history a model of GPU; formats for programs hold one.
-func showHistories(e *env, out *outputFlags, workload string, all []*decide.History) error {
+func showHistories(e *env, out *outputFlags, workload string, all []*history.History) error {
 	if len(all) == 0 {
 		return &exit{code: ExitNoVerdict, err: fmt.Errorf("no session of workload %q was recorded yet, and no report is given", workload)}
 	}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // The last report is kept in git's own directory, where it is never committed, for this user alone.
@@ -26,7 +26,7 @@ func lastFile() string {
 
 // saveLast keeps a report for accept. It reports whether accept will find it: a repository that cannot be written to is no
 // reason to fail.
-func saveLast(r *decide.Report) bool {
+func saveLast(r *result.Report) bool {
 	file, root := lastFile(), app.Repository()
 	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
@@ -47,7 +47,7 @@ func saveLast(r *decide.Report) bool {
 }
 
 // lastReport reads the report that was kept last, and the directory of its baseline, which is "" where root says another.
-func lastReport(root string) (r *decide.Report, dir string, err error) {
+func lastReport(root string) (r *result.Report, dir string, err error) {
 	file := lastFile()
 	if file == "" {
 		return nil, "", usageError("accept wants one saved report here: outside of a git repository none is kept")

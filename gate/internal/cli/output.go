@@ -16,9 +16,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -125,7 +125,7 @@ func (o *outputFlags) options(e *env) report.Options {
 
 // publish prints and writes the report and turns its verdict into the command's error. rows is true where the report's
 // baseline lies here, so that findings have rows in it; policy is the file that was judged by, root where the first baseline goes.
-func (o *outputFlags) publish(e *env, r *decide.Report, rows bool, policy, root string) error {
+func (o *outputFlags) publish(e *env, r *result.Report, rows bool, policy, root string) error {
 	for _, w := range r.Each() {
 		showWay(w.ReasonKey, w.Next)
 	}
@@ -155,7 +155,7 @@ func (o *outputFlags) publish(e *env, r *decide.Report, rows bool, policy, root 
 			return fmt.Errorf("--patch: %w; leave it out to judge alone", err)
 		}
 	}
-	verdict := &exit{code: map[decide.Verdict]int{decide.Pass: ExitPass, decide.Fail: ExitFail, decide.NoVerdict: ExitNoVerdict}[r.Verdict]}
+	verdict := &exit{code: map[result.Verdict]int{result.Pass: ExitPass, result.Fail: ExitFail, result.NoVerdict: ExitNoVerdict}[r.Verdict]}
 	if o.annotations == "always" || o.annotations == "auto" && e.getenv("GITHUB_ACTIONS") == "true" {
 		var summary strings.Builder
 		if err := report.Render("markdown", &summary, r, report.Options{}); err != nil {
@@ -177,12 +177,12 @@ func (o *outputFlags) publish(e *env, r *decide.Report, rows bool, policy, root 
 }
 
 // offered reports whether a report holds something that the baseline could take: a change, or what could be the first.
-func offered(r *decide.Report) bool {
-	return slices.ContainsFunc(r.Each(), func(w *decide.Report) bool { return w.Verdict == decide.Fail || w.Measured != nil })
+func offered(r *result.Report) bool {
+	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Verdict == result.Fail || w.Measured != nil })
 }
 
 // writePatch writes what accept would do to the baselines.
-func (o *outputFlags) writePatch(r *decide.Report, root, home string) error {
+func (o *outputFlags) writePatch(r *result.Report, root, home string) error {
 	var all strings.Builder
 	for _, w := range r.Each() {
 		a := app.Accept{Report: w, Reason: o.patchReason, Home: home}
@@ -190,7 +190,7 @@ func (o *outputFlags) writePatch(r *decide.Report, root, home string) error {
 		case w.Measured != nil:
 			a.Root = root
 			a.Reason = cmp.Or(a.Reason, "the first baseline")
-		case w.Verdict == decide.Fail:
+		case w.Verdict == result.Fail:
 			a.Reason = cmp.Or(a.Reason, "accepted: "+report.Elide(report.Clean(w.Reason), 400))
 		default:
 			continue
@@ -209,7 +209,7 @@ func (o *outputFlags) writePatch(r *decide.Report, root, home string) error {
 
 // ownEdits says whether the change under review edits the baseline or the policy that it is judged by. Outside a pull
 // or merge request it says nothing.
-func ownEdits(e *env, r *decide.Report, policy string) []github.Notice {
+func ownEdits(e *env, r *result.Report, policy string) []github.Notice {
 	branch, commit := e.getenv("GITHUB_BASE_REF"), e.getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA")
 	root := app.Repository()
 	if branch == "" && commit == "" || root == "" {
@@ -253,8 +253,8 @@ func locate(e *env, home string, rows bool) report.Locator {
 	}
 	var row report.Locator
 	if rows {
-		rows := map[*decide.Report]func(decide.Finding) (string, int, bool){}
-		row = func(r *decide.Report, f decide.Finding) (string, int, bool) {
+		rows := map[*result.Report]func(result.Finding) (string, int, bool){}
+		row = func(r *result.Report, f result.Finding) (string, int, bool) {
 			if rows[r] == nil {
 				rows[r] = app.Rows(top, home, r)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 func reportCommand() *command {
@@ -38,7 +38,7 @@ func reportCommand() *command {
 						return err
 					}
 				}
-				rows := !slices.ContainsFunc(r.Each(), func(w *decide.Report) bool { return !filepath.IsLocal(w.Baseline) })
+				rows := !slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return !filepath.IsLocal(w.Baseline) })
 				return out.publish(e, r, rows, findUp(policyFile), "")
 			}
 		},
@@ -46,7 +46,7 @@ func reportCommand() *command {
 }
 
 // again judges a saved report by other limits, against its baseline as it is now.
-func again(ctx context.Context, e *env, r *decide.Report, file string, policy *policyFlags) (*decide.Report, error) {
+func again(ctx context.Context, e *env, r *result.Report, file string, policy *policyFlags) (*result.Report, error) {
 	switch {
 	case len(r.Workloads) > 0:
 		return nil, usageError("%s is on several workloads, and only a report on one is judged again: check again with --threshold …", file)
@@ -68,7 +68,7 @@ func again(ctx context.Context, e *env, r *decide.Report, file string, policy *p
 	return judged, nil
 }
 
-func readReport(file string) (*decide.Report, error) {
+func readReport(file string) (*result.Report, error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err

@@ -4,47 +4,30 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Boards is what is known of the boards on which the sides were measured.
-type Boards string
-
-// The three answers; "unknown" also where the sides have some boards in common and others not.
-const (
-	UnknownBoards Boards = ""
-	SameBoard     Boards = "same"  // of one class, see [model.Hardware.Class]
-	OtherBoard    Boards = "other" // no class is on both sides
-)
-
 // boardsOf compares the boards of two sides.
-func boardsOf(base, head []model.Session) Boards {
-	b, h := classes(base), classes(head)
+func boardsOf(base, head []model.Session) result.Boards {
+	b, h := recorded.Classes(base), recorded.Classes(head)
 	switch common := func(class string) bool { return slices.Contains(b, class) }; {
 	case slices.Contains(b, "") || slices.Contains(h, ""):
-		return UnknownBoards
+		return result.UnknownBoards
 	case len(b) == 1 && slices.Equal(b, h):
-		return SameBoard
+		return result.SameBoard
 	case len(b) > 0 && len(h) > 0 && !slices.ContainsFunc(h, common):
-		return OtherBoard
+		return result.OtherBoard
 	}
-	return UnknownBoards
-}
-
-// classes are the classes of hardware of some sessions, each once.
-func classes(sessions []model.Session) []string {
-	var out []string
-	for i := range sessions {
-		out = append(out, sessions[i].Class())
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return result.UnknownBoards
 }
 
 // onBoard returns the base sessions of the head's class, where it has one and they have runs enough, else all. What only others
 // measured, of a base whose sessions hold a part each, stays as well.
 func onBoard(base, head []model.Session) []model.Session {
-	class := classes(head)
+	class := recorded.Classes(head)
 	if len(class) != 1 || class[0] == "" {
 		return base
 	}
@@ -58,7 +41,7 @@ func onBoard(base, head []model.Session) []model.Session {
 			has[x.Subject] = true
 		}
 	}
-	if runs < minRuns && !(byLaunch(head) && runs > 0) {
+	if runs < stats.MinRuns && !(recorded.ByLaunch(head) && runs > 0) {
 		return base
 	}
 	kept := []model.Session{}
@@ -79,7 +62,7 @@ func partial(base []model.Session) bool {
 }
 
 // onOthers says how many of all base sessions that could be compared are held against the head, nothing where all are.
-func onOthers(all, base []model.Session) []Remark {
+func onOthers(all, base []model.Session) []result.Remark {
 	b := base[len(base)-1]
 	n := 0
 	for i := range all {
@@ -90,5 +73,5 @@ func onOthers(all, base []model.Session) []Remark {
 	if n <= len(base) {
 		return nil
 	}
-	return []Remark{remark("on-board", Args{"kept": Number(len(base)), "all": Number(n)})}
+	return []result.Remark{result.NewRemark("on-board", result.Args{"kept": result.Number(len(base)), "all": result.Number(n)})}
 }

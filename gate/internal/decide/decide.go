@@ -1,3 +1,7 @@
+// Package decide judges the sessions of a head by those of a baseline under a policy.
+//
+// A judgement takes four steps: match puts together what both have, metric by metric; estimate computes the change of each pair and
+// its variance; decide gives each its outcome, corrected for how many there are; [Judge] draws the verdict.
 package decide
 
 import (
@@ -5,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -12,36 +18,36 @@ import (
 
 // answer is what the decision makes of an estimate, in the terms of a [Finding].
 type answer struct {
-	outcome                   Outcome
+	outcome                   result.Outcome
 	undecided, doubted        bool
-	change, low, high, p, mde Number
-	because                   []Remark // the reason, then what goes with it
+	change, low, high, p, mde result.Number
+	because                   []result.Remark // the reason, then what goes with it
 }
 
-func (a answer) with(o Outcome, because ...Remark) answer {
+func (a answer) with(o result.Outcome, because ...result.Remark) answer {
 	a.outcome, a.because = o, because
 	return a
 }
 
 // open is an answer that the data does not give.
-func (a answer) open(f Finding, because ...Remark) answer {
-	a = a.with(Inconclusive, because...)
+func (a answer) open(f result.Finding, because ...result.Remark) answer {
+	a = a.with(result.Inconclusive, because...)
 	a.undecided = f.Gates
 	return a
 }
 
 // decide gives every estimate its outcome, in their order. Those that can fail the gate share its error among them and are
 // the family; the others are corrected for among themselves.
-func decide(t trial, estimates []estimate) (findings []Finding, family int) {
-	findings = make([]Finding, len(estimates))
+func decide(t trial, estimates []estimate) (findings []result.Finding, family int) {
+	findings = make([]result.Finding, len(estimates))
 	var gating, other []int
 	for i, e := range estimates {
 		f := describe(t, e.pair)
 		switch {
 		case e.listed != "":
-			f = f.answered(unanswered.with(e.listed, e.because))
+			f = answered(f, unanswered.with(e.listed, e.because))
 		case e.oneSided:
-			f = f.answered(decideOneSided(e.pair, f))
+			f = answered(f, decideOneSided(e.pair, f))
 			if f.Gates {
 				family++
 			}
@@ -69,7 +75,7 @@ func decide(t trial, estimates []estimate) (findings []Finding, family int) {
 			if e.limit.Bounded() {
 				a = decideBounds(e.pair, f, a)
 			}
-			findings[judged[k]] = f.answered(a)
+			findings[judged[k]] = answered(f, a)
 		}
 	}
 	forgive(t, estimates, findings)
@@ -79,8 +85,8 @@ func decide(t trial, estimates []estimate) (findings []Finding, family int) {
 
 // forgive takes the verdict from counts and times a launch that rose while what they add up to did not: fewer and longer
 // launches, or more and shorter ones, are no loss. A rule that names the metric, or a bound, still judges.
-func forgive(t trial, estimates []estimate, findings []Finding) {
-	totals, recounted := map[measure.Subject]*Finding{}, map[measure.Subject]bool{}
+func forgive(t trial, estimates []estimate, findings []result.Finding) {
+	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
 	for i, e := range estimates {
 		switch f := &findings[i]; {
 		case !e.compared() || e.match != "exact":
@@ -96,10 +102,10 @@ func forgive(t trial, estimates []estimate, findings []Finding) {
 		if !f.Gates || !part || total == nil || !recounted[e.subject] || e.limit.Bounded() || t.named(e.pair) {
 			continue
 		}
-		worse := f.Outcome == Regressed || f.Outcome == Inconclusive
-		if worse && (total.Outcome == Unchanged || total.Outcome == Improved) {
+		worse := f.Outcome == result.Regressed || f.Outcome == result.Inconclusive
+		if worse && (total.Outcome == result.Unchanged || total.Outcome == result.Improved) {
 			f.Gates, f.Undecided, f.Doubted = false, false, false
-			f.Also = append(f.Also, remark("total-not-worse", Args{"metric": total.Metric, "change": total.Change}))
+			f.Also = append(f.Also, result.NewRemark("total-not-worse", result.Args{"metric": total.Metric, "change": total.Change}))
 		}
 	}
 }
@@ -108,8 +114,7 @@ func forgive(t trial, estimates []estimate, findings []Finding) {
 func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
 
 var (
-	unknown    = Number(math.NaN())
-	unanswered = answer{change: unknown, low: unknown, high: unknown, p: unknown, mde: unknown}
+	unanswered = answer{change: result.Unknown, low: result.Unknown, high: result.Unknown, p: result.Unknown, mde: result.Unknown}
 )
 
 // weight is the estimate's part in the family-wise correction. Counts of which no run differs from another of its side cannot
@@ -129,13 +134,13 @@ func (e *estimate) weight() float64 {
 }
 
 // describe is a finding apart from its answer.
-func describe(t trial, p pair) Finding {
+func describe(t trial, p pair) result.Finding {
 	share := t.share(p)
-	f := Finding{
+	f := result.Finding{
 		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
-		Base: Number(typical(p.base)), Head: Number(typical(p.head)), BaseRuns: flatten(p.shown[0]), HeadRuns: flatten(p.shown[1]),
-		Limit: Number(p.limit.Max), Floor: Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
-		Share: Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames, Facts: p.facts,
+		Base: result.Number(recorded.Typical(p.base)), Head: result.Number(recorded.Typical(p.head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
+		Limit: result.Number(p.limit.Max), Floor: result.Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
+		Share: result.Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames, Facts: p.facts,
 		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
 			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
 	}
@@ -147,17 +152,17 @@ func describe(t trial, p pair) Finding {
 		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
 		if f.Gates && t.outputs() && !t.named(p) {
 			f.Gates = false
-			f.Facts = append(f.Facts, remark("output-decides", nil))
+			f.Facts = append(f.Facts, result.NewRemark("output-decides", nil))
 		}
 	}
 	if p.subject.Scope == measure.ScopeKernel {
 		if p.subject.Geometry() != "" {
 			f.Grid, f.Block = p.subject.Grid.String(), p.subject.Block.String()
 		}
-		if f.Role = t.head.role(p.subject); f.Role == "" {
-			f.Role = t.base.role(p.subject)
+		if f.Role = t.head.Role(p.subject); f.Role == "" {
+			f.Role = t.base.Role(p.subject)
 		}
-		if x := t.head.find(p.subject, t.total.Name); x != nil {
+		if x := t.head.Find(p.subject, t.total.Name); x != nil {
 			f.Recorded = x.Raw
 		}
 	}
@@ -168,7 +173,7 @@ func describe(t trial, p pair) Finding {
 }
 
 // answered is the finding with its answer.
-func (f Finding) answered(a answer) Finding {
+func answered(f result.Finding, a answer) result.Finding {
 	f.Outcome, f.Undecided, f.Doubted = a.outcome, a.undecided, a.doubted
 	f.Change, f.Low, f.High, f.P, f.MDE = a.change, a.low, a.high, a.p, a.mde
 	f.ReasonKey, f.ReasonArgs, f.Also = a.because[0].Key, a.because[0].Args, a.because[1:]
@@ -178,9 +183,9 @@ func (f Finding) answered(a answer) Finding {
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t trial) share(p pair) float64 {
 	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
-		return math.Max(typical(p.base)/t.base.whole, typical(p.head)/t.head.whole)
+		return math.Max(recorded.Typical(p.base)/t.base.Whole, recorded.Typical(p.head)/t.head.Whole)
 	}
-	return math.Max(t.base.share(p.subject), t.head.share(p.subject))
+	return math.Max(t.base.Share(p.subject), t.head.Share(p.subject))
 }
 
 // floor is the absolute change up to which nothing is a finding: what the policy says, at least one tick of the timer
@@ -191,11 +196,11 @@ func (t trial) floor(p pair) float64 {
 	case measure.Time.Name:
 		floor = math.Max(floor, t.tick)
 	case measure.Total.Name:
-		if launches := average(t.base.values(p.subject, measure.Launches.Name)); p.match == "exact" && launches > 0 {
+		if launches := stats.Average(t.base.Values(p.subject, measure.Launches.Name)); p.match == "exact" && launches > 0 {
 			floor = math.Max(floor, t.tick*launches)
 		}
 	case measure.Launches.Name, measure.Copies.Name, measure.SyncCalls.Name, measure.Allocations.Name, measure.SmallKernels.Name:
-		for _, s := range slices.Concat(t.base.sessions, t.head.sessions) {
+		for _, s := range slices.Concat(t.base.Sessions, t.head.Sessions) {
 			if s.Step != "" {
 				for _, run := range s.Runs[:s.Profiled()] {
 					floor = math.Max(floor, 1/float64(max(run.Total-run.Skipped, 1)))
@@ -209,7 +214,7 @@ func (t trial) floor(p pair) float64 {
 // apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
 // two of the base's standard deviations, and across sessions by what those differ.
 func apart(e estimate, limit, sign float64) (off []float64) {
-	scale := func(v float64) float64 { return sign * v / average(e.base) }
+	scale := func(v float64) float64 { return sign * v / stats.Average(e.base) }
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
 	}
@@ -221,12 +226,12 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	if e.pool.exact {
 		sd = 0
 	}
-	all := pooled(transform(e.base, scale))
+	all := stats.Pooled(stats.Transform(e.base, scale))
 	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
 	if w := e.contrast.SessionWeight; w > 0 {
-		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, confidence)
+		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, result.Confidence)
 	}
-	for _, v := range pooled(e.head) {
+	for _, v := range stats.Pooled(e.head) {
 		if scale(v) > least {
 			off = append(off, v)
 		}
@@ -235,72 +240,72 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 }
 
 // qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
-func qualified(t trial, p pair, f Finding) []Remark {
-	var out []Remark
+func qualified(t trial, p pair, f result.Finding) []result.Remark {
+	var out []result.Remark
 	switch p.match {
 	case "role":
-		out = append(out, remark("by-role", Args{"range": f.Role}))
+		out = append(out, result.NewRemark("by-role", result.Args{"range": f.Role}))
 	case "rest":
-		out = append(out, remark("by-rest", nil))
+		out = append(out, result.NewRemark("by-rest", nil))
 	case "name":
-		out = append(out, remark("by-name", nil))
+		out = append(out, result.NewRemark("by-name", nil))
 	case "stem":
-		out = append(out, remark("by-stem", nil))
+		out = append(out, result.NewRemark("by-stem", nil))
 	case "geometry":
-		out = append(out, remark("by-total", nil))
+		out = append(out, result.NewRemark("by-total", nil))
 	}
 	switch {
 	case f.Gates:
 	case p.isStep() && t.outputs():
 	case p.metric.Informational() && p.limit.Severity == thresholds.Fail:
 	case p.limit.Severity == thresholds.Fail && t.slight(p):
-		out = append(out, remark("under-step", Args{"change": Number(math.Abs(float64(f.Head - f.Base))), "unit": f.Unit, "impact": Number(t.policy.Impact)}))
+		out = append(out, result.NewRemark("under-step", result.Args{"change": result.Number(math.Abs(float64(f.Head - f.Base))), "unit": f.Unit, "impact": result.Number(t.policy.Impact)}))
 	case p.limit.Severity != thresholds.Fail:
-		out = append(out, remark("warn-only", Args{"rule": f.Rule}))
+		out = append(out, result.NewRemark("warn-only", result.Args{"rule": f.Rule}))
 	default:
-		out = append(out, remark("under-impact", Args{"share": f.Share, "impact": Number(t.policy.Impact)}))
+		out = append(out, result.NewRemark("under-impact", result.Args{"share": f.Share, "impact": result.Number(t.policy.Impact)}))
 	}
 	return out
 }
 
 // settle says what hides the answer of an undecided comparison and what would give it.
-func settle(t trial, e estimate, a answer, limit, alpha float64) []Remark {
+func settle(t trial, e estimate, a answer, limit, alpha float64) []result.Remark {
 	if e.unmerged > 0 {
-		return []Remark{remark("record-merged", nil)}
+		return []result.Remark{result.NewRemark("record-merged", nil)}
 	}
 	hidden := levels(e.pair)
 	if hidden == nil {
 		hidden = outlier(e.pair)
 	}
 	session := e.contrast.SessionWeight * e.session.S2
-	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, confidence, maxRuns)
-	for e.outlierChance > 0 && n > 0 && n <= maxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
+	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, result.Confidence, MaxRuns)
+	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
 		n++
 	}
 	if e.isStep() && e.outlierChance > strayGates && n > 0 {
-		n = max(n, e.settledBy(maxRuns))
+		n = max(n, e.settledBy(MaxRuns))
 	}
 	if change := math.Abs(float64(a.change)); change > limit && change < e.hostEffect {
 		n = 0 // runs on these hosts tell no more of what the hosts make of it
 	}
 	switch {
-	case n > runs(e.base, e.head) && n <= maxRuns:
-		return append(hidden, remark("more-runs", Args{"runs": Number(n)}))
-	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, confidence, maxRuns) == 0:
-		return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)})) // the runs hide it, not where they were measured
+	case n > runs(e.base, e.head) && n <= MaxRuns:
+		return append(hidden, result.NewRemark("more-runs", result.Args{"runs": result.Number(n)}))
+	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0:
+		return append(hidden, result.NewRemark("too-many-runs", result.Args{"most": result.Number(MaxRuns)})) // the runs hide it, not where they were measured
 	case session > 0 && t.batches:
-		return append(hidden, remark("other-batch", Args{"spread": Number(math.Sqrt(2 * e.session.S2))}))
+		return append(hidden, result.NewRemark("other-batch", result.Args{"spread": result.Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
-		return append(hidden, remark("other-host", Args{"hosts": t.hosts(), "spread": Number(math.Sqrt(2 * e.session.S2))}))
+		return append(hidden, result.NewRemark("other-host", result.Args{"hosts": t.hosts(), "spread": result.Number(math.Sqrt(2 * e.session.S2))}))
 	case a.mde.Known() && float64(a.mde) > limit:
-		return append(hidden, remark("too-fine", Args{"mde": a.mde}))
+		return append(hidden, result.NewRemark("too-fine", result.Args{"mde": a.mde}))
 	}
-	return append(hidden, remark("too-many-runs", Args{"most": Number(maxRuns)}))
+	return append(hidden, result.NewRemark("too-many-runs", result.Args{"most": result.Number(MaxRuns)}))
 }
 
 // decideBounds judges the value of the head itself, which the policy limits, on top of what its change came to. A bound is
 // broken for certain where every run says so: one run of what is counted, two of what is measured.
-func decideBounds(p pair, f Finding, a answer) answer {
+func decideBounds(p pair, f result.Finding, a answer) answer {
 	broken, all := 0, 0
 	for _, session := range p.shown[1] {
 		for _, v := range session {
@@ -315,50 +320,50 @@ func decideBounds(p pair, f Finding, a answer) answer {
 	atLeast, atMost := value(f.AtLeast), value(f.AtMost)
 	switch {
 	case all == 0:
-		return a.open(f, remark("unbounded", Args{"metric": f.Metric, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+		return a.open(f, result.NewRemark("unbounded", result.Args{"metric": f.Metric, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
 	case broken == 0 && math.IsInf(p.limit.Max, 1):
 		a.undecided = false
-		return a.with(Unchanged, remark("bounds-kept", Args{"unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+		return a.with(result.Unchanged, result.NewRemark("bounds-kept", result.Args{"unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
 	case broken == 0:
 		return a
-	case broken == all && (p.metric.Exact || all >= minRuns):
+	case broken == all && (p.metric.Exact || all >= stats.MinRuns):
 		a.undecided = false
-		because := []Remark{remark("bounds-broken", Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost})}
+		because := []result.Remark{result.NewRemark("bounds-broken", result.Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost})}
 		if !f.Gates {
-			because = append(because, remark("warn-only", Args{"rule": f.Rule}))
+			because = append(because, result.NewRemark("warn-only", result.Args{"rule": f.Rule}))
 		}
-		return a.with(Regressed, because...)
-	case all < minRuns:
-		return a.open(f, remark("bounds-broken-once", Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+		return a.with(result.Regressed, because...)
+	case all < stats.MinRuns:
+		return a.open(f, result.NewRemark("bounds-broken-once", result.Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
 	}
-	return a.open(f, remark("bounds-broken-in", Args{
-		"some": Number(broken), "all": Number(all), "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	return a.open(f, result.NewRemark("bounds-broken-in", result.Args{
+		"some": result.Number(broken), "all": result.Number(all), "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
 }
 
 // decideOneSided judges a metric that one side lacks: by its bounds where the head has it, else not at all, which is
 // no pass.
-func decideOneSided(p pair, f Finding) answer {
+func decideOneSided(p pair, f result.Finding) answer {
 	switch {
 	case p.limit.Bounded():
 		return decideBounds(p, f, unanswered)
 	case !f.Base.Known() && !f.Head.Known():
-		return unanswered.open(f, remark("neither-side", Args{"metric": f.Metric}))
+		return unanswered.open(f, result.NewRemark("neither-side", result.Args{"metric": f.Metric}))
 	case f.Base.Known():
-		return unanswered.open(f, remark("one-side", Args{"metric": f.Metric, "without": "head", "with": "base"}))
+		return unanswered.open(f, result.NewRemark("one-side", result.Args{"metric": f.Metric, "without": "head", "with": "base"}))
 	}
-	return unanswered.open(f, remark("one-side", Args{"metric": f.Metric, "without": "base", "with": "head"}))
+	return unanswered.open(f, result.NewRemark("one-side", result.Args{"metric": f.Metric, "without": "base", "with": "head"}))
 }
 
-func number(v *float64) *Number {
+func number(v *float64) *result.Number {
 	if v == nil {
 		return nil
 	}
-	return new(Number(*v))
+	return new(result.Number(*v))
 }
 
-func value(n *Number) Number {
+func value(n *result.Number) result.Number {
 	if n == nil {
-		return unknown
+		return result.Unknown
 	}
 	return *n
 }

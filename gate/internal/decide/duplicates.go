@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // unusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
 // Where the policy has several workloads another one may have the subject, which is idle and only worth a remark.
-func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []Remark) {
+func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {
 	sessions := slices.Concat(base, head)
 	for i := range p.Rules {
 		rule := &p.Rules[i]
@@ -24,9 +25,9 @@ func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle
 		switch {
 		case !applies(&anything, sessions): // the report says so
 		case len(p.Workloads) > 1:
-			idle = append(idle, remark("rule-idle-here", Args{"rule": rule.Where}))
+			idle = append(idle, result.NewRemark("rule-idle-here", result.Args{"rule": rule.Where}))
 		default:
-			unused = append(unused, remark("rule-idle", Args{"rule": rule.Where}))
+			unused = append(unused, result.NewRemark("rule-idle", result.Args{"rule": rule.Where}))
 		}
 	}
 	return unused, idle
@@ -49,7 +50,7 @@ func applies(rule *thresholds.Rule, sessions []model.Session) bool {
 const fewestTimes = 5
 
 // duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
-func duplicates(base, head []model.Session) []Remark {
+func duplicates(base, head []model.Session) []result.Remark {
 	seen := make(map[uint64]bool)
 	for i := range base {
 		for _, run := range prints(&base[i]) {
@@ -68,7 +69,7 @@ func duplicates(base, head []model.Session) []Remark {
 	if same == 0 {
 		return nil
 	}
-	return []Remark{remark("same-runs", Args{"same": Number(same), "runs": Number(all)})}
+	return []result.Remark{result.NewRemark("same-runs", result.Args{"same": result.Number(same), "runs": result.Number(all)})}
 }
 
 // seed is that of all prints, which are compared with each other alone.

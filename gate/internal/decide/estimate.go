@@ -5,15 +5,13 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The constants of the decision that no policy changes.
 const (
-	// confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
-	// one-sided tests at 5 % (Schuirmann 1987).
-	confidence = 0.9
 	// power at which the MDE is stated.
 	power = 0.8
 	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
@@ -36,17 +34,9 @@ const (
 	countedDF = 1000
 	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
 	coarse = 0.005
-	// poolLeast is the fewest kernels from which a prior is learnt; with fewer only its place is.
-	poolLeast = 8
-	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
-	priorMost = 10
 	// maxRuns is as many runs as a hint ever asks for.
-	maxRuns = 40
+	MaxRuns = 40
 )
-
-// runPrior is the variance between runs that is expected of a metric before seeing it: on H200 GPUs kernels move by
-// 0.05 to 0.3 % between runs of one host.
-var runPrior = stats.Variance{S2: 0.002 * 0.002, DF: 3}
 
 // estimate is what the samples of a pair say of the change from base to head.
 type estimate struct {
@@ -64,7 +54,7 @@ type estimate struct {
 
 // samples is the smaller number of samples of the two sides.
 func (e *estimate) samples() int {
-	return min(len(pooled(e.base)), len(pooled(e.head)))
+	return min(len(stats.Pooled(e.base)), len(stats.Pooled(e.head)))
 }
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
@@ -100,10 +90,10 @@ func contrast(t trial, p pair) estimate {
 	scale := math.Log
 	if hasZero(p.base) || hasZero(p.head) {
 		e.relative = false
-		mean := average(p.base)
+		mean := stats.Average(p.base)
 		scale = func(v float64) float64 { return v / mean }
 	}
-	e.contrast = stats.NewContrast(transform(p.base, scale), transform(p.head, scale), t.shared)
+	e.contrast = stats.NewContrast(stats.Transform(p.base, scale), stats.Transform(p.head, scale), t.shared)
 	if t.batches {
 		e.contrast.SessionWeight = e.contrast.PairWeight
 	}
@@ -115,7 +105,7 @@ func contrast(t trial, p pair) estimate {
 	}
 	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
 		// Rounding to the timer's tick is noise of its own: uniform over one tick.
-		tick := t.tick / average(p.base)
+		tick := t.tick / stats.Average(p.base)
 		for _, v := range []*stats.Variance{&e.contrast.Run, &e.contrast.Sides[0], &e.contrast.Sides[1]} {
 			v.S2 = math.Max(v.S2, tick*tick/12)
 		}
@@ -173,7 +163,7 @@ func welch(e estimate) estimate {
 	for i, v := range e.contrast.Sides {
 		sides = append(sides, moderateRuns(e.metric, v, e.pool.sides[i]))
 	}
-	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, confidence) > stats.Margin(e.variance, confidence) {
+	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, result.Confidence) > stats.Margin(e.variance, result.Confidence) {
 		e.variance = v
 		// What needs one variance for both takes the one that comes to the same.
 		e.run = stats.Satterthwaite([]float64{w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1])}, sides)
@@ -198,52 +188,3 @@ func (e *estimate) working(x float64) float64 {
 }
 
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
-
-func average(sessions [][]float64) float64 {
-	values, sum := pooled(sessions), 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
-}
-
-// pooled are the values that are known, of all sessions.
-func pooled(sessions [][]float64) []float64 {
-	n := 0
-	for _, s := range sessions {
-		n += len(s)
-	}
-	out := make([]float64, 0, n)
-	for _, s := range sessions {
-		for _, v := range s {
-			if !math.IsNaN(v) {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
-}
-
-// known leaves out the runs that have no value.
-func known(values []float64) []float64 {
-	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-}
-
-func transform(sessions [][]float64, f func(float64) float64) [][]float64 {
-	out := make([][]float64, len(sessions))
-	for i, s := range sessions {
-		out[i] = make([]float64, len(s))
-		for j, v := range s {
-			out[i][j] = f(v)
-		}
-	}
-	return out
-}
-
-func flatten(sessions [][]float64) []Number {
-	out := []Number{}
-	for _, v := range slices.Concat(sessions...) {
-		out = append(out, Number(v))
-	}
-	return out
-}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -17,12 +19,12 @@ type evidence struct {
 	gates  bool    // a regression fails the gate
 	named  bool    // a rule names the metric in full
 
-	base, head, leastHead float64 // typical values, and the smallest of the head; the mean of a baseline with zeros
-	rise                  float64 // of the typical value
-	runs                  int     // of the side with fewer
-	single                string  // the side that consists of one run, "" for none
-	tooFew                *Remark // why a session pair has too few runs for any judgement
-	countless             bool    // no variance can be estimated
+	base, head, leastHead float64        // typical values, and the smallest of the head; the mean of a baseline with zeros
+	rise                  float64        // of the typical value
+	runs                  int            // of the side with fewer
+	single                string         // the side that consists of one run, "" for none
+	tooFew                *result.Remark // why a session pair has too few runs for any judgement
+	countless             bool           // no variance can be estimated
 
 	change, low, high float64
 	p                 float64 // corrected for all comparisons of the gate
@@ -31,13 +33,13 @@ type evidence struct {
 	variance          stats.Variance // of the estimate on the working scale
 	longer            bool           // the interval without any widening lies above zero
 
-	ruleLimit, ruleFloor float64 // as the policy states them
-	limit, floor, tick   float64 // limit with the floor in it; floor and tick in the metric's unit
-	across               bool    // the sides are sessions of different times or hosts
-	hostEffect           float64 // change up to which a difference between hosts explains it
-	mergeUncertainty     float64 // change up to which an unmeasured merge explains it
-	outlier              *Remark // why one run alone may show such a change by chance
-	waits                bool    // most of a longer step is time in which an issued operation waited
+	ruleLimit, ruleFloor float64        // as the policy states them
+	limit, floor, tick   float64        // limit with the floor in it; floor and tick in the metric's unit
+	across               bool           // the sides are sessions of different times or hosts
+	hostEffect           float64        // change up to which a difference between hosts explains it
+	mergeUncertainty     float64        // change up to which an unmeasured merge explains it
+	outlier              *result.Remark // why one run alone may show such a change by chance
+	waits                bool           // most of a longer step is time in which an issued operation waited
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	changeBeyond         float64 // median change of the latter
@@ -45,7 +47,7 @@ type evidence struct {
 }
 
 // weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
-func weigh(t trial, e *estimate, f *Finding, p, alpha float64) evidence {
+func weigh(t trial, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x := evidence{
 		scope: f.Scope, metric: e.metric, share: float64(f.Share), gates: f.Gates, named: t.named(e.pair),
 		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.base, e.head), single: t.single, tooFew: t.few,
@@ -54,10 +56,10 @@ func weigh(t trial, e *estimate, f *Finding, p, alpha float64) evidence {
 		variance: e.variance,
 	}
 	if !e.relative {
-		x.base = average(e.base)
+		x.base = stats.Average(e.base)
 	}
 	if x.base == 0 {
-		x.leastHead = slices.Min(pooled(e.head))
+		x.leastHead = slices.Min(stats.Pooled(e.head))
 		if x.head == 0 {
 			x.change, x.low, x.high, x.p = 0, 0, 0, 1
 		}
@@ -69,7 +71,7 @@ func weigh(t trial, e *estimate, f *Finding, p, alpha float64) evidence {
 	if x.unjudgeable() {
 		return x
 	}
-	margin := stats.Margin(e.variance, confidence)
+	margin := stats.Margin(e.variance, result.Confidence)
 	x.longer = estimate > margin
 	x.low, x.high = e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
 	if e.unmerged > 0 {
@@ -94,7 +96,7 @@ func weigh(t trial, e *estimate, f *Finding, p, alpha float64) evidence {
 func (x *evidence) unjudgeable() bool { return x.tooFew != nil || x.oneRun() || x.countless }
 
 // oneRun reports whether a side has a single run and nothing to judge it by.
-func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < minRuns && x.single == "" }
+func (x *evidence) oneRun() bool { return !x.metric.Exact && x.runs < stats.MinRuns && x.single == "" }
 
 // leastDetectable is the change, on the working scale, that a finding has to exceed.
 func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
@@ -114,14 +116,14 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 // countBeyond counts the runs of the head beyond the limit and every run of the baseline.
 func (x *evidence) countBeyond(e *estimate) {
 	beyond := apart(*e, x.doubtful(), x.sign())
-	x.headRuns, x.runsBeyond, x.pBeyond = len(pooled(e.head)), len(beyond), 1
+	x.headRuns, x.runsBeyond, x.pBeyond = len(stats.Pooled(e.head)), len(beyond), 1
 	if len(beyond) == 0 {
 		return
 	}
-	x.changeBeyond = stats.Median(beyond)/typical(e.base) - 1
+	x.changeBeyond = stats.Median(beyond)/recorded.Typical(e.base) - 1
 	// How often a side of more noise lies beyond all of the other is no evidence of a change.
 	if e.contrast.SessionWeight == 0 && !e.pool.unequal {
-		x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(pooled(e.base)))
+		x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
 	}
 }
 
@@ -199,14 +201,14 @@ func (x *evidence) mostBeyond() bool { return !x.isStep() && x.open() && 2*x.run
 
 // bound names what the change is compared with: the rule's "limit", or the floor where that is more and the change is not far
 // beyond both. The floor is that of the policy ("floor"), a "tick" of the timer, or "one" launch more in a whole run.
-func (x *evidence) bound(change float64) (by string, size Number, unit string) {
+func (x *evidence) bound(change float64) (by string, size result.Number, unit string) {
 	switch {
 	case !(x.limit > x.ruleLimit && math.Abs(change) < 2*x.limit):
-		return "limit", Number(x.ruleLimit), ""
+		return "limit", result.Number(x.ruleLimit), ""
 	case x.floor == x.ruleFloor:
-		return "floor", Number(x.floor), x.metric.Unit
+		return "floor", result.Number(x.floor), x.metric.Unit
 	case x.metric.Unit == measure.Time.Unit:
-		return "tick", Number(x.tick), x.metric.Unit
+		return "tick", result.Number(x.tick), x.metric.Unit
 	}
-	return "one", Number(x.floor), x.metric.Unit
+	return "one", result.Number(x.floor), x.metric.Unit
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -28,9 +29,9 @@ const (
 type guard struct {
 	name    string
 	when    func(*evidence) bool
-	outcome Outcome
+	outcome result.Outcome
 	doubt   func(*evidence) doubt
-	reason  func(*evidence) Remark
+	reason  func(*evidence) result.Remark
 	adds    addition
 }
 
@@ -38,62 +39,64 @@ type guard struct {
 var guards = []guard{
 	// A baseline of zero has no relative change.
 	{"zero in both", func(x *evidence) bool { return x.base == 0 && x.head == 0 },
-		Unchanged, never, plain("zero"), nothing},
+		result.Unchanged, never, plain("zero"), nothing},
 	{"from zero, not in every run", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.leastHead <= x.floor },
-		Inconclusive, gating, plain("from-zero"), nothing},
+		result.Inconclusive, gating, plain("from-zero"), nothing},
 	{"informational count from zero", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.counted() },
-		Grew, never, plain("was-zero"), nothing},
+		result.Grew, never, plain("was-zero"), nothing},
 	{"count from zero", func(x *evidence) bool { return x.fromZero() && x.counted() },
-		Regressed, never, plain("was-zero"), nothing},
+		result.Regressed, never, plain("was-zero"), nothing},
 	{"from zero", (*evidence).fromZero,
-		Inconclusive, gating, plain("from-zero"), nothing},
+		result.Inconclusive, gating, plain("from-zero"), nothing},
 
 	// No interval.
 	{"too few runs in the gate", func(x *evidence) bool { return x.tooFew != nil },
-		Inconclusive, gating, notJudged, nothing},
+		result.Inconclusive, gating, notJudged, nothing},
 	{"one run", (*evidence).oneRun,
-		Inconclusive, gating, plain("one-run"), nothing},
+		result.Inconclusive, gating, plain("one-run"), nothing},
 	{"too few samples", func(x *evidence) bool { return x.countless },
-		Inconclusive, gating, func(x *evidence) Remark { return remark("few-samples", Args{"scope": string(x.scope)}) }, nothing},
+		result.Inconclusive, gating, func(x *evidence) result.Remark {
+			return result.NewRemark("few-samples", result.Args{"scope": string(x.scope)})
+		}, nothing},
 
 	// A change that is larger than everything that it has to exceed, and certain.
 	{"outlier of a single run", func(x *evidence) bool { return x.found() && x.outlier != nil },
-		Inconclusive, doubtedIfWorse, func(x *evidence) Remark { return *x.outlier }, nothing},
+		result.Inconclusive, doubtedIfWorse, func(x *evidence) result.Remark { return *x.outlier }, nothing},
 	{"step that waits for another program", func(x *evidence) bool { return x.isStep() && x.beyond() && x.worse() && x.waits },
-		Inconclusive, doubtedIfGating, plain("held-up"), nothing},
+		result.Inconclusive, doubtedIfGating, plain("held-up"), nothing},
 	{"mean against median of a count", func(x *evidence) bool {
 		return x.found() && x.metric.Informational() && x.change*x.rise < 0
-	}, Inconclusive, gating, plain("counts-differ"), nothing},
+	}, result.Inconclusive, gating, plain("counts-differ"), nothing},
 	{"increased count", func(x *evidence) bool { return x.found() && x.worse() && x.metric.Informational() && !x.named },
-		Grew, never, byBound("grew-count", nil), nothing},
+		result.Grew, never, byBound("grew-count", nil), nothing},
 	{"worse", func(x *evidence) bool { return x.found() && x.worse() },
-		Regressed, never, byBound("beyond", nil), matched},
+		result.Regressed, never, byBound("beyond", nil), matched},
 	{"better", func(x *evidence) bool { return x.found() && x.metric.Unit != measure.Time.Unit },
-		Improved, never, byLimit("better"), nothing},
+		result.Improved, never, byLimit("better"), nothing},
 	{"faster", (*evidence).found,
-		Improved, never, byLimit("faster"), nothing},
+		result.Improved, never, byLimit("faster"), nothing},
 
 	// An interval within the limit.
 	{"unchanged", (*evidence).within,
-		Unchanged, never, byBound("within", nil), nothing},
+		result.Unchanged, never, byBound("within", nil), nothing},
 
 	// An interval that contains the limit, or a change that is explained otherwise.
 	{"most runs beyond every run of the baseline, certain", func(x *evidence) bool { return x.mostBeyond() && x.pBeyond < x.spend },
-		Regressed, never, mostRunsBeyond, matched},
+		result.Regressed, never, mostRunsBeyond, matched},
 	{"most runs beyond every run of the baseline", (*evidence).mostBeyond,
-		Inconclusive, always, mostRunsBeyond, remedy},
+		result.Inconclusive, always, mostRunsBeyond, remedy},
 	{"like an unmeasured merge", func(x *evidence) bool { return x.likeMerge() && x.certain() && math.Abs(x.change) > x.limit },
-		Inconclusive, openDoubt, byInterval("as-unmerged", func(x *evidence, a Args) { a["most"] = Number(x.mergeUncertainty) }), remedy},
+		result.Inconclusive, openDoubt, byInterval("as-unmerged", func(x *evidence, a result.Args) { a["most"] = result.Number(x.mergeUncertainty) }), remedy},
 	{"slight between hosts", func(x *evidence) bool { return x.slight() && x.certain() && x.low*x.high > 0 },
-		Inconclusive, openDoubt, slight, remedy},
+		result.Inconclusive, openDoubt, slight, remedy},
 	{"like a difference between hosts", func(x *evidence) bool { return x.likeHosts() && x.certain() && x.excluded() },
-		Inconclusive, openDoubt, byInterval("like-hosts", func(x *evidence, a Args) { a["most"] = Number(x.hostEffect) }), remedy},
+		result.Inconclusive, openDoubt, byInterval("like-hosts", func(x *evidence, a result.Args) { a["most"] = result.Number(x.hostEffect) }), remedy},
 	{"beyond the limit before correction", (*evidence).excluded,
-		Inconclusive, openDoubt, byInterval("uncertain", nil), remedy},
+		result.Inconclusive, openDoubt, byInterval("uncertain", nil), remedy},
 	{"not worse", func(x *evidence) bool { return x.worst() <= x.limit },
-		Inconclusive, openDoubt, byInterval("open-faster", nil), remedy},
+		result.Inconclusive, openDoubt, byInterval("open-faster", nil), remedy},
 	{"open", func(*evidence) bool { return true },
-		Inconclusive, openDoubt, byInterval("open", nil), remedy},
+		result.Inconclusive, openDoubt, byInterval("open", nil), remedy},
 }
 
 // guardOf is the first row that applies.
@@ -107,10 +110,10 @@ func guardOf(x *evidence) *guard {
 }
 
 // decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
-func decideChange(t trial, e estimate, f Finding, p, alpha float64) answer {
+func decideChange(t trial, e estimate, f result.Finding, p, alpha float64) answer {
 	x := weigh(t, &e, &f, p, alpha)
 	g := guardOf(&x)
-	a := answer{change: Number(x.change), low: Number(x.low), high: Number(x.high), p: Number(x.p), mde: Number(x.mde)}
+	a := answer{change: result.Number(x.change), low: result.Number(x.low), high: result.Number(x.high), p: result.Number(x.p), mde: result.Number(x.mde)}
 	d := g.doubt(&x)
 	a.undecided, a.doubted = d >= undecided, d == doubted
 	a = a.with(g.outcome, g.reason(&x))
@@ -168,49 +171,51 @@ func openDoubt(x *evidence) doubt {
 }
 
 // plain is a reason without arguments.
-func plain(key string) func(*evidence) Remark {
-	return func(*evidence) Remark { return remark(key, nil) }
+func plain(key string) func(*evidence) result.Remark {
+	return func(*evidence) result.Remark { return result.NewRemark(key, nil) }
 }
 
 // byBound is a reason that names what the change is compared with, and what add says.
-func byBound(key string, add func(*evidence, Args)) func(*evidence) Remark {
-	return func(x *evidence) Remark {
+func byBound(key string, add func(*evidence, result.Args)) func(*evidence) result.Remark {
+	return func(x *evidence) result.Remark {
 		by, size, unit := x.bound(x.change)
-		args := Args{"by": by, "size": size, "unit": unit}
+		args := result.Args{"by": by, "size": size, "unit": unit}
 		if add != nil {
 			add(x, args)
 		}
-		return remark(key, args)
+		return result.NewRemark(key, args)
 	}
 }
 
 // byInterval is a reason that names the interval and the limit.
-func byInterval(key string, add func(*evidence, Args)) func(*evidence) Remark {
-	return func(x *evidence) Remark {
+func byInterval(key string, add func(*evidence, result.Args)) func(*evidence) result.Remark {
+	return func(x *evidence) result.Remark {
 		by, size, unit := x.bound(0)
-		args := Args{"low": Number(x.low), "high": Number(x.high), "by": by, "size": size, "unit": unit}
+		args := result.Args{"low": result.Number(x.low), "high": result.Number(x.high), "by": by, "size": size, "unit": unit}
 		if add != nil {
 			add(x, args)
 		}
-		return remark(key, args)
+		return result.NewRemark(key, args)
 	}
 }
 
-func byLimit(key string) func(*evidence) Remark {
-	return func(x *evidence) Remark { return remark(key, Args{"limit": Number(x.limit)}) }
+func byLimit(key string) func(*evidence) result.Remark {
+	return func(x *evidence) result.Remark {
+		return result.NewRemark(key, result.Args{"limit": result.Number(x.limit)})
+	}
 }
 
-func notJudged(x *evidence) Remark {
-	return remark("not-judged", Args{"base": x.tooFew.Args["base"], "head": x.tooFew.Args["head"]})
+func notJudged(x *evidence) result.Remark {
+	return result.NewRemark("not-judged", result.Args{"base": x.tooFew.Args["base"], "head": x.tooFew.Args["head"]})
 }
 
-func slight(x *evidence) Remark {
-	return remark("slight", Args{"low": Number(x.low), "high": Number(x.high),
-		"part": Number(math.Abs(x.change) * x.share), "impact": Number(sessionImpact)})
+func slight(x *evidence) result.Remark {
+	return result.NewRemark("slight", result.Args{"low": result.Number(x.low), "high": result.Number(x.high),
+		"part": result.Number(math.Abs(x.change) * x.share), "impact": result.Number(sessionImpact)})
 }
 
-func mostRunsBeyond(x *evidence) Remark {
+func mostRunsBeyond(x *evidence) result.Remark {
 	by, size, unit := x.bound(0)
-	return remark("most-runs", Args{"some": Number(x.runsBeyond), "all": Number(x.headRuns),
-		"change": Number(x.changeBeyond), "by": by, "size": size, "unit": unit})
+	return result.NewRemark("most-runs", result.Args{"some": result.Number(x.runsBeyond), "all": result.Number(x.headRuns),
+		"change": result.Number(x.changeBeyond), "by": by, "size": size, "unit": unit})
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -36,42 +37,42 @@ func TestGuards(t *testing.T) {
 	cases := []struct {
 		guard   string
 		edits   []func(*evidence)
-		outcome Outcome
+		outcome result.Outcome
 		doubt   doubt
 	}{
-		{"zero in both", []func(*evidence){fromZero(0)}, Unchanged, harmless},
-		{"from zero, not in every run", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent, func(x *evidence) { x.leastHead = 0 }}, Inconclusive, harmless},
-		{"informational count from zero", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent}, Grew, harmless},
-		{"count from zero", []func(*evidence){fromZero(2)}, Regressed, harmless},
-		{"from zero", []func(*evidence){fromZero(2), as(measure.Time)}, Inconclusive, undecided},
-		{"from zero", []func(*evidence){fromZero(0.05)}, Inconclusive, undecided},
-		{"too few runs in the gate", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = refusal("few-runs", Args{}) }}, Inconclusive, undecided},
-		{"one run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs = 1 }}, Inconclusive, undecided},
-		{"worse", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs, x.single = 1, "head" }}, Regressed, harmless},
-		{"too few samples", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.countless = true }}, Inconclusive, undecided},
-		{"outlier of a single run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.outlier = refusal("swerved", nil) }}, Inconclusive, doubted},
-		{"outlier of a single run", []func(*evidence){changed(-0.1, 0.01, 0), func(x *evidence) { x.outlier = refusal("swerved", nil) }}, Inconclusive, harmless},
-		{"step that waits for another program", []func(*evidence){changed(0.1, 0.01, 0.5), as(measure.StepTime), func(x *evidence) { x.waits = true }}, Inconclusive, doubted},
-		{"mean against median of a count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.rise = -1 }}, Inconclusive, undecided},
-		{"increased count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls)}, Grew, harmless},
-		{"worse", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.named = true }}, Regressed, harmless},
-		{"worse", []func(*evidence){changed(0.031, 0.01, 0.009)}, Regressed, harmless},
-		{"worse", []func(*evidence){changed(-0.1, 0.01, 0), as(measure.Rate)}, Regressed, harmless},
-		{"better", []func(*evidence){changed(0.1, 0.01, 0), as(measure.Rate)}, Improved, harmless},
-		{"faster", []func(*evidence){changed(-0.1, 0.01, 0)}, Improved, harmless},
-		{"unchanged", []func(*evidence){changed(0.01, 0.01, 0)}, Unchanged, harmless},
-		{"most runs beyond every run of the baseline, certain", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(3), func(x *evidence) { x.pBeyond = 0.001 }}, Regressed, harmless},
-		{"most runs beyond every run of the baseline", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(3), func(x *evidence) { x.pBeyond = 0.005 }}, Inconclusive, doubted},
-		{"open", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(2)}, Inconclusive, undecided},
-		{"like an unmeasured merge", []func(*evidence){changed(0.05, 0.04, 0), func(x *evidence) { x.mergeUncertainty = 0.05 }}, Inconclusive, undecided},
-		{"slight between hosts", []func(*evidence){changed(0.1, 0.01, 0), across, func(x *evidence) { x.share = 0.001 }}, Inconclusive, harmless},
-		{"like a difference between hosts", []func(*evidence){changed(0.05, 0.01, 0), across, func(x *evidence) { x.hostEffect = 0.06 }}, Inconclusive, doubted},
-		{"beyond the limit before correction", []func(*evidence){changed(0.05, 0.01, 0.02)}, Inconclusive, doubted},
-		{"beyond the limit before correction", []func(*evidence){changed(-0.05, 0.01, 0.02)}, Inconclusive, harmless},
-		{"not worse", []func(*evidence){changed(-0.02, 0.04, 0.5)}, Inconclusive, harmless},
-		{"open", []func(*evidence){changed(0.02, 0.02, 0.5)}, Inconclusive, undecided},
-		{"open", []func(*evidence){changed(0.02, 0.02, 0.5), func(x *evidence) { x.share = 0.1 }}, Inconclusive, harmless},
-		{"open", []func(*evidence){changed(0.02, 0.02, 0.5), silent}, Inconclusive, harmless},
+		{"zero in both", []func(*evidence){fromZero(0)}, result.Unchanged, harmless},
+		{"from zero, not in every run", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent, func(x *evidence) { x.leastHead = 0 }}, result.Inconclusive, harmless},
+		{"informational count from zero", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent}, result.Grew, harmless},
+		{"count from zero", []func(*evidence){fromZero(2)}, result.Regressed, harmless},
+		{"from zero", []func(*evidence){fromZero(2), as(measure.Time)}, result.Inconclusive, undecided},
+		{"from zero", []func(*evidence){fromZero(0.05)}, result.Inconclusive, undecided},
+		{"too few runs in the gate", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = NewRefusal("few-runs", result.Args{}) }}, result.Inconclusive, undecided},
+		{"one run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs = 1 }}, result.Inconclusive, undecided},
+		{"worse", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs, x.single = 1, "head" }}, result.Regressed, harmless},
+		{"too few samples", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.countless = true }}, result.Inconclusive, undecided},
+		{"outlier of a single run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.outlier = NewRefusal("swerved", nil) }}, result.Inconclusive, doubted},
+		{"outlier of a single run", []func(*evidence){changed(-0.1, 0.01, 0), func(x *evidence) { x.outlier = NewRefusal("swerved", nil) }}, result.Inconclusive, harmless},
+		{"step that waits for another program", []func(*evidence){changed(0.1, 0.01, 0.5), as(measure.StepTime), func(x *evidence) { x.waits = true }}, result.Inconclusive, doubted},
+		{"mean against median of a count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.rise = -1 }}, result.Inconclusive, undecided},
+		{"increased count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls)}, result.Grew, harmless},
+		{"worse", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.named = true }}, result.Regressed, harmless},
+		{"worse", []func(*evidence){changed(0.031, 0.01, 0.009)}, result.Regressed, harmless},
+		{"worse", []func(*evidence){changed(-0.1, 0.01, 0), as(measure.Rate)}, result.Regressed, harmless},
+		{"better", []func(*evidence){changed(0.1, 0.01, 0), as(measure.Rate)}, result.Improved, harmless},
+		{"faster", []func(*evidence){changed(-0.1, 0.01, 0)}, result.Improved, harmless},
+		{"unchanged", []func(*evidence){changed(0.01, 0.01, 0)}, result.Unchanged, harmless},
+		{"most runs beyond every run of the baseline, certain", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(3), func(x *evidence) { x.pBeyond = 0.001 }}, result.Regressed, harmless},
+		{"most runs beyond every run of the baseline", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(3), func(x *evidence) { x.pBeyond = 0.005 }}, result.Inconclusive, doubted},
+		{"open", []func(*evidence){changed(0.05, 0.04, 0.2), runsBeyond(2)}, result.Inconclusive, undecided},
+		{"like an unmeasured merge", []func(*evidence){changed(0.05, 0.04, 0), func(x *evidence) { x.mergeUncertainty = 0.05 }}, result.Inconclusive, undecided},
+		{"slight between hosts", []func(*evidence){changed(0.1, 0.01, 0), across, func(x *evidence) { x.share = 0.001 }}, result.Inconclusive, harmless},
+		{"like a difference between hosts", []func(*evidence){changed(0.05, 0.01, 0), across, func(x *evidence) { x.hostEffect = 0.06 }}, result.Inconclusive, doubted},
+		{"beyond the limit before correction", []func(*evidence){changed(0.05, 0.01, 0.02)}, result.Inconclusive, doubted},
+		{"beyond the limit before correction", []func(*evidence){changed(-0.05, 0.01, 0.02)}, result.Inconclusive, harmless},
+		{"not worse", []func(*evidence){changed(-0.02, 0.04, 0.5)}, result.Inconclusive, harmless},
+		{"open", []func(*evidence){changed(0.02, 0.02, 0.5)}, result.Inconclusive, undecided},
+		{"open", []func(*evidence){changed(0.02, 0.02, 0.5), func(x *evidence) { x.share = 0.1 }}, result.Inconclusive, harmless},
+		{"open", []func(*evidence){changed(0.02, 0.02, 0.5), silent}, result.Inconclusive, harmless},
 	}
 	tested := map[string]bool{}
 	for _, c := range cases {

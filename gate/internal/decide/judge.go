@@ -5,8 +5,10 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -30,28 +32,28 @@ type Look struct {
 // Judge compares the head with the baseline and returns the verdict. It is the only function that writes one; the report holds
 // reasons as data and lacks what only the command knows (Workload, Baseline, Reproduce, Accept).
 // Input that cannot be compared gets NoVerdict and one of [Reasons].
-func Judge(in Input) *Report {
+func Judge(in Input) *result.Report {
 	policy := in.Policy
 	if in.Look.Alpha > 0 {
 		look := *in.Policy
 		look.Alpha, policy = in.Look.Alpha, &look
 	}
-	r := &Report{Schema: Schema, Alpha: Number(in.Policy.Alpha), Confidence: confidence, HeadSessions: in.Head, Findings: []Finding{}}
-	r.Head = Describe(in.Head)
+	r := &result.Report{Schema: result.Schema, Alpha: result.Number(in.Policy.Alpha), Confidence: result.Confidence, HeadSessions: in.Head, Findings: []result.Finding{}}
+	r.Head = insight.Describe(in.Head)
 	base, refusal := comparable(in.Baseline, in.Head)
-	r.Base, r.Boards = Describe(base), boardsOf(base, in.Head)
+	r.Base, r.Boards = insight.Describe(base), boardsOf(base, in.Head)
 	if refusal != nil {
-		return r.refuse(refusal)
+		return refuse(r, refusal)
 	}
 	r.Doubts = doubts(base, in.Head, policy)
 	if r.Remarks, refusal = unmeasured(in.Head, policy); refusal != nil {
-		return r.refuse(refusal)
+		return refuse(r, refusal)
 	}
 	r.Remarks = append(r.Remarks, onOthers(in.Baseline, base)...)
 	t := newTrial(base, in.Head, policy)
 	t.bound = bound(in.Baseline)
-	if refusal := r.compare(&t); refusal != nil {
-		return r.refuse(refusal)
+	if refusal := compare(r, &t); refusal != nil {
+		return refuse(r, refusal)
 	}
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
 	r.Doubts = slices.Concat(r.Doubts, unused, duplicates(in.Baseline, in.Head))
@@ -68,9 +70,9 @@ func Judge(in Input) *Report {
 }
 
 // compare adds the findings and all that is said about how the sides compare, or returns why they cannot be compared.
-func (r *Report) compare(t *trial) (refusal *Remark) {
-	var short []Remark
-	r.Utilization, short = utilization(*t)
+func compare(r *result.Report, t *trial) (refusal *result.Remark) {
+	var short []result.Remark
+	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Remarks = append(r.Remarks, short...)
 	pairs := match(*t)
 	if refusal := cmp.Or(related(*t, pairs), timed(*t, pairs)); refusal != nil {
@@ -80,39 +82,39 @@ func (r *Report) compare(t *trial) (refusal *Remark) {
 	if other := t.otherCycle(); other != nil {
 		r.Doubts = append(r.Doubts, *other)
 	} else if !t.unmergedStep() { // nobody measured what that takes
-		t.waterfall = waterfall(*t)
+		t.waterfall = insight.NewWaterfall(t.base, t.head, t.off)
 	}
 	r.Waterfall = t.waterfall
-	r.Ranks = ranks(t.base, t.head, t.policy)
-	r.Doubts = append(r.Doubts, unmatched(t.head)...)
+	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)
+	r.Doubts = append(r.Doubts, insight.Unmatched(t.head)...)
 	r.Findings, r.Family = decide(*t, estimates(*t, pairs))
 	r.Doubts = slices.Concat(r.Doubts, unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
 		disagree(r.Findings), unsettled(*t, r.Findings))
-	r.OneGPU = oneGPU(t.base.sessions, t.head.sessions)
-	if x := between(t.base.sessions, t.head.sessions); x.Known() {
+	r.OneGPU = oneGPU(t.base.Sessions, t.head.Sessions)
+	if x := between(t.base.Sessions, t.head.Sessions); x.Known() {
 		r.Apart = x
 	}
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	large.By(r.Findings, rank)
-	r.label()
+	r.Label()
 	r.Counts = count(r.Findings)
 	return nil
 }
 
 // Refuse is the report on a measurement that could not be judged at all, with the sides as far as they are known. A
 // [model.Refusal] gives the reason in words, its key, and the next step.
-func Refuse(in Input, why error) *Report {
-	r := &Report{Schema: Schema, Findings: []Finding{}, Alpha: unknown, Confidence: confidence, Verdict: NoVerdict,
-		Base: Describe(in.Baseline), Head: Describe(in.Head), HeadSessions: in.Head}
+func Refuse(in Input, why error) *result.Report {
+	r := &result.Report{Schema: result.Schema, Findings: []result.Finding{}, Alpha: result.Unknown, Confidence: result.Confidence, Verdict: result.NoVerdict,
+		Base: insight.Describe(in.Baseline), Head: insight.Describe(in.Head), HeadSessions: in.Head}
 	if in.Policy != nil {
-		r.Alpha = Number(in.Policy.Alpha)
+		r.Alpha = result.Number(in.Policy.Alpha)
 	}
-	r.Reason, r.ReasonKey, r.Next = refused(why)
+	r.Reason, r.ReasonKey, r.Next = ReasonOf(why)
 	return r
 }
 
 // refused is an error in words, with the key and the next step of a refusal.
-func refused(err error) (reason, key string, next []string) {
+func ReasonOf(err error) (reason, key string, next []string) {
 	refusal := (*model.Refusal)(nil)
 	if !errors.As(err, &refusal) {
 		return err.Error(), "", nil
@@ -123,15 +125,15 @@ func refused(err error) (reason, key string, next []string) {
 	return refusal.Reason, string(refusal.Kind), next
 }
 
-func (r *Report) refuse(because *Remark) *Report {
-	r.Verdict, r.ReasonKey, r.ReasonArgs = NoVerdict, because.Key, because.Args
-	return r
-}
-
 // remarks says which look of several this is.
-func (l Look) remarks() []Remark {
+func (l Look) remarks() []result.Remark {
 	if l.Of < 2 {
 		return nil
 	}
-	return []Remark{remark("look", Args{"look": Number(l.Number), "looks": Number(l.Of), "runs": Number(l.Runs), "most": Number(l.MostRuns)})}
+	return []result.Remark{result.NewRemark("look", result.Args{"look": result.Number(l.Number), "looks": result.Number(l.Of), "runs": result.Number(l.Runs), "most": result.Number(l.MostRuns)})}
+}
+
+func refuse(r *result.Report, because *result.Remark) *result.Report {
+	r.Verdict, r.ReasonKey, r.ReasonArgs = result.NoVerdict, because.Key, because.Args
+	return r
 }

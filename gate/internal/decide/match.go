@@ -6,7 +6,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -19,13 +22,13 @@ type pair struct {
 	base, head [][]float64    // samples by session and run, NaN for runs that are left out
 	shown      [2][][]float64 // samples of base and head with those
 	limit      thresholds.Limit
-	listed     Outcome   // Added or Removed, where there is nothing to compare
-	strays     []float64 // of a step's period, by how much samples are far from the others of their side, on the log scale
-	because    Remark    // of that outcome
-	oneSided   bool      // one side does not have the metric: only the bounds of its value can be judged
+	listed     result.Outcome // Added or Removed, where there is nothing to compare
+	strays     []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
+	because    result.Remark  // of that outcome
+	oneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
 	baseNames  []string
 	headNames  []string // where they are several
-	facts      []Remark
+	facts      []result.Remark
 }
 
 // compared reports whether both sides have something to compare.
@@ -38,31 +41,31 @@ func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
 func match(t trial) []pair {
 	var pairs []pair
 	var gone, fresh []measure.Subject
-	for _, s := range t.base.subjects() {
+	for _, s := range t.base.Subjects() {
 		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall {
 			continue // a part of the step, or of the calls, which is judged as a whole
 		}
-		if t.head.has(s) {
+		if t.head.Has(s) {
 			pairs = append(pairs, same(t, s)...)
 		} else {
 			gone = append(gone, s)
 		}
 	}
-	for _, s := range t.head.subjects() {
-		if !t.base.has(s) && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall {
+	for _, s := range t.head.Subjects() {
+		if !t.base.Has(s) && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}
 	}
 	levels := []struct {
 		name   string
-		key    func(*side, measure.Subject) string
+		key    func(*recorded.Index, measure.Subject) string
 		listed bool // the kernels come and go by name: list them as removed and added as well
 	}{
-		{"geometry", func(_ *side, s measure.Subject) string { return s.Name }, false},
-		{"name", func(_ *side, s measure.Subject) string { return s.Short() }, false},
-		{"stem", func(_ *side, s measure.Subject) string { return measure.StemName(s.Name) }, false},
-		{"role", (*side).role, true},
+		{"geometry", func(_ *recorded.Index, s measure.Subject) string { return s.Name }, false},
+		{"name", func(_ *recorded.Index, s measure.Subject) string { return s.Short() }, false},
+		{"stem", func(_ *recorded.Index, s measure.Subject) string { return measure.StemName(s.Name) }, false},
+		{"role", (*recorded.Index).Role, true},
 	}
 	for _, level := range levels {
 		old, new := groups(t.base, gone, level.key), groups(t.head, fresh, level.key)
@@ -73,8 +76,8 @@ func match(t trial) []pair {
 			}
 			pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
 			if level.listed {
-				pairs = append(pairs, list(t, old[key], Removed, remark("replaced", Args{"range": key, "by": names(new[key])}))...)
-				pairs = append(pairs, list(t, new[key], Added, remark("replaces", Args{"range": key, "what": names(old[key])}))...)
+				pairs = append(pairs, list(t, old[key], result.Removed, result.NewRemark("replaced", result.Args{"range": key, "by": recorded.Names(new[key])}))...)
+				pairs = append(pairs, list(t, new[key], result.Added, result.NewRemark("replaces", result.Args{"range": key, "what": recorded.Names(old[key])}))...)
 			}
 			for _, s := range slices.Concat(old[key], new[key]) {
 				matched[s] = true
@@ -83,11 +86,11 @@ func match(t trial) []pair {
 		isMatched := func(s measure.Subject) bool { return matched[s] }
 		gone, fresh = slices.DeleteFunc(gone, isMatched), slices.DeleteFunc(fresh, isMatched)
 	}
-	if old, new := kernels(gone), kernels(fresh); t.weighs(t.base, old) && t.weighs(t.head, new) {
+	if old, new := recorded.Kernels(gone), recorded.Kernels(fresh); t.weighs(t.base, old) && t.weighs(t.head, new) {
 		pairs = append(pairs, totals(t, old, new, "rest")...)
 	}
-	pairs = append(pairs, list(t, gone, Removed, remark("gone", nil))...)
-	pairs = append(pairs, list(t, fresh, Added, remark("new", nil))...)
+	pairs = append(pairs, list(t, gone, result.Removed, result.NewRemark("gone", nil))...)
+	pairs = append(pairs, list(t, fresh, result.Added, result.NewRemark("new", nil))...)
 	for i, p := range pairs {
 		pairs[i] = t.judged(p)
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
@@ -95,27 +98,22 @@ func match(t trial) []pair {
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
 }
 
-// kernels are those among subjects.
-func kernels(subjects []measure.Subject) []measure.Subject {
-	return slices.DeleteFunc(slices.Clone(subjects), func(s measure.Subject) bool { return s.Scope != measure.ScopeKernel })
-}
-
 // weighs reports whether kernels together take a part of the workload's time that matters. What is gone is held against what is
 // new only where both do: else it was removed or added, not replaced.
 //
 // Nsight Compute sees the kernels that it was told to, of which none tells what the rest took.
-func (t trial) weighs(side *side, kernels []measure.Subject) bool {
+func (t trial) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	share := 0.0
 	for _, s := range kernels {
-		share += side.share(s)
+		share += side.Share(s)
 	}
 	return len(kernels) > 0 && share >= t.policy.Impact && t.time != model.NcuTime
 }
 
 // groups sorts kernels by a key; those without one are left out.
-func groups(side *side, subjects []measure.Subject, key func(*side, measure.Subject) string) map[string][]measure.Subject {
+func groups(side *recorded.Index, subjects []measure.Subject, key func(*recorded.Index, measure.Subject) string) map[string][]measure.Subject {
 	out := map[string][]measure.Subject{}
-	for _, s := range kernels(subjects) {
+	for _, s := range recorded.Kernels(subjects) {
 		if k := key(side, s); k != "" {
 			out[k] = append(out[k], s)
 		}
@@ -123,20 +121,8 @@ func groups(side *side, subjects []measure.Subject, key func(*side, measure.Subj
 	return out
 }
 
-// names are the short names of subjects, each once.
-func names(subjects []measure.Subject) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, s := range subjects {
-		if n := s.Short(); !seen[n] {
-			out, seen[n] = append(out, n), true
-		}
-	}
-	return out
-}
-
 // list makes pairs of subjects that only one side has.
-func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) []pair {
+func list(t trial, subjects []measure.Subject, outcome result.Outcome, because result.Remark) []pair {
 	var out []pair
 	for _, s := range subjects {
 		if s.Scope == measure.ScopeOutput {
@@ -149,10 +135,10 @@ func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) 
 		case measure.ScopeWorkload:
 			p.metric = measure.CopyTime
 		}
-		if outcome == Added {
-			p.head = t.head.values(s, p.metric.Name)
+		if outcome == result.Added {
+			p.head = t.head.Values(s, p.metric.Name)
 		} else {
-			p.base = t.base.values(s, p.metric.Name)
+			p.base = t.base.Values(s, p.metric.Name)
 		}
 		out = append(out, p)
 	}
@@ -163,19 +149,19 @@ func list(t trial, subjects []measure.Subject, outcome Outcome, because Remark) 
 func same(t trial, s measure.Subject) []pair {
 	var out []pair
 	attributes := changed(t, s, s)
-	ofBase, ofHead := t.base.held[s], t.head.held[s]
+	ofBase, ofHead := t.base.Held[s], t.head.Held[s]
 	for _, m := range measure.Metrics {
-		old, new := ofBase.newest(m.Name) != nil, ofHead.newest(m.Name) != nil
+		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
 		if m == measure.StepTime && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),
-			base: t.base.values(s, m.Name), head: t.head.values(s, m.Name)}
+			base: t.base.Values(s, m.Name), head: t.head.Values(s, m.Name)}
 		if m == measure.MemoryPeak {
-			p.facts = append(p.facts, grown(t)...)
-		} else if b, h := t.base.note(s, m.Name), t.head.note(s, m.Name); b != h && b != "" && h != "" {
-			p.facts = append(p.facts, remark("memory", Args{"base": b, "head": h}))
+			p.facts = append(p.facts, insight.MemoryGrowth(t.base, t.head)...)
+		} else if b, h := t.base.Note(s, m.Name), t.head.Note(s, m.Name); b != h && b != "" && h != "" {
+			p.facts = append(p.facts, result.NewRemark("memory", result.Args{"base": b, "head": h}))
 		}
 		out = append(out, p)
 	}
@@ -201,9 +187,9 @@ func (t trial) named(p pair) bool {
 // alone is a subject that only the head has, as far as the policy bounds its values.
 func alone(t trial, s measure.Subject) []pair {
 	var out []pair
-	for _, m := range t.head.metrics(s) {
+	for _, m := range t.head.Metrics(s) {
 		if t.policy.Limit(s, m).Bounded() {
-			out = append(out, pair{subject: s, metric: m, oneSided: true, head: t.head.values(s, m.Name)})
+			out = append(out, pair{subject: s, metric: m, oneSided: true, head: t.head.Values(s, m.Name)})
 		}
 	}
 	return out
@@ -213,10 +199,10 @@ func alone(t trial, s measure.Subject) []pair {
 // one what the policy names beyond the times.
 func totals(t trial, old, new []measure.Subject, match string) []pair {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
-		return cmp.Compare(t.head.typical(a, t.total.Name), t.head.typical(b, t.total.Name))
+		return cmp.Compare(t.head.Typical(a, t.total.Name), t.head.Typical(b, t.total.Name))
 	})
 	p := pair{subject: heaviest, metric: t.total, match: match,
-		base: t.base.sum(old, t.total.Name), head: t.head.sum(new, t.total.Name)}
+		base: t.base.Sum(old, t.total.Name), head: t.head.Sum(new, t.total.Name)}
 	for _, s := range old {
 		p.baseNames = append(p.baseNames, s.Name)
 	}
@@ -231,37 +217,35 @@ func totals(t trial, old, new []measure.Subject, match string) []pair {
 	p.headNames = slices.Compact(p.headNames)
 	single := len(old) == 1 && len(new) == 1
 	if match == "geometry" && single {
-		p.facts = append(p.facts, remark("geometry", Args{"base": old[0].Geometry(), "head": new[0].Geometry()}))
+		p.facts = append(p.facts, result.NewRemark("geometry", result.Args{"base": old[0].Geometry(), "head": new[0].Geometry()}))
 	} else {
-		p.facts = append(p.facts, remark("names", Args{"base": names(old), "head": names(new)}))
+		p.facts = append(p.facts, result.NewRemark("names", result.Args{"base": recorded.Names(old), "head": recorded.Names(new)}))
 	}
 	if !single {
 		return []pair{p}
 	}
 	p.facts = append(p.facts, changed(t, old[0], new[0])...)
 	var out []pair
-	for _, m := range t.head.metrics(new[0]) {
-		if !m.Judged() && t.base.hasMetric(old[0], m.Name) && !t.policy.Limit(new[0], m).Bounded() {
+	for _, m := range t.head.Metrics(new[0]) {
+		if !m.Judged() && t.base.HasMetric(old[0], m.Name) && !t.policy.Limit(new[0], m).Bounded() {
 			out = append(out, pair{subject: new[0], metric: m, match: match,
-				base: t.base.values(old[0], m.Name), head: t.head.values(new[0], m.Name)})
+				base: t.base.Values(old[0], m.Name), head: t.head.Values(new[0], m.Name)})
 		}
 	}
 	return append(out, p)
 }
 
 // changed lists what of a kernel's launch attributes changed.
-func changed(t trial, old, new measure.Subject) []Remark {
-	var out []Remark
+func changed(t trial, old, new measure.Subject) []result.Remark {
+	var out []result.Remark
 	if old.Scope != measure.ScopeKernel {
 		return nil
 	}
 	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared, measure.LocalMemory} {
-		b, h := t.base.typical(old, m.Name), t.head.typical(new, m.Name)
+		b, h := t.base.Typical(old, m.Name), t.head.Typical(new, m.Name)
 		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
-			out = append(out, remark("attribute", Args{"metric": m.Name, "unit": m.Unit, "base": Number(b), "head": Number(h)}))
+			out = append(out, result.NewRemark("attribute", result.Args{"metric": m.Name, "unit": m.Unit, "base": result.Number(b), "head": result.Number(h)}))
 		}
 	}
 	return out
 }
-
-func remark(key string, args Args) Remark { return Remark{Key: key, Args: args} }

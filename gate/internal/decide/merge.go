@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -23,8 +25,8 @@ type measured struct {
 // uncertain are the series of the base that nobody measured as they are.
 func (t trial) uncertain() uncertain {
 	out := uncertain{}
-	for i := range t.base.sessions {
-		for _, x := range t.base.sessions[i].Series {
+	for i := range t.base.Sessions {
+		for _, x := range t.base.Sessions[i].Series {
 			for _, s := range []measure.Subject{x.Subject, {Name: x.Subject.Name}} {
 				if at := (measured{x.Metric.Name, s}); x.Unmerged > 0 {
 					out[at] = math.Max(out[at], x.Unmerged)
@@ -49,17 +51,17 @@ func (u uncertain) in(p pair) (most float64) {
 
 // unmergedStep reports whether nobody knows how long a step of the base takes.
 func (t trial) unmergedStep() bool {
-	x := t.base.find(measure.Workload, measure.StepTime.Name)
+	x := t.base.Find(measure.Workload, measure.StepTime.Name)
 	return x != nil && x.Unmerged > 0
 }
 
 // unmerged says what of the base nobody measured together, nothing where all was.
-func unmerged(t trial) []Remark {
+func unmerged(t trial) []result.Remark {
 	var subjects []measure.Subject
 	var sessions []string
 	most := 0.0
-	for i := range t.base.sessions {
-		s := &t.base.sessions[i]
+	for i := range t.base.Sessions {
+		s := &t.base.Sessions[i]
 		for _, x := range s.Series {
 			if x.Unmerged <= 0 {
 				continue
@@ -79,7 +81,7 @@ func unmerged(t trial) []Remark {
 	large.Sort(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
 		return rankOfScope(a) - rankOfScope(b)
 	})
-	return []Remark{remark("unmerged", Args{"names": names(subjects), "sessions": sessions, "most": Number(most)})}
+	return []result.Remark{result.NewRemark("unmerged", result.Args{"names": recorded.Names(subjects), "sessions": sessions, "most": result.Number(most)})}
 }
 
 func rankOfScope(s measure.Subject) int {

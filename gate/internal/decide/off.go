@@ -4,56 +4,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Off is a run that is off as a whole: its kernels all are slower, or faster, than in the other runs of its session.
-type Off struct {
-	Side    string `json:"side"`    // "base" or "head"
-	Session int    `json:"session"` // which of the side's, from 0
-	Run     int    `json:"run"`     // which of the session's, from 0
-	Change  Number `json:"change"`  // by how much, relative to the median run
-}
-
 // offMost is the part of a session's runs, rounded down, that may be left out for being off as a whole.
 const offMost = 0.25
-
-// offRuns finds the runs of a session that are off as a whole: by more than 1 % and far more than the others differ, and so that
-// nearly every kernel moves with it. None where there are more than a few: then that is how the program runs.
-func (s *side) offRuns(session int, t trial) map[int]float64 {
-	const far = 8
-	n := s.sessions[session].Profiled() // which come first
-	moves := make([][]float64, n)       // by run, one a kernel, on the log scale
-	for _, subject := range s.subjects() {
-		x := s.held[subject].in(session, t.time.Name)
-		if subject.Scope != measure.ScopeKernel || x == nil || s.share(subject) < t.policy.Impact {
-			continue
-		}
-		times := s.sessions[session].Of(x)
-		centre := stats.Median(known(times))
-		for run, v := range times {
-			if v > 0 {
-				moves[run] = append(moves[run], math.Log(v/centre))
-			}
-		}
-	}
-	shifts := make([]float64, n)
-	for run := range shifts {
-		shifts[run] = stats.Median(moves[run])
-	}
-	least := math.Max(commonSize, far*math.Max(stats.MAD(known(shifts)), math.Sqrt(runPrior.S2)))
-	off := map[int]float64{}
-	for run := range moves {
-		if by := asOne(moves[run], least); by != 0 && len(moves[run]) >= commonLeast {
-			off[run] = by
-		}
-	}
-	if len(off) > int(offMost*float64(n)) {
-		return nil
-	}
-	return off
-}
 
 // asOne is the relative change of a run of which these are the kernels' changes on the log scale, where it is more than least and
 // nearly every kernel moves with it; else 0.
@@ -74,12 +32,12 @@ func asOne(moves []float64, least float64) float64 {
 // leaveOut finds the runs of either side that are off as a whole. What was decided without them might have been decided with
 // them: those are two looks at the data, so each may spend half of the gate's error (Bonferroni).
 func (t trial) leaveOut() trial {
-	for i, side := range []*side{t.base, t.head} {
-		for j := range side.sessions {
-			off := side.offRuns(j, t)
-			for run := range side.sessions[j].Profiled() {
+	for i, side := range []*recorded.Index{t.base, t.head} {
+		for j := range side.Sessions {
+			off := offRuns(side, j, t)
+			for run := range side.Sessions[j].Profiled() {
 				if by, ok := off[run]; ok {
-					t.off = append(t.off, Off{Side: sideNames[i], Session: j, Run: run, Change: Number(by)})
+					t.off = append(t.off, result.Off{Side: sideNames[i], Session: j, Run: run, Change: result.Number(by)})
 				}
 			}
 		}
@@ -114,10 +72,46 @@ func (t trial) judged(p pair) pair {
 }
 
 // leftOut says which runs were left out.
-func leftOut(t trial) []Remark {
-	var out []Remark
+func leftOut(t trial) []result.Remark {
+	var out []result.Remark
 	for _, off := range t.off {
-		out = append(out, remark("off", Args{"run": Number(off.Run + 1), "side": off.Side, "change": off.Change}))
+		out = append(out, result.NewRemark("off", result.Args{"run": result.Number(off.Run + 1), "side": off.Side, "change": off.Change}))
 	}
 	return out
+}
+
+// offRuns finds the runs of a session that are off as a whole: by more than 1 % and far more than the others differ, and so that
+// nearly every kernel moves with it. None where there are more than a few: then that is how the program runs.
+func offRuns(s *recorded.Index, session int, t trial) map[int]float64 {
+	const far = 8
+	n := s.Sessions[session].Profiled() // which come first
+	moves := make([][]float64, n)       // by run, one a kernel, on the log scale
+	for _, subject := range s.Subjects() {
+		x := s.Held[subject].In(session, t.time.Name)
+		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < t.policy.Impact {
+			continue
+		}
+		times := s.Sessions[session].Of(x)
+		centre := stats.Median(stats.Known(times))
+		for run, v := range times {
+			if v > 0 {
+				moves[run] = append(moves[run], math.Log(v/centre))
+			}
+		}
+	}
+	shifts := make([]float64, n)
+	for run := range shifts {
+		shifts[run] = stats.Median(moves[run])
+	}
+	least := math.Max(CommonSize, far*math.Max(stats.MAD(stats.Known(shifts)), math.Sqrt(stats.RunPrior.S2)))
+	off := map[int]float64{}
+	for run := range moves {
+		if by := asOne(moves[run], least); by != 0 && len(moves[run]) >= commonLeast {
+			off[run] = by
+		}
+	}
+	if len(off) > int(offMost*float64(n)) {
+		return nil
+	}
+	return off
 }

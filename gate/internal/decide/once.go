@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -25,12 +28,12 @@ const (
 // once says how a side of a single run is judged: not at all, or against the spread of the other. Nsight Compute's metrics are
 // refused one by one, see [unseen].
 func (t trial) once() trial {
-	base, head := t.base.runs(), t.head.runs()
+	base, head := t.base.Runs(), t.head.Runs()
 	switch {
-	case t.time == model.NcuTime || min(base, head) >= minRuns:
+	case t.time == model.NcuTime || min(base, head) >= stats.MinRuns:
 	case max(base, head) < HeldAgainst:
-		t.few = refusal("few-runs", Args{"base": Number(base), "head": Number(head)})
-	case head < minRuns:
+		t.few = NewRefusal("few-runs", result.Args{"base": result.Number(base), "head": result.Number(head)})
+	case head < stats.MinRuns:
 		t.single, t.swerve = sideNames[1], swerve(t, t.head, t.base)
 	default:
 		t.single, t.swerve = sideNames[0], swerve(t, t.base, t.head)
@@ -39,50 +42,47 @@ func (t trial) once() trial {
 }
 
 // singleRunRemarks says what a single run was held against.
-func (t trial) singleRunRemarks() []Remark {
+func (t trial) singleRunRemarks() []result.Remark {
 	switch t.single {
 	case "":
 		return nil
 	case sideNames[0]:
-		return []Remark{remark("held", Args{"side": t.single, "other": sideNames[1], "runs": Number(t.head.runs())})}
+		return []result.Remark{result.NewRemark("held", result.Args{"side": t.single, "other": sideNames[1], "runs": result.Number(t.head.Runs())})}
 	}
-	return []Remark{remark("held", Args{"side": t.single, "other": sideNames[0], "runs": Number(t.base.runs())})}
+	return []result.Remark{result.NewRemark("held", result.Args{"side": t.single, "other": sideNames[0], "runs": result.Number(t.base.Runs())})}
 }
 
 // outlierChance is why a single run may show such a change now and then, however steady the runs of the other side are; nil where
 // that is not known to happen.
-func (t trial) outlierChance(e estimate, change float64) *Remark {
+func (t trial) outlierChance(e estimate, change float64) *result.Remark {
 	switch {
 	case t.single == "" || e.metric.Exact:
 	case t.swerve != 0:
-		return new(remark("swerved", Args{"side": t.single, "change": Number(t.swerve)}))
+		return new(result.NewRemark("swerved", result.Args{"side": t.single, "change": result.Number(t.swerve)}))
 	case e.isStep() && math.Abs(change) <= straySteps:
-		return new(remark("lone-step", Args{"side": t.single}))
+		return new(result.NewRemark("lone-step", result.Args{"side": t.single}))
 	case e.subject.Scope == measure.ScopeKernel && math.Abs(change) <= strayKernels:
-		return new(remark("lone-kernel", Args{"side": t.single}))
+		return new(result.NewRemark("lone-kernel", result.Args{"side": t.single}))
 	case e.metric.Name == measure.CopyTime.Name && math.Abs(change) <= copyJump:
-		return new(remark("lone-copies", Args{"side": t.single}))
+		return new(result.NewRemark("lone-copies", result.Args{"side": t.single}))
 	}
 	return nil
 }
 
 // swerve is by how much a single run is off those of the other side as a whole, 0 where it is not.
-func swerve(t trial, s, of *side) float64 {
+func swerve(t trial, s, of *recorded.Index) float64 {
 	var moves []float64
-	for _, subject := range s.subjects() {
-		if subject.Scope != measure.ScopeKernel || math.Max(s.share(subject), of.share(subject)) < t.policy.Impact {
+	for _, subject := range s.Subjects() {
+		if subject.Scope != measure.ScopeKernel || math.Max(s.Share(subject), of.Share(subject)) < t.policy.Impact {
 			continue
 		}
-		if by := math.Log(s.typical(subject, t.time.Name) / of.typical(subject, t.time.Name)); !math.IsNaN(by) && !math.IsInf(by, 0) {
+		if by := math.Log(s.Typical(subject, t.time.Name) / of.Typical(subject, t.time.Name)); !math.IsNaN(by) && !math.IsInf(by, 0) {
 			moves = append(moves, by)
 		}
 	}
-	least := commonSize
+	least := CommonSize
 	if len(t.shared) == 0 {
 		least += 2 * t.policy.SessionSD // hosts differ as a whole, which the term between sessions holds
 	}
 	return asOne(moves, least)
 }
-
-// NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.
-func (f *Finding) NotJudged() bool { return f.ReasonKey == "not-judged" }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -23,7 +25,7 @@ const (
 )
 
 // outputPrior is the variance between runs that is expected of an output.
-var outputPrior = stats.Variance{S2: outputSD * outputSD, DF: runPrior.DF}
+var outputPrior = stats.Variance{S2: outputSD * outputSD, DF: stats.RunPrior.DF}
 
 // outputSessions is how much sessions are expected to differ in what untraced runs measure.
 func outputSessions(t trial) stats.Variance {
@@ -31,10 +33,10 @@ func outputSessions(t trial) stats.Variance {
 	switch {
 	case t.batches:
 		sd = outputBatchSD
-	case sameHosts(slices.Concat(t.base.sessions, t.head.sessions)):
+	case sameHosts(slices.Concat(t.base.Sessions, t.head.Sessions)):
 		sd = outputHostSD
 	}
-	return stats.Variance{S2: sd * sd, DF: sessionWeight}
+	return stats.Variance{S2: sd * sd, DF: stats.SessionWeight}
 }
 
 // sameHosts reports whether all sessions are known to have been measured on machines of one CPU and one board.
@@ -59,14 +61,14 @@ func moderateOutput(v, expected stats.Variance) stats.Variance {
 
 // unheld names what only one side has of the whole program, and is therefore not judged: outputs, and metrics that an older
 // baseline, another source or another option of the profiler leaves out.
-func unheld(t trial) []Remark {
-	var out []Remark
-	for i, sides := range [2][2]*side{{t.base, t.head}, {t.head, t.base}} {
+func unheld(t trial) []result.Remark {
+	var out []result.Remark
+	for i, sides := range [2][2]*recorded.Index{{t.base, t.head}, {t.head, t.base}} {
 		lacks := func(s measure.Subject, m measure.Metric) bool {
-			return sides[0].hasMetric(s, m.Name) && !sides[1].hasMetric(s, m.Name) && t.policy.Limit(s, m).Severity != thresholds.Ignore
+			return sides[0].HasMetric(s, m.Name) && !sides[1].HasMetric(s, m.Name) && t.policy.Limit(s, m).Severity != thresholds.Ignore
 		}
 		var outputs, metrics []string
-		for _, s := range sides[0].subjects() {
+		for _, s := range sides[0].Subjects() {
 			for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
 				if s.Scope == measure.ScopeOutput && lacks(s, m) {
 					outputs = append(outputs, s.Short())
@@ -79,10 +81,10 @@ func unheld(t trial) []Remark {
 			}
 		}
 		if len(outputs) > 0 {
-			out = append(out, remark("output-unheld", Args{"names": outputs, "with": sideNames[i], "without": sideNames[1-i]}))
+			out = append(out, result.NewRemark("output-unheld", result.Args{"names": outputs, "with": sideNames[i], "without": sideNames[1-i]}))
 		}
 		if len(metrics) > 0 {
-			out = append(out, remark("metric-unheld", Args{"names": metrics, "with": sideNames[i], "without": sideNames[1-i]}))
+			out = append(out, result.NewRemark("metric-unheld", result.Args{"names": metrics, "with": sideNames[i], "without": sideNames[1-i]}))
 		}
 	}
 	return out
@@ -90,9 +92,9 @@ func unheld(t trial) []Remark {
 
 // outputs reports whether untraced runs say how fast both sides are: then they decide, and the traced step explains.
 func (t trial) outputs() bool {
-	for _, s := range t.head.subjects() {
+	for _, s := range t.head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
-			if t.head.hasMetric(s, m.Name) && t.base.hasMetric(s, m.Name) && t.policy.Limit(s, m).Severity == thresholds.Fail {
+			if t.head.HasMetric(s, m.Name) && t.base.HasMetric(s, m.Name) && t.policy.Limit(s, m).Severity == thresholds.Fail {
 				return true
 			}
 		}
@@ -102,26 +104,26 @@ func (t trial) outputs() bool {
 
 // disagree names an output and the step where only one of the two got slower. Tracing slows the CPU, and the steps are not all
 // that a program does.
-func disagree(findings []Finding) []Remark {
-	var step, output *Finding
+func disagree(findings []result.Finding) []result.Remark {
+	var step, output *result.Finding
 	for i := range findings {
 		f := &findings[i]
 		switch {
 		case f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload:
 			step = f
-		case f.Scope == measure.ScopeOutput && (output == nil || f.Outcome == Regressed && output.Outcome != Regressed):
+		case f.Scope == measure.ScopeOutput && (output == nil || f.Outcome == result.Regressed && output.Outcome != result.Regressed):
 			output = f
 		}
 	}
 	if step == nil || output == nil {
 		return nil
 	}
-	kept := func(f *Finding) bool { return f.Outcome == Unchanged || f.Outcome == Improved }
+	kept := func(f *result.Finding) bool { return f.Outcome == result.Unchanged || f.Outcome == result.Improved }
 	switch {
-	case step.Outcome == Regressed && kept(output):
-		return []Remark{remark("only-traced", Args{"output": output.Kernel, "untraced": output.Change, "traced": step.Change})}
-	case output.Outcome == Regressed && kept(step):
-		return []Remark{remark("only-untraced", Args{"output": output.Kernel, "untraced": output.Change, "traced": step.Change})}
+	case step.Outcome == result.Regressed && kept(output):
+		return []result.Remark{result.NewRemark("only-traced", result.Args{"output": output.Kernel, "untraced": output.Change, "traced": step.Change})}
+	case output.Outcome == result.Regressed && kept(step):
+		return []result.Remark{result.NewRemark("only-untraced", result.Args{"output": output.Kernel, "untraced": output.Change, "traced": step.Change})}
 	}
 	return nil
 }

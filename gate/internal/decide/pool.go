@@ -38,7 +38,7 @@ func pools(t trial, estimates []estimate) map[string]pool {
 	}
 	var times [][2]stats.Variance
 	for _, e := range members[t.times()] {
-		if len(members[t.times()]) >= poolLeast || !t.coarse(e.pair) {
+		if len(members[t.times()]) >= stats.PoolLeast || !t.coarse(e.pair) {
 			times = append(times, e.contrast.Sides)
 		}
 	}
@@ -58,7 +58,7 @@ func newPool(t trial, members []*estimate) pool {
 	var runs, base, head []stats.Variance
 	jumps := 0
 	for _, e := range members {
-		if len(members) >= poolLeast || !t.coarse(e.pair) {
+		if len(members) >= stats.PoolLeast || !t.coarse(e.pair) {
 			runs = append(runs, e.contrast.Run)
 			base, head = append(base, e.contrast.Sides[0]), append(head, e.contrast.Sides[1])
 		}
@@ -69,7 +69,7 @@ func newPool(t trial, members []*estimate) pool {
 		}
 	}
 	p.exact = p.steady && (p.exact || t.time == model.NcuTime)
-	p.prior, p.sides = prior(runs), [2]stats.Variance{prior(base), prior(head)}
+	p.prior, p.sides = stats.Prior(runs), [2]stats.Variance{stats.Prior(base), stats.Prior(head)}
 	if members[0].metric.Unprofiled() {
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
 	}
@@ -81,9 +81,9 @@ func newPool(t trial, members []*estimate) pool {
 // variance of a sum would be that of a kernel times the sum of the squares of their shares.
 func sums(t trial, pools map[string]pool) {
 	kernels, squares := pools[t.times()], 0.0
-	for _, s := range t.head.subjects() {
+	for _, s := range t.head.Subjects() {
 		if s.Scope == measure.ScopeKernel {
-			squares += math.Pow(t.head.share(s), 2)
+			squares += math.Pow(t.head.Share(s), 2)
 		}
 	}
 	for _, scope := range []measure.Scope{measure.ScopeWorkload, measure.ScopeRange, measure.ScopeDevice} {
@@ -100,28 +100,15 @@ func sums(t trial, pools map[string]pool) {
 
 // coarse reports whether what the timer's tick does to a time says nothing about the few other kernels.
 func (t trial) coarse(p pair) bool {
-	return p.metric.Name == t.time.Name && t.tick > coarse*average(p.base)
-}
-
-// prior is what variances of one pool have in common. Too few to learn from say at least where it lies: no less than at what is
-// expected before seeing any, which counts as one of them.
-func prior(v []stats.Variance) stats.Variance {
-	known := slices.DeleteFunc(slices.Clone(v), func(x stats.Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
-	if len(known) < poolLeast {
-		expected := stats.Variance{S2: runPrior.S2, DF: math.Inf(1)}
-		return stats.Variance{S2: math.Max(runPrior.S2, stats.Typical(append(known, expected))), DF: runPrior.DF}
-	}
-	p := stats.FitPrior(known)
-	p.DF = math.Min(p.DF, priorMost)
-	return p
+	return p.metric.Name == t.time.Name && t.tick > coarse*stats.Average(p.base)
 }
 
 // jumps reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
 // algorithms, or numbers of launches, in each process.
 func (e *estimate) jumps(t trial) bool {
-	step := commonSize
+	step := CommonSize
 	if e.metric.Unit == measure.Time.Unit {
-		step = math.Max(step, 2*t.tick/average(e.base)) // the timer makes levels of its own
+		step = math.Max(step, 2*t.tick/stats.Average(e.base)) // the timer makes levels of its own
 	}
 	sides := slices.Concat(e.base, e.head)
 	sessions := sides
@@ -129,13 +116,13 @@ func (e *estimate) jumps(t trial) bool {
 		sessions = [][]float64{slices.Concat(sides...)}
 	}
 	for _, runs := range sessions {
-		low, high, _, ok := stats.Levels(known(runs))
+		low, high, _, ok := stats.Levels(stats.Known(runs))
 		if !ok || high < low*(1+step) {
 			continue
 		}
 		middle := (low + high) / 2
 		for _, side := range sides {
-			if side = known(side); len(side) > 0 && slices.Min(side) < middle && slices.Max(side) > middle {
+			if side = stats.Known(side); len(side) > 0 && slices.Min(side) < middle && slices.Max(side) > middle {
 				return true
 			}
 		}
@@ -149,5 +136,5 @@ func (p pool) outlierChance(e *estimate) float64 {
 	if p.jumping == 0 || p.exact {
 		return 0
 	}
-	return p.jumping * stats.Split(len(pooled(e.base)), len(pooled(e.head)))
+	return p.jumping * stats.Split(len(stats.Pooled(e.base)), len(stats.Pooled(e.head)))
 }

@@ -7,24 +7,17 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
-
-// minRuns is the fewest runs of a side from which a spread between runs can be known.
-const minRuns = 2
 
 const again = "measure both sides with the same settings"
 
 // Reasons are all causes for which there is no verdict and no calibration. What makes one recording unfit is in the lists
 // of the readers.
-var Reasons = model.Reasons{
-	{Key: "no-session",
-		Sentence: "the {side} holds no session",
-		Next:     "measure it first"},
-	{Key: "bad-session",
-		Sentence: "{side}: {what}",
-		Next:     "measure again"},
+var Reasons = append(slices.Clone(recorded.Reasons), model.Reasons{
 	{Key: "other-gpu",
 		Sentence: "the sides were measured on different GPUs: {models}",
 		Next:     "record a baseline on {model}, or run this check on the baseline's GPU"},
@@ -109,23 +102,25 @@ var Reasons = model.Reasons{
 	{Key: "drift",
 		Sentence: "the workload's GPU time drifts: {change} from the first run to the last (p = {p})",
 		Next:     "let the GPU come to its working temperature and clock, see that nothing else runs on the machine, and calibrate again"},
-}
+}...)
 
 // refusal is why there is no verdict: a key of [Reasons] with its details.
-func refusal(key string, args Args) *Remark { return &Remark{Key: key, Args: args} }
+func NewRefusal(key string, args result.Args) *result.Remark {
+	return &result.Remark{Key: key, Args: args}
+}
 
 // comparable returns the base sessions that head can be held against, or why there are none.
-func comparable(base, head []model.Session) ([]model.Session, *Remark) {
+func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	for _, side := range []struct {
 		name     string
 		sessions []model.Session
 	}{{"base", base}, {"head", head}} {
 		if len(side.sessions) == 0 {
-			return base, refusal("no-session", Args{"side": side.name})
+			return base, NewRefusal("no-session", result.Args{"side": side.name})
 		}
 		for i := range side.sessions {
 			if err := side.sessions[i].Check(); err != nil {
-				return base, refusal("bad-session", Args{"side": side.name, "what": err.Error()})
+				return base, NewRefusal("bad-session", result.Args{"side": side.name, "what": err.Error()})
 			}
 		}
 	}
@@ -142,7 +137,7 @@ func comparable(base, head []model.Session) ([]model.Session, *Remark) {
 	}
 	fits := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool { return s.GPU != h.GPU })
 	if len(fits) == 0 || slices.ContainsFunc(head, func(s model.Session) bool { return s.GPU != h.GPU }) {
-		return base, refusal("other-gpu", Args{"models": models, "model": h.GPU})
+		return base, NewRefusal("other-gpu", result.Args{"models": models, "model": h.GPU})
 	}
 	fits = onBoard(fits, head)
 	for _, b := range fits {
@@ -159,17 +154,17 @@ func comparable(base, head []model.Session) ([]model.Session, *Remark) {
 		runs, restless := 0, 0
 		for i := range side.sessions {
 			runs += side.sessions[i].Profiled()
-			restless += unsteady(&side.sessions[i])
+			restless += Unsteady(&side.sessions[i])
 		}
 		if 2*restless > runs {
-			return fits, refusal("unsteady", Args{"some": Number(restless), "all": Number(runs), "side": side.name})
+			return fits, NewRefusal("unsteady", result.Args{"some": result.Number(restless), "all": result.Number(runs), "side": side.name})
 		}
 	}
 	return fits, nil
 }
 
 // unsteady counts the runs whose warm-up has no end, where one was looked for.
-func unsteady(s *model.Session) int {
+func Unsteady(s *model.Session) int {
 	n := 0
 	for _, run := range s.Runs[:s.Profiled()] {
 		if !run.Steady && s.Warmup == "auto" {
@@ -181,11 +176,11 @@ func unsteady(s *model.Session) int {
 
 // sameProfiler returns the base sessions that come from the profiler of the head: what one profiler says of a kernel is
 // never held against what another one says.
-func sameProfiler(base, head []model.Session) ([]model.Session, *Remark) {
+func sameProfiler(base, head []model.Session) ([]model.Session, *result.Remark) {
 	h := head[len(head)-1].Profiler()
 	for i := range head {
 		if p := head[i].Profiler(); p != h {
-			return base, refusal("mixed-profilers", Args{"one": string(p), "other": string(h)})
+			return base, NewRefusal("mixed-profilers", result.Args{"one": string(p), "other": string(h)})
 		}
 	}
 	others := []string{}
@@ -198,31 +193,31 @@ func sameProfiler(base, head []model.Session) ([]model.Session, *Remark) {
 		return false
 	})
 	if len(fits) == 0 {
-		return base, refusal("other-profiler", Args{"base": others[0], "head": string(h)})
+		return base, NewRefusal("other-profiler", result.Args{"base": others[0], "head": string(h)})
 	}
 	return fits, nil
 }
 
 // sameWay says why two sessions were not measured in the same way.
-func sameWay(b, h *model.Session) *Remark {
+func sameWay(b, h *model.Session) *result.Remark {
 	switch {
 	case b.GraphTrace == "graph" || h.GraphTrace == "graph":
 		if b.GraphTrace == h.GraphTrace {
-			return refusal("graphs-whole", nil)
+			return NewRefusal("graphs-whole", nil)
 		}
-		return refusal("other-graph-trace", Args{"base": b.GraphTrace, "head": h.GraphTrace})
+		return NewRefusal("other-graph-trace", result.Args{"base": b.GraphTrace, "head": h.GraphTrace})
 	case b.Mode != h.Mode:
-		return refusal("other-mode", Args{"base": b.Mode, "head": h.Mode})
+		return NewRefusal("other-mode", result.Args{"base": b.Mode, "head": h.Mode})
 	case b.GPUs != h.GPUs:
-		return refusal("other-devices", Args{"base": Number(b.GPUs), "head": Number(h.GPUs)})
+		return NewRefusal("other-devices", result.Args{"base": result.Number(b.GPUs), "head": result.Number(h.GPUs)})
 	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
-		return refusal("other-processes", Args{"base": Number(b.Processes), "head": Number(h.Processes)})
+		return NewRefusal("other-processes", result.Args{"base": result.Number(b.Processes), "head": result.Number(h.Processes)})
 	case (b.Warmup == "capture") != (h.Warmup == "capture"):
-		return refusal("other-capture", nil)
+		return NewRefusal("other-capture", nil)
 	case b.Step != h.Step:
-		return refusal("other-step", Args{"base": b.Step, "head": h.Step})
+		return NewRefusal("other-step", result.Args{"base": b.Step, "head": h.Step})
 	case b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h)):
-		return refusal("other-work", Args{"base": Number(steps(b)), "head": Number(steps(h))})
+		return NewRefusal("other-work", result.Args{"base": result.Number(steps(b)), "head": result.Number(steps(h))})
 	}
 	return nil
 }
@@ -238,34 +233,34 @@ func steps(s *model.Session) int {
 
 // related refuses sides that have nothing in common but the workload as a whole: no kernel, not even by its short name or its
 // place, no range, and no step. What one program takes says nothing about another.
-func related(t trial, pairs []pair) *Remark {
-	if t.base.sessions[0].Step != "" || t.time == model.NcuTime {
+func related(t trial, pairs []pair) *result.Remark {
+	if t.base.Sessions[0].Step != "" || t.time == model.NcuTime {
 		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p pair) bool {
 		return p.compared() && p.match != "rest" && (p.subject.Scope == measure.ScopeKernel || p.subject.Scope == measure.ScopeRange)
 	}
-	base, head := kernels(t.base.subjects()), kernels(t.head.subjects())
+	base, head := recorded.Kernels(t.base.Subjects()), recorded.Kernels(t.head.Subjects())
 	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
 		return nil
 	}
-	return refusal("other-workload", Args{"base": Number(len(base)), "head": Number(len(head))})
+	return NewRefusal("other-workload", result.Args{"base": result.Number(len(base)), "head": result.Number(len(head))})
 }
 
 // timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
-func timed(t trial, pairs []pair) *Remark {
+func timed(t trial, pairs []pair) *result.Remark {
 	const ticks = 10 // of the timer; what takes less may well be read as zero
 	least := ticks * math.Max(t.tick, 1)
 	for _, p := range pairs {
 		if p.metric.Name != t.time.Name || p.match != "exact" {
 			continue
 		}
-		base, head := typical(p.base), typical(p.head)
+		base, head := recorded.Typical(p.base), recorded.Typical(p.head)
 		switch {
 		case head == 0 && base > least:
-			return refusal("zero-time", Args{"kernel": p.subject.Short(), "side": "head", "time": Number(base)})
+			return NewRefusal("zero-time", result.Args{"kernel": p.subject.Short(), "side": "head", "time": result.Number(base)})
 		case base == 0 && head > least:
-			return refusal("zero-time", Args{"kernel": p.subject.Short(), "side": "base", "time": Number(head)})
+			return NewRefusal("zero-time", result.Args{"kernel": p.subject.Short(), "side": "base", "time": result.Number(head)})
 		}
 	}
 	return nil
@@ -273,8 +268,8 @@ func timed(t trial, pairs []pair) *Remark {
 
 // unmeasured refuses a head in which no kernel has a metric that a rule names for it: the policy's word is not judged,
 // and that is no pass. The metrics of Nsight Compute are not expected of another profiler; a note says where they are judged.
-func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []Remark, refused *Remark) {
-	s := newSide(head, measure.Total)
+func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []result.Remark, refused *result.Remark) {
+	s := recorded.New(head, measure.Total)
 	for _, rule := range policy.Rules {
 		m, full := measure.MetricByName(string(rule.Metric))
 		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
@@ -283,28 +278,28 @@ func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []Remark
 		if slices.Contains(measure.GPUMetrics, m) {
 			switch {
 			case sampled(s, policy, m, rule.Where):
-			case s.hasMetric(measure.Workload, model.SamplingPeriod.Name):
-				return nil, refusal("not-sampled", Args{"metric": m.Name, "rule": rule.Where})
+			case s.HasMetric(measure.Workload, model.SamplingPeriod.Name):
+				return nil, NewRefusal("not-sampled", result.Args{"metric": m.Name, "rule": rule.Where})
 			default:
-				notes = append(notes, remark("needs-sampling", Args{"metric": m.Name, "rule": rule.Where}))
+				notes = append(notes, result.NewRemark("needs-sampling", result.Args{"metric": m.Name, "rule": rule.Where}))
 			}
 			continue
 		}
 		of, has := 0, 0
-		for _, subject := range s.subjects() {
+		for _, subject := range s.Subjects() {
 			if subject.Scope == measure.ScopeKernel && policy.Limit(subject, m).Rule == rule.Where {
 				of++
-				if s.hasMetric(subject, m.Name) {
+				if s.HasMetric(subject, m.Name) {
 					has++
 				}
 			}
 		}
 		switch {
 		case of == 0 || has > 0:
-		case byLaunch(head):
-			return nil, refusal("metric-missing", Args{"metric": m.Name, "rule": rule.Where})
+		case recorded.ByLaunch(head):
+			return nil, NewRefusal("metric-missing", result.Args{"metric": m.Name, "rule": rule.Where})
 		case slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
-			notes = append(notes, remark("needs-ncu", Args{"metric": m.Name, "rule": rule.Where}))
+			notes = append(notes, result.NewRemark("needs-ncu", result.Args{"metric": m.Name, "rule": rule.Where}))
 		}
 	}
 	return notes, nil
@@ -312,9 +307,9 @@ func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []Remark
 
 // sampled reports whether anything that a rule limits has a metric of the whole GPU: the workload or a range, for it is
 // sampled of no kernel.
-func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) bool {
-	for _, subject := range s.subjects() {
-		if s.hasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
+func sampled(s *recorded.Index, policy *thresholds.Policy, m measure.Metric, rule string) bool {
+	for _, subject := range s.Subjects() {
+		if s.HasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
 			return true
 		}
 	}
@@ -322,12 +317,12 @@ func sampled(s *side, policy *thresholds.Policy, m measure.Metric, rule string) 
 }
 
 // doubts are differences between the sides that do not forbid a comparison but belong beside its result.
-func doubts(base, head []model.Session, policy *thresholds.Policy) []Remark {
+func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Remark {
 	b, h := base[len(base)-1], head[len(head)-1]
-	var out []Remark
+	var out []result.Remark
 	differ := func(what, x, y string) {
 		if x != "" && y != "" && x != y {
-			out = append(out, remark("versions", Args{"what": what, "base": x, "head": y}))
+			out = append(out, result.NewRemark("versions", result.Args{"what": what, "base": x, "head": y}))
 		}
 	}
 	differ("driver", b.Driver, h.Driver)
@@ -336,13 +331,13 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []Remark {
 	differ("power limit", watts(b.PowerW), watts(h.PowerW))
 	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
 		const day = 24 * time.Hour
-		out = append(out, remark("old-base", Args{"days": Number(int(age / day)), "most": Number(int(policy.MaxAge / day))}))
+		out = append(out, result.NewRemark("old-base", result.Args{"days": result.Number(int(age / day)), "most": result.Number(int(policy.MaxAge / day))}))
 	}
-	if boardsOf(base, head) == OtherBoard {
-		out = append(out, remark("other-board", Args{"base": classes(base), "head": classes(head)}))
+	if boardsOf(base, head) == result.OtherBoard {
+		out = append(out, result.NewRemark("other-board", result.Args{"base": recorded.Classes(base), "head": recorded.Classes(head)}))
 	}
 	if b.Step != "" && steps(&b) != steps(&h) {
-		out = append(out, remark("steps", Args{"base": Number(steps(&b)), "head": Number(steps(&h))}))
+		out = append(out, result.NewRemark("steps", result.Args{"base": result.Number(steps(&b)), "head": result.Number(steps(&h))}))
 	}
 	return out
 }

@@ -4,19 +4,13 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // The constants of what sessions differ by.
 const (
-	// sessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
-	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
-	// kernels, so it counts as known.
-	sessionWeight, sessionDF = 8, 1000
-	// batchSD is what two batches of runs on one GPU, minutes apart, differ by before seeing them: 37 batches on an idle H200
-	// differed by 0.01 to 0.03 % (sd) in every kernel, whether seconds or five minutes lay between them; two and a half times
-	// that, for GPUs that are less idle. batchLeast is the fewest kernels from which more is learnt of it.
 	batchSD, batchLeast = 0.0007, 3
 	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
 	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
@@ -59,11 +53,11 @@ type spreads struct {
 // between the sides is what the hosts make of it. The estimate is robust against the few that did change, and joined with
 // the policy's prior. Within one class of boards the sessions of the base count as well, each kernel's among the others.
 func newSpreads(t trial, estimates []estimate) spreads {
-	sd, least := t.policy.SessionSD, poolLeast
+	sd, least := t.policy.SessionSD, stats.PoolLeast
 	if t.batches {
 		sd, least = batchSD, batchLeast
 	}
-	s := spreads{prior: sd * sd, common: stats.Variance{S2: sd * sd, DF: sessionWeight}, bound: stats.Variance{S2: sd * sd * boundPart * boundPart, DF: boundDF}}
+	s := spreads{prior: sd * sd, common: stats.Variance{S2: sd * sd, DF: stats.SessionWeight}, bound: stats.Variance{S2: sd * sd * boundPart * boundPart, DF: boundDF}}
 	var scaled []float64
 	var own, bound []stats.Variance
 	for _, e := range estimates {
@@ -86,7 +80,7 @@ func newSpreads(t trial, estimates []estimate) spreads {
 		s.bound = stats.Pool(append(bound, s.bound)...)
 	}
 	if n := float64(len(scaled)); len(scaled) >= least {
-		seen := stats.Median(scaled) / normalQuartile
+		seen := stats.Median(scaled) / stats.NormalQuartile
 		if together := stats.Pool(s.common, stats.Variance{S2: seen * seen, DF: medianEfficiency * n}); !t.severalOnBoard() || together.S2 > s.common.S2 {
 			s.common = together
 		}
@@ -99,16 +93,15 @@ func newSpreads(t trial, estimates []estimate) spreads {
 // The median absolute value of standard normal numbers, and the efficiency of a standard deviation that is estimated
 // from it (Rousseeuw and Croux 1993, section 1).
 const (
-	normalQuartile   = 0.6745
 	medianEfficiency = 0.37
 )
 
 // oneBoard reports whether the sides are sessions of their own on boards of one known class.
-func (t trial) oneBoard() bool { return t.boards == SameBoard && !t.batches }
+func (t trial) oneBoard() bool { return t.boards == result.SameBoard && !t.batches }
 
 // severalOnBoard reports whether they are, and a side has several of them, which say how far those lie apart.
 func (t trial) severalOnBoard() bool {
-	return t.oneBoard() && len(t.base.sessions)+len(t.head.sessions) > 2
+	return t.oneBoard() && len(t.base.Sessions)+len(t.head.Sessions) > 2
 }
 
 // of is the variance between sessions of an estimate, moderated by that of its family.
@@ -118,7 +111,7 @@ func (s *spreads) of(t trial, e *estimate) stats.Variance {
 		if e.isStep() {
 			expected = stepSessions(t)
 		}
-		v := stats.Variance{S2: math.Max(stats.Pool(e.contrast.Session, expected).S2, expected.S2), DF: sessionDF}
+		v := stats.Variance{S2: math.Max(stats.Pool(e.contrast.Session, expected).S2, expected.S2), DF: stats.SessionDF}
 		if t.batches {
 			v.DF = expected.DF
 		}
@@ -136,14 +129,14 @@ func (s *spreads) of(t trial, e *estimate) stats.Variance {
 		// What this kernel's own sessions show can widen the term, not narrow it: two or three hosts may well be of one
 		// kind, and the next of another.
 		v = stats.Pool(e.contrast.Session, s.common)
-		v = stats.Variance{S2: math.Max(v.S2, s.common.S2), DF: sessionDF}
+		v = stats.Variance{S2: math.Max(v.S2, s.common.S2), DF: stats.SessionDF}
 	case e.subject.Scope == measure.ScopeWorkload && e.subject != measure.Workload:
-		v = stats.Moderate(e.contrast.Session, stats.Variance{S2: math.Max(s.prior, s.common.S2), DF: sessionWeight})
+		v = stats.Moderate(e.contrast.Session, stats.Variance{S2: math.Max(s.prior, s.common.S2), DF: stats.SessionWeight})
 	default:
 		v = stats.Moderate(e.contrast.Session, s.common)
 	}
 	if e.metric.Name == measure.Time.Name {
-		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.tick/average(e.base), 2))
+		v.S2 = math.Max(v.S2, math.Pow(hostTicks*t.tick/stats.Average(e.base), 2))
 	}
 	return v
 }
@@ -169,7 +162,7 @@ func bound(sessions []model.Session) map[measure.Subject]bool {
 	out := map[measure.Subject]bool{}
 	for i := range sessions {
 		for _, x := range sessions[i].Series {
-			if x.Metric.Name == model.DRAMThroughput.Name && stats.Median(known(x.Values)) >= boundFrom {
+			if x.Metric.Name == model.DRAMThroughput.Name && stats.Median(stats.Known(x.Values)) >= boundFrom {
 				out[x.Subject] = true
 			}
 		}

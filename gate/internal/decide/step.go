@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -14,61 +16,30 @@ import (
 // milliseconds, and under a profiler more (one unchanged PyTorch program, traced in one session: 7.5 to 12.6 ms a step,
 // untraced 7.5 to 8.1).
 const (
-	// stepRunSD is the sd between runs that is expected of a steady program: 0.5 % of 40 runs on an H200.
-	stepRunSD = 0.005
 	// stepHostSD is that between hosts: of thirteen, twelve were within half a per cent and one 13 % slower, and a PyTorch program
 	// near its launch limit took 40 % longer on one of two hosts with CPUs of one model. stepHostDF says how well it is known.
 	stepHostSD, stepHostDF = 0.13, 12
 	// stepBatchSD is that between batches of runs on one host.
 	stepBatchSD = 0.01
-	// strayFrom is how many sds from the middle of its side a run is a stray one, which counts as if it were so far.
-	strayFrom = 3
 	// strayGates is how many unchanged gates may fail by stray runs alone.
 	strayGates = 0.0008
 	// first is the weight in the family-wise correction of what says whether the program is slower.
 	first = 3
 )
 
-// steadied draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's
-// winsorizing), and keeps how far they were: a run that is off neither makes a finding nor hides one.
-func steadied(p pair) pair {
-	middle := func(values []float64) float64 { return math.Log(stats.Median(known(values))) }
-	for _, side := range []*[][]float64{&p.base, &p.head} {
-		var residuals []float64
-		for _, session := range *side {
-			for _, v := range known(session) {
-				residuals = append(residuals, math.Abs(math.Log(v)-middle(session)))
-			}
-		}
-		most := strayFrom * math.Max(stats.Median(residuals)/normalQuartile, stepRunSD)
-		drawn := make([][]float64, len(*side))
-		for j, session := range *side {
-			drawn[j] = slices.Clone(session)
-			for k, v := range session {
-				if by := math.Log(v) - middle(session); math.Abs(by) > most {
-					p.strays = append(p.strays, math.Abs(by))
-					drawn[j][k] = math.Exp(middle(session) + math.Copysign(most, by))
-				}
-			}
-		}
-		*side = drawn
-	}
-	return p
-}
-
 // cycles are how often the runs of a side repeat themselves, none where they have steps or no cycle.
-func cycles(s *side) []float64 {
-	return pooled(s.values(measure.Workload, measure.Repeats.Name))
+func cycles(s *recorded.Index) []float64 {
+	return stats.Pooled(s.Values(measure.Workload, measure.Repeats.Name))
 }
 
 // otherCycle says that what repeats is not the same in all runs of both sides, nil where it is or is not known: with a kernel that
 // runs once every ten steps a cycle may be ten of them.
-func (t trial) otherCycle() *Remark {
+func (t trial) otherCycle() *result.Remark {
 	base, head := cycles(t.base), cycles(t.head)
 	for _, b := range base {
 		for _, h := range head {
 			if b != h {
-				return new(remark("other-cycle", Args{"base": Number(b), "head": Number(h)}))
+				return new(result.NewRemark("other-cycle", result.Args{"base": result.Number(b), "head": result.Number(h)}))
 			}
 		}
 	}
@@ -78,7 +49,7 @@ func (t trial) otherCycle() *Remark {
 // stepPool is what is expected of a step's variance between runs before it was seen.
 func stepPool(p pool) pool {
 	for _, v := range []*stats.Variance{&p.prior, &p.sides[0], &p.sides[1]} {
-		*v = stats.Variance{S2: stepRunSD * stepRunSD, DF: runPrior.DF}
+		*v = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.RunPrior.DF}
 	}
 	return p
 }
@@ -106,7 +77,7 @@ func (t trial) stepOutliers(e *estimate) float64 {
 // in five need not agree.
 func (t trial) strayed(e *estimate) float64 {
 	const agree = 0.8
-	base, head := pooled(e.shown[0]), pooled(e.shown[1])
+	base, head := stats.Pooled(e.shown[0]), stats.Pooled(e.shown[1])
 	if len(base) == 0 || len(head) == 0 {
 		return 0
 	}
@@ -127,15 +98,15 @@ func (t trial) strayed(e *estimate) float64 {
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
 // those of the base that may be stray ones as well.
 func (e *estimate) slower() (off, beyond int) {
-	base, limit := pooled(e.shown[0]), e.working(e.limit.Max)
+	base, limit := stats.Pooled(e.shown[0]), e.working(e.limit.Max)
 	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
-	off = len(pooled(e.shown[1])) // what it takes to be sure of the smallest change that can be found
+	off = len(stats.Pooled(e.shown[1])) // what it takes to be sure of the smallest change that can be found
 	if e.natural(change) > e.limit.Max {
 		seen := *e
 		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was drawn to the others
 		off = len(apart(seen, e.limit.Max, sign))
 	}
-	middle := stats.Median(pooled(e.base))
+	middle := stats.Median(stats.Pooled(e.base))
 	for _, v := range base {
 		if sign*math.Log(v/middle) >= math.Min(math.Max(change, limit)/2, limit) {
 			beyond++
@@ -149,7 +120,7 @@ func (e *estimate) slower() (off, beyond int) {
 func (e *estimate) settledBy(most int) int {
 	off, beyond := e.slower()
 	part := func(some int, of [][]float64, n int) int {
-		return int(math.Round(float64(some*n) / float64(len(pooled(of)))))
+		return int(math.Round(float64(some*n) / float64(len(stats.Pooled(of)))))
 	}
 	n := runs(e.base, e.head) + 1
 	for n <= most && stats.Apart(part(off, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > strayGates {
@@ -167,20 +138,20 @@ func (e *estimate) reach(t trial, low, high float64) (float64, float64) {
 }
 
 // mostly is the part of a step that most of its change is, as a fact about it.
-func mostly(w *Waterfall) []Remark {
+func mostly(w *result.Waterfall) []result.Remark {
 	if w == nil || len(w.Parts) == 0 || !(2*w.Parts[0].Change > w.Change) || w.Change < 0 {
 		return nil
 	}
 	p := w.Parts[0]
-	return []Remark{remark("step-part", Args{"class": p.Class, "where": p.Where, "change": p.Change, "unit": measure.StepTime.Unit})}
+	return []result.Remark{result.NewRemark("step-part", result.Args{"class": p.Class, "where": p.Where, "change": p.Change, "unit": measure.StepTime.Unit})}
 }
 
 // unsettled names a step that took longer, beyond its limit, and of which that could not be decided: it is no finding, and worth a
 // word.
-func unsettled(t trial, findings []Finding) []Remark {
+func unsettled(t trial, findings []result.Finding) []result.Remark {
 	for _, f := range findings {
-		if f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload && f.Outcome == Inconclusive && !f.Undecided && f.Change > f.Limit && !f.NotJudged() && !t.outputs() {
-			return []Remark{remark("step-open", Args{"change": f.Change, "low": f.Low, "high": f.High})}
+		if f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload && f.Outcome == result.Inconclusive && !f.Undecided && f.Change > f.Limit && !f.NotJudged() && !t.outputs() {
+			return []result.Remark{result.NewRemark("step-open", result.Args{"change": f.Change, "low": f.Low, "high": f.High})}
 		}
 	}
 	return nil
@@ -188,7 +159,7 @@ func unsettled(t trial, findings []Finding) []Remark {
 
 // waits reports whether most of what a step grew by is time in which an operation was issued and nothing else of the program
 // ran: then the GPU worked for another program, or waited for something that the recording does not show.
-func waits(w *Waterfall) bool {
+func waits(w *result.Waterfall) bool {
 	if w == nil {
 		return false
 	}
@@ -202,3 +173,11 @@ func waits(w *Waterfall) bool {
 
 // isStep reports whether a pair is the period of a step.
 func (p *pair) isStep() bool { return p.metric.Name == measure.StepTime.Name }
+
+// steadied is a pair whose sides are both winsorised, see [winsorised].
+func steadied(p pair) pair {
+	base, far := stats.Winsorised(p.base)
+	head, strays := stats.Winsorised(p.head)
+	p.base, p.head, p.strays = base, head, slices.Concat(p.strays, far, strays)
+	return p
+}

@@ -1,26 +1,22 @@
 package decide
 
-import "cmp"
+import (
+	"cmp"
 
-// Each lists the reports that hold findings: those of the workloads, or the report itself.
-func (r *Report) Each() []*Report {
-	if len(r.Workloads) > 0 {
-		return r.Workloads
-	}
-	return []*Report{r}
-}
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
 
 // Together is one report on several workloads that were judged by parts of one error: it fails where one of them fails, has no
 // verdict where one has none, and passes where all do.
-func Together(reports []*Report) *Report {
-	r := &Report{Schema: Schema, Workloads: reports, Findings: []Finding{}, Verdict: Pass}
+func Together(reports []*result.Report) *result.Report {
+	r := &result.Report{Schema: result.Schema, Workloads: reports, Findings: []result.Finding{}, Verdict: result.Pass}
 	var failed, open, undecided []string
 	for _, w := range reports {
 		name := cmp.Or(w.Workload, "default")
 		switch {
-		case w.Verdict == Fail:
+		case w.Verdict == result.Fail:
 			failed = append(failed, name)
-		case w.Verdict != Pass:
+		case w.Verdict != result.Pass:
 			open = append(open, name)
 		case w.Undecided:
 			undecided = append(undecided, name)
@@ -31,31 +27,19 @@ func Together(reports []*Report) *Report {
 		}
 		r.Family += w.Family
 		r.Confidence = cmp.Or(r.Confidence, w.Confidence)
-		r.Counts.add(w.Counts)
+		r.Counts.Add(w.Counts)
 	}
-	all, because := Number(len(reports)), Remark{}
+	all, because := result.Number(len(reports)), result.Remark{}
 	switch {
 	case len(failed) > 0:
-		r.Verdict, because = Fail, remark("workloads-failed", Args{"failed": failed, "open": open, "all": all})
+		r.Verdict, because = result.Fail, result.NewRemark("workloads-failed", result.Args{"failed": failed, "open": open, "all": all})
 	case len(open) > 0:
-		r.Verdict, because = NoVerdict, remark("workloads-open", Args{"open": open, "all": all})
+		r.Verdict, because = result.NoVerdict, result.NewRemark("workloads-open", result.Args{"open": open, "all": all})
 	case len(undecided) > 0:
-		because = remark("workloads-undecided", Args{"undecided": undecided, "all": all})
+		because = result.NewRemark("workloads-undecided", result.Args{"undecided": undecided, "all": all})
 	default:
-		because = remark("workloads-pass", Args{"all": all})
+		because = result.NewRemark("workloads-pass", result.Args{"all": all})
 	}
 	r.ReasonKey, r.ReasonArgs = because.Key, because.Args
 	return r
-}
-
-// add takes in the counts of another report.
-func (c *Counts) add(o Counts) {
-	c.Regressed += o.Regressed
-	c.Improved += o.Improved
-	c.Unchanged += o.Unchanged
-	c.Inconclusive += o.Inconclusive
-	c.Added += o.Added
-	c.Removed += o.Removed
-	c.Warned += o.Warned
-	c.Grew += o.Grew
 }

@@ -1,27 +1,31 @@
 package decide
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
 
 func TestVerdicts(t *testing.T) {
-	because := func(key string) *Remark { return refusal(key, nil) }
+	because := func(key string) *result.Remark { return NewRefusal(key, nil) }
 	for _, c := range []struct {
 		name      string
 		evidence  gathered
-		verdict   Verdict
+		verdict   result.Verdict
 		undecided bool
 		key       string
 	}{
-		{"nothing", gathered{compared: 3}, Pass, false, "none-slower"},
-		{"open", gathered{open: because("undecided")}, Pass, true, "undecided"},
-		{"open, strict", gathered{open: because("undecided"), strict: true}, NoVerdict, true, "undecided"},
-		{"doubted before open", gathered{open: because("undecided"), doubted: because("doubted")}, NoVerdict, true, "doubted"},
-		{"drift before doubt", gathered{drift: because(overCreep), doubted: because("doubted")}, Fail, false, overCreep},
-		{"an outlier before drift", gathered{drift: because(overCreep), outlier: because("swerves")}, NoVerdict, false, "swerves"},
-		{"too few runs before drift", gathered{drift: because(overCreep), tooFew: because("few-runs")}, NoVerdict, false, "few-runs"},
-		{"nothing judged before drift", gathered{drift: because(overCreep), unjudged: because("nothing-judged")}, NoVerdict, false, "nothing-judged"},
-		{"what was not measured before nothing judged", gathered{unseen: because("not-profiled"), unjudged: because("nothing-judged")}, NoVerdict, false, "not-profiled"},
-		{"a regression before all", gathered{failed: 1, drift: because(overCreep), unseen: because("not-profiled"), outlier: because("swerves"),
-			doubted: because("doubted"), open: because("undecided"), strict: true}, Fail, false, "regressed"},
+		{"nothing", gathered{compared: 3}, result.Pass, false, "none-slower"},
+		{"open", gathered{open: because("undecided")}, result.Pass, true, "undecided"},
+		{"open, strict", gathered{open: because("undecided"), strict: true}, result.NoVerdict, true, "undecided"},
+		{"doubted before open", gathered{open: because("undecided"), doubted: because("doubted")}, result.NoVerdict, true, "doubted"},
+		{"drift before doubt", gathered{drift: because(result.OverCreep), doubted: because("doubted")}, result.Fail, false, result.OverCreep},
+		{"an outlier before drift", gathered{drift: because(result.OverCreep), outlier: because("swerves")}, result.NoVerdict, false, "swerves"},
+		{"too few runs before drift", gathered{drift: because(result.OverCreep), tooFew: because("few-runs")}, result.NoVerdict, false, "few-runs"},
+		{"nothing judged before drift", gathered{drift: because(result.OverCreep), unjudged: because("nothing-judged")}, result.NoVerdict, false, "nothing-judged"},
+		{"what was not measured before nothing judged", gathered{unseen: because("not-profiled"), unjudged: because("nothing-judged")}, result.NoVerdict, false, "not-profiled"},
+		{"a regression before all", gathered{failed: 1, drift: because(result.OverCreep), unseen: because("not-profiled"), outlier: because("swerves"),
+			doubted: because("doubted"), open: because("undecided"), strict: true}, result.Fail, false, "regressed"},
 	} {
 		if v := verdictOf(c.evidence); v.verdict != c.verdict || v.undecided != c.undecided || v.because.Key != c.key {
 			t.Errorf("%s: %s, undecided %t, %s", c.name, v.verdict, v.undecided, v.because.Key)

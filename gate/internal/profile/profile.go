@@ -21,9 +21,9 @@ import (
 	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -225,7 +225,7 @@ func (r *Recording) sessions(o trace.Options) ([]model.Session, error) {
 
 // Draw takes out of the traces of a recording, which was cut into the side of a report, what pictures of it show: a step, and how
 // the launches of these kernels spread. It is nil where there are none.
-func Draw(side decide.Side, r *Recording, kernels []measure.Subject) *model.Drawing {
+func Draw(side result.Side, r *Recording, kernels []measure.Subject) *model.Drawing {
 	if len(r.Traces) == 0 || len(r.Finished) > 0 {
 		return nil
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -147,7 +148,7 @@ func generateJobs(t testing.TB, dir string, jobs, ranks, launches, slow int) {
 }
 
 // judge compares two directories.
-func judge(t testing.TB, base, head string) *decide.Report {
+func judge(t testing.TB, base, head string) *result.Report {
 	t.Helper()
 	var sides []*profile.Recording
 	for _, dir := range []string{base, head} {
@@ -201,7 +202,7 @@ func TestManyRanks(t *testing.T) {
 		!strings.Contains(out.String(), "\n  workload") || strings.Count(r.Reason, "rank ") != 1 {
 		t.Errorf("%s: %s: %d ranks in\n%s", r.Verdict, r.Reason, n, out.String())
 	}
-	if r := judge(t, base, base+"/."); r.Verdict != decide.Pass || r.Ranks.Straggler != nil {
+	if r := judge(t, base, base+"/."); r.Verdict != result.Pass || r.Ranks.Straggler != nil {
 		t.Errorf("unchanged: %s, %+v", r.Verdict, r.Ranks.Straggler)
 	}
 }
@@ -215,7 +216,7 @@ func BenchmarkManyRanks(b *testing.B) {
 	generateJobs(b, base, 2, 512, 10_000, -1)
 	generateJobs(b, head, 5, 512, 10_000, 100)
 	for b.Loop() {
-		if r := judge(b, base, head); r.Verdict != decide.Fail {
+		if r := judge(b, base, head); r.Verdict != result.Fail {
 			b.Fatal(r.Reason)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 func init() {
@@ -13,9 +13,9 @@ func init() {
 
 // bencherValue is a metric of the Bencher Metric Format.
 type bencherValue struct {
-	Value decide.Number `json:"value"`
-	Lower decide.Number `json:"lower_value"`
-	Upper decide.Number `json:"upper_value"`
+	Value result.Number `json:"value"`
+	Lower result.Number `json:"lower_value"`
+	Upper result.Number `json:"upper_value"`
 }
 
 // bencher writes a benchmark a subject and a measure a metric, by the slug of its name, with the smallest and largest run.

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -16,14 +17,14 @@ func BisectionFormats() []string {
 }
 
 // RenderBisection writes what a search for commits found in the named format, as [Render] does with a report.
-func RenderBisection(format string, w io.Writer, b *decide.Bisection, o Options) error {
+func RenderBisection(format string, w io.Writer, b *history.Bisection, o Options) error {
 	return writeAs(format, w, "bisection", b, o, formats[format].bisection, BisectionFormats())
 }
 
 // bisectionText writes for a person at a terminal: the commits, what each changed and why, and what was measured on the way.
-func bisectionText(b *decide.Bisection, o Options) (string, error) {
+func bisectionText(b *history.Bisection, o Options) (string, error) {
 	p := newPage(o)
-	found := slices.ContainsFunc(b.Culprits, func(c decide.Culprit) bool { return len(c.Commits) == 1 })
+	found := slices.ContainsFunc(b.Culprits, func(c history.Culprit) bool { return len(c.Commits) == 1 })
 	switch {
 	case b.Followed == nil && len(b.Ends.Findings) == 0:
 		p.verdict("NOT FOUND", yellow, "the ends could not be held against each other: "+Clean(b.Ends.Reason))
@@ -63,7 +64,7 @@ func bisectionText(b *decide.Bisection, o Options) (string, error) {
 }
 
 // nearest says how far the ends are from what can be looked for, and what it would take.
-func (p *page) nearest(b *decide.Bisection) {
+func (p *page) nearest(b *history.Bisection) {
 	if s := sees(b.Ends); s != "" {
 		p.line(0, 2, span{fmt.Sprintf("%s a side see %s.", count(b.Ends.Head.Runs, "run"), s), none})
 	}
@@ -85,25 +86,25 @@ func (p *page) nearest(b *decide.Bisection) {
 }
 
 // shared says what several culprits are.
-func shared(culprits []decide.Culprit) string {
+func shared(culprits []history.Culprit) string {
 	what := "commit"
-	if slices.ContainsFunc(culprits, func(c decide.Culprit) bool { return len(c.Commits) > 1 }) {
+	if slices.ContainsFunc(culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 }) {
 		what = "change" // of which some lie in one of several commits
 	}
 	return count(len(culprits), what) + " share it"
 }
 
 // changed and bare print a relative change, the latter without its unit.
-func changed(n decide.Number) string { return bind(measure.Change(float64(n))) }
-func bare(n decide.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
+func changed(n result.Number) string { return bind(measure.Change(float64(n))) }
+func bare(n result.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
 
 // commitLine is a commit in a line.
-func commitLine(c decide.Commit) string {
+func commitLine(c history.Commit) string {
 	return fmt.Sprintf("%s %s (%s, %s)", c.ID[:12], Elide(Clean(c.Subject), 200), Elide(Clean(c.Author), 60), c.Date.Format("2006-01-02"))
 }
 
 // culprit writes a commit, what it changed, and why.
-func (p *page) culprit(c decide.Culprit, followed *decide.Finding) {
+func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 	p.title(fmt.Sprintf("%s, interval %s … %s %%", changed(c.Change), bare(c.Low), bare(c.High)))
 	for _, x := range c.Commits {
 		p.line(2, 4, span{commitLine(x), none})
@@ -113,14 +114,14 @@ func (p *page) culprit(c decide.Culprit, followed *decide.Finding) {
 	}
 	for i := range c.Report.Findings {
 		f := &c.Report.Findings[i]
-		if f.Scope == followed.Scope && f.Metric == followed.Metric && (f.Kernel == followed.Kernel || slices.Contains(f.BaseNames, followed.Name)) || f.Gates && f.Outcome == decide.Regressed {
+		if f.Scope == followed.Scope && f.Metric == followed.Metric && (f.Kernel == followed.Kernel || slices.Contains(f.BaseNames, followed.Name)) || f.Gates && f.Outcome == result.Regressed {
 			p.because(f)
 		}
 	}
 }
 
 // because writes a finding of a culprit in a line, and what is known of its cause.
-func (p *page) because(f *decide.Finding) {
+func (p *page) because(f *result.Finding) {
 	metric, _ := measure.MetricByName(f.Metric)
 	p.line(4, 6, span{fmt.Sprintf("%s %s: %s → %s (%s)", subject(f.Scope, f.Title()), metric.Title(), quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change)), none})
 	for _, e := range f.Evidence {
@@ -132,7 +133,7 @@ func (p *page) because(f *decide.Finding) {
 }
 
 // from is how far a commit is from an end, measured beside it.
-func from(d *decide.Distance) string {
+func from(d *history.Distance) string {
 	if d == nil {
 		return ""
 	}
@@ -140,7 +141,7 @@ func from(d *decide.Distance) string {
 }
 
 // bisected lists what was measured of the line.
-func (p *page) bisected(b *decide.Bisection) {
+func (p *page) bisected(b *history.Bisection) {
 	var rows [][]string
 	var skipped []string
 	for _, c := range b.Commits {
@@ -160,7 +161,7 @@ func (p *page) bisected(b *decide.Bisection) {
 	if len(skipped) > 0 {
 		text += fmt.Sprintf(", %d skipped", len(skipped))
 	}
-	p.dim(2, text+", "+seconds(decide.Number(b.Seconds)))
+	p.dim(2, text+", "+seconds(result.Number(b.Seconds)))
 	if len(skipped) > 0 {
 		p.title("Skipped")
 	}

@@ -4,34 +4,35 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // What a search found is said first: one commit, several that share it, or one of those that could not be measured.
 func TestBisection(t *testing.T) {
-	commit := func(id string) decide.Commit {
-		return decide.Commit{ID: strings.Repeat(id, 40), Subject: "commit " + id}
+	commit := func(id string) history.Commit {
+		return history.Commit{ID: strings.Repeat(id, 40), Subject: "commit " + id}
 	}
-	culprit := func(ids ...string) (c decide.Culprit) {
+	culprit := func(ids ...string) (c history.Culprit) {
 		for _, id := range ids {
 			c.Commits = append(c.Commits, commit(id))
 		}
 		return c
 	}
 	for _, tt := range []struct {
-		culprits []decide.Culprit
+		culprits []history.Culprit
 		want     string
 	}{
 		{nil, "SPREAD"},
-		{[]decide.Culprit{culprit("a")}, "FOUND  aaaaaaaaaaaa commit a"},
-		{[]decide.Culprit{culprit("a"), culprit("b")}, "FOUND  2 commits share it"},
-		{[]decide.Culprit{culprit("a"), culprit("b", "c")}, "FOUND  2 changes share it"},
-		{[]decide.Culprit{culprit("b", "c")}, "NARROWED  one of 2 commits"},
+		{[]history.Culprit{culprit("a")}, "FOUND  aaaaaaaaaaaa commit a"},
+		{[]history.Culprit{culprit("a"), culprit("b")}, "FOUND  2 commits share it"},
+		{[]history.Culprit{culprit("a"), culprit("b", "c")}, "FOUND  2 changes share it"},
+		{[]history.Culprit{culprit("b", "c")}, "NARROWED  one of 2 commits"},
 	} {
-		b := &decide.Bisection{Good: commit("0"), Bad: commit("f"), Ends: &decide.Report{}, Complete: true, Culprits: tt.culprits,
-			Followed: &decide.Finding{Scope: measure.ScopeKernel, Kernel: "saxpy", Metric: "time", Unit: "ns"}}
+		b := &history.Bisection{Good: commit("0"), Bad: commit("f"), Ends: &result.Report{}, Complete: true, Culprits: tt.culprits,
+			Followed: &result.Finding{Scope: measure.ScopeKernel, Kernel: "saxpy", Metric: "time", Unit: "ns"}}
 		var out strings.Builder
 		if err := report.RenderBisection("text", &out, b, report.Options{Quiet: true}); err != nil || !strings.HasPrefix(out.String(), tt.want) {
 			t.Errorf("%q, %v; want %q", out.String(), err, tt.want)

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // calibrationText writes the calibration for a person at a terminal: what the policy's limit takes, the noise, the
 // false alarms, what can be found with how many runs, and the plan.
-func calibrationText(c *decide.Calibration, o Options) (string, error) {
+func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
 	p := newPage(o)
 	word, tone, reason := calibrated(c)
 	s := styles[tone]
@@ -24,8 +25,8 @@ func calibrationText(c *decide.Calibration, o Options) (string, error) {
 }
 
 // calibrated is what a calibration says in a word and a sentence.
-func calibrated(c *decide.Calibration) (word string, t tone, reason string) {
-	i := slices.IndexFunc(c.Plan, func(x decide.Plan) bool { return x.Threshold == c.Threshold })
+func calibrated(c *calibrate.Calibration) (word string, t tone, reason string) {
+	i := slices.IndexFunc(c.Plan, func(x calibrate.Plan) bool { return x.Threshold == c.Threshold })
 	switch {
 	case !c.Sound:
 		return "NOT CALIBRATED", bad, c.Reason
@@ -38,7 +39,7 @@ func calibrated(c *decide.Calibration) (word string, t tone, reason string) {
 }
 
 // takes is a plan in words: "4 runs, 9 s".
-func takes(p decide.Plan) string {
+func takes(p calibrate.Plan) string {
 	if p.Runs == 0 {
 		return "not with 40 runs, because of " + Elide(Clean(p.Hardest), 60)
 	}
@@ -50,7 +51,7 @@ func takes(p decide.Plan) string {
 }
 
 // seconds prints a wall time as a person plans with it: "0.4 s", "9 s", "3 min".
-func seconds(n decide.Number) string {
+func seconds(n result.Number) string {
 	switch s := float64(n); {
 	case !n.Known():
 		return measure.Unknown
@@ -64,7 +65,7 @@ func seconds(n decide.Number) string {
 }
 
 // calibration writes everything below the first line.
-func (p *page) calibration(c *decide.Calibration, o Options) {
+func (p *page) calibration(c *calibrate.Calibration, o Options) {
 	if len(c.Noise) > 0 {
 		p.noise(c, o)
 	}
@@ -92,18 +93,18 @@ func (p *page) calibration(c *decide.Calibration, o Options) {
 
 // NoiseTable is how much the runs of a session move, as a calibration shows it: by step, and with the MDE of gates of so many runs a
 // side.
-func NoiseTable(noise []decide.Noise, step string, runs int, o Options) string {
+func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) string {
 	p := newPage(o)
-	p.noise(&decide.Calibration{Sound: true, Noise: noise, Measured: decide.Side{Step: step}, Gates: decide.UnchangedGates{Runs: runs}}, o)
+	p.noise(&calibrate.Calibration{Sound: true, Noise: noise, Measured: result.Side{Step: step}, Gates: calibrate.UnchangedGates{Runs: runs}}, o)
 	return p.b.String()
 }
 
 // noise writes how each kernel moves from run to run.
-func (p *page) noise(c *decide.Calibration, o Options) {
+func (p *page) noise(c *calibrate.Calibration, o Options) {
 	const most = 12
 	titles := []column{{least: 8}, {title: "GPU time", right: true}, {title: "launches", right: true}, {title: "typical", right: true},
 		{title: "sd", right: true}, {title: "within", right: true, optional: true}, {title: "MDE", right: true}, {title: "runs", least: 8}}
-	within := slices.ContainsFunc(c.Noise, func(n decide.Noise) bool { return n.Within != nil })
+	within := slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil })
 	room := 76 // of the other columns
 	if within {
 		room += 8
@@ -153,12 +154,12 @@ func (p *page) noise(c *decide.Calibration, o Options) {
 	}
 }
 
-func named(n decide.Noise) string {
+func named(n calibrate.Noise) string {
 	return subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
 }
 
 // bars draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.
-func bars(runs []decide.Number, most int) string {
+func bars(runs []result.Number, most int) string {
 	cut := ""
 	if len(runs) > most {
 		runs, cut = runs[len(runs)-most+1:], "…"
@@ -170,7 +171,7 @@ func bars(runs []decide.Number, most int) string {
 }
 
 // gates writes how often unchanged gates failed.
-func (p *page) gates(g decide.UnchangedGates, c *decide.Calibration) {
+func (p *page) gates(g calibrate.UnchangedGates, c *calibrate.Calibration) {
 	p.title("Unchanged gates")
 	s := none
 	if float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha) {
@@ -183,13 +184,13 @@ func (p *page) gates(g decide.UnchangedGates, c *decide.Calibration) {
 		"confidence, are about gates of these runs: another session may be quieter or louder.", count(g.Runs, "run"), c.Measured.Runs, percent(c.Threshold), Clean(c.Rule), nb), dim})
 }
 
-func deviation(n decide.Number) string { return bind(measure.Deviation(float64(n))) }
+func deviation(n result.Number) string { return bind(measure.Deviation(float64(n))) }
 
 // rate prints a bound of a share with two digits.
-func rate(n decide.Number) string { return strconv.FormatFloat(100*float64(n), 'g', 2, 64) + nb + "%" }
+func rate(n result.Number) string { return strconv.FormatFloat(100*float64(n), 'g', 2, 64) + nb + "%" }
 
 // foresight writes what can be found with how many runs, and the plan.
-func (p *page) foresight(c *decide.Calibration) {
+func (p *page) foresight(c *calibrate.Calibration) {
 	var rows [][]string
 	for _, m := range c.MDE {
 		rows = append(rows, []string{strconv.Itoa(m.Runs), deviation(m.Workload), deviation(m.Kernels), deviation(m.Limited)})

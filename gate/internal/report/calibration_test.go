@@ -8,12 +8,12 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 )
 
 // calibrationsIn reads every calibration of testdata/calibration.
-func calibrationsIn(t *testing.T) map[string]*decide.Calibration {
-	return readAll[decide.Calibration](t, "testdata/calibration")
+func calibrationsIn(t *testing.T) map[string]*calibrate.Calibration {
+	return readAll[calibrate.Calibration](t, "testdata/calibration")
 }
 
 // TestCalibrationGolden renders every testdata/calibration/*.json in every form. The JSON form is the file itself:
@@ -63,7 +63,7 @@ func TestCalibrationText(t *testing.T) {
 			}
 		}
 	}
-	if err := RenderCalibration("junit", io.Discard, new(decide.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "html, json, text") {
+	if err := RenderCalibration("junit", io.Discard, new(calibrate.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "html, json, text") {
 		t.Errorf("got %v", err)
 	}
 }

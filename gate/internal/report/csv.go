@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 func init() {
@@ -60,7 +60,7 @@ func csvText(s string) string {
 	return s
 }
 
-func csvNumber(n decide.Number) string {
+func csvNumber(n result.Number) string {
 	if !n.Known() {
 		return ""
 	}

@@ -5,18 +5,18 @@ import (
 	"os"
 	"testing/fstest"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // slower is what decide.Judge returns for a kernel that got slower, in short.
-var slower = &decide.Report{
-	Verdict: decide.Fail, Reason: "1 kernel regressed: saxpy +4.9 % (limit 3 %)", Workload: "train",
-	Base: decide.Side{Runs: 10, Sessions: 2}, Head: decide.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",
+var slower = &result.Report{
+	Verdict: result.Fail, Reason: "1 kernel regressed: saxpy +4.9 % (limit 3 %)", Workload: "train",
+	Base: result.Side{Runs: 10, Sessions: 2}, Head: result.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",
 	Next: []string{"if the change is wanted, accept it with a reason"},
-	Findings: []decide.Finding{{
+	Findings: []result.Finding{{
 		Kernel: "saxpy", Name: "void saxpy<float>(int, float, const float*, float*)", Scope: "kernel", Metric: "time", Unit: "ns",
-		Outcome: decide.Regressed, Gates: true, Base: 21230, Head: 22270, Change: 0.049, Low: 0.046, High: 0.052,
+		Outcome: result.Regressed, Gates: true, Base: 21230, Head: 22270, Change: 0.049, Low: 0.046, High: 0.052,
 		Share: 0.142, Limit: 0.03, Rule: "nsgate.toml:12", Evidence: []string{"registers 32 → 255"},
 	}},
 }

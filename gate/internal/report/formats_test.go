@@ -27,6 +27,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -355,7 +356,7 @@ func TestTrends(t *testing.T) {
 		want := 0
 		for _, w := range r.Each() {
 			for _, f := range w.Findings {
-				if f.Head.Known() && w.Verdict != decide.NoVerdict {
+				if f.Head.Known() && w.Verdict != result.NoVerdict {
 					want++
 				}
 			}
@@ -370,10 +371,10 @@ func TestTrends(t *testing.T) {
 	}
 	// Names that are cut stay apart.
 	long := strings.Repeat("k", 1000)
-	r := &decide.Report{Verdict: decide.Pass}
+	r := &result.Report{Verdict: result.Pass}
 	for _, end := range []string{"a", "b"} {
 		name := long + end + long
-		r.Findings = append(r.Findings, decide.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: "time", Unit: "ns", Head: 1, Outcome: decide.Unchanged})
+		r.Findings = append(r.Findings, result.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: "time", Unit: "ns", Head: 1, Outcome: result.Unchanged})
 	}
 	if n := len(checkSchema(t, bencherSchema, render(t, "bencher", r, Options{})).(map[string]any)); n != 2 {
 		t.Errorf("%d benchmarks of two", n)
@@ -400,9 +401,9 @@ func TestFormats(t *testing.T) {
 				findings += len(w.Findings)
 				want := "0"
 				switch w.Verdict {
-				case decide.Pass:
+				case result.Pass:
 					want = "1"
-				case decide.NoVerdict:
+				case result.NoVerdict:
 					noVerdict++
 				}
 				if got := values[fmt.Sprintf("nsgate_pass{workload=%q}", v.Workload)]; got != want {
@@ -466,7 +467,7 @@ func TestStableFromRunToRun(t *testing.T) {
 	b := reports(t)["fail"]
 	for i := range b.Findings {
 		f := &b.Findings[i]
-		for _, n := range []*decide.Number{&f.Base, &f.Head, &f.Change, &f.Low, &f.High, &f.P} {
+		for _, n := range []*result.Number{&f.Base, &f.Head, &f.Change, &f.Low, &f.High, &f.P} {
 			*n *= 1.000001
 		}
 		f.Rule, f.Reason = "nsgate.toml:99", "another"
@@ -509,7 +510,7 @@ func TestSignal(t *testing.T) {
 		{60, 0, 0, 60, "count", "60"},
 		{0, 0, 0, 1, "ns", "0"},
 	} {
-		f := decide.Finding{Head: decide.Number(c.head), Low: decide.Number(c.low), High: decide.Number(c.high), Base: decide.Number(c.base), Unit: c.unit}
+		f := result.Finding{Head: result.Number(c.head), Low: result.Number(c.low), High: result.Number(c.high), Base: result.Number(c.base), Unit: c.unit}
 		scale := 1.0
 		if c.unit == "ns" {
 			scale = 1e9
@@ -522,7 +523,7 @@ func TestSignal(t *testing.T) {
 
 func TestLocatePointsIntoTheRepository(t *testing.T) {
 	r := reports(t)["fail"]
-	o := Options{Locate: func(_ *decide.Report, f decide.Finding) (string, int, bool) {
+	o := Options{Locate: func(_ *result.Report, f result.Finding) (string, int, bool) {
 		return "src/k.cu", 7, f.Kernel == "saxpy"
 	}}
 	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `file="`+r.Baseline+`"`) {
@@ -572,8 +573,8 @@ func checkFormats(t *testing.T, s string) {
 	checkCSV(t, texts["csv"])
 	checkSchema(t, bencherSchema, texts["bencher"])
 	other := hostile(s)
-	other.Workload, other.Verdict = s+"2", decide.NoVerdict
-	several := decide.Together([]*decide.Report{r, other})
+	other.Workload, other.Verdict = s+"2", result.NoVerdict
+	several := decide.Together([]*result.Report{r, other})
 	several.Reason = s
 	if suites := checkJUnit(t, render(t, "junit", several, Options{})); len(suites.Suites) != 2 {
 		t.Errorf("%d suites of two workloads", len(suites.Suites))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -82,7 +82,7 @@ type cause struct {
 	Before   string // what bound it
 	After    string
 	Counters [][3]string // metric, before and after
-	Guides   []decide.Guide
+	Guides   []result.Guide
 }
 
 // documentation is where the links of a cause lead; a saved report may hold others, which are not shown.

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -19,7 +20,7 @@ func HistoryFormats() []string {
 }
 
 // RenderHistory writes a history in the named format, as [Render] does with a report.
-func RenderHistory(format string, w io.Writer, h *decide.History, o Options) error {
+func RenderHistory(format string, w io.Writer, h *history.History, o Options) error {
 	return writeAs(format, w, "history", h, o, formats[format].history, HistoryFormats())
 }
 
@@ -27,7 +28,7 @@ func RenderHistory(format string, w io.Writer, h *decide.History, o Options) err
 const historyRows = 15
 
 // historyText writes for a person at a terminal: what changed and when, then every trend as a line.
-func historyText(h *decide.History, o Options) (string, error) {
+func historyText(h *history.History, o Options) (string, error) {
 	p := newPage(o)
 	first, last := h.Moments[0], h.Moments[len(h.Moments)-1]
 	p.line(0, 2, span{fmt.Sprintf("%s of %s on %s, %s to %s", count(len(h.Moments), "session"), cmp.Or(Clean(h.Workload), "the workload"), Clean(h.GPU), day(first.At), day(last.At)), none})
@@ -62,7 +63,7 @@ func historyText(h *decide.History, o Options) (string, error) {
 }
 
 // sinceAnchor is what changed since the anchor, "" where there is none before the last value.
-func sinceAnchor(t decide.Trend) string {
+func sinceAnchor(t history.Trend) string {
 	if t.SinceAnchor == nil {
 		return ""
 	}
@@ -70,7 +71,7 @@ func sinceAnchor(t decide.Trend) string {
 }
 
 // anchorOf is what the anchor of a history is called.
-func anchorOf(h *decide.History) string {
+func anchorOf(h *history.History) string {
 	at := h.Anchor()
 	switch {
 	case at < 0:
@@ -82,7 +83,7 @@ func anchorOf(h *decide.History) string {
 }
 
 // levelChanges writes every change of level, the largest trends first, and whether there are enough points to tell.
-func (p *page) levelChanges(h *decide.History) {
+func (p *page) levelChanges(h *history.History) {
 	enough, some := false, false
 	p.title("Changes of level")
 	for _, t := range h.Trends {
@@ -110,12 +111,12 @@ func (p *page) levelChanges(h *decide.History) {
 }
 
 // better reports whether a change is for the better.
-func better(m measure.Metric, change decide.Number) bool {
+func better(m measure.Metric, change result.Number) bool {
 	return (change < 0) == (m.Better != measure.Higher)
 }
 
 // elsewhere lists when what it was measured with changed.
-func (p *page) elsewhere(h *decide.History) {
+func (p *page) elsewhere(h *history.History) {
 	var lines []string
 	for _, m := range h.Moments {
 		if what := slices.DeleteFunc(slices.Clone(m.Since), func(s string) bool { return s == "host" }); len(what) > 0 {
@@ -134,15 +135,15 @@ func day(t time.Time) string {
 
 func orUnknown(commit string) string { return cmp.Or(Elide(Clean(commit), 12), "an unknown commit") }
 
-func known(values []decide.Number) []decide.Number {
-	return slices.DeleteFunc(slices.Clone(values), func(n decide.Number) bool { return !n.Known() })
+func known(values []result.Number) []result.Number {
+	return slices.DeleteFunc(slices.Clone(values), func(n result.Number) bool { return !n.Known() })
 }
 
-func firstKnown(values []decide.Number) decide.Number { return known(values)[0] }
-func lastKnown(values []decide.Number) decide.Number  { k := known(values); return k[len(k)-1] }
+func firstKnown(values []result.Number) result.Number { return known(values)[0] }
+func lastKnown(values []result.Number) result.Number  { k := known(values); return k[len(k)-1] }
 
 // historyCSV writes a row a value, for spreadsheets. Names are quoted where a spreadsheet would take them for formulas.
-func historyCSV(h *decide.History, _ Options) (string, error) {
+func historyCSV(h *history.History, _ Options) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"at", "commit", "gpu_hash", "driver", "scope", "name", "grid", "block", "metric", "unit", "value", "change_of_level"}}
@@ -152,7 +153,7 @@ func historyCSV(h *decide.History, _ Options) (string, error) {
 				continue
 			}
 			m, level := h.Moments[i], ""
-			if j := slices.IndexFunc(t.Changes, func(c decide.LevelChange) bool { return c.Moment == i }); j >= 0 {
+			if j := slices.IndexFunc(t.Changes, func(c history.LevelChange) bool { return c.Moment == i }); j >= 0 {
 				level = csvNumber(t.Changes[j].Change)
 			}
 			rows = append(rows, []string{m.At.UTC().Format(time.RFC3339), csvText(m.Commit), csvText(m.Environment.GPUHash), csvText(m.Environment.Driver), string(t.Scope),

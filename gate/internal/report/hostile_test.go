@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -29,33 +29,33 @@ var nasty = []string{
 }
 
 // hostile puts one text into every field that a workload or a saved report controls.
-func hostile(s string) *decide.Report {
-	f := decide.Finding{
+func hostile(s string) *result.Report {
+	f := result.Finding{
 		Kernel: s, Name: s, Scope: measure.ScopeKernel, Grid: s, Block: s, Metric: s, Unit: s, Gates: true,
 		Severity: "fail", Base: 10, Head: 11, Change: 0.1, Low: 0.09, High: 0.11, MDE: 0.01, Share: 0.5, Limit: 0.03, Rule: s,
 		Reason: s, Match: "role", BaseNames: []string{s, s, s, s}, Role: s, Evidence: []string{s, s + "2"},
-		BaseRuns: []decide.Number{10, 10}, HeadRuns: []decide.Number{11, 11},
-		Cause: &decide.Cause{Summary: s, Reasons: []string{s}, Base: s, Head: s, Note: s,
-			Metrics: []decide.CauseMetric{{Name: s, Unit: s, Base: 1, Head: 2}, {Name: s, Unit: "%", Base: decide.Number(math.NaN()), Head: 2}}},
+		BaseRuns: []result.Number{10, 10}, HeadRuns: []result.Number{11, 11},
+		Cause: &result.Cause{Summary: s, Reasons: []string{s}, Base: s, Head: s, Note: s,
+			Metrics: []result.CauseMetric{{Name: s, Unit: s, Base: 1, Head: 2}, {Name: s, Unit: "%", Base: result.Number(math.NaN()), Head: 2}}},
 	}
-	r := &decide.Report{
-		Schema: decide.Schema, Verdict: decide.Fail, Reason: s, Next: []string{s, s}, Workload: s, Warnings: []string{s},
+	r := &result.Report{
+		Schema: result.Schema, Verdict: result.Fail, Reason: s, Next: []string{s, s}, Workload: s, Warnings: []string{s},
 		Baseline: s, Reproduce: s, Accept: s, Family: 1, Alpha: 0.01,
 	}
 	env := model.Environment{GPU: s, Driver: s, CUDA: s, Tool: s, GPUs: 2}
-	r.Base = decide.Side{Runs: 2, Sessions: 1, Environment: env, Commit: s, Step: s, Warmup: s, Skipped: s}
-	r.Head = decide.Side{Runs: 2, Sessions: 1, Environment: model.Environment{GPU: s + s}, Commit: s, Skipped: s}
-	own := decide.Own{Base: 100, Head: 200, Change: 100, Low: 90, High: 110}
-	r.Waterfall = &decide.Waterfall{Own: own, Parts: []decide.WaterfallPart{
-		{Class: s, Where: s, Idle: true, Own: own, Owners: []decide.WaterfallOwner{{Kernel: s, Name: s, Own: own}}}}}
+	r.Base = result.Side{Runs: 2, Sessions: 1, Environment: env, Commit: s, Step: s, Warmup: s, Skipped: s}
+	r.Head = result.Side{Runs: 2, Sessions: 1, Environment: model.Environment{GPU: s + s}, Commit: s, Skipped: s}
+	own := result.Own{Base: 100, Head: 200, Change: 100, Low: 90, High: 110}
+	r.Waterfall = &result.Waterfall{Own: own, Parts: []result.WaterfallPart{
+		{Class: s, Where: s, Idle: true, Own: own, Owners: []result.WaterfallOwner{{Kernel: s, Name: s, Own: own}}}}}
 	f.ReasonKey = "not-judged"
-	f.Outcome, f.Grid = decide.Inconclusive, "alone"
+	f.Outcome, f.Grid = result.Inconclusive, "alone"
 	r.Findings = append(r.Findings, f)
 	f.ReasonKey, f.Grid = "", s
-	for i, o := range []decide.Outcome{
-		decide.Regressed, decide.Improved, decide.Unchanged, decide.Inconclusive, decide.Added, decide.Removed, decide.Regressed,
+	for i, o := range []result.Outcome{
+		result.Regressed, result.Improved, result.Unchanged, result.Inconclusive, result.Added, result.Removed, result.Regressed,
 	} {
-		f.Outcome, f.Gates, f.Undecided = o, i < 6, o == decide.Inconclusive
+		f.Outcome, f.Gates, f.Undecided = o, i < 6, o == result.Inconclusive
 		r.Findings = append(r.Findings, f)
 		f.Grid += "x" // the last is a subject of its own
 	}
@@ -167,11 +167,11 @@ func FuzzMarkdown(f *testing.F) {
 }
 
 func TestMarkdownCountsWhatItCuts(t *testing.T) {
-	r := &decide.Report{Verdict: decide.Fail, Reason: "many"}
+	r := &result.Report{Verdict: result.Fail, Reason: "many"}
 	for i := range 2000 {
-		f := decide.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: decide.Unchanged, Metric: "time", Unit: "ns"}
+		f := result.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: result.Unchanged, Metric: "time", Unit: "ns"}
 		if i < 70 {
-			f.Outcome, f.Gates = decide.Regressed, true
+			f.Outcome, f.Gates = result.Regressed, true
 		}
 		r.Findings = append(r.Findings, f)
 	}

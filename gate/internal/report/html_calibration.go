@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -36,7 +37,7 @@ type noiseRow struct {
 // maxNoise is how many kernels a page of noise shows, the noisiest.
 const maxNoise = 120
 
-func htmlCalibration(c *decide.Calibration, _ Options) (string, error) {
+func htmlCalibration(c *calibrate.Calibration, _ Options) (string, error) {
 	saved, err := jsonText(c)
 	if err != nil {
 		return "", err
@@ -61,7 +62,7 @@ func htmlCalibration(c *decide.Calibration, _ Options) (string, error) {
 }
 
 // noise lists the kernels with their runs.
-func (s *noiseSheet) noise(c *decide.Calibration) {
+func (s *noiseSheet) noise(c *calibrate.Calibration) {
 	for i, n := range c.Noise {
 		if i == maxNoise {
 			s.Untold = len(c.Noise) - i
@@ -80,7 +81,7 @@ func (s *noiseSheet) noise(c *decide.Calibration) {
 		var runs []float64
 		for _, v := range n.Runs {
 			if !v.Known() {
-				v = decide.Number(math.NaN())
+				v = result.Number(math.NaN())
 			}
 			runs = append(runs, float64(v))
 		}
@@ -90,10 +91,10 @@ func (s *noiseSheet) noise(c *decide.Calibration) {
 }
 
 // foresight is what can be found with how many runs.
-func (s *noiseSheet) foresight(c *decide.Calibration) {
+func (s *noiseSheet) foresight(c *calibrate.Calibration) {
 	var at []int
 	lines := []plot.Series{{Class: "head"}, {Class: "better"}, {Class: "worse"}}
-	number := func(n decide.Number) float64 {
+	number := func(n result.Number) float64 {
 		if !n.Known() {
 			return math.NaN()
 		}
@@ -101,7 +102,7 @@ func (s *noiseSheet) foresight(c *decide.Calibration) {
 	}
 	for _, m := range c.MDE {
 		at = append(at, m.Runs)
-		for i, v := range []decide.Number{m.Workload, m.Kernels, m.Limited} {
+		for i, v := range []result.Number{m.Workload, m.Kernels, m.Limited} {
 			lines[i].Values = append(lines[i].Values, number(v))
 		}
 		s.MDE = append(s.MDE, []string{strconv.Itoa(m.Runs), deviation(m.Workload), deviation(m.Kernels), deviation(m.Limited)})
@@ -117,7 +118,7 @@ func (s *noiseSheet) foresight(c *decide.Calibration) {
 	g := c.Gates
 	s.Gates = fmt.Sprintf("Of %d gates between random runs of this unchanged program, %s a side, %d failed (with 95%s%% confidence under %s of such gates) and %d could not decide (under %s).",
 		g.Gates, count(g.Runs, "run"), g.Alarms, nb, rate(g.AlarmBound), g.Undecided, rate(g.UndecidedBound))
-	if i := slices.IndexFunc(c.Plan, func(x decide.Plan) bool { return x.Threshold == c.Threshold }); i >= 0 {
+	if i := slices.IndexFunc(c.Plan, func(x calibrate.Plan) bool { return x.Threshold == c.Threshold }); i >= 0 {
 		runs := takes(c.Plan[i])
 		s.Figures = append(s.Figures, figure{"to gate " + percent(c.Threshold), runs, "runs a side, base and head of one session", "", true})
 	}

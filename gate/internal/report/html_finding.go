@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -76,7 +76,7 @@ func (s *sheet) article(g group) article {
 	}
 	for _, p := range r.Parts {
 		x := partRow{"new", quantity(p.F.Head, p.F.Unit), Elide(p.Subject, maxName), "worse"}
-		if p.F.Outcome == decide.Removed {
+		if p.F.Outcome == result.Removed {
 			x.Mark, x.Time, x.Class = "gone", quantity(p.F.Base, p.F.Unit), "better"
 		}
 		a.Parts = append(a.Parts, x)
@@ -141,7 +141,7 @@ func (s *sheet) past(r row) []picture {
 }
 
 // drawn are runs as a picture has them, NaN where a value is not known.
-func drawn(runs []decide.Number) []float64 {
+func drawn(runs []result.Number) []float64 {
 	out := make([]float64, len(runs))
 	for i, v := range runs {
 		out[i] = math.NaN()
@@ -153,7 +153,7 @@ func drawn(runs []decide.Number) []float64 {
 }
 
 // sessionsOf is how many of so many runs of a side each session has, traced ones or the others.
-func sessionsOf(side *decide.Side, runs int) []int {
+func sessionsOf(side *result.Side, runs int) []int {
 	sum := 0
 	for _, n := range side.SessionRuns {
 		sum += n
@@ -246,7 +246,7 @@ func (s *sheet) cause(g group, a *article) {
 }
 
 // roof draws the kernel's places under the roofs of the head's GPU.
-func roof(c *decide.Cause, name string) *picture {
+func roof(c *result.Cause, name string) *picture {
 	at := either(c.HeadRoof, c.BaseRoof)
 	if at == nil || !(at.Intensity > 0) || !(at.Ridge > 0) || !(at.Roof > 0) {
 		return nil
@@ -258,7 +258,7 @@ func roof(c *decide.Cause, name string) *picture {
 	var points []plot.Point
 	for _, x := range []struct {
 		name, class string
-		at          *decide.Roof
+		at          *result.Roof
 	}{{"base", "base", c.BaseRoof}, {"head", "worse", c.HeadRoof}} {
 		if x.at != nil && x.at.Intensity > 0 && x.at.Achieved > 0 {
 			points = append(points, plot.Point{Name: x.name, Class: x.class, Intensity: float64(x.at.Intensity), Performance: float64(x.at.Achieved)})
@@ -279,7 +279,7 @@ func prefixed(v float64) string {
 	return tidy(measure.Digits(v)+" ") + letters[i]
 }
 
-func either(a, b *decide.Roof) *decide.Roof {
+func either(a, b *result.Roof) *result.Roof {
 	if a != nil {
 		return a
 	}

@@ -5,7 +5,7 @@ import (
 
 	g "maragu.dev/gomponents"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 func (s *sheet) findings() g.Node {
@@ -58,7 +58,7 @@ func (a article) why() g.Node {
 	}
 	said := el("div", el("h4", escaped("Why")), el("p", escaped(a.Cause.Summary)),
 		g.If(a.Cause.Before != "", el("p", classed("in"), escaped("Base: "+a.Cause.Before+". Head: "+a.Cause.After+"."))),
-		g.Map(a.Cause.Guides, func(x decide.Guide) g.Node {
+		g.Map(a.Cause.Guides, func(x result.Guide) g.Node {
 			return el("p", classed("in"), el("a", attr("href", x.Link), attr("rel", "noreferrer"), escaped(x.Title)))
 		}))
 	roof := g.Iff(a.Roof != nil, func() g.Node { return a.Roof.figure() })

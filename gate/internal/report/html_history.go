@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -35,7 +35,7 @@ type trendRow struct {
 // maxTrends is how many trends a page shows, those that changed most.
 const maxTrends = 150
 
-func htmlHistory(h *decide.History, _ Options) (string, error) {
+func htmlHistory(h *history.History, _ Options) (string, error) {
 	saved, err := jsonText(h)
 	if err != nil {
 		return "", err
@@ -63,14 +63,14 @@ func htmlHistory(h *decide.History, _ Options) (string, error) {
 		}
 	}
 	c.Hosts = len(line.Hosts) > 0
-	if slices.ContainsFunc(h.Trends, func(t decide.Trend) bool { return t.SinceAnchor != nil }) {
+	if slices.ContainsFunc(h.Trends, func(t history.Trend) bool { return t.SinceAnchor != nil }) {
 		c.Anchor = anchorOf(h)
 	}
 	c.trends(h, line)
 	return htmlPage("nsgate history: "+cmp.Or(Elide(trimmed(h.Workload), 100), "default"), saved, c.page()...)
 }
 
-func (c *chronicle) trends(h *decide.History, line plot.Timeline) {
+func (c *chronicle) trends(h *history.History, line plot.Timeline) {
 	enough := false
 	for i, t := range h.Trends {
 		enough = enough || t.Enough

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -93,7 +93,7 @@ func toneClass(t tone) string {
 }
 
 // commits is what was compared, as far as it is known: "1f3a… → 9c0d…".
-func commits(r *decide.Report) string {
+func commits(r *result.Report) string {
 	base, head := Elide(Clean(r.Base.Commit), 12), Elide(Clean(r.Head.Commit), 12)
 	if base == "" || head == "" || base == head {
 		return cmp.Or(head, base)
@@ -258,7 +258,7 @@ func (s *sheet) changes(all []group) {
 		bend = limits[len(limits)/2]
 	}
 	forest := plot.NewForest(bend, seen)
-	s.Bend = percent(decide.Number(bend))
+	s.Bend = percent(result.Number(bend))
 	s.Axis = forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })
 	for _, e := range list {
 		s.Changes = append(s.Changes, s.change(e.group[0], e.adds, forest))
@@ -269,7 +269,7 @@ func (s *sheet) change(r row, adds float64, forest plot.Forest) change {
 	f := r.F
 	c := change{
 		Subject: Elide(r.Subject, maxName), Full: r.FullName, In: Elide(Clean(f.Role), maxName), Metric: r.Metric, Values: r.Values, Change: r.Change, By: brief(f.Change),
-		Interval: r.Interval, Share: r.Share, Part: brief(f.Share), Adds: brief(decide.Number(adds)), Class: rowClass(r), Result: plainResult(r), Link: s.links[f.Subject()],
+		Interval: r.Interval, Share: r.Share, Part: brief(f.Share), Adds: brief(result.Number(adds)), Class: rowClass(r), Result: plainResult(r), Link: s.links[f.Subject()],
 	}
 	if f.Scope == measure.ScopeWorkload && f.Name == "" {
 		c.Subject, c.Metric = r.Metric, "of the workload"
@@ -282,7 +282,7 @@ func (s *sheet) change(r row, adds float64, forest plot.Forest) change {
 		c.Link = ""
 	}
 	s.told[f.Subject()] = true
-	if n := decide.Number(adds); n.Known() {
+	if n := result.Number(adds); n.Known() {
 		c.Step = signed(n)
 	}
 	class := c.Class
@@ -294,7 +294,7 @@ func (s *sheet) change(r row, adds float64, forest plot.Forest) change {
 }
 
 // brief is a number to sort by, "" where it is not known.
-func brief(n decide.Number) string {
+func brief(n result.Number) string {
 	if !n.Known() {
 		return ""
 	}
@@ -320,9 +320,9 @@ func adds(g group) float64 {
 		case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
 			base, head := r.F.Base, r.F.Head
 			switch {
-			case r.F.Outcome == decide.Added && !base.Known():
+			case r.F.Outcome == result.Added && !base.Known():
 				base = 0
-			case r.F.Outcome == decide.Removed && !head.Known():
+			case r.F.Outcome == result.Removed && !head.Known():
 				head = 0
 			}
 			return float64(head - base)
@@ -374,7 +374,7 @@ func (s *sheet) sights() {
 	}
 }
 
-func measured(values []decide.Number) int {
+func measured(values []result.Number) int {
 	n := 0
 	for _, v := range values {
 		if v.Known() {
@@ -394,7 +394,7 @@ type rankRow struct {
 func (s *sheet) ranks() {
 	type rank struct {
 		name             string
-		base, head, wait decide.Number
+		base, head, wait result.Number
 		class            string
 	}
 	var list []rank
@@ -410,14 +410,14 @@ func (s *sheet) ranks() {
 	} else {
 		for _, r := range s.Rows {
 			if r.F.Scope == measure.ScopeDevice && r.F.Metric == measure.GPUTime.Name {
-				list = append(list, rank{r.Subject, r.F.Base, r.F.Head, decide.Number(math.NaN()), rowClass(r)})
+				list = append(list, rank{r.Subject, r.F.Base, r.F.Head, result.Number(math.NaN()), rowClass(r)})
 			}
 		}
 		large.Sort(list, func(a, b rank) int { return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name)) })
 	}
 	most := 0.0
 	for _, x := range list {
-		for _, v := range []decide.Number{x.base, x.head} {
+		for _, v := range []result.Number{x.base, x.head} {
 			if v.Known() {
 				most = max(most, float64(v))
 			}

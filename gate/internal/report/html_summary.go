@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -37,7 +37,7 @@ type panelLine struct {
 	Bar   plot.SVG
 }
 
-func htmlSummary(s *decide.Summary, _ Options) (string, error) {
+func htmlSummary(s *result.Summary, _ Options) (string, error) {
 	saved, err := jsonText(s)
 	if err != nil {
 		return "", err
@@ -80,7 +80,7 @@ func htmlSummary(s *decide.Summary, _ Options) (string, error) {
 	return htmlPage("nsgate: "+headline(s), saved, a.page()...)
 }
 
-func rangeBoxes(ranges []decide.SummaryRange, depth int) []plot.Box {
+func rangeBoxes(ranges []result.SummaryRange, depth int) []plot.Box {
 	if depth > deepest {
 		return nil
 	}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/plot"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -36,7 +36,7 @@ func (s *sheet) falls() {
 	}
 	type item struct {
 		line fallLine
-		own  decide.Own
+		own  result.Own
 	}
 	var items []item
 	moved := 0.0
@@ -48,7 +48,7 @@ func (s *sheet) falls() {
 		}
 		what := owner(p.Class, p.Where, p.Idle)
 		if len(p.Owners) > 0 {
-			what, rest.Low, rest.High = "other "+what, decide.Number(math.NaN()), decide.Number(math.NaN())
+			what, rest.Low, rest.High = "other "+what, result.Number(math.NaN()), result.Number(math.NaN())
 		}
 		items = append(items, item{fallLine{What: what}, rest})
 	}
@@ -58,7 +58,7 @@ func (s *sheet) falls() {
 	large.Sort(items, func(a, b item) int {
 		return cmp.Compare(math.Abs(float64(b.own.Change)), math.Abs(float64(a.own.Change)))
 	})
-	rest, left := decide.Number(0), 0
+	rest, left := result.Number(0), 0
 	for i := 0; i < len(items); i++ {
 		if i >= fallLines || math.Abs(float64(items[i].own.Change)) < fallTiny*moved || !items[i].own.Change.Known() {
 			if items[i].own.Change.Known() {
@@ -70,7 +70,7 @@ func (s *sheet) falls() {
 		}
 	}
 	if left > 0 && math.Abs(float64(rest)) > 0.0005*moved {
-		items = append(items, item{fallLine{What: "everything else"}, decide.Own{Change: rest, Low: decide.Number(math.NaN()), High: decide.Number(math.NaN())}})
+		items = append(items, item{fallLine{What: "everything else"}, result.Own{Change: rest, Low: result.Number(math.NaN()), High: result.Number(math.NaN())}})
 	}
 	var changes []float64
 	for _, x := range items {
@@ -90,7 +90,7 @@ func (s *sheet) falls() {
 	s.Falls = append(s.Falls, fallLine{What: "head", Change: quantity(w.Head, ns), Interval: signed(w.Change) + ", " + bind(measure.Change(relative)), Class: "sum", Bar: f.Total(float64(w.Head))})
 	s.FallAbout = "What the typical step of the base becomes in the head, owner by owner; the bars add up."
 	if from := f.From(); from > 0 {
-		s.FallAbout += " The scale begins at " + quantity(decide.Number(from), ns) + ", not at zero."
+		s.FallAbout += " The scale begins at " + quantity(result.Number(from), ns) + ", not at zero."
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *sheet) steps() {
 			for _, p := range r.Parts { // they are what got slower
 				titles[p.F.Subject()] = p.Subject
 				classes[p.F.Subject()] = "worse"
-				if p.F.Outcome == decide.Removed {
+				if p.F.Outcome == result.Removed {
 					classes[p.F.Subject()] = "gone"
 				}
 			}
@@ -148,7 +148,7 @@ func (s *sheet) steps() {
 			continue
 		}
 		step := x.of.Step
-		about := fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps, quantity(decide.Number(step.Length), ns))
+		about := fmt.Sprintf("run %d, step %d of %d, %s", step.Run, step.Step, step.Steps, quantity(result.Number(step.Length), ns))
 		if step.Left > 0 {
 			about += "; its " + measure.Count(step.Left, "shortest operation") + " are left out"
 		}
@@ -178,7 +178,7 @@ func lanes(d *model.Drawing, classes, titles map[measure.Subject]string) []plot.
 		}
 		name := Elide(Clean(subject.Name), 60)
 		ranges[x.Level()].Spans = append(ranges[x.Level()].Spans, plot.Span{Class: "range", Label: name,
-			Tip: name + ": " + quantity(decide.Number(x.Length()), ns) + " on the GPU", Start: float64(x.Start()), Length: float64(x.Length())})
+			Tip: name + ": " + quantity(result.Number(x.Length()), ns) + " on the GPU", Start: float64(x.Start()), Length: float64(x.Length())})
 	}
 	if len(ranges) > 0 {
 		ranges[0].Name = "NVTX ranges"
@@ -203,7 +203,7 @@ func lanes(d *model.Drawing, classes, titles map[measure.Subject]string) []plot.
 			class = cmp.Or(classes[subject], class)
 		}
 		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Label: label, Start: float64(x.Start()), Length: float64(x.Length()),
-			Tip: Clean(name) + ": " + quantity(decide.Number(x.Length()), ns) + " from " + quantity(decide.Number(x.Start()), ns) + " on"})
+			Tip: Clean(name) + ": " + quantity(result.Number(x.Length()), ns) + " from " + quantity(result.Number(x.Start()), ns) + " on"})
 	}
 	return append(ranges, slices.DeleteFunc(rows[:], func(l plot.Lane) bool { return len(l.Spans) == 0 })...)
 }
@@ -238,7 +238,7 @@ func (s *sheet) flame() {
 		if f.Scope != measure.ScopeKernel || f.Metric != measure.Total.Name || len(r.Parts) > 0 {
 			continue
 		}
-		known := func(v decide.Number) float64 {
+		known := func(v result.Number) float64 {
 			if v.Known() {
 				return float64(v)
 			}
@@ -272,7 +272,7 @@ func box(n *node, whole float64) plot.Box {
 		told = measure.Change(change)
 	}
 	b := plot.Box{Label: n.name + " " + told, Size: n.head, Class: shade(change, (n.head-n.base)/whole),
-		Tip: n.name + ": " + quantity(decide.Number(n.base), ns) + " → " + quantity(decide.Number(n.head), ns) + " (" + told + ")"}
+		Tip: n.name + ": " + quantity(result.Number(n.base), ns) + " → " + quantity(result.Number(n.head), ns) + " (" + told + ")"}
 	slices.SortStableFunc(n.below, func(a, b *node) int {
 		return cmp.Or(cmp.Compare(b.head, a.head), cmp.Compare(a.name, b.name))
 	})

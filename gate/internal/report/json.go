@@ -10,17 +10,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func init() {
 	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
 		render:      jsonReport,
-		calibration: func(c *decide.Calibration, _ Options) (string, error) { return jsonText(c) },
-		summary:     func(s *decide.Summary, _ Options) (string, error) { return jsonText(s) },
-		bisection:   func(b *decide.Bisection, _ Options) (string, error) { return jsonText(b) },
-		history:     func(h *decide.History, _ Options) (string, error) { return jsonText(h) }})
+		calibration: func(c *calibrate.Calibration, _ Options) (string, error) { return jsonText(c) },
+		summary:     func(s *result.Summary, _ Options) (string, error) { return jsonText(s) },
+		bisection:   func(b *history.Bisection, _ Options) (string, error) { return jsonText(b) },
+		history:     func(h *history.History, _ Options) (string, error) { return jsonText(h) }})
 }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,
@@ -30,13 +32,13 @@ func jsonReport(v *view, _ Options) (string, error) {
 }
 
 // lossless is a copy whose empty lists are written as such.
-func lossless(r *decide.Report) *decide.Report {
+func lossless(r *result.Report) *result.Report {
 	out := *r
-	out.Schema = cmp.Or(out.Schema, decide.Schema)
-	out.Findings = append([]decide.Finding{}, out.Findings...)
+	out.Schema = cmp.Or(out.Schema, result.Schema)
+	out.Findings = append([]result.Finding{}, out.Findings...)
 	for i := range out.Findings {
 		f := &out.Findings[i]
-		f.BaseRuns, f.HeadRuns = append([]decide.Number{}, f.BaseRuns...), append([]decide.Number{}, f.HeadRuns...)
+		f.BaseRuns, f.HeadRuns = append([]result.Number{}, f.BaseRuns...), append([]result.Number{}, f.HeadRuns...)
 	}
 	out.Workloads = nil
 	for _, w := range r.Workloads {
@@ -71,7 +73,7 @@ var required = []string{"base", "head", "change", "low", "high", "p", "mde", "sh
 // ReadJSON reads a report that [Render] wrote as JSON, or the one in a page of HTML; name stands for the file in errors. Fields that a later nsgate added are
 // ignored. Anything else that is not a report of this schema is an error: another schema, trailing data, a verdict,
 // outcome or number that is missing or unknown.
-func ReadJSON(rd io.Reader, name string) (*decide.Report, error) {
+func ReadJSON(rd io.Reader, name string) (*result.Report, error) {
 	data, err := io.ReadAll(rd)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -86,11 +88,11 @@ func ReadJSON(rd io.Reader, name string) (*decide.Report, error) {
 	switch {
 	case head.Schema == nil:
 		return nil, fmt.Errorf("%s: no \"schema\": this is not a report; give a file that nsgate wrote as JSON", name)
-	case *head.Schema != decide.Schema:
+	case *head.Schema != result.Schema:
 		return nil, fmt.Errorf("%s: the schema is %q, this nsgate reads %q; use the nsgate that wrote the report, "+
-			"or check again", name, *head.Schema, decide.Schema)
+			"or check again", name, *head.Schema, result.Schema)
 	}
-	r := new(decide.Report)
+	r := new(result.Report)
 	if err := json.Unmarshal(data, r); err != nil {
 		return nil, syntax(name, data, err)
 	}
@@ -105,7 +107,7 @@ type outline struct {
 }
 
 // check says what of a report is missing or unknown; name stands for the file.
-func (o *outline) check(r *decide.Report, name string) error {
+func (o *outline) check(r *result.Report, name string) error {
 	for i, w := range r.Workloads {
 		if w == nil || o.Workloads[i] == nil || len(w.Workloads) > 0 {
 			return fmt.Errorf("%s: workload %d is no report of its own; check again to write the report anew", name, i+1)
@@ -115,7 +117,7 @@ func (o *outline) check(r *decide.Report, name string) error {
 		}
 	}
 	switch r.Verdict {
-	case decide.Pass, decide.Fail, decide.NoVerdict:
+	case result.Pass, result.Fail, result.NoVerdict:
 	default:
 		return fmt.Errorf("%s: verdict %q is not pass, fail or no-verdict; check again to write the report anew",
 			name, r.Verdict)

@@ -11,34 +11,34 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // genReport makes reports with unknown numbers and any valid text; infinite numbers are the one thing JSON loses.
-func genReport(t *rapid.T) *decide.Report {
-	number := rapid.Custom(func(t *rapid.T) decide.Number {
+func genReport(t *rapid.T) *result.Report {
+	number := rapid.Custom(func(t *rapid.T) result.Number {
 		if rapid.IntRange(0, 4).Draw(t, "unknown") == 0 {
-			return decide.Number(math.NaN())
+			return result.Number(math.NaN())
 		}
-		return decide.Number(rapid.Float64Range(-1e300, 1e300).Draw(t, "number"))
+		return result.Number(rapid.Float64Range(-1e300, 1e300).Draw(t, "number"))
 	})
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"saxpy", "##[error]", "<a>", `\##["`, "\u2028"}))
 	numbers, texts := rapid.SliceOfN(number, 0, 4), rapid.SliceOfN(text, 0, 3)
-	n := func(name string) decide.Number { return number.Draw(t, name) }
+	n := func(name string) result.Number { return number.Draw(t, name) }
 	s := func(name string) string { return text.Draw(t, name) }
-	r := &decide.Report{
-		Schema: decide.Schema, Verdict: rapid.SampledFrom([]decide.Verdict{decide.Pass, decide.Fail, decide.NoVerdict}).Draw(t, "verdict"),
+	r := &result.Report{
+		Schema: result.Schema, Verdict: rapid.SampledFrom([]result.Verdict{result.Pass, result.Fail, result.NoVerdict}).Draw(t, "verdict"),
 		Reason: s("reason"), Next: texts.Draw(t, "next"), Undecided: rapid.Bool().Draw(t, "undecided"), Alpha: n("alpha"),
-		Counts: decide.Counts{Regressed: 1, Warned: 7}, Warnings: texts.Draw(t, "warnings"), Reproduce: s("reproduce"),
-		Head: decide.Side{Runs: 3, Environment: model.Environment{GPU: s("gpu"), Start: time.Unix(1e9, 5).UTC()}},
+		Counts: result.Counts{Regressed: 1, Warned: 7}, Warnings: texts.Draw(t, "warnings"), Reproduce: s("reproduce"),
+		Head: result.Side{Runs: 3, Environment: model.Environment{GPU: s("gpu"), Start: time.Unix(1e9, 5).UTC()}},
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "findings") {
-		r.Findings = append(r.Findings, decide.Finding{
+		r.Findings = append(r.Findings, result.Finding{
 			Kernel: s("kernel"), Name: s("name"), Scope: measure.ScopeKernel, Metric: s("metric"), Unit: s("unit"),
-			Outcome: rapid.SampledFrom([]decide.Outcome{
-				decide.Regressed, decide.Improved, decide.Unchanged, decide.Inconclusive, decide.Added, decide.Removed,
+			Outcome: rapid.SampledFrom([]result.Outcome{
+				result.Regressed, result.Improved, result.Unchanged, result.Inconclusive, result.Added, result.Removed,
 			}).Draw(t, "outcome"),
 			Base: n("base"), Head: n("head"), Change: n("change"), Low: n("low"), High: n("high"), P: n("p"), MDE: n("mde"),
 			Share: n("share"), Limit: n("limit"), Floor: n("floor"), BaseRuns: numbers.Draw(t, "runs"),
@@ -71,7 +71,7 @@ func TestJSONRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		number := cmp.Comparer(func(a, b decide.Number) bool { return a == b || !a.Known() && !b.Known() })
+		number := cmp.Comparer(func(a, b result.Number) bool { return a == b || !a.Known() && !b.Known() })
 		if diff := cmp.Diff(want, got, number, cmpopts.EquateNaNs(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("JSON lost something (-want +got):\n%s", diff)
 		}
@@ -83,14 +83,14 @@ func TestJSONRoundTrip(t *testing.T) {
 }
 
 func TestJSONHasNoNullLists(t *testing.T) {
-	r := &decide.Report{Verdict: decide.Pass, Findings: []decide.Finding{{Outcome: decide.Added}}}
+	r := &result.Report{Verdict: result.Pass, Findings: []result.Finding{{Outcome: result.Added}}}
 	got := render(t, "json", r, Options{})
 	for _, want := range []string{`"base_runs": []`, `"head_runs": []`, `"schema": "nsgate.report/1"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)
 		}
 	}
-	if got := render(t, "json", new(decide.Report), Options{}); !strings.Contains(got, `"findings": []`) {
+	if got := render(t, "json", new(result.Report), Options{}); !strings.Contains(got, `"findings": []`) {
 		t.Errorf("no empty list of findings: %s", got)
 	}
 	if r.Findings[0].BaseRuns != nil || r.Schema != "" {

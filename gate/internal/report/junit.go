@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -107,7 +107,7 @@ func newSuite(v *view) junitSuite {
 }
 
 // id names a finding's subject the same way in every run, and no two subjects alike: as the baseline's rows do.
-func id(f decide.Finding) string {
+func id(f result.Finding) string {
 	s := f.Subject()
 	name := trimmed(s.ID())
 	if s.Scope != measure.ScopeWorkload {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -59,7 +59,7 @@ func (v *view) measured(families map[string]family) {
 		}
 	}
 	passed, counts := 0, v.Report.Counts
-	if v.Report.Verdict == decide.Pass {
+	if v.Report.Verdict == result.Pass {
 		passed = 1
 	}
 	add("nsgate_pass", "", "1 where the gate passed, 0 where it failed or gave no verdict.", strconv.Itoa(passed))
@@ -99,7 +99,7 @@ func (v *view) measured(families map[string]family) {
 	}
 	if w := v.Report.Waterfall; w != nil {
 		for _, p := range w.Parts {
-			f := decide.Finding{Unit: ns, Base: 1, Head: p.Head, Low: p.Low, High: p.High}
+			f := result.Finding{Unit: ns, Base: 1, Head: p.Head, Low: p.Low, High: p.High}
 			if p.Head.Known() {
 				set := []string{"class", p.Class}
 				if p.Where != "" {
@@ -113,7 +113,7 @@ func (v *view) measured(families map[string]family) {
 
 // signal prints the head's value, divided by scale, to the decimal place that its interval leaves certain: that of half
 // the interval's width; and to at least four digits, for a dashboard shows less than a gate finds.
-func signal(f decide.Finding, scale float64) string {
+func signal(f result.Finding, scale float64) string {
 	v := float64(f.Head)
 	half := math.Abs(float64(f.High-f.Low)) / 2 * math.Abs(float64(f.Base))
 	switch {

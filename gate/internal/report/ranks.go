@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 const (
@@ -28,7 +28,7 @@ type ranks struct {
 }
 
 // newRanks puts ranks into words; nil where there are none.
-func newRanks(r *decide.Ranks) *ranks {
+func newRanks(r *result.Ranks) *ranks {
 	if r == nil || len(r.Ranks) == 0 {
 		return nil
 	}
@@ -39,11 +39,11 @@ func newRanks(r *decide.Ranks) *ranks {
 	x.Told = nonempty(x.Told...)
 	for _, of := range []struct {
 		label string
-		value func(decide.Rank) decide.Number
+		value func(result.Rank) result.Number
 	}{
-		{"compute", func(k decide.Rank) decide.Number { return k.Compute }},
-		{"step", func(k decide.Rank) decide.Number { return k.Step }},
-		{"wait", func(k decide.Rank) decide.Number { return k.Wait }},
+		{"compute", func(k result.Rank) result.Number { return k.Compute }},
+		{"step", func(k result.Rank) result.Number { return k.Step }},
+		{"wait", func(k result.Rank) result.Number { return k.Wait }},
 	} {
 		if text := spread(r.Ranks, of.value); text != "" {
 			x.About = append(x.About, fact{of.label, text})
@@ -56,7 +56,7 @@ func newRanks(r *decide.Ranks) *ranks {
 		{title: "hidden", right: true, rank: 6, optional: true}}
 	shown := slices.Clone(r.Ranks)
 	if len(shown) > rankRows {
-		large.Sort(shown, func(a, b decide.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
+		large.Sort(shown, func(a, b result.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
 		shown = shown[:rankRows]
 	}
 	for _, k := range shown {
@@ -70,15 +70,15 @@ func newRanks(r *decide.Ranks) *ranks {
 }
 
 // spread is the least, the median and the most of something, with the ranks that have the ends, and a strip of bars.
-func spread(list []decide.Rank, value func(decide.Rank) decide.Number) string {
-	known := slices.DeleteFunc(slices.Clone(list), func(k decide.Rank) bool { return !value(k).Known() })
+func spread(list []result.Rank, value func(result.Rank) result.Number) string {
+	known := slices.DeleteFunc(slices.Clone(list), func(k result.Rank) bool { return !value(k).Known() })
 	if len(known) < 2 {
 		return ""
 	}
 	bars := strip(known, value)
-	large.Sort(known, func(a, b decide.Rank) int { return cmp.Compare(value(a), value(b)) })
+	large.Sort(known, func(a, b result.Rank) int { return cmp.Compare(value(a), value(b)) })
 	n := len(known)
-	end := func(k decide.Rank) string { return quantity(value(k), ns) + " " + bind(Elide(Clean(k.Name), 20)) }
+	end := func(k result.Rank) string { return quantity(value(k), ns) + " " + bind(Elide(Clean(k.Name), 20)) }
 	text := end(known[0]) + " … " + end(known[n-1])
 	if n > 2 {
 		text = end(known[0]) + " … median " + quantity((value(known[(n-1)/2])+value(known[n/2]))/2, ns) + " … " + end(known[n-1])
@@ -87,7 +87,7 @@ func spread(list []decide.Rank, value func(decide.Rank) decide.Number) string {
 }
 
 // strip draws what the ranks have, by their numbers, from the least to the most.
-func strip(list []decide.Rank, value func(decide.Rank) decide.Number) string {
+func strip(list []result.Rank, value func(result.Rank) result.Number) string {
 	width := min(len(list), stripWidth)
 	high := make([]float64, width)
 	least, most := math.Inf(1), 0.0

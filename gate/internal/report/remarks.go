@@ -3,13 +3,13 @@ package report
 import (
 	"io/fs"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/locate"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Locator says where in a repository a finding of a report is written down; file is relative to its root.
-type Locator func(r *decide.Report, f decide.Finding) (file string, line int, ok bool)
+type Locator func(r *result.Report, f result.Finding) (file string, line int, ok bool)
 
 // NewLocator finds the definition of a finding's kernel in a repository, and where it knows none asks rows, which says
 // where in the baseline a finding stands. Either may be nil. The repository is searched once, when it is first needed.
@@ -18,7 +18,7 @@ func NewLocator(root fs.FS, rows Locator) Locator {
 	if root != nil {
 		definition = locate.Kernels(root)
 	}
-	return func(r *decide.Report, f decide.Finding) (string, int, bool) {
+	return func(r *result.Report, f result.Finding) (string, int, bool) {
 		if f.Scope == measure.ScopeKernel {
 			if file, line, ok := definition(f.Kernel); ok {
 				return file, line, true
@@ -42,7 +42,7 @@ type Remark struct {
 
 // Waterfall is the change of a report's step and what it is made of, a line each, harmless for a CI runner; none where there is
 // nothing to tell.
-func Waterfall(r *decide.Report) []string {
+func Waterfall(r *result.Report) []string {
 	var out []string
 	for _, l := range newView(r, Options{}).Fall.Lines() {
 		out = append(out, Line(l))
@@ -51,7 +51,7 @@ func Waterfall(r *decide.Report) []string {
 }
 
 // Remarks are about what failed, then about what warns or is undecided, each worst first.
-func Remarks(r *decide.Report, o Options) []Remark {
+func Remarks(r *result.Report, o Options) []Remark {
 	var failed, others []Remark
 	for _, w := range r.Each() {
 		v, of := newView(w, o), ""

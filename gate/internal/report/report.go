@@ -16,7 +16,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Options says how a report is rendered. The zero value is plain text, 100 columns wide.
@@ -44,13 +46,13 @@ type Format struct {
 	// render renders a report, on several workloads too.
 	render func(*view, Options) (string, error)
 	// calibration renders a calibration; nil where the format has no form of it.
-	calibration func(*decide.Calibration, Options) (string, error)
+	calibration func(*calibrate.Calibration, Options) (string, error)
 	// summary renders a summary; nil likewise.
-	summary func(*decide.Summary, Options) (string, error)
+	summary func(*result.Summary, Options) (string, error)
 	// bisection renders what a search for commits found; nil likewise.
-	bisection func(*decide.Bisection, Options) (string, error)
+	bisection func(*history.Bisection, Options) (string, error)
 	// history renders a history; nil likewise.
-	history func(*decide.History, Options) (string, error)
+	history func(*history.History, Options) (string, error)
 }
 
 // formats holds every format by its name; each file of a format adds its own.
@@ -91,7 +93,7 @@ func Lookup(name string) (Format, bool) {
 }
 
 // Render writes the report in the named format. An unknown format is an error that lists the known ones.
-func Render(format string, w io.Writer, r *decide.Report, o Options) error {
+func Render(format string, w io.Writer, r *result.Report, o Options) error {
 	f, ok := formats[format]
 	if !ok {
 		return fmt.Errorf("unknown report format %q; the formats are %s", format, strings.Join(Formats(), ", "))
@@ -101,7 +103,7 @@ func Render(format string, w io.Writer, r *decide.Report, o Options) error {
 }
 
 // RenderCalibration writes the calibration in the named format, as [Render] does with a report.
-func RenderCalibration(format string, w io.Writer, c *decide.Calibration, o Options) error {
+func RenderCalibration(format string, w io.Writer, c *calibrate.Calibration, o Options) error {
 	return writeAs(format, w, "calibration", c, o, formats[format].calibration, CalibrationFormats())
 }
 
@@ -111,7 +113,7 @@ func SummaryFormats() []string {
 }
 
 // RenderSummary writes the summary in the named format, as [Render] does with a report.
-func RenderSummary(format string, w io.Writer, s *decide.Summary, o Options) error {
+func RenderSummary(format string, w io.Writer, s *result.Summary, o Options) error {
 	return writeAs(format, w, "summary", s, o, formats[format].summary, SummaryFormats())
 }
 

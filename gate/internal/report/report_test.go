@@ -14,19 +14,19 @@ import (
 
 	"github.com/rivo/uniseg"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // reports reads every report of testdata.
-func reports(t testing.TB) map[string]*decide.Report {
+func reports(t testing.TB) map[string]*result.Report {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no reports in testdata: %v", err)
 	}
-	out := make(map[string]*decide.Report)
+	out := make(map[string]*result.Report)
 	for _, file := range files {
 		if strings.Count(file, ".") > 1 { // JSON of another format
 			continue
@@ -99,7 +99,7 @@ func golden(t *testing.T, file string, got []byte) {
 }
 
 func TestRenderUnknownFormat(t *testing.T) {
-	err := Render("xml", io.Discard, new(decide.Report), Options{})
+	err := Render("xml", io.Discard, new(result.Report), Options{})
 	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(), ", ")) {
 		t.Errorf("got %v", err)
 	}
@@ -140,9 +140,9 @@ func TestTextCountsColumns(t *testing.T) {
 			}
 		}
 	}
-	r := &decide.Report{Verdict: decide.Pass}
+	r := &result.Report{Verdict: result.Pass}
 	for _, name := range []string{"saxpy", "行列積", "e\u0301te\u0301"} {
-		r.Findings = append(r.Findings, decide.Finding{Kernel: name, Outcome: decide.Unchanged, Metric: "the_metric"})
+		r.Findings = append(r.Findings, result.Finding{Kernel: name, Outcome: result.Unchanged, Metric: "the_metric"})
 	}
 	at := make(map[int]bool)
 	for l := range strings.Lines(render(t, "text", r, Options{Verbose: true})) {
@@ -158,11 +158,11 @@ func TestTextCountsColumns(t *testing.T) {
 // The kernel's definition comes before the row of the baseline; only kernels have one.
 func TestNewLocator(t *testing.T) {
 	root := fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}}
-	rows := func(_ *decide.Report, f decide.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
-	kernel, other, added := decide.Finding{Kernel: "k", Scope: "kernel"}, decide.Finding{Kernel: "k", Scope: "range"}, decide.Finding{Kernel: "new", Scope: "kernel"}
+	rows := func(_ *result.Report, f result.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
+	kernel, other, added := result.Finding{Kernel: "k", Scope: "kernel"}, result.Finding{Kernel: "k", Scope: "range"}, result.Finding{Kernel: "new", Scope: "kernel"}
 	for _, c := range []struct {
 		locate Locator
-		f      decide.Finding
+		f      result.Finding
 		want   string
 	}{
 		{NewLocator(root, rows), kernel, "a.cu"}, {NewLocator(root, rows), other, "b.csv"}, {NewLocator(nil, rows), kernel, "b.csv"},
@@ -188,7 +188,7 @@ func TestColorIsOnlyPaint(t *testing.T) {
 	}
 }
 
-func render(t testing.TB, format string, r *decide.Report, o Options) string {
+func render(t testing.TB, format string, r *result.Report, o Options) string {
 	t.Helper()
 	var b strings.Builder
 	if err := Render(format, &b, r, o); err != nil {

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // row is a finding, printed. A text is "" where there is nothing to say.
 type row struct {
-	F     decide.Finding
+	F     result.Finding
 	Class class
 
 	Subject  string // the kernel, range or workload in short
@@ -99,7 +99,7 @@ func (r row) Result() string {
 	return classes[r.Class].result
 }
 
-func newRow(f decide.Finding) row {
+func newRow(f result.Finding) row {
 	r := row{
 		F: f, Class: classOf(f), Subject: subject(f.Scope, f.Title()), Metric: metric(f.Metric), Values: values(f),
 		Interval: bind(measure.ChangeInterval(float64(f.Change), float64(f.Low), float64(f.High))),
@@ -119,7 +119,7 @@ func newRow(f decide.Finding) row {
 		r.Share = share(f.Share)
 	}
 	words := limits(f, "limit ", "at least ", "at most ")
-	if f.Limit.Known() && (f.Outcome == decide.Added || f.Outcome == decide.Removed) {
+	if f.Limit.Known() && (f.Outcome == result.Added || f.Outcome == result.Removed) {
 		words = words[1:] // nothing changed by more
 	}
 	if r.Allowed = strings.Join(words, ", "); r.Allowed != "" && f.Rule != "" && f.Rule != "default" {
@@ -167,7 +167,7 @@ func tell(rows []row, per string) {
 
 // origin is where in the program a finding's kernel is launched, or a CUDA call made that it is about: "launched at
 // train.py:73 forward (36.0 % of its launches)", "cudaStreamSynchronize called at train.py:88 step".
-func origin(f decide.Finding) string {
+func origin(f result.Finding) string {
 	verb, of := "launched", "its launches"
 	if f.Origin.Call != "" {
 		verb, of = Clean(f.Origin.Call)+" called", "the time in it"
@@ -237,32 +237,32 @@ func subject(scope measure.Scope, kernel string) string {
 // metric is a metric in words: "total time".
 func metric(name string) string { return Clean(measure.Metric{Name: name}.Title()) }
 
-func quantity(n decide.Number, unit string) string {
+func quantity(n result.Number, unit string) string {
 	return bind(measure.Quantity(float64(n), Clean(unit)))
 }
 
-func percent(n decide.Number) string { return bind(measure.Percent(float64(n))) }
+func percent(n result.Number) string { return bind(measure.Percent(float64(n))) }
 
 func count(n int, thing string) string { return bind(measure.Count(n, thing)) }
 
-func share(n decide.Number) string { return bind(measure.Share(float64(n))) }
+func share(n result.Number) string { return bind(measure.Share(float64(n))) }
 
-func values(f decide.Finding) string {
+func values(f result.Finding) string {
 	base, head := quantity(f.Base, f.Unit), quantity(f.Head, f.Unit)
-	if base == head && f.Base.Known() && f.Base != f.Head && f.Outcome != decide.Unchanged {
+	if base == head && f.Base.Known() && f.Base != f.Head && f.Outcome != result.Unchanged {
 		base, head = bind(measure.Exactly(float64(f.Base), Clean(f.Unit))), bind(measure.Exactly(float64(f.Head), Clean(f.Unit)))
 	}
 	switch {
-	case f.Outcome == decide.Added && !f.Base.Known():
+	case f.Outcome == result.Added && !f.Base.Known():
 		return head
-	case f.Outcome == decide.Removed && !f.Head.Known():
+	case f.Outcome == result.Removed && !f.Head.Known():
 		return "was" + nb + base
 	}
 	return base + nb + "→" + nb + head
 }
 
 // limits prints the regression allowed and the bounds of the value, each behind its word.
-func limits(f decide.Finding, limit, least, most string) []string {
+func limits(f result.Finding, limit, least, most string) []string {
 	var parts []string
 	if f.Limit.Known() {
 		parts = append(parts, bind(limit)+percent(f.Limit))
@@ -276,7 +276,7 @@ func limits(f decide.Finding, limit, least, most string) []string {
 	return parts
 }
 
-func match(f decide.Finding) string {
+func match(f result.Finding) string {
 	var names []string
 	for _, n := range f.BaseNames[:min(len(f.BaseNames), 3)] {
 		names = append(names, Elide(Clean(n), 60))
@@ -304,7 +304,7 @@ const maxSpark = 24 // runs a side that a sparkline shows
 
 // spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The
 // scale spans at least the limit, so that noise which nobody judges stays flat.
-func spark(base, head []decide.Number, limit decide.Number) string {
+func spark(base, head []result.Number, limit result.Number) string {
 	if min(len(known(base)), len(known(head))) < 2 {
 		return ""
 	}
@@ -313,7 +313,7 @@ func spark(base, head []decide.Number, limit decide.Number) string {
 }
 
 // barsFor draws runs as bars on the scale of all of these, which spans at least the limit.
-func barsFor(all []decide.Number, limit decide.Number) func([]decide.Number) string {
+func barsFor(all []result.Number, limit result.Number) func([]result.Number) string {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range known(all) {
 		low, high = min(low, float64(v)), max(high, float64(v))
@@ -326,7 +326,7 @@ func barsFor(all []decide.Number, limit decide.Number) func([]decide.Number) str
 		span = 1
 	}
 	bars := []rune("▁▂▃▄▅▆▇█")
-	return func(runs []decide.Number) string {
+	return func(runs []result.Number) string {
 		var b strings.Builder
 		if len(runs) > maxSpark {
 			b.WriteRune('…')

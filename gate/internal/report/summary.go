@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -33,7 +33,7 @@ type panel struct {
 }
 
 // headline is a summary in a few words.
-func headline(s *decide.Summary) string {
+func headline(s *result.Summary) string {
 	var what string
 	switch {
 	case s.Recorded.Step != "" && s.Period.Known():
@@ -50,7 +50,7 @@ func headline(s *decide.Summary) string {
 }
 
 // per is what amounts are counted by.
-func per(s *decide.Summary) string {
+func per(s *result.Summary) string {
 	switch {
 	case s.Recorded.Environment.Profiler().ByLaunch():
 		return "launch"
@@ -61,7 +61,7 @@ func per(s *decide.Summary) string {
 }
 
 // panels are the tables of a summary; inside puts a range into the ones around it.
-func panels(s *decide.Summary, all bool, inside func(path []string) string) []panel {
+func panels(s *result.Summary, all bool, inside func(path []string) string) []panel {
 	list := []panel{
 		partsPanel(s, all), kernelsPanel(s, all), collectivesPanel(s), rangesPanel(s, all, inside), copiesPanel(s), othersPanel(s),
 	}
@@ -75,24 +75,24 @@ func panels(s *decide.Summary, all bool, inside func(path []string) string) []pa
 }
 
 // cell is a number in a table, "" where it is not known.
-func cell(n decide.Number, unit string) string {
+func cell(n result.Number, unit string) string {
 	if !n.Known() {
 		return ""
 	}
 	return quantity(n, unit)
 }
 
-func shareCell(n decide.Number) string {
+func shareCell(n result.Number) string {
 	if !n.Known() {
 		return ""
 	}
 	return share(n)
 }
 
-func partsPanel(s *decide.Summary, all bool) panel {
+func partsPanel(s *result.Summary, all bool) panel {
 	p := panel{Title: "Step", About: "who owns the time of a typical one", Wraps: true,
 		Columns: []column{{title: "time", right: true}, {title: "share", right: true}, {title: "of"}}}
-	rest, left := decide.Number(0), 0
+	rest, left := result.Number(0), 0
 	for i, x := range s.Parts {
 		// One that is left out alone may as well be shown.
 		if !all && x.Share < summaryLeast && (left > 0 || i+1 < len(s.Parts)) {
@@ -108,14 +108,14 @@ func partsPanel(s *decide.Summary, all bool) panel {
 	return p
 }
 
-func kernelsPanel(s *decide.Summary, all bool) panel {
+func kernelsPanel(s *result.Summary, all bool) panel {
 	p := panel{Title: "Kernels", Names: true, Columns: []column{{least: 24}, {title: "share", right: true}, {title: "a launch", right: true},
 		{title: "launches", right: true, rank: 2, optional: true}, {title: "total", right: true, rank: 1, optional: true}, {title: "of the step", right: true, rank: 4, optional: true},
 		{title: "geometry", rank: 3, optional: true}, {title: "range", rank: 5, least: 12, optional: true}}}
 	p.About = join(" · ", nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", " launches", per(s)))...)
-	var rest decide.SummaryKernel
+	var rest result.SummaryKernel
 	left := 0
-	kernels := slices.DeleteFunc(slices.Clone(s.Kernels), func(k decide.SummaryKernel) bool { return k.Collective != nil })
+	kernels := slices.DeleteFunc(slices.Clone(s.Kernels), func(k result.SummaryKernel) bool { return k.Collective != nil })
 	for i, k := range kernels {
 		last := left == 0 && i+1 == len(kernels)
 		if !all && !last && (i >= summaryKernels || k.Share < summaryLeast) {
@@ -141,7 +141,7 @@ func kernelsPanel(s *decide.Summary, all bool) panel {
 }
 
 // collectivesPanel are the kernels that move data between GPUs.
-func collectivesPanel(s *decide.Summary) panel {
+func collectivesPanel(s *result.Summary) panel {
 	p := panel{Title: "Collectives", About: "times of a launch, and their total, are without the waiting for ranks that come late", Names: true, Columns: []column{{least: 12}, {title: "share", right: true},
 		{title: "a launch", right: true}, {title: "launches", right: true, rank: 3, optional: true}, {title: "total", right: true, rank: 2, optional: true},
 		{title: "waits", right: true, rank: 1, optional: true}, {title: "exposed", right: true, rank: 4, optional: true}, {title: "bytes", right: true, rank: 5, optional: true},
@@ -168,7 +168,7 @@ func collectivesPanel(s *decide.Summary) panel {
 }
 
 // total is what a kernel costs; of single launches that says nothing.
-func total(s *decide.Summary, n decide.Number) string {
+func total(s *result.Summary, n result.Number) string {
 	if s.Recorded.Environment.Profiler().ByLaunch() {
 		return ""
 	}
@@ -176,19 +176,19 @@ func total(s *decide.Summary, n decide.Number) string {
 }
 
 // amount is a number with what it is counted by, "" where it is not known.
-func amount(n decide.Number, unit, of, per string) string {
+func amount(n result.Number, unit, of, per string) string {
 	if !n.Known() {
 		return ""
 	}
 	return bind(quantity(n, unit) + of + " a " + per)
 }
 
-func rangesPanel(s *decide.Summary, all bool, inside func([]string) string) panel {
+func rangesPanel(s *result.Summary, all bool, inside func([]string) string) panel {
 	p := panel{Title: "Ranges", About: "kernel time by NVTX range", Names: true,
 		Columns: []column{{least: 12}, {title: "share", right: true}, {title: "GPU time", right: true, rank: 1}}}
 	left := 0
-	var walk func(ranges []decide.SummaryRange, path []string)
-	walk = func(ranges []decide.SummaryRange, path []string) {
+	var walk func(ranges []result.SummaryRange, path []string)
+	walk = func(ranges []result.SummaryRange, path []string) {
 		for _, r := range ranges {
 			path := append(path[:len(path):len(path)], cmp.Or(trimmed(r.Name), "(outside of all)"))
 			if !all && (len(p.Rows) >= summaryRanges || r.Share < summaryLeast) {
@@ -206,7 +206,7 @@ func rangesPanel(s *decide.Summary, all bool, inside func([]string) string) pane
 	return p
 }
 
-func copiesPanel(s *decide.Summary) panel {
+func copiesPanel(s *result.Summary) panel {
 	p := panel{Title: "Copies", About: "shares are of the time of all kernels and copies", Columns: []column{{least: 12}, {title: "share", right: true},
 		{title: "rate", right: true}, {title: "time", right: true, rank: 1}, {title: "bytes", right: true, rank: 2}, {title: "count", right: true, rank: 4},
 		{title: "of the step", right: true, rank: 5, optional: true}, {title: "memory", rank: 3, optional: true}}, Names: true}
@@ -217,7 +217,7 @@ func copiesPanel(s *decide.Summary) panel {
 	return p
 }
 
-func othersPanel(s *decide.Summary) panel {
+func othersPanel(s *result.Summary) panel {
 	p := panel{Title: "Also measured", Names: true, Columns: []column{{least: 12}, {title: "of", least: 12, optional: true}, {title: "value", right: true}}}
 	for _, x := range s.Others {
 		of := trimmed(x.Name)
@@ -230,7 +230,7 @@ func othersPanel(s *decide.Summary) panel {
 }
 
 // told are the patterns of a summary in words.
-func told(s *decide.Summary) []string {
+func told(s *result.Summary) []string {
 	var out []string
 	for _, p := range s.Patterns {
 		out = append(out, Elide(Clean(cmp.Or(p.Sentence, p.Key)), maxPattern))
@@ -239,7 +239,7 @@ func told(s *decide.Summary) []string {
 }
 
 // recording is where, how and how often a summary was measured.
-func recording(s *decide.Summary) []fact {
+func recording(s *result.Summary) []fact {
 	var out []fact
 	for _, f := range []fact{{"GPU", machine(s.Recorded.Environment)}, {"runs", side(s.Recorded)}} {
 		if f.Text = trimmed(f.Text); f.Text != "" {
@@ -250,7 +250,7 @@ func recording(s *decide.Summary) []fact {
 }
 
 // summaryText writes the summary for a person at a terminal.
-func summaryText(s *decide.Summary, o Options) (string, error) {
+func summaryText(s *result.Summary, o Options) (string, error) {
 	p := newPage(o)
 	p.line(0, 2, span{headline(s), none})
 	p.b.WriteByte('\n')
@@ -264,7 +264,7 @@ func summaryText(s *decide.Summary, o Options) (string, error) {
 }
 
 // panels writes the tables of a summary.
-func (p *page) panels(s *decide.Summary, all bool) {
+func (p *page) panels(s *result.Summary, all bool) {
 	inside := func(path []string) string {
 		return strings.Repeat(nb, 2*min(len(path)-1, 8)) + path[len(path)-1]
 	}
@@ -301,7 +301,7 @@ func (p *page) wrapped(rows [][]string) {
 }
 
 // summaryMarkdown writes the summary for a page of GitHub or GitLab, never more than Options.MaxBytes.
-func summaryMarkdown(s *decide.Summary, o Options) (string, error) {
+func summaryMarkdown(s *result.Summary, o Options) (string, error) {
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	text := "## nsgate: " + prose(headline(s)) + "\n\n| | |\n| --- | --- |\n"
 	for _, f := range recording(s) {
@@ -312,7 +312,7 @@ func summaryMarkdown(s *decide.Summary, o Options) (string, error) {
 }
 
 // panelsMarkdown adds the tables of a summary to a text, to at most limit bytes in all.
-func panelsMarkdown(text string, s *decide.Summary, all bool, limit int) string {
+func panelsMarkdown(text string, s *result.Summary, all bool, limit int) string {
 	for _, x := range panels(s, all, func(path []string) string { return strings.Join(path, "/") }) {
 		table := "\n**" + x.Title + "**"
 		if x.About != "" {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // readAll reads every JSON file of a directory, by its name.
@@ -36,8 +36,8 @@ func readAll[T any](t *testing.T, dir string) map[string]*T {
 
 // summariesIn reads every summary of testdata/summary: those of recordings are what nsgate show --format json says of
 // testdata/h200.
-func summariesIn(t *testing.T) map[string]*decide.Summary {
-	return readAll[decide.Summary](t, "testdata/summary")
+func summariesIn(t *testing.T) map[string]*result.Summary {
+	return readAll[result.Summary](t, "testdata/summary")
 }
 
 // TestSummaryGolden renders every testdata/summary/*.json in every form. The JSON form is the file itself: nothing is lost.
@@ -61,7 +61,7 @@ func TestSummaryGolden(t *testing.T) {
 	}
 }
 
-func renderSummary(t *testing.T, format string, s *decide.Summary, o Options) string {
+func renderSummary(t *testing.T, format string, s *result.Summary, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := RenderSummary(format, &b, s, o); err != nil {
@@ -106,11 +106,11 @@ func TestSummaryMarkdown(t *testing.T) {
 // A summary of nothing is one, and a format without one is an error.
 func TestSummaryOfNothing(t *testing.T) {
 	for _, format := range SummaryFormats() {
-		if text := renderSummary(t, format, &decide.Summary{}, Options{}); text == "" {
+		if text := renderSummary(t, format, &result.Summary{}, Options{}); text == "" {
 			t.Errorf("%s says nothing", format)
 		}
 	}
-	err := RenderSummary("junit", io.Discard, new(decide.Summary), Options{})
+	err := RenderSummary("junit", io.Discard, new(result.Summary), Options{})
 	if err == nil || !strings.Contains(err.Error(), "html, json, markdown, text") {
 		t.Errorf("got %v", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -200,7 +200,7 @@ func (p *page) parts(r row) {
 	p.dim(4, "in "+Clean(r.F.Role))
 	for _, x := range r.Parts {
 		mark, time := "+", x.F.Head
-		if x.F.Outcome == decide.Removed {
+		if x.F.Outcome == result.Removed {
 			mark, time = "-", x.F.Base
 		}
 		p.line(4, 8, span{mark + nb + bind(quantity(time, x.F.Unit)) + nb + " ", dim}, span{x.Subject, dim})

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -13,7 +13,7 @@ import (
 type trend struct {
 	row
 	name         string        // of the subject, with the workload: the same from run to run
-	lowest, most decide.Number // of the head's runs
+	lowest, most result.Number // of the head's runs
 }
 
 // trends are the numbers of the head, each once. There are none of a workload without a verdict: what cannot be judged is no part
@@ -37,14 +37,14 @@ func (v *view) trends() []trend {
 
 func newTrend(r row, name string) trend {
 	t := trend{row: r, name: name, lowest: r.F.Head, most: r.F.Head}
-	if runs := slices.DeleteFunc(slices.Clone(r.F.HeadRuns), func(n decide.Number) bool { return !n.Known() }); len(runs) > 0 {
+	if runs := slices.DeleteFunc(slices.Clone(r.F.HeadRuns), func(n result.Number) bool { return !n.Known() }); len(runs) > 0 {
 		t.lowest, t.most = slices.Min(runs), slices.Max(runs)
 	}
 	return t
 }
 
 // subject names what a finding is about for a history. The end is never that of a name from outside: Bencher obeys suffixes.
-func (v *view) subject(f decide.Finding) string {
+func (v *view) subject(f result.Finding) string {
 	s := f.Subject()
 	name := Line(trimmed(s.ID()))
 	if s.Scope != measure.ScopeWorkload {

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A view is a report as every format shows it: rows sorted into sections, numbers printed, texts cleaned. Nothing is
 // escaped yet for a target; number and unit are bound with [nb].
 type view struct {
-	Report       *decide.Report
+	Report       *result.Report
 	Word, Reason string // the verdict
 	Tone         tone
 	Workload     string  // "default" where it has no name
@@ -66,7 +66,7 @@ const lookAt = "Look at"
 
 // classification is what is said of a class.
 type classification struct {
-	outcome decide.Outcome // of its findings, unless another class takes them; "" where only others are left to it
+	outcome result.Outcome // of its findings, unless another class takes them; "" where only others are left to it
 	title   string
 	part    string // of the report, in formats that show all
 	result  string // of a finding, with a mark where it matters
@@ -75,28 +75,28 @@ type classification struct {
 }
 
 var classes = [...]classification{
-	failing:   {decide.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
-	warned:    {decide.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
+	failing:   {result.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
+	warned:    {result.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
 	open:      {"", "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
-	grew:      {decide.Grew, "Grew", "Grew", "⚠️ grew", doubtful, 10},
+	grew:      {result.Grew, "Grew", "Grew", "⚠️ grew", doubtful, 10},
 	differing: {"", "Differences", lookAt, "not judged", plain, 40},
-	improved:  {decide.Improved, "Improved", "Improved", "✅ improved", good, 5},
-	added:     {decide.Added, "Added", "Added and removed", "added", plain, 10},
-	removed:   {decide.Removed, "Removed", "Added and removed", "removed", plain, 10},
-	harmless:  {decide.Inconclusive, "Undecided that cannot fail the gate", "Undecided that cannot fail the gate", "⚠️ undecided", plain, 0},
+	improved:  {result.Improved, "Improved", "Improved", "✅ improved", good, 5},
+	added:     {result.Added, "Added", "Added and removed", "added", plain, 10},
+	removed:   {result.Removed, "Removed", "Added and removed", "removed", plain, 10},
+	harmless:  {result.Inconclusive, "Undecided that cannot fail the gate", "Undecided that cannot fail the gate", "⚠️ undecided", plain, 0},
 	same:      {"", "Without a difference", "Without a difference", "not judged", plain, 0},
-	unchanged: {decide.Unchanged, "Unchanged", "Unchanged", "unchanged", plain, 0},
+	unchanged: {result.Unchanged, "Unchanged", "Unchanged", "unchanged", plain, 0},
 }
 
-func classOf(f decide.Finding) class {
+func classOf(f result.Finding) class {
 	switch {
 	case f.NotJudged() && f.Base == f.Head:
 		return same
 	case f.NotJudged():
 		return differing
-	case f.Outcome == decide.Regressed && !f.Gates:
+	case f.Outcome == result.Regressed && !f.Gates:
 		return warned
-	case f.Undecided && f.Outcome != decide.Regressed:
+	case f.Undecided && f.Outcome != result.Regressed:
 		return open
 	}
 	for c, x := range classes {
@@ -113,7 +113,7 @@ type section struct {
 	Rows  []row
 }
 
-func newView(r *decide.Report, o Options) *view {
+func newView(r *result.Report, o Options) *view {
 	v := &view{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
 		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
@@ -153,11 +153,11 @@ func (v *view) several() bool { return len(v.Report.Workloads) > 0 }
 func (v *view) verdict() {
 	r := v.Report
 	switch {
-	case r.Verdict == decide.Fail:
+	case r.Verdict == result.Fail:
 		v.Word, v.Reason, v.Tone = "FAIL", measure.Count(r.Counts.Regressed, "regression"), bad
-	case r.Verdict == decide.Pass && r.Undecided:
+	case r.Verdict == result.Pass && r.Undecided:
 		v.Word, v.Reason, v.Tone = "PASS, UNDECIDED", measure.Count(r.Counts.Inconclusive, "comparison")+" undecided", doubtful
-	case r.Verdict == decide.Pass:
+	case r.Verdict == result.Pass:
 		v.Word, v.Reason, v.Tone = "PASS", measure.Count(len(r.Findings), "comparison"), good
 	default:
 		v.Word, v.Reason, v.Tone = "NO VERDICT", "the measurement cannot be judged", doubtful
@@ -170,7 +170,7 @@ func (v *view) Icon() string { return [...]string{good: "✅", doubtful: "⚠️
 
 // judged reports whether there is a verdict at all.
 func (v *view) judged() bool {
-	return v.Report.Verdict == decide.Pass || v.Report.Verdict == decide.Fail
+	return v.Report.Verdict == result.Pass || v.Report.Verdict == result.Fail
 }
 
 // differs reports whether there are differences that nobody judged.
@@ -220,7 +220,7 @@ func (v *view) Sections() []section {
 }
 
 // place is where in the repository what a finding is about is called, or else written down; "" where that is unknown.
-func (v *view) place(f decide.Finding) (file string, line int) {
+func (v *view) place(f result.Finding) (file string, line int) {
 	if o := f.Origin; o != nil && o.File != "" {
 		return Line(o.File), max(o.Line, 1)
 	}
@@ -233,7 +233,7 @@ func (v *view) place(f decide.Finding) (file string, line int) {
 }
 
 // kept is the place of a finding, or else the baseline's directory; "" where there is no baseline.
-func (v *view) kept(f decide.Finding) (file string, line int) {
+func (v *view) kept(f result.Finding) (file string, line int) {
 	if file, line = v.place(f); file == "" && v.Report.Baseline != "" {
 		return Line(v.Report.Baseline), 1
 	}
@@ -242,7 +242,7 @@ func (v *view) kept(f decide.Finding) (file string, line int) {
 
 // facts describes both sides: hardware, runs, warm-up, pairing and what such data can see; verbose also what is not known
 // of them.
-func facts(r *decide.Report, verbose bool) []fact {
+func facts(r *result.Report, verbose bool) []fact {
 	var out []fact
 	add := func(label, text string) {
 		if text = trimmed(text); text != "" {
@@ -274,7 +274,7 @@ func facts(r *decide.Report, verbose bool) []fact {
 		add("base", base)
 		add("head", side(r.Head))
 	}
-	judged := !slices.ContainsFunc(r.Findings, func(f decide.Finding) bool { return f.NotJudged() })
+	judged := !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.NotJudged() })
 	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
 		add("pairing", pairing(r, verbose))
 	}
@@ -299,7 +299,7 @@ func facts(r *decide.Report, verbose bool) []fact {
 }
 
 // pairing says how base and head were measured beside each other, and what that does to the intervals.
-func pairing(r *decide.Report, verbose bool) string {
+func pairing(r *result.Report, verbose bool) string {
 	const spread = ": the spread between hosts widens the intervals"
 	times := ""
 	if r.Apart > 0 {
@@ -312,9 +312,9 @@ func pairing(r *decide.Report, verbose bool) string {
 		return "same GPU, one after the other" + times + ": what such batches differ by widens the intervals"
 	case r.OneGPU:
 		return "same GPU, different sessions" + times + ": the spread between sessions widens the intervals"
-	case r.Boards == decide.SameBoard:
+	case r.Boards == result.SameBoard:
 		return "different sessions, same board" + spread
-	case r.Boards == decide.OtherBoard:
+	case r.Boards == result.OtherBoard:
 		return "different sessions, different boards" + spread
 	case verbose && (r.Base.Environment.Class() == "" || r.Head.Environment.Class() == ""):
 		return "different sessions" + spread + "; not every profile says on which board it was measured"
@@ -336,7 +336,7 @@ func ago(d time.Duration) string {
 }
 
 // utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
-func utilization(u decide.Utilization, step string) string {
+func utilization(u result.Utilization, step string) string {
 	var parts []string
 	for _, m := range u.Metrics {
 		change := share(m.Head / 100)
@@ -368,7 +368,7 @@ func machine(e model.Environment) string {
 }
 
 // side prints how many runs a side has, of what, and what was taken for warm-up.
-func side(s decide.Side) string {
+func side(s result.Side) string {
 	if s.Runs == 0 {
 		return "nothing that can be used"
 	}
@@ -399,8 +399,8 @@ func side(s decide.Side) string {
 }
 
 // sees is what change a report would show, "" where that is not known.
-func sees(r *decide.Report) string {
-	var mdes []decide.Number
+func sees(r *result.Report) string {
+	var mdes []result.Number
 	for _, f := range r.Findings {
 		if f.MDE.Known() && f.MDE > 0 {
 			mdes = append(mdes, f.MDE)

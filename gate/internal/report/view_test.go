@@ -5,19 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 func TestSpark(t *testing.T) {
-	nan := decide.Number(math.NaN())
+	nan := result.Number(math.NaN())
 	for _, c := range []struct {
-		base, head []decide.Number
+		base, head []result.Number
 		want       string
 	}{
-		{[]decide.Number{100, 101}, []decide.Number{109, 110}, "▁▁ → ▇█"},
-		{[]decide.Number{100, 100.1}, []decide.Number{100.2, nan, 100}, "▁▁ → ▁·▁"}, // flat: far inside the limit
-		{[]decide.Number{5, 5}, []decide.Number{5, 5}, "▁▁ → ▁▁"},
-		{[]decide.Number{5}, []decide.Number{5, 5}, ""},
+		{[]result.Number{100, 101}, []result.Number{109, 110}, "▁▁ → ▇█"},
+		{[]result.Number{100, 100.1}, []result.Number{100.2, nan, 100}, "▁▁ → ▁·▁"}, // flat: far inside the limit
+		{[]result.Number{5, 5}, []result.Number{5, 5}, "▁▁ → ▁▁"},
+		{[]result.Number{5}, []result.Number{5, 5}, ""},
 		{nil, nil, ""},
 	} {
 		if got := unbind(spark(c.base, c.head, 0.03)); got != c.want {
@@ -27,8 +27,8 @@ func TestSpark(t *testing.T) {
 }
 
 func TestDescribe(t *testing.T) {
-	f := decide.Finding{
-		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: decide.Regressed,
+	f := result.Finding{
+		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: result.Regressed,
 		Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052, Limit: 0.03, Rule: "default",
 	}
 	if got, want := newRow(f).describe(), "21.20 µs → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {
@@ -48,18 +48,18 @@ func TestBoards(t *testing.T) {
 	const fast, slow = "692-2G520-0282-001", "692-2G520-0282-000"
 	for _, c := range []struct {
 		base, head string
-		boards     decide.Boards
+		boards     result.Boards
 		verbose    bool
 		want       string
 	}{
-		{fast, fast, decide.SameBoard, false, "GPU: H200, board " + fast + "; pairing: different sessions, same board: the spread between hosts widens the intervals"},
-		{slow, fast, decide.OtherBoard, false, "base GPU: H200, board " + slow + "; head GPU: H200, board " + fast +
+		{fast, fast, result.SameBoard, false, "GPU: H200, board " + fast + "; pairing: different sessions, same board: the spread between hosts widens the intervals"},
+		{slow, fast, result.OtherBoard, false, "base GPU: H200, board " + slow + "; head GPU: H200, board " + fast +
 			"; pairing: different sessions, different boards: the spread between hosts widens the intervals"},
 		{"", "", "", false, "GPU: H200; pairing: different sessions: the spread between hosts widens the intervals"},
 		{"", "", "", true, "GPU: H200; pairing: different sessions: the spread between hosts widens the intervals; " +
 			"not every profile says on which board it was measured"},
 	} {
-		r := &decide.Report{Boards: c.boards, Base: decide.Side{Runs: 2}, Head: decide.Side{Runs: 2}}
+		r := &result.Report{Boards: c.boards, Base: result.Side{Runs: 2}, Head: result.Side{Runs: 2}}
 		r.Base.Environment.GPU, r.Head.Environment.GPU = "H200", "H200"
 		r.Base.Environment.Board, r.Head.Environment.Board = c.base, c.head
 		var got []string

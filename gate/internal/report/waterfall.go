@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -33,14 +33,14 @@ const (
 )
 
 // newFall puts a waterfall into words; nil where there is none.
-func newFall(w *decide.Waterfall) *fall {
+func newFall(w *result.Waterfall) *fall {
 	if w == nil || !w.Change.Known() || !(w.Base > 0) {
 		return nil
 	}
 	relative := float64(w.Change / w.Base)
 	f := &fall{Tells: math.Abs(relative) >= tellsFrom, Title: fmt.Sprintf("step %s → %s (%s, %s)",
 		quantity(w.Base, ns), quantity(w.Head, ns), signed(w.Change), bind(measure.Change(relative)))}
-	rest, left := decide.Number(0), 0
+	rest, left := result.Number(0), 0
 	for _, p := range w.Parts {
 		size := math.Abs(float64(p.Change))
 		if len(f.Rows) == fallRows || size < fallLeast*float64(w.Base) || size < fallPart*math.Abs(float64(w.Change)) {
@@ -86,7 +86,7 @@ func owner(class, where string, idle bool) string {
 }
 
 // part is what a part of a step is, with the kernels that changed most.
-func part(p decide.WaterfallPart) string {
+func part(p result.WaterfallPart) string {
 	what := owner(p.Class, p.Where, p.Idle)
 	var owners []string
 	for i, o := range p.Owners {
@@ -103,8 +103,8 @@ func part(p decide.WaterfallPart) string {
 }
 
 // signed prints a change of time with its sign.
-func signed(n decide.Number) string {
-	switch text := quantity(decide.Number(math.Abs(float64(n))), ns); {
+func signed(n result.Number) string {
+	switch text := quantity(result.Number(math.Abs(float64(n))), ns); {
 	case !n.Known():
 		return measure.Unknown
 	case n < 0:
@@ -115,7 +115,7 @@ func signed(n decide.Number) string {
 }
 
 // between prints the interval of a change, "" where there is none.
-func between(o decide.Own) string {
+func between(o result.Own) string {
 	if !o.Low.Known() || !o.High.Known() {
 		return ""
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // saying puts the arguments of a remark into words.
@@ -15,7 +15,7 @@ func says(text string) saying { return func(a *args) string { return a.say(text)
 
 // args are the arguments of one remark. One that is asked for and lacks, or is of another kind, makes it lacking.
 type args struct {
-	of      decide.Args
+	of      result.Args
 	lacking bool
 }
 
@@ -27,7 +27,7 @@ func argument[T any](a *args, name string) T {
 
 func (a *args) text(name string) string          { return argument[string](a, name) }
 func (a *args) list(name string) []string        { return argument[[]string](a, name) }
-func (a *args) number(name string) decide.Number { return argument[decide.Number](a, name) }
+func (a *args) number(name string) result.Number { return argument[result.Number](a, name) }
 
 // say prints a text with each argument in its place: {name} as it is, {way name} in one of the ways of [args.print].
 func (a *args) say(text string) string {
@@ -56,7 +56,7 @@ func (a *args) given(name, text string, otherwise ...string) string {
 		there = v != ""
 	case []string:
 		there = len(v) > 0
-	case decide.Number:
+	case result.Number:
 		there = v != 0
 	default:
 		a.lacking = true

@@ -8,18 +8,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Tell fills in the sentences of a report: its reason and way out, the reasons and evidence of findings, warnings, notes,
 // and what was skipped. A sentence that is there already stays, so that a report read from a file says what it said.
-func Tell(r *decide.Report) {
+func Tell(r *result.Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Reason == "" && f.ReasonKey != "" {
-			f.Reason = sentence(decide.Remark{Key: f.ReasonKey, Args: f.ReasonArgs})
+			f.Reason = sentence(result.Remark{Key: f.ReasonKey, Args: f.ReasonArgs})
 			for _, also := range f.Also {
 				f.Reason += "; " + sentence(also)
 			}
@@ -42,7 +44,7 @@ func Tell(r *decide.Report) {
 }
 
 // TellCalibration fills in the sentences of a calibration, as [Tell] does.
-func TellCalibration(c *decide.Calibration) {
+func TellCalibration(c *calibrate.Calibration) {
 	skipped(&c.Measured)
 	tell(c.Doubts, &c.Warnings)
 	tell(c.Host, new([]string))
@@ -52,21 +54,21 @@ func TellCalibration(c *decide.Calibration) {
 }
 
 // TellSummary fills in the sentences of a summary, as [Tell] does.
-func TellSummary(s *decide.Summary) {
+func TellSummary(s *result.Summary) {
 	skipped(&s.Recorded)
 	tell(s.Doubts, &s.Warnings)
 	tell(s.Patterns, new([]string))
 	tellRanks(s.Ranks)
 }
 
-func tellRanks(r *decide.Ranks) {
+func tellRanks(r *result.Ranks) {
 	if r != nil {
 		tell(r.Remarks, new([]string))
 	}
 }
 
 // tell appends the sentences of remarks that have none yet.
-func tell(remarks []decide.Remark, to *[]string) {
+func tell(remarks []result.Remark, to *[]string) {
 	for i := range remarks {
 		if x := &remarks[i]; x.Sentence == "" {
 			x.Sentence = sentence(*x)
@@ -75,17 +77,17 @@ func tell(remarks []decide.Remark, to *[]string) {
 	}
 }
 
-func skipped(s *decide.Side) {
+func skipped(s *result.Side) {
 	if s.Skipped == "" && s.Skip != nil {
 		s.Skipped = sentence(*s.Skip)
 	}
 }
 
 // reason is the sentence of a verdict, and of a refusal the way out. What it says of findings stands in those.
-func reason(r *decide.Report, key string, args decide.Args) (told string, next []string) {
-	about := decide.Args{}
+func reason(r *result.Report, key string, args result.Args) (told string, next []string) {
+	about := result.Args{}
 	maps.Copy(about, args)
-	if i, ok := args["finding"].(decide.Number); ok && r != nil && i >= 0 && int(i) < len(r.Findings) {
+	if i, ok := args["finding"].(result.Number); ok && r != nil && i >= 0 && int(i) < len(r.Findings) {
 		about["reason"] = r.Findings[int(i)].Reason
 	}
 	if key == "regressed" {
@@ -94,11 +96,11 @@ func reason(r *decide.Report, key string, args decide.Args) (told string, next [
 	if i := slices.IndexFunc([]model.Reason(decide.Reasons), func(x model.Reason) bool { return x.Key == key }); i >= 0 {
 		return refused(decide.Reasons[i], about)
 	}
-	return sentence(decide.Remark{Key: key, Args: about}), nil
+	return sentence(result.Remark{Key: key, Args: about}), nil
 }
 
 // refused is a refusal in words, with the way out.
-func refused(x model.Reason, about decide.Args) (told string, next []string) {
+func refused(x model.Reason, about result.Args) (told string, next []string) {
 	a := &args{of: about}
 	told, way := x.Fill(func(name string) string {
 		if detail, ok := details[x.Key+"."+name]; ok {
@@ -113,12 +115,12 @@ func refused(x model.Reason, about decide.Args) (told string, next []string) {
 }
 
 // regressed names what failed, each subject once, worst first.
-func regressed(r *decide.Report) string {
+func regressed(r *result.Report) string {
 	var told []string
 	subjects, named := map[measure.Subject]bool{}, map[string]bool{}
 	devices, most := 0, 4
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == decide.Regressed && f.Gates {
+		if f := &r.Findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == result.Regressed && f.Gates {
 			devices++
 		}
 	}
@@ -128,7 +130,7 @@ func regressed(r *decide.Report) string {
 	shown := 0
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if f.Outcome != decide.Regressed || !f.Gates || subjects[f.Subject()] {
+		if f.Outcome != result.Regressed || !f.Gates || subjects[f.Subject()] {
 			continue
 		}
 		subjects[f.Subject()] = true
@@ -154,7 +156,7 @@ func regressed(r *decide.Report) string {
 }
 
 // moved says how a finding got worse: the relative change where there is one, else the values.
-func moved(f *decide.Finding) string {
+func moved(f *result.Finding) string {
 	head := quantity(f.Head, f.Unit)
 	switch {
 	case f.AtLeast != nil && f.Head < *f.AtLeast:
@@ -170,7 +172,7 @@ func moved(f *decide.Finding) string {
 }
 
 // sentence is a remark in words, its key where this release has none for it.
-func sentence(x decide.Remark) string {
+func sentence(x result.Remark) string {
 	say, ok := sentences[x.Key]
 	if !ok {
 		return x.Key
@@ -185,17 +187,17 @@ func sentence(x decide.Remark) string {
 // Metric is a metric's name in a sentence: "total time".
 func Metric(name string) string { return measure.Metric{Name: name}.Title() }
 
-func quantity(n decide.Number, unit string) string { return measure.Quantity(float64(n), unit) }
-func number(n decide.Number) string                { return measure.Number(float64(n)) }
-func change(n decide.Number) string                { return measure.Change(float64(n)) }
-func percent(n decide.Number) string               { return measure.Percent(float64(n)) }
+func quantity(n result.Number, unit string) string { return measure.Quantity(float64(n), unit) }
+func number(n result.Number) string                { return measure.Number(float64(n)) }
+func change(n result.Number) string                { return measure.Change(float64(n)) }
+func percent(n result.Number) string               { return measure.Percent(float64(n)) }
 
-func count(n decide.Number, one string, more ...string) string {
+func count(n result.Number, one string, more ...string) string {
 	return measure.Count(int(n), one, more...)
 }
 
 // trodden is how far it is from an anchor.
-func trodden(accepted, sessions decide.Number) string {
+func trodden(accepted, sessions result.Number) string {
 	if accepted > 0 {
 		return count(accepted, "accepted change")
 	}
@@ -211,7 +213,7 @@ func few(names []string) string {
 }
 
 // binding is what a change is held against.
-func binding(by string, size decide.Number, unit string) string {
+func binding(by string, size result.Number, unit string) string {
 	switch by {
 	case "limit":
 		return "the limit of " + percent(size)
@@ -224,7 +226,7 @@ func binding(by string, size decide.Number, unit string) string {
 }
 
 // bounds is what the policy wants of a value: "at least 70 %".
-func bounds(atLeast, atMost decide.Number, unit string) string {
+func bounds(atLeast, atMost result.Number, unit string) string {
 	switch {
 	case !atLeast.Known():
 		return "at most " + quantity(atMost, unit)

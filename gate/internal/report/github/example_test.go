@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // The runner turns such lines into annotations of the pull request. In a workflow Getenv is os.Getenv.
 func ExamplePublish() {
-	r := &decide.Report{Verdict: decide.NoVerdict, Reason: "base and head ran on different GPU models", Next: []string{"record a baseline on this GPU"}}
+	r := &result.Report{Verdict: result.NoVerdict, Reason: "base and head ran on different GPU models", Next: []string{"record a baseline on this GPU"}}
 	if err := github.Publish(r, "", 3, github.Options{Writer: os.Stdout}); err != nil {
 		fmt.Println(err)
 	}

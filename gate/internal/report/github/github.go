@@ -14,8 +14,8 @@ import (
 
 	"github.com/sethvargo/go-githubactions"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Limits of GitHub Actions. A step shows ten annotations of a kind; the runner cuts a message after 4,096 characters
@@ -48,7 +48,7 @@ type Notice struct {
 // Publish annotates what failed and what is open, worst first; sets the outputs verdict, exit-code, regressed,
 // improved and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
 // of those that could not be written.
-func Publish(r *decide.Report, summary string, exitCode int, o Options) error {
+func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	all := annotations(r, o.Locate)
 	for _, n := range o.Notices[:min(len(o.Notices), maxAnnotations)] {
 		all = append(all, annotation{notice, Notice{report.Line(n.Title), message(n.Message), n.File, n.Line}})
@@ -112,12 +112,12 @@ func guard(what string, write func()) (err error) {
 }
 
 // verdict is one of three constant words, whatever a saved report says.
-func verdict(v decide.Verdict) string {
+func verdict(v result.Verdict) string {
 	switch v {
-	case decide.Pass, decide.Fail:
+	case result.Pass, result.Fail:
 		return string(v)
 	}
-	return string(decide.NoVerdict)
+	return string(result.NoVerdict)
 }
 
 // level is the kind of an annotation.
@@ -154,10 +154,10 @@ func (a annotation) issue(action *githubactions.Action) {
 
 // annotations makes at most ten: why there is no verdict, then one for each kernel, range or workload that failed, then
 // for those that warn. Where there are more, the tenth says how many.
-func annotations(r *decide.Report, locate report.Locator) []annotation {
+func annotations(r *result.Report, locate report.Locator) []annotation {
 	var out []annotation
 	for _, w := range r.Each() {
-		if verdict(w.Verdict) != string(decide.NoVerdict) || len(out) == maxAnnotations/2 {
+		if verdict(w.Verdict) != string(result.NoVerdict) || len(out) == maxAnnotations/2 {
 			continue
 		}
 		title := "nsgate: no verdict"

@@ -10,19 +10,19 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func regression(name string) decide.Finding {
-	return decide.Finding{
+func regression(name string) result.Finding {
+	return result.Finding{
 		Kernel: name, Name: "void " + name + "<float>(int)", Scope: measure.ScopeKernel, Metric: "time", Unit: "ns",
-		Outcome: decide.Regressed, Gates: true, Severity: "fail", Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052,
+		Outcome: result.Regressed, Gates: true, Severity: "fail", Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052,
 		Limit: 0.03, Reason: "beyond the limit", Evidence: []string{"registers 32 → 255"},
 	}
 }
 
-func annotate(t *testing.T, r *decide.Report, o Options) []string {
+func annotate(t *testing.T, r *result.Report, o Options) []string {
 	t.Helper()
 	var b bytes.Buffer
 	o.Writer = &b
@@ -41,19 +41,19 @@ func TestAnnotations(t *testing.T) {
 	warned := regression("small")
 	warned.Gates = false
 	open := regression("open")
-	open.Outcome, open.Undecided = decide.Inconclusive, true
+	open.Outcome, open.Undecided = result.Inconclusive, true
 	unchanged := regression("same")
-	unchanged.Outcome = decide.Unchanged
+	unchanged.Outcome = result.Unchanged
 
 	o := Options{
-		Locate: func(_ *decide.Report, f decide.Finding) (string, int, bool) {
+		Locate: func(_ *result.Report, f result.Finding) (string, int, bool) {
 			if f.Kernel == "saxpy" {
 				return "src/k.cu", 2, true
 			}
 			return "perf/a,b:c.csv", 7, f.Kernel == "gone"
 		},
 	}
-	r := &decide.Report{Verdict: decide.Fail, Findings: []decide.Finding{unchanged, warned, saxpy, open, total, gone}}
+	r := &result.Report{Verdict: result.Fail, Findings: []result.Finding{unchanged, warned, saxpy, open, total, gone}}
 	const numbers = "21.20 µs → 22.26 µs (+5.00 %25, interval +4.60 … +5.20 %25), limit 3 %25%0Abeyond the limit"
 	want := []string{
 		"::error file=src/k.cu,line=2,title=saxpy%3A time +5.00 %25::time: " + numbers + "%0Atotal time: " + numbers +
@@ -67,11 +67,11 @@ func TestAnnotations(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 
-	r = &decide.Report{Verdict: decide.NoVerdict, Reason: "the GPU\ndiffers", Next: []string{"record"}, Findings: []decide.Finding{open}}
+	r = &result.Report{Verdict: result.NoVerdict, Reason: "the GPU\ndiffers", Next: []string{"record"}, Findings: []result.Finding{open}}
 	if got := annotate(t, r, o); len(got) != 2 || got[1] != want[3] || got[0] != "::error title=nsgate%3A no verdict::the GPU differs%0Arecord" {
 		t.Errorf("no verdict: %q", got)
 	}
-	if got := annotate(t, &decide.Report{Verdict: decide.Pass, Findings: []decide.Finding{unchanged}}, o); got != nil {
+	if got := annotate(t, &result.Report{Verdict: result.Pass, Findings: []result.Finding{unchanged}}, o); got != nil {
 		t.Errorf("pass: %q", got)
 	}
 }
@@ -80,14 +80,14 @@ func TestAnnotations(t *testing.T) {
 func TestAnnotationsOfTheStep(t *testing.T) {
 	step := regression("workload")
 	step.Name, step.Scope, step.Metric, step.Evidence = "", measure.ScopeWorkload, measure.StepTime.Name, nil
-	own := decide.Own{Base: 500e3, Head: 700e3, Change: 200e3}
-	r := &decide.Report{Verdict: decide.Fail, Findings: []decide.Finding{step}, Waterfall: &decide.Waterfall{Own: own,
-		Parts: []decide.WaterfallPart{{Class: "launch-starved", Idle: true, Where: "host code", Own: own}}}}
+	own := result.Own{Base: 500e3, Head: 700e3, Change: 200e3}
+	r := &result.Report{Verdict: result.Fail, Findings: []result.Finding{step}, Waterfall: &result.Waterfall{Own: own,
+		Parts: []result.WaterfallPart{{Class: "launch-starved", Idle: true, Where: "host code", Own: own}}}}
 	const told = "%0Astep 500.0 µs → 700.0 µs (+200.0 µs, +40.0 %25)%0A+200.0 µs idle, launch-starved, host code"
 	if got := annotate(t, r, Options{}); len(got) != 1 || !strings.Contains(got[0], told) {
 		t.Errorf("got %q, want %q in it", got, told)
 	}
-	r.Verdict, r.Reason, r.Findings[0].ReasonKey = decide.NoVerdict, "1 run against 1", "not-judged"
+	r.Verdict, r.Reason, r.Findings[0].ReasonKey = result.NoVerdict, "1 run against 1", "not-judged"
 	if got := annotate(t, r, Options{}); len(got) != 1 || !strings.Contains(got[0], "1 run against 1"+told) {
 		t.Errorf("got %q, want %q in it, and no finding", got, told)
 	}
@@ -105,7 +105,7 @@ func TestAnnotationsAreAtMostTen(t *testing.T) {
 		{9, 2, 9, "::warning title=nsgate%3A 2 more::2 more with a warning; see"},
 		{3, 20, 3, "::warning title=nsgate%3A 14 more::"},
 	} {
-		r := &decide.Report{Verdict: decide.Fail}
+		r := &result.Report{Verdict: result.Fail}
 		for i := range c.errors + c.warnings {
 			f := regression(fmt.Sprintf("k%d", i))
 			f.Gates = i < c.errors
@@ -132,9 +132,9 @@ func FuzzAnnotation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		x := regression(s)
 		x.Name, x.Reason, x.Metric, x.Unit, x.Rule, x.Evidence = s+s, s, s, s, s, []string{s}
-		for _, r := range []*decide.Report{
-			{Verdict: decide.Fail, Findings: []decide.Finding{x}},
-			{Verdict: decide.NoVerdict, Reason: s, Next: []string{s}},
+		for _, r := range []*result.Report{
+			{Verdict: result.Fail, Findings: []result.Finding{x}},
+			{Verdict: result.NoVerdict, Reason: s, Next: []string{s}},
 		} {
 			got := annotate(t, r, Options{})
 			if len(got) != 1 || !strings.HasPrefix(got[0], "::error title=") || !utf8.ValidString(got[0]) {
@@ -160,7 +160,7 @@ func TestOutputsAndSummary(t *testing.T) {
 	env := map[string]string{
 		"GITHUB_OUTPUT": filepath.Join(dir, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(dir, "summary"),
 	}
-	r := &decide.Report{Verdict: decide.Fail, Counts: decide.Counts{Regressed: 1, Improved: 2, Inconclusive: 3}}
+	r := &result.Report{Verdict: result.Fail, Counts: result.Counts{Regressed: 1, Improved: 2, Inconclusive: 3}}
 	o := Options{Getenv: func(k string) string { return env[k] }}
 	if err := Publish(r, "## fail\n", 1, o); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestOutputsAndSummary(t *testing.T) {
 
 	// A verdict that a saved report made up cannot become an output.
 	os.Remove(env["GITHUB_OUTPUT"])
-	if err := Publish(&decide.Report{Verdict: decide.Verdict("x\n" + end + "\nverdict=pass")}, "", 3, o); err != nil {
+	if err := Publish(&result.Report{Verdict: result.Verdict("x\n" + end + "\nverdict=pass")}, "", 3, o); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, env["GITHUB_OUTPUT"]); !strings.Contains(got, "\nno-verdict\n") || strings.Contains(got, "verdict=pass") {
@@ -229,7 +229,7 @@ func TestNotices(t *testing.T) {
 	for i := range 12 {
 		o.Notices = append(o.Notices, Notice{Title: "nsgate", Message: fmt.Sprintf("edits %d rows\n::x", i), File: "a.csv", Line: 1})
 	}
-	got := annotate(t, &decide.Report{Verdict: decide.Pass}, o)
+	got := annotate(t, &result.Report{Verdict: result.Pass}, o)
 	if len(got) != maxAnnotations || got[0] != "::notice file=a.csv,line=1,title=nsgate::edits 0 rows ::x" {
 		t.Errorf("%q", got)
 	}
@@ -241,7 +241,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("pipe closed") }
 
 func TestPublishReturnsErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "no", "such")
-	err := Publish(&decide.Report{Verdict: decide.NoVerdict}, "x", 3, Options{
+	err := Publish(&result.Report{Verdict: result.NoVerdict}, "x", 3, Options{
 		Writer: broken{}, Getenv: func(string) string { return missing },
 	})
 	for _, want := range []string{"annotations", "pipe closed", "outputs", "job summary", "no such file"} {
@@ -252,7 +252,7 @@ func TestPublishReturnsErrors(t *testing.T) {
 	if err != nil && strings.Contains(err.Error(), missing) {
 		t.Errorf("the error names a path of the machine: %v", err)
 	}
-	if err := Publish(&decide.Report{}, "x", 3, Options{}); err != nil {
+	if err := Publish(&result.Report{}, "x", 3, Options{}); err != nil {
 		t.Errorf("outside Actions: %v", err)
 	}
 }

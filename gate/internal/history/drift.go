@@ -1,4 +1,4 @@
-package decide
+package history
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -25,59 +27,8 @@ const (
 	ofHost = 2.5
 )
 
-// Creep says what became slower over the sessions of a baseline, oldest first, and head, step by step and each step too
-// small for a gate. trail is every session since the anchor, base those in effect. Two questions are asked of the time of every
-// kernel with a part in the GPU time of at least the policy's impact, and of the workload's GPU time; together they raise a false
-// alarm in at most the policy's alpha of gates:
-//
-//   - "crept": is the head slower than the anchor, the oldest session of the trail, by more than its limit allows? Where a rule
-//     says how much it may creep that is "over-creep", and fails the gate;
-//   - "creeping", of what has not crept: do the steps from session to session of the base, from the anchor on, add up (a one-sided CUSUM),
-//     however little that is against the limit?
-//
-// Each answer is one remark, on the subject that costs most, with the names of the others. A kernel is followed by name and
-// geometry from the first session that has it. One step that makes most of a change is no creep: the head's is the gate's to judge,
-// and an accepted one was. What a rule limits counts whatever its steps. A base of one session, or one that head cannot be held
-// against, has nothing to say.
-func Creep(base, trail, head []model.Session, policy *thresholds.Policy) []Remark {
-	since, anchored := trodden(trail, head, policy)
-	recent, steps := trodden(notBefore(base, trail), head, policy)
-	return creep(since, anchored, recent, steps, policy.Alpha)
-}
-
-// notBefore leaves out sessions older than the anchor: what they led to was taken for the state to begin with.
-func notBefore(sessions, trail []model.Session) (out []model.Session) {
-	for _, s := range sessions {
-		if len(trail) == 0 || !s.Start.Before(trail[0].Start) {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// overCreep is the key of what crept further than a rule allows.
-const overCreep = "over-creep"
-
-// OverCreep reports whether something crept further than a rule allows: to accept it takes a new anchor.
-func (r *Report) OverCreep() bool {
-	return r.ReasonKey == overCreep || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == overCreep })
-}
-
-// trodden are the paths through sessions to head, none where they say nothing.
-func trodden(sessions, head []model.Session, policy *thresholds.Policy) ([]model.Session, []path) {
-	fits, because := comparable(sessions, head)
-	if because != nil || len(fits) < 2 {
-		return nil, nil
-	}
-	all := separate(slices.Concat(fits, head))
-	if len(all) < 3 {
-		return nil, nil
-	}
-	return all, follow(all, newTrial(fits, head, policy))
-}
-
 // creep is what paths show for certain: those from the anchor, and those through the base.
-func creep(since []model.Session, anchored []path, recent []model.Session, steps []path, alpha float64) (out []Remark) {
+func creep(since []model.Session, anchored []path, recent []model.Session, steps []path, alpha float64) (out []result.Remark) {
 	var p []float64
 	for _, x := range anchored {
 		p = append(p, x.beyondChance)
@@ -108,28 +59,30 @@ func creep(since []model.Session, anchored []path, recent []model.Session, steps
 	if len(over) > 0 {
 		w, also := worst(over)
 		day, commit := w.anchor(since)
-		out = append(out, remark("over-creep", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
-			"limit": Number(*w.limit.Creep), "rule": w.limit.Rule, "since": day, "commit": commit,
-			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
+		out = append(out, result.NewRemark("over-creep", result.Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": result.Number(*w.limit.Creep), "rule": w.limit.Rule, "since": day, "commit": commit,
+			"sessions": result.Number(len(w.at) - 1), "accepted": result.Number(w.changes(since)), "also": also}))
 	}
 	if len(crept) > 0 {
 		w, also := worst(crept)
 		day, commit := w.anchor(since)
-		out = append(out, remark("crept", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
-			"limit": Number(w.limit.Max), "since": day, "commit": commit,
-			"sessions": Number(len(w.at) - 1), "accepted": Number(w.changes(since)), "also": also}))
+		out = append(out, result.NewRemark("crept", result.Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"limit": result.Number(w.limit.Max), "since": day, "commit": commit,
+			"sessions": result.Number(len(w.at) - 1), "accepted": result.Number(w.changes(since)), "also": also}))
 	}
 	if len(creeping) > 0 {
 		w, also := worst(creeping)
 		day, commit := w.anchor(recent)
-		out = append(out, remark("creeping", Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
-			"since": day, "commit": commit, "sessions": Number(len(w.at) - 1), "also": also}))
+		out = append(out, result.NewRemark("creeping", result.Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
+			"since": day, "commit": commit, "sessions": result.Number(len(w.at) - 1), "also": also}))
 	}
 	return out
 }
 
 // by is the relative change from the anchor, so many margins off.
-func (x *path) by(margins float64) Number { return Number(math.Expm1(x.change + margins*x.margin)) }
+func (x *path) by(margins float64) result.Number {
+	return result.Number(math.Expm1(x.change + margins*x.margin))
+}
 
 // changes is how many accepted changes lie on a path behind its anchor.
 func (x *path) changes(sessions []model.Session) (n int) {
@@ -142,7 +95,7 @@ func (x *path) changes(sessions []model.Session) (n int) {
 }
 
 // separate leaves out what was measured again within the hour: the later session stands for it, unless it holds a part alone.
-func separate(sessions []model.Session) []model.Session {
+func Separate(sessions []model.Session) []model.Session {
 	var out []model.Session
 	for i, s := range sessions {
 		if !slices.ContainsFunc(sessions[i+1:], func(later model.Session) bool {
@@ -174,31 +127,34 @@ type path struct {
 }
 
 // follow traces every subject that counts through sessions, the last of which is the head.
-func follow(sessions []model.Session, t trial) []path {
-	s := newSide(sessions, t.total)
+func follow(sessions []model.Session, t Basis) []path {
+	if len(sessions) == 0 {
+		return nil
+	}
+	s := recorded.New(sessions, t.Total)
 	var paths []path
 	var pool []stats.Variance
-	for _, subject := range s.subjects() {
-		x := path{subject: subject, metric: t.time, share: s.share(subject)}
+	for _, subject := range s.Subjects() {
+		x := path{subject: subject, metric: t.Time, share: s.Share(subject)}
 		switch {
 		case subject == measure.Workload:
 			x.metric = measure.GPUTime
-		case subject.Scope != measure.ScopeKernel || x.share < t.policy.Impact:
+		case subject.Scope != measure.ScopeKernel || x.share < t.Policy.Impact:
 			continue
 		}
-		if x.limit = t.policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore || math.IsInf(x.limit.Max, 1) {
+		if x.limit = t.Policy.Limit(subject, x.metric); x.limit.Severity == thresholds.Ignore || math.IsInf(x.limit.Max, 1) {
 			continue
 		}
-		x.floor = math.Max(x.limit.Floor, t.tick)
+		x.floor = math.Max(x.limit.Floor, t.Tick)
 		var spreads []stats.Variance
-		for i, values := range s.values(subject, x.metric.Name) {
-			values = known(values)
+		for i, values := range s.Values(subject, x.metric.Name) {
+			values = stats.Known(values)
 			if len(values) == 0 || slices.Contains(values, 0) {
 				continue
 			}
-			logs := transform([][]float64{values}, math.Log)
+			logs := stats.Transform([][]float64{values}, math.Log)
 			x.at = append(x.at, i)
-			x.times = append(x.times, average(logs))
+			x.times = append(x.times, stats.Average(logs))
 			x.runs = append(x.runs, float64(len(values)))
 			spreads = append(spreads, stats.SampleVariance(logs[0]))
 		}
@@ -206,15 +162,15 @@ func follow(sessions []model.Session, t trial) []path {
 			continue
 		}
 		x.base = math.Exp(x.times[0])
-		tick := t.tick / x.base
+		tick := t.Tick / x.base
 		x.run.S2 = math.Max(x.run.S2, tick*tick/12)
 		pool = append(pool, x.run)
 		paths = append(paths, x)
 	}
-	common := prior(pool)
+	common := stats.Prior(pool)
 	for i := range paths {
 		paths[i].run = stats.Moderate(paths[i].run, common)
-		paths[i].judge(sessions, t.policy.SessionSD)
+		paths[i].judge(sessions, t.Policy.SessionSD)
 	}
 	return paths
 }
@@ -230,7 +186,7 @@ func (x *path) judge(sessions []model.Session, sd float64) {
 	}
 	steps := x.innovations(changes, sessions, sd)
 	scatter := wider(x.unaccepted(steps[:last-1], sessions))
-	session := stats.Variance{S2: sd * sd * scatter, DF: sessionDF}
+	session := stats.Variance{S2: sd * sd * scatter, DF: stats.SessionDF}
 	moved := 1.0 // to another host
 	if sameHost(&sessions[x.at[0]], &sessions[x.at[last]]) {
 		moved = 0
@@ -239,7 +195,7 @@ func (x *path) judge(sessions []model.Session, sd float64) {
 	variance := stats.Satterthwaite(weights, []stats.Variance{session, x.run})
 
 	x.change, x.step = changes[last-1], x.times[last]-x.times[last-1]
-	x.margin = stats.Margin(variance, confidence)
+	x.margin = stats.Margin(variance, result.Confidence)
 	x.beyondChance = 1
 	if x.change > 0 {
 		x.beyondChance = stats.TwoSided(x.change, variance)
@@ -272,7 +228,7 @@ func (x *path) unaccepted(steps []float64, sessions []model.Session) (difference
 func wider(differences []float64) float64 {
 	seen := stats.SampleVariance(differences)
 	seen.S2 /= 2 // of a difference of two
-	return math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: sessionWeight}, seen).S2)
+	return math.Max(1, stats.Pool(stats.Variance{S2: 1, DF: stats.SessionWeight}, seen).S2)
 }
 
 // cusum is where Page's one-sided cumulative sum stands after steps in standard deviations.
@@ -313,7 +269,7 @@ func worst(paths []path) (path, []string) {
 	for _, x := range paths[1:] {
 		others = append(others, x.subject)
 	}
-	return paths[0], names(others)
+	return paths[0], recorded.Names(others)
 }
 
 // anchor says when the path begins, and with which commit; "" where that is not known.
@@ -323,4 +279,29 @@ func (x *path) anchor(sessions []model.Session) (since, commit string) {
 		since = s.Start.UTC().Format("2006-01-02")
 	}
 	return since, s.Commit
+}
+
+// by is what the times of sessions are compared by.
+type Basis struct {
+	Time, Total measure.Metric // of a launch, and of all launches of a kernel
+	Tick        float64        // ns, of the timer
+	Policy      *thresholds.Policy
+}
+
+// drifted says what became slower over the sessions of a baseline, oldest first, and head, step by step and each step too
+// small for a gate. trail is every session since the anchor, base those in effect; head is the last of both. Two questions are asked of the time of every
+// kernel with a part in the GPU time of at least the policy's impact, and of the workload's GPU time; together they raise a false
+// alarm in at most the policy's alpha of gates:
+//
+//   - "crept": is the head slower than the anchor, the oldest session of the trail, by more than its limit allows? Where a rule
+//     says how much it may creep that is "over-creep", and fails the gate;
+//   - "creeping", of what has not crept: do the steps from session to session of the base, from the anchor on, add up (a one-sided CUSUM),
+//     however little that is against the limit?
+//
+// Each answer is one remark, on the subject that costs most, with the names of the others. A kernel is followed by name and
+// geometry from the first session that has it. One step that makes most of a change is no creep: the head's is the gate's to judge,
+// and an accepted one was. What a rule limits counts whatever its steps. A base of one session, or one that head cannot be held
+// against, has nothing to say.
+func Drift(trail, base []model.Session, of, steps Basis, policy *thresholds.Policy) []result.Remark {
+	return creep(trail, follow(trail, of), base, follow(base, steps), policy.Alpha)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -15,26 +16,26 @@ import (
 const (
 	commonLeast = 2
 	commonPart  = 0.3
-	commonSize  = 0.01
+	CommonSize  = 0.01
 )
 
 // commonShift names a change that several kernels share, which another host, clock or power limit makes rather than
 // code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Sides of one session must
 // move as a whole to be named so, because there a change of code is the likelier cause. None where there is no such change.
-func commonShift(t trial, findings []Finding) []Remark {
-	var moved []Finding
+func commonShift(t trial, findings []result.Finding) []result.Remark {
+	var moved []result.Finding
 	kernels := 0
 	for _, f := range findings {
-		if f.Outcome == Added || f.Outcome == Removed || f.Metric != t.time.Name || float64(f.Share) < t.policy.Impact {
+		if f.Outcome == result.Added || f.Outcome == result.Removed || f.Metric != t.time.Name || float64(f.Share) < t.policy.Impact {
 			continue
 		}
 		kernels++
-		if math.Abs(float64(f.Change)) >= commonSize {
+		if math.Abs(float64(f.Change)) >= CommonSize {
 			moved = append(moved, f)
 		}
 	}
-	large.Sort(moved, func(a, b Finding) int { return cmp.Compare(a.Change, b.Change) })
-	var best []Finding
+	large.Sort(moved, func(a, b result.Finding) int { return cmp.Compare(a.Change, b.Change) })
+	var best []result.Finding
 	for i := range moved {
 		for j := i + 1; j <= len(moved); j++ {
 			group := moved[i:j]
@@ -52,7 +53,7 @@ func commonShift(t trial, findings []Finding) []Remark {
 		return nil
 	}
 	best = slices.Clone(best)
-	large.Sort(best, func(a, b Finding) int { return cmp.Compare(b.Share, a.Share) })
+	large.Sort(best, func(a, b result.Finding) int { return cmp.Compare(b.Share, a.Share) })
 	var names []string
 	var changes []float64
 	for _, f := range best {
@@ -61,25 +62,25 @@ func commonShift(t trial, findings []Finding) []Remark {
 			names = append(names, f.Kernel)
 		}
 	}
-	return []Remark{remark("common-shift", Args{"moved": Number(len(best)), "kernels": Number(kernels),
-		"change": Number(stats.Median(changes)), "names": names, "hosts": hosts})}
+	return []result.Remark{result.NewRemark("common-shift", result.Args{"moved": result.Number(len(best)), "kernels": result.Number(kernels),
+		"change": result.Number(stats.Median(changes)), "names": names, "hosts": hosts})}
 }
 
 // outlier names the one run of a session that lies far from all others, which widens the interval by itself.
-func outlier(p pair) []Remark {
+func outlier(p pair) []result.Remark {
 	const far, least = 8, 4 // robust standard deviations; runs
 	for i, side := range [][][]float64{p.base, p.head} {
 		for _, session := range side {
-			runs := known(session)
+			runs := stats.Known(session)
 			centre, spread := stats.Median(runs), stats.MAD(runs)
 			var off []float64
 			for _, v := range runs {
-				if d := math.Abs(v - centre); d > far*spread && d > commonSize*centre {
+				if d := math.Abs(v - centre); d > far*spread && d > CommonSize*centre {
 					off = append(off, v)
 				}
 			}
 			if len(runs) >= least && len(off) == 1 {
-				return []Remark{remark("outlier", Args{"side": sideNames[i], "change": Number(off[0]/centre - 1)})}
+				return []result.Remark{result.NewRemark("outlier", result.Args{"side": sideNames[i], "change": result.Number(off[0]/centre - 1)})}
 			}
 		}
 	}
@@ -89,17 +90,17 @@ func outlier(p pair) []Remark {
 var sideNames = [...]string{"base", "head"}
 
 // levels names samples that jump between two levels from run to run, which no number of runs turns into one value.
-func levels(p pair) []Remark {
+func levels(p pair) []result.Remark {
 	for i, side := range [][][]float64{p.base, p.head} {
 		for _, session := range side {
 			// Each session for itself: two sessions may well be two levels.
-			values := known(session)
-			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
-				out := []Remark{remark("two-levels", Args{"some": Number(n), "all": Number(len(values)), "side": sideNames[i],
-					"low": Number(low), "unit": p.metric.Unit, "above": Number(high/low - 1)})}
+			values := stats.Known(session)
+			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+CommonSize) {
+				out := []result.Remark{result.NewRemark("two-levels", result.Args{"some": result.Number(n), "all": result.Number(len(values)), "side": sideNames[i],
+					"low": result.Number(low), "unit": p.metric.Unit, "above": result.Number(high/low - 1)})}
 				const least = 4 // runs of the base that would have shown it
-				if base := pooled(p.base); i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2 {
-					out = append(out, remark("levels-new", nil))
+				if base := stats.Pooled(p.base); i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2 {
+					out = append(out, result.NewRemark("levels-new", nil))
 				}
 				return out
 			}
@@ -109,18 +110,18 @@ func levels(p pair) []Remark {
 }
 
 // moved names work that went from kernels to others, with the workload's time as it was: what fails then is where the work went.
-func moved(t trial, findings []Finding) []Remark {
+func moved(t trial, findings []result.Finding) []result.Remark {
 	var slower, faster []string
 	var net, gross float64
 	same := false
 	for _, f := range findings {
 		switch {
 		case f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == measure.GPUTime.Name:
-			same = f.Outcome == Unchanged
+			same = f.Outcome == result.Unchanged
 		case f.Scope != measure.ScopeKernel || f.Metric != t.total.Name:
-		case f.Outcome == Regressed:
+		case f.Outcome == result.Regressed:
 			slower = append(slower, f.Kernel)
-		case f.Outcome == Improved:
+		case f.Outcome == result.Improved:
 			faster = append(faster, f.Kernel)
 		default:
 			continue
@@ -134,5 +135,5 @@ func moved(t trial, findings []Finding) []Remark {
 	if !same || len(slower) == 0 || len(faster) == 0 || !(math.Abs(net) <= cancels*gross) {
 		return nil
 	}
-	return []Remark{remark("moved", Args{"slower": slower, "faster": faster})}
+	return []result.Remark{result.NewRemark("moved", result.Args{"slower": slower, "faster": faster})}
 }

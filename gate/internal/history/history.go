@@ -1,4 +1,5 @@
-package decide
+// Package history follows a workload over time: change points, drift that adds up, and the search for the commit of a change.
+package history
 
 import (
 	"cmp"
@@ -7,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/changepoint"
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -69,11 +70,11 @@ type Trend struct {
 	Metric string `json:"metric"`
 	Unit   string `json:"unit"`
 	// Values has one for each moment, unknown where it was not measured.
-	Values []Number `json:"values"`
+	Values []result.Number `json:"values"`
 	// Change is that from the first value to the last.
-	Change Number `json:"change"`
+	Change result.Number `json:"change"`
 	// SinceAnchor is that from the state that the last anchor names to the last value, nil where there is no later one.
-	SinceAnchor *Number `json:"since_anchor,omitempty"`
+	SinceAnchor *result.Number `json:"since_anchor,omitempty"`
 	// Changes are where its level changes, in order; none where there are under ten points to tell.
 	Changes []LevelChange `json:"changes,omitempty"`
 	// Enough is true where there are enough points to look for changes of level.
@@ -82,11 +83,11 @@ type Trend struct {
 
 // LevelChange is a change of level of a trend.
 type LevelChange struct {
-	Moment int    `json:"moment"` // index of the first of the new level
-	Before Number `json:"before"`
-	After  Number `json:"after"`
-	Change Number `json:"change"`
-	P      Number `json:"p"`
+	Moment int           `json:"moment"` // index of the first of the new level
+	Before result.Number `json:"before"`
+	After  result.Number `json:"after"`
+	Change result.Number `json:"change"`
+	P      result.Number `json:"p"`
 	// From and To are the commits between which it came about, "" where they are not known.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
@@ -99,14 +100,14 @@ func MomentOf(s *model.Session) Moment {
 	m := Moment{At: s.Start, Commit: s.Commit, Reason: s.Reason, Environment: s.Environment, Step: s.Step, values: map[measure.Subject]map[string]point{}}
 	for _, x := range s.Series {
 		if trended(x.Subject, x.Metric.Name) {
-			m.set(x.Subject, x.Metric.Name, stats.Median(known(s.Of(&x))), x.Metric.Unit)
+			m.set(x.Subject, x.Metric.Name, stats.Median(stats.Known(s.Of(&x))), x.Metric.Unit)
 		}
 	}
 	return m
 }
 
 // MomentOfReport is what a report says of its head.
-func MomentOfReport(r *Report) Moment {
+func MomentOfReport(r *result.Report) Moment {
 	m := Moment{At: r.Head.Environment.Start, Commit: r.Head.Commit, Environment: r.Head.Environment, Step: r.Head.Step, values: map[measure.Subject]map[string]point{}}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; trended(f.Subject(), f.Metric) && f.Head.Known() {
@@ -226,7 +227,7 @@ func near(a, b int) bool {
 
 // trend follows one number; nil for a kernel that never matters and for what was measured once.
 func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
-	t := &Trend{Scope: s.Scope, Kernel: s.Short(), Name: s.Name, Metric: metric, Unit: unit, Change: unknown}
+	t := &Trend{Scope: s.Scope, Kernel: s.Short(), Name: s.Name, Metric: metric, Unit: unit, Change: result.Unknown}
 	if s.Geometry() != "" {
 		t.Grid, t.Block = s.Grid.String(), s.Block.String()
 	}
@@ -235,10 +236,10 @@ func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
 	for i := range h.Moments {
 		p, ok := h.Moments[i].values[s][metric]
 		if !ok || !(p.value > 0) {
-			t.Values = append(t.Values, unknown)
+			t.Values = append(t.Values, result.Unknown)
 			continue
 		}
-		t.Values = append(t.Values, Number(p.value))
+		t.Values = append(t.Values, result.Number(p.value))
 		if last = p.value; n == 0 {
 			first = p.value
 		}
@@ -249,9 +250,9 @@ func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
 	if !matters || n < 2 {
 		return nil
 	}
-	t.Change, t.Enough = Number(last/first-1), n >= trendPoints
+	t.Change, t.Enough = result.Number(last/first-1), n >= trendPoints
 	if from := h.anchored(t.Values); from > 0 {
-		t.SinceAnchor = new(Number(last/from - 1))
+		t.SinceAnchor = new(result.Number(last/from - 1))
 	}
 	return t
 }
@@ -268,9 +269,9 @@ func (h *History) Anchor() int {
 
 // anchored is the last value up to the anchor, 0 where there is none or none behind it: an anchor that was accepted holds only what
 // moved, and what it leaves out is as it was.
-func (h *History) anchored(values []Number) (from float64) {
+func (h *History) anchored(values []result.Number) (from float64) {
 	at := h.Anchor()
-	if at < 0 || !slices.ContainsFunc(values[at+1:], Number.Known) {
+	if at < 0 || !slices.ContainsFunc(values[at+1:], result.Number.Known) {
 		return 0
 	}
 	for _, v := range values[:at+1] {
@@ -293,10 +294,10 @@ func (h *History) levels(t *Trend) {
 			logs, at = append(logs, math.Log(float64(v))), append(at, i)
 		}
 	}
-	for _, p := range changepoint.Find(logs, changepoint.Options{P: trendP / float64(len(h.Trends))}) {
+	for _, p := range ChangePoints(logs, ChangePointOptions{P: trendP / float64(len(h.Trends))}) {
 		before, here := at[p.Index-1], at[p.Index]
-		c := LevelChange{Moment: here, Before: Number(math.Exp(p.Before)), After: Number(math.Exp(p.After)), Change: Number(math.Expm1(p.After - p.Before)),
-			P: Number(p.P), From: h.Moments[before].Commit, To: h.Moments[here].Commit}
+		c := LevelChange{Moment: here, Before: result.Number(math.Exp(p.Before)), After: result.Number(math.Exp(p.After)), Change: result.Number(math.Expm1(p.After - p.Before)),
+			P: result.Number(p.P), From: h.Moments[before].Commit, To: h.Moments[here].Commit}
 		if math.Abs(float64(c.Change)) < trendLeast {
 			continue
 		}
@@ -310,4 +311,18 @@ func (h *History) levels(t *Trend) {
 		}
 		t.Changes = append(t.Changes, c)
 	}
+}
+
+// label names the kernels of a history so that no two look alike.
+func (h *History) label() {
+	result.Labelled(h.Trends, func(t *Trend) (measure.Subject, string, *string) { return t.Subject(), t.Kernel, &t.Label })
+}
+
+// Title is the name that tells what the trend is of apart from everything else in its history.
+func (t *Trend) Title() string { return cmp.Or(t.Label, t.Kernel) }
+
+// Subject is what the trend is of.
+func (t *Trend) Subject() measure.Subject {
+	f := result.Finding{Scope: t.Scope, Name: t.Name, Grid: t.Grid, Block: t.Block}
+	return f.Subject()
 }

@@ -1,4 +1,4 @@
-package decide
+package insight
 
 import (
 	"regexp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -18,7 +19,7 @@ type Pattern struct {
 	// Means says what it is, When from when on it is named, and Source who draws the line there.
 	Means, When, Source string
 	// find says where a summary has the pattern, by a line drawn at this part of When's; nothing where it has not, or does not tell.
-	find func(x *Summary, line Number) []Remark
+	find func(x *result.Summary, line result.Number) []result.Remark
 }
 
 // The lines between what experts name and what they do not.
@@ -71,16 +72,16 @@ var Patterns = []Pattern{
 }
 
 // stepOf is the step without the profiler's part; unknown where its owners are not known.
-func stepOf(x *Summary) Number {
+func stepOf(x *result.Summary) result.Number {
 	if len(x.Parts) == 0 {
-		return unknown
+		return result.Unknown
 	}
-	return x.Period - partOf(x, func(p SummaryPart) bool { return p.Class == trace.Profiler.String() })
+	return x.Period - partOf(x, func(p result.SummaryPart) bool { return p.Class == trace.Profiler.String() })
 }
 
 // partOf adds up parts of the step.
-func partOf(x *Summary, these func(SummaryPart) bool) Number {
-	return sumOf(x.Parts, func(p SummaryPart) Number {
+func partOf(x *result.Summary, these func(result.SummaryPart) bool) result.Number {
+	return sumOf(x.Parts, func(p result.SummaryPart) result.Number {
 		if !these(p) {
 			return 0
 		}
@@ -89,8 +90,8 @@ func partOf(x *Summary, these func(SummaryPart) bool) Number {
 }
 
 // kernelsOf adds up what is known of some kernels.
-func kernelsOf(x *Summary, these func(SummaryKernel) bool, value func(SummaryKernel) Number) Number {
-	return sumOf(x.Kernels, func(k SummaryKernel) Number {
+func kernelsOf(x *result.Summary, these func(result.SummaryKernel) bool, value func(result.SummaryKernel) result.Number) result.Number {
+	return sumOf(x.Kernels, func(k result.SummaryKernel) result.Number {
 		if !these(k) {
 			return 0
 		}
@@ -99,55 +100,55 @@ func kernelsOf(x *Summary, these func(SummaryKernel) bool, value func(SummaryKer
 }
 
 // largestPart is the first of some parts, which stand largest first; the zero part where there is none.
-func largestPart(x *Summary, these func(SummaryPart) bool) SummaryPart {
+func largestPart(x *result.Summary, these func(result.SummaryPart) bool) result.SummaryPart {
 	if i := slices.IndexFunc(x.Parts, these); i >= 0 {
 		return x.Parts[i]
 	}
-	return SummaryPart{}
+	return result.SummaryPart{}
 }
 
-func idling(p SummaryPart) bool   { return p.Idle }
-func starving(p SummaryPart) bool { return p.Class == trace.Starved.String() }
+func idling(p result.SummaryPart) bool   { return p.Idle }
+func starving(p result.SummaryPart) bool { return p.Class == trace.Starved.String() }
 
 // drying reports whether the GPU has nothing to do because the host waited for it.
-func drying(p SummaryPart) bool {
+func drying(p result.SummaryPart) bool {
 	if p.Class == trace.Blocking.String() {
 		return true
 	}
 	return starving(p) && trace.Synchronises(trace.CallOf(p.Where))
 }
 
-func lowUtilisation(x *Summary, line Number) []Remark {
+func lowUtilisation(x *result.Summary, line result.Number) []result.Remark {
 	share := 1 - partOf(x, idling)/stepOf(x)
 	if !(share < busyUnder/line) {
 		return nil
 	}
-	return []Remark{remark("low-utilisation", Args{"share": share})}
+	return []result.Remark{result.NewRemark("low-utilisation", result.Args{"share": share})}
 }
 
-func gpuIdle(x *Summary, line Number) []Remark {
+func gpuIdle(x *result.Summary, line result.Number) []result.Remark {
 	share := partOf(x, idling) / stepOf(x)
 	if !(share > idleFrom*line) {
 		return nil
 	}
 	p := largestPart(x, idling)
-	return []Remark{remark("gpu-idle", Args{"share": share, "class": p.Class, "where": p.Where})}
+	return []result.Remark{result.NewRemark("gpu-idle", result.Args{"share": share, "class": p.Class, "where": p.Where})}
 }
 
-func launchStarved(x *Summary, line Number) []Remark {
+func launchStarved(x *result.Summary, line result.Number) []result.Remark {
 	share := partOf(x, starving) / stepOf(x)
 	if !(share >= starvedFrom*line) {
 		return nil
 	}
-	return []Remark{remark("launch-starved", Args{"share": share, "where": largestPart(x, starving).Where})}
+	return []result.Remark{result.NewRemark("launch-starved", result.Args{"share": share, "where": largestPart(x, starving).Where})}
 }
 
-func synchronising(x *Summary, line Number) []Remark {
+func synchronising(x *result.Summary, line result.Number) []result.Remark {
 	share := partOf(x, drying) / stepOf(x)
 	if !(share > dryFrom*line) {
 		return nil
 	}
-	return []Remark{remark("synchronising", Args{"share": share, "where": largestPart(x, drying).Where})}
+	return []result.Remark{result.NewRemark("synchronising", result.Args{"share": share, "where": largestPart(x, drying).Where})}
 }
 
 // Which calls wait for a stream or the whole GPU, and which copy. Waiting for an event is how streams are kept in step.
@@ -156,117 +157,117 @@ var (
 	copyCall = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
 )
 
-// calls are the synchronising calls of a kind that every step makes, or so many of the steps.
-func (x *Summary) calls(kind *regexp.Regexp, most Number) []SummaryValue {
-	return slices.DeleteFunc(slices.Clone(x.Others), func(v SummaryValue) bool {
+// callsOfKind are the synchronising calls of a kind that every step makes, or so many of the steps.
+func callsOfKind(x *result.Summary, kind *regexp.Regexp, most result.Number) []result.SummaryValue {
+	return slices.DeleteFunc(slices.Clone(x.Others), func(v result.SummaryValue) bool {
 		return x.Recorded.Step == "" || v.Scope != measure.ScopeCall || v.Metric != measure.SyncCalls.Name || !(v.Value >= most) || !kind.MatchString(v.Name)
 	})
 }
 
-func synchronisingCalls(x *Summary, line Number) (out []Remark) {
-	for _, c := range x.calls(waitCall, line) {
-		out = append(out, remark("synchronising-calls", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
+func synchronisingCalls(x *result.Summary, line result.Number) (out []result.Remark) {
+	for _, c := range callsOfKind(x, waitCall, line) {
+		out = append(out, result.NewRemark("synchronising-calls", result.Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
 	}
 	return out
 }
 
-func synchronousCopies(x *Summary, line Number) (out []Remark) {
-	for _, c := range x.calls(copyCall, line) {
-		out = append(out, remark("synchronous-copies", Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
+func synchronousCopies(x *result.Summary, line result.Number) (out []result.Remark) {
+	for _, c := range callsOfKind(x, copyCall, line) {
+		out = append(out, result.NewRemark("synchronous-copies", result.Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
 	}
 	return out
 }
 
-// copies are the kinds of copies, without memsets.
-func (x *Summary) copies() []SummaryCopy {
-	return slices.DeleteFunc(slices.Clone(x.Copies), func(c SummaryCopy) bool { return c.Kind == model.Memset.String() })
+// copiesOf are the kinds of copies, without memsets.
+func copiesOf(x *result.Summary) []result.SummaryCopy {
+	return slices.DeleteFunc(slices.Clone(x.Copies), func(c result.SummaryCopy) bool { return c.Kind == model.Memset.String() })
 }
 
-func copyBottleneck(x *Summary, line Number) (out []Remark) {
-	for _, c := range x.copies() {
+func copyBottleneck(x *result.Summary, line result.Number) (out []result.Remark) {
+	for _, c := range copiesOf(x) {
 		share := c.Share
 		if x.Recorded.Step != "" && x.Period > 0 {
-			share = c.Time / x.devices / x.Period
+			share = c.Time / x.Devices / x.Period
 		}
 		if share > copiesFrom*line {
-			out = append(out, remark("copy-bottleneck", Args{"kind": c.Kind, "share": share, "step": x.Recorded.Step, "rate": c.Rate}))
+			out = append(out, result.NewRemark("copy-bottleneck", result.Args{"kind": c.Kind, "share": share, "step": x.Recorded.Step, "rate": c.Rate}))
 		}
 	}
 	return out
 }
 
-func manyCopies(x *Summary, line Number) (out []Remark) {
-	for _, c := range x.copies() {
+func manyCopies(x *result.Summary, line result.Number) (out []result.Remark) {
+	for _, c := range copiesOf(x) {
 		if x.Recorded.Step != "" && c.Count > copiesMany*line {
-			out = append(out, remark("many-copies", Args{"kind": c.Kind, "copies": c.Count}))
+			out = append(out, result.NewRemark("many-copies", result.Args{"kind": c.Kind, "copies": c.Count}))
 		}
 	}
 	return out
 }
 
-func exposedCopies(x *Summary, line Number) []Remark {
-	copies := x.copies()
-	time := sumOf(copies, func(c SummaryCopy) Number { return c.Time / x.devices })
-	hidden := 1 - sumOf(copies, func(c SummaryCopy) Number { return c.Owned })/time
+func exposedCopies(x *result.Summary, line result.Number) []result.Remark {
+	copies := copiesOf(x)
+	time := sumOf(copies, func(c result.SummaryCopy) result.Number { return c.Time / x.Devices })
+	hidden := 1 - sumOf(copies, func(c result.SummaryCopy) result.Number { return c.Owned })/time
 	if !stepOf(x).Known() || !(time >= hiddenFrom*line) || !(hidden < hiddenUnder/line) {
 		return nil
 	}
-	return []Remark{remark("exposed-copies", Args{"hidden": max(hidden, 0), "time": time, "unit": measure.CopyTime.Unit})}
+	return []result.Remark{result.NewRemark("exposed-copies", result.Args{"hidden": max(hidden, 0), "time": time, "unit": measure.CopyTime.Unit})}
 }
 
 // pageableCopies names the kinds that copy mostly so. Sessions of older releases do not know how much that is in all.
-func pageableCopies(x *Summary, _ Number) []Remark {
-	kinds, bytes := []string{}, Number(0)
-	for _, c := range x.copies() {
+func pageableCopies(x *result.Summary, _ result.Number) []result.Remark {
+	kinds, bytes := []string{}, result.Number(0)
+	for _, c := range copiesOf(x) {
 		if c.Bytes > 0 && slices.Contains(strings.Fields(c.Memory), model.Pageable.String()) {
 			kinds, bytes = append(kinds, c.Kind+" at "+measure.Quantity(float64(c.Rate), model.DRAMBandwidth.Unit)), bytes+c.Bytes
 		}
 	}
-	if i := slices.IndexFunc(x.Others, func(v SummaryValue) bool { return v.Metric == measure.PageableBytes.Name }); i >= 0 {
+	if i := slices.IndexFunc(x.Others, func(v result.SummaryValue) bool { return v.Metric == measure.PageableBytes.Name }); i >= 0 {
 		bytes = x.Others[i].Value
 	}
 	if !(bytes > 0) {
 		return nil
 	}
-	return []Remark{remark("pageable-copies", Args{"bytes": bytes, "unit": measure.PageableBytes.Unit, "kinds": kinds, "step": x.Recorded.Step})}
+	return []result.Remark{result.NewRemark("pageable-copies", result.Args{"bytes": bytes, "unit": measure.PageableBytes.Unit, "kinds": kinds, "step": x.Recorded.Step})}
 }
 
-func smallKernels(x *Summary, line Number) []Remark {
-	small := func(k SummaryKernel) bool { return k.Time < smallUnder }
-	launches := kernelsOf(x, small, func(k SummaryKernel) Number { return k.Launches })
+func smallKernels(x *result.Summary, line result.Number) []result.Remark {
+	small := func(k result.SummaryKernel) bool { return k.Time < smallUnder }
+	launches := kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Launches })
 	if x.Recorded.Step == "" || launches < smallMany*line {
 		return nil
 	}
-	return []Remark{remark("small-kernels", Args{"launches": launches, "of": x.Launches,
-		"share": kernelsOf(x, small, func(k SummaryKernel) Number { return k.Share })})}
+	return []result.Remark{result.NewRemark("small-kernels", result.Args{"launches": launches, "of": x.Launches,
+		"share": kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Share })})}
 }
 
-func exposedCommunication(x *Summary, line Number) []Remark {
-	moves := func(k SummaryKernel) bool { return k.Communicates }
-	time := kernelsOf(x, moves, func(k SummaryKernel) Number { return k.Total / x.devices })
-	exposed := kernelsOf(x, moves, func(k SummaryKernel) Number { return k.Owned })
+func exposedCommunication(x *result.Summary, line result.Number) []result.Remark {
+	moves := func(k result.SummaryKernel) bool { return k.Communicates }
+	time := kernelsOf(x, moves, func(k result.SummaryKernel) result.Number { return k.Total / x.Devices })
+	exposed := kernelsOf(x, moves, func(k result.SummaryKernel) result.Number { return k.Owned })
 	overlap := max(1-exposed/time, 0)
-	if hidden := x.hidden; hidden > 0 { // of several ranks the time of a collective is without the waiting, which may be hidden as well
+	if hidden := x.Hidden; hidden > 0 { // of several ranks the time of a collective is without the waiting, which may be hidden as well
 		time, overlap = exposed+hidden, hidden/(exposed+hidden)
 	}
 	if !(time >= overlapFrom*line) || !(exposed/stepOf(x) > exposedFrom*line) || !(overlap < overlapUnder/line) {
 		return nil
 	}
-	return []Remark{remark("exposed-communication", Args{"share": exposed / stepOf(x), "overlap": overlap})}
+	return []result.Remark{result.NewRemark("exposed-communication", result.Args{"share": exposed / stepOf(x), "overlap": overlap})}
 }
 
 // seen is a pattern in the runs of one side.
 type seen struct {
-	remark  Remark // of the typical run, or where that has it not of the first that has
-	typical bool   // the typical run has it
-	runs    int    // that have it
+	remark  result.Remark // of the typical run, or where that has it not of the first that has
+	typical bool          // the typical run has it
+	runs    int           // that have it
 	of      int
 }
 
 // patterns looks for every pattern, by lines drawn at this part of theirs, in every run and in the typical one.
-func (s *summarizer) patterns(line Number) []seen {
-	runs := s.side.runs()
-	var all []*Summary
+func (s *summarizer) patterns(line result.Number) []seen {
+	runs := s.side.Runs()
+	var all []*result.Summary
 	for run := range runs {
 		all = append(all, s.of([]int{run}))
 	}
@@ -274,7 +275,7 @@ func (s *summarizer) patterns(line Number) []seen {
 	var out []seen
 	for _, p := range Patterns {
 		begin := len(out)
-		find := func(r Remark) *seen {
+		find := func(r result.Remark) *seen {
 			for i := begin; i < len(out); i++ {
 				if sameThing(out[i].remark, r) {
 					return &out[i]
@@ -296,10 +297,10 @@ func (s *summarizer) patterns(line Number) []seen {
 }
 
 // sameThing reports whether two remarks say one pattern of one thing.
-func sameThing(a, b Remark) bool { return a.Key == b.Key && a.Args["kind"] == b.Args["kind"] }
+func sameThing(a, b result.Remark) bool { return a.Key == b.Key && a.Args["kind"] == b.Args["kind"] }
 
 // most are the patterns that most runs have.
-func most(patterns []seen) (out []Remark) {
+func most(patterns []seen) (out []result.Remark) {
 	for _, p := range patterns {
 		if float64(p.runs) > mostRuns*float64(p.of) {
 			out = append(out, p.remark)
@@ -311,7 +312,7 @@ func most(patterns []seen) (out []Remark) {
 // NewPatterns are the patterns that most runs of the head have, and that hardly any run of the base comes near, and its typical
 // run neither: where a part of the base was accepted by itself, no single run of it has all. Sides of which one is empty, or that
 // do not count by the same step and profiler on the same GPU model, have none. It judges nothing.
-func NewPatterns(base, head []model.Session) []Remark {
+func NewPatterns(base, head []model.Session) []result.Remark {
 	if len(head) == 0 {
 		return nil
 	}
@@ -321,7 +322,7 @@ func NewPatterns(base, head []model.Session) []Remark {
 		return nil
 	}
 	before := summaries(base).patterns(nearLine)
-	return slices.DeleteFunc(most(summaries(head).patterns(1)), func(r Remark) bool {
+	return slices.DeleteFunc(most(summaries(head).patterns(1)), func(r result.Remark) bool {
 		return slices.ContainsFunc(before, func(p seen) bool {
 			return sameThing(p.remark, r) && (p.typical || float64(p.runs) > fewRuns*float64(p.of))
 		})

@@ -1,9 +1,4 @@
-// Package bisect finds the commits of a line at which a number changes, in few measurements.
-//
-// Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how far the
-// number has come from the good end to the bad one: a share of the whole change. A step between neighbours that is a good part
-// of the whole is a culprit, and there may be several.
-package bisect
+package history
 
 import (
 	"cmp"
@@ -70,13 +65,16 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 }
 
 // Search is what is known of a line of commits, 0 the good end.
+//
+// Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how much of the
+// whole change a commit has. A step between neighbours that is a good part of the whole is a culprit; there may be several.
 type Search struct {
 	readings []*Reading
 	skipped  []bool
 }
 
-// New searches a line of n commits after the good end; the last, number n, is the bad end, which reads so.
-func New(n int, bad Reading) *Search {
+// NewSearch searches a line of n commits after the good end; the last, number n, is the bad end, which reads so.
+func NewSearch(n int, bad Reading) *Search {
 	s := &Search{readings: make([]*Reading, n+1), skipped: make([]bool, n+1)}
 	s.readings[0], s.readings[n] = &Reading{}, &bad
 	return s

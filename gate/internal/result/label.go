@@ -1,4 +1,4 @@
-package decide
+package result
 
 import (
 	"cmp"
@@ -42,7 +42,7 @@ func tells(apart bool, what string, size measure.Dim3) string {
 }
 
 // label names the kernels of a report so that no two look alike.
-func (r *Report) label() {
+func (r *Report) Label() {
 	var subjects []measure.Subject
 	var names []string
 	for i := range r.Findings {
@@ -109,11 +109,11 @@ func (o *WaterfallOwner) Subject() measure.Subject {
 	if o.Grid == "" && o.Block == "" {
 		return measure.Subject{}
 	}
-	return kernelSubject(o.Name, o.Grid, o.Block)
+	return KernelSubject(o.Name, o.Grid, o.Block)
 }
 
 // labelled sets the labels of things so that no two look alike; of says what each is of, its short name and where its label goes.
-func labelled[T any](things []T, of func(*T) (subject measure.Subject, short string, label *string)) {
+func Labelled[T any](things []T, of func(*T) (subject measure.Subject, short string, label *string)) {
 	var subjects []measure.Subject
 	for i := range things {
 		subject, _, _ := of(&things[i])
@@ -127,47 +127,18 @@ func labelled[T any](things []T, of func(*T) (subject measure.Subject, short str
 }
 
 // label names the kernels of a summary so that no two look alike.
-func (s *Summary) label() {
-	labelled(s.Kernels, func(k *SummaryKernel) (measure.Subject, string, *string) { return k.subject(), k.Kernel, &k.Label })
+func (s *Summary) Label() {
+	Labelled(s.Kernels, func(k *SummaryKernel) (measure.Subject, string, *string) { return k.subject(), k.Kernel, &k.Label })
 }
 
 // Title is the name that tells the kernel apart from every other in its summary.
 func (k *SummaryKernel) Title() string { return cmp.Or(k.Label, k.Kernel) }
 
 func (k *SummaryKernel) subject() measure.Subject {
-	return kernelSubject(k.Name, k.Grid, k.Block)
+	return KernelSubject(k.Name, k.Grid, k.Block)
 }
 
-// label names the kernels of a calibration so that no two look alike.
-func (c *Calibration) label() {
-	labelled(c.Noise, func(n *Noise) (measure.Subject, string, *string) { return n.subject(), n.Kernel, &n.Label })
-}
-
-// Title is the name that tells what the noise is of apart from everything else in its calibration.
-func (n *Noise) Title() string { return cmp.Or(n.Label, n.Kernel) }
-
-func (n *Noise) subject() measure.Subject {
-	if n.Scope != measure.ScopeKernel {
-		return measure.Subject{}
-	}
-	return kernelSubject(n.Name, n.Grid, n.Block)
-}
-
-// label names the kernels of a history so that no two look alike.
-func (h *History) label() {
-	labelled(h.Trends, func(t *Trend) (measure.Subject, string, *string) { return t.Subject(), t.Kernel, &t.Label })
-}
-
-// Title is the name that tells what the trend is of apart from everything else in its history.
-func (t *Trend) Title() string { return cmp.Or(t.Label, t.Kernel) }
-
-// Subject is what the trend is of.
-func (t *Trend) Subject() measure.Subject {
-	f := Finding{Scope: t.Scope, Name: t.Name, Grid: t.Grid, Block: t.Block}
-	return f.Subject()
-}
-
-func kernelSubject(name, grid, block string) measure.Subject {
+func KernelSubject(name, grid, block string) measure.Subject {
 	f := Finding{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block}
 	return f.Subject()
 }

@@ -1,10 +1,4 @@
-// Package changepoint finds where the level of a series changes.
-//
-// A window of the series is split where its parts differ most (the divergence of E-divisive; Matteson and James, 2014, section
-// 2.2), again and again while Student's t test says that they do. Windows overlap by half. In that first pass the test is ten times
-// weaker; then the weakest points are taken away, one by one, until all that are left hold against their neighbours at the level
-// that is wanted (Fleming et al., Hunter, 2023, sections 4.2 and 4.3; Apache Otava, with its defaults).
-package changepoint
+package history
 
 import (
 	"math"
@@ -13,8 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// Options are the parameters of the search. The zero value has the defaults of Apache Otava.
-type Options struct {
+// ChangePointOptions are the parameters of the search. The zero value has the defaults of Apache Otava.
+type ChangePointOptions struct {
 	Window    int     // points that are looked at together, 0 for 50
 	P         float64 // largest p-value of a change point, 0 for 0.001
 	Magnitude float64 // smallest relative change, either way
@@ -23,20 +17,25 @@ type Options struct {
 // weaker is by how much the test of the first pass is.
 const weaker = 10
 
-// Point is a change of level: Index is the first value of the new one.
-type Point struct {
+// ChangePoint is a change of level: Index is the first value of the new one.
+type ChangePoint struct {
 	Index         int
 	P             float64 // two-sided, of the values since the change point before against those until the next
 	Before, After float64 // means of the same
 }
 
 // magnitude is the larger of the relative changes either way.
-func (p Point) magnitude() float64 {
+func (p ChangePoint) magnitude() float64 {
 	return max(math.Abs(p.After/p.Before-1), math.Abs(p.Before/p.After-1))
 }
 
-// Find returns the change points of a series of finite values, in order.
-func Find(series []float64, o Options) []Point {
+// ChangePoints returns the change points of a series of finite values, in order.
+//
+// A window of the series is split where its parts differ most (the divergence of E-divisive; Matteson and James, 2014, section
+// 2.2), repeatedly, while Student's t test says that they do. Windows overlap by half. In that first pass the test is ten times
+// weaker; then the weakest points are removed, one by one, until the rest is significant at the level that is wanted
+// (Fleming et al., Hunter, 2023, sections 4.2 and 4.3; Apache Otava, with its defaults).
+func ChangePoints(series []float64, o ChangePointOptions) []ChangePoint {
 	if o.Window == 0 {
 		o.Window = 50
 	}
@@ -130,9 +129,9 @@ func (s sums) widest(start, end int) (best float64, at int) {
 }
 
 // merge takes away the weakest point until all hold.
-func merge(series []float64, at []int, o Options) []Point {
+func merge(series []float64, at []int, o ChangePointOptions) []ChangePoint {
 	for {
-		points := make([]Point, len(at))
+		points := make([]ChangePoint, len(at))
 		weakest, smallest := -1, -1
 		for i, index := range at {
 			from, to := 0, len(series)
@@ -165,8 +164,8 @@ func merge(series []float64, at []int, o Options) []Point {
 }
 
 // test is Student's t test of two samples, of which one may be a single value.
-func test(before, after []float64) Point {
-	p := Point{P: 1, Before: mean(before), After: mean(after)}
+func test(before, after []float64) ChangePoint {
+	p := ChangePoint{P: 1, Before: mean(before), After: mean(after)}
 	if v := stats.Pool(stats.SampleVariance(before), stats.SampleVariance(after)); v.DF > 0 {
 		v.S2 *= 1/float64(len(before)) + 1/float64(len(after))
 		p.P = stats.TwoSided(p.After-p.Before, v)

@@ -1,4 +1,4 @@
-package bisect
+package history
 
 import (
 	"math"
@@ -19,7 +19,7 @@ func search(factors []float64, noise float64, draw func() float64) (s *Search, r
 		x := at[i] + noise*draw()
 		return Reading{x, x - 2*noise, x + 2*noise}
 	}
-	s = New(len(factors), read(len(factors)))
+	s = NewSearch(len(factors), read(len(factors)))
 	for i, ok := s.Next(); ok; i, ok = s.Next() {
 		if factors[i-1] < 0 {
 			s.Skip(i)

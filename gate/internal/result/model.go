@@ -1,31 +1,10 @@
-// Package gate decides: [Evaluate] compares two sets of sessions under a policy and says what changed, how surely, and
-// what follows for a merge; [Calibrate] says of one session what gates on that machine could find; [Summarize] says
-// what was measured, without a judgement. All are pure: no files, no clock, no environment, no printing.
-//
-// A judgement takes four steps, each a file of this package and a function from values to values:
-//
-//   - match puts together what base and head have, metric by metric;
-//   - estimate computes the change of each pair and the variance of that;
-//   - decide gives each its outcome under the policy, corrected for how many there are;
-//   - conclude draws the verdict of all outcomes.
-//
-// The result, a [Report], is data. Why a verdict or an outcome is what it is stands in it as a [Remark]: a stable key with
-// arguments. Sentences are made of these by whoever prints; the fields for them ([Report.Reason], [Finding.Reason],
-// [Report.Warnings] and their like) are empty when Evaluate returns, and full in every report that nsgate writes.
-//
-//	report := gate.Evaluate(base, head, thresholds.Default())
-//	if report.Verdict == gate.Fail {
-//		for _, f := range report.Findings {
-//			if f.Outcome == gate.Regressed && f.Gates {
-//				fmt.Println(f.Kernel, f.Metric, f.Change)
-//			}
-//		}
-//	}
-package decide
+// Package result holds what a gate found: reports, findings, and what explains them, as values that every renderer works from.
+package result
 
 import (
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -58,21 +37,6 @@ const (
 	// Grew is a count that is larger: it is said, and no regression where no rule names it.
 	Grew Outcome = "grew"
 )
-
-// outcomes is every outcome with its rank in a report, the first first, and what counts it. Ranks one higher are those of
-// regressions that do not fail the gate, and of what is open and cannot.
-var outcomes = map[Outcome]struct {
-	rank  float64
-	count func(*Counts) *int
-}{
-	Regressed:    {0, func(c *Counts) *int { return &c.Regressed }},
-	Inconclusive: {2, func(c *Counts) *int { return &c.Inconclusive }},
-	Grew:         {3.5, func(c *Counts) *int { return &c.Grew }},
-	Improved:     {4, func(c *Counts) *int { return &c.Improved }},
-	Added:        {5, func(c *Counts) *int { return &c.Added }},
-	Removed:      {6, func(c *Counts) *int { return &c.Removed }},
-	Unchanged:    {7, func(c *Counts) *int { return &c.Unchanged }},
-}
 
 // Number is a float64 whose NaN (unknown) and infinities are null in JSON.
 type Number float64
@@ -120,7 +84,7 @@ func (a *Args) UnmarshalJSON(b []byte) error {
 	for name, value := range in {
 		switch v := value.(type) {
 		case nil:
-			in[name] = unknown
+			in[name] = Unknown
 		case float64:
 			in[name] = Number(v)
 		case []any:
@@ -386,4 +350,58 @@ type Report struct {
 
 	// HeadSessions carries what was measured, so that accept can store it.
 	HeadSessions []model.Session `json:"head_sessions,omitempty"`
+}
+
+// Each lists the reports that hold findings: those of the workloads, or the report itself.
+func (r *Report) Each() []*Report {
+	if len(r.Workloads) > 0 {
+		return r.Workloads
+	}
+	return []*Report{r}
+}
+
+// add takes in the counts of another report.
+func (c *Counts) Add(o Counts) {
+	c.Regressed += o.Regressed
+	c.Improved += o.Improved
+	c.Unchanged += o.Unchanged
+	c.Inconclusive += o.Inconclusive
+	c.Added += o.Added
+	c.Removed += o.Removed
+	c.Warned += o.Warned
+	c.Grew += o.Grew
+}
+
+// overCreep is the key of what crept further than a rule allows.
+const OverCreep = "over-creep"
+
+// OverCreep reports whether something crept further than a rule allows: to accept it takes a new anchor.
+func (r *Report) OverCreep() bool {
+	return r.ReasonKey == OverCreep || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == OverCreep })
+}
+
+// NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.
+func (f *Finding) NotJudged() bool { return f.ReasonKey == "not-judged" }
+
+// harm is the change for the worse: positive where the head is slower, or puts out less.
+func (f *Finding) Harm() float64 {
+	m, _ := measure.MetricByName(f.Metric)
+	return -float64(m.Better) * float64(f.Change)
+}
+
+func NewRemark(key string, args Args) Remark { return Remark{Key: key, Args: args} }
+
+// unknown is a number that is not known.
+var Unknown = Number(math.NaN())
+
+// confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
+// one-sided tests at 5 % (Schuirmann 1987).
+const Confidence = 0.9
+
+func Numbers(sessions [][]float64) []Number {
+	out := []Number{}
+	for _, v := range slices.Concat(sessions...) {
+		out = append(out, Number(v))
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package decide
+package insight
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -51,25 +52,25 @@ func TestSummarize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Summary{
-		Schema: SummarySchema, Recorded: got.Recorded, Period: 500, GPUTime: 400, Launches: 4,
-		Parts: []SummaryPart{
+	want := &result.Summary{
+		Schema: result.SummarySchema, Recorded: got.Recorded, Period: 500, GPUTime: 400, Launches: 4,
+		Parts: []result.SummaryPart{
 			{Class: "compute", Time: 390, Share: 0.78},
 			{Class: "exposed copies", Time: 60, Share: 0.12},
 			{Class: "launch-starved", Where: "host code", Idle: true, Time: 50, Share: 0.1},
 		},
-		Kernels: []SummaryKernel{
+		Kernels: []result.SummaryKernel{
 			{Kernel: "a", Name: "a", Role: "step/x", Share: 0.75, Time: 150, Launches: 2, Total: 300, Owned: 290},
 			{Kernel: "b", Name: "b", Role: "step/x/y", Share: 0.25, Time: 50, Launches: 2, Total: 100, Owned: 100},
 		},
 		// The time of a range is what was measured of it, not the sum of the kernels that are mostly launched there.
-		Ranges: []SummaryRange{{Name: "step", Time: 400, Share: 1, Ranges: []SummaryRange{{Name: "x", Time: 390, Share: 0.975,
-			Ranges: []SummaryRange{{Name: "y", Time: 90, Share: 0.225}}}}}},
-		Copies:   []SummaryCopy{{Kind: "memcpy HtoD", Count: 1, Bytes: 200, Time: 100, Rate: 2e9, Share: 0.2, Owned: 60}},
-		Others:   []SummaryValue{{Scope: measure.ScopeWorkload, Metric: "memory_peak", Unit: "B", Value: 1000}},
+		Ranges: []result.SummaryRange{{Name: "step", Time: 400, Share: 1, Ranges: []result.SummaryRange{{Name: "x", Time: 390, Share: 0.975,
+			Ranges: []result.SummaryRange{{Name: "y", Time: 90, Share: 0.225}}}}}},
+		Copies:   []result.SummaryCopy{{Kind: "memcpy HtoD", Count: 1, Bytes: 200, Time: 100, Rate: 2e9, Share: 0.2, Owned: 60}},
+		Others:   []result.SummaryValue{{Scope: measure.ScopeWorkload, Metric: "memory_peak", Unit: "B", Value: 1000}},
 		Patterns: got.Patterns,
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Summary{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(result.Summary{}, "Devices", "Hidden")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if got.Recorded.Runs != 2 || got.Recorded.Skip == nil {
@@ -102,12 +103,12 @@ func TestSummarizeUntraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append(slices.Clone(traced.Others), SummaryValue{Scope: measure.ScopeOutput, Name: "tokens/s", Metric: "rate", Value: 8})
+	want := append(slices.Clone(traced.Others), result.SummaryValue{Scope: measure.ScopeOutput, Name: "tokens/s", Metric: "rate", Value: 8})
 	if diff := cmp.Diff(want, got.Others); diff != "" {
 		t.Errorf("others (-want +got)\n%s", diff)
 	}
 	got.Others, got.Recorded = traced.Others, traced.Recorded
-	if diff := cmp.Diff(traced, got, cmpopts.IgnoreUnexported(Summary{})); diff != "" {
+	if diff := cmp.Diff(traced, got, cmpopts.IgnoreFields(result.Summary{}, "Devices", "Hidden")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -150,10 +151,10 @@ func TestSummaryRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []SummaryRange{
-		{Name: "step", Time: 400, Share: 1, Ranges: []SummaryRange{
-			{Name: "x", Time: 300, Share: 0.75, Ranges: []SummaryRange{{Name: "load/data", Time: 90, Share: 0.225}}}}},
-		{Name: "y", Time: 100, Share: 0.25, Ranges: []SummaryRange{{Name: "x", Time: 100, Share: 0.25}}},
+	want := []result.SummaryRange{
+		{Name: "step", Time: 400, Share: 1, Ranges: []result.SummaryRange{
+			{Name: "x", Time: 300, Share: 0.75, Ranges: []result.SummaryRange{{Name: "load/data", Time: 90, Share: 0.225}}}}},
+		{Name: "y", Time: 100, Share: 0.25, Ranges: []result.SummaryRange{{Name: "x", Time: 100, Share: 0.25}}},
 	}
 	if diff := cmp.Diff(want, got.Ranges); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -167,9 +168,9 @@ func TestSummarizeDoubts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Remark{
-		{Key: "unlike-sessions", Args: Args{"shown": Number(1), "sessions": Number(2)}},
-		{Key: "restless", Args: Args{"some": Number(1), "runs": Number(2)}},
+	want := []result.Remark{
+		{Key: "unlike-sessions", Args: result.Args{"shown": result.Number(1), "sessions": result.Number(2)}},
+		{Key: "restless", Args: result.Args{"some": result.Number(1), "runs": result.Number(2)}},
 	}
 	if diff := cmp.Diff(want, got.Doubts); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -1,4 +1,4 @@
-package changepoint
+package history
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func indexes(points []Point) (out []int) {
+func indexes(points []ChangePoint) (out []int) {
 	for _, p := range points {
 		out = append(out, p.Index)
 	}
@@ -23,21 +23,21 @@ func TestKnownAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		series []float64
-		o      Options
+		o      ChangePointOptions
 		want   []int
 	}{
 		{"one change", []float64{1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49, 0.51, 0.50, 0.49},
-			Options{Window: 10, P: 0.0001}, []int{10}},
-		{"to a half", falling, Options{}, []int{6}},
-		{"by a tenth", slowly, Options{}, []int{4}},
-		{"too small to count", slowly, Options{Magnitude: 0.2}, nil},
-		{"large enough to count", falling, Options{Magnitude: 0.2}, []int{6}},
-		{"from zero", []float64{0, 0, 0, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55}, Options{}, []int{3, 6}},
-		{"nothing", nil, Options{}, nil},
-		{"one value", []float64{1}, Options{}, nil},
-		{"all alike", slices.Repeat([]float64{3}, 60), Options{}, nil},
+			ChangePointOptions{Window: 10, P: 0.0001}, []int{10}},
+		{"to a half", falling, ChangePointOptions{}, []int{6}},
+		{"by a tenth", slowly, ChangePointOptions{}, []int{4}},
+		{"too small to count", slowly, ChangePointOptions{Magnitude: 0.2}, nil},
+		{"large enough to count", falling, ChangePointOptions{Magnitude: 0.2}, []int{6}},
+		{"from zero", []float64{0, 0, 0, 1.00, 1.12, 0.90, 0.50, 0.51, 0.48, 0.48, 0.55}, ChangePointOptions{}, []int{3, 6}},
+		{"nothing", nil, ChangePointOptions{}, nil},
+		{"one value", []float64{1}, ChangePointOptions{}, nil},
+		{"all alike", slices.Repeat([]float64{3}, 60), ChangePointOptions{}, nil},
 	} {
-		if got := indexes(Find(tt.series, tt.o)); !slices.Equal(got, tt.want) {
+		if got := indexes(ChangePoints(tt.series, tt.o)); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -56,8 +56,8 @@ func TestStep(t *testing.T) {
 				series[i] *= 1.05
 			}
 		}
-		points := Find(series, Options{})
-		i := slices.IndexFunc(points, func(p Point) bool { return p.Index == at })
+		points := ChangePoints(series, ChangePointOptions{})
+		i := slices.IndexFunc(points, func(p ChangePoint) bool { return p.Index == at })
 		if i < 0 || math.Abs(points[i].After/points[i].Before-1.05) > 0.01 {
 			t.Fatalf("%v, want %d", points, at)
 		}
@@ -73,7 +73,7 @@ func TestFalsePoints(t *testing.T) {
 		for i := range series {
 			series[i] = 1 + 0.01*r.NormFloat64()
 		}
-		if len(Find(series, Options{})) > 0 {
+		if len(ChangePoints(series, ChangePointOptions{})) > 0 {
 			found++
 		}
 	}

@@ -1,4 +1,5 @@
-package decide
+// Package calibrate says how much the runs of one unchanged program move, and what gates could find on that machine.
+package calibrate
 
 import (
 	"cmp"
@@ -8,8 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -24,8 +28,6 @@ const (
 	calibrationRuns = 4
 	// driftP and driftSize are from when on the workload's GPU time drifts.
 	driftP, driftSize = 0.01, 0.005
-	// heavyShare is the part of GPU time from which on a plan has to find a slowdown of the kernel itself.
-	heavyShare = 0.05
 	// PlanEffect is the slowdown that a plan has to find, in limits: one of exactly the limit is no regression yet.
 	PlanEffect = 1.5
 	// splits is how many gates are drawn at most, seriesJudged how many series they judge at most in all.
@@ -47,26 +49,26 @@ type Calibration struct {
 	Sound  bool   `json:"sound"`
 	Reason string `json:"reason,omitempty"`
 	// ReasonKey and ReasonArgs are the reason as a [Remark]: a [model.Reason.Key], "" where that is in no list.
-	ReasonKey  string   `json:"reason_key,omitempty"`
-	ReasonArgs Args     `json:"reason_args,omitempty"`
-	Next       []string `json:"next,omitempty"`
+	ReasonKey  string      `json:"reason_key,omitempty"`
+	ReasonArgs result.Args `json:"reason_args,omitempty"`
+	Next       []string    `json:"next,omitempty"`
 
-	Workload string `json:"workload,omitempty"`
-	Measured Side   `json:"measured"`
+	Workload string      `json:"workload,omitempty"`
+	Measured result.Side `json:"measured"`
 	// SecondsPerRun is the wall time of a run, its part of the profiler's time included; unknown for finished profiles.
-	SecondsPerRun Number `json:"seconds_per_run"`
-	Threshold     Number `json:"threshold"` // the policy's limit of times
-	Rule          string `json:"rule"`      // where it comes from
-	Alpha         Number `json:"alpha"`     // the policy's chance of a false alarm a gate
+	SecondsPerRun result.Number `json:"seconds_per_run"`
+	Threshold     result.Number `json:"threshold"` // the policy's limit of times
+	Rule          string        `json:"rule"`      // where it comes from
+	Alpha         result.Number `json:"alpha"`     // the policy's chance of a false alarm a gate
 
 	Noise []Noise        `json:"noise"` // the workload and its step, the outputs, then kernels from the policy's impact on, noisiest first
 	Gates UnchangedGates `json:"gates"`
 	MDE   []MDE          `json:"mde"`  // by runs
 	Plan  []Plan         `json:"plan"` // by threshold
 	// Host is how this host compares with the baseline's sessions, see [Fingerprint]; none where nobody asked.
-	Host     []Remark `json:"host,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-	Doubts   []Remark `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
+	Host     []result.Remark `json:"host,omitempty"`
+	Warnings []string        `json:"warnings,omitempty"`
+	Doubts   []result.Remark `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
 }
 
 // Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.
@@ -80,23 +82,23 @@ type Noise struct {
 	Role     string        `json:"role,omitempty"`
 	Metric   string        `json:"metric"`
 	Unit     string        `json:"unit"`
-	Share    Number        `json:"share"`    // of the workload's GPU time
-	Launches Number        `json:"launches"` // per step, or per run where there are no steps; the median run's
-	Typical  Number        `json:"typical"`  // the median run, in Unit
-	SD       Number        `json:"sd"`       // between runs, relative
+	Share    result.Number `json:"share"`    // of the workload's GPU time
+	Launches result.Number `json:"launches"` // per step, or per run where there are no steps; the median run's
+	Typical  result.Number `json:"typical"`  // the median run, in Unit
+	SD       result.Number `json:"sd"`       // between runs, relative
 	// Within is how much the launches of the median run differ, as a robust relative standard deviation; nil for the
 	// workload, for kernels of few launches, and in sessions that were recorded without it.
-	Within *Number  `json:"within,omitempty"`
-	MDE    Number   `json:"mde"`  // relative, with as many runs a side as Gates has, whatever the limit
-	Runs   []Number `json:"runs"` // in the order in which they ran; null where a run had none
-	Levels *Levels  `json:"levels,omitempty"`
+	Within *result.Number  `json:"within,omitempty"`
+	MDE    result.Number   `json:"mde"`  // relative, with as many runs a side as Gates has, whatever the limit
+	Runs   []result.Number `json:"runs"` // in the order in which they ran; null where a run had none
+	Levels *Levels         `json:"levels,omitempty"`
 }
 
 // Levels are two values between which runs jump, see [stats.Levels].
 type Levels struct {
-	Low  Number `json:"low"`
-	High Number `json:"high"`
-	Runs int    `json:"runs"` // at Low
+	Low  result.Number `json:"low"`
+	High result.Number `json:"high"`
+	Runs int           `json:"runs"` // at Low
 }
 
 // UnchangedGates counts what became of gates whose base and head are random runs of the same session, so that every
@@ -109,30 +111,30 @@ type UnchangedGates struct {
 	Undecided int `json:"undecided"` // that passed undecided or had no verdict
 	// AlarmBound and UndecidedBound are the rates that are not exceeded with this confidence, 0.95 (Clopper and Pearson
 	// 1934).
-	AlarmBound     Number `json:"alarm_bound"`
-	UndecidedBound Number `json:"undecided_bound"`
-	Confidence     Number `json:"confidence,omitempty"`
+	AlarmBound     result.Number `json:"alarm_bound"`
+	UndecidedBound result.Number `json:"undecided_bound"`
+	Confidence     result.Number `json:"confidence,omitempty"`
 }
 
 // MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side or more, both sides in
 // one session.
 type MDE struct {
-	Runs     int    `json:"runs"`
-	Workload Number `json:"workload"` // of the workload's GPU time, whatever the limit
-	Kernels  Number `json:"kernels"`  // of each kernel from 5 % of GPU time on, whatever the limit; unknown without any
-	Limited  Number `json:"limited"`  // of all these and the outputs, under the policy's limits
+	Runs     int           `json:"runs"`
+	Workload result.Number `json:"workload"` // of the workload's GPU time, whatever the limit
+	Kernels  result.Number `json:"kernels"`  // of each kernel from 5 % of GPU time on, whatever the limit; unknown without any
+	Limited  result.Number `json:"limited"`  // of all these and the outputs, under the policy's limits
 }
 
 // Plan is what it takes to gate a threshold: the fewest runs a side with which a slowdown of one and a half times the
 // limit is found in 80 % of cases, in the workload's GPU time, in each kernel from 5 % of it on and, with as many untraced
 // runs, in each output, while base and head are of one session.
 type Plan struct {
-	Threshold Number `json:"threshold"`
-	Runs      int    `json:"runs"`    // a side, 0 where more than 40 would be needed
-	Seconds   Number `json:"seconds"` // to measure one side; unknown for finished profiles
+	Threshold result.Number `json:"threshold"`
+	Runs      int           `json:"runs"`    // a side, 0 where more than 40 would be needed
+	Seconds   result.Number `json:"seconds"` // to measure one side; unknown for finished profiles
 	// Hardest is what asks for the most runs: a kernel's short name or "workload".
-	Hardest string `json:"hardest"`
-	MDE     Number `json:"mde"` // of Hardest with so many runs, or with 40
+	Hardest string        `json:"hardest"`
+	MDE     result.Number `json:"mde"` // of Hardest with so many runs, or with 40
 }
 
 // Calibrate judges a session of one unchanged program against itself: how much it moves between runs, how often gates
@@ -163,18 +165,18 @@ func NoiseOf(s model.Session, policy *thresholds.Policy, runs int) []Noise {
 }
 
 // foretell measures the noise of the last session; without one where that says nothing about gates.
-func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) (*Calibration, *model.Session, []forecast) {
+func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) (*Calibration, *model.Session, []decide.Forecast) {
 	c := newCalibration(policy)
 	if perRun > 0 {
-		c.SecondsPerRun = Number(perRun.Seconds())
+		c.SecondsPerRun = result.Number(perRun.Seconds())
 	}
 	if len(sessions) == 0 {
-		return c.refuse(refusal("nothing-measured", nil)), nil, nil
+		return c.refuse(decide.NewRefusal("nothing-measured", nil)), nil, nil
 	}
 	last := sessions[len(sessions)-1]
-	c.Measured = Describe([]model.Session{last})
+	c.Measured = insight.Describe([]model.Session{last})
 	if n := len(sessions); n > 1 {
-		c.Doubts = append(c.Doubts, remark("last-session", Args{"sessions": Number(n)}))
+		c.Doubts = append(c.Doubts, result.NewRemark("last-session", result.Args{"sessions": result.Number(n)}))
 	}
 	if r := fit(&last); r != nil {
 		return c.refuse(r), nil, nil
@@ -190,18 +192,11 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 		halves[half] = append(halves[half], i)
 	}
 	base, head := []model.Session{Subset(&last, halves[0])}, []model.Session{Subset(&last, halves[1])}
-	if _, r := comparable(base, head); r != nil {
+	forecasts, r := decide.JudgeHalves(base, head, policy)
+	if r != nil {
 		return c.refuse(r), nil, nil
 	}
-	t := newTrial(base, head, policy)
-	t.waterfall = waterfall(t)
-	estimates := estimates(t, match(t))
-	findings, family := decide(t, estimates)
-	if family == 0 {
-		return c.refuse(refusal("nothing-judged", nil)), nil, nil
-	}
-	c.Gates.Runs = max(min(runs, traced/2), minRuns)
-	forecasts := forecasts(policy, estimates, findings)
+	c.Gates.Runs = max(min(runs, traced/2), stats.MinRuns)
 	c.measure(&last, forecasts)
 	c.label()
 	if r := drift(&last); r != nil {
@@ -213,51 +208,51 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 // CalibrationRefused is the calibration of a measurement that failed or must not be used.
 func CalibrationRefused(err error, policy *thresholds.Policy) *Calibration {
 	c := newCalibration(policy)
-	c.Reason, c.ReasonKey, c.Next = refused(err)
+	c.Reason, c.ReasonKey, c.Next = decide.ReasonOf(err)
 	return c
 }
 
 func newCalibration(policy *thresholds.Policy) *Calibration {
 	return &Calibration{
-		Schema: CalibrationSchema, SecondsPerRun: unknown, Threshold: Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
-		Alpha: Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: unknown, UndecidedBound: unknown, Confidence: boundConfidence},
+		Schema: CalibrationSchema, SecondsPerRun: result.Unknown, Threshold: result.Number(policy.Threshold), Rule: policy.Places.Of("threshold"),
+		Alpha: result.Number(policy.Alpha), Noise: []Noise{}, Gates: UnchangedGates{AlarmBound: result.Unknown, UndecidedBound: result.Unknown, Confidence: boundConfidence},
 		MDE: []MDE{}, Plan: []Plan{},
 	}
 }
 
-func (c *Calibration) refuse(because *Remark) *Calibration {
+func (c *Calibration) refuse(because *result.Remark) *Calibration {
 	c.ReasonKey, c.ReasonArgs = because.Key, because.Args
 	return c
 }
 
 // fit says why a session cannot be one of a calibration, for what a gate would not say better.
-func fit(s *model.Session) *Remark {
+func fit(s *model.Session) *result.Remark {
 	if err := s.Check(); err != nil {
-		return refusal("bad-session", Args{"side": "session", "what": err.Error()})
+		return decide.NewRefusal("bad-session", result.Args{"side": "session", "what": err.Error()})
 	}
 	runs := s.Profiled()
 	if runs < calibrationRuns {
-		return refusal("unsplittable", Args{"runs": Number(runs)})
+		return decide.NewRefusal("unsplittable", result.Args{"runs": result.Number(runs)})
 	}
-	if n := unsteady(s); 2*n > runs {
-		return refusal("unsettled", Args{"some": Number(n), "all": Number(runs)})
+	if n := decide.Unsteady(s); 2*n > runs {
+		return decide.NewRefusal("unsettled", result.Args{"some": result.Number(n), "all": result.Number(runs)})
 	}
 	return nil
 }
 
 // drift refuses a session whose runs are not alike because the machine changed under them.
-func drift(s *model.Session) *Remark {
+func drift(s *model.Session) *result.Remark {
 	x, ok := s.Find(measure.Workload, measure.GPUTime.Name)
 	if !ok {
 		return nil
 	}
-	values := known(x.Values)
+	values := stats.Known(x.Values)
 	change, p := stats.Trend(values)
 	change /= stats.Median(values)
 	if !(p < driftP && math.Abs(change) > driftSize) {
 		return nil
 	}
-	return refusal("drift", Args{"change": Number(change), "p": Number(p)})
+	return decide.NewRefusal("drift", result.Args{"change": result.Number(change), "p": result.Number(p)})
 }
 
 // Subset is a session of some of the runs, the traced ones first. It has an identity even where the profiles name no GPU or time: what is
@@ -282,88 +277,32 @@ func Subset(s *model.Session, runs []int) model.Session {
 	return out
 }
 
-// forecast is what is known of one comparison before a gate is measured.
-type forecast struct {
-	estimate
-	finding Finding
-	alpha   float64 // the part of the gate's error that it may spend
-	tick    float64 // relative floor
-}
-
-// forecasts are those of the outputs, of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
-// those of the first step of Holm's procedure.
-func forecasts(policy *thresholds.Policy, estimates []estimate, findings []Finding) []forecast {
-	total := 0.0
-	for i, e := range estimates {
-		if findings[i].Gates {
-			total += e.weight()
-		}
-	}
-	var out []forecast
-	for i, e := range estimates {
-		f := findings[i]
-		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= policy.Impact
-		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
-		output := e.subject.Scope == measure.ScopeOutput && e.compared()
-		if e.listed == "" && f.Base > 0 && (kernel || workload || output) {
-			out = append(out, forecast{e, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
-		}
-	}
-	return out
-}
-
-// mdes are the smallest relative effects that gates of 0, 1, 2 … runs a side or more would find in 80 % of cases, if the
-// spread between runs is what it is here. A noisy kernel's real spread counts even where few runs would moderate it away.
-func (f *forecast) mdes(limit float64) []float64 {
-	out := make([]float64, maxRuns+1)
-	limit = f.working(math.Max(limit, f.tick))
-	most := 0.0
-	if f.contrast.Run.DF == 0 {
-		most = math.Inf(1) // in too few runs to know its spread
-	}
-	for n := maxRuns; n >= 0; n-- {
-		if n >= minRuns {
-			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
-			v := moderateRuns(f.metric, raw, f.pool.prior)
-			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
-			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, power)))
-		}
-		out[n] = most
-	}
-	return out
-}
-
-// counts reports whether plans have to find a slowdown of it.
-func (f *forecast) counts() bool {
-	return f.finding.Gates && (f.subject == measure.Workload || float64(f.finding.Share) >= heavyShare)
-}
-
 // measure fills in the noise of each forecast's subject.
-func (c *Calibration) measure(s *model.Session, forecasts []forecast) {
+func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 	for _, f := range forecasts {
-		x, _ := s.Find(f.subject, f.metric.Name)
+		x, _ := s.Find(f.About(), f.Measured().Name)
 		x.Values = s.Of(&x)
-		values := known(x.Values)
-		logs := transform([][]float64{values}, math.Log)[0]
-		finding := &f.finding
+		values := stats.Known(x.Values)
+		logs := stats.Transform([][]float64{values}, math.Log)[0]
+		finding := &f.Finding
 		n := Noise{
 			Kernel: finding.Kernel, Name: finding.Name, Scope: finding.Scope, Grid: finding.Grid, Block: finding.Block,
-			Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: unknown,
-			Typical: Number(stats.Median(values)), SD: unknown, MDE: Number(f.mdes(0)[min(c.Gates.Runs, maxRuns)]),
-			Runs: flatten([][]float64{x.Values}),
+			Role: finding.Role, Metric: finding.Metric, Unit: finding.Unit, Share: finding.Share, Launches: result.Unknown,
+			Typical: result.Number(stats.Median(values)), SD: result.Unknown, MDE: result.Number(f.Detectable(0)[min(c.Gates.Runs, decide.MaxRuns)]),
+			Runs: result.Numbers([][]float64{x.Values}),
 		}
 		if v := stats.SampleVariance(logs); v.DF > 0 {
-			n.SD = Number(math.Sqrt(v.S2))
+			n.SD = result.Number(math.Sqrt(v.S2))
 		}
-		if spread, ok := s.Find(f.subject, measure.Spread.Name); ok {
-			within := Number(stats.Median(known(spread.Values))) / n.Typical
+		if spread, ok := s.Find(f.About(), measure.Spread.Name); ok {
+			within := result.Number(stats.Median(stats.Known(spread.Values))) / n.Typical
 			n.Within = &within
 		}
-		if launches, ok := s.Find(f.subject, measure.Launches.Name); ok {
-			n.Launches = Number(stats.Median(known(launches.Values)))
+		if launches, ok := s.Find(f.About(), measure.Launches.Name); ok {
+			n.Launches = result.Number(stats.Median(stats.Known(launches.Values)))
 		}
-		if low, high, lows, ok := stats.Levels(values); ok && high > low*(1+commonSize) {
-			n.Levels = &Levels{Number(low), Number(high), lows}
+		if low, high, lows, ok := stats.Levels(values); ok && high > low*(1+decide.CommonSize) {
+			n.Levels = &Levels{result.Number(low), result.Number(high), lows}
 		}
 		c.Noise = append(c.Noise, n)
 	}
@@ -378,11 +317,11 @@ func (c *Calibration) measure(s *model.Session, forecasts []forecast) {
 // stepNoise is that of the step's period. No MDE is made of it: a few runs of a CPU are slow, and their number decides.
 func stepNoise(s *model.Session, x model.Series) Noise {
 	x.Values = s.Of(&x)
-	values := known(x.Values)
-	n := Noise{Kernel: "step", Scope: measure.ScopeWorkload, Metric: x.Metric.Name, Unit: x.Metric.Unit, Share: unknown, Launches: unknown,
-		Typical: Number(stats.Median(values)), SD: unknown, MDE: unknown, Runs: flatten([][]float64{x.Values})}
-	if v := stats.SampleVariance(transform([][]float64{values}, math.Log)[0]); v.DF > 0 {
-		n.SD = Number(math.Sqrt(v.S2))
+	values := stats.Known(x.Values)
+	n := Noise{Kernel: "step", Scope: measure.ScopeWorkload, Metric: x.Metric.Name, Unit: x.Metric.Unit, Share: result.Unknown, Launches: result.Unknown,
+		Typical: result.Number(stats.Median(values)), SD: result.Unknown, MDE: result.Unknown, Runs: result.Numbers([][]float64{x.Values})}
+	if v := stats.SampleVariance(stats.Transform([][]float64{values}, math.Log)[0]); v.DF > 0 {
+		n.SD = result.Number(math.Sqrt(v.S2))
 	}
 	return n
 }
@@ -400,21 +339,21 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 		base, head = append(base, b...), append(head, h...)
 		if key := fmt.Sprint(base, head); !drawn[key] {
 			drawn[key] = true
-			r := Judge(Input{Baseline: []model.Session{Subset(s, base)}, Head: []model.Session{Subset(s, head)}, Policy: policy})
+			r := decide.Judge(decide.Input{Baseline: []model.Session{Subset(s, base)}, Head: []model.Session{Subset(s, head)}, Policy: policy})
 			switch {
 			case r.Counts.Regressed > 0:
 				g.Alarms++
-			case r.Undecided || r.Verdict == NoVerdict:
+			case r.Undecided || r.Verdict == result.NoVerdict:
 				g.Undecided++
 			}
 		}
 	}
 	g.Gates = len(drawn)
-	g.AlarmBound = Number(stats.RateBound(g.Alarms, g.Gates, boundConfidence))
-	g.UndecidedBound = Number(stats.RateBound(g.Undecided, g.Gates, boundConfidence))
+	g.AlarmBound = result.Number(stats.RateBound(g.Alarms, g.Gates, boundConfidence))
+	g.UndecidedBound = result.Number(stats.RateBound(g.Undecided, g.Gates, boundConfidence))
 	if rate := float64(g.Alarms) / float64(g.Gates); rate > policy.Alpha {
-		c.Doubts = append(c.Doubts, remark("false-alarms", Args{
-			"alarms": Number(g.Alarms), "gates": Number(g.Gates), "alpha": Number(policy.Alpha)}))
+		c.Doubts = append(c.Doubts, result.NewRemark("false-alarms", result.Args{
+			"alarms": result.Number(g.Alarms), "gates": result.Number(g.Gates), "alpha": result.Number(policy.Alpha)}))
 	}
 }
 
@@ -431,27 +370,27 @@ func draw(random *rand.Rand, first, of, n int) (base, head []int) {
 }
 
 // foresee fills in the MDE by runs and the plan by threshold.
-func (c *Calibration) foresee(forecasts []forecast, policy *thresholds.Policy) {
+func (c *Calibration) foresee(forecasts []decide.Forecast, policy *thresholds.Policy) {
 	for _, n := range mdeRuns {
-		c.MDE = append(c.MDE, MDE{Runs: n, Workload: unknown, Kernels: unknown, Limited: unknown})
+		c.MDE = append(c.MDE, MDE{Runs: n, Workload: result.Unknown, Kernels: result.Unknown, Limited: result.Unknown})
 	}
-	raise := func(to *Number, v float64) {
+	raise := func(to *result.Number, v float64) {
 		if !(float64(*to) >= v) {
-			*to = Number(v)
+			*to = result.Number(v)
 		}
 	}
 	for _, f := range forecasts {
-		if !f.counts() {
+		if !f.Counts() {
 			continue
 		}
-		free, limited := f.mdes(0), f.mdes(f.limit.Max)
+		free, limited := f.Detectable(0), f.Detectable(f.Most())
 		for i := range c.MDE {
 			m := &c.MDE[i]
 			raise(&m.Limited, limited[m.Runs])
 			switch {
-			case f.subject == measure.Workload:
+			case f.About() == measure.Workload:
 				raise(&m.Workload, free[m.Runs])
-			case f.subject.Scope == measure.ScopeKernel:
+			case f.About().Scope == measure.ScopeKernel:
 				raise(&m.Kernels, free[m.Runs])
 			}
 		}
@@ -464,26 +403,47 @@ func (c *Calibration) foresee(forecasts []forecast, policy *thresholds.Policy) {
 }
 
 // plan finds the fewest runs for one threshold.
-func (c *Calibration) plan(forecasts []forecast, policy *thresholds.Policy, threshold float64) Plan {
+func (c *Calibration) plan(forecasts []decide.Forecast, policy *thresholds.Policy, threshold float64) Plan {
 	at := *policy
 	at.Threshold = threshold
-	p := Plan{Threshold: Number(threshold), Seconds: unknown, MDE: unknown}
+	p := Plan{Threshold: result.Number(threshold), Seconds: result.Unknown, MDE: result.Unknown}
 	most := 0
 	for _, f := range forecasts {
-		if !f.counts() {
+		if !f.Counts() {
 			continue
 		}
-		limit := at.Limit(f.subject, f.metric).Max
-		mdes, n := f.mdes(limit), minRuns
-		for n <= maxRuns && !(mdes[n] <= PlanEffect*limit) {
+		limit := at.Limit(f.About(), f.Measured()).Max
+		mdes, n := f.Detectable(limit), stats.MinRuns
+		for n <= decide.MaxRuns && !(mdes[n] <= PlanEffect*limit) {
 			n++
 		}
-		if mde := mdes[min(n, maxRuns)]; n > most || n == most && mde > float64(p.MDE) {
-			most, p.Hardest, p.MDE = n, f.finding.Kernel, Number(mde)
+		if mde := mdes[min(n, decide.MaxRuns)]; n > most || n == most && mde > float64(p.MDE) {
+			most, p.Hardest, p.MDE = n, f.Finding.Kernel, result.Number(mde)
 		}
 	}
-	if most > 0 && most <= maxRuns {
-		p.Runs, p.Seconds = most, Number(float64(most)*float64(c.SecondsPerRun))
+	if most > 0 && most <= decide.MaxRuns {
+		p.Runs, p.Seconds = most, result.Number(float64(most)*float64(c.SecondsPerRun))
 	}
 	return p
+}
+
+// label names the kernels of a calibration so that no two look alike.
+func (c *Calibration) label() {
+	result.Labelled(c.Noise, func(n *Noise) (measure.Subject, string, *string) { return n.subject(), n.Kernel, &n.Label })
+}
+
+// Title is the name that tells what the noise is of apart from everything else in its calibration.
+func (n *Noise) Title() string { return cmp.Or(n.Label, n.Kernel) }
+
+func (n *Noise) subject() measure.Subject {
+	if n.Scope != measure.ScopeKernel {
+		return measure.Subject{}
+	}
+	return result.KernelSubject(n.Name, n.Grid, n.Block)
+}
+
+// Noises is the noise of a calibration without its gates.
+func Noises(sessions []model.Session, policy *thresholds.Policy, runs int) []Noise {
+	c, _, _ := foretell(sessions, policy, runs, 0)
+	return c.Noise
 }

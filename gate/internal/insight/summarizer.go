@@ -1,4 +1,4 @@
-package decide
+package insight
 
 import (
 	"maps"
@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -13,14 +15,14 @@ import (
 
 // summarizer makes summaries of the runs of a side: of all, or of one. Runs are numbered over all its sessions.
 type summarizer struct {
-	side     *side
+	side     *recorded.Index
 	time     measure.Metric
 	step     string
 	subjects []*summand
 	workload *summand
-	known    []bool // the runs of which it is known who owns their steps
-	stepped  []bool // those of them whose steps are like those of the others
-	devices  Number // that a process uses
+	known    []bool        // the runs of which it is known who owns their steps
+	stepped  []bool        // those of them whose steps are like those of the others
+	devices  result.Number // that a process uses
 }
 
 // summand is a subject with what is looked up once for all runs, of which there are as many summaries.
@@ -29,28 +31,27 @@ type summand struct {
 	values map[string][]float64 // by metric, run by run
 	owned  []float64            // what it has of the step of each run, nil where that is not known
 	copies bool
-	others []measure.Metric // that have no other place in a summary
-	row    SummaryKernel    // of a kernel, as far as it is the same in all runs
+	others []measure.Metric     // that have no other place in a summary
+	row    result.SummaryKernel // of a kernel, as far as it is the same in all runs
 }
 
 func summaries(sessions []model.Session) *summarizer {
 	last := &sessions[len(sessions)-1]
-	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, Number(last.GPUs)/max(1, Number(last.Processes)))}
+	s := &summarizer{time: measure.Time, step: last.Step, devices: max(1, result.Number(last.GPUs)/max(1, result.Number(last.Processes)))}
 	total := measure.Total
-	if byLaunch(sessions) {
+	if recorded.ByLaunch(sessions) {
 		s.time, total = model.NcuTime, model.NcuTime
 	}
-	s.side = newSide(sessions, total)
-	t := trial{base: s.side, head: s.side}
-	s.stepped = t.stepped(s.side, 0)
-	for i, values := range s.side.values(measure.Workload, measure.StepTime.Name) {
-		owns := slices.ContainsFunc(s.side.sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == measure.Owned.Name })
+	s.side = recorded.New(sessions, total)
+	s.stepped = stepped(s.side, nil, "base")
+	for i, values := range s.side.Values(measure.Workload, measure.StepTime.Name) {
+		owns := slices.ContainsFunc(s.side.Sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == measure.Owned.Name })
 		for _, v := range values {
 			s.known = append(s.known, owns && !math.IsNaN(v))
 		}
 	}
 	s.workload = s.summand(measure.Workload)
-	for _, subject := range s.side.subjects() {
+	for _, subject := range s.side.Subjects() {
 		s.subjects = append(s.subjects, s.summand(subject))
 	}
 	return s
@@ -58,17 +59,17 @@ func summaries(sessions []model.Session) *summarizer {
 
 func (s *summarizer) summand(subject measure.Subject) *summand {
 	x := &summand{Subject: subject, values: map[string][]float64{}}
-	if s.side.hasMetric(subject, measure.Owned.Name) {
-		x.owned = owned(s.side, subject, slices.Repeat([]bool{true}, s.side.runs()))
+	if s.side.HasMetric(subject, measure.Owned.Name) {
+		x.owned = Owned(s.side, subject, slices.Repeat([]bool{true}, s.side.Runs()))
 	}
 	switch subject.Scope {
 	case measure.ScopeKernel:
-		x.row = SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.role(subject), Communicates: trace.Communicates(subject.Name)}
+		x.row = result.SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.Role(subject), Communicates: trace.Communicates(subject.Name)}
 		if subject.Geometry() != "" {
 			x.row.Grid, x.row.Block = subject.Grid.String(), subject.Block.String()
 		}
 	case measure.ScopeWorkload, measure.ScopeOutput, measure.ScopeCall:
-		x.copies = subject.Scope == measure.ScopeWorkload && s.side.hasMetric(subject, measure.CopyTime.Name)
+		x.copies = subject.Scope == measure.ScopeWorkload && s.side.HasMetric(subject, measure.CopyTime.Name)
 		x.others = s.others(subject)
 	}
 	return x
@@ -82,12 +83,12 @@ var shown = []string{
 
 // others are the metrics of the workload, or of a part of it, that have none.
 func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
-	h := s.side.held[subject]
+	h := s.side.Held[subject]
 	if h == nil {
 		return nil
 	}
 	metrics := map[string]measure.Metric{}
-	for _, session := range h.series {
+	for _, session := range h.Series {
 		for _, x := range session {
 			if !slices.Contains(shown, x.Metric.Name) {
 				metrics[x.Metric.Name] = x.Metric
@@ -102,7 +103,7 @@ func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
 
 // all is every run.
 func (s *summarizer) all() []int {
-	out := make([]int, s.side.runs())
+	out := make([]int, s.side.Runs())
 	for i := range out {
 		out[i] = i
 	}
@@ -110,35 +111,35 @@ func (s *summarizer) all() []int {
 }
 
 // typical is the median over these runs, which are traced ones; of what is measured in untraced runs over all of those.
-func (s *summarizer) typical(runs []int, x *summand, metric measure.Metric) Number {
+func (s *summarizer) typical(runs []int, x *summand, metric measure.Metric) result.Number {
 	values, ok := x.values[metric.Name]
 	if !ok {
-		values = slices.Concat(s.side.values(x.Subject, metric.Name)...)
+		values = slices.Concat(s.side.Values(x.Subject, metric.Name)...)
 		x.values[metric.Name] = values
 	}
 	if metric.Unprofiled() {
-		return Number(stats.Median(known(values)))
+		return result.Number(stats.Median(stats.Known(values)))
 	}
 	if len(runs) == 1 {
-		return Number(values[runs[0]])
+		return result.Number(values[runs[0]])
 	}
 	kept := make([]float64, len(runs))
 	for i, run := range runs {
 		kept[i] = values[run]
 	}
-	return Number(stats.Median(known(kept)))
+	return result.Number(stats.Median(stats.Known(kept)))
 }
 
 // meanOwned is the mean over these runs of what a subject has of the step.
-func (x *summand) meanOwned(runs []int) Number {
+func (x *summand) meanOwned(runs []int) result.Number {
 	if len(runs) == 0 || x.owned == nil {
-		return unknown
+		return result.Unknown
 	}
 	sum := 0.0
 	for _, run := range runs {
 		sum += x.owned[run]
 	}
-	return Number(sum / float64(len(runs)))
+	return result.Number(sum / float64(len(runs)))
 }
 
 // marked are those of the runs that a list marks.
@@ -147,12 +148,12 @@ func marked(runs []int, by []bool) []int {
 }
 
 // of sums up some of the runs, without their ranges.
-func (s *summarizer) of(runs []int) *Summary {
-	out := &Summary{
-		Schema: SummarySchema, Recorded: Side{Step: s.step}, Period: s.typical(runs, s.workload, measure.StepTime),
+func (s *summarizer) of(runs []int) *result.Summary {
+	out := &result.Summary{
+		Schema: result.SummarySchema, Recorded: result.Side{Step: s.step}, Period: s.typical(runs, s.workload, measure.StepTime),
 		GPUTime: s.typical(runs, s.workload, measure.GPUTime), Launches: s.typical(runs, s.workload, measure.Launches),
-		Kernels: make([]SummaryKernel, 0, len(s.subjects)), devices: s.devices,
-		hidden: s.typical(runs, s.workload, measure.HiddenCommunication),
+		Kernels: make([]result.SummaryKernel, 0, len(s.subjects)), Devices: s.devices,
+		Hidden: s.typical(runs, s.workload, measure.HiddenCommunication),
 	}
 	stepped := marked(runs, s.stepped)
 	if len(stepped) == 0 {
@@ -160,7 +161,7 @@ func (s *summarizer) of(runs []int) *Summary {
 	}
 	for _, x := range s.subjects {
 		owned := x.meanOwned(stepped)
-		out.own(x.Subject, owned)
+		addPart(out, x.Subject, owned)
 		if x.Scope == measure.ScopeKernel {
 			if k := s.kernel(runs, x, owned); k.Total.Known() {
 				out.Kernels = append(out.Kernels, k)
@@ -171,18 +172,18 @@ func (s *summarizer) of(runs []int) *Summary {
 		}
 		out.Others = append(out.Others, s.rest(runs, x)...)
 	}
-	out.settle()
+	finish(out)
 	return out
 }
 
 // kernel is a row of the kernels, but for its share.
-func (s *summarizer) kernel(runs []int, x *summand, owned Number) SummaryKernel {
+func (s *summarizer) kernel(runs []int, x *summand, owned result.Number) result.SummaryKernel {
 	k := x.row
 	k.Owned, k.Time = owned, s.typical(runs, x, s.time)
-	k.Launches, k.Total = s.typical(runs, x, measure.Launches), s.typical(runs, x, s.side.total)
+	k.Launches, k.Total = s.typical(runs, x, measure.Launches), s.typical(runs, x, s.side.Total)
 	if k.Communicates {
-		k.Collective = &SummaryCollective{Operation: trace.Operation(k.Kernel), Wait: s.typical(runs, x, measure.CollectiveWait),
-			Bytes: s.typical(runs, x, measure.MessageBytes), Rate: unknown}
+		k.Collective = &result.SummaryCollective{Operation: trace.Operation(k.Kernel), Wait: s.typical(runs, x, measure.CollectiveWait),
+			Bytes: s.typical(runs, x, measure.MessageBytes), Rate: result.Unknown}
 		if k.Total > 0 {
 			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9
 		}
@@ -191,11 +192,11 @@ func (s *summarizer) kernel(runs []int, x *summand, owned Number) SummaryKernel 
 }
 
 // copied is a row of the copies, but for its share.
-func (s *summarizer) copied(runs []int, x *summand, owned Number) SummaryCopy {
-	c := SummaryCopy{
+func (s *summarizer) copied(runs []int, x *summand, owned result.Number) result.SummaryCopy {
+	c := result.SummaryCopy{
 		Kind: x.Name, Count: s.typical(runs, x, measure.Copies), Bytes: s.typical(runs, x, measure.CopyBytes),
-		Time: s.typical(runs, x, measure.CopyTime), Rate: unknown, Owned: owned,
-		Memory: s.side.note(x.Subject, measure.CopyTime.Name),
+		Time: s.typical(runs, x, measure.CopyTime), Rate: result.Unknown, Owned: owned,
+		Memory: s.side.Note(x.Subject, measure.CopyTime.Name),
 	}
 	if c.Time > 0 {
 		c.Rate = c.Bytes / c.Time * 1e9
@@ -204,10 +205,10 @@ func (s *summarizer) copied(runs []int, x *summand, owned Number) SummaryCopy {
 }
 
 // rest is what else was measured of the workload or a part of it.
-func (s *summarizer) rest(runs []int, x *summand) (out []SummaryValue) {
+func (s *summarizer) rest(runs []int, x *summand) (out []result.SummaryValue) {
 	for _, m := range x.others {
 		if v := s.typical(runs, x, m); v.Known() {
-			out = append(out, SummaryValue{Scope: x.Scope, Name: x.Name, Role: s.side.find(x.Subject, m.Name).Role,
+			out = append(out, result.SummaryValue{Scope: x.Scope, Name: x.Name, Role: s.side.Find(x.Subject, m.Name).Role,
 				Metric: m.Name, Unit: m.Unit, Value: v})
 		}
 	}

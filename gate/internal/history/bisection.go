@@ -1,11 +1,11 @@
-package decide
+package history
 
 import (
 	"math"
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Bisection is the answer of a search.
@@ -15,12 +15,12 @@ type Bisection struct {
 	Good     Commit `json:"good"`
 	Bad      Commit `json:"bad"`
 	// Ends is the report of the bad end against the good one.
-	Ends *Report `json:"ends"`
+	Ends *result.Report `json:"ends"`
 	// Followed is the finding of Ends whose change was looked for, nil where there is none to look for.
-	Followed *Finding `json:"followed,omitempty"`
+	Followed *result.Finding `json:"followed,omitempty"`
 	// Nearest is, where nothing is followed, what would have been, had it regressed: the finding that was asked for, else that of the
 	// whole workload which is slowest. It is nil where there is none.
-	Nearest *Finding `json:"nearest,omitempty"`
+	Nearest *result.Finding `json:"nearest,omitempty"`
 	// RunsNeeded is how many runs a side would tell the change of Nearest from none in 80 % of cases; 0 where those taken do, where
 	// it is not slower, and where that is not known.
 	RunsNeeded int `json:"runs_needed,omitempty"`
@@ -49,9 +49,9 @@ type Commit struct {
 type BisectedCommit struct {
 	Commit
 	// Change is how much slower than the good end it is, as both ends together say, with its interval; nil where it was not measured.
-	Change *Number `json:"change,omitempty"`
-	Low    *Number `json:"low,omitempty"`
-	High   *Number `json:"high,omitempty"`
+	Change *result.Number `json:"change,omitempty"`
+	Low    *result.Number `json:"low,omitempty"`
+	High   *result.Number `json:"high,omitempty"`
 	// FromGood and FromBad are how much slower it is than each end, measured by turns with it.
 	FromGood *Distance `json:"from_good,omitempty"`
 	FromBad  *Distance `json:"from_bad,omitempty"`
@@ -63,43 +63,37 @@ type BisectedCommit struct {
 
 // Distance is how much slower a commit is than another, as a relative change with its interval.
 type Distance struct {
-	Change Number `json:"change"`
-	Low    Number `json:"low"`
-	High   Number `json:"high"`
+	Change result.Number `json:"change"`
+	Low    result.Number `json:"low"`
+	High   result.Number `json:"high"`
 }
 
 // Culprit is a commit that changes the number, or several next to each other of which one does.
 type Culprit struct {
-	Commits []Commit `json:"commits"`
-	Change  Number   `json:"change"`
-	Low     Number   `json:"low"`
-	High    Number   `json:"high"`
+	Commits []Commit      `json:"commits"`
+	Change  result.Number `json:"change"`
+	Low     result.Number `json:"low"`
+	High    result.Number `json:"high"`
 	// Report is that of the culprit against the commit before it, nil where that was not measured.
-	Report *Report `json:"report,omitempty"`
+	Report *result.Report `json:"report,omitempty"`
 	// Refuted is true where that report does not show the change, by an interval that holds zero.
 	Refuted bool `json:"refuted,omitempty"`
 }
 
 // Unproven notes what would have been followed in ends that do not differ, of these findings the one that got worst, and what it
 // would take. The interval of a change narrows with the square root of the runs, as long as they are of one session.
-func (b *Bisection) Unproven(candidates []*Finding) {
+func (b *Bisection) Unproven(candidates []*result.Finding) {
 	for _, f := range candidates {
-		if f.Low.Known() && f.High.Known() && (b.Nearest == nil || f.harm() > b.Nearest.harm()) {
+		if f.Low.Known() && f.High.Known() && (b.Nearest == nil || f.Harm() > b.Nearest.Harm()) {
 			b.Nearest = f
 		}
 	}
 	f := b.Nearest
-	if f == nil || f.harm() <= 0 || f.Low > 0 || f.High < 0 || !f.MDE.Known() {
+	if f == nil || f.Harm() <= 0 || f.Low > 0 || f.High < 0 || !f.MDE.Known() {
 		return
 	}
 	runs := float64(min(b.Ends.Base.Runs, b.Ends.Head.Runs))
-	b.RunsNeeded = max(int(runs)+1, int(math.Ceil(min(runs*math.Pow(float64(f.MDE)/f.harm(), 2), 1e9))))
-}
-
-// harm is the change for the worse: positive where the head is slower, or puts out less.
-func (f *Finding) harm() float64 {
-	m, _ := measure.MetricByName(f.Metric)
-	return -float64(m.Better) * float64(f.Change)
+	b.RunsNeeded = max(int(runs)+1, int(math.Ceil(min(runs*math.Pow(float64(f.MDE)/f.Harm(), 2), 1e9))))
 }
 
 // Refuted reports whether nothing of the change is seen where each culprit is measured beside the commit before it.

@@ -1,54 +1,55 @@
-package decide
+package insight
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // program is a summary of steps of 1 ms on one device, of which a kernel owns what the parts leave.
-func program(change func(*Summary)) *Summary {
-	s := &Summary{Recorded: Side{Step: "step"}, Period: 1e6, GPUTime: 1e6, Launches: 1, devices: 1,
-		Kernels: []SummaryKernel{{Kernel: "gemm", Time: 1e6, Launches: 1, Total: 1e6, Share: 1}}}
+func program(change func(*result.Summary)) *result.Summary {
+	s := &result.Summary{Recorded: result.Side{Step: "step"}, Period: 1e6, GPUTime: 1e6, Launches: 1, Devices: 1,
+		Kernels: []result.SummaryKernel{{Kernel: "gemm", Time: 1e6, Launches: 1, Total: 1e6, Share: 1}}}
 	change(s)
 	rest := s.Period
 	for _, p := range s.Parts {
 		rest -= p.Time
 	}
-	s.Parts = append(s.Parts, SummaryPart{Class: "compute", Time: rest})
+	s.Parts = append(s.Parts, result.SummaryPart{Class: "compute", Time: rest})
 	return s
 }
 
 // parts are programs whose step has a part.
-func parts(p SummaryPart) *Summary {
-	return program(func(s *Summary) { s.Parts = append(s.Parts, p) })
+func parts(p result.SummaryPart) *result.Summary {
+	return program(func(s *result.Summary) { s.Parts = append(s.Parts, p) })
 }
 
 // copying are programs with copies of a kind.
-func copying(c SummaryCopy) *Summary {
-	return program(func(s *Summary) { s.Copies = append(s.Copies, c) })
+func copying(c result.SummaryCopy) *result.Summary {
+	return program(func(s *result.Summary) { s.Copies = append(s.Copies, c) })
 }
 
 // calling are programs with so many calls of a function a step.
-func calling(name string, calls Number) *Summary {
-	return program(func(s *Summary) {
-		s.Others = append(s.Others, SummaryValue{Scope: measure.ScopeCall, Name: name, Metric: measure.SyncCalls.Name, Value: calls})
+func calling(name string, calls result.Number) *result.Summary {
+	return program(func(s *result.Summary) {
+		s.Others = append(s.Others, result.SummaryValue{Scope: measure.ScopeCall, Name: name, Metric: measure.SyncCalls.Name, Value: calls})
 	})
 }
 
 // pageable are programs of which a small part of the copies is from pageable memory.
-func pageable(bytes Number) *Summary {
-	return program(func(s *Summary) {
-		s.Copies = append(s.Copies, SummaryCopy{Kind: "memcpy HtoD", Bytes: 1e6, Memory: "pinned to device"})
-		s.Others = append(s.Others, SummaryValue{Scope: measure.ScopeWorkload, Metric: measure.PageableBytes.Name, Value: bytes})
+func pageable(bytes result.Number) *result.Summary {
+	return program(func(s *result.Summary) {
+		s.Copies = append(s.Copies, result.SummaryCopy{Kind: "memcpy HtoD", Bytes: 1e6, Memory: "pinned to device"})
+		s.Others = append(s.Others, result.SummaryValue{Scope: measure.ScopeWorkload, Metric: measure.PageableBytes.Name, Value: bytes})
 	})
 }
 
 // launching are programs with another kernel, so much of whose time nothing hides.
-func launching(k SummaryKernel, exposed Number) *Summary {
-	return program(func(s *Summary) {
+func launching(k result.SummaryKernel, exposed result.Number) *result.Summary {
+	return program(func(s *result.Summary) {
 		k.Owned = exposed
 		s.Kernels = append(s.Kernels, k)
 	})
@@ -56,16 +57,16 @@ func launching(k SummaryKernel, exposed Number) *Summary {
 
 // Every pattern is named beyond its line and not before it.
 func TestPatterns(t *testing.T) {
-	starved := SummaryPart{Class: "launch-starved", Where: "host code in step", Idle: true}
-	blocking := SummaryPart{Class: "blocking", Where: "cudaDeviceSynchronize in step", Idle: true}
-	dry := SummaryPart{Class: "launch-starved", Where: "host code in step after cudaStreamSynchronize", Idle: true}
-	profiler := SummaryPart{Class: "profiler"}
-	with := func(p SummaryPart, ns Number) SummaryPart { p.Time = ns; return p }
-	nccl := SummaryKernel{Kernel: "ncclDevKernel", Communicates: true, Launches: 1}
-	ncclOf := func(ns Number) SummaryKernel { nccl.Total = ns; return nccl }
+	starved := result.SummaryPart{Class: "launch-starved", Where: "host code in step", Idle: true}
+	blocking := result.SummaryPart{Class: "blocking", Where: "cudaDeviceSynchronize in step", Idle: true}
+	dry := result.SummaryPart{Class: "launch-starved", Where: "host code in step after cudaStreamSynchronize", Idle: true}
+	profiler := result.SummaryPart{Class: "profiler"}
+	with := func(p result.SummaryPart, ns result.Number) result.SummaryPart { p.Time = ns; return p }
+	nccl := result.SummaryKernel{Kernel: "ncclDevKernel", Communicates: true, Launches: 1}
+	ncclOf := func(ns result.Number) result.SummaryKernel { nccl.Total = ns; return nccl }
 	for _, tt := range []struct {
 		key      string
-		has, not *Summary
+		has, not *result.Summary
 	}{
 		{"low-utilisation", parts(with(starved, 501e3)), parts(with(starved, 500e3))},
 		{"low-utilisation", parts(with(starved, 501e3)), parts(with(profiler, 900e3))},
@@ -79,19 +80,19 @@ func TestPatterns(t *testing.T) {
 		{"synchronising-calls", calling("cuCtxSynchronize", 1), calling("cudaEventSynchronize", 9)},
 		{"synchronous-copies", calling("cudaMemcpy", 1), calling("cudaMemcpy", 0.9)},
 		{"synchronous-copies", calling("cudaMemset", 1), calling("cudaDeviceSynchronize", 9)},
-		{"copy-bottleneck", copying(SummaryCopy{Kind: "memcpy HtoD", Time: 51e3, Count: 1}), copying(SummaryCopy{Kind: "memcpy HtoD", Time: 49e3, Count: 1})},
-		{"copy-bottleneck", copying(SummaryCopy{Kind: "memcpy HtoD", Time: 51e3, Count: 1}), copying(SummaryCopy{Kind: "memset", Time: 400e3, Count: 1})},
-		{"many-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Time: 1e3, Count: 11}), copying(SummaryCopy{Kind: "memcpy DtoH", Time: 1e3, Count: 10})},
-		{"exposed-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 51e3}), copying(SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 50e3})},
-		{"exposed-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 51e3}), copying(SummaryCopy{Kind: "memcpy DtoH", Time: 99e3, Owned: 99e3})},
-		{"pageable-copies", copying(SummaryCopy{Kind: "memcpy DtoH", Bytes: 8, Memory: "device to pageable"}), copying(SummaryCopy{Kind: "memcpy DtoH", Bytes: 8, Memory: "device to pinned"})},
+		{"copy-bottleneck", copying(result.SummaryCopy{Kind: "memcpy HtoD", Time: 51e3, Count: 1}), copying(result.SummaryCopy{Kind: "memcpy HtoD", Time: 49e3, Count: 1})},
+		{"copy-bottleneck", copying(result.SummaryCopy{Kind: "memcpy HtoD", Time: 51e3, Count: 1}), copying(result.SummaryCopy{Kind: "memset", Time: 400e3, Count: 1})},
+		{"many-copies", copying(result.SummaryCopy{Kind: "memcpy DtoH", Time: 1e3, Count: 11}), copying(result.SummaryCopy{Kind: "memcpy DtoH", Time: 1e3, Count: 10})},
+		{"exposed-copies", copying(result.SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 51e3}), copying(result.SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 50e3})},
+		{"exposed-copies", copying(result.SummaryCopy{Kind: "memcpy DtoH", Time: 100e3, Owned: 51e3}), copying(result.SummaryCopy{Kind: "memcpy DtoH", Time: 99e3, Owned: 99e3})},
+		{"pageable-copies", copying(result.SummaryCopy{Kind: "memcpy DtoH", Bytes: 8, Memory: "device to pageable"}), copying(result.SummaryCopy{Kind: "memcpy DtoH", Bytes: 8, Memory: "device to pinned"})},
 		{"pageable-copies", pageable(1), pageable(0)},
-		{"small-kernels", launching(SummaryKernel{Time: 9e3, Launches: 100}, 0), launching(SummaryKernel{Time: 9e3, Launches: 99}, 0)},
-		{"small-kernels", launching(SummaryKernel{Time: 9e3, Launches: 100}, 0), launching(SummaryKernel{Time: 10e3, Launches: 500}, 0)},
+		{"small-kernels", launching(result.SummaryKernel{Time: 9e3, Launches: 100}, 0), launching(result.SummaryKernel{Time: 9e3, Launches: 99}, 0)},
+		{"small-kernels", launching(result.SummaryKernel{Time: 9e3, Launches: 100}, 0), launching(result.SummaryKernel{Time: 10e3, Launches: 500}, 0)},
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(ncclOf(200e3), 50e3)},
 		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(ncclOf(99e3), 99e3)},
 		{"exposed-communication", launching(ncclOf(100e3), 51e3), launching(ncclOf(100e3), 49e3)},
-		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(SummaryKernel{Kernel: "gemm", Launches: 1, Total: 200e3}, 200e3)},
+		{"exposed-communication", launching(ncclOf(200e3), 70e3), launching(result.SummaryKernel{Kernel: "gemm", Launches: 1, Total: 200e3}, 200e3)},
 	} {
 		i := slices.IndexFunc(Patterns, func(p Pattern) bool { return p.Key == tt.key })
 		if i < 0 {
@@ -115,11 +116,11 @@ func TestPatternsOfNothing(t *testing.T) {
 			t.Errorf("%q says not all, or twice: %+v", p.Key, p)
 		}
 		seen[p.Key] = true
-		for _, s := range []*Summary{
-			{devices: 1},
-			{Period: unknown, GPUTime: unknown, Launches: unknown, devices: 1, Recorded: Side{Step: "step"},
-				Kernels: []SummaryKernel{{Kernel: "ncclDevKernel", Communicates: true, Time: unknown, Launches: unknown, Total: unknown, Owned: unknown, Share: unknown}},
-				Copies:  []SummaryCopy{{Kind: "memcpy HtoD", Count: unknown, Time: unknown, Share: unknown, Owned: unknown, Rate: unknown}}},
+		for _, s := range []*result.Summary{
+			{Devices: 1},
+			{Period: result.Unknown, GPUTime: result.Unknown, Launches: result.Unknown, Devices: 1, Recorded: result.Side{Step: "step"},
+				Kernels: []result.SummaryKernel{{Kernel: "ncclDevKernel", Communicates: true, Time: result.Unknown, Launches: result.Unknown, Total: result.Unknown, Owned: result.Unknown, Share: result.Unknown}},
+				Copies:  []result.SummaryCopy{{Kind: "memcpy HtoD", Count: result.Unknown, Time: result.Unknown, Share: result.Unknown, Owned: result.Unknown, Rate: result.Unknown}}},
 		} {
 			if found := p.find(s, 1); len(found) > 0 {
 				t.Errorf("%s of nothing: %v", p.Key, found)

@@ -1,0 +1,58 @@
+package calibrate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, class of
+// hardware by class: what another board does looks like this, and so may another program. It informs and decides nothing: no
+// judgement knows of it.
+func Fingerprint(host model.Session, baseline []model.Session, impact float64) []result.Remark {
+	fits := slices.DeleteFunc(slices.Clone(baseline), func(s model.Session) bool {
+		return s.GPU != host.GPU || s.Profiler() != host.Profiler() || model.SameSession(s.Environment, host.Environment)
+	})
+	if len(fits) == 0 {
+		return []result.Remark{result.NewRemark("host-alone", result.Args{"gpu": host.GPU})}
+	}
+	var out []result.Remark
+	here := recorded.New([]model.Session{host}, measure.Total)
+	judged := recorded.Kernels(here.Subjects())
+	for _, class := range recorded.Classes(fits) {
+		of := slices.DeleteFunc(slices.Clone(fits), func(s model.Session) bool { return s.Class() != class })
+		there := recorded.New(of, measure.Total)
+		type move struct {
+			kernel string
+			change float64
+		}
+		var moved []move
+		both := 0
+		for _, s := range judged {
+			was, is := there.Typical(s, measure.Time.Name), here.Typical(s, measure.Time.Name)
+			if change := is/was - 1; here.Share(s) >= impact && was > 0 && is > 0 {
+				if both++; math.Abs(change) >= decide.CommonSize {
+					moved = append(moved, move{s.Short(), change})
+				}
+			}
+		}
+		n := result.Number(len(of))
+		switch {
+		case both == 0:
+			out = append(out, result.NewRemark("host-foreign", result.Args{"sessions": n, "board": class}))
+		case len(moved) == 0:
+			out = append(out, result.NewRemark("host-alike", result.Args{"sessions": n, "board": class, "kernels": result.Number(both), "least": result.Number(decide.CommonSize)}))
+		default:
+			most := slices.MaxFunc(moved, func(a, b move) int { return cmp.Compare(math.Abs(a.change), math.Abs(b.change)) })
+			out = append(out, result.NewRemark("host-apart", result.Args{"sessions": n, "board": class, "kernel": most.kernel, "change": result.Number(most.change),
+				"moved": result.Number(len(moved)), "kernels": result.Number(both), "least": result.Number(decide.CommonSize)}))
+		}
+	}
+	return out
+}

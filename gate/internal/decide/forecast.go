@@ -1,0 +1,95 @@
+package decide
+
+import (
+	"math"
+
+	"github.com/nsgate/nsgate/gate/internal/insight"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// forecast is what is known of one comparison before a gate is measured.
+type Forecast struct {
+	estimate
+	Finding result.Finding
+	alpha   float64 // the part of the gate's error that it may spend
+	tick    float64 // relative floor
+}
+
+// forecasts are those of the outputs, of the workload's GPU time and of the times of kernels from the policy's impact on. The alphas are
+// those of the first step of Holm's procedure.
+func forecasts(policy *thresholds.Policy, estimates []estimate, findings []result.Finding) []Forecast {
+	total := 0.0
+	for i, e := range estimates {
+		if findings[i].Gates {
+			total += e.weight()
+		}
+	}
+	var out []Forecast
+	for i, e := range estimates {
+		f := findings[i]
+		kernel := f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && float64(f.Share) >= policy.Impact
+		workload := e.subject == measure.Workload && f.Metric == measure.GPUTime.Name
+		output := e.subject.Scope == measure.ScopeOutput && e.compared()
+		if e.listed == "" && f.Base > 0 && (kernel || workload || output) {
+			out = append(out, Forecast{e, f, policy.Alpha * e.weight() / total, float64(f.Floor / f.Base)})
+		}
+	}
+	return out
+}
+
+// detectable are the smallest relative effects that gates of 0, 1, 2 … runs a side or more would find in 80 % of cases, if the
+// spread between runs is what it is here. A noisy kernel's real spread counts even where few runs would moderate it away.
+func (f *Forecast) Detectable(limit float64) []float64 {
+	out := make([]float64, MaxRuns+1)
+	limit = f.working(math.Max(limit, f.tick))
+	most := 0.0
+	if f.contrast.Run.DF == 0 {
+		most = math.Inf(1) // in too few runs to know its spread
+	}
+	for n := MaxRuns; n >= 0; n-- {
+		if n >= stats.MinRuns {
+			raw := stats.Variance{S2: f.contrast.Run.S2, DF: float64(2*n - 2)}
+			v := moderateRuns(f.metric, raw, f.pool.prior)
+			v.S2 = math.Max(v.S2, raw.S2) * 2 / float64(n)
+			most = math.Max(most, f.natural(stats.Detectable(v, limit, f.alpha, power)))
+		}
+		out[n] = most
+	}
+	return out
+}
+
+// counts reports whether plans have to find a slowdown of it.
+func (f *Forecast) Counts() bool {
+	return f.Finding.Gates && (f.subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
+}
+
+// heavyShare is the part of GPU time from which on a plan has to find a slowdown of the kernel itself.
+const heavyShare = 0.05
+
+// judgeHalves judges two halves of a session by each other, and returns what that tells of every comparison, or why it tells nothing.
+func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forecast, *result.Remark) {
+	if _, r := comparable(base, head); r != nil {
+		return nil, r
+	}
+	t := newTrial(base, head, policy)
+	t.waterfall = insight.NewWaterfall(t.base, t.head, t.off)
+	estimates := estimates(t, match(t))
+	findings, family := decide(t, estimates)
+	if family == 0 {
+		return nil, NewRefusal("nothing-judged", nil)
+	}
+	return forecasts(policy, estimates, findings), nil
+}
+
+// subject is what the forecast is of.
+func (f *Forecast) About() measure.Subject { return f.subject }
+
+// measured is the metric that it is of.
+func (f *Forecast) Measured() measure.Metric { return f.metric }
+
+// most is the limit that the policy sets.
+func (f *Forecast) Most() float64 { return f.limit.Max }

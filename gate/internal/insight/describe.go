@@ -1,0 +1,47 @@
+package insight
+
+import (
+	"math"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Describe sums up one side.
+func Describe(sessions []model.Session) result.Side {
+	s := result.Side{Sessions: len(sessions)}
+	if len(sessions) == 0 {
+		return s
+	}
+	last := sessions[len(sessions)-1]
+	s.Environment, s.Commit, s.Step, s.Warmup = last.Environment, last.Commit, last.Step, last.Warmup
+	least, most, total, launches := math.MaxInt, 0, 0, 0
+	for _, x := range sessions {
+		traced := x.Profiled()
+		s.Runs += traced
+		s.Unprofiled += len(x.Runs) - traced
+		if len(sessions) > 1 {
+			s.SessionRuns, s.SessionUnprofiled = append(s.SessionRuns, traced), append(s.SessionUnprofiled, len(x.Runs)-traced)
+		}
+		for _, run := range x.Runs[:traced] {
+			least, most = min(least, run.Skipped), max(most, run.Skipped)
+			total, launches = max(total, run.Total), max(launches, run.Launches)
+		}
+	}
+	if s.Unprofiled == 0 {
+		s.SessionUnprofiled = nil
+	}
+	if repeats, ok := last.Find(measure.Workload, measure.Repeats.Name); ok {
+		s.Repeats = result.Number(recorded.Typical([][]float64{repeats.Values}))
+	}
+	switch {
+	case recorded.ByLaunch(sessions):
+		s.Warmup = ""
+		s.Skip = new(result.NewRemark("profiled", result.Args{"launches": result.Number(launches)}))
+	case s.Runs > 0:
+		s.Skip = new(result.NewRemark("skipped", result.Args{"least": result.Number(least), "most": result.Number(most), "of": result.Number(total), "step": s.Step}))
+	}
+	return s
+}

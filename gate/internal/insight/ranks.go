@@ -1,0 +1,316 @@
+package insight
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/trace"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// rankPrefix begins the names of ranks among the devices.
+const rankPrefix = "rank "
+
+// ranksOf are those of a side, by their numbers.
+func ranksOf(s *recorded.Index) []measure.Subject {
+	var out []measure.Subject
+	number := func(x measure.Subject) int {
+		n, err := strconv.Atoi(strings.TrimPrefix(x.Name, rankPrefix))
+		if err != nil || x.Scope != measure.ScopeDevice || !strings.HasPrefix(x.Name, rankPrefix) {
+			return -1
+		}
+		return n
+	}
+	for _, x := range s.Subjects() {
+		if number(x) >= 0 {
+			out = append(out, x)
+		}
+	}
+	large.Sort(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
+	return out
+}
+
+// ranks describes those of the head, nil where there are not several. The base is nil where there is none.
+func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result.Ranks {
+	limit := policy.Limit(measure.Workload, measure.Imbalance).Max
+	if math.IsInf(limit, 1) { // a rule that only bounds it
+		limit = thresholds.Default().Limit(measure.Workload, measure.Imbalance).Max
+	}
+	names := ranksOf(head)
+	if len(names) < 2 {
+		return nil
+	}
+	r := &result.Ranks{}
+	for _, x := range names {
+		of := func(m measure.Metric) result.Number { return result.Number(head.Typical(x, m.Name)) }
+		one := result.Rank{Name: x.Name, Compute: of(measure.GPUTime), Base: result.Unknown, Step: of(measure.RankStep), Wait: of(measure.CollectiveWait),
+			Caused: of(measure.CausedWait), Exposed: of(measure.ExposedCommunication), Hidden: of(measure.HiddenCommunication)}
+		if base != nil {
+			one.Base = result.Number(base.Typical(x, measure.GPUTime.Name))
+		}
+		r.Ranks = append(r.Ranks, one)
+	}
+	r.Straggler = straggler(head, names, limit, policy.Alpha)
+	if r.Straggler == nil {
+		limit = policy.Limit(measure.Workload, measure.StepTime).Max
+		r.Straggler = late(head, names, limit, policy.Alpha)
+	}
+	if r.Straggler != nil {
+		if base != nil {
+			compareRank(r.Straggler, base, limit)
+		}
+		r.Remarks = remarksOn(r.Straggler, names, per(head))
+	}
+	return r
+}
+
+// computes is how long a rank computes, a value a job.
+func computes(s *recorded.Index, rank measure.Subject) []float64 {
+	return slices.Concat(s.Values(rank, measure.GPUTime.Name)...)
+}
+
+// behind is how much longer each rank takes than the median of the others, on the log scale, by what each takes: a list a rank with
+// a value a job. Jobs that lack a rank are left out.
+func behind(names []measure.Subject, takes func(measure.Subject) []float64) [][]float64 {
+	times := make([][]float64, len(names))
+	for i, x := range names {
+		times[i] = takes(x)
+	}
+	out := make([][]float64, len(names))
+	for job := range times[0] {
+		logs := make([]float64, len(names))
+		for i := range names {
+			logs[i] = math.Log(times[i][job])
+		}
+		if slices.ContainsFunc(logs, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }) {
+			continue
+		}
+		sorted := slices.Sorted(slices.Values(logs))
+		for i, v := range logs {
+			out[i] = append(out[i], v-medianWithout(sorted, v))
+		}
+	}
+	return out
+}
+
+// medianWithout is the median of sorted numbers but for one of them.
+func medianWithout(sorted []float64, one float64) float64 {
+	at, _ := slices.BinarySearch(sorted, one)
+	nth := func(n int) float64 {
+		if n >= at {
+			n++
+		}
+		return sorted[n]
+	}
+	n := len(sorted) - 1
+	return (nth((n-1)/2) + nth(n/2)) / 2
+}
+
+// straggler is the rank that computes longest, where it does so by more than the limit and than jobs differ by. One job says nothing.
+func straggler(s *recorded.Index, names []measure.Subject, limit, alpha float64) *result.Straggler {
+	x := slowest(names, behind(names, func(r measure.Subject) []float64 { return computes(s, r) }), stats.RunPrior, limit, alpha)
+	if x == nil {
+		return nil
+	}
+	waitedFor(x, s)
+	x.Kernels = slowestIn(s, measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, len(names))
+	x.Range = mostIn(x.Kernels)
+	return x
+}
+
+// waitedFor says how long the others wait for it, and in which collective most.
+func waitedFor(x *result.Straggler, s *recorded.Index) {
+	x.Waited = result.Number(s.Typical(measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, measure.CausedWait.Name))
+	x.In = waitsIn(s)
+}
+
+// slowest is the rank that is most behind the others, where it is so by more than the limit and than jobs differ by. Without degrees
+// of freedom the prior is the least variance.
+func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, limit, alpha float64) *result.Straggler {
+	jobs := len(behind[0])
+	if jobs < stats.MinRuns {
+		return nil
+	}
+	worst, most, variances := 0, math.Inf(-1), []stats.Variance(nil)
+	for i := range behind {
+		variances = append(variances, stats.SampleVariance(behind[i]))
+		if m := mean(behind[i]); m > most {
+			worst, most = i, m
+		}
+	}
+	pooled := stats.Pool(variances...)
+	pooled.DF *= 1 - 1/float64(len(names)) // what one is behind, others are ahead
+	v := stats.Moderate(pooled, prior)
+	if prior.DF == 0 {
+		v = stats.Variance{S2: math.Max(pooled.S2, prior.S2), DF: pooled.DF}
+	}
+	v.S2 /= float64(jobs)
+	low := most - stats.Margin(v, 1-2*alpha/float64(len(names)))
+	if !(math.Expm1(most) > limit) || low <= 0 {
+		return nil
+	}
+	return &result.Straggler{Rank: names[worst].Name, Slower: result.Number(math.Expm1(most)), Low: result.Number(math.Expm1(low)), Base: result.Unknown, Waited: result.Unknown, BaseWaited: result.Unknown}
+}
+
+// compareRank says how it was in the base.
+func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
+	names := ranksOf(base)
+	if i := slices.IndexFunc(names, func(s measure.Subject) bool { return s.Name == x.Rank }); i >= 0 && len(names) > 1 {
+		x.BaseWaited = result.Number(base.Typical(names[i], measure.CausedWait.Name))
+		takes := computes
+		if x.Late {
+			takes = outside
+		}
+		if of := behind(names, func(r measure.Subject) []float64 { return takes(base, r) })[i]; len(of) > 0 {
+			x.Base = result.Number(math.Expm1(mean(of)))
+			x.Too = float64(x.Base) > limit
+		}
+	}
+}
+
+// slowestIn are the kernels in which a rank is the slowest in most jobs.
+func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result.StragglerKernel) {
+	number, _ := strconv.ParseFloat(strings.TrimPrefix(rank.Name, rankPrefix), 64)
+	for _, k := range s.Subjects() {
+		at := slices.Concat(s.Values(k, measure.SlowestRank.Name)...)
+		mine := func(values [][]float64) (out []float64) {
+			for i, v := range slices.Concat(values...) {
+				if at[i] == number {
+					out = append(out, v)
+				}
+			}
+			return out
+		}
+		total := mine(s.Values(k, measure.SlowestTotal.Name))
+		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || trace.Communicates(k.Name) {
+			continue
+		}
+		// What the others have is the rest of the mean over all.
+		rest := func(own, of []float64) float64 {
+			n := float64(ranks)
+			return math.Max(0, (n*mean(of)-mean(own))/(n-1))
+		}
+		launches := mine(s.Values(k, measure.SlowestLaunches.Name))
+		x := result.StragglerKernel{
+			Kernel: k.Short(), Name: k.Name, Role: s.Role(k),
+			More:     result.Number(mean(total) - rest(total, mine(s.Values(k, s.Total.Name)))),
+			Launches: counted(mean(launches)), Others: counted(rest(launches, mine(s.Values(k, measure.Launches.Name)))),
+		}
+		if k.Geometry() != "" {
+			x.Grid, x.Block = k.Grid.String(), k.Block.String()
+		}
+		out = append(out, x)
+	}
+	large.Sort(out, func(a, b result.StragglerKernel) int { return cmp.Compare(b.More, a.More) })
+	return out
+}
+
+// mostIn is the range around most of what kernels take longer.
+func mostIn(kernels []result.StragglerKernel) string {
+	by, all := map[string]result.Number{}, result.Number(0)
+	for _, k := range kernels {
+		by[k.Role[strings.LastIndexByte(k.Role, '/')+1:]] += k.More
+		all += k.More
+	}
+	for name, more := range by {
+		if 2*more > all {
+			return name
+		}
+	}
+	return ""
+}
+
+// waitsIn is the collective in which most of the waiting is, "" where that is not known.
+func waitsIn(s *recorded.Index) string {
+	by, all := map[string]float64{}, 0.0
+	for _, k := range s.Subjects() {
+		if v := s.Typical(k, measure.CollectiveWait.Name); k.Scope == measure.ScopeKernel && v > 0 {
+			by[trace.Operation(k.Short())] += v
+			all += v
+		}
+	}
+	for name, v := range by {
+		if 2*v > all {
+			return name
+		}
+	}
+	return ""
+}
+
+// remarksOn are what is said of a straggler among ranks, of amounts per step or run.
+func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []result.Remark {
+	k, too := result.StragglerKernel{More: result.Unknown, Launches: result.Unknown, Others: result.Unknown}, ""
+	if len(x.Kernels) > 0 {
+		k = x.Kernels[0]
+	}
+	if x.Too {
+		too = "too"
+	}
+	what := result.NewRemark("straggler", result.Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "range": x.Range,
+		"kernels": result.Number(len(x.Kernels)), "kernel": k.Kernel, "more": k.More, "unit": measure.Total.Unit, "launches": k.Launches, "others": k.Others})
+	if x.Late {
+		what = result.NewRemark("late-rank", result.Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "more": x.More, "copies": x.Copies,
+			"unit": measure.StepTime.Unit, "per": per})
+	}
+	out := []result.Remark{what}
+	if x.Waited > 0 {
+		who := "the others wait"
+		if len(ranks) == 2 {
+			who = ranks[0].Name + " waits"
+			if ranks[0].Name == x.Rank {
+				who = ranks[1].Name + " waits"
+			}
+		}
+		out = append(out, result.NewRemark("straggler-wait", result.Args{"who": who, "rank": x.Rank, "wait": x.Waited, "base": x.BaseWaited, "in": x.In, "per": per,
+			"unit": measure.CausedWait.Unit}))
+	}
+	return out
+}
+
+// per is what amounts of a side are counted by.
+func per(s *recorded.Index) string {
+	if s.Sessions[len(s.Sessions)-1].Step != "" {
+		return "step"
+	}
+	return "run"
+}
+
+// unmatched says that some collectives of the head keep their waiting.
+func Unmatched(s *recorded.Index) []result.Remark {
+	n := s.Typical(measure.Workload, measure.UnmatchedCollectives.Name)
+	if !(n > 0) {
+		return nil
+	}
+	all := 0.0
+	for _, k := range s.Subjects() {
+		if v := s.Typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel && trace.Communicates(k.Name) && v > 0 {
+			all += v
+		}
+	}
+	return []result.Remark{result.NewRemark("unmatched", result.Args{"some": result.Number(n), "all": result.Number(all)})}
+}
+
+// counted is a number of launches without what its arithmetic rounded.
+func counted(n float64) result.Number { return result.Number(math.Round(n*1e6) / 1e6) }
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// RanksOf describes the ranks of a head alone.
+func RanksOf(head model.Session, policy *thresholds.Policy) *result.Ranks {
+	return CompareRanks(nil, recorded.New([]model.Session{head}, measure.Total), policy)
+}

@@ -1,0 +1,220 @@
+// Package insight explains what was measured: summaries, the waterfall of a step, ranks, and patterns that experts look for.
+package insight
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/trace"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Summarize sums up the sessions of one workload, which stand oldest first. Those of another GPU model, profiler or step than the
+// newest are left out, with a doubt. The summary is complete but for its sentences and warnings about the recording. The error
+// is a *model.Refusal where a session cannot be used, or there is none.
+func Summarize(sessions []model.Session) (*result.Summary, error) {
+	for i := range sessions {
+		if err := sessions[i].Check(); err != nil {
+			return nil, recorded.Reasons.Refuse("bad-session", "the recording", err.Error())
+		}
+	}
+	if len(sessions) == 0 {
+		return nil, recorded.Reasons.Refuse("no-session", "recording")
+	}
+	alike := likeLast(sessions, &sessions[len(sessions)-1])
+	s := summaries(alike)
+	out := s.of(s.all())
+	out.Ranges = s.ranges(s.all(), out)
+	out.Label()
+	out.Recorded = Describe(alike)
+	out.Patterns = most(s.patterns(1))
+	out.Ranks = CompareRanks(nil, s.side, thresholds.Default())
+	out.Doubts = append(out.Doubts, Unmatched(s.side)...)
+	if len(alike) < len(sessions) {
+		out.Doubts = append(out.Doubts, result.NewRemark("unlike-sessions", result.Args{"shown": result.Number(len(alike)), "sessions": result.Number(len(sessions))}))
+	}
+	restless := 0
+	for _, x := range alike {
+		for _, r := range x.Runs {
+			if !r.Steady && !r.Unprofiled {
+				restless++
+			}
+		}
+	}
+	if restless > 0 {
+		out.Doubts = append(out.Doubts, result.NewRemark("restless", result.Args{"some": result.Number(restless), "runs": result.Number(s.side.Runs())}))
+	}
+	return out, nil
+}
+
+// likeLast keeps the sessions of the GPU model, profiler and step of another.
+func likeLast(sessions []model.Session, last *model.Session) []model.Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s model.Session) bool {
+		return s.GPU != last.GPU || s.Profiler() != last.Profiler() || s.Step != last.Step
+	})
+}
+
+// addPart adds what a subject has of the step to its part.
+func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
+	if !time.Known() {
+		return
+	}
+	class, where := subject.Idle()
+	p := result.SummaryPart{Class: cmp.Or(class, classOf(subject)), Where: where}
+	p.Idle = class != "" && class != trace.Profiler.String()
+	i := slices.IndexFunc(x.Parts, func(o result.SummaryPart) bool { return o.Class == p.Class && o.Where == p.Where })
+	if i < 0 {
+		i = len(x.Parts)
+		x.Parts = append(x.Parts, p)
+	}
+	x.Parts[i].Time += time
+}
+
+// finish fills in the shares and puts the largest first.
+func finish(x *result.Summary) {
+	part := func(n, of result.Number) result.Number {
+		if !(of > 0) {
+			return result.Unknown
+		}
+		return n / of
+	}
+	if len(x.Parts) > 0 {
+		x.Period = 0
+		for _, p := range x.Parts {
+			x.Period += p.Time
+		}
+	}
+	for i := range x.Parts {
+		x.Parts[i].Share = part(x.Parts[i].Time, x.Period)
+	}
+	whole, work := x.GPUTime, result.Number(0)
+	if !whole.Known() { // one launch of each kernel stands for the workload
+		whole = 0
+		for _, k := range x.Kernels {
+			whole += k.Total
+		}
+	}
+	for i := range x.Kernels {
+		x.Kernels[i].Share = part(x.Kernels[i].Total, whole)
+	}
+	for _, c := range x.Copies {
+		if c.Time.Known() {
+			work += c.Time
+		}
+	}
+	for i := range x.Copies {
+		x.Copies[i].Share = part(x.Copies[i].Time, whole+work)
+	}
+	falling := func(a, b result.Number) int { return cmp.Compare(b, a) }
+	large.Sort(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
+	large.By(x.Kernels, func(k *result.SummaryKernel) float64 { return -float64(k.Total) })
+	large.Sort(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
+}
+
+// place is a range while the tree of them grows.
+type place struct {
+	name  string
+	time  result.Number // of the kernels whose place it is, and of those below
+	below []*place
+}
+
+// under finds the place of a name below another, which it makes and counts where there is none.
+func (p *place) under(name string, places map[string]int) *place {
+	for _, x := range p.below {
+		if x.name == name {
+			return x
+		}
+	}
+	x := &place{name: name}
+	p.below = append(p.below, x)
+	places[name]++
+	return x
+}
+
+// ranges puts the ranges into each other by the places of the kernels. A name that has one place has the kernel time that was
+// measured of it; of a name in several places only that of the kernels is known that are most often launched there.
+func (s *summarizer) ranges(runs []int, x *result.Summary) []result.SummaryRange {
+	measured := map[string]result.Number{}
+	if s.step != "" {
+		measured[s.step] = x.GPUTime
+	}
+	for _, subject := range s.subjects {
+		if subject.Scope == measure.ScopeRange {
+			measured[subject.Name] = s.typical(runs, subject, measure.GPUTime)
+		}
+	}
+	root := &place{}
+	places := map[string]int{}
+	for _, k := range x.Kernels {
+		at := root
+		for path := k.Role; path != ""; {
+			var name string
+			name, path = firstRange(path, measured)
+			at = at.under(name, places)
+			at.time += k.Total
+		}
+		if k.Role == "" {
+			root.under("", places).time += k.Total
+		}
+	}
+	if len(places)-places[""] == 0 && len(measured) == 0 {
+		return nil
+	}
+	top := root
+	if s.step != "" {
+		top = root.under(s.step, places)
+	}
+	for _, name := range slices.Sorted(maps.Keys(measured)) {
+		if places[name] == 0 && name != s.step { // the kernels in it are launched elsewhere more often
+			top.under(name, places)
+		}
+	}
+	return root.ranges(measured, places, x.GPUTime)
+}
+
+// ranges is what lies below a place.
+func (p *place) ranges(measured map[string]result.Number, places map[string]int, whole result.Number) (out []result.SummaryRange) {
+	for _, x := range p.below {
+		r := result.SummaryRange{Name: x.name, Time: x.time, Share: result.Unknown, Ranges: x.ranges(measured, places, whole)}
+		if n, ok := measured[x.name]; ok && places[x.name] < 2 {
+			r.Time = n
+		}
+		if whole > 0 {
+			r.Share = r.Time / whole
+		}
+		out = append(out, r)
+	}
+	large.Sort(out, func(a, b result.SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
+	return out
+}
+
+// firstRange takes the first name off a path of ranges. Names may hold the slash that stands between them: the longest that was
+// measured is meant.
+func firstRange(path string, measured map[string]result.Number) (name, rest string) {
+	name, rest, _ = strings.Cut(path, "/")
+	for at := len(path); at > len(name); at = strings.LastIndexByte(path[:at], '/') {
+		if _, ok := measured[path[:at]]; ok {
+			return path[:at], strings.TrimPrefix(path[at:], "/")
+		}
+	}
+	return name, rest
+}
+
+// sumOf adds up what is known.
+func sumOf[T any](list []T, value func(T) result.Number) result.Number {
+	sum := 0.0
+	for _, x := range list {
+		if v := float64(value(x)); !math.IsNaN(v) {
+			sum += v
+		}
+	}
+	return result.Number(sum)
+}

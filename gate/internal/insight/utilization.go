@@ -1,0 +1,88 @@
+package insight
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// utilization lists the steps and the ranges of which the GPU's metrics were sampled in the head, the ranges with the most
+// GPU time first; and those that were too short for it.
+func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
+	if !head.HasMetric(measure.Workload, model.SamplingPeriod.Name) {
+		return nil, nil
+	}
+	subjects := []measure.Subject{measure.Workload}
+	for _, s := range head.Subjects() {
+		if s.Scope == measure.ScopeRange {
+			subjects = append(subjects, s)
+		}
+	}
+	large.Sort(subjects[1:], func(a, b measure.Subject) int { return cmp.Compare(head.Share(b), head.Share(a)) })
+	var without []string
+	for _, s := range subjects {
+		u := result.Utilization{Range: s.Name}
+		for _, m := range measure.GPUMetrics {
+			if v := head.Typical(s, m.Name); !math.IsNaN(v) {
+				u.Metrics = append(u.Metrics, result.CauseMetric{Name: m.Name, Unit: m.Unit, Base: result.Number(base.Typical(s, m.Name)), Head: result.Number(v)})
+			}
+		}
+		if len(u.Metrics) > 0 {
+			out = append(out, u)
+		} else {
+			without = append(without, s.Name)
+		}
+	}
+	if len(without) > 0 {
+		short = append(short, result.NewRemark("too-short", result.Args{"ranges": without, "unit": model.SamplingPeriod.Unit,
+			"period": result.Number(head.Typical(measure.Workload, model.SamplingPeriod.Name))}))
+	}
+	return out, short
+}
+
+// grown are the facts that go with a peak of device memory: where it is, and what of it grew, the most first.
+func MemoryGrowth(base, head *recorded.Index) []result.Remark {
+	var out []result.Remark
+	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, measure.MemoryPeak.Name) }
+	if at, was := peak(head), peak(base); at != "" {
+		if was == at {
+			was = ""
+		}
+		out = append(out, result.NewRemark("peak-at", result.Args{"head": at, "base": was}))
+	}
+	type growth struct {
+		name       string
+		base, head float64
+	}
+	var all []growth
+	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name), head.Typical(measure.Workload, measure.MemoryPeak.Name)}
+	held := func(s *recorded.Index, of measure.Subject) float64 {
+		if v := s.Typical(of, measure.MemoryHeld.Name); !math.IsNaN(v) {
+			return v
+		}
+		return 0 // nothing was requested there
+	}
+	known := slices.Concat(base.Subjects(), head.Subjects())
+	slices.SortFunc(known, measure.Subject.Compare)
+	for _, s := range slices.Compact(known) {
+		g := growth{s.Name, held(base, s), held(head, s)}
+		if s.Scope == measure.ScopeRange && (g.base > 0 || g.head > 0) {
+			all = append(all, g)
+			rest.base, rest.head = rest.base-g.base, rest.head-g.head
+		}
+	}
+	all = append(all, rest)
+	large.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
+	for _, g := range all[:min(len(all), 3)] {
+		if g.head > g.base {
+			out = append(out, result.NewRemark("grew", result.Args{"range": g.name, "base": result.Number(g.base), "head": result.Number(g.head), "unit": measure.MemoryHeld.Unit}))
+		}
+	}
+	return out
+}

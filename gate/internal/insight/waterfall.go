@@ -1,0 +1,177 @@
+package insight
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/internal/trace"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const (
+	// ownerLeast is the part of a step that an owner has to have changed by before a waterfall names it, ownersMost is how many
+	// it names of a class.
+	ownerLeast, ownersMost = 0.001, 8
+)
+
+// waterfall takes the change of the step apart; nil where a side does not know who owns its steps.
+func NewWaterfall(base, head *recorded.Index, off []result.Off) *result.Waterfall {
+	keep := [2][]bool{}
+	for i, side := range []*recorded.Index{base, head} {
+		if keep[i] = stepped(side, off, [...]string{"base", "head"}[i]); !slices.Contains(keep[i], true) {
+			return nil
+		}
+	}
+	type entry struct {
+		part result.WaterfallPart
+		runs [2][]float64
+	}
+	var classes []*entry
+	find := func(class, where string, idle bool) *entry {
+		for _, e := range classes {
+			if e.part.Class == class && e.part.Where == where {
+				return e
+			}
+		}
+		e := &entry{part: result.WaterfallPart{Class: class, Where: where, Idle: idle}}
+		classes = append(classes, e)
+		return e
+	}
+	var whole [2][]float64
+	subjects := slices.Concat(base.Subjects(), head.Subjects())
+	large.Sort(subjects, measure.Subject.Compare)
+	for _, subject := range slices.Compact(subjects) {
+		if !base.HasMetric(subject, measure.Owned.Name) && !head.HasMetric(subject, measure.Owned.Name) {
+			continue
+		}
+		var runs [2][]float64
+		for i, side := range []*recorded.Index{base, head} {
+			runs[i] = Owned(side, subject, keep[i])
+		}
+		class, where := subject.Idle()
+		e := find(cmp.Or(class, classOf(subject)), where, class != "" && class != trace.Profiler.String())
+		for i := range runs {
+			e.runs[i], whole[i] = add(e.runs[i], runs[i]), add(whole[i], runs[i])
+		}
+		if class == "" {
+			o := result.WaterfallOwner{Kernel: subject.Short(), Name: subject.Name, Own: own(runs)}
+			if subject.Geometry() != "" {
+				o.Grid, o.Block = subject.Grid.String(), subject.Block.String()
+			}
+			e.part.Owners = append(e.part.Owners, o)
+		}
+	}
+	w := &result.Waterfall{Own: own(whole)}
+	for _, e := range classes {
+		e.part.Own = own(e.runs)
+		e.part.Owners = slices.DeleteFunc(e.part.Owners, func(o result.WaterfallOwner) bool {
+			return math.Abs(float64(o.Change)) < ownerLeast*float64(w.Base)
+		})
+		large.Sort(e.part.Owners, func(a, b result.WaterfallOwner) int { return largest(a.Own, b.Own) })
+		e.part.Owners = e.part.Owners[:min(len(e.part.Owners), ownersMost)]
+		w.Parts = append(w.Parts, e.part)
+	}
+	large.Sort(w.Parts, func(a, b result.WaterfallPart) int { return largest(a.Own, b.Own) })
+	return w
+}
+
+// largest orders changes, the largest first.
+func largest(a, b result.Own) int {
+	return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
+}
+
+// classOf is the class of an owner that is not idle time.
+func classOf(s measure.Subject) string {
+	switch {
+	case s.Scope != measure.ScopeKernel && s.Name == model.Memset.String():
+		return trace.Memset.String()
+	case s.Scope != measure.ScopeKernel:
+		return trace.Copy.String()
+	case trace.Communicates(s.Name):
+		return trace.Communication.String()
+	}
+	return trace.Compute.String()
+}
+
+// stepped marks the runs of a side, sessions one after the other, of which the owners of the steps are known; without those that
+// are left out as off, and those far from the others where there are others.
+func stepped(s *recorded.Index, off []result.Off, which string) []bool {
+	var out []bool
+	drawn, _ := stats.Winsorised(s.Values(measure.Workload, measure.StepTime.Name))
+	for i, session := range s.Values(measure.Workload, measure.StepTime.Name) {
+		has := false
+		for _, h := range s.Held {
+			has = has || h.In(i, measure.Owned.Name) != nil
+		}
+		for run, v := range session {
+			left := slices.ContainsFunc(off, func(o result.Off) bool { return o.Side == which && o.Session == i && o.Run == run })
+			out = append(out, has && !left && !math.IsNaN(v) && drawn[i][run] == v)
+		}
+	}
+	return out
+}
+
+// owned are the parts of the kept runs; of what a session does not know, they own nothing. Where only what was accepted is known of a
+// session, all else takes as long as it did in the others.
+func Owned(s *recorded.Index, subject measure.Subject, keep []bool) []float64 {
+	var out []float64
+	sessions := s.Values(subject, measure.Owned.Name)
+	elsewhere := stats.Average(sessions)
+	at := 0
+	for i, session := range sessions {
+		held := s.Sessions[i].Accepted && s.Held[subject].In(i, measure.Owned.Name) == nil && !math.IsNaN(elsewhere)
+		for _, v := range session {
+			switch {
+			case held:
+				v = elsewhere
+			case math.IsNaN(v):
+				v = 0
+			}
+			if keep[at] {
+				out = append(out, v)
+			}
+			at++
+		}
+	}
+	return out
+}
+
+// own says what the runs of base and head come to.
+func own(runs [2][]float64) result.Own {
+	mean := func(x []float64) float64 {
+		sum := 0.0
+		for _, v := range x {
+			sum += v
+		}
+		return sum / float64(len(x))
+	}
+	b, h := mean(runs[0]), mean(runs[1])
+	o := result.Own{Base: result.Number(b), Head: result.Number(h), Change: result.Number(h - b), Low: result.Unknown, High: result.Unknown}
+	if len(runs[0]) < stats.MinRuns || len(runs[1]) < stats.MinRuns {
+		return o
+	}
+	v := stats.Satterthwaite([]float64{1 / float64(len(runs[0])), 1 / float64(len(runs[1]))},
+		[]stats.Variance{stats.SampleVariance(runs[0]), stats.SampleVariance(runs[1])})
+	margin := 0.0 // of what is the same in all runs
+	if v.S2 > 0 {
+		margin = stats.Margin(v, result.Confidence)
+	}
+	o.Low, o.High = result.Number(h-b-margin), result.Number(h-b+margin)
+	return o
+}
+
+func add(a, b []float64) []float64 {
+	if a == nil {
+		return slices.Clone(b)
+	}
+	for i, v := range b {
+		a[i] += v
+	}
+	return a
+}

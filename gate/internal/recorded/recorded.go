@@ -1,0 +1,248 @@
+// Package recorded looks up what was measured in the sessions of the baseline or the head, by subject, metric and run.
+package recorded
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// side is the sessions of base or head with an index over their series.
+type Index struct {
+	Sessions []model.Session
+	Held     map[measure.Subject]*held
+	sorted   []measure.Subject // all that is held
+	Total    measure.Metric    // what a kernel costs
+	Whole    float64           // typical kernel time of the workload
+}
+
+// held is what the sessions have of a subject. Names of kernels are long: each is looked up once for all of that.
+type held struct {
+	Series [][]model.Series // by session
+	share  float64          // see [side.share], NaN until somebody asks
+}
+
+func New(sessions []model.Session, total measure.Metric) *Index {
+	s := &Index{Sessions: sessions, Held: map[measure.Subject]*held{}, Total: total}
+	for i := range sessions {
+		// The series of a subject mostly stand together.
+		for rest := sessions[i].Series; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && rest[n].Subject == rest[0].Subject {
+				n++
+			}
+			h := s.Held[rest[0].Subject]
+			if h == nil {
+				h = &held{Series: make([][]model.Series, len(sessions)), share: math.NaN()}
+				s.Held[rest[0].Subject] = h
+				s.sorted = append(s.sorted, rest[0].Subject)
+			}
+			if h.Series[i] == nil {
+				h.Series[i] = rest[:n:n]
+			} else {
+				h.Series[i] = append(h.Series[i], rest[:n]...)
+			}
+			rest = rest[n:]
+		}
+	}
+	slices.SortFunc(s.sorted, measure.Subject.Compare)
+	if s.Whole = s.Typical(measure.Workload, measure.GPUTime.Name); math.IsNaN(s.Whole) {
+		// Nsight Compute does not see the whole workload: one launch of each kernel stands for it.
+		s.Whole = 0
+		for _, subject := range s.sorted {
+			if v := s.Typical(subject, total.Name); subject.Scope == measure.ScopeKernel && !math.IsNaN(v) {
+				s.Whole += v
+			}
+		}
+	}
+	return s
+}
+
+// in is a metric of one session, nil where that does not have it.
+func (h *held) In(session int, metric string) *model.Series {
+	if h == nil {
+		return nil
+	}
+	for i := range h.Series[session] {
+		if x := &h.Series[session][i]; x.Metric.Name == metric {
+			return x
+		}
+	}
+	return nil
+}
+
+// newest is the series of the newest session that has it, nil where none does.
+func (h *held) Newest(metric string) *model.Series {
+	if h == nil {
+		return nil
+	}
+	for i := len(h.Series) - 1; i >= 0; i-- {
+		if x := h.In(i, metric); x != nil {
+			return x
+		}
+	}
+	return nil
+}
+
+// byLaunch reports whether sessions come from Nsight Compute, which measures single launches and not the workload.
+func ByLaunch(sessions []model.Session) bool {
+	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler().ByLaunch()
+}
+
+// subjects lists what the side has, in stable order. The list is the side's own.
+func (s *Index) Subjects() []measure.Subject { return s.sorted }
+
+// runs is how many traced runs the sessions have in all.
+func (s *Index) Runs() int {
+	n := 0
+	for i := range s.Sessions {
+		n += s.Sessions[i].Profiled()
+	}
+	return n
+}
+
+func (s *Index) Has(subject measure.Subject) bool { return s.Held[subject] != nil }
+
+// metrics lists the metrics of a subject, in the order of measure.Metrics.
+func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
+	h := s.Held[subject]
+	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
+}
+
+func (s *Index) HasMetric(subject measure.Subject, metric string) bool {
+	return s.Held[subject].Newest(metric) != nil
+}
+
+// values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
+// session has none. In a session that has a kernel, the traced runs without it launched it zero times and spent no time on it.
+func (s *Index) Values(subject measure.Subject, metric string) [][]float64 {
+	out, h := make([][]float64, len(s.Sessions)), s.Held[subject]
+	for i := range s.Sessions {
+		session := &s.Sessions[i]
+		if x := h.In(i, metric); x != nil {
+			if out[i] = session.Of(x); metric == measure.Launches.Name || metric == measure.Total.Name {
+				out[i] = s.absent(i, subject, out[i])
+			}
+			continue
+		}
+		runs := session.Profiled()
+		if m, _ := measure.MetricByName(metric); m.Unprofiled() {
+			runs = len(session.Runs) - runs
+		}
+		out[i] = make([]float64, runs)
+		for j := range out[i] {
+			out[i][j] = math.NaN()
+		}
+	}
+	return out
+}
+
+// absent puts zero for the runs of a session in which nothing of a kernel was measured. A run that lacks one value and has
+// another is no such run: that value is not known.
+func (s *Index) absent(session int, subject measure.Subject, values []float64) []float64 {
+	if subject.Scope != measure.ScopeKernel || s.Total != measure.Total || !slices.ContainsFunc(values, math.IsNaN) {
+		return values
+	}
+	h := s.Held[subject]
+	times, launches, total := h.In(session, measure.Time.Name), h.In(session, measure.Launches.Name), h.In(session, measure.Total.Name)
+	if times == nil {
+		return values
+	}
+	lacks := func(x *model.Series, run int) bool { return x == nil || math.IsNaN(x.Values[run]) }
+	out := slices.Clone(values)
+	for run := range out {
+		if lacks(times, run) && lacks(launches, run) && lacks(total, run) {
+			out[run] = 0
+		}
+	}
+	return out
+}
+
+// sum adds a metric of several subjects run by run. A session that has none of them stays NaN.
+func (s *Index) Sum(subjects []measure.Subject, metric string) [][]float64 {
+	out := s.Values(subjects[0], metric)
+	for i := range out {
+		out[i] = slices.Clone(out[i])
+	}
+	for _, subject := range subjects[1:] {
+		for i, session := range s.Values(subject, metric) {
+			for j, v := range session {
+				switch {
+				case math.IsNaN(v):
+				case math.IsNaN(out[i][j]):
+					out[i][j] = v
+				default:
+					out[i][j] += v
+				}
+			}
+		}
+	}
+	return out
+}
+
+// typical is the median over all runs, NaN where there is none.
+func (s *Index) Typical(subject measure.Subject, metric string) float64 {
+	if !s.HasMetric(subject, metric) {
+		return math.NaN()
+	}
+	return Typical(s.Values(subject, metric))
+}
+
+func Typical(sessions [][]float64) float64 { return stats.Median(stats.Pooled(sessions)) }
+
+// find is the series of the newest session that has it.
+func (s *Index) Find(subject measure.Subject, metric string) *model.Series {
+	return s.Held[subject].Newest(metric)
+}
+
+// role is the path of ranges around a kernel, "" outside all.
+func (s *Index) Role(subject measure.Subject) string {
+	if x := s.Find(subject, s.Total.Name); x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (s *Index) Note(subject measure.Subject, metric string) string {
+	if x := s.Find(subject, metric); x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// share is the subject's part of the workload's kernel time; of copies, of kernel and copy time together.
+func (s *Index) Share(subject measure.Subject) float64 {
+	h := s.Held[subject]
+	if h == nil {
+		return s.shareOf(subject)
+	}
+	if math.IsNaN(h.share) {
+		h.share = s.shareOf(subject)
+	}
+	return h.share
+}
+
+func (s *Index) shareOf(subject measure.Subject) float64 {
+	var part float64
+	of := s.Whole
+	switch {
+	case subject == measure.Workload, subject.Scope == measure.ScopeOutput:
+		return 1
+	case subject.Scope == measure.ScopeKernel:
+		if part = s.Typical(subject, s.Total.Name); part == 0 {
+			part = stats.Average(s.Values(subject, s.Total.Name)) // most runs are without it
+		}
+	case subject.Scope == measure.ScopeRange, subject.Scope == measure.ScopeDevice:
+		part = s.Typical(subject, measure.GPUTime.Name)
+	default:
+		part = s.Typical(subject, measure.CopyTime.Name)
+		of = s.Whole + part
+	}
+	if math.IsNaN(part) || !(of > 0) {
+		return 0
+	}
+	return math.Min(part/of, 1) // runs of different programs have no whole
+}

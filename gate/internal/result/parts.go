@@ -1,0 +1,127 @@
+package result
+
+// Waterfall is the change of the typical step from base to head as the sum of the changes of those who own its time: kernels,
+// copies, causes of idle time. All amounts are means over the runs of a side, in ns.
+type Waterfall struct {
+	Own
+	// Parts add up to the whole, those that changed most first.
+	Parts []WaterfallPart `json:"parts"`
+}
+
+// Own is how much of a step somebody owns.
+type Own struct {
+	Base   Number `json:"base"`
+	Head   Number `json:"head"`
+	Change Number `json:"change"` // Head minus Base
+	Low    Number `json:"low"`    // interval of Change by the runs of this comparison, at [Report.Confidence]; null with one run a side
+	High   Number `json:"high"`
+}
+
+// WaterfallPart is a class of owners, or a cause of idle time.
+type WaterfallPart struct {
+	// Class is "compute", "exposed communication", "exposed copies", "memsets", "profiler", or what kind of idle time it is:
+	// "launch-starved", "blocking", "dependency-stalled", "micro gaps", "unknown".
+	Class string `json:"class"`
+	Idle  bool   `json:"idle,omitempty"`
+	// Where says where the host was in idle time: "host code in step after cudaDeviceSynchronize", "" where it plays no part.
+	Where string `json:"where,omitempty"`
+	Own
+	// Owners are the kernels, or kinds of copies, of the class, as far as they changed; the rest of them is the difference.
+	Owners []WaterfallOwner `json:"owners,omitempty"`
+}
+
+// WaterfallOwner is one kernel or one kind of copy.
+type WaterfallOwner struct {
+	Kernel string `json:"kernel"` // short name
+	Name   string `json:"name"`
+	Label  string `json:"label,omitempty"` // as of a [Finding]
+	Grid   string `json:"grid,omitempty"`
+	Block  string `json:"block,omitempty"`
+	Own
+}
+
+// Ranks is how the ranks of a job compare with one another. Times are in ns, per step, or per run where there are no steps: medians
+// over the jobs.
+type Ranks struct {
+	Ranks []Rank `json:"ranks"` // by their numbers
+	// Straggler is the rank that computes longest, nil where it does not beyond the limit of [measure.Imbalance] and what jobs
+	// differ by. Where none computes longer, it is the one that takes longest between its collectives, if that is beyond the limit of
+	// [measure.StepTime].
+	Straggler *Straggler `json:"straggler,omitempty"`
+	// Remarks are what is said of it.
+	Remarks []Remark `json:"remarks,omitempty"`
+}
+
+// Rank is one process of a job.
+type Rank struct {
+	Name    string `json:"name"`    // "rank 3"
+	Compute Number `json:"compute"` // time of its kernels but for collectives
+	Base    Number `json:"base"`    // likewise in the base; unknown where there is none
+	Step    Number `json:"step"`    // period of its steps
+	Wait    Number `json:"wait"`    // that it waited in collectives
+	Caused  Number `json:"caused"`  // that the others waited because it came last, their mean
+	Exposed Number `json:"exposed"` // time in which it did nothing but communicate
+	Hidden  Number `json:"hidden"`  // time in which it communicated while it computed
+}
+
+// Straggler is a rank that works longer than the others.
+type Straggler struct {
+	Rank string `json:"rank"`
+	// Late is true where it computes no longer. Slower, Low and Base are then of the time of a step in which it does not communicate:
+	// it copies, or waits for its CPU or its disk.
+	Late   bool   `json:"late,omitempty"`
+	Slower Number `json:"slower"`        // its compute over the median of the others, minus 1
+	Low    Number `json:"low"`           // least that Slower is, by what jobs differ, at the error of a gate
+	Base   Number `json:"base"`          // how much slower it was in the base, unknown where there is none
+	Too    bool   `json:"too,omitempty"` // that was beyond the limit as well
+	// Waited is how long the others wait for it in collectives, their mean, BaseWaited that in the base; unknown where the
+	// collectives have no counterparts. In is the collective in which most of all waiting is.
+	Waited     Number `json:"waited"`
+	BaseWaited Number `json:"base_waited"`
+	In         string `json:"in,omitempty"`
+	// Range is the NVTX range around most of what it computes longer, "" where that is in none.
+	Range string `json:"range,omitempty"`
+	// Kernels are those in which it is the slowest rank, those that cost most first.
+	Kernels []StragglerKernel `json:"kernels,omitempty"`
+	// More is how much longer one that is late takes than the mean of the others, Copies how much of that it copies longer; 0 for one
+	// that is not, Copies unknown where that was not recorded.
+	More   Number `json:"more,omitempty"`
+	Copies Number `json:"copies,omitempty"`
+}
+
+// StragglerKernel is a kernel that takes longest in the straggler.
+type StragglerKernel struct {
+	Kernel   string `json:"kernel"` // short name
+	Name     string `json:"name"`
+	Grid     string `json:"grid,omitempty"`
+	Block    string `json:"block,omitempty"`
+	Role     string `json:"role,omitempty"` // path of ranges around most of its launches
+	More     Number `json:"more"`           // its total time minus the mean of the others
+	Launches Number `json:"launches"`       // in this rank
+	Others   Number `json:"others"`         // in the others, their mean
+}
+
+// Utilization is how the workload's steps, or a range, used the GPU: what was sampled of it in base and head. It judges
+// nothing; a rule that names one of the metrics makes a [Finding] of it.
+type Utilization struct {
+	Range   string        `json:"range,omitempty"` // "" for the steps
+	Metrics []CauseMetric `json:"metrics"`         // medians over the runs
+}
+
+// Off is a run that is off as a whole: its kernels all are slower, or faster, than in the other runs of its session.
+type Off struct {
+	Side    string `json:"side"`    // "base" or "head"
+	Session int    `json:"session"` // which of the side's, from 0
+	Run     int    `json:"run"`     // which of the session's, from 0
+	Change  Number `json:"change"`  // by how much, relative to the median run
+}
+
+// Boards is what is known of the boards on which the sides were measured.
+type Boards string
+
+// The three answers; "unknown" also where the sides have some boards in common and others not.
+const (
+	UnknownBoards Boards = ""
+	SameBoard     Boards = "same"  // of one class, see [model.Hardware.Class]
+	OtherBoard    Boards = "other" // no class is on both sides
+)

@@ -1,0 +1,106 @@
+package result
+
+import "github.com/nsgate/nsgate/gate/measure"
+
+// SummarySchema is the version of the JSON form of a Summary. Fields are only ever added to it.
+const SummarySchema = "nsgate.summary/1"
+
+// Summary is what was recorded of a workload, without a judgement. Times are in ns. Amounts are per step, per run where there
+// are no steps (the Step of Recorded is ""), and of Nsight Compute per launch; they are medians over the runs, those of the step's
+// parts means, which add up. Shares are fractions. What was not measured is unknown.
+type Summary struct {
+	Schema   string `json:"schema"`
+	Recorded Side   `json:"recorded"`
+	// Period is that of the typical step on the GPU, from its first operation to that of the next.
+	Period Number `json:"period"`
+	// Parts are who owns the step, the largest first; none where that is not known. They add up to Period.
+	Parts []SummaryPart `json:"parts,omitempty"`
+	// GPUTime is the time of all kernels, Launches how many there are.
+	GPUTime  Number          `json:"gpu_time"`
+	Launches Number          `json:"launches"`
+	Kernels  []SummaryKernel `json:"kernels"` // those that cost most first
+	// Ranges are the NVTX ranges as they lie in each other, those with the most kernel time first.
+	Ranges []SummaryRange `json:"ranges,omitempty"`
+	Copies []SummaryCopy  `json:"copies,omitempty"` // and memsets, by kind, those that take longest first
+	// Others are what else was measured of the whole workload: numbers that it prints, counts, its peak of memory, what was
+	// sampled of the GPU; and how often it calls what synchronises.
+	Others []SummaryValue `json:"others,omitempty"`
+	// Ranks is how the ranks of a job compare with one another, nil where there are not several.
+	Ranks *Ranks `json:"ranks,omitempty"`
+	// Patterns are those of [Patterns] that most of the runs have.
+	Patterns []Remark `json:"patterns,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Doubts   []Remark `json:"doubts,omitempty"` // those warnings that the summary itself made, as data
+
+	Devices Number `json:"-"` // over which the step's parts are means
+	Hidden  Number `json:"-"` // communication behind kernels that compute
+}
+
+// SummaryPart is a class of owners of the step, or a cause of idle time.
+type SummaryPart struct {
+	Class string `json:"class"` // as of a [WaterfallPart]
+	Idle  bool   `json:"idle,omitempty"`
+	Where string `json:"where,omitempty"` // likewise
+	Time  Number `json:"time"`
+	Share Number `json:"share"` // of the step
+}
+
+// SummaryKernel is a kernel with its geometry.
+type SummaryKernel struct {
+	Kernel   string `json:"kernel"` // short name
+	Name     string `json:"name"`
+	Label    string `json:"label,omitempty"` // as of a [Finding]
+	Grid     string `json:"grid,omitempty"`
+	Block    string `json:"block,omitempty"`
+	Role     string `json:"role,omitempty"` // path of ranges around most of its launches
+	Share    Number `json:"share"`          // of the kernel time of the workload
+	Time     Number `json:"time"`           // of one launch
+	Launches Number `json:"launches"`
+	Total    Number `json:"total"`
+	Owned    Number `json:"owned"` // of the step's period
+	// Communicates is true for kernels that move data between GPUs.
+	Communicates bool `json:"communicates,omitempty"`
+	// Collective is what else is known of these, nil of others.
+	Collective *SummaryCollective `json:"collective,omitempty"`
+}
+
+// SummaryCollective is a kernel that moves data between GPUs. Its times above are without the waiting, where its counterparts in
+// the other ranks are known.
+type SummaryCollective struct {
+	Operation string `json:"operation"` // "AllReduce"
+	Wait      Number `json:"wait"`      // for the rank that came last, the mean over ranks
+	Bytes     Number `json:"bytes"`     // of its messages as the caller gave them
+	Rate      Number `json:"rate"`      // algorithm bandwidth: Bytes over the total time, in B/s
+}
+
+// SummaryRange is an NVTX range in its place.
+type SummaryRange struct {
+	// Name is "" for what was launched outside of all ranges.
+	Name  string `json:"name"`
+	Time  Number `json:"time"`  // of the kernels launched in it and in the ranges below
+	Share Number `json:"share"` // of the kernel time of the workload
+	// Ranges are those directly below.
+	Ranges []SummaryRange `json:"ranges,omitempty"`
+}
+
+// SummaryCopy is one kind of copies, or the memsets.
+type SummaryCopy struct {
+	Kind   string `json:"kind"` // "memcpy HtoD"
+	Count  Number `json:"count"`
+	Bytes  Number `json:"bytes"`
+	Time   Number `json:"time"`
+	Rate   Number `json:"rate"`  // B/s
+	Share  Number `json:"share"` // of the time of all kernels and copies
+	Owned  Number `json:"owned"` // of the step's period: what nothing hides
+	Memory string `json:"memory,omitempty"`
+}
+
+// SummaryValue is one metric.
+type SummaryValue struct {
+	Scope  measure.Scope `json:"scope"`
+	Name   string        `json:"name,omitempty"` // of an output, a call or a part of the workload, "" for the whole
+	Role   string        `json:"role,omitempty"` // path of ranges around most of the calls
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit"`
+	Value  Number        `json:"value"`
+}

@@ -1,0 +1,47 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+func Average(sessions [][]float64) float64 {
+	values, sum := Pooled(sessions), 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// pooled are the values that are known, of all sessions.
+func Pooled(sessions [][]float64) []float64 {
+	n := 0
+	for _, s := range sessions {
+		n += len(s)
+	}
+	out := make([]float64, 0, n)
+	for _, s := range sessions {
+		for _, v := range s {
+			if !math.IsNaN(v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// known leaves out the runs that have no value.
+func Known(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+}
+
+func Transform(sessions [][]float64, f func(float64) float64) [][]float64 {
+	out := make([][]float64, len(sessions))
+	for i, s := range sessions {
+		out[i] = make([]float64, len(s))
+		for j, v := range s {
+			out[i][j] = f(v)
+		}
+	}
+	return out
+}
