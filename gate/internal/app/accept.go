@@ -2,17 +2,18 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -63,7 +64,8 @@ func (a Accept) Dir() string {
 
 // Doubts are what speaks against accepting the report, nothing where nothing does.
 func (a Accept) Doubts() (out []error) {
-	here, of := commit(), a.Report.Head.Commit
+	here, _ := commit()
+	of := a.Report.Head.Commit
 	if r := a.Report; r.Verdict != result.Fail && r.Measured == nil {
 		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
 			"the report says %s: nothing in it has to be accepted", answer(r)))
@@ -267,7 +269,7 @@ func (a Accept) Patch(repository string) (patch string, err error) {
 		if err != nil {
 			return err
 		}
-		if patch, err = diff(private); err == nil {
+		if patch, err = git.Patch(context.Background(), private); err == nil {
 			patch = done.header() + patch
 		}
 		return err
@@ -303,15 +305,4 @@ func (a *Accepted) Lines() (out []string) {
 		out = append(out, "commit: "+measure.NormalizeLine(a.Commit))
 	}
 	return out
-}
-
-// diff is how the directory b below dir differs from a, as git apply takes it.
-func diff(dir string) (string, error) {
-	cmd := exec.Command("git", "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "a", "b")
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() == 1 {
-		err = nil // they differ
-	}
-	return string(out), err
 }

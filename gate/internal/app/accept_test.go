@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"pgregory.net/rapid"
 )
 
@@ -61,7 +62,7 @@ func TestPatchApplies(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p, err := diff(private)
+		p, err := git.Patch(t.Context(), private)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,7 @@ func anchorTags(b *baseline.Baseline) {
 		}
 	}
 	for _, tag := range releases().before {
-		held := strings.Fields(git(b.Dir, "ls-tree", "--name-only", tag))
+		held := strings.Fields(ask(b.Dir, "ls-tree", "--name-only", tag))
 		for i := range slices.Backward(b.Entries) {
 			if slices.Contains(held, b.Entries[i].ID+".csv") {
 				anchor(i, tag)
@@ -127,7 +127,7 @@ type tags struct {
 
 var releases = sync.OnceValue(func() (out tags) {
 	out.byCommit = map[string]string{}
-	for line := range strings.Lines(git("", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
+	for line := range strings.Lines(ask("", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
 		words := strings.Split(strings.TrimSpace(line), " ")
 		if name := words[len(words)-1]; release.MatchString(name) {
 			for _, commit := range words[:len(words)-1] {
@@ -135,7 +135,7 @@ var releases = sync.OnceValue(func() (out tags) {
 			}
 		}
 	}
-	for name := range strings.Lines(git("", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
+	for name := range strings.Lines(ask("", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
 		if name = strings.TrimSpace(name); release.MatchString(name) && len(out.before) < maxReleases {
 			out.before = append(out.before, name)
 		}

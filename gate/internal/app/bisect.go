@@ -121,8 +121,8 @@ func (b *bisection) findLine(ctx context.Context) error {
 	if good == bad {
 		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", b.Good, b.Bad)
 	}
-	lines := git("", "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s", good+".."+bad)
-	all := git("", "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
+	lines := ask("", "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s", good+".."+bad)
+	all := ask("", "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
 	if lines == "" {
 		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good, b.Bad)
 	}

@@ -40,7 +40,7 @@ type known struct {
 // readState is what an earlier search of the same kind left, empty where there is none.
 func readState(key string) state {
 	fresh := state{Key: key, Readings: map[string]known{}, began: time.Now()}
-	if dir := git("", "rev-parse", "--path-format=absolute", "--git-dir"); dir != "" {
+	if dir := ask("", "rev-parse", "--path-format=absolute", "--git-dir"); dir != "" {
 		fresh.file = filepath.Join(dir, "nsgate-bisect.json")
 	}
 	text, err := os.ReadFile(fresh.file)

@@ -70,7 +70,7 @@ func (c History) Run(ctx context.Context) (histories []*history.History, shallow
 		histories = append(histories, h)
 	}
 	slices.SortFunc(histories, func(a, b *history.History) int { return strings.Compare(a.GPU, b.GPU) })
-	return histories, git("", "rev-parse", "--is-shallow-repository") == "true", nil
+	return histories, ask("", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 
 // pastBaselines are the sessions below a directory as each commit that touched it left them. What the readers of today cannot read of
@@ -81,7 +81,7 @@ func pastBaselines(ctx context.Context, dir string) (out [][]model.Session, err 
 			dir = short
 		}
 	}
-	log := git("", "log", "--format=%H", "--", dir)
+	log := ask("", "log", "--format=%H", "--", dir)
 	if log == "" {
 		return nil, nil
 	}

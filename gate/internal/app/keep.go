@@ -220,13 +220,14 @@ func (k Keep) Remove(id, why string, now time.Time) (file string, err error) {
 		return "", err
 	}
 	id = found.ID
+	here, _ := commit()
 	added, err := baseline.Add(b.Dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		for i, standing := range b.Standings() {
 			if b.Entries[i].ID == id && standing.Removed {
 				return nil, fmt.Errorf("%s is removed already", id)
 			}
 		}
-		return []baseline.Entry{{Removes: id, Session: model.Session{Environment: model.Environment{Start: now.UTC().Truncate(time.Second)}, Commit: commit(), Reason: why}}}, nil
+		return []baseline.Entry{{Removes: id, Session: model.Session{Environment: model.Environment{Start: now.UTC().Truncate(time.Second)}, Commit: here, Reason: why}}}, nil
 	})
 	if err != nil {
 		return "", err

@@ -123,8 +123,8 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 	if b, ok := baselines.ForGPU(m.Head.GPU()); ok && !c.Replace {
 		like = model.Nsys.Pick(b.Sessions)
 	}
-	all.add(&Measurement{Warnings: m.Warnings})
 	_, head, err := m.sessions(c.Rule, like)
+	all.add(&Measurement{Warnings: m.Warnings})
 	return head, err
 }
 

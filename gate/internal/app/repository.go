@@ -3,35 +3,18 @@ package app
 import (
 	"cmp"
 	"context"
-	"os"
-	"os/exec"
+	"errors"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Repository is the directory above the working directory that holds .git, "" where none does.
-func Repository() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return ""
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
-			return dir
-		}
-		if filepath.Dir(dir) == dir {
-			return ""
-		}
-		dir = filepath.Dir(dir)
-	}
-}
+// Repository is the directory at or above the working directory that holds .git, "" where none does.
+func Repository() string { return git.Top("") }
 
 // Within names a file relative to root, with slashes; as it is where root is "", "" where it lies elsewhere.
 func Within(root, file string) string {
@@ -99,77 +82,72 @@ func Edits(root, branch, commit string, baselines, policies []string) (edits []E
 	if base == "" {
 		return nil, false
 	}
-	return slices.Concat(changed(root, base, "baseline", baselines...), changed(root, base, "policy", policies...)), true
+	for _, judged := range []struct {
+		what  string
+		files []string
+	}{{"baseline", baselines}, {"policy", policies}} {
+		changed, err := git.Changed(context.Background(), root, base, namesIn(root, judged.files)...)
+		if err != nil {
+			return nil, false
+		}
+		for _, c := range changed {
+			edits = append(edits, Edit{judged.what, c.File, c.Lines})
+		}
+	}
+	return edits, true
+}
+
+// namesIn are the names of those files that lie in a repository, relative to its root.
+func namesIn(root string, files []string) (names []string) {
+	for _, f := range files {
+		if f != "" && Within(root, f) != "" {
+			names = append(names, Within(root, f))
+		}
+	}
+	return names
 }
 
 // mergeBase is the commit at which the change under review left its target, "" where git does not know it. On GitHub
 // a shallow checkout of a pull request holds at best the merge of both, whose first parent is the target.
 func mergeBase(root, branch, commit string) string {
 	if commit != "" {
-		return git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
+		return ask(root, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
 	}
-	if base := git(root, "merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+branch); base != "" {
+	if base := ask(root, "merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+branch); base != "" {
 		return base
 	}
-	if git(root, "rev-parse", "--verify", "--quiet", "HEAD^2") == "" {
+	if ask(root, "rev-parse", "--verify", "--quiet", "HEAD^2") == "" {
 		return ""
 	}
-	return git(root, "rev-parse", "--verify", "--quiet", "HEAD^1")
+	return ask(root, "rev-parse", "--verify", "--quiet", "HEAD^1")
 }
 
-// changed lists which of the files, of what they are, differ between a commit and the working tree.
-func changed(root, base, what string, files ...string) (edits []Edit) {
-	args := []string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base, "--"}
-	none := len(args)
-	for _, f := range files {
-		if f != "" && Within(root, f) != "" {
-			args = append(args, Within(root, f))
-		}
-	}
-	if len(args) == none {
-		return nil
-	}
-	for row := range strings.SplitSeq(git(root, args...), "\x00") {
-		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 {
-			added, _ := strconv.Atoi(cells[0]) // "-" for a file that is not text
-			deleted, _ := strconv.Atoi(cells[1])
-			edits = append(edits, Edit{what, cells[2], max(added, deleted)})
-		}
-	}
-	return edits
+// ask is an answer of git in a directory, "" where it has none.
+func ask(dir string, args ...string) string {
+	out, _ := git.Output(context.Background(), dir, args...)
+	return strings.TrimSpace(out)
 }
 
-// git runs git in a directory and returns what it printed, "" where it failed.
-func git(dir string, args ...string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	// In a container the checkout often belongs to another user, which git refuses unless told otherwise.
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*", "-c", "core.quotePath=false"}, args...)...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	if err != nil {
-		return ""
+// commit is the commit that is checked out here, with [dirty] where a tracked file differs from it, "" without a repository. The
+// error is that of a repository that git refuses.
+func commit() (string, error) {
+	id, changed, err := git.Head(context.Background(), "", DefaultRoot)
+	switch {
+	case errors.Is(err, git.ErrForeign):
+		return "", err
+	case err != nil:
+		return "", nil
+	case changed:
+		return id[:12] + dirty, nil
 	}
-	return strings.TrimSpace(string(out))
-}
-
-// commit is the commit that is checked out here, with [dirty] where something differs from it, "" where git does not say.
-func commit() string {
-	id := git("", "rev-parse", "--verify", "--quiet", "HEAD")
-	if len(id) < 12 || strings.Trim(id, "0123456789abcdef") != "" {
-		return ""
-	}
-	if git("", "status", "--porcelain", "--untracked-files=no", "--", ":(top)", ":(top,exclude,glob)**/"+DefaultRoot+"/**") != "" {
-		return id[:12] + dirty
-	}
-	return id[:12]
+	return id[:12], nil
 }
 
 // dirty ends the name of a commit to which something was changed that is not committed, apart from baselines.
 const dirty = "-dirty"
 
 // GitDir is the directory in which git keeps the repository of the working directory, "" where there is none.
-func GitDir() string { return git("", "rev-parse", "--absolute-git-dir") }
+func GitDir() string { return ask("", "rev-parse", "--absolute-git-dir") }
 
 // Origin is the address that a checkout was cloned from, "" where git does not say.
-func Origin(root string) string { return git(root, "config", "--get", "remote.origin.url") }
+func Origin(root string) string { return ask(root, "config", "--get", "remote.origin.url") }

@@ -1,20 +1,17 @@
 package app
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
@@ -29,7 +26,7 @@ func asCommitted(side string) (committed, bool) {
 		return committed{}, false
 	}
 	revision, dir, _ := strings.Cut(side, ":")
-	id := git("", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	id := ask("", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	return committed{id, dir}, id != ""
 }
 
@@ -69,7 +66,7 @@ func (c committed) open(ctx context.Context, t profile.Tools, side, other, home 
 // baselines are the directories of the revision below root that hold a baseline of one of the models, of any where none is known.
 func (c committed) baselines(root string, models []string) []string {
 	var out []string
-	for name := range strings.SplitSeq(git("", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root), "\x00") {
+	for name := range strings.SplitSeq(ask("", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root), "\x00") {
 		dir := path.Dir(name)
 		fits := func(model string) bool { return filepath.Base(baseline.Dir("", "x", model)) == path.Base(dir) }
 		if name != "" && (len(models) == 0 || slices.ContainsFunc(models, fits)) && !slices.Contains(out, dir) {
@@ -81,34 +78,23 @@ func (c committed) baselines(root string, models []string) []string {
 
 // extract writes the files of a directory of the revision to another.
 func (c committed) extract(ctx context.Context, dir, to string) error {
-	cmd := exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "archive", "--format=tar", c.revision+":./"+strings.TrimPrefix(dir, "./"))
-	out, err := cmd.Output()
+	files, err := git.Files(ctx, c.revision, dir)
 	if err != nil {
-		return fmt.Errorf("the revision has no directory %s", dir)
+		return fmt.Errorf("the revision's directory %s cannot be read: %w", dir, err)
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	for files := tar.NewReader(bytes.NewReader(out)); ; {
-		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) {
+	for _, f := range files {
+		if !filepath.IsLocal(f.Name) {
 			continue
 		}
-		text, err := io.ReadAll(files)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(to, filepath.FromSlash(h.Name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600)); err != nil {
+		file := filepath.Join(to, filepath.FromSlash(f.Name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, f.Text, 0o600)); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 func prefixed(prefix string, words []string) []string {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,10 +39,19 @@ func (m *Measurement) sessions(rule profile.Rule, like []model.Session) (base, h
 		head[i].Longest = max(head[i].Longest, m.Longest)
 		m.place(&head[i])
 		if head[i].Commit == "" {
-			head[i].Commit = commit()
+			head[i].Commit = m.commit()
 		}
 	}
 	return base, head, nil
+}
+
+// commit is the commit that is checked out here, "" with a warning where git refuses the repository.
+func (m *Measurement) commit() string {
+	id, err := commit()
+	if w := fmt.Sprintf("the commit of this checkout is not known: %v", err); err != nil && !slices.Contains(m.Warnings, w) {
+		m.Warnings = append(m.Warnings, w)
+	}
+	return id
 }
 
 // place fills in what the pages of ncu do not say of a session that was measured here.

@@ -23,6 +23,11 @@ func Run(ctx context.Context, tmp string, stdout, stderr io.Writer, program stri
 		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
 	}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return Tool(cmd)
+}
+
+// Tool runs a command of [exec.CommandContext] to its end, or until its context ends: then its children are killed too.
+func Tool(cmd *exec.Cmd) error {
 	cmd.WaitDelay = 5 * time.Second // a process that it left behind may hold the output open
 	killChildren(cmd)
 	if err := tools.start(cmd); err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
@@ -30,16 +31,16 @@ func FindRevision(ctx context.Context, ref string) (*Revision, error) {
 	}
 	r := &Revision{Ref: ref}
 	var err error
-	if r.top, err = git(ctx, nil, "", "rev-parse", "--show-toplevel"); err != nil {
+	if r.top, err = git.Output(ctx, "", "rev-parse", "--show-toplevel"); err != nil {
 		return nil, fmt.Errorf("a base revision needs a git checkout around the current directory: %w", err)
 	}
-	if r.common, err = git(ctx, nil, r.top, "rev-parse", "--git-common-dir"); err != nil {
+	if r.common, err = git.Output(ctx, r.top, "rev-parse", "--git-common-dir"); err != nil {
 		return nil, err
 	}
 	if !filepath.IsAbs(r.common) {
 		r.common = filepath.Join(r.top, r.common)
 	}
-	if r.Commit, err = git(ctx, nil, r.top, "rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
+	if r.Commit, err = git.Output(ctx, r.top, "rev-parse", "--verify", "--quiet", ref+"^{commit}"); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
@@ -88,15 +89,13 @@ type Worktree struct {
 // CommandLine is the command line that Checkout executes. XXXXXX stands for what makes the directory unique.
 func (r *Revision) CommandLine() []string {
 	w := Worktree{r, &proc.Private{Path: filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")}}
-	return append([]string{"git"}, w.addArgs()...)
+	return git.Command(context.Background(), r.top, w.addArgs()...).Args
 }
 
 func (w *Worktree) root() string { return filepath.Join(w.private.Path, "nsgate-base") }
 
-// addArgs leave the user's hooks and file system monitor alone: they are for the user's checkout.
 func (w *Worktree) addArgs() []string {
-	return []string{"-c", "core.hooksPath=" + os.DevNull, "-c", "core.fsmonitor=false", "-c", "worktree.useRelativePaths=false",
-		"worktree", "add", "--quiet", "--detach", w.root(), w.Commit}
+	return []string{"-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--detach", w.root(), w.Commit}
 }
 
 // Checkout makes a worktree of the revision, with its submodules where it has some; the caller closes it. What git
@@ -115,12 +114,12 @@ func (r *Revision) Checkout(ctx context.Context) (_ *Worktree, err error) {
 			err = errors.Join(err, w.Close())
 		}
 	}()
-	if _, err := git(ctx, w.private, r.top, w.addArgs()...); err != nil {
+	if _, err := output(ctx, w.private, r.top, w.addArgs()...); err != nil {
 		return nil, w.refuse(ctx, "", err)
 	}
 	if _, err := os.Stat(filepath.Join(w.root(), ".gitmodules")); err == nil {
 		// Without --init, which would write to the configuration that the user's checkout shares.
-		_, err := git(ctx, w.private, w.root(), "-c", "core.hooksPath="+os.DevNull, "-c", "submodule.active=.",
+		_, err := output(ctx, w.private, w.root(), "-c", "submodule.active=.",
 			"submodule", "--quiet", "update", "--recursive")
 		if err != nil {
 			return nil, w.refuse(ctx, " with its submodules", err)
@@ -171,7 +170,7 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, git.Environment()
 	var out proc.Output
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := finish(cmd, w.private); err != nil {
@@ -187,11 +186,10 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 // Close removes the worktree and what the repository knows of it.
 func (w *Worktree) Close() error { return w.private.Close() }
 
-// git runs git in a directory ("" for the current one) and returns what it printed. The error is the last line of what
-// it complained of. p is the private directory that it works for, nil for none.
-func git(ctx context.Context, p *proc.Private, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
+// output runs git in a directory for a worktree ("" for the current directory) and returns what it printed. The error is the
+// last line that it printed to standard error.
+func output(ctx context.Context, p *proc.Private, dir string, args ...string) (string, error) {
+	cmd := git.Command(ctx, dir, args...)
 	var out, complaint proc.Output
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := finish(cmd, p); err != nil {
@@ -206,18 +204,10 @@ func git(ctx context.Context, p *proc.Private, dir string, args ...string) (stri
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// finish is [proc.Finish] of a command without the variables by which a git hook ties git to the user's index. Its context
-// ends it politely, since git then takes back what it has begun.
+// finish is [proc.Finish] of a command that works in the private directory of a worktree. Its context ends it politely: git then
+// takes back what it has begun.
 func finish(cmd *exec.Cmd, p *proc.Private) error {
-	cmd.Env = os.Environ()
-	for _, name := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR",
-		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE"} {
-		cmd.Env = proc.Setenv(cmd.Env, name, nil)
-	}
-	cmd.Env = proc.Setenv(cmd.Env, "GIT_TERMINAL_PROMPT", new("0"))
-	if p != nil {
-		cmd.Env = p.Mark(cmd.Env)
-	}
+	cmd.Env = p.Mark(cmd.Env)
 	cmd.WaitDelay = terminateGrace
 	return proc.Finish(cmd)
 }

@@ -1,0 +1,167 @@
+// Package git owns every call of git. A repository may belong to somebody else, and its configuration can name programs:
+// no hook, file system monitor, filter, textconv, external diff, signature check or transport of it is run, nothing is
+// fetched, no lock is taken, and each call has a time limit. git itself refuses repositories of other users; in CI the
+// checkout's own directory is exempt from that.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
+)
+
+// limit is how long a question to git may take.
+var limit = 10 * time.Second
+
+// maxOutput is how much of an answer of git is read, in bytes.
+const maxOutput = 64 << 20
+
+// ErrForeign is the error for a repository of another user, which git refuses to read.
+var ErrForeign = errors.New("the repository belongs to another user, so git refuses it; trust it with git config --global --add safe.directory DIR")
+
+// options switch off what the configuration of a repository could run, and what would change an answer.
+var options = []string{"--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+	"-c", "safe.bareRepository=explicit", "-c", "log.showSignature=false", "-c", "core.quotePath=false"}
+
+// cleared are variables by which a git hook ties git to a repository and an index, and by which git runs programs.
+var cleared = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_ATTR_SOURCE"}
+
+// Command is a call of git in a directory ("" for the current one), for whoever runs it himself.
+func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(options, exempt(dir), args)...)
+	cmd.Dir = dir
+	cmd.Env = append(Environment(), "LC_ALL=C", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0")
+	return cmd
+}
+
+// Environment is that of this process without the variables by which a git hook ties git to its repository; git asks for no
+// password in it.
+func Environment() []string {
+	env := os.Environ()
+	for _, name := range cleared {
+		env = proc.Setenv(env, name, nil)
+	}
+	return append(env, "GIT_TERMINAL_PROMPT=0")
+}
+
+// hung is set once git did not answer in time: further questions would take as long.
+var hung atomic.Bool
+
+// Output asks git and returns its answer without the last line feed. The error is the last line that git printed to
+// standard error, [ErrForeign], or the cause of the end of ctx.
+func Output(ctx context.Context, dir string, args ...string) (string, error) {
+	return answer(ctx, Command(ctx, dir, args...))
+}
+
+// answer runs a question; cmd is made again with a time limit.
+func answer(ctx context.Context, question *exec.Cmd) (string, error) {
+	if hung.Load() {
+		return "", errors.New("git: did not answer before")
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("git did not answer within %v", limit))
+	defer cancel()
+	cmd := exec.CommandContext(limited, question.Args[0], question.Args[1:]...)
+	// Without GIT_NO_LAZY_FETCH, which is new in git 2.44, no protocol being allowed keeps git from fetching.
+	cmd.Dir, cmd.Env, cmd.Stdin = question.Dir, append(question.Env, "GIT_ALLOW_PROTOCOL=none"), question.Stdin
+	out, complaint := &bounded{}, &proc.Output{}
+	cmd.Stdout, cmd.Stderr = out, complaint
+	err := proc.Tool(cmd)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case limited.Err() != nil:
+		hung.Store(true)
+		return "", context.Cause(limited)
+	case out.over:
+		return "", fmt.Errorf("git: the answer is longer than %d MB", maxOutput>>20)
+	case err == nil:
+		return strings.TrimSuffix(out.String(), "\n"), nil
+	case strings.Contains(complaint.String(), "dubious ownership"):
+		return "", ErrForeign
+	}
+	if why := proc.Said(complaint.String()); why != "" {
+		err = fmt.Errorf("%s: %w", why, err)
+	}
+	return strings.TrimSuffix(out.String(), "\n"), fmt.Errorf("git: %w", err) // git diff has an answer where files differ
+}
+
+// bounded keeps what fits.
+type bounded struct {
+	bytes.Buffer
+	over bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxOutput {
+		b.over = true
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}
+
+// differs reports whether err is exit code 1, by which git diff says that there is a difference.
+func differs(err error) bool {
+	exit := (*exec.ExitError)(nil)
+	return errors.As(err, &exit) && exit.ExitCode() == 1
+}
+
+// Top is the directory at or above dir that holds .git, "" where none does.
+func Top(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		if filepath.Dir(dir) == dir {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// checkouts are the variables by which CI systems say that they run, and where the checkout lies.
+var checkouts = []struct{ running, dir string }{
+	{"GITHUB_ACTIONS", "GITHUB_WORKSPACE"},
+	{"GITLAB_CI", "CI_PROJECT_DIR"},
+	{"BUILDKITE", "BUILDKITE_BUILD_CHECKOUT_PATH"},
+	{"JENKINS_URL", "WORKSPACE"},
+	{"TF_BUILD", "BUILD_SOURCESDIRECTORY"},
+	{"BITBUCKET_BUILD_NUMBER", "BITBUCKET_CLONE_DIR"},
+	{"bamboo_buildKey", "bamboo_build_working_directory"},
+}
+
+// exempt lets git read the repository around dir where it is exactly the checkout of a CI job: in a container that often
+// belongs to another user.
+func exempt(dir string) []string {
+	top := Top(dir)
+	here, err := os.Stat(top)
+	if top == "" || err != nil {
+		return nil
+	}
+	for _, ci := range checkouts {
+		if os.Getenv(ci.running) == "" || os.Getenv(ci.dir) == "" {
+			continue
+		}
+		if at, err := os.Stat(os.Getenv(ci.dir)); err == nil && os.SameFile(here, at) {
+			if real, err := filepath.EvalSymlinks(top); err == nil {
+				top = real
+			}
+			return []string{"-c", "safe.directory=" + top}
+		}
+	}
+	return nil
+}

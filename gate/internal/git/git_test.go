@@ -1,0 +1,202 @@
+//go:build linux
+
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile is a repository with one commit, whose configuration, hooks and attributes run a program at every occasion that git
+// knows. That program leaves a file, which makes the test fail.
+func hostile(t *testing.T) string {
+	t.Helper()
+	for name, value := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
+		"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "GITHUB_ACTIONS": "", "GITLAB_CI": "",
+	} {
+		t.Setenv(name, value)
+	}
+	dir, ran := t.TempDir(), filepath.Join(t.TempDir(), "ran")
+	shell(t, dir, `git init -q -b main . && mkdir -p .nsgate/k && echo one >a.txt && echo two >.nsgate/k/s.csv
+		echo '* filter=evil diff=evil' >.gitattributes && git add . && git commit -q -m base`)
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$0 $*\" >>"+ran+"\ncat\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, dir, `for key in core.fsmonitor filter.evil.clean filter.evil.smudge filter.evil.process diff.evil.textconv diff.evil.command \
+			diff.external gpg.program core.sshCommand core.pager core.askPass; do git config $key `+program+`; done
+		git config filter.evil.required true && git config log.showSignature true
+		for hook in post-index-change post-checkout reference-transaction; do cp `+program+` .git/hooks/$hook; done`)
+	t.Chdir(dir)
+	t.Cleanup(func() {
+		if text, err := os.ReadFile(ran); err == nil {
+			t.Errorf("the repository ran a program:\n%s", text)
+		}
+	})
+	return dir
+}
+
+func shell(t *testing.T, dir, command string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", command)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", command, err, out)
+	}
+}
+
+// touch gives a file another time, so that git has to look at its contents.
+func touch(t *testing.T, file string) {
+	t.Helper()
+	at := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(file, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Nothing that a repository configures runs, whatever is asked; and the answers are right nevertheless.
+func TestHostile(t *testing.T) {
+	dir, ctx := hostile(t), t.Context()
+	touch(t, "a.txt")
+	index, err := os.ReadFile(".git/index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, changed, err := Head(ctx, "", ".nsgate")
+	if err != nil || len(id) != 40 || changed {
+		t.Errorf("%q, changed %v, %v", id, changed, err)
+	}
+	if after, _ := os.ReadFile(".git/index"); !slices.Equal(index, after) {
+		t.Error("the index was refreshed, which takes a lock")
+	}
+	files, err := Files(ctx, id, ".nsgate")
+	if err != nil || len(files) != 1 || files[0].Name != "k/s.csv" || string(files[0].Text) != "two\n" {
+		t.Errorf("files %v, %v", files, err)
+	}
+	if log, err := Output(ctx, "", "log", "--format=%s"); err != nil || log != "base" {
+		t.Errorf("log %q, %v", log, err)
+	}
+	write(t, ".nsgate/k/s.csv", "two\nthree\n")
+	if _, changed, err := Head(ctx, "", ".nsgate"); err != nil || changed {
+		t.Errorf("a baseline changed: %v, %v", changed, err)
+	}
+	edits, err := Changed(ctx, dir, id, ".nsgate", "a.txt")
+	if err != nil || !slices.Equal(edits, []Change{{".nsgate/k/s.csv", 1}}) {
+		t.Errorf("changes %v, %v", edits, err)
+	}
+	write(t, "a.txt", "ONE\n")
+	if _, changed, err := Head(ctx, "", ".nsgate"); err != nil || !changed {
+		t.Errorf("a file changed: %v, %v", changed, err)
+	}
+	if err := errors.Join(os.MkdirAll("a", 0o755), os.MkdirAll("b", 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "b/x", "1\n")
+	if patch, err := Patch(ctx, dir); err != nil || !strings.HasSuffix(patch, "\n+1\n") || !strings.Contains(patch, "+++ b/x") {
+		t.Errorf("patch %q, %v", patch, err)
+	}
+}
+
+// What is staged is a change too.
+func TestHeadStaged(t *testing.T) {
+	dir := hostile(t)
+	shell(t, dir, `echo 2 >b.txt && git -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false \
+		-c core.hooksPath=/dev/null add b.txt`)
+	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || !changed {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+}
+
+// A file of Git LFS is its pointer, without its filter.
+func TestHeadLFS(t *testing.T) {
+	dir := hostile(t)
+	const text = "large\n"
+	write(t, "a.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:cbaa2d02c53b31a3abe8bca82f5c51b4ee7fc52dbee7f38d25ee36e9fc4c01ab\nsize 6\n")
+	shell(t, dir, `sum=$(printf 'large\n' | sha256sum | cut -c1-64) && sed -i "s/sha256:.*/sha256:$sum/" a.txt
+		git -c filter.evil.process= -c filter.evil.clean= -c filter.evil.required=false -c core.fsmonitor=false -c core.hooksPath=/dev/null commit -q -a -m lfs`)
+	write(t, "a.txt", text)
+	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || changed {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+	write(t, "a.txt", "other\n")
+	if _, changed, err := Head(t.Context(), "", ".nsgate"); err != nil || !changed {
+		t.Errorf("of other contents: changed %v, %v", changed, err)
+	}
+}
+
+// git reads the repository of another user only where it is exactly the checkout of a CI job.
+func TestForeign(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	dir := hostile(t)
+	shell(t, dir, "chown -R 65534:65534 .")
+	for _, c := range []struct {
+		name, value string
+		foreign     bool
+	}{{"", "", true}, {"GITHUB_WORKSPACE", filepath.Dir(dir), true}, {"GITHUB_WORKSPACE", dir, false}} {
+		t.Setenv("GITHUB_ACTIONS", "true")
+		t.Setenv("GITHUB_WORKSPACE", c.value)
+		_, _, err := Head(t.Context(), "", ".nsgate")
+		if errors.Is(err, ErrForeign) != c.foreign || !c.foreign && err != nil {
+			t.Errorf("%s=%s: %v", c.name, c.value, err)
+		}
+	}
+}
+
+// A git that hangs, or whose children hold its output open, ends in time, and is not asked again.
+func TestHang(t *testing.T) {
+	defer func(was time.Duration) { limit = was; hung.Store(false) }(limit)
+	limit = 50 * time.Millisecond
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\nsleep 600 & sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	for _, want := range []string{"git did not answer within 50ms", "git: did not answer before"} {
+		if _, err := Output(t.Context(), "", "status"); err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	hung.Store(false)
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	if _, err := Output(ctx, "", "status"); !errors.Is(err, stopped) {
+		t.Errorf("%v, want the cause of the end", err)
+	}
+}
+
+// No other package calls git.
+func TestOnlyHere(t *testing.T) {
+	call := regexp.MustCompile(`\b(exec\.Command|exec\.CommandContext|proc\.Run|exec\.LookPath)\([^)]*"git"`)
+	err := filepath.WalkDir("../../..", func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || filepath.Dir(name) == "../git" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if call.Match(text) && !strings.HasSuffix(name, "internal/git/git.go") {
+			t.Errorf("%s calls git", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

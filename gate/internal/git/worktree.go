@@ -1,0 +1,164 @@
+package git
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Head is the commit that is checked out at dir, and whether tracked files differ from it, apart from those below directories
+// of the name except. No filter is run to find out: a file behind a filter other than that of Git LFS counts as changed
+// where size and time do not tell.
+func Head(ctx context.Context, dir, except string) (commit string, changed bool, err error) {
+	commit, err = Output(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
+	if err != nil {
+		return "", false, err
+	}
+	if len(commit) < 40 || strings.Trim(commit, "0123456789abcdef") != "" {
+		return "", false, errors.New("git: HEAD is no commit")
+	}
+	paths := []string{"--", ":(top)", ":(top,exclude,glob)**/" + except + "/**"}
+	staged := slices.Concat([]string{"diff-index", "--cached", "--quiet", "HEAD"}, paths)
+	if _, err := Output(ctx, dir, staged...); err != nil {
+		if differs(err) {
+			err = nil
+		}
+		return commit, true, err
+	}
+	off, err := filtersOff(ctx, dir)
+	if err != nil {
+		return commit, false, err
+	}
+	rows, err := Output(ctx, dir, slices.Concat(off, []string{"diff-files", "-z", "--ignore-submodules=dirty"}, paths)...)
+	if err != nil {
+		return commit, false, err
+	}
+	top, cells := Top(dir), strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
+	for i := 0; i+1 < len(cells); i += 2 {
+		if changed, err := differ(ctx, top, strings.Fields(cells[i]), cells[i+1], off); changed || err != nil {
+			return commit, changed, err
+		}
+	}
+	return commit, false, nil
+}
+
+// differ reports whether a file that was written after its index entry has other contents.
+func differ(ctx context.Context, top string, entry []string, name string, off []string) (bool, error) {
+	if len(entry) != 5 || entry[4] != "M" || entry[0] != ":"+entry[1] || !strings.HasPrefix(entry[1], "100") {
+		return true, nil
+	}
+	id, err := Output(ctx, top, slices.Concat(off, []string{"hash-object", "--", name})...)
+	return err == nil && id != entry[2] && !stored(ctx, top, name), err
+}
+
+var filterKey = regexp.MustCompile(`^filter\.([^=\n]+)\.(clean|smudge|process|required)$`)
+
+// filtersOff are the options that switch off every filter of the configuration. A name that cannot be switched off is an error.
+func filtersOff(ctx context.Context, dir string) (off []string, err error) {
+	keys, err := Output(ctx, dir, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
+	if differs(err) { // there is none
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for key := range strings.SplitSeq(keys, "\x00") {
+		if strings.TrimSpace(key) == "" {
+			continue
+		}
+		m := filterKey.FindStringSubmatch(key)
+		if m == nil {
+			if strings.ContainsAny(key, "=\n") {
+				return nil, errors.New("git: a filter whose name cannot be switched off")
+			}
+			continue
+		}
+		off = append(off, "-c", "filter."+m[1]+".clean=", "-c", "filter."+m[1]+".smudge=", "-c", "filter."+m[1]+".process=",
+			"-c", "filter."+m[1]+".required=false")
+	}
+	return off, nil
+}
+
+var pointer = regexp.MustCompile(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
+
+// stored reports whether a file is what a Git LFS pointer in the index stands for.
+func stored(ctx context.Context, top, name string) bool {
+	size, err := Output(ctx, top, "cat-file", "-s", ":"+name)
+	if n, _ := strconv.Atoi(size); err != nil || n == 0 || n > 1024 {
+		return false
+	}
+	text, err := Output(ctx, top, "cat-file", "blob", ":"+name)
+	m := pointer.FindStringSubmatch(text + "\n")
+	if err != nil || m == nil {
+		return false
+	}
+	file := filepath.Join(top, filepath.FromSlash(name))
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || strconv.FormatInt(info.Size(), 10) != m[2] {
+		return false
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return err == nil && hex.EncodeToString(sum.Sum(nil)) == m[1]
+}
+
+// Change is a file that differs.
+type Change struct {
+	File  string // relative to the top of the repository, with slashes
+	Lines int    // added or deleted, whichever is more
+}
+
+// Changed lists which of some files or directories, relative to the top of a repository, differ between a commit and the working
+// tree.
+func Changed(ctx context.Context, top, commit string, files ...string) ([]Change, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = ":(top,literal)" + f
+	}
+	off, err := filtersOff(ctx, top)
+	if err != nil {
+		return nil, err
+	}
+	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no lines.
+	rows, err := Output(ctx, top, slices.Concat(off, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
+		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"}, paths)...)
+	if err != nil {
+		return nil, err
+	}
+	var out []Change
+	for row := range strings.SplitSeq(rows, "\x00") {
+		if cells := strings.SplitN(row, "\t", 3); len(cells) == 3 && cells[0]+cells[1] != "00" {
+			added, _ := strconv.Atoi(cells[0]) // "-" for a file that is not text
+			deleted, _ := strconv.Atoi(cells[1])
+			out = append(out, Change{cells[2], max(added, deleted)})
+		}
+	}
+	return out, nil
+}
+
+// Patch is how the directory b below dir differs from a, as git apply takes it.
+func Patch(ctx context.Context, dir string) (string, error) {
+	cmd := Command(ctx, dir, "diff", "--no-index", "--no-prefix", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "a", "b")
+	cmd.Env = append(cmd.Env, "GIT_DIR="+os.DevNull) // no repository around dir has a say
+	out, err := answer(ctx, cmd)
+	if differs(err) {
+		return out + "\n", nil
+	}
+	return out, err
+}
