@@ -31,7 +31,7 @@ var layout = map[string]struct {
 	"gate/internal/locate":        {0, nil},
 	"gate/internal/sqlitepage":    {0, nil},
 	"gate/internal/nsys":          {2, []string{"zombiezen.com/go/sqlite"}},
-	"gate/internal/nsysstats":     {2, nil},
+	"gate/internal/nsysstats":     {2, []string{"github.com/gocarina/gocsv"}},
 	"gate/internal/nsysjax":       {2, nil},
 	"gate/internal/torch":         {2, []string{"github.com/go-json-experiment/json"}},
 	"gate/internal/ncu":           {2, []string{"google.golang.org/protobuf"}},

@@ -9,196 +9,142 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// column is one column of a table.
-type column struct {
-	place int    // in a row
-	title string // as printed
-	name  string // without its unit, in lower case, by the name of today
-	unit  string // in lower case, "" where there is none
-	// factor is what a number in the column is multiplied with to be in ns or bytes, once times or sizes has said so.
-	factor float64
-}
-
 // header is the first line of a table.
 type header struct {
 	kind    kind
-	other   string // what a report that is not read is, as far as its columns tell
-	columns []column
-	index   map[string]int // of the columns, by name
-	// foreign is the refusal of a table of another tool: nvprof, or asys, which copies nsys for another maker's
-	// accelerators.
+	columns []string           // by their names of today, in lower case and without units
+	titles  map[string]string  // as printed
+	units   map[string]string  // in lower case
+	factor  map[string]float64 // of the base unit, ns or bytes
+	// foreign is the refusal of a table of another tool: nvprof, or asys, which copies nsys for another maker's accelerators.
 	foreign *model.Refusal
 }
 
 var titled = regexp.MustCompile(`^(.*?)\s*\(([^()]*)\)$`)
 
-// invisible are characters that a title may hold unseen.
+// invisible lists characters that a title may hold unseen.
 var invisible = strings.NewReplacer("\uFEFF", "", "\u200B", "", "\u200C", "", "\u200D", "")
 
-// renamed are columns by their names of 2020 and 2021.
+// renamed holds the names of 2020 and 2021, and those that differ between tables.
 var renamed = map[string]string{
-	"average": "avg", "minimum": "min", "maximum": "max", "median": "med", "operations": "count", "thru": "throughput",
-}
-
-func newColumn(title string) column {
-	title = strings.TrimSpace(invisible.Replace(title))
-	c := column{title: title, name: title, factor: 1}
-	if m := titled.FindStringSubmatch(title); m != nil {
-		c.name, c.unit = m[1], strings.ToLower(strings.TrimSpace(m[2]))
-	}
-	c.name = strings.ToLower(strings.Join(strings.Fields(c.name), " "))
-	if now, ok := renamed[c.name]; ok {
-		c.name = now
-	}
-	return c
-}
-
-// column gives the column of that name, nil where there is none.
-func (h *header) column(name string) *column {
-	if i, ok := h.index[name]; ok {
-		return &h.columns[i]
-	}
-	return nil
+	"average": "avg", "minimum": "min", "maximum": "max", "total time": "total", "instances": "count", "operations": "count",
+	"operation": "name",
 }
 
 func (h *header) has(names ...string) bool {
-	for _, name := range names {
-		if h.column(name) == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(names, func(name string) bool { return h.titles[name] == "" })
 }
 
-func (h *header) hasAny(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return h.has(name) })
-}
-
-// marks are parts of headers, one of which every header of a report has that is read or known.
+// marks matches a part of every header that is read or known.
 var marks = regexp.MustCompile(`Total|Start|NVTX Range|Kern|Duration|Calls`)
 
-// recognise says which report begins with this line, if one does.
+// recognise says which table begins with a line; not ok where none does.
 func recognise(line string) (*header, bool) {
 	const longest = 4096
 	if len(line) > longest || !marks.MatchString(line) {
 		return nil, false
 	}
-	cells, open := split(nil, line, 0)
-	if open || len(cells) < 3 {
-		return nil, false
-	}
-	h := &header{index: make(map[string]int, len(cells))}
-	for i, cell := range cells {
-		c := newColumn(cell)
-		if i == 0 && c.name == "row#" {
-			h.foreign = model.Refuse(model.BadTable, again, `the column "Row#" is not of nsys: asys of Alibaba's PPU writes it`)
-			continue
+	h := &header{titles: map[string]string{}, units: map[string]string{}, factor: map[string]float64{}}
+	printed := map[string]bool{}
+	for title := range strings.SplitSeq(line, ",") {
+		title = strings.TrimSpace(invisible.Replace(strings.Trim(strings.TrimSpace(title), `"`)))
+		name, unit := title, ""
+		if m := titled.FindStringSubmatch(title); m != nil {
+			name, unit = m[1], strings.ToLower(strings.TrimSpace(m[2]))
 		}
-		c.place = len(h.columns)
-		h.index[c.name] = c.place
-		h.columns = append(h.columns, c)
+		name = strings.ToLower(strings.Join(strings.Fields(name), " "))
+		printed[name] = true
+		if unit == "%" {
+			printed["%"] = true
+		}
+		if now, ok := renamed[name]; ok {
+			name = now
+		}
+		if h.titles[name] != "" {
+			h.foreign = model.Refuse(model.BadTable, again, "the column %s is there twice", measure.Quote(title))
+		}
+		h.columns = append(h.columns, name)
+		h.titles[name], h.units[name], h.factor[name] = title, unit, 1
 	}
-	total := h.column("total time")
-	// Tables of nvprof have two columns of that name.
-	percent := slices.ContainsFunc(h.columns, func(c column) bool { return c.name == "time" && c.unit == "%" })
-	timed := total != nil && total.unit != "" || percent
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return !printed[name] })
+	}
+	hasAny := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return printed[name] })
+	}
+	timed := h.units["total"] != "" || printed["%"]
+	if has("row#") {
+		h.foreign = model.Refuse(model.BadTable, again, `the column "Row#" is not of nsys: asys of Alibaba's PPU writes it`)
+	}
 	switch {
-	case h.has("start", "duration", "registers per thread", "static smem", "name"),
-		percent && h.has("calls", "avg", "min", "max", "name") && !h.has("total time"):
+	case has("start", "duration", "registers per thread", "static smem", "name"),
+		has("%", "time", "calls", "avg", "min", "max", "name") && !has("total time"):
 		h.foreign = model.Refuse(model.OtherFormat, "record again with nsys: nsys profile -o REPORT WORKLOAD",
 			"nvprof wrote the table, whose times and names are not those of nsys")
-	case h.has("name", "projected start", "projected duration"):
-		h.kind = projTrace
-	case h.has("total time", "instances", "category", "operation"):
-		h.kind = gpuSum
-	case h.has("total time", "instances", "name") && timed && !h.hasAny("range", "style", "num calls", "event type", "source"):
-		if h.kind = kernSum; h.has("gridxyz", "blockxyz") {
-			h.kind = gbSum
-		}
-	case h.has("total time", "count", "operation") && timed:
+	case has("total time", "instances", "name") && timed && !hasAny("range", "style", "num calls", "event type", "source", "gridxyz", "category"):
+		h.kind = kernSum
+	case hasAny("count", "operations") && has("total time", "operation") && timed:
 		h.kind = memTime
-	case h.has("total", "count", "operation", "avg"):
+	case hasAny("count", "operations") && has("total", "operation") && hasAny("avg", "average"):
 		h.kind = memSize
-	case h.has("start", "duration", "name") && h.hasAny("corrid", "grdx", "reg/trd", "strm") && !h.hasAny("pid", "tid", "result"):
+	case has("start", "duration", "name") && hasAny("corrid", "grdx", "reg/trd", "strm") && !hasAny("pid", "tid", "result"):
 		h.kind = gpuTrace
 	default:
-		for _, o := range others {
-			if h.has(o.columns...) && (!o.percent || percent) {
-				h.other = o.name
-				return h, true
-			}
-		}
-		return h, false
+		known := has("%", "total time") || hasAny("kernel start", "kern inst", "total proj time", "projected start", "qcount", "durchild") ||
+			has("start", "duration", "corrid", "pid") || has("total time", "instances", "category")
+		return h, known
 	}
 	return h, true
 }
 
-// others are reports that are not read, by columns that tell them.
-var others = []struct {
-	name    string
-	percent bool // beside a percentage
-	columns []string
-}{
-	{"cuda_kern_exec_trace", false, []string{"kernel start", "kernel dur", "kernel name"}},
-	{"nvtx_kern_sum", false, []string{"kern inst", "kernel name"}},
-	{"cuda_api_sum or osrt_sum", true, []string{"total time", "num calls"}},
-	{"nvtx_gpu_proj_sum", false, []string{"total proj time"}},
-	{"nvtx_sum", true, []string{"total time", "range"}},
-	{"cuda_kern_exec_sum", false, []string{"qcount", "api name"}},
-	{"nvtx_pushpop_trace", false, []string{"durchild"}},
-	{"cuda_api_trace", false, []string{"start", "duration", "corrid", "pid"}},
-	{"another report", true, []string{"total time", "count"}},
-	{"another report", true, []string{"total time", "instances"}},
-}
-
-// check refuses tables of another tool, and columns that cannot be told apart.
+// check refuses a table of another tool, and one without a column or with a unit that is not known. Sizes without a unit are in bytes,
+// but in KiB in the summaries until 2021, whose means are in the unit of their total.
 func (t *table) check() error {
 	if t.foreign != nil {
 		return model.Refuse(t.foreign.Kind, t.foreign.Next, "%s: %s", t.place(), t.foreign.Reason)
 	}
-	for i, c := range t.columns {
-		if c.name != "" && t.index[c.name] != i {
-			return model.Refuse(model.BadTable, again, "%s: the column %s is there twice", t.place(), measure.Quote(c.title))
-		}
+	needed := map[kind][]string{gpuTrace: {"start", "duration", "name"}, kernSum: {"total", "count", "name"}, memTime: {"total", "count", "name"},
+		memSize: {"total", "count", "name"}}[t.kind]
+	if t.kind == gpuTrace && t.has("grdx") {
+		needed = append(needed, "grdy", "grdz", "blkx", "blky", "blkz")
 	}
-	return nil
-}
-
-// need refuses a table without a column that it cannot do without.
-func (t *table) need(names ...string) error {
-	for _, name := range names {
+	for _, name := range needed {
 		if !t.has(name) {
 			return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote(name))
 		}
 	}
-	return nil
-}
-
-// units reads the units of columns of times (base "ns") or sizes (base "B"), as far as the columns are there. The means of
-// 2020 and 2021 have none and are in that of the total; sizes without one are in bytes, as traces were until 2021.
-func (t *table) units(base string, names ...string) error {
-	kind := map[string]string{"ns": "time", "B": "size"}[base]
-	for _, name := range names {
-		c := t.column(name)
-		if c == nil {
+	times, sizes := []string{"total", "avg", "min", "max"}, []string(nil)
+	switch t.kind {
+	case gpuTrace:
+		times, sizes = []string{"start", "duration"}, []string{"stcsmem", "dymsmem", "bytes"}
+	case memSize:
+		times, sizes = nil, []string{"total"}
+		if t.units["total"] == "" {
+			t.units["total"] = "kib"
+		}
+	}
+	for i, name := range slices.Concat(times, sizes) {
+		unit, what, want := t.units[name], "time", "ns"
+		if i >= len(times) {
+			what, want = "size", "B"
+		}
+		if unit == "" && t.kind != gpuTrace {
+			unit = t.units["total"]
+		}
+		if !t.has(name) || unit == "" && want == "B" {
 			continue
 		}
-		unit := c.unit
-		if total := t.column("total time"); total != nil && unit == "" {
-			unit = total.unit
-		}
-		if unit == "" && base == "B" {
-			continue
-		}
-		factor, of, known := measure.BaseUnit(unit)
+		factor, base, known := measure.BaseUnit(unit)
 		switch {
 		case unit == "":
-			return model.Refuse(model.BadTable, again, "%s: the column %s does not say its unit of time", t.place(), measure.Quote(c.title))
-		case !known || of != base:
+			return model.Refuse(model.BadTable, again, "%s: the column %s does not say its unit of time", t.place(), measure.Quote(t.titles[name]))
+		case !known || base != want:
 			return model.Refuse(model.BadTable, again,
-				"%s: the column %s is in a unit of %s that is not known", t.place(), measure.Quote(c.title), kind)
+				"%s: the column %s is in a unit of %s that is not known", t.place(), measure.Quote(t.titles[name]), what)
+		case t.kind == kernSum && factor != t.factor["total"] && i > 0:
+			return model.Refuse(model.BadTable, again, "%s: the columns are in different units of time", t.place())
 		}
-		c.factor = factor
+		t.factor[name] = factor
 	}
 	return nil
 }

@@ -1,9 +1,8 @@
 // Package nsysstats reads what `nsys stats --format csv` of Nsight Systems prints: the tables of the versions 2020 to
 // 2026, one or several in a stream or a file each, with whatever stands before and between them.
 //
-// It reads the traces of kernels and copies (cuda_gpu_trace) and of projected ranges (nvtx_gpu_proj_trace), and the
-// summaries of kernels (cuda_gpu_kern_sum, cuda_gpu_kern_gb_sum, cuda_gpu_sum) and of copies (cuda_gpu_mem_time_sum,
-// cuda_gpu_mem_size_sum), under all their names.
+// It reads the traces of kernels and copies (cuda_gpu_trace), and the summaries of kernels (cuda_gpu_kern_sum) and of copies
+// (cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum), under all their names.
 //
 // The tables are second to an SQLite export, which gate/nsys reads. A summary has no single launches, so that its warm-up
 // cannot be left out. Sizes are rounded to thousands of bytes. No table says whether CUDA graphs were traced as a whole, so
@@ -36,10 +35,8 @@ type File struct {
 
 // Run is what the tables of one run say. Exactly one of the fields is set.
 type Run struct {
-	// Trace is the run launch by launch, from cuda_gpu_trace. What the table has no column for is -1; sizes are as exact as
-	// the table prints them. It does not say when a kernel was launched: Launch.API is Launch.Start, and ranges, where
-	// nvtx_gpu_proj_trace is there, are those projected onto the GPU. A range ends where the next one of the same thread and
-	// level begins, even if work of it is still running.
+	// Trace is the run launch by launch, from cuda_gpu_trace. What the table has no column for is -1; sizes are rounded as
+	// the table prints them. It does not say when a kernel was launched: Launch.API is Launch.Start.
 	Trace *model.Trace
 	// Summary is a session of this one run, from summaries over its kernels and copies. Time is the mean over all launches
 	// of the run (Avg), the first ones included, whose warm-up no summary lets one leave out. The bytes of copies that the
@@ -106,11 +103,11 @@ func (c *collection) read(file string, in io.Reader) error {
 				}
 			}
 		}
-		switch found, open := split(nil, line, 0); {
+		switch cells := strings.Count(line, ",") + 1; {
 		case after == nil:
-		case around.MatchString(line), !open && len(found) >= 3 && !someNumber(line): // or an unknown header
+		case around.MatchString(line), cells >= 3 && !someNumber(line): // or an unknown header
 			after = nil
-		case !open && len(found) == len(after.columns):
+		case cells >= len(after.columns):
 			return model.Refuse(model.BadTable, fromReport,
 				"%s:%d: a row of %s outside of the table: the file is cut or mixed with other output", file, s.line, after.kind)
 		}
@@ -119,7 +116,7 @@ func (c *collection) read(file string, in io.Reader) error {
 
 // table reads the table that begins with this header, announced as that report. It gives the table if it was read.
 func (c *collection) table(s *lines, h *header, announced string) (*table, error) {
-	if k, ok := reports[announced]; ok && k == other {
+	if announced != "" && reports[announced] == other {
 		h.kind = other // a report that is not read can look like one that is
 	}
 	t := &table{header: h, lines: s, from: s.line}
@@ -128,15 +125,12 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 	}
 	if t.kind == other {
 		_, byName, _ := reportOf(filepath.Base(s.file))
-		c.others = append(c.others, cmp.Or(announced, byName, h.other))
+		c.others = append(c.others, cmp.Or(announced, byName, other.String()))
 		return nil, nil
 	}
 	read := t.readSums
-	switch t.kind {
-	case gpuTrace:
+	if t.kind == gpuTrace {
 		read = t.readTrace
-	case projTrace:
-		read = t.readSpans
 	}
 	if err := read(); err != nil {
 		return nil, err
@@ -148,7 +142,7 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 		}
 		return t, nil
 	}
-	if t.rows == 0 && t.kind <= gpuSum {
+	if t.rows == 0 && t.kind <= kernSum {
 		return nil, model.Refuse(model.RowsMissing, fromReport,
 			"%s: %s has a header and no rows: nsys printed none of the kernels", t.place(), t.kind)
 	}
@@ -156,23 +150,13 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 	return t, nil
 }
 
-// kernels is the table that says most of the kernels.
-func (c *collection) kernels() *table {
-	for k := gpuTrace; k <= gpuSum; k++ {
-		if t := c.tables[k]; t != nil {
-			return t
-		}
-	}
-	return nil
-}
-
 // finish makes a run of the tables.
 func (c *collection) finish() (Run, error) {
-	t := c.kernels()
+	t := cmp.Or(c.tables[gpuTrace], c.tables[kernSum])
 	files := strings.Join(c.files, ", ")
 	if t != nil && c.said[saidNone] == nil {
 		if t.kind == gpuTrace {
-			trace, err := c.finishTrace(t)
+			trace, err := t.finishTrace()
 			return Run{Trace: trace}, err
 		}
 		summary, err := c.finishSummary(t)
@@ -181,7 +165,7 @@ func (c *collection) finish() (Run, error) {
 	if len(c.files) == 0 {
 		return Run{}, model.Refuse(model.NoFile, again, "there is no file to read")
 	}
-	if said := c.said[saidNone]; t != nil && t.launches() > 0 {
+	if said := c.said[saidNone]; t != nil && (t.kind == kernSum || len(t.traced.launches) > 0) {
 		return Run{}, model.Refuse(model.SeveralTables, oneRun,
 			"%s: nsys says that there are no CUDA kernels, and another table lists some", said[0])
 	}

@@ -2,6 +2,7 @@ package nsysstats
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -9,281 +10,207 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gocarina/gocsv"
+
 	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// table is one table and what was read of it.
+// table is one table. It is the reader of its text: a line of the names of its columns, and its rows.
 type table struct {
 	*header
 	*lines
-	from   int // line of the header
+	from   int    // line of the header
+	rest   []byte // of the text, which is still to be given
+	gap    bool   // a blank line came before
+	open   bool   // the last row has no line end
 	rows   int
-	open   bool // the last row has no line end
 	digest maphash.Hash
-	cells  []string // of the row, to be used again
-	row    row
-	// unclear is the first number of which the table does not say whether its comma separates thousands, until english.
+	// unclear is the refusal of the first number whose comma may separate thousands or decimals, until english.
 	unclear error
 	english bool
-	step    float64 // what its durations or totals are rounded to, in ns
+	step    float64 // what durations or totals are rounded to, in ns
 
 	traced *traced // of gpuTrace
 	sums   []sum   // of the summaries
-	spans  []span  // of projTrace
 }
 
 func (t *table) place() string { return place(t.file, t.from) }
 
-// row is one row. The first error of a cell stays, and every further cell is zero.
-type row struct {
-	*table
-	line  int
-	text  string
-	cells []string
-	err   error
-}
-
-// refuse notes the first thing that is wrong with the row.
-func (r *row) refuse(kind model.Kind, next, format string, args ...any) {
-	if r.err == nil {
-		r.err = model.Refuse(kind, next, "%s:%d: %s", r.file, r.line, fmt.Sprintf(format, args...))
-	}
-}
-
 // seed is that of all digests, which are compared with each other alone.
 var seed = maphash.MakeSeed()
 
-// each reads the rows one by one. The cells are valid until the next row.
-func (t *table) each(do func(*row)) error {
-	t.digest.SetSeed(seed)
-	for {
-		r, err := t.next()
-		switch {
-		case err != nil:
-			return err
-		case r == nil && t.unclear != nil && !t.english:
-			return t.unclear
-		case r == nil:
-			return nil
-		}
-		t.rows++
-		_, _ = t.digest.WriteString(r.text)
-		_ = t.digest.WriteByte('\n')
-		if do(r); r.err != nil {
-			return r.err
-		}
-	}
-}
-
-// next is the next row, nil where the table ends.
-func (t *table) next() (*row, error) {
-	for blank := false; ; {
+// Read gives the text of the table up to the line that ends it.
+func (t *table) Read(p []byte) (int, error) {
+	for len(t.rest) == 0 {
 		line, err := t.lines.next()
 		if err == io.EOF {
-			return nil, nil
+			return 0, err
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.file, err)
-		}
-		at := t.line
-		broken := func(kind model.Kind, next, format string, args ...any) (*row, error) {
-			return nil, model.Refuse(kind, next, "%s:%d: %s", t.file, at, fmt.Sprintf(format, args...))
+			return 0, fmt.Errorf("%s: %w", t.file, err)
 		}
 		if strings.TrimSpace(line) == "" {
-			blank = true
-			continue
+			t.gap, t.rest = true, []byte("\n")
+			break
 		}
-		if len(line) >= cells.LongestLine-2 {
-			return broken(model.TooLarge, again, "the line is longer than any row of nsys")
-		}
-		if c := line[0]; c < '0' || c > '9' {
-			if _, another := recognise(line); another {
-				t.again()
-				return nil, nil
-			}
-		}
-		found, open := split(t.cells[:0], line, len(t.columns))
-		for more := 0; open; more++ { // a quoted cell holds line ends
-			next, err := t.lines.next()
-			switch {
-			case err == io.EOF:
-				return broken(model.Truncated, again, "the last row ends inside quotes: the file is cut")
-			case err != nil:
-				return nil, fmt.Errorf("%s: %w", t.file, err)
-			case more == 100 || len(line) > cells.LongestLine:
-				return broken(model.BadTable, again, "a cell begins with a quote and does not end")
-			}
-			line += "\n" + next
-			found, open = split(found[:0], line, len(t.columns))
-		}
-		t.open, t.cells = t.last, found
-		switch {
-		case len(found) == len(t.columns):
-			t.row = row{table: t, line: at, text: line, cells: found}
-			return &t.row, nil
-		case around.MatchString(line) || blank && !someNumber(line):
+		if ends, err := t.ends(line); ends {
 			t.again()
-			return nil, nil
-		case t.last:
-			return broken(model.Truncated, again, "the last row has %d cells, the header %d: the file is cut", len(found), len(t.columns))
-		case len(found) > len(t.columns):
-			return broken(model.BadTable, fromReport, "the row has %d cells, the header %d: a name with commas has lost its quotes, or the table is mixed with other output", len(found), len(t.columns))
+			return 0, io.EOF
+		} else if err != nil {
+			return 0, err
 		}
-		return broken(model.BadTable, fromReport, "the row has %d cells, the header %d: the table is cut, mixed with other output, or holds a name with a line break", len(found), len(t.columns))
+		_, _ = t.digest.WriteString(line)
+		t.open, t.rest = t.last, append([]byte(line), '\n')
 	}
+	n := copy(p, t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
+}
+
+// ends reports whether a line stands behind the table, and refuses one that is a piece of a row.
+func (t *table) ends(line string) (bool, error) {
+	if c := line[0]; c < '0' || c > '9' {
+		if _, another := recognise(line); another || around.MatchString(line) {
+			return true, nil
+		}
+	}
+	count := strings.Count(line, ",") + 1
+	switch {
+	case len(line) >= cells.LongestLine-2:
+		return false, model.Refuse(model.TooLarge, again, "%s: the line is longer than any row of nsys", place(t.file, t.line))
+	case count >= len(t.columns) && (!t.last || strings.Count(line, `"`)%2 == 0):
+		return false, nil
+	case t.gap && !someNumber(line):
+		return true, nil
+	case t.last:
+		return false, model.Refuse(model.Truncated, again, "%s: the last row is not whole: the file is cut", place(t.file, t.line))
+	}
+	return false, model.Refuse(model.BadTable, fromReport, "%s: the row has %d cells, the header %d: "+
+		"the table is cut, mixed with other output, or holds a name with a line break", place(t.file, t.line), count, len(t.columns))
 }
 
 // someNumber reports whether a line has several cells and a number in one, so that it may be a piece of a row.
 func someNumber(line string) bool {
-	found, _ := split(nil, line, 0)
+	found := strings.Split(line, ",")
 	return len(found) > 1 && slices.ContainsFunc(found, func(cell string) bool {
-		_, form := cells.Parse(cell)
+		_, form := cells.Parse(strings.Trim(cell, `"`))
 		return form != cells.NoNumber
 	})
 }
 
-// split takes a row apart that should have so many cells; it is open where it ends inside quotes. nsys puts a cell between
-// quotes where it holds a comma, and leaves quotes inside it as they are: ":a, "b"",PushPop. Others who print these tables
-// double them, as RFC 4180 has it, which counts where it gives the right number of cells. The cells are appended to found.
-func split(found []string, line string, want int) (_ []string, open bool) {
-	first, clear := len(found), true
-	for at := 0; at <= len(line); {
-		end := at
-		if end < len(line) && line[end] == '"' {
-			at++
-			for end = at; end < len(line) && (line[end] != '"' || end+1 < len(line) && line[end+1] != ','); end++ {
-				clear = clear && line[end] != '"'
-			}
-			if end == len(line) {
-				open = true
-				break
-			}
-			found = append(found, line[at:end])
-			at = end + 2
-			continue
+// each reads the rows into values of the type of row, a pointer to a struct, one by one. Names without their quotes doubled, as nsys
+// writes them, are read as they are.
+func (t *table) each(row any, do func(row any, line int) error) error {
+	t.digest.SetSeed(seed)
+	r := csv.NewReader(io.MultiReader(strings.NewReader(strings.Join(t.columns, ",")+"\n"), t))
+	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, len(t.columns)
+	rows, err := gocsv.NewUnmarshaller(r, row)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.place(), err)
+	}
+	for {
+		x, err := rows.Read()
+		var syntax *csv.ParseError
+		switch {
+		case err == io.EOF && t.unclear != nil && !t.english:
+			return t.unclear
+		case err == io.EOF:
+			return nil
+		case errors.As(err, &syntax):
+			return model.Refuse(model.BadTable, fromReport, "%s: the row has other cells than the header: "+
+				"a name with commas has lost its quotes, or the table is mixed with other output", place(t.file, t.from+syntax.Line-1))
+		case err != nil:
+			return err
 		}
-		for ; end < len(line) && line[end] != ','; end++ {
-			clear = clear && line[end] != '"'
+		t.rows++
+		line, _ := r.FieldPos(0)
+		if err := do(x, t.from+line-1); err != nil {
+			return err
 		}
-		found = append(found, line[at:end])
-		at = end + 1
 	}
-	if want == 0 || clear && !open && len(found)-first == want {
-		return found, open
-	}
-	r := csv.NewReader(strings.NewReader(line))
-	if strict, err := r.Read(); err == nil && len(strict) == want && r.InputOffset() == int64(len(line)) {
-		return append(found[:first], strict...), false
-	}
-	return found, open
 }
 
-// cell is the text of a column, "" where there is no such column.
-func (r *row) cell(c *column) string {
-	if c == nil {
-		return ""
+// number is a cell that holds a number or nothing.
+type number struct {
+	text string
+	cells.Number
+	form cells.Form
+}
+
+// UnmarshalCSV parses the text of a cell. What is wrong with it is refused by [table.take], which knows the column.
+func (n *number) UnmarshalCSV(text string) error {
+	if text != "None" {
+		n.text = text
+		n.Number, n.form = cells.Parse(text)
 	}
-	return r.cells[c.place]
+	return nil
 }
 
-// wrong refuses the row for a cell.
-func (r *row) wrong(kind model.Kind, next string, c *column, format string, args ...any) {
-	r.refuse(kind, next, "column %s: %s %s", measure.Quote(c.title), measure.Quote(r.cell(c)), fmt.Sprintf(format, args...))
+// name is the text of a cell that must be one line.
+type name string
+
+// UnmarshalCSV keeps the text, or nothing of one that holds a line break.
+func (n *name) UnmarshalCSV(text string) error {
+	if !strings.Contains(text, "\n") {
+		*n = name(text)
+	}
+	return nil
 }
 
-// number reads a cell that must hold a number.
-func (r *row) number(c *column) cells.Number {
-	text := r.cell(c)
-	n, form := cells.Parse(text)
+// take gives the value of a cell in ns or bytes, at most so large, -1 where the table has no such column.
+func (t *table) take(line int, column string, n number, most int64) (int64, error) {
+	if !t.has(column) {
+		return -1, nil
+	}
+	refuse := func(kind model.Kind, next, what string) (int64, error) {
+		return 0, model.Refuse(kind, next, "%s: column %s: %s %s", place(t.file, line), measure.Quote(t.titles[column]), measure.Quote(n.text), what)
+	}
+	value, fits := n.Int(t.factor[column])
 	switch {
-	case text == "":
-		r.refuse(model.BadValue, again, "column %s: the cell is empty", measure.Quote(c.title))
-	case form == cells.Foreign:
-		r.wrong(model.BadNumber, withC, c, "is written with a decimal comma or with points between thousands")
-	case form == cells.NoNumber:
-		r.wrong(model.BadValue, again, c, "is no number")
+	case n.text == "":
+		return 0, model.Refuse(model.BadValue, again, "%s: column %s: the cell is empty", place(t.file, line), measure.Quote(t.titles[column]))
+	case n.form == cells.Foreign:
+		return refuse(model.BadNumber, withC, "is written with a decimal comma or with points between thousands")
+	case n.form == cells.NoNumber:
+		return refuse(model.BadValue, again, "is no number")
 	case n.Digits < 0:
-		r.wrong(model.BadValue, again, c, "is negative")
-	case form == cells.Thousands:
-		r.english = true
-	case form == cells.ThreeAfterComma && r.unclear == nil:
-		bare := row{table: r.table, line: r.line, cells: r.cells}
-		bare.wrong(model.BadNumber, withC, c, "is ambiguous: its comma may separate thousands or decimals")
-		r.unclear = bare.err
+		return refuse(model.BadValue, again, "is negative")
+	case !fits || value > most:
+		return refuse(model.BadValue, again, "is more than can be")
+	case n.form == cells.Thousands:
+		t.english = true
+	case n.form == cells.ThreeAfterComma && t.unclear == nil:
+		_, t.unclear = refuse(model.BadNumber, withC, "is ambiguous: its comma may separate thousands or decimals")
 	}
-	if r.err != nil {
-		return cells.Number{}
-	}
-	return n
+	return value, nil
 }
 
-// whole reads a cell that must hold a whole number.
-func (r *row) whole(c *column, most int64) int64 {
-	n := r.number(c)
-	v, _ := n.Int(1)
-	if float64(v) != n.Float(1) || v > most {
-		r.wrong(model.BadValue, again, c, "is no whole number of at most %d", most)
+// count gives a cell that must hold a whole number.
+func (t *table) count(line int, column string, n number, most int64) (int64, error) {
+	value, err := t.take(line, column, n, most)
+	if err == nil && value >= 0 && float64(value) != n.Float(1) {
+		err = model.Refuse(model.BadValue, again, "%s: column %s: %s is no whole number", place(t.file, line), measure.Quote(t.titles[column]),
+			measure.Quote(n.text))
 	}
-	return v
-}
-
-// quantity reads a cell of a time or a size in ns or bytes, rounded to whole ones, and what the table rounds it to.
-func (r *row) quantity(c *column, most int64) (value int64, step float64) {
-	n := r.number(c)
-	v, ok := n.Int(c.factor)
-	if !ok || v > most {
-		what := "is more than can be"
-		if most == longest {
-			what = "is longer than any launch"
-		}
-		r.wrong(model.BadValue, again, c, "%s", what)
-	}
-	return v, n.Step(c.factor)
-}
-
-// extents reads the grid or block in one cell: " 896    1    1".
-func (r *row) extents(c *column) (d measure.Dim3) {
-	parts := strings.Fields(r.cell(c))
-	if len(parts) != 3 {
-		r.wrong(model.BadValue, again, c, "is no extent of a grid or block")
-		return d
-	}
-	for i, to := range []*uint32{&d.X, &d.Y, &d.Z} {
-		n, form := cells.Parse(parts[i])
-		if form != cells.Whole || n.Digits > math.MaxUint32 {
-			r.wrong(model.BadValue, again, c, "is no extent of a grid or block")
-		}
-		*to = uint32(n.Digits)
-	}
-	return d
-}
-
-// span reads a start and a duration.
-func (r *row) span(start, duration *column) model.Interval {
-	from, _ := r.quantity(start, latest)
-	ns, step := r.quantity(duration, longest)
-	r.step = max(r.step, step)
-	return model.Interval{Start: from, End: from + ns}
+	return value, err
 }
 
 // fine refuses a table whose times are rounded to more than many a kernel lasts.
 func (t *table) fine(what string) error {
 	if t.step > coarsest {
-		return model.Refuse(model.CoarseTimes, nanosecond, "%s: the %s are rounded to %s ns", t.place(), what, fmt.Sprintf("%.0f", t.step))
+		return model.Refuse(model.CoarseTimes, nanosecond, "%s: the %s are rounded to %.0f ns", t.place(), what, t.step)
 	}
 	return nil
 }
 
-// The most that a cell may hold: a duration of eleven days as in gate/nsys, a time since 1970, a size, a number
-// of launches, that of a process.
+// The most that a cell may hold: a duration of eleven days as in package nsys, a time since 1970, a size, a number of launches.
 const (
 	longest = 1e15
 	latest  = math.MaxInt64 / 2
 	largest = 1 << 60
 	busiest = 1 << 36
-	highest = 1 << 50
 )
 
 // coarsest is what times may be rounded to, in ns: --timeunit msec rounds to 100, sec to 100,000.

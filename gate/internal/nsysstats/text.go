@@ -55,10 +55,10 @@ var (
 	around = regexp.MustCompile(`^(?:Processing \[|Running \[|Using |SKIPPED|NOTICE|WARNING|ERROR|Generat|Export|Collecting |` +
 		`\[[0-9]+/[0-9]+\] | ?\*\* )`)
 	// begins is where a header may begin behind a line that did not end.
-	begins = regexp.MustCompile(`Time ?\(%\),|Start ?\(\w+\),|Total ?\(\w+\),|NVTX Range,|Name,Projected Start`)
+	begins = regexp.MustCompile(`Time ?\(%\),|Start ?\(\w+\),|Total ?\(\w+\),`)
 	// drawn are the titles of a table that is no CSV: columns, a table with lines, tabs, JSON, HTML.
 	drawn = regexp.MustCompile(`Time ?\(%\)[\s|;]+Total Time|Start ?\(\w+\)[\s|;]+Duration|Total ?\([KMG]?i?B\)[\s|;]+Count|` +
-		`NVTX Range[\s|;]+Style|"(?:Time \(%\)|Start \(\w+\)|Total \(MB\))":|<th>(?:Time \(%\)|Start \(\w+\)|Total \(MB\))</th>`)
+		`"(?:Time \(%\)|Start \(\w+\)|Total \(MB\))":|<th>(?:Time \(%\)|Start \(\w+\)|Total \(MB\))</th>`)
 )
 
 // saidNone is the place in remarks of the message that there are no kernels.

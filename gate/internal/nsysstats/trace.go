@@ -10,48 +10,46 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// traceRow is a row of a kernel or a copy.
+type traceRow struct {
+	Start    number `csv:"start"`
+	Duration number `csv:"duration"`
+	GridX    number `csv:"grdx"`
+	GridY    number `csv:"grdy"`
+	GridZ    number `csv:"grdz"`
+	BlockX   number `csv:"blkx"`
+	BlockY   number `csv:"blky"`
+	BlockZ   number `csv:"blkz"`
+	Register number `csv:"reg/trd"`
+	Static   number `csv:"stcsmem"`
+	Dynamic  number `csv:"dymsmem"`
+	Bytes    number `csv:"bytes"`
+	Source   string `csv:"srcmemkd"`
+	Target   string `csv:"dstmemkd"`
+	Device   string `csv:"device"`
+	Stream   number `csv:"strm"`
+	Name     name   `csv:"name"`
+}
+
 // traced is what a table of single launches holds.
 type traced struct {
-	launches                          []model.Launch
-	copies                            []model.Copy
-	kernels                           []model.KernelInfo
-	number                            map[model.KernelInfo]int32 // of the kernels, by all that a row says of them
-	count                             []int                      // launches of each kernel
-	devices                           map[string]gpu             // by the text of the cell
-	used                              []gpu                      // those that launched kernels
-	operations                        map[string]copied          // by their labels
-	ignored                           map[string]int             // what is neither a kernel nor a copy, by its name
-	bytes, throughput, source, target *column                    // of copies
-	// rounded are the copies whose bytes are not exact, sizes the exact ones of others.
-	rounded []int
-	sizes   sizes
-	rate    float64 // of the column of throughputs, in bytes a second
-	rated   bool    // that is known
+	launches []model.Launch
+	copies   []model.Copy
+	kernels  []model.KernelInfo
+	number   map[model.KernelInfo]int32 // of the kernels, by all that a row says of them
+	count    []int                      // launches of each kernel
+	devices  map[string]gpu             // by the text of the cell
+	used     []gpu                      // those that launched kernels
+	ignored  map[string]int             // rows that are neither a kernel nor a copy, by name
 }
 
 type gpu struct {
 	model  string
 	number int32
-}
-
-// copied is whether a label is that of a copy, and of which kind.
-type copied struct {
-	kind model.CopyKind
-	copy bool
-}
-
-func (t *traced) operation(label string) copied {
-	is, ok := t.operations[label]
-	if !ok {
-		is.kind, is.copy = operation(label)
-		t.operations[strings.Clone(label)] = is
-	}
-	return is
 }
 
 // numbered is the form of "NVIDIA H200 (0)". A recording that does not know the GPU gives " (0)".
@@ -72,73 +70,50 @@ func (t *traced) device(cell string) gpu {
 }
 
 func (t *table) readTrace() error {
-	extents := []string{"grdx", "grdy", "grdz", "blkx", "blky", "blkz"}
-	if !t.hasAny(extents...) {
-		extents = nil
-	}
-	if err := cmp.Or(t.need(append([]string{"start", "duration", "name"}, extents...)...),
-		t.units("ns", "start", "duration"), t.units("B", "stcsmem", "dymsmem", "bytes")); err != nil {
-		return err
-	}
-	var geometry []*column
-	for _, name := range extents {
-		geometry = append(geometry, t.column(name))
-	}
-	start, duration, label, device, stream := t.column("start"), t.column("duration"), t.column("name"), t.column("device"), t.column("strm")
-	registers, static, dynamic := t.column("reg/trd"), t.column("stcsmem"), t.column("dymsmem")
-	x := &traced{number: map[model.KernelInfo]int32{}, operations: map[string]copied{}, devices: map[string]gpu{}, ignored: map[string]int{}, sizes: sizes{},
-		bytes: t.column("bytes"), throughput: t.column("throughput"), source: t.column("srcmemkd"), target: t.column("dstmemkd")}
-	if x.throughput != nil {
-		x.rate, x.rated = rate(x.throughput.unit)
-	}
+	x := &traced{number: map[model.KernelInfo]int32{}, devices: map[string]gpu{}, ignored: map[string]int{}}
 	t.traced = x
-	err := t.each(func(r *row) {
-		at, name := r.span(start, duration), r.cell(label)
+	err := t.each(new(traceRow), func(row any, line int) (err error) {
+		r := row.(*traceRow)
+		keep := func(v int64, e error) int64 { err = cmp.Or(err, e); return v }
+		start := keep(t.take(line, "start", r.Start, latest))
+		end := start + keep(t.take(line, "duration", r.Duration, longest))
+		t.step = max(t.step, r.Duration.Step(t.factor["duration"]))
+		kind, copied := operation(string(r.Name))
 		switch {
-		case name == "":
-			r.refuse(model.BadValue, fromReport, "the row has no name")
-			return
-		case labelled(name):
-			if is := x.operation(name); is.copy {
-				r.copy(is.kind, at)
-			} else {
-				x.ignored[measure.Quote(name)]++
+		case r.Name == "":
+			return model.Refuse(model.BadValue, fromReport, "%s: the row has no name", place(t.file, line))
+		case copied && !t.has("bytes"):
+			return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote("bytes"))
+		case copied:
+			c := model.Copy{Start: start, End: end, API: start, Bytes: keep(t.take(line, "bytes", r.Bytes, largest)), Range: -1, Thread: -1,
+				Kind: kind, Source: model.MemoryKindNamed(r.Source), Target: model.MemoryKindNamed(r.Target)}
+			if kind == model.Memset { // the one kind of memory of a memset stands in the first column
+				c.Source, c.Target = model.MemoryUnknown, c.Source
 			}
-			return
+			x.copies = append(x.copies, c)
+			return err
+		case labelled(string(r.Name)):
+			x.ignored[measure.Quote(string(r.Name))]++
+			return err
 		}
-		k := model.KernelInfo{Raw: name, Registers: -1, StaticShared: -1, DynamicShared: -1, LocalMemory: -1}
-		if geometry != nil {
-			g, b := &k.Subject.Grid, &k.Subject.Block
-			for i, to := range [...]*uint32{&g.X, &g.Y, &g.Z, &b.X, &b.Y, &b.Z} {
-				*to = uint32(r.whole(geometry[i], math.MaxUint32))
-			}
+		k := model.KernelInfo{Raw: string(r.Name), LocalMemory: -1, Registers: keep(t.count(line, "reg/trd", r.Register, 1<<16)),
+			StaticShared: keep(t.take(line, "stcsmem", r.Static, largest)), DynamicShared: keep(t.take(line, "dymsmem", r.Dynamic, largest))}
+		if t.has("grdx") {
+			extent := func(column string, n number) uint32 { return uint32(keep(t.count(line, column, n, math.MaxUint32))) }
+			k.Subject.Grid = measure.Dim3{X: extent("grdx", r.GridX), Y: extent("grdy", r.GridY), Z: extent("grdz", r.GridZ)}
+			k.Subject.Block = measure.Dim3{X: extent("blkx", r.BlockX), Y: extent("blky", r.BlockY), Z: extent("blkz", r.BlockZ)}
 		}
-		if registers != nil {
-			k.Registers = r.whole(registers, 1<<16)
-		}
-		if static != nil {
-			k.StaticShared, _ = r.quantity(static, largest)
-		}
-		if dynamic != nil {
-			k.DynamicShared, _ = r.quantity(dynamic, largest)
-		}
-		d := x.device(r.cell(device))
-		l := model.Launch{Start: at.Start, End: at.End, API: at.Start, Range: -1, Stream: -1, Thread: -1, Kernel: x.intern(k), Device: d.number}
-		if stream != nil {
-			l.Stream = int32(r.whole(stream, math.MaxInt32))
-		}
-		if n := len(x.launches); n == cap(x.launches) {
-			x.launches = slices.Grow(x.launches, n+1) // append copies long lists more often
-		}
-		x.launches = append(x.launches, l)
+		d := x.device(r.Device)
+		x.launches = append(x.launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1, Kernel: x.intern(k), Device: d.number,
+			Stream: int32(keep(t.count(line, "strm", r.Stream, math.MaxInt32)))})
 		if !slices.Contains(x.used, d) {
 			x.used = append(x.used, d)
 		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	t.traced.resize()
 	return t.fine("durations")
 }
 
@@ -156,38 +131,12 @@ func (t *traced) intern(k model.KernelInfo) int32 {
 	return i
 }
 
-func (r *row) copy(kind model.CopyKind, at model.Interval) {
-	if err := r.need("bytes"); err != nil {
-		r.err = err
-		return
-	}
-	x := r.traced
-	bytes, step := r.quantity(x.bytes, largest)
-	if step > 1 {
-		factor, known := x.rate, x.rated
-		printed, form := cells.Parse(r.cell(x.throughput))
-		known = known && (form == cells.Whole || form == cells.Point || form == cells.ThreeAfterPoint) && r.step <= 1
-		if b, ok := exact(float64(bytes), step, at.End-at.Start, printed.Float(factor), printed.Step(factor)); known && ok {
-			x.sizes.learn(bytes, b)
-			bytes = b
-		} else {
-			x.rounded = append(x.rounded, len(x.copies))
-		}
-	}
-	c := model.Copy{Start: at.Start, End: at.End, API: at.Start, Bytes: bytes, Range: -1, Thread: -1, Kind: kind,
-		Source: model.MemoryKindNamed(r.cell(x.source)), Target: model.MemoryKindNamed(r.cell(x.target))}
-	if kind == model.Memset { // the one kind of memory of a memset stands in the first column
-		c.Source, c.Target = model.MemoryUnknown, c.Source
-	}
-	x.copies = append(x.copies, c)
-}
-
-// finishTrace makes a trace of a table, and of the ranges if they are there.
-func (c *collection) finishTrace(t *table) (*model.Trace, error) {
+// finishTrace makes a trace of a table.
+func (t *table) finishTrace() (*model.Trace, error) {
 	x := t.traced
 	switch {
 	case len(x.launches) == 0:
-		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %s and no kernel", t.place(), t.kind, fmt.Sprintf("%d copies", len(x.copies)))
+		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %d copies and no kernel", t.place(), t.kind, len(x.copies))
 	case !slices.ContainsFunc(x.launches, func(l model.Launch) bool { return l.End > l.Start }):
 		return nil, model.Refuse(model.ZeroLength, noTime, "%s: all %d launches took no time", t.place(), len(x.launches))
 	}
@@ -211,19 +160,14 @@ func (c *collection) finishTrace(t *table) (*model.Trace, error) {
 	}
 	trace.Environment = model.Environment{Tool: Tool, GPU: model.Models(models), GPUs: len(x.used),
 		Tick: tick(len(x.launches), func(i int) int64 { return x.launches[i].End - x.launches[i].Start }, t.step)}
-	if p := c.tables[projTrace]; p != nil {
-		p.ranges(trace)
-	}
 	if t.open {
 		t.warn(trace, "the last row has no line end; if the file was cut there, launches are missing")
 	}
-	const listed = 5
-	for i, name := range slices.Sorted(maps.Keys(x.ignored)) {
-		if i == listed {
-			t.warn(trace, "and so are rows of %d other names", len(x.ignored)-listed)
-			break
+	if names := slices.Sorted(maps.Keys(x.ignored)); len(names) > 0 {
+		t.warn(trace, "%d rows of %s are neither kernels nor copies and are not judged", x.ignored[names[0]], names[0])
+		if len(names) > 1 {
+			t.warn(trace, "and so are rows of %d other names", len(names)-1)
 		}
-		t.warn(trace, "%d rows of %s are neither kernels nor copies and are not judged", x.ignored[name], name)
 	}
 	return trace, nil
 }

@@ -79,9 +79,9 @@ var formats = []Format{
 	{Name: "CSV page of ncu", Gives: "counters of single launches, of the raw or details page", Suffixes: []string{".csv"}, read: readCounters,
 		sniff:  func(_ string, head []byte) bool { return ncu.Sniff(head) },
 		begins: []string{`"ID"`, "Kernel Name", "==PROF==", "==WARNING==", "==ERROR=="}},
-	{Name: "CSV of nsys stats", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum and its like one mean a run, first launches included", Suffixes: []string{".csv"}, read: readStats,
+	{Name: "CSV of nsys stats", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum one mean a run, first launches included", Suffixes: []string{".csv"}, read: readStats,
 		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
-		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "NVTX Range", "Projected Start", "Processing [", "SKIPPED: "}},
+		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "Processing [", "SKIPPED: "}},
 	{Name: "compressed profile", certain: true,
 		refuse: refusal(model.Compressed, "unpack it first; only traces of torch.profiler are read as they are", "%s is compressed"), Suffixes: []string{
 			".sqlite.gz", ".nsys-rep.gz", ".qdrep.gz", ".ncu-rep.gz", ".csv.gz", ".sqlite.xz", ".nsys-rep.xz", ".qdrep.xz", ".ncu-rep.xz", ".csv.xz",
