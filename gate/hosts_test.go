@@ -200,7 +200,7 @@ func TestBetweenHosts(t *testing.T) {
 		{"PyTorch, boards known", pytorch(0.4, true), 2, 100, 0},
 		{"PyTorch, boards unknown", pytorch(0.4, false), 1, 100, 0},
 	} {
-		got := c.hosts.rates(73, 100, c.bases, 0.01, 0.02)
+		got := c.hosts.rates(73, sample(100), c.bases, 0.01, 0.02)
 		if got.alarms > 2 || got.undecided > c.undecided || got.found < c.found {
 			t.Errorf("%s: %.0f %% false alarms, %.0f %% undecided, %.0f %% found", c.name, got.alarms, got.undecided, got.found)
 		}

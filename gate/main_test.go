@@ -11,3 +11,11 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
 	os.Exit(m.Run())
 }
+
+// sample is the number of simulated gates of a test: a quarter of all under go test, all of them where $NSGATE_TEST_FULL is set, as in CI.
+func sample(all int) int {
+	if os.Getenv("NSGATE_TEST_FULL") == "" {
+		return all / 4
+	}
+	return all
+}

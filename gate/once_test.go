@@ -110,7 +110,7 @@ func TestOnceOnRecordings(t *testing.T) {
 		p.Threshold = limit
 		for _, h := range slices.Concat(loadHosts(t, "kernels", "a", "b"), loadHosts(t, "transformer", "b")) {
 			r := rand.New(rand.NewPCG(3, 9))
-			gates, alarms, found := 100, 0, 0
+			gates, alarms, found := sample(100), 0, 0
 			for range gates {
 				order := r.Perm(len(h.session.Runs))
 				base, head := draw{host: &h, runs: order[:5]}, draw{host: &h, runs: order[5:6]}

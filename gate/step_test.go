@@ -127,7 +127,7 @@ func (c cpu) fails(gates, base, head int, change float64) (fail, without int) {
 // Gates over unchanged steps, steady and of a CPU that is slow in some runs, hardly ever fail. Of a rate of 1 in 1,000, three
 // in 1,000 gates are chance; [BenchmarkSteps] measures the rate.
 func TestUnchangedSteps(t *testing.T) {
-	const gates = 1000
+	gates := sample(1000)
 	for _, tt := range []struct {
 		name           string
 		runs           int

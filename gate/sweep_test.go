@@ -120,7 +120,7 @@ func BenchmarkSweep(b *testing.B) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	for _, s := range []synthetic{{1, 3, false, 0}, {6, 3, false, 0}, {30, 3, true, 0}, {30, 5, false, 0.005}, {300, 5, true, 0}} {
-		n := min(100, 6000/s.kernels)
+		n := sample(min(200, 12000/s.kernels))
 		alarms, _, found := s.gates(n, 0.01, 0.05)
 		if alarms > 1 {
 			t.Errorf("%+v: %d false alarms in %d gates", s, alarms, n)

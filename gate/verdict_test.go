@@ -395,7 +395,7 @@ func (s *score) report(b *testing.B) {
 func BenchmarkVerdict(b *testing.B) {
 	kernels := loadHosts(b, "kernels", "a", "b", "e", "f", "g")
 	transformer := loadHosts(b, "transformer", "b", "e", "f", "g")
-	const gates = 1000
+	gates := sample(1000)
 	effects := []float64{0.02, 0.03, 0.05}
 	run := func(name string, measure func(r *rand.Rand) *score) {
 		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
@@ -448,13 +448,13 @@ func TestVerdictRates(t *testing.T) {
 		effect float64
 		found  float64 // at least
 	}{
-		{"one host, 3 runs, 1 %", func(r *rand.Rand) *score { return within(r, kernels, nsgate(3, 0.01), 150, []float64{0.02}) }, 0, 0.02, 0.98},
-		{"one host, 5 runs, 0.5 %", func(r *rand.Rand) *score { return within(r, kernels, nsgate(5, 0.005), 150, []float64{0.01}) }, 0, 0.01, 0.95},
-		{"another host, 3 %", func(r *rand.Rand) *score { return across(r, kernels, 1, nsgate(5, 0.03), 150, []float64{0.05}) }, 0.01, 0.05, 0.80},
-		{"another host, 1 %", func(r *rand.Rand) *score { return across(r, kernels, 1, nsgate(5, 0.01), 150, []float64{0.05}) }, 0.01, 0.05, 0.80},
-		{"three hosts, 1 %", func(r *rand.Rand) *score { return across(r, kernels, 3, nsgate(5, 0.01), 150, []float64{0.05}) }, 0.01, 0.05, 0.80},
-		{"PyTorch, another host, 3 %", func(r *rand.Rand) *score { return across(r, transformer, 1, nsgate(3, 0.03), 30, []float64{0.05}) }, 0.02, 0.05, 0},
-		{"PyTorch, three hosts, 1 %", func(r *rand.Rand) *score { return across(r, transformer, 3, nsgate(3, 0.01), 30, []float64{0.05}) }, 0.02, 0.05, 0},
+		{"one host, 3 runs, 1 %", func(r *rand.Rand) *score { return within(r, kernels, nsgate(3, 0.01), sample(150), []float64{0.02}) }, 0, 0.02, 0.98},
+		{"one host, 5 runs, 0.5 %", func(r *rand.Rand) *score { return within(r, kernels, nsgate(5, 0.005), sample(150), []float64{0.01}) }, 0, 0.01, 0.95},
+		{"another host, 3 %", func(r *rand.Rand) *score { return across(r, kernels, 1, nsgate(5, 0.03), sample(150), []float64{0.05}) }, 0.01, 0.05, 0.80},
+		{"another host, 1 %", func(r *rand.Rand) *score { return across(r, kernels, 1, nsgate(5, 0.01), sample(150), []float64{0.05}) }, 0.01, 0.05, 0.80},
+		{"three hosts, 1 %", func(r *rand.Rand) *score { return across(r, kernels, 3, nsgate(5, 0.01), sample(150), []float64{0.05}) }, 0.01, 0.05, 0.80},
+		{"PyTorch, another host, 3 %", func(r *rand.Rand) *score { return across(r, transformer, 1, nsgate(3, 0.03), sample(30), []float64{0.05}) }, 0.02, 0.05, 0},
+		{"PyTorch, three hosts, 1 %", func(r *rand.Rand) *score { return across(r, transformer, 3, nsgate(3, 0.01), sample(30), []float64{0.05}) }, 0.02, 0.05, 0},
 	} {
 		s := c.score(rand.New(rand.NewPCG(17, 19)))
 		if got := float64(s.alarms) / float64(s.gates); got > c.alarms {
@@ -504,7 +504,7 @@ func TestStatedMDE(t *testing.T) {
 		policy := thresholds.Default()
 		policy.Threshold = c.threshold
 		r := rand.New(rand.NewPCG(31, 37))
-		const gates = 150
+		gates := sample(150)
 		found := map[float64]int{}
 		for range gates {
 			h := &c.hosts[r.IntN(len(c.hosts))]
