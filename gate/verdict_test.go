@@ -453,8 +453,12 @@ func TestVerdictRates(t *testing.T) {
 		{"another host, 3 %", func(r *rand.Rand) *score { return across(r, kernels, 1, nsgate(5, 0.03), sample(150), []float64{0.05}) }, 0.01, 0.05, 0.80},
 		{"another host, 1 %", func(r *rand.Rand) *score { return across(r, kernels, 1, nsgate(5, 0.01), sample(150), []float64{0.05}) }, 0.01, 0.05, 0.80},
 		{"three hosts, 1 %", func(r *rand.Rand) *score { return across(r, kernels, 3, nsgate(5, 0.01), sample(150), []float64{0.05}) }, 0.01, 0.05, 0.80},
-		{"PyTorch, another host, 3 %", func(r *rand.Rand) *score { return across(r, transformer, 1, nsgate(3, 0.03), sample(30), []float64{0.05}) }, 0.02, 0.05, 0},
-		{"PyTorch, three hosts, 1 %", func(r *rand.Rand) *score { return across(r, transformer, 3, nsgate(3, 0.01), sample(30), []float64{0.05}) }, 0.02, 0.05, 0},
+		{"PyTorch, another host, 3 %", func(r *rand.Rand) *score {
+			return across(r, transformer, 1, nsgate(3, 0.03), sample(30), []float64{0.05})
+		}, 0.02, 0.05, 0},
+		{"PyTorch, three hosts, 1 %", func(r *rand.Rand) *score {
+			return across(r, transformer, 3, nsgate(3, 0.01), sample(30), []float64{0.05})
+		}, 0.02, 0.05, 0},
 	} {
 		s := c.score(rand.New(rand.NewPCG(17, 19)))
 		if got := float64(s.alarms) / float64(s.gates); got > c.alarms {
