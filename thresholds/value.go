@@ -372,3 +372,9 @@ func ranks(s string) (string, error) {
 	_, err := ParseRanks(s)
 	return s, err
 }
+
+// CheckName refuses what cannot be the name of a workload, and so of a directory of its baseline.
+func CheckName(s string) error {
+	_, err := parseName(s)
+	return err
+}

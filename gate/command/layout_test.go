@@ -60,9 +60,9 @@ var layout = map[string]struct {
 	"cmd/nsgate":                  {12, nil},
 	// The manual in the binary.
 	"cmd/nsgate/docs":      {0, nil},
-	"gate/internal/manual": {1, []string{"github.com/yuin/goldmark"}},
+	"gate/internal/manual": {1, nil},
 	// Beside nsgate, for its packages.
-	"gate/internal/manpages": {11, []string{"github.com/cpuguy83/go-md2man/v2"}},
+	"gate/internal/manpages": {11, []string{"github.com/cpuguy83/go-md2man/v2", "github.com/spf13/cobra"}},
 	// For tests only: nothing but tests imports them.
 	"gate/internal/exporttest":           {2, nil},
 	"gate/internal/faketools":            {0, nil},

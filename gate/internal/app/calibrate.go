@@ -19,6 +19,9 @@ const DefaultRuns = 5
 // calibrationRuns is how many runs a calibration has at least, where nobody says how many.
 const calibrationRuns = 10
 
+// FewestCalibrated is the fewest runs that say something about noise: two a side.
+const FewestCalibrated = 4
+
 // Calibrate measures the unchanged workload and says how much it moves from run to run, and which gates that allows.
 type Calibrate struct {
 	Workload  string // its name in the answer
@@ -42,10 +45,7 @@ func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
 
 // Commands are what Run would run.
 func (c *Calibrate) Commands() []Command {
-	if m, ok := c.Measurer.(*Machine); ok {
-		return m.Commands([]int{c.Measured()}, nil)
-	}
-	return nil
+	return c.Measurer.Machine().Commands([]int{c.Measured()}, nil)
 }
 
 // Run measures and calibrates. What says nothing about gates is a calibration that is not sound.

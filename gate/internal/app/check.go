@@ -161,21 +161,17 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	own := c.own()
 	chosen := own[0]
-	if m, ok := c.Measurer.(interface {
-		Models(context.Context) []string
-	}); ok {
-		if models := m.Models(ctx); len(models) > 0 {
-			b, ok := own.ForGPU(models...)
-			why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured",
-				"the GPU of this machine is %s, the baseline was measured on %s", models[0], list(own.models()))
-			switch {
-			case !ok && c.Base == nil:
-				return c.first(ctx, why)
-			case !ok:
-				return refused(nil, why)
-			}
-			chosen = b
+	if models := c.Measurer.Models(ctx); len(models) > 0 {
+		b, ok := own.ForGPU(models...)
+		why := model.Refuse(model.NoBaselineHere, "take what was measured here as the first baseline of this GPU, or run the check where the baseline was measured",
+			"the GPU of this machine is %s, the baseline was measured on %s", models[0], list(own.models()))
+		switch {
+		case !ok && c.Base == nil:
+			return c.first(ctx, why)
+		case !ok:
+			return refused(nil, why)
 		}
+		chosen = b
 	}
 	looks := c.Looks
 	if c.Base != nil {
@@ -270,7 +266,7 @@ func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measuremen
 	}
 	head = only(c.Kernels, head)
 	if all.finished {
-		if err := c.asked(head); err != nil {
+		if err := c.asked(all, head); err != nil {
 			return nil, err
 		}
 		held, head = alike(held, head)
@@ -294,10 +290,10 @@ func off(r *result.Report, both bool) int {
 
 // asked refuses finished profiles of another profiler than the one asked for. Where none is, they say themselves what
 // they are.
-func (c *Check) asked(head []model.Session) error {
-	if f, ok := c.Measurer.(*Finished); ok && c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
+func (c *Check) asked(m *Measurement, head []model.Session) error {
+	if c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
 		return model.Refuse(model.NotAsAsked, "name recordings of that profiler, or do not ask for it",
-			"%s was measured with %s, not with %s", f.Path, head[len(head)-1].Profiler(), c.Profiler)
+			"%s was measured with %s, not with %s", m.Head.Source, head[len(head)-1].Profiler(), c.Profiler)
 	}
 	return nil
 }
@@ -322,8 +318,8 @@ func answer(r *result.Report) string {
 
 // Commands are what Run would run at most. DIR and XXXXXX stand for what is not known before.
 func (c *Check) Commands() []Command {
-	m, ok := c.Measurer.(*Machine)
-	if !ok {
+	m := c.Measurer.Machine()
+	if m == nil {
 		return nil
 	}
 	c.nameKernels()

@@ -30,11 +30,11 @@ const (
 
 // Observation is one thing that was looked at.
 type Observation struct {
-	Mark   Mark
-	What   string // "nsys", "GPU 0 clock"
-	Detail string // how it is, and what to do about it
+	Mark   Mark   `json:"mark"`
+	What   string `json:"what"`   // "nsys", "GPU 0 clock"
+	Detail string `json:"detail"` // how it is, and what to do about it
 	// Do are commands for a shell that do it, in this order.
-	Do []string
+	Do []string `json:"do,omitempty"`
 }
 
 // Examine looks at what measuring on this machine takes: the profilers, the GPUs, the right to read performance counters,

@@ -34,10 +34,10 @@ func Example() {
 }
 
 // replay is a Measurer that takes its runs from a recording: what a test of one's own CI does without a GPU.
-type replay struct{ path string }
+type replay struct{ app.Finished }
 
-func (m replay) Measure(ctx context.Context, runs int, base *app.Build) (*app.Measurement, error) {
-	r, err := profile.Open(ctx, m.path)
+func (m *replay) Measure(ctx context.Context, runs int, base *app.Build) (*app.Measurement, error) {
+	r, err := profile.Open(ctx, m.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func ExampleCheck() {
 	}
 	c := &app.Check{
 		Workload:  "kernels",
-		Measurer:  replay{"../../../testdata/h200/kernels/unchanged"},
+		Measurer:  &replay{app.Finished{Path: "../../../testdata/h200/kernels/unchanged"}},
 		Baselines: app.Baselines{{Dir: ".nsgate/kernels/nvidia-h200", Sessions: sides[0]}},
 		Policy:    thresholds.Default(),
 		Looks:     []int{5},

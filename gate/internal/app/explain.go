@@ -67,9 +67,9 @@ func slower(r *result.Report, all bool) []*result.Finding {
 // explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and notes
 // the cause with each finding. It changes no verdict: what keeps it from explaining is a hint. The error is that of ctx.
 func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) error {
-	m, ok := c.Measurer.(*Machine)
+	m := c.Measurer.Machine()
 	findings := slower(r, c.Explain == ExplainAlways)
-	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil || m.Gather != "" || len(findings) == 0 {
+	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || m.Gather != "" || len(findings) == 0 {
 		return nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {

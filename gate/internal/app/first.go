@@ -22,7 +22,7 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 		return nil, err
 	}
 	if all.finished {
-		if err := c.asked(head); err != nil {
+		if err := c.asked(all, head); err != nil {
 			return nil, err
 		}
 	}

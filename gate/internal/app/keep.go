@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
@@ -143,30 +144,34 @@ func keptSession(e *baseline.Entry, standing baseline.Standing) KeptSession {
 	return s
 }
 
-// find is the session whose ID begins so, in any of the baselines.
+// find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error that lists them.
 func (k Keep) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
 	all, err := k.open()
 	if err != nil {
 		return nil, nil, err
 	}
-	var last error
 	var in *baseline.Baseline
 	var found *baseline.Entry
+	var matches []string
 	for _, b := range all {
-		e, err := b.Find(id)
-		switch {
-		case err != nil:
-			last = err
-		case found != nil:
-			return nil, nil, fmt.Errorf("%s and %s both have a session %q; name the workload, or write more of it", in.Dir, b.Dir, id)
-		default:
-			in, found = b, e
+		for i := range b.Entries {
+			e := &b.Entries[i]
+			if id == "" || !strings.HasPrefix(e.ID, id) && !strings.HasSuffix(e.ID, "-"+id) {
+				continue
+			}
+			if in, found = b, e; e.ID == id {
+				return in, found, nil
+			}
+			matches = append(matches, e.ID+" in "+b.Dir)
 		}
 	}
-	if found == nil {
-		return nil, nil, fmt.Errorf("%w; nsgate baseline lists them", last)
+	switch len(matches) {
+	case 0:
+		return nil, nil, fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, k.Root)
+	case 1:
+		return in, found, nil
 	}
-	return in, found, nil
+	return nil, nil, fmt.Errorf("%q fits %d sessions: %s; write more of it, or name the workload", id, len(matches), strings.Join(matches, ", "))
 }
 
 // Session is what one session holds, summed up.

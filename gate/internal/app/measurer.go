@@ -30,6 +30,10 @@ type Measurer interface {
 	// Measure takes so many further runs, each a fresh process, of the head, and by turns with it of base where that is
 	// not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
+	// Models are the GPU models on which it measures, none where they are not known before.
+	Models(ctx context.Context) []string
+	// Machine is what runs the workload, nil where nothing can be run.
+	Machine() *Machine
 }
 
 // Measurement is what a Measurer recorded.
@@ -87,13 +91,18 @@ func (f *Finished) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, 
 	return &Measurement{Head: *r, finished: true}, nil
 }
 
-// Machine is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
-type Machine struct {
-	Head    Build
+// Models are not known before the profiles are read.
+func (f *Finished) Models(context.Context) []string { return nil }
+
+// Machine is nil: the workload is not run.
+func (f *Finished) Machine() *Machine { return nil }
+
+// Options are the choices of a user about a measurement, from flags and the policy file.
+type Options struct {
 	Timeout time.Duration // of one run, 0 for none
 	Nsys    string        // the nsys executable, "" for the one on the PATH
-	// Args are further arguments of nsys profile.
-	Args []string
+	// TraceArgs are further arguments of nsys profile.
+	TraceArgs []string
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
 	// GPUMetrics samples the GPU's metrics as well, in runs of their own, because sampling disturbs: [GPUMetricRuns] of each
@@ -101,9 +110,7 @@ type Machine struct {
 	GPUMetrics bool
 	// AllowBusy measures although something else uses the GPU.
 	AllowBusy bool
-	// Bare is how many runs without a profiler to take for each traced one, by turns with them: 1 for as many, 0 for none. Outputs
-	// are what to read in what those print.
-	Bare    float64
+	// Outputs are the numbers to read in what unprofiled runs print.
 	Outputs []measure.Output
 	// KeepProfiles is a directory for the raw report, which holds the environment variables of the workload; "" keeps none.
 	KeepProfiles string
@@ -111,12 +118,20 @@ type Machine struct {
 	// is a launcher. "" where nsys runs around the workload. Ranks are those to profile, none for all.
 	Gather string
 	Ranks  []int
+}
+
+// Machine is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
+type Machine struct {
+	Options
+	Head Build
+	// Unprofiled is how many runs without a profiler to take for each profiled one, interleaved with them: 1 for as many, 0 for none.
+	Unprofiled float64
 	// Counters, where not nil, profiles single launches with Nsight Compute instead of timing them with Nsight Systems.
 	Counters *Counters
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
-	repeated string  // the warning that nsys needed an argument that Args has held since
+	repeated string  // the warning that nsys needed an argument that TraceArgs has held since
 	sampled  [2]bool // whether the GPU's metrics were: of the head alone, and beside a base build
 }
 
@@ -157,7 +172,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
 	if result.Repeated != "" { // once is enough: what follows is measured as worked here
-		m.Args, m.repeated = result.TraceArgs, result.Repeated
+		m.TraceArgs, m.repeated = result.TraceArgs, result.Repeated
 	}
 	if m.repeated != "" {
 		out.Warnings = append(out.Warnings, m.repeated)
@@ -231,6 +246,16 @@ func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measuremen
 	return out, nil
 }
 
+// Machine is m itself.
+func (m *Machine) Machine() *Machine { return m }
+
+// Of is a Measurer of another build as the head.
+func (m *Machine) Of(head Build) Measurer {
+	one := *m
+	one.Head = head
+	return &one
+}
+
 // Models are the GPU models of this machine, none where they are not known, or where what a workload gets of them is a
 // part (MIG).
 func (m *Machine) Models(ctx context.Context) []string {
@@ -250,9 +275,9 @@ func (m *Machine) Models(ctx context.Context) []string {
 
 func (m *Machine) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{
-		Head: run.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.Args,
+		Head: run.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.TraceArgs,
 		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
-		Unprofiled: int(math.Round(float64(runs) * m.Bare)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
+		Unprofiled: int(math.Round(float64(runs) * m.Unprofiled)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
 	}
 	if base != nil {
 		p.Base = new(run.Build(*base))
@@ -284,6 +309,9 @@ type Command struct {
 // before.
 func (m *Machine) Commands(looks []int, base *Build) []Command {
 	var out []Command
+	if m == nil {
+		return nil
+	}
 	if m.Counters != nil {
 		plan := m.ncuPlan()
 		out = append(out, Command{Words: plan.CommandLine()},

@@ -13,6 +13,7 @@ import (
 
 // bumpy replays the runs of a recording one after the other, all kernels of the second a tenth slower.
 type bumpy struct {
+	app.Finished
 	path  string
 	asked []int
 }

@@ -18,8 +18,8 @@ import (
 // is called, and notes that place with it, and with what else was called more often. It changes no verdict: what keeps it from that is
 // a hint. The error is that of ctx.
 func (c *Check) findOrigins(ctx context.Context, r *result.Report) error {
-	m, ok := c.Measurer.(*Machine)
-	if c.Explain == ExplainNever || c.Explain == "" || !ok || m.Counters != nil {
+	m := c.Measurer.Machine()
+	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
 		return nil
 	}
 	wanted, red := map[int]target{}, false

@@ -26,7 +26,7 @@ type Record struct {
 	Policy *thresholds.Policy
 	Rule   profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
-	// Measurer must be a [Machine].
+	// Measurer must have a [Machine].
 	Counters *Counters
 	// Reason says why it is recorded, for those who review the baseline.
 	Reason string
@@ -97,8 +97,8 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 
 // Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
 func (c *Record) Commands() []Command {
-	m, ok := c.Measurer.(*Machine)
-	if !ok {
+	m := c.Measurer.Machine()
+	if m == nil {
 		return nil
 	}
 	out := m.Commands([]int{c.Runs}, nil)
@@ -130,8 +130,8 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 
 // counted is the session of Nsight Compute beside the one of Nsight Systems.
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
-	m, ok := c.Measurer.(*Machine)
-	if !ok {
+	m := c.Measurer.Machine()
+	if m == nil {
 		return nil, model.Refuse(model.NotCountable, "record finished pages of ncu by themselves",
 			"counters can be recorded only where the workload is run")
 	}

@@ -23,73 +23,87 @@ func acceptCommand() *command {
 		summary: "take what a report says has changed into the baseline",
 		own:     1, optional: true,
 		wants: "one saved report",
-		bind: func(fs *pflag.FlagSet) action {
-			var a app.Accept
-			fs.StringVar(&a.Reason, "reason", "", "why the change is wanted (required)")
-			fs.StringVar(&a.Root, "baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+app.DefaultRoot+" beside nsgate.toml)")
-			fs.BoolVar(&a.Force, "force", false, "accept a report that does not fail, is of another commit, or of changes that were not committed")
-			bindAnchor(fs, &a.Anchor)
-			var only words
-			fs.VarP(&only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards (default: all that failed or have no baseline)")
-			return func(_ context.Context, e *env, args arguments) error {
-				if a.Reason == "" {
-					return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
-				}
-				var err error
-				if len(args.own) > 0 {
-					a.Report, err = readReport(args.own[0])
-				} else {
-					a.Report, a.Directory, err = lastReport(a.Root)
-				}
-				if err != nil {
-					return err
-				}
-				accepted, err := toAccept(a.Report, only)
-				if err != nil {
-					return err
-				}
-				for _, w := range accepted {
-					one := a
-					if one.Report, one.Home = w, home(findUp(policyFile)); len(a.Report.Workloads) > 0 {
-						one.Directory = ""
-					}
-					if err := accept(e, one); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-		},
+		verb:  &acceptVerb{},
 	}
 }
 
-// toAccept are the reports whose measurement becomes the baseline: of one workload the report itself, of several those that are
+type acceptVerb struct {
+	app.Accept
+	only words
+}
+
+func (v *acceptVerb) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&v.Reason, "reason", "", "why the change is wanted (required)")
+	fs.StringVar(&v.Root, "baseline", "", "directory of the committed baselines (default: where the report's baseline is, else "+app.DefaultRoot+" beside nsgate.toml)")
+	fs.BoolVar(&v.Force, "force", false, "accept a report that does not fail, is of another commit, or of changes that were not committed")
+	bindAnchor(fs, &v.Anchor)
+	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards (default: all that failed or have no baseline)")
+}
+
+func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) {
+	if v.Reason == "" {
+		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
+	}
+	if len(args.own) > 0 {
+		v.Report, err = readReport(args.own[0])
+	} else {
+		v.Report, v.Directory, err = lastReport(v.Root)
+	}
+	if err != nil {
+		return err
+	}
+	accepted, err := v.chosen()
+	if err != nil {
+		return err
+	}
+	for _, w := range accepted {
+		one := v.Accept
+		if one.Report, one.Home = w, home(findUp(policyFile)); len(v.Report.Workloads) > 0 {
+			one.Directory = ""
+		}
+		if err := accept(e, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosen are the reports whose measurement becomes the baseline: of one workload the report itself, of several those that are
 // named, else those that fail or have no baseline yet.
-func toAccept(r *result.Report, only words) ([]*result.Report, error) {
-	if len(r.Workloads) == 0 && len(only) == 0 {
+func (v *acceptVerb) chosen() ([]*result.Report, error) {
+	r := v.Report
+	if len(r.Workloads) == 0 && r.Workload == "" {
+		if len(v.only) != 1 || thresholds.CheckName(v.only[0]) != nil {
+			return nil, usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into with --workload NAME")
+		}
+		named := *r
+		named.Workload = v.only[0]
+		return []*result.Report{&named}, nil
+	}
+	if len(r.Workloads) == 0 && len(v.only) == 0 {
 		return []*result.Report{r}, nil
 	}
 	var all []string
 	var out []*result.Report
 	for _, w := range r.Each() {
 		all = append(all, w.Workload)
-		named := slices.ContainsFunc(only, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
-		if named || len(only) == 0 && (w.Verdict == result.Fail || w.Measured != nil) {
+		named := slices.ContainsFunc(v.only, func(p string) bool { return thresholds.Glob(p).Match(w.Workload) })
+		if named || len(v.only) == 0 && (w.Verdict == result.Fail || w.Measured != nil) {
 			out = append(out, w)
 		}
 	}
 	switch {
 	case len(out) > 0:
 		return out, nil
-	case len(only) > 0:
-		return nil, usageError("the report is not about workload %q; %sit is about %s", only.String(), meant("", only[0], all), strings.Join(all, ", "))
+	case len(v.only) > 0:
+		return nil, usageError("the report is not about workload %q; %sit is about %s", v.only.String(), meant("", v.only[0], all), strings.Join(all, ", "))
 	}
 	return nil, usageError("no workload of the report failed: name those to accept with --workload (%s)", strings.Join(all, ", "))
 }
 
-// bindAnchor declares the flag that begins anew what is held against for creep.
+// bindAnchor declares the flag that makes a session the anchor of drift.
 func bindAnchor(fs *pflag.FlagSet, to *string) {
-	fs.StringVar(to, "anchor", "", "hold what follows against this state for how far it crept; the name of a release, or nothing")
+	fs.StringVar(to, "anchor", "", "measure drift from this state on; the name of a release, or nothing")
 	fs.Lookup("anchor").NoOptDefVal = "yes"
 }
 
@@ -114,10 +128,10 @@ func accept(e *env, a app.Accept) error {
 		fmt.Fprintln(e.Out, "  "+report.Clean(line))
 	}
 	for _, file := range done.Files {
-		fmt.Fprintf(e.Out, "wrote %s; review and commit it\n", file)
+		fmt.Fprintf(e.Out, "wrote %s; review and commit it\n", report.Clean(file))
 	}
 	if a.Report.OverCreep() && a.Anchor == "" {
-		fmt.Fprintln(e.Err, "nsgate: what crept since the anchor stays too much; --anchor begins anew from here")
+		fmt.Fprintln(e.Err, "nsgate: the drift since the anchor stays over its limit; --anchor begins anew from here")
 	}
 	return nil
 }
@@ -138,4 +152,30 @@ func acceptLine(r *result.Report, file string, saved, several bool) string {
 		words += " --anchor"
 	}
 	return words + " --reason 'WHY'"
+}
+
+// offerAccept puts into a report, which may be one of several, the command that accepts what has changed or the first measurement of
+// a workload.
+func offerAccept(r *result.Report, out *outputFlags, saved, several bool) {
+	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
+		return
+	}
+	file := ""
+	for _, f := range out.files {
+		if f.format == "json" && !special(f.name) {
+			file = f.name
+			if strings.HasPrefix(file, "-") {
+				file = "./" + file
+			}
+			file = thresholds.JoinCommand([]string{file})
+		}
+	}
+	if out.patch != "" {
+		r.Next = append(r.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
+			false: "to accept it with the patch that is written beside: "}[r.Measured != nil]+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
+	}
+	if r.Accept = acceptLine(r, file, saved, several); r.Accept == "" {
+		r.Next = append(r.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
+			", check again with --report json=report.json")
+	}
 }

@@ -18,84 +18,128 @@ import (
 
 func baselineCommand() *command {
 	return &command{
-		name:    "baseline",
-		usage:   "[flags] [list | show ID | diff ID ID | remove ID]",
-		summary: "list the committed sessions, show, compare and remove them",
-		own:     3, optional: true,
-		wants: "at most a word and two sessions",
-		words: []string{"list", "show", "diff", "remove"},
-		bind: func(fs *pflag.FlagSet) action {
-			var k app.Keep
-			var policy policyFlags
-			var out outputFlags
-			var why string
-			fs.StringVar(&k.Root, "baseline", app.DefaultRoot, "directory of the committed baselines")
-			fs.StringVar(&k.Workload, "workload", "", "only the baselines of this workload")
-			fs.StringVar(&why, "reason", "", "why a session is removed (required for that)")
-			policy.bindFile(fs)
-			out.bindLook(fs, []string{"text", "json"})
-			return func(_ context.Context, e *env, args arguments) error {
-				if err := out.check([]string{"text", "json"}); err != nil {
-					return err
-				}
-				p, err := policy.load()
-				if err != nil {
-					return err
-				}
-				return keep(e, k, args.own, why, p, &out)
-			}
+		name: "baseline", page: "baseline", summary: "list the committed sessions, show, compare and remove them", usage: "[flags]",
+		verb: &baselineList{},
+		parts: []*command{
+			{name: "list", page: "baseline-list", usage: "[flags]", summary: "list the committed sessions, newest first", verb: &baselineList{}},
+			{name: "show", page: "baseline-show", usage: "[flags] ID", summary: "summarize one session", own: 1, wants: "one session", verb: &baselineShow{}},
+			{name: "diff", page: "baseline-diff", usage: "[flags] ID ID", summary: "judge one session against another under the policy", own: 2,
+				wants: "two sessions", verb: &baselineDiff{}},
+			{name: "remove", page: "baseline-remove", usage: "--reason WHY ID", summary: "take a session back: what it replaced holds again", own: 1,
+				wants: "one session", verb: &baselineRemove{}},
 		},
 	}
 }
 
-// keep does what the words of the command say.
-func keep(e *env, k app.Keep, words []string, why string, p *thresholds.Policy, out *outputFlags) error {
-	if len(words) == 0 {
-		words = []string{"list"}
+// keepFlags choose baselines and the look of what is printed about them.
+type keepFlags struct {
+	app.Keep
+	policy policyFlags
+	out    outputFlags
+}
+
+func (k *keepFlags) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&k.Root, "baseline", "", baselineUsage)
+	fs.StringVarP(&k.Workload, "workload", "w", "", "only the baselines of this workload")
+	k.policy.bindFile(fs)
+}
+
+// bindShown declares the flags of what is printed too.
+func (k *keepFlags) bindShown(fs *pflag.FlagSet) {
+	k.bind(fs)
+	k.out.bindLook(fs, []string{"text", "json"})
+}
+
+// load checks the flags, reads the policy and finds the baselines beside it.
+func (k *keepFlags) load() (*thresholds.Policy, error) {
+	p, err := k.policy.load()
+	if err != nil {
+		return nil, err
 	}
-	wants := map[string]int{"list": 0, "show": 1, "diff": 2, "remove": 1}
-	n, known := wants[words[0]]
-	switch {
-	case !known:
-		return usageError("nsgate baseline does not know %q; it knows list, show, diff and remove", words[0])
-	case len(words) != n+1:
-		return usageError("nsgate baseline %s wants %s and got %d", words[0], measure.Count(n, "session"), len(words)-1)
-	case words[0] == "remove" && why == "":
-		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
+	k.Root = kept(k.Root, p.File)
+	if k.out.fs == nil {
+		return p, nil
 	}
-	switch words[0] {
-	case "show":
-		s, err := k.Session(words[1])
-		if err != nil {
-			return noVerdict(e, "shown", err)
-		}
-		return report.RenderSummary(out.format, e.Out, s, out.options(e))
-	case "diff":
-		r, err := k.Diff(words[1], words[2], p)
-		if err != nil {
-			return err
-		}
-		return report.Render(out.format, e.Out, r, out.options(e))
-	case "remove":
-		file, err := k.Remove(words[1], why, time.Now())
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(e.Out, "wrote %s, which takes the session back; commit it\n", file)
-		return nil
-	}
-	all, err := k.List()
+	return p, k.out.check()
+}
+
+type baselineList struct{ keepFlags }
+
+func (l *baselineList) bind(fs *pflag.FlagSet) { l.bindShown(fs) }
+
+func (l *baselineList) run(_ context.Context, e *env, _ arguments) error {
+	p, err := l.load()
 	if err != nil {
 		return err
 	}
-	if out.format == "json" {
+	all, err := l.List()
+	if err != nil {
+		return err
+	}
+	if l.out.format == "json" {
 		enc := json.NewEncoder(e.Out)
 		enc.SetIndent("", "  ")
 		return enc.Encode(all)
 	}
 	for _, b := range all {
-		listBaseline(e, b, p.MaxAge, time.Now(), out)
+		listBaseline(e, b, p.MaxAge, time.Now(), &l.out)
 	}
+	return nil
+}
+
+type baselineShow struct{ keepFlags }
+
+func (s *baselineShow) bind(fs *pflag.FlagSet) { s.bindShown(fs) }
+
+func (s *baselineShow) run(_ context.Context, e *env, args arguments) error {
+	if _, err := s.load(); err != nil {
+		return err
+	}
+	summary, err := s.Session(args.own[0])
+	if err != nil {
+		return noVerdict(e, "shown", err)
+	}
+	return report.RenderSummary(s.out.format, s.out.to(e), summary, s.out.options(e))
+}
+
+type baselineDiff struct{ keepFlags }
+
+func (d *baselineDiff) bind(fs *pflag.FlagSet) { d.bindShown(fs) }
+
+func (d *baselineDiff) run(_ context.Context, e *env, args arguments) error {
+	p, err := d.load()
+	if err != nil {
+		return err
+	}
+	r, err := d.Diff(args.own[0], args.own[1], p)
+	if err != nil {
+		return err
+	}
+	return report.Render(d.out.format, d.out.to(e), r, d.out.options(e))
+}
+
+type baselineRemove struct {
+	keepFlags
+	reason string
+}
+
+func (r *baselineRemove) bind(fs *pflag.FlagSet) {
+	r.keepFlags.bind(fs)
+	fs.StringVar(&r.reason, "reason", "", "why the session is removed, for those who review the baseline (required)")
+}
+
+func (r *baselineRemove) run(_ context.Context, e *env, args arguments) error {
+	if r.reason == "" {
+		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
+	}
+	if _, err := r.load(); err != nil {
+		return err
+	}
+	file, err := r.Remove(args.own[0], r.reason, time.Now())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.Out, "wrote %s, which takes the session back; commit it\n", report.Clean(file))
 	return nil
 }
 
@@ -112,9 +156,9 @@ func listBaseline(e *env, b app.KeptBaseline, maxAge time.Duration, now time.Tim
 		}
 		rows = append(rows, sessionRow(s, newest, now))
 	}
-	fmt.Fprint(e.Out, report.List(fmt.Sprintf("%s  %s, %s", b.Dir, b.GPU, measure.Count(len(b.Sessions), "file")), titles, rows, out.options(e)))
+	fmt.Fprint(e.text(), report.List(fmt.Sprintf("%s  %s, %s", b.Dir, b.GPU, measure.Count(len(b.Sessions), "file")), titles, rows, out.options(e)))
 	warn := func(format string, args ...any) {
-		fmt.Fprintln(e.Out, "  ! "+report.Clean(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(e.text(), "  ! "+report.Clean(fmt.Sprintf(format, args...)))
 	}
 	if age := now.Sub(newest.Start); !newest.Start.IsZero() && maxAge > 0 && age > maxAge {
 		warn("the newest session in effect is %s old, more than max_age: record it anew", days(age))

@@ -17,52 +17,62 @@ func calibrateCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the noise here, and how many runs a limit needs",
 		workload: true,
-		bind: func(fs *pflag.FlagSet) action {
-			var m measureFlags
-			var policy policyFlags
-			var out outputFlags
-			m.bind(fs)
-			host := fs.Bool("host", false, "say how the kernels of this host compare with the baseline's sessions")
-			fs.Lookup("runs").Usage = fmt.Sprintf(
-				"fresh processes to measure (default %d, or twice the workload's runs where that is more)", new(app.Calibrate).Measured())
-			policy.bind(fs)
-			out.bindShown(fs, report.CalibrationFormats())
-			return func(ctx context.Context, e *env, args arguments) error {
-				if err := out.check(report.CalibrationFormats()); err != nil {
-					return err
-				}
-				j, err := m.single(e, &policy, args.workload, model.Nsys, out.quiet)
-				if err != nil {
-					return err
-				}
-				if err := m.fixed(j, "calibration"); err != nil {
-					return err
-				}
-				if m.busy {
-					return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
-				}
-				c := &app.Calibrate{
-					Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: m.runs.first, Host: *host, Baselines: j.baselines,
-				}
-				if machine, ok := c.Measurer.(*app.Machine); ok && fs.Changed("bare") {
-					machine.Bare = float64(m.bare) / float64(c.Measured())
-				}
-				if m.dryRun {
-					return printCommands(e, c.Commands())
-				}
-				answer, err := c.Run(ctx)
-				if err != nil {
-					return err
-				}
-				showWay(answer.ReasonKey, answer.Next)
-				if err := report.RenderCalibration(out.format, e.Out, answer, out.options(e)); err != nil {
-					return err
-				}
-				if !answer.Sound {
-					return &exit{code: ExitNoVerdict}
-				}
-				return nil
-			}
-		},
+		verb:     &calibrateVerb{},
 	}
+}
+
+type calibrateVerb struct {
+	measureFlags
+	policy policyFlags
+	out    outputFlags
+	host   bool
+}
+
+func (v *calibrateVerb) bind(fs *pflag.FlagSet) {
+	v.measureFlags.bind(fs)
+	v.bindFrom(fs)
+	fs.BoolVar(&v.host, "host", false, "say how the kernels of this host compare with the baseline's sessions")
+	fs.Lookup("runs").Usage = fmt.Sprintf("fresh processes to measure (default %d, or twice the workload's runs where that is more)", new(app.Calibrate).Measured())
+	v.policy.bind(fs)
+	v.out.bindShown(fs, report.CalibrationFormats())
+}
+
+func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
+	if err := v.out.check(); err != nil {
+		return err
+	}
+	j, err := v.single(e, &v.policy, args.workload, model.Nsys, v.out.quiet)
+	if err != nil {
+		return err
+	}
+	if err := v.fixed(j, "calibration"); err != nil {
+		return err
+	}
+	switch {
+	case v.AllowBusy:
+		return usageError("a calibration beside something else on the GPU says nothing: leave out --allow-busy")
+	case v.runs.first > 0 && v.runs.first < app.FewestCalibrated && v.from == "":
+		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d", source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
+	}
+	c := &app.Calibrate{
+		Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: v.runs.first, Host: v.host, Baselines: j.baselines,
+	}
+	if v.fs.Changed("unprofiled") && j.machine != nil {
+		j.machine.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
+	}
+	if v.dryRun {
+		return printCommands(e, c.Commands())
+	}
+	answer, err := c.Run(ctx)
+	if err != nil {
+		return err
+	}
+	showWay(answer.ReasonKey, answer.Next)
+	if err := report.RenderCalibration(v.out.format, v.out.to(e), answer, v.out.options(e)); err != nil {
+		return err
+	}
+	if !answer.Sound {
+		return &exit{code: ExitNoVerdict}
+	}
+	return nil
 }

@@ -12,9 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 func checkCommand() *command {
@@ -23,105 +21,146 @@ func checkCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the workload and judge it against the committed baseline or a base build",
 		workload: true,
-		bind: func(fs *pflag.FlagSet) action {
-			var m measureFlags
-			var base baseFlags
-			var policy policyFlags
-			var out outputFlags
-			var counters counterFlags
-			var explain, profiler, noGPU string
-			var bisecting bool
-			m.bind(fs)
-			m.bindMetrics(fs)
-			base.bind(fs)
-			fs.StringVar(&profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
-			counters.bind(fs)
-			fs.StringVar(&explain, "explain", "auto",
-				"say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
-			fs.StringVar(&noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3), or skip (judge nothing, exit 0), for a developer's machine; in CI always fail")
-			fs.BoolVar(&bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
-			policy.bind(fs)
-			out.bind(fs)
-			return func(ctx context.Context, e *env, args arguments) (failed error) {
-				r := (*result.Report)(nil)
-				if bisecting {
-					defer func() { failed = forGit(ctx, r, failed) }()
-				}
-				by := model.Profiler(profiler)
-				if err := cmp.Or(out.check(report.Formats()), oneOf("explain", explain, autoAlwaysNever...),
-					oneOf("profiler", profiler, "nsys", "ncu"),
-					oneOf("no-gpu", noGPU, "fail", "skip"), counters.check(by.ByLaunch())); err != nil {
-					return err
-				}
-				jobs, err := m.resolve(e, &policy, args.workload, by, out.quiet)
-				if err != nil {
-					return err
-				}
-				if base.command != "" && len(jobs) > 1 {
-					return usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
-				}
-				var checks app.Several
-				for _, j := range jobs {
-					c := &app.Check{
-						Workload: j.name, Measurer: j.measurer, Baselines: j.baselines, Policy: j.policy, Looks: j.looks, Paired: base.paired,
-						Profiler: by, Kernels: counters.Kernels, Rule: j.rule, Explain: app.Explain(explain), Draw: out.draws(), Observe: j.progress,
-					}
-					if c.Base, err = base.resolve(ctx, e, m.from, j); err != nil {
-						return err
-					}
-					if m.from != "" && !fs.Changed("profiler") {
-						c.Profiler = "" // finished profiles say what measured them
-					}
-					if machine, ok := c.Measurer.(*app.Machine); ok && by.ByLaunch() {
-						machine.Counters = &counters.Counters
-					}
-					if err := m.judgeable(c, j); err != nil {
-						return err
-					}
-					checks = append(checks, c)
-				}
-				if m.dryRun {
-					for _, c := range checks {
-						if len(checks) > 1 {
-							fmt.Fprintln(e.Out, "# workload", c.Workload)
-						}
-						if err := printCommands(e, c.Commands()); err != nil {
-							return err
-						}
-					}
-					return nil
-				}
-				policyFile := jobs[0].policy.File
-				if noGPU == "skip" && m.from == "" && !inCI(e) && !bisecting {
-					if r := app.NoGPU(ctx); r != nil {
-						out.passes = true
-						return out.publish(e, r, true, policyFile, jobs[0].root)
-					}
-				}
-				if r, err = checks.Run(ctx); err != nil {
-					return err
-				}
-				saved := len(jobs) == 1 && saveLast(r)
-				for _, w := range r.Each() {
-					w.Baseline = fromHome(policyFile, w.Baseline)
-				}
-				saved = saved || len(jobs) > 1 && saveLast(r)
-				for i, w := range r.Each() {
-					offerAccept(w, &out, saved, len(jobs) > 1)
-					offerOthers(w, jobs[i])
-				}
-				if len(jobs) == 1 {
-					r.Reproduce, out.reproduce = e.repeat(jobs[0], jobs[0].policy, args.workload)
-				} else {
-					r.Reproduce = e.again
-					for i, w := range r.Workloads {
-						w.Reproduce = e.named(jobs[i].name)
-					}
-				}
-				return out.publish(e, r, true, policyFile, jobs[0].root)
-			}
-		},
+		verb:     &checkVerb{},
 	}
+}
+
+type checkVerb struct {
+	measureFlags
+	base                                 baseFlags
+	policy                               policyFlags
+	out                                  outputFlags
+	counters                             counterFlags
+	explain, profiler, noGPU, noBaseline string
+	bisecting                            bool
+}
+
+func (v *checkVerb) bind(fs *pflag.FlagSet) {
+	v.measureFlags.bind(fs)
+	v.bindFrom(fs)
+	v.bindMetrics(fs)
+	v.base.bind(fs)
+	fs.StringVar(&v.profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
+	v.counters.bind(fs)
+	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
+	fs.StringVar(&v.noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3), or skip (judge nothing, exit 0), for a developer's machine; in CI always fail")
+	fs.StringVar(&v.noBaseline, "no-baseline", "show", "where the workload has no baseline: show what was measured (exit 3), or fail (exit 1), for CI that must not lose its baseline")
+	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
+	v.policy.bind(fs)
+	v.out.bind(fs)
+	v.out.bindPatch(fs)
+}
+
+func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed error) {
+	r := (*result.Report)(nil)
+	if v.bisecting {
+		defer func() { failed = forGit(ctx, r, failed) }()
+	}
+	jobs, checks, err := v.request(ctx, e, args.workload)
+	if err != nil {
+		return err
+	}
+	if v.dryRun {
+		return v.print(e, checks)
+	}
+	policyFile := jobs[0].policy.File
+	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
+		if r := app.NoGPU(ctx); r != nil {
+			v.out.passes = true
+			return v.out.publish(e, r, true, policyFile, jobs[0].root)
+		}
+	}
+	if r, err = checks.Run(ctx); err != nil {
+		return err
+	}
+	v.complete(e, r, jobs, args.workload)
+	err = v.out.publish(e, r, true, policyFile, jobs[0].root)
+	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
+		x.code = ExitFail
+	}
+	return err
+}
+
+// request is what the flags ask for: the checks, one a workload.
+func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Several, error) {
+	by := model.Profiler(v.profiler)
+	if err := cmp.Or(v.out.check(), oneOf("explain", v.explain, autoAlwaysNever...), oneOf("profiler", v.profiler, "nsys", "ncu"),
+		oneOf("no-gpu", v.noGPU, "fail", "skip"), oneOf("no-baseline", v.noBaseline, "show", "fail"), v.counters.check(by.ByLaunch())); err != nil {
+		return nil, nil, err
+	}
+	jobs, err := v.resolve(e, &v.policy, workload, by, v.out.quiet)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v.base.command != "" && len(jobs) > 1 {
+		return nil, nil, usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
+	}
+	var checks app.Several
+	for _, j := range jobs {
+		c := &app.Check{
+			Workload: j.name, Measurer: j.measurer, Baselines: j.baselines, Policy: j.policy, Looks: j.looks, Paired: v.base.paired,
+			Profiler: by, Kernels: v.counters.Kernels, Rule: j.rule, Explain: app.Explain(v.explain), Draw: v.out.draws(), Observe: j.progress,
+		}
+		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
+			return nil, nil, err
+		}
+		if v.from != "" && !v.fs.Changed("profiler") {
+			c.Profiler = "" // finished profiles say what measured them
+		}
+		if j.machine != nil && by.ByLaunch() {
+			j.machine.Counters = &v.counters.Counters
+		}
+		if err := v.judgeable(c, j); err != nil {
+			return nil, nil, err
+		}
+		checks = append(checks, c)
+	}
+	return jobs, checks, nil
+}
+
+// print is --dry-run.
+func (v *checkVerb) print(e *env, checks app.Several) error {
+	for _, c := range checks {
+		if len(checks) > 1 {
+			fmt.Fprintln(e.Out, "# workload", c.Workload)
+		}
+		if err := printCommands(e, c.Commands()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete adds to a report what only the command knows: how to reproduce and accept it, and where its baseline is.
+func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job, workload []string) {
+	policyFile := jobs[0].policy.File
+	saved := len(jobs) == 1 && saveLast(r)
+	for _, w := range r.Each() {
+		w.Baseline = fromHome(policyFile, w.Baseline)
+	}
+	saved = saved || len(jobs) > 1 && saveLast(r)
+	for i, w := range r.Each() {
+		offerAccept(w, &v.out, saved, len(jobs) > 1)
+		offerOthers(w, jobs[i])
+	}
+	if len(jobs) == 1 {
+		r.Reproduce, v.out.reproduce = e.repeat(jobs[0], jobs[0].policy, workload)
+		return
+	}
+	r.Reproduce = e.again
+	for i, w := range r.Workloads {
+		w.Reproduce = e.named(jobs[i].name)
+	}
+}
+
+// withoutBaseline reports whether a workload of a report has no baseline.
+func withoutBaseline(r *result.Report) bool {
+	for _, w := range r.Each() {
+		if w.ReasonKey == "no-baseline" || w.ReasonKey == "no-baseline-here" {
+			return true
+		}
+	}
+	return false
 }
 
 // inCI reports whether a CI host runs this.
@@ -170,30 +209,4 @@ func forGit(ctx context.Context, r *result.Report, err error) error {
 		return &exit{code: untestable, err: failed.err}
 	}
 	return &exit{code: untestable, err: err}
-}
-
-// offerAccept puts the command that takes what a failing report says has changed, or the first measurement of a workload, into the
-// baseline into the report, which may be one of several.
-func offerAccept(r *result.Report, out *outputFlags, saved, several bool) {
-	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
-		return
-	}
-	file := ""
-	for _, f := range out.files {
-		if name, ok := strings.CutPrefix(f, "json="); ok && !special(name) {
-			file = name
-			if strings.HasPrefix(name, "-") {
-				file = "./" + name
-			}
-			file = thresholds.JoinCommand([]string{file})
-		}
-	}
-	if out.patch != "" {
-		r.Next = append(r.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
-			false: "to accept it with the patch that is written beside: "}[r.Measured != nil]+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
-	}
-	if r.Accept = acceptLine(r, file, saved, several); r.Accept == "" {
-		r.Next = append(r.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
-			", check again with --report json=report.json")
-	}
 }

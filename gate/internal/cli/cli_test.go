@@ -20,7 +20,7 @@ func TestHelpHasExamples(t *testing.T) {
 		if code := Main(t.Context(), []string{c.name, "--help"}, Streams{Out: &out, Err: io.Discard}); code != ExitPass {
 			t.Errorf("%s --help ends with %d", c.name, code)
 		}
-		_, examples, found := strings.Cut(out.String(), "\nExample")
+		_, examples, found := strings.Cut(out.String(), "\nExamples")
 		if !found || !strings.Contains(examples, "nsgate "+c.name) {
 			t.Errorf("%s --help has no example:\n%s", c.name, out.String())
 		}
@@ -30,7 +30,7 @@ func TestHelpHasExamples(t *testing.T) {
 // GitLab hands the variables of a dotenv report to later jobs: none may stand for a flag there.
 func TestDotenvSetsNoFlag(t *testing.T) {
 	flags := make(map[string]bool)
-	for _, c := range root(new(env)).Commands() {
+	for _, c := range Root().Commands() {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags[variable(f.Name)] = true })
 	}
 	if !flags["NSGATE_UNDECIDED"] {

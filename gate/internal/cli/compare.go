@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
 func compareCommand() *command {
@@ -19,42 +18,57 @@ func compareCommand() *command {
 		own:     2,
 		wants:   "two sides, BASE and HEAD,",
 		sides:   []string{"BASE", "HEAD"},
-		bind: func(fs *pflag.FlagSet) action {
-			var policy policyFlags
-			var cut sampleFlags
-			var out outputFlags
-			var explain string
-			policy.bind(fs)
-			cut.bind(fs)
-			fs.StringVar(&explain, "explain", "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
-			out.bind(fs)
-			return func(ctx context.Context, e *env, args arguments) error {
-				if err := out.check(report.Formats()); err != nil {
-					return err
-				}
-				p, err := policy.load()
-				if err != nil {
-					return err
-				}
-				c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: home(p.File), Draw: out.draws(), Observe: newProgress(e, false).event}
-				c.Tools.Nsys = cut.nsys
-				if c.Rule, err = cut.rule(); err != nil {
-					return err
-				}
-				if explain != "" && !slices.Contains(autoAlwaysNever, explain) { // what the variable says to nsgate check has no meaning here
-					pages := strings.Split(explain, ",")
-					if len(pages) != 2 || pages[0] == "" || pages[1] == "" {
-						return usageError("--explain: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", explain)
-					}
-					c.Counters = [2]string(pages)
-				}
-				r, err := c.Run(ctx)
-				if err != nil {
-					return err
-				}
-				r.Reproduce = e.again
-				return out.publish(e, r, false, p.File, "")
-			}
-		},
+		verb:    &compareVerb{},
 	}
+}
+
+type compareVerb struct {
+	sampleFlags
+	policy   policyFlags
+	out      outputFlags
+	ncuPages string
+}
+
+func (v *compareVerb) bind(fs *pflag.FlagSet) {
+	v.policy.bind(fs)
+	v.sampleFlags.bind(fs)
+	const pages = "ncu-pages"
+	fs.StringVar(&v.ncuPages, pages, "", "say why kernels got slower from output of ncu --csv --page raw: BASE.csv,HEAD.csv")
+	hide(fs, "explain", pages)
+	v.out.bind(fs)
+}
+
+func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
+	if err := v.out.check(); err != nil {
+		return err
+	}
+	p, err := v.policy.load()
+	if err != nil {
+		return err
+	}
+	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: home(p.File), Draw: v.out.draws(), Observe: newProgress(e, false).event}
+	c.Tools.Nsys = v.nsys
+	if c.Rule, err = v.rule(); err != nil {
+		return err
+	}
+	if v.ncuPages != "" && !slices.Contains(autoAlwaysNever, v.ncuPages) { // what NSGATE_EXPLAIN says to nsgate check has no meaning here
+		pages := strings.Split(v.ncuPages, ",")
+		if len(pages) != 2 || pages[0] == "" || pages[1] == "" {
+			return usageError("--ncu-pages: %q is not BASE.csv,HEAD.csv, two files that ncu --csv --page raw printed", v.ncuPages)
+		}
+		c.Counters = [2]string(pages)
+	}
+	r, err := c.Run(ctx)
+	if err != nil {
+		return err
+	}
+	r.Reproduce = e.again
+	return v.out.publish(e, r, false, p.File, "")
+}
+
+// hide declares an old name of a flag, which help does not show.
+func hide(fs *pflag.FlagSet, old, name string) {
+	f := *fs.Lookup(name)
+	f.Name, f.Shorthand, f.Hidden = old, "", true
+	fs.AddFlag(&f)
 }

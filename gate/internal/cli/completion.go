@@ -15,25 +15,31 @@ import (
 func completionCommand() *command {
 	return &command{
 		name:    "completion",
-		usage:   "bash|zsh|fish",
+		usage:   "bash|zsh|fish|powershell",
 		summary: "print a script that completes commands, flags and their values in a shell",
 		own:     1,
-		wants:   "a shell: bash, zsh or fish,",
-		words:   []string{"bash", "zsh", "fish"},
-		bind: func(*pflag.FlagSet) action {
-			return func(_ context.Context, e *env, args arguments) error {
-				switch tree := root(e); args.own[0] {
-				case "bash":
-					return tree.GenBashCompletionV2(e.Out, true)
-				case "zsh":
-					return tree.GenZshCompletion(e.Out)
-				case "fish":
-					return tree.GenFishCompletion(e.Out, true)
-				}
-				return usageError("completion wants a shell: bash, zsh or fish")
-			}
-		},
+		wants:   "a shell: bash, zsh, fish or powershell,",
+		words:   []string{"bash", "zsh", "fish", "powershell"},
+		verb:    completionVerb{},
 	}
+}
+
+type completionVerb struct{}
+
+func (completionVerb) bind(*pflag.FlagSet) {}
+
+func (completionVerb) run(_ context.Context, e *env, args arguments) error {
+	switch tree := root(e); args.own[0] {
+	case "bash":
+		return tree.GenBashCompletionV2(e.Out, true)
+	case "zsh":
+		return tree.GenZshCompletion(e.Out)
+	case "fish":
+		return tree.GenFishCompletion(e.Out, true)
+	case "powershell":
+		return tree.GenPowerShellCompletionWithDesc(e.Out)
+	}
+	return usageError("completion wants a shell: bash, zsh, fish or powershell")
 }
 
 // completeFlags says what values the flags of a command may have.
@@ -50,6 +56,7 @@ func completeFlags(c *cobra.Command) {
 		"profiler":    words("nsys", "ncu"),
 		"undecided":   words("warn", "fail"),
 		"no-gpu":      words("fail", "skip"),
+		"no-baseline": words("show", "fail"),
 		"timeout":     words("none"),
 		"warmup":      words("auto", "capture"),
 		"ci":          words("auto", "github", "gitlab", "none"),
@@ -58,7 +65,7 @@ func completeFlags(c *cobra.Command) {
 	} {
 		f := c.Flags().Lookup(flag)
 		switch {
-		case f == nil, flag == "explain" && c.Name() == "compare":
+		case f == nil || f.Hidden:
 		case flag == "baseline":
 			c.MarkFlagDirname(flag)
 		default:

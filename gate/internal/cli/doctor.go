@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
@@ -18,34 +20,62 @@ func doctorCommand() *command {
 		name:    "doctor",
 		usage:   "[flags]",
 		summary: "say what is missing to measure here, and what to do about it",
-		bind: func(fs *pflag.FlagSet) action {
-			var policy policyFlags
-			nsys := fs.String("nsys", "nsys", "the nsys executable")
-			root := fs.String("baseline", "", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
-			fs.StringVar(&policy.file, "policy", "", "policy file")
-			return func(ctx context.Context, e *env, _ arguments) error {
-				healthy := true
-				seen, models := app.Examine(ctx, *nsys)
-				for _, o := range append(seen, examineRepository(*root, &policy, models)...) {
-					mark := map[app.Mark]string{app.Good: "✓", app.Note: "–", app.Bad: "✗"}[o.Mark]
-					detail := o.Detail
-					if o.What == "nsys" && o.Mark == app.Bad {
-						detail = WayOut("no-nsys", detail)
-					}
-					fmt.Fprintf(e.Out, "%s  %-16s  %s\n", mark, report.Clean(o.What), report.Clean(detail))
-					for _, command := range o.Do {
-						fmt.Fprintf(e.Out, "%23s%s\n", "", report.Clean(command))
-					}
-					healthy = healthy && o.Mark != app.Bad
-				}
-				if !healthy {
-					fmt.Fprintln(e.Out, "\nNothing can be measured here before what is marked ✗ is set right.")
-					return &exit{code: ExitNoVerdict}
-				}
-				fmt.Fprintln(e.Out, "\nA workload can be measured here.")
-				return nil
-			}
-		},
+		verb:    &doctorVerb{},
+	}
+}
+
+type doctorVerb struct {
+	policy     policyFlags
+	nsys, root string
+	json       bool
+}
+
+func (v *doctorVerb) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&v.nsys, "nsys", "nsys", "the nsys executable")
+	fs.StringVar(&v.root, "baseline", "", baselineUsage)
+	v.policy.bindFile(fs)
+	fs.BoolVar(&v.json, "json", false, "print one JSON object, for programs")
+}
+
+func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
+	seen, models := app.Examine(ctx, v.nsys)
+	seen = append(seen, examineRepository(v.root, &v.policy, models)...)
+	healthy := true
+	for i := range seen {
+		o := &seen[i]
+		if o.What == "nsys" && o.Mark == app.Bad {
+			o.Detail = WayOut("no-nsys", o.Detail)
+		}
+		healthy = healthy && o.Mark != app.Bad
+	}
+	if v.json {
+		enc := json.NewEncoder(e.Out)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(map[string]any{"healthy": healthy, "observations": seen}); err != nil {
+			return err
+		}
+	} else {
+		printObservations(e.text(), seen, healthy)
+	}
+	if !healthy {
+		return &exit{code: ExitNoVerdict}
+	}
+	return nil
+}
+
+// printObservations prints what was looked at, a line each, with the commands that set it right below.
+func printObservations(w io.Writer, seen []app.Observation, healthy bool) {
+	for _, o := range seen {
+		mark := map[app.Mark]string{app.Good: "✓", app.Note: "–", app.Bad: "✗"}[o.Mark]
+		fmt.Fprintf(w, "%s  %-16s  %s\n", mark, report.Clean(o.What), report.Clean(o.Detail))
+		for _, command := range o.Do {
+			fmt.Fprintf(w, "%23s%s\n", "", report.Clean(command))
+		}
+	}
+	if healthy {
+		fmt.Fprintln(w, "\nA workload can be measured here.")
+	} else {
+		fmt.Fprintln(w, "\nNothing can be measured here before what is marked ✗ is set right.")
 	}
 }
 

@@ -1,34 +1,26 @@
 package cli
 
 import (
-	"embed"
 	"fmt"
+	"io"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
 
-// helps are the texts of --help, see [filled]: help/COMMAND.txt for each command, which ends in examples, and help/nsgate.txt.
-//
-//go:embed help
-var helps embed.FS
-
-// help is the text of a command; that of nsgate itself lists the commands.
-func help(name string, commands ...*cobra.Command) string {
-	text, err := helps.ReadFile("help/" + name + ".txt")
-	if err != nil {
-		panic(err) // a command without its text
-	}
-	return filled(string(text), map[string]func() string{
-		"{commands}": func() string {
-			return each(commands, func(c *cobra.Command) string { return fmt.Sprintf("  nsgate %-11s \t%s\n", c.Name(), c.Short) })
-		},
+// lists are what stands for a line such as {inputs} in a text of help.
+func lists() map[string]func() string {
+	return map[string]func() string{
 		"{topics}": func() string {
-			return each(manual.Topics(), func(t manual.Topic) string { return fmt.Sprintf("  %-15s \t%s\n", t.Name, t.Title) })
+			return each(manual.Topics(), func(t manual.Topic) string { return fmt.Sprintf("    %-15s \t%s\n", t.Name, t.Title) })
 		},
 		"{inputs}": func() string {
 			return each(profile.Formats(), func(f profile.Format) string {
@@ -36,13 +28,13 @@ func help(name string, commands ...*cobra.Command) string {
 				if f.Needs != "" {
 					needs = ", needs " + f.Needs
 				}
-				return fmt.Sprintf("  %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
+				return fmt.Sprintf("    %s (%s%s)\n", f.Name, strings.Join(f.Suffixes, ", "), needs)
 			})
 		},
 		"{patterns}": func() string {
-			return each(insight.Patterns, func(p insight.Pattern) string { return fmt.Sprintf("  %-22s %s\n", p.Key, p.When) })
+			return each(insight.Patterns, func(p insight.Pattern) string { return fmt.Sprintf("    %-22s %s\n", p.Key, p.When) })
 		},
-	})
+	}
 }
 
 func each[T any](items []T, line func(T) string) string {
@@ -63,4 +55,181 @@ func filled(text string, lines map[string]func() string) string {
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// overview is the help of nsgate itself.
+func overview(root *cobra.Command, e *env) string {
+	text, err := helps.ReadFile("help/nsgate.txt")
+	if err != nil {
+		panic(err)
+	}
+	all := lists()
+	all["{commands}"] = func() string {
+		return each(root.Commands(), func(c *cobra.Command) string { return fmt.Sprintf("    nsgate %-11s \t%s\n", c.Name(), c.Short) })
+	}
+	return reflow(filled(string(text), all), max(width(e), 40))
+}
+
+// flagGroups are the parts in which --help lists flags; what is in none comes last.
+var flagGroups = []struct {
+	title string
+	flags []string
+}{
+	{"What is measured", []string{"workload", "from", "runs", "unprofiled", "timeout", "warmup", "step", "memory-usage", "gpu-metrics", "host", "allow-busy",
+		"no-gpu", "dry-run", "keep-profiles", "nsys", "nsys-arg"}},
+	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
+	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "impact", "undecided"}},
+	{"Nsight Compute", []string{"ncu", "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "explain", "ncu-pages"}},
+	{"What is printed and written", []string{"format", "json", "output", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
+}
+
+// common are the flags that -h shows of a command with many.
+var common = []string{"workload", "runs", "from", "baseline", "base-ref", "build", "policy", "threshold", "format", "output", "patch", "verbose", "quiet", "reason", "dry-run", "help"}
+
+// few is up to how many flags -h shows all of them.
+const few = 12
+
+// commandHelp is the help of a command within so many columns: examples first, and in the short form only the common flags.
+func commandHelp(c *cobra.Command, columns int, short bool) string {
+	fs := c.Flags()
+	all := 0
+	fs.VisitAll(func(f *pflag.Flag) { all++ })
+	var b strings.Builder
+	b.WriteString(reflow(c.CommandPath()+": "+c.Short, columns))
+	fmt.Fprintf(&b, "\nUsage:\n\n    %s %s\n", strings.TrimSuffix(c.CommandPath(), " "+c.Name()), c.Use)
+	for _, sub := range c.Commands() {
+		fmt.Fprintf(&b, "    %s %s\n", c.CommandPath(), sub.Use)
+	}
+	if c.Example != "" {
+		b.WriteString("\nExamples:\n\n" + c.Example)
+	}
+	if !short {
+		b.WriteString("\n" + reflow(c.Long, min(columns, 120)))
+	}
+	if all <= few {
+		b.WriteString("\nFlags:\n\n" + trailing.ReplaceAllString(fs.FlagUsagesWrapped(columns), "\n"))
+		return b.String()
+	}
+	if !short {
+		b.WriteString("\n" + flagHelp(fs, columns))
+		return b.String()
+	}
+	part := pflag.NewFlagSet("", pflag.ContinueOnError)
+	part.SortFlags = false
+	fs.VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(common, f.Name) {
+			part.AddFlag(f)
+		}
+	})
+	fmt.Fprintf(&b, "\nCommon flags (%s --help explains all %d):\n\n%s", c.CommandPath(), all, trailing.ReplaceAllString(part.FlagUsagesWrapped(columns), "\n"))
+	return b.String()
+}
+
+// flagHelp lists the flags of a command by what they are about, within so many columns.
+func flagHelp(fs *pflag.FlagSet, width int) string {
+	var text strings.Builder
+	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
+	rest.SortFlags = false
+	fs.VisitAll(rest.AddFlag)
+	list := func(title string, belongs func(*pflag.Flag) bool) {
+		part, left := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+		part.SortFlags, left.SortFlags = false, false
+		rest.VisitAll(func(f *pflag.Flag) {
+			if belongs(f) {
+				part.AddFlag(f)
+			} else {
+				left.AddFlag(f)
+			}
+		})
+		if rest = left; part.HasAvailableFlags() {
+			text.WriteString("\n" + title + ":\n\n" + part.FlagUsagesWrapped(width))
+		}
+	}
+	for _, g := range flagGroups {
+		list(g.title, func(f *pflag.Flag) bool { return slices.Contains(g.flags, f.Name) })
+	}
+	list("Further flags", func(*pflag.Flag) bool { return true })
+	return trailing.ReplaceAllString(text.String()[1:], "\n")
+}
+
+// trailing is the space that a flag leaves at the end of a line where what it means stands on the next.
+var trailing = regexp.MustCompile(` +\n`)
+
+// reflow breaks the paragraphs of a text anew, to so many columns. Lines that are indented, such as examples, stay; what stands after a
+// tab in them is broken under itself.
+func reflow(text string, width int) string {
+	var out, line []string
+	used := 0
+	flush := func() {
+		if len(line) > 0 {
+			out = append(out, strings.Join(line, " "))
+		}
+		line, used = nil, 0
+	}
+	for l := range strings.Lines(text) {
+		l = strings.TrimRight(l, "\n")
+		if l == "" || strings.HasPrefix(l, " ") {
+			flush()
+			lead, text, listed := strings.Cut(l, "\t")
+			if listed {
+				indent := strings.Repeat(" ", utf8.RuneCountInString(lead))
+				text = strings.TrimSuffix(reflow(text, width-len(indent)), "\n")
+				l = lead + strings.ReplaceAll(text, "\n", "\n"+indent)
+			}
+			out = append(out, l)
+			continue
+		}
+		for _, word := range strings.Fields(l) {
+			n := utf8.RuneCountInString(word)
+			if used > 0 && used+1+n > width {
+				flush()
+			}
+			line = append(line, word)
+			used += n + min(used, 1)
+		}
+	}
+	flush()
+	return strings.Join(out, "\n") + "\n"
+}
+
+// helpCommand explains a command, or prints a page of the manual as it is written, in Markdown.
+func helpCommand(e *env, root *cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: "help [TOPIC|COMMAND]", Short: "read the manual, or what a command does"}
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return subjects(root), cobra.ShellCompDirectiveNoFileComp
+	}
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return root.Help()
+		}
+		found, rest, err := root.Find(args)
+		command := err == nil && found != root && len(rest) == 0
+		if t, ok := manual.Lookup(args[0]); ok && len(args) == 1 {
+			text := string(t.Text)
+			if command {
+				text += "\nThe command of this name: nsgate " + found.Name() + " --help\n"
+			}
+			_, err := io.WriteString(e.Out, text)
+			return err
+		}
+		if command {
+			return found.Help()
+		}
+		return usageError("there is no topic or command %q; %snsgate help lists them", strings.Join(args, " "), meant("", args[0], subjects(root)))
+	}
+	return c
+}
+
+// subjects are the words that help knows.
+func subjects(root *cobra.Command) (names []string) {
+	for _, t := range manual.Topics() {
+		names = append(names, t.Name)
+	}
+	for _, c := range root.Commands() {
+		if !strings.HasPrefix(c.Name(), "__") { // what completion scripts call
+			names = append(names, c.Name())
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -20,43 +20,50 @@ func historyCommand() *command {
 		summary: "show how the workload changed over the sessions of its baseline",
 		own:     maxReports, optional: true,
 		wants: "saved JSON reports",
-		bind: func(fs *pflag.FlagSet) action {
-			var policy policyFlags
-			var out outputFlags
-			workload := fs.StringP("workload", "w", "", "name of the workload, as in nsgate.toml and in the baseline")
-			root := fs.String("baseline", "", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
-			policy.bind(fs)
-			out.bindLook(fs, report.HistoryFormats())
-			return func(ctx context.Context, e *env, args arguments) error {
-				if err := out.check(report.HistoryFormats()); err != nil {
-					return err
-				}
-				p, err := policy.load()
-				if err != nil {
-					return err
-				}
-				if *workload == "" && len(p.Workloads) > 1 {
-					return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
-				}
-				c := app.History{Workload: cmp.Or(*workload, names(p.Workloads), "default"), Root: kept(*root, p.File)}
-				for _, file := range args.own {
-					r, err := readReport(file)
-					if err != nil {
-						return err
-					}
-					c.Reports = append(c.Reports, r)
-				}
-				all, shallow, err := c.Run(ctx)
-				if err != nil {
-					return err
-				}
-				if shallow {
-					fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
-				}
-				return showHistories(e, &out, c.Workload, all)
-			}
-		},
+		verb:  &historyVerb{},
 	}
+}
+
+type historyVerb struct {
+	policy         policyFlags
+	out            outputFlags
+	workload, root string
+}
+
+func (v *historyVerb) bind(fs *pflag.FlagSet) {
+	fs.StringVarP(&v.workload, "workload", "w", "", "name of the workload, as in nsgate.toml and in the baseline")
+	fs.StringVar(&v.root, "baseline", "", baselineUsage)
+	v.policy.bindFile(fs)
+	v.out.bindLook(fs, report.HistoryFormats())
+}
+
+func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
+	if err := v.out.check(); err != nil {
+		return err
+	}
+	p, err := v.policy.load()
+	if err != nil {
+		return err
+	}
+	if v.workload == "" && len(p.Workloads) > 1 {
+		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
+	}
+	c := app.History{Workload: cmp.Or(v.workload, names(p.Workloads), "default"), Root: kept(v.root, p.File)}
+	for _, file := range args.own {
+		r, err := readReport(file)
+		if err != nil {
+			return err
+		}
+		c.Reports = append(c.Reports, r)
+	}
+	all, shallow, err := c.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if shallow {
+		fmt.Fprintln(e.Err, "nsgate: this clone is shallow: what its log does not hold is missing (git fetch --unshallow)")
+	}
+	return showHistories(e, &v.out, c.Workload, all)
 }
 
 // maxReports is how many saved reports a history may take.
@@ -74,7 +81,7 @@ func showHistories(e *env, out *outputFlags, workload string, all []*history.His
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := report.RenderHistory(out.format, e.Out, h, out.options(e)); err != nil {
+		if err := report.RenderHistory(out.format, out.to(e), h, out.options(e)); err != nil {
 			return err
 		}
 	}

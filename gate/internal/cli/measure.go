@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,59 +39,70 @@ func (s *sampleFlags) rule() (profile.Rule, error) {
 // measureFlags say what to run and how.
 type measureFlags struct {
 	sampleFlags
-	workload words
-	baseline string
-	runs     runPlan
-	bare     int
-	timeout  timeLimit
-	from     string
-	keep     string
-	trace    []string
-	memory   bool
-	metrics  bool
-	busy     bool
-	dryRun   bool
-	gather   string
-	ranks    string
-	fs       *pflag.FlagSet
+	app.Options
+	fs         *pflag.FlagSet
+	workload   words
+	baseline   string
+	runs       runPlan
+	unprofiled int
+	timeout    timeLimit
+	from       string
+	ranks      string
+	dryRun     bool
 }
 
+// baselineUsage is what --baseline says.
+const baselineUsage = "directory of the committed baselines (default " + app.DefaultRoot + " beside nsgate.toml, else here)"
+
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
-	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
-	fs.Var((*once)(&m.baseline), "baseline", "directory of the committed baselines (default .nsgate beside nsgate.toml, else here)")
-	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", app.DefaultRuns))
 	m.fs = fs
-	fs.IntVar(&m.bare, "bare", 0, "runs without a profiler, by turns with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
+	fs.SetNormalizeFunc(current)
+	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
+	fs.Var((*once)(&m.baseline), "baseline", baselineUsage)
+	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", app.DefaultRuns))
+	fs.IntVar(&m.unprofiled, "unprofiled", 0, "runs without a profiler, interleaved with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
 	fs.Var(&m.timeout, "timeout", "time that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
-	fs.Var((*once)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 	m.sampleFlags.bind(fs)
-	fs.StringArrayVar(&m.trace, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
-	fs.BoolVar(&m.memory, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
-	fs.BoolVar(&m.busy, "allow-busy", false, "measure although something else uses the GPU")
-	fs.StringVar(&m.keep, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
-	fs.StringVar(&m.gather, "gather", "", "directory that all hosts of a job see: nsys runs around each rank, see nsgate rank")
+	fs.StringArrayVar(&m.TraceArgs, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
+	fs.BoolVar(&m.MemoryUsage, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
+	fs.BoolVar(&m.AllowBusy, "allow-busy", false, "measure although something else uses the GPU")
+	fs.StringVar(&m.KeepProfiles, "keep-profiles", "", "keep the raw report in this directory; it holds environment variables: never publish it")
+	fs.StringVar(&m.Gather, "gather", "", "directory that all hosts of a job see: nsys runs around each rank, see nsgate rank")
 	fs.StringVar(&m.ranks, "ranks", "", "with --gather: profile these ranks only, such as 0,7 or 0-3 (default all)")
 	fs.BoolVar(&m.dryRun, "dry-run", false, "print the exact commands and stop")
 }
 
-// untraced is how many untraced runs there are for each traced one, of which there are so many.
-func (m *measureFlags) untraced(w *thresholds.Workload, by model.Profiler, runs int) (float64, error) {
-	switch given := m.fs.Changed("bare"); {
-	case m.bare < 0 || m.bare > maxRuns:
-		return 0, usageError("--bare: %d is not between 0 and %d", m.bare, maxRuns)
-	case m.bare > 0 && by.ByLaunch():
-		return 0, usageError("--bare takes runs beside those of nsys: leave it out with --profiler ncu")
-	case given:
-		return float64(m.bare) / float64(runs), nil
-	case len(w.Outputs) > 0 && !by.ByLaunch():
-		return 1, nil
-	}
-	return 0, nil
+// bindFrom declares the flag of commands that take finished profiles instead of a workload.
+func (m *measureFlags) bindFrom(fs *pflag.FlagSet) {
+	fs.Var((*once)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 }
 
 // bindMetrics binds what calibrate has no use for.
 func (m *measureFlags) bindMetrics(fs *pflag.FlagSet) {
-	fs.BoolVar(&m.metrics, "gpu-metrics", false, "sample the GPU's metrics too, in two further runs: SM, tensor cores, DRAM, PCIe, NVLink")
+	fs.BoolVar(&m.GPUMetrics, "gpu-metrics", false, "sample the GPU's metrics too, in two further runs: SM, tensor cores, DRAM, PCIe, NVLink")
+}
+
+// renamed are the old names of flags, which work and are not shown.
+var renamed = map[string]string{"bare": "unprofiled"}
+
+// current is the name of a flag by its name or an old one.
+func current(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(cmp.Or(renamed[name], name))
+}
+
+// share is how many unprofiled runs there are for each profiled one, of which there are so many.
+func (m *measureFlags) share(w *thresholds.Workload, by model.Profiler, runs int) (float64, error) {
+	switch flag := source(m.fs, "unprofiled"); {
+	case m.unprofiled < 0 || m.unprofiled > maxRuns:
+		return 0, usageError("%s: %d is not between 0 and %d", flag, m.unprofiled, maxRuns)
+	case m.unprofiled > 0 && by.ByLaunch():
+		return 0, usageError("%s takes runs beside those of nsys: leave it out with --profiler ncu", flag)
+	case m.fs.Changed("unprofiled"):
+		return float64(m.unprofiled) / float64(runs), nil
+	case len(w.Outputs) > 0 && !by.ByLaunch():
+		return 1, nil
+	}
+	return 0, nil
 }
 
 // job is a workload that is about to be measured.
@@ -108,6 +118,7 @@ type job struct {
 	rule      profile.Rule
 	progress  func(app.Event)
 	measurer  app.Measurer
+	machine   *app.Machine // that measures, nil with --from
 }
 
 // resolve finds out what to measure, and by what policy: what follows "--", or workloads of the policy file. What the
@@ -120,7 +131,7 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 	switch {
 	case m.from != "" && workload != nil:
 		return nil, usageError("--from judges finished profiles: leave out the workload after --")
-	case m.from != "" && m.metrics:
+	case m.from != "" && m.GPUMetrics:
 		return nil, usageError("--gpu-metrics runs the workload, --from does not: what the profiles hold of them is read anyway")
 	case m.from != "" && m.dryRun:
 		return nil, usageError("--dry-run has nothing to show with --from")
@@ -159,32 +170,26 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by
 
 // job is what to do with one workload of a policy.
 func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command []string, by model.Profiler, progress func(app.Event)) (*job, error) {
+	if err := thresholds.CheckName(w.Name); err != nil {
+		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
+	}
 	j := &job{name: w.Name, root: kept(m.baseline, p.File), gates: w.Runs, progress: progress, policy: p.For(w.Name)}
 	var err error
-	j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule()
-	switch {
-	case err != nil:
+	if j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule(); err != nil {
 		return nil, err
-	case command != nil:
-		j.build.Command = command
-	case m.from == "" && w.Command != nil:
-		j.build = app.Build{Command: w.Command, Dir: w.Dir}
-		if at := filepath.Join(home(p.File), w.Dir); at != "." {
-			j.build.Dir = at
-		}
-	case m.from == "" && w.Where != "":
-		return nil, usageError("workload %q has no command (%s); give it after --, or finished profiles with --from", w.Name, w.Where)
-	case m.from == "":
-		return nil, usageError("no workload: give its command after --, or a [[workload]] in %s", policyFile)
+	}
+	if err := m.build(j, p, w, command); err != nil {
+		return nil, err
 	}
 	if j.baselines, err = app.ReadBaselines(j.root, j.name); err != nil {
 		return nil, err
 	}
-	gather, ranks, err := m.gathers(p, w, by)
-	switch {
-	case err != nil:
+	own := m.Options
+	if own.Gather, own.Ranks, err = m.gathers(p, w, by); err != nil {
 		return nil, err
-	case j.build.Command != nil && gather != "":
+	}
+	switch {
+	case j.build.Command != nil && own.Gather != "":
 		j.build.Launcher = w.Launcher
 	case j.build.Command != nil:
 		j.launcher = w.Launcher
@@ -200,19 +205,32 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 		j.measurer = &app.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
 		return j, nil
 	}
-	bare, err := m.untraced(w, by, cmp.Or(m.runs.first, j.looks[0]))
-	if err != nil {
-		return nil, err
-	}
-	machine := &app.Machine{
-		Head: j.build, Timeout: m.limit(w, j.baselines), Nsys: m.nsys, Args: m.trace, MemoryUsage: m.memory, GPUMetrics: m.metrics, AllowBusy: m.busy,
-		KeepProfiles: m.keep, Observe: j.progress, Bare: bare, Gather: gather, Ranks: ranks,
-	}
+	own.Nsys, own.Timeout = m.nsys, m.limit(w, j.baselines)
 	for _, o := range w.Outputs {
-		machine.Outputs = append(machine.Outputs, o.Output)
+		own.Outputs = append(own.Outputs, o.Output)
 	}
-	j.measurer = machine
-	return j, nil
+	j.machine = &app.Machine{Options: own, Head: j.build, Observe: j.progress}
+	j.measurer = j.machine
+	j.machine.Unprofiled, err = m.share(w, by, cmp.Or(m.runs.first, j.looks[0]))
+	return j, err
+}
+
+// build finds the command of a job and where it runs.
+func (m *measureFlags) build(j *job, p *thresholds.Policy, w *thresholds.Workload, command []string) error {
+	switch {
+	case command != nil:
+		j.build.Command = command
+	case m.from == "" && w.Command != nil:
+		j.build = app.Build{Command: w.Command, Dir: w.Dir}
+		if at := filepath.Join(home(p.File), w.Dir); at != "." {
+			j.build.Dir = at
+		}
+	case m.from == "" && w.Where != "":
+		return usageError("workload %q has no command (%s); give it after --, or finished profiles with --from", w.Name, w.Where)
+	case m.from == "":
+		return usageError("no workload: give its command after --, or a [[workload]] in %s", policyFile)
+	}
+	return nil
 }
 
 // gathers is where a job of several hosts leaves what its ranks record, and which of them do; "" where nsys runs around the workload.
@@ -220,23 +238,28 @@ func (m *measureFlags) gathers(p *thresholds.Policy, w *thresholds.Workload, by 
 	if dir = w.Gather; dir != "" && p.File != "" && !filepath.IsAbs(dir) {
 		dir = filepath.Join(filepath.Dir(p.File), dir)
 	}
-	dir = cmp.Or(m.gather, dir)
+	dir = cmp.Or(m.Gather, dir)
 	if ranks, err = thresholds.ParseRanks(cmp.Or(m.ranks, w.Ranks)); err != nil {
 		return "", nil, usageError("--ranks: %v", err)
 	}
-	switch info, err := os.Stat(dir); {
+	switch {
 	case m.from != "" || dir == "" && ranks == nil:
 		return "", nil, nil
 	case dir == "":
 		return "", nil, usageError("--ranks chooses among the ranks of a job that is gathered: give --gather too")
 	case by.ByLaunch():
 		return "", nil, usageError("ncu profiles one process alone: leave out --gather with --profiler ncu")
-	case m.keep != "":
+	case m.KeepProfiles != "":
 		return "", nil, usageError("--keep-profiles keeps no reports of ranks, which lie on other hosts: nsgate rank --gather keeps their exports")
-	case m.metrics:
+	case m.GPUMetrics:
 		return "", nil, usageError("--gpu-metrics samples the GPUs of this host: leave it out with --gather")
-	case err != nil:
-		return "", nil, usageError("--gather: %v; make it on a file system that all hosts of the job see", err)
+	}
+	if !m.dryRun {
+		err = os.Mkdir(dir, 0o700)
+	}
+	switch info, wrong := os.Stat(dir); {
+	case wrong != nil:
+		return "", nil, usageError("--gather: %v; name a directory on a file system that all hosts of the job see", cmp.Or(err, wrong))
 	case !info.IsDir():
 		return "", nil, usageError("--gather: %s is no directory", dir)
 	}
@@ -279,80 +302,4 @@ func printCommands(e *env, commands []app.Command) error {
 		fmt.Fprintln(e.Out, line)
 	}
 	return nil
-}
-
-// counterFlags say what to profile with Nsight Compute.
-type counterFlags struct{ app.Counters }
-
-func (f *counterFlags) bind(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name, repeatable (default those of the baseline)")
-	fs.IntVar(&f.Skip, "launch-skip", app.CounterSkip, "for ncu: let the first launches of each kernel and geometry by")
-	fs.IntVar(&f.Count, "launch-count", app.CounterCount, "for ncu: profile so many launches of each kernel and geometry")
-	fs.StringVar(&f.Range, "nvtx-range", "", `for ncu: only launches within this NVTX range, as ncu's --nvtx-include has it ("step/")`)
-}
-
-func (f *counterFlags) check(counted bool) error {
-	switch {
-	case f.Skip < 0:
-		return usageError("--launch-skip: %d is negative", f.Skip)
-	case f.Count < 1:
-		return usageError("--launch-count: at least one launch is profiled, not %d", f.Count)
-	case len(f.Kernels) > 0 && !counted:
-		return usageError("--kernel says what ncu profiles; add --profiler ncu, or --ncu to record")
-	case slices.Contains(f.Kernels, ""):
-		return usageError("--kernel is empty; leave it out to profile what the baseline has")
-	}
-	return nil
-}
-
-// baseFlags name another build of the workload, to be measured beside the head.
-type baseFlags struct {
-	command, ref, build string
-	paired              bool
-	fs                  *pflag.FlagSet
-}
-
-func (b *baseFlags) bind(fs *pflag.FlagSet) {
-	fs.Var((*once)(&b.command), "base-cmd", "command of a base build to measure by turns with the head (default: the workload's own)")
-	fs.Var((*once)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
-	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
-	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
-	b.fs = fs
-}
-
-// resolve finds out what the base build of a job is, nil for none. It changes nothing yet.
-func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*app.Base, error) {
-	for _, name := range []string{"base-cmd", "base-ref", "build"} {
-		if f := b.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
-			return nil, usageError("--%s is empty; leave it out, or say which base is meant", name)
-		}
-	}
-	switch {
-	case b.build != "" && b.ref == "":
-		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
-	case b.command == "" && b.ref == "" && b.paired:
-		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd")
-	case b.command == "" && b.ref == "":
-		return nil, nil
-	case from != "":
-		return nil, usageError("--from judges finished profiles: there is no head to measure a base build beside")
-	}
-	base := &app.Base{Build: j.build, Script: b.build}
-	if b.command != "" {
-		words, err := thresholds.SplitCommand(b.command)
-		if err != nil {
-			return nil, usageError("--base-cmd: %v", err)
-		}
-		base.Build.Command = slices.Concat(j.launcher, words)
-	}
-	if b.ref == "" {
-		return base, nil
-	}
-	if err := base.At(ctx, b.ref); err != nil {
-		return nil, usageError("--base-ref: %v", err)
-	}
-	if err := base.Separate(e.getenv); err != nil {
-		return nil, usageError("%w, or give the base's own command with --base-cmd", err)
-	}
-	return base, nil
 }

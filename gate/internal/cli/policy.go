@@ -7,8 +7,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/pflag"
-
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -20,27 +18,27 @@ func policyCommand() *command {
 		summary: "check the policy file and print the rules that it makes",
 		own:     1, optional: true,
 		wants: "one file",
-		bind: func(fs *pflag.FlagSet) action {
-			var flags policyFlags
-			flags.bind(fs)
-			return func(_ context.Context, e *env, args arguments) error {
-				if len(args.own) > 0 {
-					flags.file = args.own[0]
-				}
-				p, err := flags.load()
-				if err != nil {
-					return err
-				}
-				printPolicy(e, p)
-				return nil
-			}
-		},
+		verb:  &policyVerb{},
 	}
+}
+
+type policyVerb struct{ policyFlags }
+
+func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {
+	if len(args.own) > 0 {
+		v.file = args.own[0]
+	}
+	p, err := v.load()
+	if err != nil {
+		return err
+	}
+	printPolicy(e, p)
+	return nil
 }
 
 // printPolicy prints every setting with the place that it comes from, those of a workload or rule under its name.
 func printPolicy(e *env, p *thresholds.Policy) {
-	t := tabwriter.NewWriter(e.Out, 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(e.text(), 0, 0, 2, ' ', 0)
 	defer t.Flush()
 	line := func(label, value string) { fmt.Fprintf(t, "%s\t%s\n", report.Clean(label), report.Clean(value)) }
 	line("policy", cmp.Or(p.File, "none, the defaults hold"))

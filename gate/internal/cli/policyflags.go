@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -16,12 +20,14 @@ const policyFile = "nsgate.toml"
 
 // policyFlags say what is allowed.
 type policyFlags struct {
-	file, threshold, alpha, impact, undecided string
+	fs                                              *pflag.FlagSet
+	file, threshold, step, alpha, impact, undecided string
 }
 
 func (p *policyFlags) bind(fs *pflag.FlagSet) {
 	p.bindFile(fs)
 	fs.StringVarP(&p.threshold, "threshold", "t", "", "limit for times, such as 1% (default 3%)")
+	fs.StringVar(&p.step, "step-threshold", "", "limit for the step's period, idle time included (default 5%, or the limit for times where that is more)")
 	fs.StringVar(&p.alpha, "alpha", "", "chance of a false alarm in a whole gate (default 1%)")
 	fs.StringVar(&p.impact, "impact", "", "share of GPU time under which a kernel does not fail the gate by itself (default 0.5%)")
 	fs.StringVar(&p.undecided, "undecided", "", "what to do when the data cannot decide: warn (exit 0) or fail (exit 3) (default warn)")
@@ -41,6 +47,7 @@ func (p *policyFlags) bindTyped(fs *pflag.FlagSet) (names []string) {
 }
 
 func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
+	p.fs = fs
 	fs.Var((*once)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
 }
 
@@ -52,7 +59,11 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 		file = findUp(policyFile)
 	}
 	if file != "" {
-		data, err := os.ReadFile(file)
+		err := foreign(file)
+		var data []byte
+		if err == nil {
+			data, err = os.ReadFile(file)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("policy: %w; name another with --policy", err)
 		}
@@ -60,30 +71,53 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 			return nil, err
 		}
 	}
-	for _, x := range [][2]string{{"threshold", p.threshold}, {"alpha", p.alpha}, {"impact", p.impact}, {"undecided", p.undecided}} {
+	for _, x := range [][2]string{{"threshold", p.threshold}, {"step_threshold", p.step}, {"alpha", p.alpha}, {"impact", p.impact}, {"undecided", p.undecided}} {
 		if x[1] == "" {
 			continue
 		}
-		if err := policy.Set(x[0], x[1], "--"+x[0]); err != nil {
-			return nil, usageError("--%w", err)
+		flag := source(p.fs, strings.ReplaceAll(x[0], "_", "-"))
+		if err := policy.Set(x[0], x[1], flag); err != nil {
+			return nil, usageError("%s: %w", flag, errors.Unwrap(err))
 		}
 	}
 	return policy, nil
 }
 
-// findUp looks for a file here and in the directories above, not beyond the root of a git checkout; "" if it is in none.
+// findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root; "" if it is
+// in none. Outside of a checkout nobody says whose the directories above are.
 func findUp(name string) string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return ""
 	}
+	found := ""
 	for at := "."; ; at = filepath.Join(at, "..") {
-		if s, err := os.Stat(filepath.Join(at, name)); err == nil && s.Mode().IsRegular() {
-			return filepath.Join(at, name)
+		if s, err := os.Stat(filepath.Join(at, name)); err == nil && s.Mode().IsRegular() && found == "" {
+			if found = filepath.Join(at, name); at == "." {
+				return found
+			}
 		}
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil || filepath.Dir(dir) == dir {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return found
+		}
+		if filepath.Dir(dir) == dir {
 			return ""
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// foreign refuses a policy file of another user: its commands would run as this one. Files of root are trusted, and under sudo those
+// of the user who called it.
+func foreign(file string) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	owner, known := proc.Owner(info)
+	caller, err := strconv.Atoi(os.Getenv("SUDO_UID"))
+	if !known || owner == 0 || owner == os.Geteuid() || err == nil && owner == caller {
+		return nil
+	}
+	return fmt.Errorf("%s belongs to another user (uid %d), and its commands would run as you: change its owner, or copy it", file, owner)
 }

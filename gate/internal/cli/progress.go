@@ -38,7 +38,7 @@ const (
 )
 
 func newProgress(e *env, quiet bool) *progress {
-	return &progress{e: e, quiet: quiet, live: columns(e.Err) > 0 && e.getenv("CI") == ""}
+	return &progress{e: e, quiet: quiet, live: columns(e.raw) > 0 && e.getenv("CI") == ""}
 }
 
 // event shows a step.
@@ -125,14 +125,14 @@ func (p *progress) say(text string) {
 
 // line writes the changing line.
 func (p *progress) line(text string) {
-	fmt.Fprint(p.e.Err, "\r\x1b[K", text)
+	fmt.Fprint(p.e.raw, "\r\x1b[K", plain(text))
 	p.wrote = true
 }
 
 // clear takes the changing line away.
 func (p *progress) clear() {
 	if p.wrote {
-		fmt.Fprint(p.e.Err, "\r\x1b[K")
+		fmt.Fprint(p.e.raw, "\r\x1b[K")
 	}
 	p.wrote = false
 }
@@ -174,7 +174,7 @@ func (p *progress) step(ev app.Event) {
 	if p.section == "" && p.e.getenv("GITLAB_CI") == "true" {
 		p.sections++
 		p.section = fmt.Sprintf("nsgate_runs_%d", p.sections)
-		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
+		fmt.Fprintf(p.e.raw, "\x1b[0Ksection_start:%d:%s[collapsed=true]\r\x1b[0Knsgate: measuring\n", time.Now().Unix(), p.section)
 	}
 	text, passing := "", true
 	switch ev.Stage {
@@ -211,7 +211,7 @@ func (p *progress) step(ev app.Event) {
 func run(ev app.Event) string {
 	text := fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
 	if ev.Unprofiled {
-		text += " (untraced)"
+		text += " (unprofiled)"
 	}
 	return text
 }
@@ -225,7 +225,7 @@ func (p *progress) done() {
 		p.end = nil
 	}
 	if p.section != "" {
-		fmt.Fprintf(p.e.Err, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
+		fmt.Fprintf(p.e.raw, "\x1b[0Ksection_end:%d:%s\r\x1b[0K\n", time.Now().Unix(), p.section)
 	}
 	p.section = ""
 }
@@ -241,13 +241,13 @@ func (e *env) showOutput(title, text string) {
 	token := ""
 	if e.getenv("GITHUB_ACTIONS") == "true" {
 		token = rand.Text()
-		fmt.Fprintf(e.Err, "::stop-commands::%s\n", token)
+		fmt.Fprintf(e.raw, "::stop-commands::%s\n", token)
 	}
 	for line := range strings.Lines(text) {
 		fmt.Fprintln(e.Err, report.Clean(strings.TrimRight(line, "\r\n")))
 	}
 	if token != "" {
-		fmt.Fprintf(e.Err, "::%s::\n", token)
+		fmt.Fprintf(e.raw, "::%s::\n", token)
 	}
 	fmt.Fprintf(e.Err, "--- end of the %s\n", title)
 }

@@ -13,7 +13,7 @@ import (
 func TestHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var err strings.Builder
-		p := newProgress(&env{Streams: Streams{Err: &err}, getenv: func(string) string { return "" }}, false)
+		p := newProgress(&env{Streams: Streams{Err: &err}, raw: &err, getenv: func(string) string { return "" }}, false)
 		for _, s := range []struct {
 			ev   app.Event
 			then time.Duration

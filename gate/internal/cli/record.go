@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
@@ -22,82 +23,93 @@ func recordCommand() *command {
 		usage:    "[flags] [-- WORKLOAD…]",
 		summary:  "measure the workload and write, or extend, its baseline",
 		workload: true,
-		bind: func(fs *pflag.FlagSet) action {
-			var m measureFlags
-			var policy policyFlags
-			var counters counterFlags
-			var quiet, replace, count bool
-			var reason, anchor string
-			m.bind(fs)
-			m.bindMetrics(fs)
-			fs.BoolVar(&count, "ncu", false, "profile the heaviest kernels with Nsight Compute as well")
-			counters.bind(fs)
-			fs.StringVar(&reason, "reason", "", "why it is recorded, for those who review the baseline")
-			fs.BoolVar(&replace, "replace", false, "put the session in place of all that the baseline holds so far")
-			bindAnchor(fs, &anchor)
-			policy.bindFile(fs)
-			fs.BoolVarP(&quiet, "quiet", "q", false, "no progress")
-			return func(ctx context.Context, e *env, args arguments) error {
-				if err := counters.check(count); err != nil {
-					return err
-				}
-				if count && m.from != "" {
-					return usageError("--ncu runs the workload, --from does not; record finished pages of ncu with --from alone")
-				}
-				jobs, err := m.resolve(e, &policy, args.workload, model.Nsys, quiet)
-				if err != nil {
-					return err
-				}
-				var failed error
-				for _, j := range jobs {
-					if err := m.fixed(j, "baseline"); err != nil {
-						return err
-					}
-					if j.looks[0] == 1 && m.from == "" {
-						return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
-					}
-				}
-				for _, j := range jobs {
-					c := &app.Record{
-						Workload: j.name, Root: j.root, Measurer: j.measurer, Runs: j.looks[0], Policy: j.policy,
-						Rule: j.rule, Reason: reason, Replace: replace, Anchor: anchor, Observe: j.progress,
-					}
-					if count {
-						c.Counters = &counters.Counters
-					}
-					if len(jobs) > 1 && m.dryRun {
-						fmt.Fprintln(e.Out, "# workload", j.name)
-					} else if len(jobs) > 1 {
-						j.progress(app.Event{Stage: app.Checking, Text: j.name})
-					}
-					if m.dryRun {
-						if err := printCommands(e, c.Commands()); err != nil {
-							return err
-						}
-						continue
-					}
-					// One workload that cannot be recorded keeps no other from being.
-					done, err := c.Run(ctx)
-					if err != nil {
-						held := done != nil && done.Held != nil && saveLast(done.Held)
-						if err = noVerdict(e, "recorded", err); held {
-							fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Held, "", true, false))
-						}
-						if refused := (*exit)(nil); !errors.As(err, &refused) || refused.code != ExitNoVerdict {
-							return err
-						}
-						failed = err
-						continue
-					}
-					if len(jobs) > 1 {
-						fmt.Fprintln(e.Out, report.Rule(j.name, width(e)))
-					}
-					printRecorded(e, done)
-				}
-				return failed
-			}
-		},
+		verb:     &recordVerb{},
 	}
+}
+
+type recordVerb struct {
+	measureFlags
+	policy                policyFlags
+	counters              counterFlags
+	quiet, replace, count bool
+	reason, anchor        string
+}
+
+func (v *recordVerb) bind(fs *pflag.FlagSet) {
+	v.measureFlags.bind(fs)
+	v.bindFrom(fs)
+	v.bindMetrics(fs)
+	fs.BoolVar(&v.count, "ncu", false, "profile the heaviest kernels with Nsight Compute as well")
+	v.counters.bind(fs)
+	fs.StringVar(&v.reason, "reason", "", "why it is recorded, for those who review the baseline")
+	fs.BoolVar(&v.replace, "replace", false, "put the session in place of all that the baseline holds so far")
+	bindAnchor(fs, &v.anchor)
+	v.policy.bindFile(fs)
+	fs.BoolVarP(&v.quiet, "quiet", "q", false, "print neither progress nor what was measured")
+}
+
+func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
+	if err := v.counters.check(v.count); err != nil {
+		return err
+	}
+	if v.count && v.from != "" {
+		return usageError("--ncu runs the workload, --from does not; record finished pages of ncu with --from alone")
+	}
+	jobs, err := v.resolve(e, &v.policy, args.workload, model.Nsys, v.quiet)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if err := v.fixed(j, "baseline"); err != nil {
+			return err
+		}
+		if j.looks[0] == 1 && v.from == "" {
+			return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
+		}
+	}
+	// One workload that cannot be recorded keeps no other from being.
+	var failed error
+	for _, j := range jobs {
+		err := v.record(ctx, e, j, len(jobs) > 1)
+		if refused := (*exit)(nil); err != nil && (!errors.As(err, &refused) || refused.code != ExitNoVerdict) {
+			return err
+		}
+		failed = cmp.Or(err, failed)
+	}
+	return failed
+}
+
+// record records one workload, which may be one of several.
+func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) error {
+	c := &app.Record{
+		Workload: j.name, Root: j.root, Measurer: j.measurer, Runs: j.looks[0], Policy: j.policy,
+		Rule: j.rule, Reason: v.reason, Replace: v.replace, Anchor: v.anchor, Observe: j.progress,
+	}
+	if v.count {
+		c.Counters = &v.counters.Counters
+	}
+	if v.dryRun {
+		if several {
+			fmt.Fprintln(e.Out, "# workload", j.name)
+		}
+		return printCommands(e, c.Commands())
+	}
+	if several {
+		j.progress(app.Event{Stage: app.Checking, Text: j.name})
+	}
+	done, err := c.Run(ctx)
+	if err != nil {
+		held := done != nil && done.Held != nil && saveLast(done.Held)
+		if err = noVerdict(e, "recorded", err); held {
+			fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Held, "", true, false))
+		}
+		return err
+	}
+	if several && !v.quiet {
+		fmt.Fprintln(e.text(), report.Rule(j.name, width(e)))
+	}
+	printRecorded(e.text(), done, width(e), v.quiet)
+	return nil
 }
 
 // noVerdict says that a measurement cannot be used, in a word what is not done with it, and ends with exit code 3; other errors pass.
@@ -121,10 +133,10 @@ func noVerdict(e *env, what string, err error) error {
 
 // recorded says what sessions of one profiler hold.
 func recorded(sessions []model.Session) string {
-	runs, untraced, kernels := 0, 0, map[measure.Subject]bool{}
+	runs, unprofiled, kernels := 0, 0, map[measure.Subject]bool{}
 	for _, s := range sessions {
 		runs += s.Profiled()
-		untraced += len(s.Runs) - s.Profiled()
+		unprofiled += len(s.Runs) - s.Profiled()
 		for _, x := range s.Series {
 			if x.Subject.Scope == measure.ScopeKernel {
 				kernels[x.Subject] = true
@@ -144,23 +156,27 @@ func recorded(sessions []model.Session) string {
 		}
 	}
 	beside := ""
-	if untraced > 0 {
-		beside = fmt.Sprintf(" and %d untraced", untraced)
+	if unprofiled > 0 {
+		beside = fmt.Sprintf(" and %d unprofiled", unprofiled)
 	}
-	return fmt.Sprintf("%s of %d runs%s on %s: %s, %s", measure.Count(len(sessions), "session"), runs, beside,
+	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(len(sessions), "session"), measure.Count(runs, "run"), beside,
 		cmp.Or(report.Clean(last.GPU), "an unknown GPU"), measure.Count(len(kernels), "kernel"), unit)
 }
 
-// printRecorded says what was measured, how sure it is, and where it stands in the baseline.
-func printRecorded(e *env, done *app.Recorded) {
+// printRecorded says what was measured, how sure it is, and where it stands in the baseline; quiet leaves only what was written.
+func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	for _, sessions := range done.Sessions {
-		fmt.Fprintln(e.Out, "recorded", recorded(sessions))
+		fmt.Fprintln(w, "recorded", recorded(sessions))
+	}
+	if quiet {
+		printWritten(w, done)
+		return
 	}
 	if len(done.Noise) > 0 {
 		times := done.Sessions[0]
-		fmt.Fprintln(e.Out, strings.TrimPrefix(report.NoiseTable(done.Noise, times[len(times)-1].Step, app.DefaultRuns, report.Options{Width: width(e)}), "\n"))
+		fmt.Fprintln(w, strings.TrimPrefix(report.NoiseTable(done.Noise, times[len(times)-1].Step, app.DefaultRuns, report.Options{Width: width}), "\n"))
 	}
-	tell := func(format string, args ...any) { fmt.Fprintln(e.Out, report.Clean(fmt.Sprintf(format, args...))) }
+	tell := func(format string, args ...any) { fmt.Fprintln(w, report.Clean(fmt.Sprintf(format, args...))) }
 	if len(done.Sessions) > 0 {
 		if last := done.Sessions[0][len(done.Sessions[0])-1]; last.Warmup != "" {
 			tell("warm-up: %s, %s", last.Warmup, skipped(last))
@@ -178,10 +194,15 @@ func printRecorded(e *env, done *app.Recorded) {
 	for _, o := range done.Replaced {
 		tell("in place of %s, of %s%s", o.ID, o.Start.UTC().Format("2006-01-02 15:04"), because(o.Reason))
 	}
+	printWritten(w, done)
+}
+
+// printWritten says which files were written.
+func printWritten(w io.Writer, done *app.Recorded) {
 	for _, file := range done.Files {
-		fmt.Fprintf(e.Out, "wrote %s\n", file)
+		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))
 	}
-	fmt.Fprintf(e.Out, "%s now holds %s; commit it\n", done.Dir, measure.Count(done.Total, "session"))
+	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
 }
 
 // because is a reason behind what it is the reason of.

@@ -20,29 +20,37 @@ func reportCommand() *command {
 		summary: "render a saved JSON report in any format",
 		own:     1,
 		wants:   "one saved report",
-		bind: func(fs *pflag.FlagSet) action {
-			var policy policyFlags
-			var out outputFlags
-			limits := policy.bindTyped(fs)
-			out.bind(fs)
-			return func(ctx context.Context, e *env, args arguments) error {
-				if err := out.check(report.Formats()); err != nil {
-					return err
-				}
-				r, err := readReport(args.own[0])
-				if err != nil {
-					return err
-				}
-				if slices.ContainsFunc(limits, fs.Changed) {
-					if r, err = again(ctx, e, r, args.own[0], &policy); err != nil {
-						return err
-					}
-				}
-				rows := !slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return !filepath.IsLocal(w.Baseline) })
-				return out.publish(e, r, rows, findUp(policyFile), "")
-			}
-		},
+		verb:    &reportVerb{},
 	}
+}
+
+type reportVerb struct {
+	policy policyFlags
+	out    outputFlags
+	limits []string // the flags of the policy
+}
+
+func (v *reportVerb) bind(fs *pflag.FlagSet) {
+	v.limits = v.policy.bindTyped(fs)
+	v.out.bind(fs)
+	v.out.bindPatch(fs)
+}
+
+func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
+	if err := v.out.check(); err != nil {
+		return err
+	}
+	r, err := readReport(args.own[0])
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(v.limits, v.out.fs.Changed) {
+		if r, err = again(ctx, e, r, args.own[0], &v.policy); err != nil {
+			return err
+		}
+	}
+	rows := !slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return !filepath.IsLocal(w.Baseline) })
+	return v.out.publish(e, r, rows, findUp(policyFile), "")
 }
 
 // again judges a saved report by other limits, against its baseline as it is now.

@@ -18,15 +18,19 @@ func schemaCommand() *command {
 		own:     1,
 		wants:   "one of " + strings.Join(names, ", "),
 		words:   names,
-		bind: func(*pflag.FlagSet) action {
-			return func(_ context.Context, e *env, args arguments) error {
-				text, err := manual.Schema(args.own[0])
-				if err != nil {
-					return usageError("schema: %q is none of %s", args.own[0], strings.Join(names, ", "))
-				}
-				_, err = e.Out.Write(text)
-				return err
-			}
-		},
+		verb:    schemaVerb{},
 	}
+}
+
+type schemaVerb struct{}
+
+func (schemaVerb) bind(*pflag.FlagSet) {}
+
+func (schemaVerb) run(_ context.Context, e *env, args arguments) error {
+	text, err := manual.Schema(args.own[0])
+	if err != nil {
+		return usageError("schema: %q is none of %s", args.own[0], strings.Join(manual.Schemas(), ", "))
+	}
+	_, err = e.Out.Write(text)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
 func scrubCommand() *command {
@@ -16,27 +17,33 @@ func scrubCommand() *command {
 		summary: "reduce a recording to what is judged, to hand it to another job",
 		own:     1,
 		wants:   "one recording",
-		bind: func(fs *pflag.FlagSet) action {
-			var cut sampleFlags
-			cut.bind(fs)
-			out := fs.StringP("output", "o", "", "directory to write the session to, in the form of a baseline (required)")
-			return func(ctx context.Context, e *env, args arguments) error {
-				if *out == "" {
-					return usageError("--output is needed: name a directory that is not there yet")
-				}
-				s := app.Scrub{Path: args.own[0], Out: *out}
-				s.Tools.Nsys = cut.nsys
-				var err error
-				if s.Rule, err = cut.rule(); err != nil {
-					return err
-				}
-				sessions, err := s.Run(ctx)
-				if err != nil {
-					return noVerdict(e, "scrubbed", err)
-				}
-				fmt.Fprintf(e.Out, "%s holds %s\n", *out, recorded(sessions))
-				return nil
-			}
-		},
+		verb:    &scrubVerb{},
 	}
+}
+
+type scrubVerb struct {
+	sampleFlags
+	out string
+}
+
+func (v *scrubVerb) bind(fs *pflag.FlagSet) {
+	v.sampleFlags.bind(fs)
+	fs.StringVarP(&v.out, "output", "o", "", "directory to write the session to, in the form of a baseline (required)")
+}
+
+func (v *scrubVerb) run(ctx context.Context, e *env, args arguments) (err error) {
+	if v.out == "" {
+		return usageError("--output is needed: name a directory that is not there yet")
+	}
+	s := app.Scrub{Path: args.own[0], Out: v.out}
+	s.Tools.Nsys = v.nsys
+	if s.Rule, err = v.rule(); err != nil {
+		return err
+	}
+	sessions, err := s.Run(ctx)
+	if err != nil {
+		return noVerdict(e, "scrubbed", err)
+	}
+	fmt.Fprintf(e.text(), "%s holds %s\n", report.Clean(v.out), recorded(sessions))
+	return nil
 }

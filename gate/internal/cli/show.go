@@ -20,36 +20,42 @@ func showCommand() *command {
 		summary: "say what was recorded, without a judgement",
 		own:     1,
 		wants:   "one recording",
-		bind: func(fs *pflag.FlagSet) action {
-			var cut sampleFlags
-			var out outputFlags
-			cut.bind(fs)
-			out.bindLook(fs, report.SummaryFormats())
-			return func(ctx context.Context, e *env, args arguments) error {
-				if err := out.check(report.SummaryFormats()); err != nil {
-					return err
-				}
-				if app.HoldsDeviceCode(args.own[0]) {
-					return showCode(e, args.own[0], out)
-				}
-				s := app.Show{Path: args.own[0]}
-				s.Tools.Nsys = cut.nsys
-				var err error
-				if s.Rule, err = cut.rule(); err != nil {
-					return err
-				}
-				summary, err := s.Run(ctx)
-				if err != nil {
-					return noVerdict(e, "shown", err)
-				}
-				return report.RenderSummary(out.format, e.Out, summary, out.options(e))
-			}
-		},
+		verb:    &showVerb{},
 	}
 }
 
+type showVerb struct {
+	sampleFlags
+	out outputFlags
+}
+
+func (v *showVerb) bind(fs *pflag.FlagSet) {
+	v.sampleFlags.bind(fs)
+	v.out.bindLook(fs, report.SummaryFormats())
+}
+
+func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
+	if err := v.out.check(); err != nil {
+		return err
+	}
+	if app.HoldsDeviceCode(args.own[0]) {
+		return showCode(e, args.own[0], &v.out)
+	}
+	s := app.Show{Path: args.own[0]}
+	s.Tools.Nsys = v.nsys
+	var err error
+	if s.Rule, err = v.rule(); err != nil {
+		return err
+	}
+	summary, err := s.Run(ctx)
+	if err != nil {
+		return noVerdict(e, "shown", err)
+	}
+	return report.RenderSummary(v.out.format, v.out.to(e), summary, v.out.options(e))
+}
+
 // showCode lists the kernels in a file or directory with device code.
-func showCode(e *env, path string, out outputFlags) error {
+func showCode(e *env, path string, out *outputFlags) error {
 	code, err := app.ReadDeviceCode(".", path)
 	if err != nil {
 		return err
@@ -64,7 +70,7 @@ func showCode(e *env, path string, out outputFlags) error {
 		err = w.Encode(code)
 	case "text":
 		if len(code.Code) > 0 {
-			_, err = io.WriteString(e.Out, report.Kernels(measure.Count(len(code.Code), "kernel"), code.Code, out.options(e)))
+			_, err = io.WriteString(e.text(), report.Kernels(measure.Count(len(code.Code), "kernel"), code.Code, out.options(e)))
 		}
 	default:
 		return usageError("--format: device code is listed as text or json")

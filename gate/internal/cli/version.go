@@ -17,17 +17,22 @@ func versionCommand() *command {
 		name:    "version",
 		usage:   "[flags]",
 		summary: "print the version",
-		bind: func(fs *pflag.FlagSet) action {
-			asJSON := fs.Bool("json", false, "print one JSON object, for programs")
-			return func(_ context.Context, e *env, _ arguments) error {
-				if *asJSON {
-					return json.NewEncoder(e.Out).Encode(thisBuild())
-				}
-				fmt.Fprintln(e.Out, versionLine())
-				return nil
-			}
-		},
+		verb:    &versionVerb{},
 	}
+}
+
+type versionVerb struct{ json bool }
+
+func (v *versionVerb) bind(fs *pflag.FlagSet) {
+	fs.BoolVar(&v.json, "json", false, "print one JSON object, for programs")
+}
+
+func (v *versionVerb) run(_ context.Context, e *env, _ arguments) error {
+	if v.json {
+		return json.NewEncoder(e.Out).Encode(thisBuild())
+	}
+	fmt.Fprintln(e.Out, versionLine())
+	return nil
 }
 
 // version is set by release builds with -ldflags "-X …cli.version=v1.2.3", commit where the sources carry no history.

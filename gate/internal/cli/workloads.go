@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,13 +89,4 @@ func names(workloads []thresholds.Workload) string {
 		out = append(out, w.Name)
 	}
 	return strings.Join(out, ", ")
-}
-
-// meant is "did you mean --threshold? ", "" where nothing known is near.
-func meant(mark, word string, known []string) string {
-	near := thresholds.Nearest(word, known)
-	if near == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %s%s? ", mark, near)
 }

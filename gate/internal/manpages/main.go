@@ -1,5 +1,4 @@
-// Command manpages writes the manual and the help of each command as man pages: manpages DIRECTORY. It is no part of nsgate, which it
-// would make a quarter of a megabyte larger.
+// Command manpages writes the manual and the help of each command as man pages: manpages DIRECTORY.
 package main
 
 import (
@@ -9,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/cpuguy83/go-md2man/v2/md2man"
+	"github.com/spf13/cobra/doc"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/manual"
 )
 
 func main() {
@@ -29,20 +30,26 @@ func write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, p := range cli.Manual() {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s.%d", p.Name, p.Section)), render(p), 0o644); err != nil {
+	root := cli.Root()
+	root.DisableAutoGenTag = true
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "nsgate", Manual: "nsgate"}, dir); err != nil {
+		return err
+	}
+	for _, t := range manual.Topics() {
+		if err := os.WriteFile(filepath.Join(dir, "nsgate-"+t.Name+".7"), topic(t), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// render makes a man page of a page in Markdown.
-func render(p cli.Page) []byte {
+// topic makes a man page of a page of the manual.
+func topic(t manual.Topic) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%% %q \"%d\" \"\" \"nsgate\" \"nsgate\"\n\n# NAME\n\n%s - %s\n\n# DESCRIPTION\n", p.Name, p.Section, p.Name, p.About)
+	fmt.Fprintf(&b, "%% %q \"7\" \"\" \"nsgate\" \"nsgate\"\n\n# NAME\n\nnsgate-%s - %s\n\n# DESCRIPTION\n", "nsgate-"+t.Name, t.Name, t.Title)
+	_, text, _ := strings.Cut(string(t.Text), "\n")
 	fenced := false
-	for line := range strings.Lines(p.Text) {
+	for line := range strings.Lines(text) {
 		switch {
 		case strings.HasPrefix(line, "```"):
 			fenced = !fenced

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/manual"
 )
 
 // Every command and topic has a page, of which groff has nothing to say.
@@ -17,21 +17,19 @@ func TestManPages(t *testing.T) {
 	if err := write(dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"nsgate.1", "nsgate-check.1", "nsgate-refusals.7"} {
+	for _, name := range []string{"nsgate.1", "nsgate-check.1", "nsgate-baseline-show.1", "nsgate-refusals.7"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			t.Error(err)
 		}
 	}
 	groff, err := exec.LookPath("groff")
-	for _, p := range cli.Manual() {
-		if p.Section != 7 {
-			continue
-		}
-		file := filepath.Join(dir, p.Name+".7")
+	for _, t7 := range manual.Topics() {
+		name := "nsgate-" + t7.Name
+		file := filepath.Join(dir, name+".7")
 		page, unread := os.ReadFile(file)
-		if unread != nil || !regexp.MustCompile(`(?mi)^\.TH "`+p.Name+`" "7"`).Match(page) || !strings.Contains(string(page), ".SH NAME") ||
+		if unread != nil || !regexp.MustCompile(`(?mi)^\.TH "`+name+`" "7"`).Match(page) || !strings.Contains(string(page), ".SH NAME") ||
 			regexp.MustCompile("(?m)^<!--|^```").Match(page) {
-			t.Errorf("%s: %.300s (%v)", p.Name, page, unread)
+			t.Errorf("%s: %.300s (%v)", name, page, unread)
 		}
 		if err != nil {
 			continue
@@ -39,7 +37,7 @@ func TestManPages(t *testing.T) {
 		out, err := exec.Command(groff, "-k", "-t", "-man", "-Tutf8", "-Wbreak", "-z", file).CombinedOutput()
 		// A table of many columns is wider than a page, and has to be.
 		if said := regexp.MustCompile(`(?m).*\n +table wider than line width\n`).ReplaceAllString(string(out), ""); err != nil || said != "" {
-			t.Errorf("%s: %v: %.500s", p.Name, err, said)
+			t.Errorf("%s: %v: %.500s", name, err, said)
 		}
 	}
 }

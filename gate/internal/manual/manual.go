@@ -1,4 +1,4 @@
-// Package manual is the manual in the binary: its topics, and its pages for a terminal.
+// Package manual is the manual in the binary: its topics and the JSON schemas.
 package manual
 
 import (

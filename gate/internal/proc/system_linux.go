@@ -252,10 +252,19 @@ func bootID() string {
 	return string(bytes.TrimSpace(text))
 }
 
+// Owner is the user to whom a file belongs, where that is known.
+func Owner(info fs.FileInfo) (uid int, known bool) {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(s.Uid), true
+}
+
 // ours reports whether a file belongs to this user.
 func ours(info fs.FileInfo) bool {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(s.Uid) == os.Geteuid()
+	uid, known := Owner(info)
+	return known && uid == os.Geteuid()
 }
 
 // Hold makes the lifeline: a named pipe in dir that this process holds open for writing. The runner reads its end

@@ -64,6 +64,9 @@ func Identify(getenv func(string) string) (Identity, error) {
 		}
 		return Identity{rank, number(l.size, 0), number(l.local, -1)}, nil
 	}
+	if getenv("RANK") != "" {
+		return Identity{}, fmt.Errorf("RANK is set, and WORLD_SIZE, by which it is a launcher's, is not: set both, or start nsgate rank with srun, mpirun or torchrun")
+	}
 	return Identity{}, fmt.Errorf("no launcher says which rank this is: none of %s is set; start nsgate rank with srun, mpirun or torchrun, "+
 		"or set RANK and WORLD_SIZE", strings.Join(Variables(), ", "))
 }

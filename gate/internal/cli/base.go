@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// counterFlags say what to profile with Nsight Compute.
+type counterFlags struct{ app.Counters }
+
+func (f *counterFlags) bind(fs *pflag.FlagSet) {
+	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name, repeatable (default those of the baseline)")
+	fs.IntVar(&f.Skip, "launch-skip", app.CounterSkip, "for ncu: let the first launches of each kernel and geometry by")
+	fs.IntVar(&f.Count, "launch-count", app.CounterCount, "for ncu: profile so many launches of each kernel and geometry")
+	fs.StringVar(&f.Range, "nvtx-range", "", `for ncu: only launches within this NVTX range, as ncu's --nvtx-include has it ("step/")`)
+}
+
+func (f *counterFlags) check(counted bool) error {
+	switch {
+	case f.Skip < 0:
+		return usageError("--launch-skip: %d is negative", f.Skip)
+	case f.Count < 1:
+		return usageError("--launch-count: at least one launch is profiled, not %d", f.Count)
+	case len(f.Kernels) > 0 && !counted:
+		return usageError("--kernel says what ncu profiles; add --profiler ncu, or --ncu to record")
+	case slices.Contains(f.Kernels, ""):
+		return usageError("--kernel is empty; leave it out to profile what the baseline has")
+	}
+	return nil
+}
+
+// baseFlags name another build of the workload, to be measured beside the head.
+type baseFlags struct {
+	command, ref, build string
+	paired              bool
+	fs                  *pflag.FlagSet
+}
+
+func (b *baseFlags) bind(fs *pflag.FlagSet) {
+	fs.Var((*once)(&b.command), "base-cmd", "command of a base build to measure interleaved with the head (default: the workload's own)")
+	fs.Var((*once)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
+	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
+	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
+	b.fs = fs
+}
+
+// resolve finds out what the base build of a job is, nil for none. It changes nothing yet.
+func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*app.Base, error) {
+	for _, name := range []string{"base-cmd", "base-ref", "build"} {
+		if f := b.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
+			return nil, usageError("--%s is empty; leave it out, or say which base is meant", name)
+		}
+	}
+	switch {
+	case b.build != "" && b.ref == "":
+		return nil, usageError("--build builds the worktree of --base-ref, which is missing")
+	case b.command == "" && b.ref == "" && b.paired:
+		return nil, usageError("--paired needs a base build: --base-ref or --base-cmd")
+	case b.command == "" && b.ref == "":
+		return nil, nil
+	case from != "":
+		return nil, usageError("--from judges finished profiles: there is no head to measure a base build beside")
+	}
+	base := &app.Base{Build: j.build, Script: b.build}
+	if b.command != "" {
+		words, err := thresholds.SplitCommand(b.command)
+		if err != nil {
+			return nil, usageError("%s: %v", source(b.fs, "base-cmd"), err)
+		}
+		base.Build.Command = slices.Concat(j.launcher, words)
+	}
+	if b.ref == "" {
+		return base, nil
+	}
+	if err := base.At(ctx, b.ref); err != nil {
+		return nil, usageError("--base-ref: %v", err)
+	}
+	if err := base.Separate(e.getenv); err != nil {
+		return nil, usageError("%w, or give the base's own command with --base-cmd", err)
+	}
+	return base, nil
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/report"
+	"github.com/nsgate/nsgate/gate/internal/report/github"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// plainWriter cleans every line of standard error: file names, commit subjects and errors in it are hostile. A line holds no
+// control characters and no command of a CI host.
+type plainWriter struct{ to io.Writer }
+
+func (w plainWriter) Write(p []byte) (int, error) {
+	var b strings.Builder
+	for line := range strings.Lines(string(p)) {
+		text, ended := strings.CutSuffix(line, "\n")
+		b.WriteString(plain(text))
+		if ended {
+			b.WriteByte('\n')
+		}
+	}
+	_, err := io.WriteString(w.to, b.String())
+	return len(p), err
+}
+
+// plain is a line without control characters, and without what GitHub (::error, ##[error]), Azure (##vso[) and TeamCity
+// (##teamcity[) take for a command.
+func plain(line string) string {
+	line = strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, line)
+	if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "::"); ok {
+		line = ": :" + rest
+	}
+	for _, mark := range []string{"##[", "##vso[", "##teamcity["} {
+		line = strings.ReplaceAll(line, mark, "# "+mark[1:])
+	}
+	return line
+}
+
+// asciiWriter writes text for a locale whose characters are those of ASCII.
+type asciiWriter struct{ to io.Writer }
+
+// spelled are the characters of reports in ASCII; others become "?".
+var spelled = strings.NewReplacer("µ", "u", "→", "->", "×", "x", "…", "...", "–", "-", "−", "-", "±", "+-", "≥", ">=", "≤", "<=", "·", "|", "•", "*",
+	"✓", "ok", "✗", "XX", "─", "-", "═", "=", "│", "|", "▁", "_", "▂", "_", "▃", "-", "▄", "-", "▅", "=", "▆", "=", "▇", "#", "█", "#", "“", "\"", "”", "\"")
+
+func (w asciiWriter) Write(p []byte) (int, error) {
+	text := strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, spelled.Replace(string(p)))
+	_, err := io.WriteString(w.to, text)
+	return len(p), err
+}
+
+// ascii reports whether the locale says that only ASCII can be shown.
+func ascii(getenv func(string) string) bool {
+	locale := cmp.Or(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"))
+	return locale == "C" || locale == "POSIX"
+}
+
+// text is standard output for what people read.
+func (e *env) text() io.Writer {
+	if ascii(e.getenv) {
+		return asciiWriter{e.Out}
+	}
+	return e.Out
+}
+
+// to is standard output for the format that is printed.
+func (o *outputFlags) to(e *env) io.Writer {
+	if o.format == "text" {
+		return e.text()
+	}
+	return e.Out
+}
+
+func (o *outputFlags) coloured(e *env) bool {
+	forced := e.getenv("FORCE_COLOR")
+	switch {
+	case o.color != "auto":
+		return o.color == "always"
+	case e.getenv("NO_COLOR") != "" || forced == "0" || forced == "false":
+		return false
+	}
+	return forced != "" || e.getenv("TERM") != "dumb" && columns(e.Out) > 0
+}
+
+// width is the terminal's width; COLUMNS, then 100 where there is none.
+func width(e *env) int {
+	given, _ := strconv.Atoi(e.getenv("COLUMNS"))
+	return cmp.Or(columns(e.Out), max(given, 0), 100)
+}
+
+// columns is the width of the terminal that w writes to, 0 where it is none.
+func columns(w io.Writer) int {
+	switch w := w.(type) {
+	case *os.File:
+		if width, _, err := term.GetSize(int(w.Fd())); err == nil {
+			return max(width, 1)
+		}
+	case plainWriter:
+		return columns(w.to)
+	case asciiWriter:
+		return columns(w.to)
+	}
+	return 0
+}
+
+// complain says on standard error why there is nothing to judge, and on GitHub beside the line that is to blame.
+func (e *env) complain(err error, code int) {
+	fmt.Fprintln(e.Err, "nsgate:", err)
+	if e.getenv("GITHUB_ACTIONS") != "true" || e.getenv("NSGATE_ANNOTATIONS") == "never" {
+		return
+	}
+	file, line := "", 0
+	if at := (*measure.PlaceError)(nil); errors.As(err, &at) {
+		file, line = app.Within(e.getenv("GITHUB_WORKSPACE"), at.File), at.Line
+	}
+	if err := github.PublishError(report.Clean(err.Error()), file, line, code, github.Options{Writer: e.raw, Getenv: e.getenv}); err != nil {
+		fmt.Fprintln(e.Err, "nsgate:", err)
+	}
+}
