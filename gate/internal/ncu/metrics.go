@@ -86,7 +86,7 @@ type source struct {
 // are all there: names differ between versions, chips and sets of sections. The first column is what to read; the
 // meaning of the others is in NVIDIA's Kernel Profiling Guide, "Metrics Reference".
 var sources = []source{
-	{model.NcuTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg")},
+	{model.NcuTime, formulas("gpu__time_duration.sum | gpu__time_duration.avg | gpu__time_duration")},
 	{model.Cycles, formulas("gpc__cycles_elapsed.max | sm__cycles_elapsed.max")},
 	{model.SMClock, formulas("gpc__cycles_elapsed.avg.per_second | smsp__cycles_elapsed.avg.per_second | " +
 		"sm__cycles_elapsed.avg.per_second")},

@@ -28,6 +28,8 @@ type Profile struct {
 	Records []Record
 	// Cells counts the cells of metrics that were read.
 	Cells int
+	// Warnings are doubts that do not forbid a judgement: launches that ncu could not profile.
+	Warnings []string
 }
 
 // Record is one profiled launch.
@@ -115,6 +117,6 @@ func Read(r io.Reader, name string) (*Profile, error) {
 	if err := cmp.Or(pages.refusal(), broken); err != nil {
 		return nil, err
 	}
-	b.profile.Devices = len(b.devices)
+	b.finish()
 	return b.profile, nil
 }

@@ -1,8 +1,10 @@
 package ncu
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"regexp"
@@ -322,7 +324,9 @@ func (r *Record) keep(c *cell, v Value) {
 // record takes in a launch whose cells are read.
 func (b *builder) record(l *launch, r Record) error {
 	derive(&r)
-	b.devices[l.is[device]] = true
+	if l.is[device] != "" { // a launch whose profiling broke off has none
+		b.devices[l.is[device]] = true
+	}
 	if gpu := r.Raw[deviceName]; gpu.Text != "" {
 		name := measure.NormalizeControl(gpu.Text)
 		if b.profile.GPU != "" && b.profile.GPU != name {
@@ -333,6 +337,27 @@ func (b *builder) record(l *launch, r Record) error {
 	}
 	b.profile.Records = append(b.profile.Records, r)
 	return nil
+}
+
+// finish counts the GPUs and names the launches that ncu could not profile, beside others that have a time.
+func (b *builder) finish() {
+	p := b.profile
+	p.Devices = max(1, len(b.devices))
+	timed := func(r Record) bool { _, ok := r.Metrics[model.NcuTime.Name]; return ok }
+	if !slices.ContainsFunc(p.Records, timed) {
+		return
+	}
+	failed, first := 0, ""
+	for i, r := range p.Records {
+		if !timed(r) {
+			failed++
+			first = cmp.Or(first, fmt.Sprintf("launch %d, of %s", i+1, measure.Quote(r.Subject.Name)))
+		}
+	}
+	if failed > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s: ncu did not profile %s to the end (%s): what they cost is not known, and shares are of the rest",
+			p.Source, measure.Count(failed, "launch", "launches"), first))
+	}
 }
 
 // agree reports whether two cells can be roundings of one number, or say the same word.

@@ -43,6 +43,9 @@ func ReadReport(report string) (*Profile, error) {
 		return nil, ErrLayout
 	}
 	x := results{report: r, builder: builder{&Profile{Source: r.name}, map[string]bool{}}}
+	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds as well.
+	r.blocks(x.names)
+	r.at = 0
 	version, err := r.blocks(x.block)
 	by := ""
 	if version != "" {
@@ -57,7 +60,7 @@ func ReadReport(report string) (*Profile, error) {
 		return nil, model.Refuse(model.NoKernels, "compare ncu's kernel filter with the kernels that the workload launches",
 			"%s%s holds no kernel", r.name, by)
 	}
-	x.profile.Devices = len(x.devices)
+	x.finish()
 	return x.profile, nil
 }
 
@@ -65,7 +68,7 @@ func ReadReport(report string) (*Profile, error) {
 type results struct {
 	report *reportFile
 	builder
-	strings []string // the names of metrics: a block without any has those of the one before it
+	strings []string // the names of metrics: the tables of all blocks, one behind the other
 	kept    []bool   // which of them stay in a record
 	broken  string   // what is wrong with the report
 }
@@ -84,7 +87,6 @@ func (x *results) block(header message, end int64) error {
 	if ranges, _ := header.number(headerRanges); ranges > 0 {
 		return ErrLayout
 	}
-	x.names(header)
 	for i := range sources + count {
 		if x.report.at+4 > end {
 			return x.fail("a block holds less than it counts")
@@ -115,21 +117,18 @@ func (x *results) block(header message, end int64) error {
 	return nil
 }
 
-// names takes in the string table of a block.
-func (x *results) names(header message) {
+// names adds the string table of a block to those before it.
+func (x *results) names(header message, end int64) error {
 	table, _ := header.find(headerStrings)
-	var all []string
-	var kept []bool
 	table.bytes.each(func(f field) bool {
 		if f.id == 1 {
 			name := string(f.bytes)
-			all, kept = append(all, name), append(kept, isKept(name))
+			x.strings, x.kept = append(x.strings, name), append(x.kept, isKept(name))
 		}
 		return true
 	})
-	if len(all) > 0 {
-		x.strings, x.kept = all, kept
-	}
+	x.report.at = end
+	return nil
 }
 
 // result takes in a launch.

@@ -92,12 +92,12 @@ func readReport(t testing.TB, content []byte) (*ncu.Profile, error) {
 }
 
 func TestReadReport(t *testing.T) {
-	// The second block has the string table of the first, its launch no demangled name and no model.
+	// The launch of the third block has no demangled name, no model and no device.
 	p, err := readReport(t, file(block(nil, 0), block(names, 2, first), block(nil, 0, result("", metric(0, 5, 81500))), block(nil, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Source != "run.ncu-rep" || p.GPU != "NVIDIA H200" || p.Devices != 2 || p.Cells != 9 || len(p.Records) != 2 {
+	if p.Source != "run.ncu-rep" || p.GPU != "NVIDIA H200" || p.Devices != 1 || p.Cells != 9 || len(p.Records) != 2 {
 		t.Fatalf("%+v", p)
 	}
 	a, b := p.Records[0], p.Records[1]
@@ -114,6 +114,43 @@ func TestReadReport(t *testing.T) {
 	}
 	if b.Subject.Name != "function" || b.Metrics["ncu_time"] != 81500 {
 		t.Errorf("%+v", b)
+	}
+}
+
+// The string tables of all blocks are one, and a launch may use a name of a later one, as with the metrics of NVLink.
+func TestStringTables(t *testing.T) {
+	p, err := readReport(t, file(
+		block(names[:2], 0, result("a", metric(0, 5, 100), metric(3, 2, float32(50)))),
+		block(names[2:], 0, result("b", metric(0, 5, 200), metric(1, 5, 32), metric(2, 1, "NVIDIA H200"), metric(4, 4, 0)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := p.Records[0].Metrics, p.Records[1].Metrics; a["ncu_time"] != 100 || a["sm_throughput"] != 50 || b["registers"] != 32 || p.GPU != "NVIDIA H200" {
+		t.Errorf("%v %v on %q", a, b, p.GPU)
+	}
+}
+
+// A launch whose profiling broke off names no device and has no time: it is no second GPU, and is named.
+func TestBrokenOff(t *testing.T) {
+	p, err := readReport(t, file(block(names, 0, first, result("gemm", metric(1, 5, 255)), first)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Devices != 1 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], `1 launch to the end (launch 2, of "gemm")`) {
+		t.Errorf("%d devices, %q", p.Devices, p.Warnings)
+	}
+}
+
+// Until 2019 the duration had no suffix.
+func TestDurationWithoutSuffix(t *testing.T) {
+	p, err := readReport(t, file(block([]string{"gpu__time_duration"}, 0, result("k", metric(0, 5, 1234)))))
+	if err != nil || p.Records[0].Metrics["ncu_time"] != 1234 {
+		t.Fatalf("%v, %+v", err, p)
+	}
+	p, err = ncu.Read(strings.NewReader("\"ID\",\"Process ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"+
+		"\"0\",\"7\",\"k\",\"Command line profiler metrics\",\"gpu__time_duration\",\"usecond\",\"1.50\"\n"), "x.csv")
+	if err != nil || p.Records[0].Metrics["ncu_time"] != 1500 {
+		t.Fatalf("%v, %+v", err, p)
 	}
 }
 

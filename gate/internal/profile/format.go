@@ -220,7 +220,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
 	p, err := ncu.ReadReport(files[0])
 	if err == nil {
-		to.Counters = append(to.Counters, p)
+		to.Counters, to.Warnings = append(to.Counters, p), append(to.Warnings, p.Warnings...)
 	}
 	if !errors.Is(err, ncu.ErrLayout) {
 		return err
@@ -243,7 +243,7 @@ func readPage(file, name string, to *Recording) error {
 	return opened(file, func(f *os.File) error {
 		p, err := ncu.Read(f, name)
 		if err == nil {
-			to.Counters = append(to.Counters, p)
+			to.Counters, to.Warnings = append(to.Counters, p), append(to.Warnings, p.Warnings...)
 		}
 		return err
 	})
