@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // This file holds the rules by which a whole trace is refused, or doubted, before anything in it is judged.
@@ -22,7 +23,7 @@ func (t *trace) check() error {
 	switch {
 	case t.foreign > 0 && len(t.calls) == 0:
 		return model.Refuse(model.OtherDevice, "profile on a CUDA GPU",
-			"%s is the trace of an Intel GPU (XPU), which nsgate cannot judge", t.source)
+			"%s is the trace of %s, of which it holds %s: nsgate does not read them", t.source, t.foreigner, measure.Count(t.foreign, "event"))
 	case launches == 0:
 		return t.refuseNoKernels(calls)
 	case t.lost != "":

@@ -196,7 +196,15 @@ var kinds = map[string]kind{
 	"cuda_runtime": callEvent, "cuda_driver": callEvent, "Runtime": callEvent, "hip_runtime": callEvent, "hip_driver": callEvent,
 	"user_annotation": rangeEvent,
 	"cpu_op":          operatorEvent, "Operator": operatorEvent,
-	"xpu_runtime": foreignEvent, "xpu_driver": foreignEvent,
+	"xpu_runtime": foreignEvent, "xpu_driver": foreignEvent, "xpu_sync": foreignEvent, "hpu_op": foreignEvent, "glow_runtime": foreignEvent,
+	"mtia_runtime": foreignEvent, "mtia_ccp_events": foreignEvent, "mtia_workloadd": foreignEvent, "mtia_insight": foreignEvent,
+	"privateuse1_runtime": foreignEvent, "privateuse1_driver": foreignEvent,
+}
+
+// foreign names the devices that are not judged, by how the categories of their events begin.
+var foreign = map[string]string{
+	"xpu": "an Intel GPU (XPU)", "hpu": "an Intel Gaudi (HPU)", "mtia": "an accelerator of Meta (MTIA)", "glow": "an accelerator of Glow",
+	"privateuse1": "an accelerator of a PyTorch extension (PrivateUse1)",
 }
 
 // text is the value of a JSON string, "" for anything else.

@@ -52,11 +52,10 @@ func (t *trace) finish() (*model.Trace, error) {
 		out.Calls = t.made
 	}
 	out.Environment = t.environment(out.Launches)
-	if t.amd && out.GPU == "" {
-		return nil, model.Refuse(model.OtherDevice, "profile with a newer PyTorch",
-			"%s is the trace of an AMD GPU, but does not say of which model", t.source)
-	}
 	t.doubt(out, missing)
+	if t.amd && out.GPU == "" {
+		out.Warnings = append(out.Warnings, "the trace is of an AMD GPU and does not say of which model")
+	}
 	return out, nil
 }
 

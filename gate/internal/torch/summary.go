@@ -3,6 +3,7 @@ package torch
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ const TableMode = "key_averages"
 
 // session turns a table into a session of one run.
 func (t *printed) session() (*model.Session, error) {
-	ran, annotations := t.split()
+	ran, annotations, calls := t.split()
 	switch {
 	case !t.closed:
 		return nil, model.Refuse(model.Truncated, printAgain,
@@ -27,7 +28,7 @@ func (t *printed) session() (*model.Session, error) {
 		return nil, model.Refuse(model.NoKernels, activities+", then "+printAgain,
 			"%s: the table lists no GPU kernel", t.place())
 	}
-	if err := t.checkTotal(ran, annotations); err != nil {
+	if err := t.checkTotal(ran, annotations, calls); err != nil {
 		return nil, err
 	}
 	s := &model.Session{Environment: model.Environment{Tool: profiler, Mode: TableMode}, Warmup: "0"}
@@ -68,19 +69,26 @@ func (t *printed) session() (*model.Session, error) {
 // split tells what ran on the GPU from annotations: a range of record_function has a second row for the time from its first
 // kernel to its last, which is no work of its own. Such a row has the name of a row of the CPU; so have the kernels of
 // torch.compile, whose launchers are called like them.
-func (t *printed) split() (ran, annotations []printedRow) {
+//
+// PyTorch 2.0 gives calls of CUDA (cudaLaunchKernel) a time on the GPU, which is none either.
+func (t *printed) split() (ran, annotations, calls []printedRow) {
 	for _, r := range t.gpu {
-		if r.name == "ProfilerStep*" || t.cpu[r.name] && !strings.HasPrefix(r.name, "triton_") {
+		if apiCall.MatchString(r.name) {
+			calls = append(calls, r)
+		} else if r.name == "ProfilerStep*" || t.cpu[r.name] && !strings.HasPrefix(r.name, "triton_") {
 			annotations = append(annotations, r)
 		} else {
 			ran = append(ran, r)
 		}
 	}
-	return ran, annotations
+	return ran, annotations, calls
 }
 
-// checkTotal holds the rows against the total at the foot. PyTorch before 2.5 counts annotations in it.
-func (t *printed) checkTotal(ran, annotations []printedRow) error {
+// apiCall matches the functions of the CUDA runtime and driver.
+var apiCall = regexp.MustCompile(`^cu(?:da)?[A-Z]\w*$`)
+
+// checkTotal compares the rows with the total at the foot. PyTorch before 2.5 counts annotations in it, and 2.0 calls.
+func (t *printed) checkTotal(ran, annotations, calls []printedRow) error {
 	total := float64(t.total.ns)
 	add := func(rows []printedRow) (sum float64, agrees bool) {
 		slack := t.total.half + 1
@@ -91,7 +99,11 @@ func (t *printed) checkTotal(ran, annotations []printedRow) error {
 		return sum, math.Abs(sum-total) <= slack
 	}
 	sum, agrees := add(ran)
-	if _, all := add(slices.Concat(ran, annotations)); agrees || all {
+	for _, others := range [][]printedRow{annotations, calls, slices.Concat(annotations, calls)} {
+		_, with := add(slices.Concat(ran, others))
+		agrees = agrees || with
+	}
+	if agrees {
 		return nil
 	}
 	why, next := "kernels and annotations cannot be told apart", printAgain+"; where that does not help, use the trace: prof.export_chrome_trace"

@@ -189,6 +189,17 @@ func TestTableForms(t *testing.T) {
 	}
 }
 
+// A call of CUDA is no work of the GPU, whatever time PyTorch 2.0 gives it, and whether the foot counts it or not.
+func TestTableCalls(t *testing.T) {
+	rows := append([]row{gpu("cudaLaunchKernel", "700.000us", "7.000us", "100"), gpu("cuLaunchKernel", "50.000us", "5.000us", "10")}, tableRows...)
+	want := readTableString(t, printTable(columns, tableRows, foot))
+	for _, foot := range []string{foot, "Self CUDA time total: 4.662ms"} {
+		if diff := cmp.Diff(want, readTableString(t, printTable(columns, rows, foot))); diff != "" {
+			t.Errorf("%s (-without +with):\n%s", foot, diff)
+		}
+	}
+}
+
 // Rounding is told, and rows of one kernel are one.
 func TestTableNotes(t *testing.T) {
 	got := readTableString(t, printTable(columns, []row{

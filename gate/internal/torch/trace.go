@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -47,7 +48,8 @@ type trace struct {
 	timeless   int // launches that the GPU did not time
 	unsized    int // copies without a size
 	undated    int // calls that do not tell when they were
-	foreign    int // calls of something that is no CUDA
+	foreign    int // events of a device that is not judged
+	foreigner  string
 	capturing  bool
 	fractional bool // some time has a fraction of a microsecond
 }
@@ -151,6 +153,8 @@ func (t *trace) add(text []byte) error {
 		}
 	case foreignEvent:
 		t.foreign++
+		device, _, _ := strings.Cut(string(unquote(e.Cat)), "_")
+		t.foreigner = foreign[device]
 	}
 	return nil
 }

@@ -264,7 +264,15 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A GPU of AMD is read where the trace says which one it is.
+// unnamed checks that a trace is read and that its GPU is not known.
+func unnamed(t *testing.T, file string) {
+	t.Helper()
+	if got := readString(t, file); got.GPU != "" || len(got.Warnings) == 0 || !strings.Contains(got.Warnings[len(got.Warnings)-1], "AMD GPU") {
+		t.Errorf("%q, warnings %q", got.GPU, got.Warnings)
+	}
+}
+
+// A GPU of AMD is read, under its name where the trace says which one it is.
 func TestAMD(t *testing.T) {
 	events := []string{
 		kernelOf("Cijk_Ailk_Bljk", 100, 20.5, 1), callOf("hipModuleLaunchKernel", 90, 1),
@@ -288,13 +296,13 @@ func TestAMD(t *testing.T) {
 	} {
 		list = `"deviceProperties": [` + list + `], "hip_runtime_version": 60342134`
 		if want == "" {
-			refused(t, strings.NewReader(fileOf(list, events[2])), "AMD GPU, but does not say of which model")
+			unnamed(t, fileOf(list, events[2]))
 		} else if got := readString(t, fileOf(list, events[2])).GPU; got != want {
 			t.Errorf("%s: %q", list, got)
 		}
 	}
-	refused(t, strings.NewReader(fileOf(`"hip_runtime_version": 60342134`, events...)), "AMD GPU, but does not say of which model")
-	refused(t, strings.NewReader(fileOf(`"deviceProperties": [{"name": ""}]`, events...)), "AMD GPU, but does not say of which model")
+	unnamed(t, fileOf(`"hip_runtime_version": 60342134`, events...))
+	unnamed(t, fileOf(`"deviceProperties": [{"name": ""}]`, events...))
 }
 
 func TestWarnings(t *testing.T) {
@@ -388,7 +396,9 @@ func TestRefusedTraces(t *testing.T) {
 		{"no clock", traceOf(kernelOf("k", 5, 0, 1), kernelOf("k", 6, 0, 2)), "all 2 kernels took no time"},
 		{"merged", traceOf(with(strings.Replace(base[1], `"pid": 100`, `"pid": "[TP01] 100"`, 1))...), "merged from the traces of several processes"},
 		{"XPU", traceOf(base[0], `{"ph": "X", "cat": "xpu_runtime", "name": "urEnqueueKernelLaunch", "pid": 1, "tid": 1, "ts": 1, "dur": 1}`),
-			"the trace of an Intel GPU (XPU)"},
+			"the trace of an Intel GPU (XPU), of which it holds 1 event"},
+		{"MTIA", traceOf(base[0], `{"ph": "X", "cat": "mtia_ccp_events", "name": "fba_fc", "pid": 1, "tid": 1, "ts": 1, "dur": 1}`),
+			"an accelerator of Meta (MTIA), of which it holds 1 event"},
 		{"deep event", traceOf(`{"cat": "kernel", "args": ` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`), "the file is no JSON: invalid character '[' exceeded max depth"},
 		{"long string", traceOf(rangeOf(strings.Repeat("x", longest+1<<17), 1, 2, 3)), "a value is longer than 16 MB"},
 		{"long value", fileOf(`"deviceProperties": [{"name": "`+strings.Repeat("x", longest+1<<17)+`"}]`, base...), "a value is longer than 16 MB"},
