@@ -104,7 +104,7 @@ func TestCreepRule(t *testing.T) {
 	if said := decide.Creep(base, trail, head, thresholds.Default()); len(said) > 0 {
 		t.Errorf("one accepted step: %v", said)
 	}
-	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"5%\"\n"))
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ndrift = \"5%\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestDriftDoesNotOutrankARefusal(t *testing.T) {
 	}
 	head := slowed(s[3], 1.1)
 	head = calibrate.Subset(&head, []int{0})
-	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"*\"\nmax = \"3%\"\ncreep = \"5%\"\n"))
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"*\"\nmax = \"3%\"\ndrift = \"5%\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

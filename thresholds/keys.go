@@ -132,8 +132,8 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return amount(&r.AtMost) }},
 	{"at_least", "none", `"1us"`, "smallest value that the head itself may have",
 		func(r *Rule) field { return amount(&r.AtLeast) }},
-	{"creep", "none: a warning beyond max", `"5%"`, "largest slowdown since the baseline's anchor, over any number of accepted changes; beyond it the gate fails",
-		func(r *Rule) field { return optional("percentage", &r.Creep, measure.ParsePercent, measure.Percent) }},
+	{"drift", "none: a warning beyond max", `"5%"`, "largest slowdown since the baseline's anchor, over any number of accepted changes; beyond it the gate fails",
+		func(r *Rule) field { return optional("percentage", &r.Drift, measure.ParsePercent, measure.Percent) }},
 	{"severity", `"fail"`, `"warn"`, `what a regression does: "fail", "warn" or "ignore"`,
 		func(r *Rule) field { return word(&r.Severity, Fail, Warn, Ignore) }},
 }
@@ -232,9 +232,13 @@ func (p *Policy) Set(key, text, where string) error {
 	return nil
 }
 
+// renamed are the old names of keys, which work and are not shown.
+var renamed = map[string]string{"creep": "drift"}
+
 // take gives every entry to the field of its key, and notes where it stands.
 func take[T any](entries []entry, keys []key[T], to *T, places *Places) error {
 	for _, e := range entries {
+		e.key = cmp.Or(renamed[e.key], e.key)
 		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == e.key })
 		if i < 0 {
 			names := make([]string, len(keys))

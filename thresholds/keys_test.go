@@ -110,7 +110,7 @@ floor = "1us"
 		"rule nsgate.toml:13 floor = 1.000 µs # nsgate.toml:16",
 		"rule nsgate.toml:13 at_most = none # default",
 		"rule nsgate.toml:13 at_least = none # default",
-		"rule nsgate.toml:13 creep = none: a warning beyond max # default",
+		"rule nsgate.toml:13 drift = none: a warning beyond max # default",
 		"rule nsgate.toml:13 severity = fail # default",
 	}
 	if diff := cmp.Diff(want, list(p)); diff != "" {

@@ -222,8 +222,8 @@ func (p *Policy) rule(t table) error {
 	if selectors > 1 {
 		return errorAt(t.line, "a rule is for a kernel, a range, a device, a copy or an output; write one [[rule]] for each")
 	}
-	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Creep == nil {
-		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, creep or severity")
+	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil {
+		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift or severity")
 	}
 	m, full := measure.MetricByName(string(r.Metric))
 	for _, x := range []struct {

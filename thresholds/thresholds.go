@@ -38,8 +38,8 @@ type Limit struct {
 	// AtMost and AtLeast bound the value of the head itself, in the metric's unit, whatever the base has; nil: no bound.
 	// With a bound and no max of its own, Max is +Inf: any change within the bounds is allowed.
 	AtMost, AtLeast *float64
-	// Creep is the largest relative change since the anchor of the baseline; nil: beyond Max there is a warning.
-	Creep *float64
+	// Drift is the largest relative change since the anchor of the baseline; nil: beyond Max there is a warning.
+	Drift *float64
 }
 
 // Bounded reports whether the value of the head itself is limited.
@@ -98,7 +98,7 @@ type Rule struct {
 	Max             *float64
 	Floor           *measure.Amount
 	AtMost, AtLeast *measure.Amount
-	Creep           *float64
+	Drift           *float64
 	Severity        Severity
 
 	Where  string // "nsgate.toml:12", the line of its [[rule]]
@@ -200,7 +200,7 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 		if r.Severity != "" {
 			l.Severity = r.Severity
 		}
-		l.Creep = r.Creep
+		l.Drift = r.Drift
 		return l
 	}
 	if !m.Judged() {

@@ -102,7 +102,7 @@ func TestParseErrors(t *testing.T) {
 		{"impact", "impact = \"101%\"\n", `x.toml:1: impact: "101%" is more than all of the GPU time; the default is "0.5%"`},
 		{"undecided", "undecided = \"pass\"\n", `x.toml:1: undecided: "pass" is unknown; write "warn" or "fail"`},
 		{"severity", "[[rule]]\nseverity = \"error\"\n", `x.toml:2: severity: "error" is unknown; write "fail", "warn" or "ignore"`},
-		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least, creep or severity`},
+		{"nothing set", "\n[[rule]]\nkernel = \"*\"\n", `x.toml:2: the rule sets nothing; add max, floor, at_most, at_least, drift or severity`},
 		{"two selectors", "[[rule]]\nkernel = \"*\"\nrange = \"*\"\nmax = \"1%\"\n",
 			`x.toml:1: a rule is for a kernel, a range, a device, a copy or an output; write one [[rule]] for each`},
 		{"shadowed", "[[rule]]\nkernel = \"a\"\nmax = \"1%\"\n[[rule]]\nkernel = \"a\"\nmax = \"2%\"\n",
@@ -393,6 +393,9 @@ func TestSplitCommand(t *testing.T) {
 		"a > b":                   nil,
 		"a *.bin":                 nil,
 		"a\x00":                   nil,
+		"a #1":                    {"a", "#1"},
+		`a "$(x)"`:                nil,
+		`a \;`:                    {"a", ";"},
 	} {
 		got, err := SplitCommand(in)
 		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want != nil) {

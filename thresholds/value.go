@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/nsgate/nsgate/gate/measure"
@@ -276,56 +277,26 @@ func ParseWarmup(s string) (string, error) {
 // expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: the profiler starts the
 // program itself.
 func SplitCommand(s string) ([]string, error) {
-	const shell = `; quote it, or run a shell: ["sh", "-c", "…"]`
-	if i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }); i >= 0 {
-		return nil, fmt.Errorf("command holds a control character; take it out")
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }) {
+		return nil, errors.New("command holds a control character; take it out")
 	}
-	var words []string
-	var word strings.Builder
-	open, quote := false, byte(0) // open: a word has begun, though it may still be empty
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case quote == '\'' && c != '\'':
-			word.WriteByte(c)
-		case quote != 0 && c == quote:
-			quote = 0
-		case c == '\\' && i+1 == len(s):
-			return nil, fmt.Errorf("command ends in a backslash; take it out, or quote it")
-		case c == '\\' && quote == 0:
-			i++
-			open = true
-			word.WriteByte(s[i])
-		case c == '\\' && strings.IndexByte("\"\\$`", s[i+1]) >= 0:
-			i++
-			word.WriteByte(s[i])
-		case quote == '"' && (c == '$' || c == '`'):
-			return nil, fmt.Errorf("command holds %q, which is not expanded here%s", c, shell)
-		case quote != 0:
-			word.WriteByte(c)
-		case c == '\'' || c == '"':
-			quote, open = c, true
-		case c == ' ' || c == '\t' || c == '\n':
-			if open {
-				words = append(words, word.String())
-				word.Reset()
-				open = false
-			}
-		case strings.IndexByte("|&;<>()$`*?", c) >= 0:
-			return nil, fmt.Errorf("command holds %q, which only a shell understands%s", c, shell)
-		default:
-			open = true
-			word.WriteByte(c)
+	words, err := shellquote.Split(s)
+	switch {
+	case errors.Is(err, shellquote.UnterminatedEscapeError):
+		return nil, errors.New("command ends in a backslash; take it out, or quote it")
+	case err != nil:
+		return nil, errors.New("command has no closing quote; end the quotation")
+	case len(words) == 0 || words[0] == "":
+		return nil, errors.New("command is empty; write the program and its arguments")
+	}
+	for i, c := range s {
+		// A backslash before a character changes the words unless a shell would take the character for its own.
+		if !strings.ContainsRune("|&;<>()$`*?", c) {
+			continue
 		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("command has no closing %c; end the quotation", quote)
-	}
-	if open {
-		words = append(words, word.String())
-	}
-	if len(words) == 0 || words[0] == "" {
-		return nil, fmt.Errorf("command is empty; write the program and its arguments")
+		if same, err := shellquote.Split(s[:i] + `\` + s[i:]); err == nil && slices.Equal(words, same) {
+			return nil, fmt.Errorf(`command holds %q, which only a shell understands; quote it, or run a shell: ["sh", "-c", "…"]`, c)
+		}
 	}
 	return words, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/nsgate/nsgate/gate/internal/cli"
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // Streams are the files of the command. The report goes to Out, everything else to Err.
@@ -12,5 +13,6 @@ type Streams = cli.Streams
 
 // Main runs the command line args, without the program's name, and returns the exit code.
 func Main(ctx context.Context, args []string, streams Streams) int {
+	proc.UseGuard()
 	return cli.Main(ctx, args, streams)
 }

@@ -38,7 +38,7 @@ var layout = map[string]struct {
 	"gate/internal/plot":          {0, nil},
 	"gate/internal/trace":         {2, nil},
 	"gate/internal/baseline":      {2, []string{"github.com/gocarina/gocsv"}},
-	"thresholds":                  {1, []string{"github.com/pelletier/go-toml/v2"}},
+	"thresholds":                  {1, []string{"github.com/pelletier/go-toml/v2", "github.com/kballard/go-shellquote"}},
 	"gate/internal/model":         {1, nil},
 	"gate/internal/result":        {2, nil},
 	"gate/internal/recorded":      {2, nil},

@@ -79,7 +79,10 @@ func (c committed) baselines(root string, models []string) []string {
 // extract writes the files of a directory of the revision to another.
 func (c committed) extract(ctx context.Context, dir, to string) error {
 	files, err := git.Files(ctx, c.revision, dir)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(err.Error(), "Not a valid object name"):
+		return fmt.Errorf("the revision has no directory %s", dir)
+	case err != nil:
 		return fmt.Errorf("the revision's directory %s cannot be read: %w", dir, err)
 	}
 	if err := os.MkdirAll(to, 0o700); err != nil {

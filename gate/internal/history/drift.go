@@ -43,10 +43,10 @@ func creep(since []model.Session, anchored []path, recent []model.Session, steps
 	for i, x := range anchored {
 		switch by := math.Expm1(x.change); {
 		case !slow(x) || !(p[i] < alpha):
-		case x.limit.Creep != nil && by > *x.limit.Creep:
+		case x.limit.Drift != nil && by > *x.limit.Drift:
 			over = append(over, x)
 			told[x.subject] = true
-		case x.limit.Creep == nil && by > x.limit.Max && math.Max(x.step, x.accepted) <= ownStep*x.change:
+		case x.limit.Drift == nil && by > x.limit.Max && math.Max(x.step, x.accepted) <= ownStep*x.change:
 			crept = append(crept, x)
 			told[x.subject] = true
 		}
@@ -60,7 +60,7 @@ func creep(since []model.Session, anchored []path, recent []model.Session, steps
 		w, also := worst(over)
 		day, commit := w.anchor(since)
 		out = append(out, result.NewRemark("over-creep", result.Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
-			"limit": result.Number(*w.limit.Creep), "rule": w.limit.Rule, "since": day, "commit": commit,
+			"limit": result.Number(*w.limit.Drift), "rule": w.limit.Rule, "since": day, "commit": commit,
 			"sessions": result.Number(len(w.at) - 1), "accepted": result.Number(w.changes(since)), "also": also}))
 	}
 	if len(crept) > 0 {

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -92,12 +93,16 @@ func (p *Private) Join(dir string) error {
 	return p.say()
 }
 
+// guardProgram is the executable of the guards where nobody names one, see [UseGuard].
+var guardProgram string
+
+// UseGuard makes this program the guard of private directories: its main gives [HiddenArg] to the runner. A program that has no
+// such main, the tests of a package, has no guards.
+func UseGuard() { guardProgram, _ = os.Executable() }
+
 // watch starts the guard. What keeps it from starting will keep the runner, which is this binary too, and says why.
 func (p *Private) watch(self string) {
-	if self == "" {
-		self, _ = os.Executable()
-	}
-	if filepath.Ext(self) == ".test" { // the tests of a package, which would run once more
+	if self = cmp.Or(self, guardProgram); self == "" {
 		return
 	}
 	cmd := exec.Command(self, HiddenArg, GuardArg, p.Path)

@@ -3,13 +3,13 @@ package trace
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // trim is the share of a kernel's launches cut off at either end before they are averaged. On 240 H200 processes a
@@ -34,19 +34,16 @@ var (
 // Skip leaves out the first n steps, or the first n launches of every kernel where there are no steps.
 func Skip(n int) Warmup { return Warmup{mode: "skip", n: n} }
 
-// ParseWarmup reads "auto" (also ""), "capture" or a number.
+// ParseWarmup reads "auto" (also ""), "capture" or a number, as the policy file has them.
 func ParseWarmup(s string) (Warmup, error) {
-	switch s {
-	case "", "auto":
-		return Auto, nil
-	case "capture":
-		return Capture, nil
+	s, err := thresholds.ParseWarmup(cmp.Or(s, Auto.mode))
+	if err != nil {
+		return Warmup{}, err
 	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return Warmup{}, fmt.Errorf("warm-up %q is none of auto, capture and a number of steps", s)
+	if n, err := strconv.Atoi(s); err == nil {
+		return Skip(n), nil
 	}
-	return Skip(n), nil
+	return Warmup{mode: s}, nil
 }
 
 // String is what ParseWarmup reads.
