@@ -91,7 +91,7 @@ func TestParseErrors(t *testing.T) {
 		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, max_age, session_sd, step_threshold, threshold, undecided`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
-			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, creep, device, floor, kernel, max, metric, output, range, severity`},
+			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, device, drift, floor, kernel, max, metric, output, range, severity`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
 		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
 		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},
