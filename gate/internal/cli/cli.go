@@ -68,8 +68,15 @@ func Main(parent context.Context, args []string, s Streams) int {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	go func() {
-		if s, ok := (<-signals).(syscall.Signal); ok {
-			cancel(interrupted{s})
+		cancel(interrupted{(<-signals).(syscall.Signal)})
+		// The second signal ends this process at once, whatever it does; the guard of a private directory then clears up.
+		signal.Stop(signals)
+		select {
+		case s := <-signals: // it came before that
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				self.Signal(s)
+			}
+		default:
 		}
 	}()
 	e := &env{Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err}
