@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // The exit codes. They never depend on the output format. A signal n ends nsgate with 128+n.
@@ -63,6 +64,7 @@ func Main(parent context.Context, args []string, s Streams) int {
 	if code, ok := app.Runner(args); ok {
 		return code
 	}
+	input.BoundMemory()
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -46,6 +47,9 @@ func (p *policyFlags) bindTyped(fs *pflag.FlagSet) (names []string) {
 	return names
 }
 
+// maxPolicy is how much is read of a policy file, in bytes.
+const maxPolicy = 1 << 20
+
 func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
 	p.fs = fs
 	fs.Var((*once)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
@@ -62,7 +66,7 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 		err := foreign(file)
 		var data []byte
 		if err == nil {
-			data, err = os.ReadFile(file)
+			data, err = input.Read(file, maxPolicy)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("policy: %w; name another with --policy", err)
