@@ -127,7 +127,7 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	h := head[len(head)-1]
 	var models []string
 	for _, s := range append(slices.Clone(base), head...) {
-		if !slices.Contains(models, s.GPU) {
+		if s.GPU != "" && !slices.Contains(models, s.GPU) {
 			models = append(models, s.GPU)
 		}
 	}
@@ -135,8 +135,10 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	if refused != nil {
 		return base, refused
 	}
-	fits := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool { return s.GPU != h.GPU })
-	if len(fits) == 0 || slices.ContainsFunc(head, func(s model.Session) bool { return s.GPU != h.GPU }) {
+	// A session that does not name its GPU, as pages of ncu and old traces do, may be of any.
+	otherGPU := func(s model.Session) bool { return s.GPU != h.GPU && s.GPU != "" && h.GPU != "" }
+	fits := slices.DeleteFunc(slices.Clone(base), otherGPU)
+	if len(fits) == 0 || slices.ContainsFunc(head, otherGPU) {
 		return base, NewRefusal("other-gpu", result.Args{"models": models, "model": h.GPU})
 	}
 	fits = onBoard(fits, head)
@@ -332,6 +334,9 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
 		const day = 24 * time.Hour
 		out = append(out, result.NewRemark("old-base", result.Args{"days": result.Number(int(age / day)), "most": result.Number(int(policy.MaxAge / day))}))
+	}
+	if (b.GPU == "") != (h.GPU == "") {
+		out = append(out, result.NewRemark("unknown-gpu", result.Args{"model": b.GPU + h.GPU}))
 	}
 	if boardsOf(base, head) == result.OtherBoard {
 		out = append(out, result.NewRemark("other-board", result.Args{"base": recorded.Classes(base), "head": recorded.Classes(head)}))
