@@ -145,6 +145,7 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.Warnings = append(r.Warnings, model.Doubts(r.Traces)...)
 	return r, r.pure()
 }
 

@@ -242,7 +242,7 @@ var sentences = map[string]saying{
 	"other-board": says(`the base was measured on another board revision ({join base}, here {join head}); ` +
 		`revisions of one model are known to differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head`),
 	"unknown-gpu": says(`only one side names its GPU ({model}): whether the other was measured on the same model is not known`),
-	"host-alone": says(`the baseline has no other session on {gpu} to hold this host against`),
+	"host-alone":  says(`the baseline has no other session on {gpu} to hold this host against`),
 	"host-foreign": func(a *args) string {
 		return a.say(`this host has no kernel in common with {count sessions session}`) + a.board()
 	},
