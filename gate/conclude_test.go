@@ -267,18 +267,6 @@ func TestRenumberedKernelIsMatched(t *testing.T) {
 	}
 }
 
-// A side that does not name its GPU may be of any: it is judged, with a warning.
-func TestUnknownGPU(t *testing.T) {
-	s := quiet().session()
-	s.GPU = ""
-	for _, sides := range [][2][]model.Session{{{s}, {quiet().session()}}, {{quiet().session()}, {s}}} {
-		r := evaluate(sides[0], sides[1], thresholds.Default())
-		if r.Verdict != result.Pass || !slices.ContainsFunc(r.Doubts, func(x result.Remark) bool { return x.Key == "unknown-gpu" }) {
-			t.Errorf("%s (%s), %v", r.Verdict, r.Reason, r.Doubts)
-		}
-	}
-}
-
 // Every reason not to compare leads to no verdict, with something to do about it.
 func TestRefusals(t *testing.T) {
 	one := func(change func(*model.Session)) []model.Session {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -47,9 +46,6 @@ func (p *policyFlags) bindTyped(fs *pflag.FlagSet) (names []string) {
 	return names
 }
 
-// maxPolicy is how much is read of a policy file, in bytes.
-const maxPolicy = 1 << 20
-
 func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
 	p.fs = fs
 	fs.Var((*once)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
@@ -66,7 +62,7 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 		err := foreign(file)
 		var data []byte
 		if err == nil {
-			data, err = input.Read(file, maxPolicy)
+			data, err = os.ReadFile(file)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("policy: %w; name another with --policy", err)

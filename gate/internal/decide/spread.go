@@ -109,7 +109,7 @@ func (s *spreads) of(t trial, e *estimate) stats.Variance {
 	if e.hangsOnCPU() {
 		expected := outputSessions(t)
 		if e.isStep() {
-			expected = stepSessions(t)
+			expected = stepSessions(t, e.metric)
 		}
 		v := stats.Variance{S2: math.Max(stats.Pool(e.contrast.Session, expected).S2, expected.S2), DF: stats.SessionDF}
 		if t.batches {
