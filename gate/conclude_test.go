@@ -267,6 +267,18 @@ func TestRenumberedKernelIsMatched(t *testing.T) {
 	}
 }
 
+// A side that does not name its GPU may be of any: it is judged, with a warning.
+func TestUnknownGPU(t *testing.T) {
+	s := quiet().session()
+	s.GPU = ""
+	for _, sides := range [][2][]model.Session{{{s}, {quiet().session()}}, {{quiet().session()}, {s}}} {
+		r := evaluate(sides[0], sides[1], thresholds.Default())
+		if r.Verdict != result.Pass || !slices.ContainsFunc(r.Doubts, func(x result.Remark) bool { return x.Key == "unknown-gpu" }) {
+			t.Errorf("%s (%s), %v", r.Verdict, r.Reason, r.Doubts)
+		}
+	}
+}
+
 // Every reason not to compare leads to no verdict, with something to do about it.
 func TestRefusals(t *testing.T) {
 	one := func(change func(*model.Session)) []model.Session {
@@ -340,8 +352,8 @@ func TestHosts(t *testing.T) {
 	p := thresholds.Default()
 	p.Threshold = 0.01
 	r := evaluate([]model.Session{quiet().session()}, []model.Session{shifted.session()}, p)
-	if r.Verdict != result.Pass || !r.Undecided || r.Paired {
-		t.Errorf("verdict %s, undecided %v, paired %v, want an undecided pass", r.Verdict, r.Undecided, r.Paired)
+	if r.Verdict != result.NoVerdict || !r.Undecided || r.Paired {
+		t.Errorf("verdict %s, undecided %v, paired %v, want no verdict: all runs lie beyond the limit and every run of the base", r.Verdict, r.Undecided, r.Paired)
 	}
 	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "second host") {
 		t.Errorf("reason %q, want the way out", f.Reason)
@@ -412,7 +424,7 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r = evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != result.Inconclusive || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
+	if f := find(r, "gemm", "time"); f.Outcome != result.Unchanged || !strings.Contains(f.Reason, "one run of the head is +29.4 %") {
 		t.Errorf("kernel with an outlier is %s: %s", f.Outcome, f.Reason)
 	}
 }

@@ -63,7 +63,7 @@ func crept(sessions []model.Session, policy *thresholds.Policy) map[string]resul
 	return out
 }
 
-// A gate of 1 % that holds each merge against the newest state alone never notices ten times +0.9 %. Against several recorded
+// A gate of 1 % that holds each merge against the newest state alone never notices ten times +0.5 %. Against several recorded
 // states it doubts: most runs lie beyond the limit and beyond every run before. The anchor sees it in all of them and says by
 // how much, and where the limit is too wide for the anchor the sum of the steps does.
 func TestCreepThatNoGateSees(t *testing.T) {
@@ -79,7 +79,7 @@ func TestCreepThatNoGateSees(t *testing.T) {
 	}
 	replaced, recorded, anchor, sums := 0, 0, 0, 0
 	for range tries {
-		s := past{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, merges+1, 0.009, 0)
+		s := past{kernels: 5, sessionSD: 0.001, runSD: 0.0015, runs: 5}.sessions(r, merges+1, 0.005, 0)
 		base := s[:1:1]
 		one, all, seen, summed := true, true, false, false
 		for i := 1; i <= merges; i++ {
@@ -98,7 +98,7 @@ func TestCreepThatNoGateSees(t *testing.T) {
 	}
 	said := fmt.Sprintf("of %d series %d pass all %d gates with a record after each, %d with record --replace; the anchor sees %d, the CUSUM %d",
 		tries, recorded, merges, replaced, anchor, sums)
-	if t.Log(said); recorded > tries/4 || replaced < tries || anchor < tries || sums < tries {
+	if t.Log(said); recorded > tries/4 || replaced < tries*9/10 || anchor < tries || sums < tries {
 		t.Error(said)
 	}
 }

@@ -351,8 +351,18 @@ var claims = map[string]func(c claim) bool{
 	},
 	"total-not-worse": func(c claim) bool {
 		return c.count(func(f *result.Finding) bool {
-			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && (f.Outcome == result.Unchanged || f.Outcome == result.Improved)
+			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && f.High <= f.Limit
 		}) == 1
+	},
+	"traded": func(c claim) bool {
+		return !c.f.Gates && c.count(func(f *result.Finding) bool {
+			return f.Metric == c.x.Args["metric"] && f.Title() == c.x.Args["kernel"] && c.is("change", float64(f.Change)) && c.is("high", float64(f.High)) &&
+				(f.High <= 0 || f.Scope == measure.ScopeOutput) && f.P < c.r.Alpha
+		}) > 0
+	},
+	"rehomed": func(c claim) bool { return !c.f.Gates && c.f.Scope == measure.ScopeRange },
+	"with-all": func(c claim) bool {
+		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), 0)+slack && c.f.Outcome == result.Inconclusive
 	},
 	"two-levels": func(c claim) bool {
 		runs := c.runs(c.x.Args["side"].(string))
@@ -413,12 +423,7 @@ var claims = map[string]func(c claim) bool{
 	},
 	"under-step": func(c claim) bool {
 		step := math.Max(stats.Median(c.left("base", c.whole("base", measure.StepTime))), stats.Median(c.left("head", c.whole("head", measure.StepTime))))
-		return !c.f.Gates && c.is("change", math.Abs(float64(c.f.Head-c.f.Base))) && c.number("change") < c.number("impact")*step
-	},
-	"step-open": func(c claim) bool {
-		return c.count(func(f *result.Finding) bool {
-			return f.Metric == measure.StepTime.Name && c.is("change", float64(f.Change)) && c.is("low", float64(f.Low)) && c.is("high", float64(f.High)) && f.Change > f.Limit
-		}) == 1
+		return !c.f.Gates && c.number("change") < c.number("impact")*step
 	},
 	"step-part": func(c claim) bool {
 		w := c.r.Waterfall

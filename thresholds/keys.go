@@ -39,18 +39,14 @@ type key[T any] struct {
 // rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown: of a kernel, a range, a device, an output, the whole workload",
-		func(p *Policy) field { return percentage(&p.Threshold, limit) }},
+		func(p *Policy) field { return percentage(&p.Threshold, nil) }},
 	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
-		func(p *Policy) field { return percentage(&p.StepThreshold, limit) }},
-	{"warmup_threshold", `"25%"`, `"50%"`, "largest slowdown of the warm-up: its wall time and its GPU time",
-		func(p *Policy) field { return percentage(&p.WarmupThreshold, nil) }},
-	{"outside_threshold", `"25%"`, `"50%"`, "largest slowdown of what runs before the steps, after them and in other processes beside them",
-		func(p *Policy) field { return percentage(&p.OutsideThreshold, nil) }},
+		func(p *Policy) field { return percentage(&p.StepThreshold, nil) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
 			return percentage(&p.Alpha, func(s string, v float64) error {
 				if v == 0 || v >= 0.5 {
-					return fmt.Errorf(`%q must be more than 0%% and less than 50%%; the default is "1%%"`, s)
+					return fmt.Errorf(`%q must lie between 0%% and 50%%; the default is "1%%"`, s)
 				}
 				return nil
 			})
@@ -97,10 +93,7 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field {
-			return optional("percentage", &w.Threshold, func(s string) (float64, error) {
-				v, err := measure.ParsePercent(s)
-				return v, cmp.Or(err, limit(s, v))
-			}, measure.Percent)
+			return optional("percentage", &w.Threshold, measure.ParsePercent, measure.Percent)
 		}},
 	{"throughput", "none", `'tokens/s: ([0-9.]+)'`, `short for an output "throughput", of which more is better: its pattern`,
 		func(w *Workload) field { return pattern(&w.Throughput) }},
@@ -129,8 +122,6 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
 	{"output", "any", `"tokens/s"`, "name of outputs, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Output, parseGlob, verbatim) }},
-	{"section", "any", `"warm-up"`, "section of the run, instead of a kernel: before, warm-up, after, beside",
-		func(r *Rule) field { return parsed("pattern", &r.Section, parseGlob, verbatim) }},
 	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …",
 		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
 	{"max", "that of the metric; none with at_most or at_least", `"5%"`, "largest regression",

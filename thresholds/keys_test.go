@@ -80,8 +80,6 @@ floor = "1us"
 	want := []string{
 		"threshold = 3 % # default",
 		"step_threshold = 5 % # default",
-		"warmup_threshold = 25 % # default",
-		"outside_threshold = 25 % # default",
 		"alpha = 5 % # nsgate.toml:1",
 		"impact = 0.5 % # default",
 		"session_sd = 0.5 % # default",
@@ -107,7 +105,6 @@ floor = "1us"
 		"rule nsgate.toml:13 device = any # default",
 		"rule nsgate.toml:13 copy = any # default",
 		"rule nsgate.toml:13 output = any # default",
-		"rule nsgate.toml:13 section = any # default",
 		"rule nsgate.toml:13 metric = time # nsgate.toml:15",
 		"rule nsgate.toml:13 max = that of the metric; none with at_most or at_least # default",
 		"rule nsgate.toml:13 floor = 1.000 µs # nsgate.toml:16",
@@ -125,7 +122,7 @@ floor = "1us"
 		t.Fatal(err)
 	}
 	want[0] = "threshold = 1 % # --threshold"
-	want[19] = "workload app threshold = 1 % # --threshold"
+	want[17] = "workload app threshold = 1 % # --threshold"
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("with a flag (-want +got):\n%s", diff)
 	}
@@ -214,13 +211,26 @@ func TestJoinCommand(t *testing.T) {
 }
 
 func TestRuleNamesEverySelector(t *testing.T) {
-	for selector, value := range map[string]string{"kernel": "sgemm*", "range": "forward", "device": "GPU 3", "copy": "memcpy HtoD", "output": "tokens/s", "section": "warm-up"} {
+	for selector, value := range map[string]string{"kernel": "sgemm*", "range": "forward", "device": "GPU 3", "copy": "memcpy HtoD", "output": "tokens/s"} {
 		p, err := Parse("nsgate.toml", []byte("[[rule]]\n"+selector+" = \""+value+"\"\nmax = \"5%\"\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got, want := p.Rules[0].String(), selector+" "+value+": max 5 %"; got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// However long its spans are, a list of ranks fills no memory.
+func TestParseRanks(t *testing.T) {
+	for s, want := range map[string]string{
+		"0,7": "[0 7]", "0-2,8": "[0 1 2 8]", "3,3,1-2": "[1 2 3]", "": "[]", "7-3": "names no ranks", "0-1048577": "names no ranks", "x": "names no ranks",
+		"0-65536": "names more than 65536 ranks", strings.Repeat("0-1048576,", 1000) + "1": "names more than 65536 ranks", "0-40000,0-40000": "names more than 65536 ranks",
+	} {
+		got, err := ParseRanks(s)
+		if text := fmt.Sprint(got); err == nil && text != want || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.30q: %.60v, %v, want %q", s, got, err, want)
 		}
 	}
 }

@@ -71,17 +71,6 @@ func percentage(to *float64, check func(text string, v float64) error) field {
 	}, measure.Percent)
 }
 
-// limit refuses limits of times that cannot be meant: without room for noise, and beyond twice the time.
-func limit(s string, v float64) error {
-	switch {
-	case v == 0:
-		return fmt.Errorf(`%q leaves no room for noise, so that nothing passes; write a small limit such as "0.5%%"`, s)
-	case v > 1:
-		return fmt.Errorf("%q lets a time more than double; write a limit of at most 100%%", s)
-	}
-	return nil
-}
-
 // pattern is a field for the pattern of an output.
 func pattern(to *string) field {
 	return parsed("regular expression", to, func(s string) (string, error) {
@@ -326,7 +315,7 @@ func JoinCommand(words []string) string {
 
 // ParseRanks reads numbers of ranks and spans of them: "0,7", "0-3,8". "" is nil: all.
 func ParseRanks(s string) ([]int, error) {
-	const most = 1 << 20
+	const highest, most = 1 << 20, 1 << 16
 	var out []int
 	for part := range strings.SplitSeq(s, ",") {
 		if s == "" {
@@ -338,8 +327,11 @@ func ParseRanks(s string) ([]int, error) {
 		if span && err == nil {
 			high, err = strconv.Atoi(to)
 		}
-		if err != nil || low < 0 || high < low || high > most {
+		if err != nil || low < 0 || high < low || high > highest {
 			return nil, fmt.Errorf("%q names no ranks; write them like \"0,7\" or \"0-3\"", s)
+		}
+		if high-low >= most-len(out) {
+			return nil, fmt.Errorf("%.40q names more than %d ranks", s, most)
 		}
 		for n := low; n <= high; n++ {
 			out = append(out, n)

@@ -170,6 +170,22 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// The first signal ends a command politely, the second one at once; the guard clears up.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script("app", `trap "" TERM INT; `+waits)
+	j := w.start("nsgate", "record", "--runs", "2", "--", "./app")
+	w.until("the run", func() bool { return w.exists("pid") })
+	j.cmd.Process.Signal(syscall.SIGINT)
+	j.cmd.Process.Signal(syscall.SIGTERM)
+	j.wait()
+	if state := j.cmd.ProcessState.Sys().(syscall.WaitStatus); !state.Signaled() || state.Signal() != syscall.SIGTERM {
+		t.Errorf("nsgate ended with %v, want the second signal\n%s", j.cmd.ProcessState, j.said())
+	}
+	w.gone()
+}
+
 // Nothing is missed where the guard of the private directory is killed: nsgate itself is well.
 func TestKillGuard(t *testing.T) {
 	if testing.Short() {

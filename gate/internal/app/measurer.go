@@ -177,7 +177,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	if m.repeated != "" {
 		out.Warnings = append(out.Warnings, m.repeated)
 	}
-	out.Warnings = append(out.Warnings, result.Warnings...)
+	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
 	for _, h := range result.GPU.Held {
 		if h.Unsound() && out.HeldBack == "" {
 			out.HeldBack = h.String()

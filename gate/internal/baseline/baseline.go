@@ -32,6 +32,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -115,6 +116,7 @@ func Open(dir string) (*Baseline, error) {
 		return nil, err
 	}
 	b := &Baseline{Dir: dir}
+	files, size := 0, 0
 	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm.MatchString(e.Name()) }) {
 		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
 	}
@@ -123,9 +125,12 @@ func Open(dir string) (*Baseline, error) {
 		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		text, err := read(dir, name)
 		if err != nil {
 			return nil, err
+		}
+		if files, size = files+1, size+len(text); files > maxFiles || size > maxAll {
+			return nil, fmt.Errorf("%s holds more than %d files or %d MB, the most that is read; remove old sessions from it", dir, maxFiles, maxAll>>20)
 		}
 		entry, err := decodeEntry(dir, name, text)
 		if err != nil {
@@ -141,6 +146,29 @@ func Open(dir string) (*Baseline, error) {
 	}
 	b.sort()
 	return b, nil
+}
+
+// How much is read of a baseline: bytes of a file, bytes and files in all, and values of a file, whatever its repetitions claim. A
+// session of 10,000 kernels takes 2 MB.
+const (
+	maxFile  = 64 << 20
+	maxAll   = 512 << 20
+	maxFiles = 10_000
+)
+
+var maxValues = 16 << 20
+
+// read reads a file of a baseline. A symbolic link must lead to a regular file of the same directory.
+func read(dir, name string) ([]byte, error) {
+	file := filepath.Join(dir, name)
+	if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		target, err := filepath.EvalSymlinks(file)
+		home, err2 := filepath.EvalSymlinks(dir)
+		if err != nil || err2 != nil || filepath.Dir(target) != home {
+			return nil, fmt.Errorf("%s is a symbolic link that leads out of the baseline; put the file itself there", file)
+		}
+	}
+	return input.Read(file, maxFile)
 }
 
 // oneModel refuses sessions of several GPU models.

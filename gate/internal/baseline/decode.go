@@ -197,6 +197,7 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 	}
 	e.Replaces = make(map[measure.Subject][]string)
 	e.Series = make([]model.Series, 0, len(rows))
+	values := 0
 	lines := make(map[place]int, len(e.lines)+len(rows))
 	maps.Copy(lines, e.lines)
 	e.lines = lines
@@ -221,6 +222,9 @@ func (e *Entry) decodeBody(file string, rows []placed) error {
 				c.fail("key", "%s of %s is already in line %d; remove one", r.Key, r.Subject, first)
 			}
 			e.lines[at] = c.line
+			if values += len(x.Values); values > maxValues {
+				c.fail("value", "the file holds more than %d values, the most that is read", maxValues)
+			}
 			e.Series = append(e.Series, x)
 		}
 		if c.err != nil {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package baseline
 
 import (
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -169,6 +172,52 @@ func TestImmutable(t *testing.T) {
 	write(t, dir, "notes.csv", "a,b\n")
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "notes.csv is no file of a baseline") {
 		t.Errorf("a stranger's file: %v", err)
+	}
+}
+
+// Only regular files are read, and no more of them than a bound: whatever lies there, reading ends, and says the bound.
+func TestBounds(t *testing.T) {
+	defer func(was int) { maxValues = was }(maxValues)
+	dir := t.TempDir()
+	e := record(t, dir, sample()[0])[0]
+	maxValues = 10
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "holds more than 10 values, the most that is read") {
+		t.Errorf("many values: %v", err)
+	}
+	maxValues = 1000
+	const name = "20261121T0151-1a2b3c4d.csv"
+	huge := filepath.Join(t.TempDir(), "huge")
+	if f, err := os.Create(huge); err != nil || f.Truncate(1<<30) != nil || f.Close() != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what string
+		make func(file string) error
+		want string
+	}{
+		{"pipe", func(file string) error { return syscall.Mkfifo(file, 0o644) }, "is not a regular file"},
+		{"device", func(file string) error { return os.Symlink("/dev/zero", file) }, "is a symbolic link that leads out of the baseline"},
+		{"loop", func(file string) error { return os.Symlink(file, file) }, "is a symbolic link that leads out of the baseline"},
+		{"link", func(file string) error { return os.Symlink(huge, file) }, "is a symbolic link that leads out of the baseline"},
+		{"huge", func(file string) error { return os.Rename(huge, file) }, "it is larger than 64 MB, the most that is read"},
+	} {
+		file := filepath.Join(dir, name)
+		if err := c.make(file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.what, err, c.want)
+		}
+		os.Remove(file)
+	}
+	if err := os.Rename(e.File, filepath.Join(dir, ".kept")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".kept", e.File); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err != nil {
+		t.Errorf("a link within the baseline: %v", err)
 	}
 }
 

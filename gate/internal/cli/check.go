@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -64,18 +63,18 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if v.dryRun {
 		return v.print(e, checks)
 	}
-	by := basis{jobs[0].policy.File, v.policy.looser, jobs[0].root, true}
+	policyFile := jobs[0].policy.File
 	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
 		if r := app.NoGPU(ctx); r != nil {
 			v.out.passes = true
-			return v.out.publish(e, r, by)
+			return v.out.publish(e, r, true, policyFile, jobs[0].root)
 		}
 	}
 	if r, err = checks.Run(ctx); err != nil {
 		return err
 	}
 	v.complete(e, r, jobs, args.workload)
-	err = v.out.publish(e, r, by)
+	err = v.out.publish(e, r, true, policyFile, jobs[0].root)
 	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
 		x.code = ExitFail
 	}
@@ -171,11 +170,6 @@ func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" 
 func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	if err := c.Valid(); err != nil {
 		return usageError("--kernel: %w", err)
-	}
-	if m.baseline != "" && c.Base == nil {
-		if _, err := os.Stat(m.baseline); err != nil {
-			return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out", source(m.fs, "baseline"), m.baseline)
-		}
 	}
 	lone := j.looks[0] == 1 && c.Profiler != model.Ncu && m.from == ""
 	switch first := c.Base == nil && !c.Screens(); {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // The exit codes. They never depend on the output format. A signal n ends nsgate with 128+n.
@@ -63,13 +64,21 @@ func Main(parent context.Context, args []string, s Streams) int {
 	if code, ok := app.Runner(args); ok {
 		return code
 	}
+	input.BoundMemory()
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	go func() {
-		if s, ok := (<-signals).(syscall.Signal); ok {
-			cancel(interrupted{s})
+		cancel(interrupted{(<-signals).(syscall.Signal)})
+		// The second signal ends this process at once, whatever it does; the guard of a private directory then clears up.
+		signal.Stop(signals)
+		select {
+		case s := <-signals: // it came before that
+			if self, err := os.FindProcess(os.Getpid()); err == nil {
+				self.Signal(s)
+			}
+		default:
 		}
 	}()
 	e := &env{Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err}

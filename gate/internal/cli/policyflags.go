@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -20,7 +21,6 @@ const policyFile = "nsgate.toml"
 
 // policyFlags say what is allowed.
 type policyFlags struct {
-	looser                                          []string // what variables loosen, in words
 	fs                                              *pflag.FlagSet
 	file, threshold, step, alpha, impact, undecided string
 }
@@ -47,6 +47,9 @@ func (p *policyFlags) bindTyped(fs *pflag.FlagSet) (names []string) {
 	return names
 }
 
+// maxPolicy is how much is read of a policy file, in bytes.
+const maxPolicy = 1 << 20
+
 func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
 	p.fs = fs
 	fs.Var((*once)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
@@ -63,7 +66,7 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 		err := foreign(file)
 		var data []byte
 		if err == nil {
-			data, err = os.ReadFile(file)
+			data, err = input.Read(file, maxPolicy)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("policy: %w; name another with --policy", err)
@@ -77,25 +80,11 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 			continue
 		}
 		flag := source(p.fs, strings.ReplaceAll(x[0], "_", "-"))
-		before := *policy
 		if err := policy.Set(x[0], x[1], flag); err != nil {
 			return nil, usageError("%s: %w", flag, errors.Unwrap(err))
 		}
-		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold || policy.StepThreshold > before.StepThreshold || policy.Impact > before.Impact) {
-			p.looser = append(p.looser, fmt.Sprintf("%s=%s loosens the %s of the policy, which is %s", flag, x[1], x[0], setting(&before, x[0])))
-		}
 	}
 	return policy, nil
-}
-
-// setting is what holds for a key at the top of a policy file, as people read it.
-func setting(p *thresholds.Policy, key string) string {
-	for _, s := range p.Settings() {
-		if s.Table == "" && s.Name == key {
-			return s.Value
-		}
-	}
-	return ""
 }
 
 // findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root; "" if it is

@@ -20,10 +20,30 @@ func (t trial) slight(p pair) bool {
 	case p.metric.Informational():
 		return true
 	case p.metric.Name == measure.CopyTime.Name && p.compared():
-		step := math.Max(recorded.Typical(t.base.Values(measure.Workload, measure.StepTime.Name)), recorded.Typical(t.head.Values(measure.Workload, measure.StepTime.Name)))
-		return math.Abs(recorded.Typical(p.head)-recorded.Typical(p.base)) < t.policy.Impact*step // false where the step is not known
+		step := math.Max(t.base.Typical(measure.Workload, measure.StepTime.Name), t.head.Typical(measure.Workload, measure.StepTime.Name))
+		return t.copyCost(p) < t.policy.Impact*step // false where the step is not known
 	}
 	return false
+}
+
+// copyCost is what a change of copies takes of the step, in ns: of what no kernel hides where that is known.
+func (t trial) copyCost(p pair) float64 {
+	if base, head := exposed(t.base, p.subject), exposed(t.head, p.subject); !math.IsNaN(base) && !math.IsNaN(head) {
+		return math.Abs(head - base)
+	}
+	return math.Abs(recorded.Typical(p.head) - recorded.Typical(p.base))
+}
+
+// exposed is the part of a step that copies of a kind take while no kernel runs, in ns; NaN where steps are not attributed.
+func exposed(s *recorded.Index, copies measure.Subject) float64 {
+	of := func(x measure.Subject) bool { return s.HasMetric(x, measure.Owned.Name) }
+	switch {
+	case of(copies):
+		return s.Typical(copies, measure.Owned.Name)
+	case slices.ContainsFunc(s.Subjects(), of):
+		return 0
+	}
+	return math.NaN()
 }
 
 // calls names the functions by which synchronising calls changed, and the range that they are made in.
@@ -60,30 +80,4 @@ func calls(t trial) []result.Remark {
 		}
 	}
 	return out
-}
-
-// regraphed lets the step decide where one side launches its kernels as CUDA graphs and the other one by one: the same kernels
-// take other times inside a graph, and a graph has some more of them. That the step is no slower is what the change was for.
-func regraphed(t trial, findings []result.Finding) {
-	graphs := func(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
-	if graphs(t.base) == graphs(t.head) {
-		return
-	}
-	kept := slices.ContainsFunc(findings, func(f result.Finding) bool {
-		program := f.Scope == measure.ScopeOutput || f.Metric == measure.StepTime.Name && f.Scope == measure.ScopeWorkload && !t.outputs()
-		return program && (f.Outcome == result.Unchanged || f.Outcome == result.Improved)
-	})
-	if !kept || slices.ContainsFunc(findings, func(f result.Finding) bool {
-		return f.Scope == measure.ScopeOutput && f.Outcome != result.Unchanged && f.Outcome != result.Improved
-	}) {
-		return
-	}
-	for i := range findings {
-		f := &findings[i]
-		timed := f.Unit == measure.Time.Unit && f.Metric != measure.StepTime.Name && f.Scope != measure.ScopeOutput
-		if f.Gates && timed && f.AtMost == nil && f.AtLeast == nil && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) {
-			f.Gates, f.Undecided, f.Doubted = false, false, false
-			f.Also = append(f.Also, result.NewRemark("in-graphs", nil))
-		}
-	}
 }

@@ -78,40 +78,9 @@ func decide(t trial, estimates []estimate) (findings []result.Finding, family in
 			findings[judged[k]] = answered(f, a)
 		}
 	}
-	forgive(t, estimates, findings)
-	regraphed(t, findings)
+	trade(t, estimates, findings)
 	return findings, family + len(gating)
 }
-
-// forgive takes the verdict from counts and times a launch that rose while what they add up to did not: fewer and longer
-// launches, or more and shorter ones, are no loss. A rule that names the metric, or a bound, still judges.
-func forgive(t trial, estimates []estimate, findings []result.Finding) {
-	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
-	for i, e := range estimates {
-		switch f := &findings[i]; {
-		case !e.compared() || e.match != "exact":
-		case f.Metric == t.total.Name, f.Metric == measure.GPUTime.Name, f.Metric == measure.CopyTime.Name:
-			totals[e.subject] = f
-		case counts(e.metric):
-			recounted[e.subject] = f.Change != 0
-		}
-	}
-	for i, e := range estimates {
-		f, total := &findings[i], totals[e.subject]
-		part := counts(e.metric) || f.Metric == measure.Time.Name
-		if !f.Gates || !part || total == nil || !recounted[e.subject] || e.limit.Bounded() || t.named(e.pair) {
-			continue
-		}
-		worse := f.Outcome == result.Regressed || f.Outcome == result.Inconclusive
-		if worse && (total.Outcome == result.Unchanged || total.Outcome == result.Improved) {
-			f.Gates, f.Undecided, f.Doubted = false, false, false
-			f.Also = append(f.Also, result.NewRemark("total-not-worse", result.Args{"metric": total.Metric, "change": total.Change}))
-		}
-	}
-}
-
-// counts reports whether a metric is how often something is done that has a total time as well.
-func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
 
 var (
 	unanswered = answer{change: result.Unknown, low: result.Unknown, high: result.Unknown, p: result.Unknown, mde: result.Unknown}
@@ -125,10 +94,8 @@ func (e *estimate) weight() float64 {
 		return 0
 	case math.IsInf(e.limit.Max, 1):
 		return 0
-	case e.metric == measure.StepTime, e.metric == measure.MeanStep:
-		return first / 2.0 // typical and mean are two views of one step
-	case e.isStep(), e.subject.Scope == measure.ScopeSection:
-		return seldom
+	case e.isStep():
+		return first
 	case e.metric.Name == measure.Time.Name, e.metric.Name == model.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
 		return 1
 	}
@@ -150,7 +117,7 @@ func describe(t trial, p pair) result.Finding {
 	if p.metric == measure.SyncCalls {
 		f.Facts = slices.Concat(f.Facts, calls(t))
 	}
-	if p.isStep() && p.subject == measure.Workload {
+	if p.isStep() {
 		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
 		if f.Gates && t.outputs() && !t.named(p) {
 			f.Gates = false
@@ -184,9 +151,6 @@ func answered(f result.Finding, a answer) result.Finding {
 
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t trial) share(p pair) float64 {
-	if p.subject.Scope == measure.ScopeSection {
-		return math.Max(shareOfRun(t.base, p.subject, p.metric), shareOfRun(t.head, p.subject, p.metric))
-	}
 	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
 		return math.Max(recorded.Typical(p.base)/t.base.Whole, recorded.Typical(p.head)/t.head.Whole)
 	}
@@ -197,9 +161,6 @@ func (t trial) share(p pair) float64 {
 // a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
 func (t trial) floor(p pair) float64 {
 	floor := p.limit.Floor
-	if p.subject.Scope == measure.ScopeSection && !p.metric.Exact {
-		return math.Max(floor, sectionImpact*wholeRun(t.base, p.metric))
-	}
 	switch p.metric.Name {
 	case measure.Time.Name:
 		floor = math.Max(floor, t.tick)
@@ -220,8 +181,8 @@ func (t trial) floor(p pair) float64 {
 }
 
 // apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
-// two of the base's standard deviations, and across sessions by what those differ.
-func apart(e estimate, limit, sign float64) (off []float64) {
+// two of the base's standard deviations and a margin.
+func apart(e estimate, limit, sign, margin float64) (off []float64) {
 	scale := func(v float64) float64 { return sign * v / stats.Average(e.base) }
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
@@ -236,9 +197,7 @@ func apart(e estimate, limit, sign float64) (off []float64) {
 	}
 	all := stats.Pooled(stats.Transform(e.base, scale))
 	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
-	if w := e.contrast.SessionWeight; w > 0 {
-		least += stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, result.Confidence)
-	}
+	least += margin
 	for _, v := range stats.Pooled(e.head) {
 		if scale(v) > least {
 			off = append(off, v)
@@ -267,7 +226,7 @@ func qualified(t trial, p pair, f result.Finding) []result.Remark {
 	case p.isStep() && t.outputs():
 	case p.metric.Informational() && p.limit.Severity == thresholds.Fail:
 	case p.limit.Severity == thresholds.Fail && t.slight(p):
-		out = append(out, result.NewRemark("under-step", result.Args{"change": result.Number(math.Abs(float64(f.Head - f.Base))), "unit": f.Unit, "impact": result.Number(t.policy.Impact)}))
+		out = append(out, result.NewRemark("under-step", result.Args{"change": result.Number(t.copyCost(p)), "unit": f.Unit, "impact": result.Number(t.policy.Impact)}))
 	case p.limit.Severity != thresholds.Fail:
 		out = append(out, result.NewRemark("warn-only", result.Args{"rule": f.Rule}))
 	default:

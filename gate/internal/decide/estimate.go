@@ -20,8 +20,6 @@ const (
 	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
 	// workload's: the same launches summed up in another way.
 	secondary = 0.2
-	// seldom is that of stalls and sections, whose limits are wide and whose changes are large.
-	seldom = 0.05
 	// copyJump is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
 	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
 	// runs of a side say nothing, nor does a single one.
@@ -43,6 +41,7 @@ const (
 // estimate is what the samples of a pair say of the change from base to head.
 type estimate struct {
 	pair
+	drawn         bool // outlier runs were drawn to the others
 	relative      bool // on the log scale; else relative to the base's mean, because a value is zero
 	contrast      stats.Contrast
 	pool          pool           // what others of its kind show
@@ -61,29 +60,53 @@ func (e *estimate) samples() int {
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
 // compared has no estimate.
-func estimates(t trial, pairs []pair) []estimate {
+func estimates(t *trial, pairs []pair) []estimate {
 	out := make([]estimate, 0, len(pairs))
 	for _, p := range pairs {
 		e := estimate{pair: p}
 		if p.compared() {
-			e = contrast(t, p)
+			e = contrast(*t, p)
 		}
 		out = append(out, e)
 	}
-	pools := pools(t, out)
-	sessions, uncertain := newSpreads(t, out), t.uncertain()
+	pools := poolUp(*t, out)
+	again := false
+	for i := range out {
+		if e, some := drawn(*t, out[i], pools[out[i].kind()].prior); out[i].compared() && some {
+			out[i], again = e, true
+		}
+	}
+	if again {
+		pools = poolUp(*t, out)
+	}
+	sessions, uncertain := newSpreads(*t, out), t.uncertain()
+	t.shift = together(*t, out)
 	for i, e := range out {
 		switch {
 		case !e.compared():
 		case e.isStep():
-			out[i] = moderate(t, e, stepPool(pools[e.kind()]), sessions)
+			out[i] = moderate(*t, e, stepPool(pools[e.kind()]), sessions)
 			out[i].outlierChance = t.stepOutliers(&out[i])
 		default:
-			out[i] = moderate(t, e, pools[e.kind()], sessions)
+			out[i] = moderate(*t, e, pools[e.kind()], sessions)
 		}
 		out[i].unmerged = uncertain.in(e.pair)
 	}
 	return out
+}
+
+// together is the relative change by which nearly all kernels moved, 0 where they did not or are too few.
+func together(t trial, estimates []estimate) float64 {
+	var moves []float64
+	for _, e := range estimates {
+		if e.compared() && e.relative && e.metric.Name == t.time.Name && t.share(e.pair) >= t.policy.Impact {
+			moves = append(moves, e.contrast.Estimate)
+		}
+	}
+	if len(moves) < batchLeast {
+		return 0
+	}
+	return asOne(moves, CommonSize/2)
 }
 
 // contrast holds the two sides against each other on the log scale, or relative to the base's mean where a value is zero.

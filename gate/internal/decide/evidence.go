@@ -31,7 +31,6 @@ type evidence struct {
 	alpha, spend      float64 // family-wise error of the gate, and this comparison's part of it
 	mde               float64
 	variance          stats.Variance // of the estimate on the working scale
-	longer            bool           // the interval without any widening lies above zero
 
 	ruleLimit, ruleFloor float64        // as the policy states them
 	limit, floor, tick   float64        // limit with the floor in it; floor and tick in the metric's unit
@@ -39,11 +38,13 @@ type evidence struct {
 	hostEffect           float64        // change up to which a difference between hosts explains it
 	mergeUncertainty     float64        // change up to which an unmeasured merge explains it
 	outlier              *result.Remark // why one run alone may show such a change by chance
+	shift                float64        // of all kernels together between sessions, 0 where they moved apart
 	waits                bool           // most of a longer step is time in which an issued operation waited
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	changeBeyond         float64 // median change of the latter
-	pBeyond              float64 // chance of so many, 1 where the noise of the sides forbids the test
+	pBeyond              float64 // chance of so many
+	countable            bool    // that chance decides: runs are independent, and of one noise
 }
 
 // weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
@@ -72,7 +73,6 @@ func weigh(t trial, e *estimate, f *result.Finding, p, alpha float64) evidence {
 		return x
 	}
 	margin := stats.Margin(e.variance, result.Confidence)
-	x.longer = estimate > margin
 	x.low, x.high = e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
 	if e.unmerged > 0 {
 		x.low, x.high = math.Max(x.low-e.unmerged, math.Min(x.low, -1)), x.high+e.unmerged
@@ -82,11 +82,14 @@ func weigh(t trial, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	}
 	x.across = e.contrast.SessionWeight > 0 && !t.batches
 	x.hostEffect, x.mergeUncertainty = e.hostEffect, e.unmerged
-	x.outlier, x.waits = t.outlierChance(*e, x.change), x.scope == measure.ScopeWorkload && waits(t.waterfall)
+	if e.contrast.SessionWeight > 0 && e.metric.Unit == measure.Time.Unit {
+		x.shift = t.shift
+	}
+	x.outlier, x.waits = t.outlierChance(*e, x.change), waits(t.waterfall)
 	if !math.IsInf(x.limit, 1) {
 		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, power))
 	}
-	if x.open() && !x.isStep() {
+	if x.open() {
 		x.countBeyond(e)
 	}
 	return x
@@ -115,16 +118,20 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 
 // countBeyond counts the runs of the head beyond the limit and every run of the baseline.
 func (x *evidence) countBeyond(e *estimate) {
-	beyond := apart(*e, x.doubtful(), x.sign())
-	x.headRuns, x.runsBeyond, x.pBeyond = len(stats.Pooled(e.head)), len(beyond), 1
+	runs := *e
+	if x.isStep() || e.drawn {
+		runs.base, runs.head = e.shown[0], e.shown[1] // whose outliers are runs of the baseline as well
+	}
+	beyond := apart(runs, x.doubtful(), x.sign(), 0)
+	x.headRuns, x.runsBeyond = len(stats.Pooled(e.head)), len(beyond)
 	if len(beyond) == 0 {
 		return
 	}
+	x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
 	x.changeBeyond = stats.Median(beyond)/recorded.Typical(e.base) - 1
-	// How often a side of more noise lies beyond all of the other is no evidence of a change.
-	if e.contrast.SessionWeight == 0 && !e.pool.unequal {
-		x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
-	}
+	// How often a side of more noise lies beyond all of the other is no evidence of a change, nor are delays of the CPU, which
+	// befall runs one after the other.
+	x.countable = e.contrast.SessionWeight == 0 && !e.pool.unequal && !x.isStep()
 }
 
 // sign is 1 where lower values are better, else -1.
@@ -137,7 +144,7 @@ func (x *evidence) sign() float64 {
 
 func (x *evidence) worse() bool   { return x.sign()*x.change > 0 }
 func (x *evidence) certain() bool { return x.p < x.alpha }
-func (x *evidence) isStep() bool  { return x.metric.OnHost() }
+func (x *evidence) isStep() bool  { return x.metric.Name == measure.StepTime.Name }
 
 // worst and least are the ends of the interval in the direction of harm.
 func (x *evidence) worst() float64 {
@@ -176,6 +183,11 @@ func (x *evidence) found() bool { return x.beyond() && x.certain() }
 // slight reports whether a change between hosts costs too little GPU time to be told from what single kernels differ by.
 func (x *evidence) slight() bool { return x.across && math.Abs(x.change)*x.share < sessionImpact }
 
+// withAll reports whether a kernel moved no further than all kernels did, by what a clock, a power limit or a host may do.
+func (x *evidence) withAll() bool {
+	return x.shift > 0 && x.shift <= shiftMost && !x.isStep() && x.change-x.shift <= x.limit
+}
+
 func (x *evidence) likeHosts() bool { return math.Abs(x.change) < x.hostEffect }
 
 func (x *evidence) likeMerge() bool {
@@ -196,8 +208,11 @@ func (x *evidence) doubtful() float64 {
 	return least
 }
 
-// mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline.
-func (x *evidence) mostBeyond() bool { return !x.isStep() && x.open() && 2*x.runsBeyond > x.headRuns }
+// mostBeyond reports whether most runs of the head lie beyond the limit and every run of the baseline; of a step of the same host
+// so many that delays of the CPU hardly ever do that.
+func (x *evidence) mostBeyond() bool {
+	return x.open() && 2*x.runsBeyond > x.headRuns && (!x.isStep() || x.across || x.pBeyond <= stepDelays)
+}
 
 // bound names what the change is compared with: the rule's "limit", or the floor where that is more and the change is not far
 // beyond both. The floor is that of the policy ("floor"), a "tick" of the timer, or "one" launch more in a whole run.

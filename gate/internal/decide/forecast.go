@@ -77,7 +77,7 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 	}
 	t := newTrial(base, head, policy)
 	t.waterfall = insight.NewWaterfall(t.base, t.head, t.off)
-	estimates := estimates(t, match(t))
+	estimates := estimates(&t, match(t))
 	findings, family := decide(t, estimates)
 	if family == 0 {
 		return nil, NewRefusal("nothing-judged", nil)

@@ -46,10 +46,6 @@ var guards = []guard{
 		result.Grew, never, plain("was-zero"), nothing},
 	{"count from zero", func(x *evidence) bool { return x.fromZero() && x.counted() },
 		result.Regressed, never, plain("was-zero"), nothing},
-	{"section from zero, within the floor", func(x *evidence) bool { return x.fromZero() && x.section() && x.head <= x.floor },
-		result.Unchanged, never, plain("zero-floor"), nothing},
-	{"section from zero", func(x *evidence) bool { return x.fromZero() && x.section() && x.leastHead > x.floor },
-		result.Regressed, never, plain("was-zero"), nothing},
 	{"from zero", (*evidence).fromZero,
 		result.Inconclusive, gating, plain("from-zero"), nothing},
 
@@ -73,6 +69,8 @@ var guards = []guard{
 	}, result.Inconclusive, gating, plain("counts-differ"), nothing},
 	{"increased count", func(x *evidence) bool { return x.found() && x.worse() && x.metric.Informational() && !x.named },
 		result.Grew, never, byBound("grew-count", nil), nothing},
+	{"worse like all kernels, at another time or place", func(x *evidence) bool { return x.found() && x.worse() && x.withAll() },
+		result.Inconclusive, doubtedIfGating, byBound("with-all", func(x *evidence, a result.Args) { a["shift"] = result.Number(x.shift) }), nothing},
 	{"worse", func(x *evidence) bool { return x.found() && x.worse() },
 		result.Regressed, never, byBound("beyond", nil), matched},
 	{"better", func(x *evidence) bool { return x.found() && x.metric.Unit != measure.Time.Unit },
@@ -85,7 +83,7 @@ var guards = []guard{
 		result.Unchanged, never, byBound("within", nil), nothing},
 
 	// An interval that contains the limit, or a change that is explained otherwise.
-	{"most runs beyond every run of the baseline, certain", func(x *evidence) bool { return x.mostBeyond() && x.pBeyond < x.spend },
+	{"most runs beyond every run of the baseline, certain", func(x *evidence) bool { return x.mostBeyond() && x.countable && x.pBeyond < x.spend },
 		result.Regressed, never, mostRunsBeyond, matched},
 	{"most runs beyond every run of the baseline", (*evidence).mostBeyond,
 		result.Inconclusive, always, mostRunsBeyond, remedy},
@@ -121,6 +119,11 @@ func decideChange(t trial, e estimate, f result.Finding, p, alpha float64) answe
 	d := g.doubt(&x)
 	a.undecided, a.doubted = d >= undecided, d == doubted
 	a = a.with(g.outcome, g.reason(&x))
+	if e.drawn {
+		raw := e.pair
+		raw.base, raw.head = e.shown[0], e.shown[1]
+		a.because = append(a.because, outlier(raw)...)
+	}
 	switch g.adds {
 	case matched:
 		a.because = append(a.because, qualified(t, e.pair, f)...)
@@ -133,7 +136,6 @@ func decideChange(t trial, e estimate, f result.Finding, p, alpha float64) answe
 func (x *evidence) fromZero() bool   { return x.base == 0 }
 func (x *evidence) listedOnly() bool { return x.metric.Informational() && !x.gates }
 func (x *evidence) counted() bool    { return x.metric.Exact && x.head > x.floor }
-func (x *evidence) section() bool    { return x.scope == measure.ScopeSection }
 
 func never(*evidence) doubt  { return harmless }
 func always(*evidence) doubt { return doubted }
@@ -159,15 +161,10 @@ func doubtedIfWorse(x *evidence) doubt {
 	return harmless
 }
 
-// openDoubt is the doubt of an interval that contains the limit. A step of another host or under a profiler is too noisy to
-// leave the gate undecided, unless it certainly got longer.
+// openDoubt is the doubt of an interval that contains the limit.
 func openDoubt(x *evidence) doubt {
 	switch {
-	case x.isStep() && x.gates && x.least() > x.limit:
-		return doubted
-	case x.isStep() && x.gates && !x.across && x.longer && x.change > x.limit:
-		return undecided
-	case x.isStep() || !x.open():
+	case !x.open():
 		return harmless
 	case x.least() > x.doubtful():
 		return doubted

@@ -13,7 +13,7 @@ func kernelTime() evidence {
 	return evidence{
 		scope: measure.ScopeKernel, metric: measure.Time, share: 0.4, gates: true, base: 100e3, head: 100e3, runs: 5,
 		low: -0.01, high: 0.01, p: 1, alpha: 0.01, spend: 0.002, variance: stats.Variance{S2: 1e-6, DF: 8},
-		ruleLimit: 0.03, limit: 0.03, floor: 32, tick: 32, headRuns: 5, pBeyond: 1,
+		ruleLimit: 0.03, limit: 0.03, floor: 32, tick: 32, headRuns: 5, pBeyond: 1, countable: true,
 	}
 }
 
@@ -21,7 +21,7 @@ func TestGuards(t *testing.T) {
 	changed := func(change, margin, p float64) func(*evidence) {
 		return func(x *evidence) {
 			x.change, x.low, x.high, x.p = change, change-margin, change+margin, p
-			x.head, x.longer = x.base*(1+change), change > margin
+			x.head = x.base * (1 + change)
 			x.rise = x.head - x.base
 		}
 	}
@@ -32,7 +32,6 @@ func TestGuards(t *testing.T) {
 		}
 	}
 	silent := func(x *evidence) { x.gates = false }
-	inSection := func(x *evidence) { x.scope = measure.ScopeSection }
 	across := func(x *evidence) { x.across = true }
 	runsBeyond := func(n int) func(*evidence) { return func(x *evidence) { x.runsBeyond = n } }
 	cases := []struct {
@@ -46,8 +45,6 @@ func TestGuards(t *testing.T) {
 		{"informational count from zero", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent}, result.Grew, harmless},
 		{"count from zero", []func(*evidence){fromZero(2)}, result.Regressed, harmless},
 		{"from zero", []func(*evidence){fromZero(2), as(measure.Time)}, result.Inconclusive, undecided},
-		{"section from zero, within the floor", []func(*evidence){fromZero(0.05), as(measure.GPUTime), inSection}, result.Unchanged, harmless},
-		{"section from zero", []func(*evidence){fromZero(2), as(measure.GPUTime), inSection}, result.Regressed, harmless},
 		{"from zero", []func(*evidence){fromZero(0.05)}, result.Inconclusive, undecided},
 		{"too few runs in the gate", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = NewRefusal("few-runs", result.Args{}) }}, result.Inconclusive, undecided},
 		{"one run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs = 1 }}, result.Inconclusive, undecided},
@@ -61,6 +58,8 @@ func TestGuards(t *testing.T) {
 		{"worse", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.named = true }}, result.Regressed, harmless},
 		{"worse", []func(*evidence){changed(0.031, 0.01, 0.009)}, result.Regressed, harmless},
 		{"worse", []func(*evidence){changed(-0.1, 0.01, 0), as(measure.Rate)}, result.Regressed, harmless},
+		{"worse like all kernels, at another time or place", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.shift = 0.09 }}, result.Inconclusive, doubted},
+		{"worse", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.shift = 0.05 }}, result.Regressed, harmless},
 		{"better", []func(*evidence){changed(0.1, 0.01, 0), as(measure.Rate)}, result.Improved, harmless},
 		{"faster", []func(*evidence){changed(-0.1, 0.01, 0)}, result.Improved, harmless},
 		{"unchanged", []func(*evidence){changed(0.01, 0.01, 0)}, result.Unchanged, harmless},

@@ -75,7 +75,7 @@ func compare(r *result.Report, t *trial) (refusal *result.Remark) {
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Remarks = append(r.Remarks, short...)
 	pairs := match(*t)
-	if refusal := cmp.Or(related(*t, pairs), timed(*t, pairs), lostStep(*t)); refusal != nil {
+	if refusal := cmp.Or(related(*t, pairs), timed(*t, pairs)); refusal != nil {
 		return refusal
 	}
 	r.Remarks = append(r.Remarks, t.singleRunRemarks()...)
@@ -87,9 +87,10 @@ func compare(r *result.Report, t *trial) (refusal *result.Remark) {
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)
 	r.Doubts = append(r.Doubts, insight.Unmatched(t.head)...)
-	r.Findings, r.Family = decide(*t, estimates(*t, pairs))
-	r.Doubts = slices.Concat(r.Doubts, uncovered(*t), unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
-		disagree(r.Findings), unsettled(*t, r.Findings))
+	all := estimates(t, pairs)
+	r.Findings, r.Family = decide(*t, all)
+	r.Doubts = slices.Concat(r.Doubts, unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
+		disagree(r.Findings))
 	r.OneGPU = oneGPU(t.base.Sessions, t.head.Sessions)
 	if x := between(t.base.Sessions, t.head.Sessions); x.Known() {
 		r.Apart = x

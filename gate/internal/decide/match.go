@@ -41,18 +41,28 @@ func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
 func match(t trial) []pair {
 	var pairs []pair
 	var gone, fresh []measure.Subject
-	for _, s := range t.base.Subjects() {
-		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection && !t.sectioned(s) {
-			continue // a part of the step, or of the calls, which is judged as a whole; a section that a side does not know
+	together := map[measure.Subject]bool{}
+	for _, f := range families(t) {
+		pairs = append(pairs, totals(t, f.base, f.head, f.match)...)
+		for _, s := range slices.Concat(f.base, f.head) {
+			together[s] = true
 		}
-		if t.head.Has(s) {
+	}
+	for _, s := range t.base.Subjects() {
+		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall {
+			continue // a part of the step, or of the calls, which is judged as a whole
+		}
+		switch {
+		case t.head.Has(s) && together[s]:
+			pairs = append(pairs, slices.DeleteFunc(same(t, s), func(p pair) bool { return summed(t, p) })...)
+		case t.head.Has(s):
 			pairs = append(pairs, same(t, s)...)
-		} else {
+		case !together[s]:
 			gone = append(gone, s)
 		}
 	}
 	for _, s := range t.head.Subjects() {
-		if !t.base.Has(s) && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall && s.Scope != measure.ScopeSection {
+		if !t.base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}
@@ -153,7 +163,7 @@ func same(t trial, s measure.Subject) []pair {
 	for _, m := range measure.Metrics {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
-		if m.OnHost() && m != measure.RunTime && s == measure.Workload && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
+		if m == measure.StepTime && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),

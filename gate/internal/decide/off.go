@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -10,8 +11,14 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// offMost is the part of a session's runs, rounded down, that may be left out for being off as a whole.
-const offMost = 0.25
+const (
+	// offMost is the part of a session's runs, rounded down, that may be left out for being off as a whole.
+	offMost = 0.25
+	// drawnMost is the part of a session's runs that may be drawn in as outliers of a kernel: one of five.
+	drawnMost = 0.2
+	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is drawn.
+	outlierFrom, outlierTo = 6, 2
+)
 
 // asOne is the relative change of a run of which these are the kernels' changes on the log scale, where it is more than least and
 // nearly every kernel moves with it; else 0.
@@ -34,7 +41,7 @@ func asOne(moves []float64, least float64) float64 {
 func (t trial) leaveOut() trial {
 	for i, side := range []*recorded.Index{t.base, t.head} {
 		for j := range side.Sessions {
-			off := offRuns(side, j, t)
+			off := offRuns(side, []*recorded.Index{t.head, t.base}[i], j, t)
 			for run := range side.Sessions[j].Profiled() {
 				if by, ok := off[run]; ok {
 					t.off = append(t.off, result.Off{Side: sideNames[i], Session: j, Run: run, Change: result.Number(by)})
@@ -81,31 +88,19 @@ func leftOut(t trial) []result.Remark {
 }
 
 // offRuns finds the runs of a session that are off as a whole: by more than 1 % and far more than the others differ, and so that
-// nearly every kernel moves with it. None where there are more than a few: then that is how the program runs.
-func offRuns(s *recorded.Index, session int, t trial) map[int]float64 {
+// nearly every kernel moves with it. None where there are more than a few: then that is how the program runs. Nor is a run
+// off at whose level runs of the other side are: then both have two levels.
+func offRuns(s, other *recorded.Index, session int, t trial) map[int]float64 {
 	const far = 8
-	n := s.Sessions[session].Profiled() // which come first
-	moves := make([][]float64, n)       // by run, one a kernel, on the log scale
-	for _, subject := range s.Subjects() {
-		x := s.Held[subject].In(session, t.time.Name)
-		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < t.policy.Impact {
-			continue
-		}
-		times := s.Sessions[session].Of(x)
-		centre := stats.Median(stats.Known(times))
-		for run, v := range times {
-			if v > 0 {
-				moves[run] = append(moves[run], math.Log(v/centre))
-			}
-		}
-	}
-	shifts := make([]float64, n)
+	moves := moves(s, other, session, t)
+	shifts := make([]float64, len(moves))
 	for run := range shifts {
 		shifts[run] = stats.Median(moves[run])
 	}
-	least := math.Max(CommonSize, far*math.Max(stats.MAD(stats.Known(shifts)), math.Sqrt(stats.RunPrior.S2)))
+	n := s.Sessions[session].Profiled()
+	least := math.Max(CommonSize, far*math.Max(stats.MAD(stats.Known(shifts[:n])), math.Sqrt(stats.RunPrior.S2)))
 	off := map[int]float64{}
-	for run := range moves {
+	for run := range n {
 		if by := asOne(moves[run], least); by != 0 && len(moves[run]) >= commonLeast {
 			off[run] = by
 		}
@@ -113,5 +108,89 @@ func offRuns(s *recorded.Index, session int, t trial) map[int]float64 {
 	if len(off) > int(offMost*float64(n)) {
 		return nil
 	}
+	maps.DeleteFunc(off, func(run int, _ float64) bool { return onLevel(shifts[run], shifts[n:]) })
 	return off
+}
+
+// onLevel reports whether one of the values lies nearer to a move than to no move.
+func onLevel(by float64, values []float64) bool {
+	return slices.ContainsFunc(values, func(v float64) bool { return v/by > 0.5 && v/by < 1.5 })
+}
+
+// moves are the changes of kernels in each run of a session, and then in each run of the other side, from the median run of
+// that session, on the log scale.
+func moves(s, other *recorded.Index, session int, t trial) [][]float64 {
+	n := s.Sessions[session].Profiled() // which come first
+	out := make([][]float64, n+other.Runs())
+	for _, subject := range s.Subjects() {
+		x := s.Held[subject].In(session, t.time.Name)
+		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < t.policy.Impact {
+			continue
+		}
+		times := s.Sessions[session].Of(x)
+		centre := stats.Median(stats.Known(times))
+		for run, v := range slices.Concat(times, slices.Concat(other.Values(subject, t.time.Name)...)) {
+			if v > 0 && run < len(out) {
+				out[run] = append(out[run], math.Log(v/centre))
+			}
+		}
+	}
+	return out
+}
+
+// drawn is an estimate of a kernel's or a sum's time whose outlier runs are drawn to where the others of their session lie
+// (winsorizing, as steps are): one run neither makes a finding nor hides one. A run at whose level the other side has runs is none.
+func drawn(t trial, e estimate, run stats.Variance) (estimate, bool) {
+	if e.metric.Exact || e.metric.Unprofiled() || e.metric.Unit != measure.Time.Unit || e.isStep() || !e.relative {
+		return e, false
+	}
+	p, any := e.pair, false
+	for i, side := range []*[][]float64{&p.base, &p.head} {
+		other := stats.Pooled([][][]float64{e.head, e.base}[i])
+		sessions := slices.Clone(*side)
+		for j := range sessions {
+			var some bool
+			sessions[j], some = drawIn(sessions[j], other, math.Sqrt(run.S2))
+			any = any || some
+		}
+		*side = sessions
+	}
+	if !any {
+		return e, false
+	}
+	out := contrast(t, p)
+	out.drawn = true
+	return out, true
+}
+
+// drawIn draws the outliers of one session to the edge of the others, at most a fifth of the runs. sd is what
+// runs are expected to differ by.
+func drawIn(session, other []float64, sd float64) ([]float64, bool) {
+	values := stats.Known(session)
+	logs := stats.Transform([][]float64{values, other}, math.Log)
+	centre := stats.Median(logs[0])
+	var residuals []float64
+	for _, v := range logs[0] {
+		residuals = append(residuals, math.Abs(v-centre))
+	}
+	sd = math.Max(sd, stats.Median(residuals)/stats.NormalQuartile)
+	for i := range logs[1] {
+		logs[1][i] -= centre
+	}
+	var far []int
+	for run, v := range session {
+		by := math.Log(v) - centre
+		if math.Abs(by) > math.Max(CommonSize, outlierFrom*sd) && !onLevel(by, logs[1]) {
+			far = append(far, run)
+		}
+	}
+	if len(far) == 0 || len(far) > int(drawnMost*float64(len(values))) {
+		return session, false
+	}
+	out := slices.Clone(session)
+	for _, run := range far {
+		by := math.Log(session[run]) - centre
+		out[run] = math.Exp(centre + math.Copysign(math.Min(math.Abs(by), outlierTo*sd), by))
+	}
+	return out, true
 }

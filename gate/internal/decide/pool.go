@@ -28,8 +28,8 @@ func (t trial) times() string {
 	return (&pair{subject: measure.Subject{Scope: measure.ScopeKernel}, metric: t.time}).kind()
 }
 
-// pools sorts estimates by their kind.
-func pools(t trial, estimates []estimate) map[string]pool {
+// poolUp sorts estimates by their kind.
+func poolUp(t trial, estimates []estimate) map[string]pool {
 	members := map[string][]*estimate{}
 	for i := range estimates {
 		if e := &estimates[i]; e.compared() {

@@ -48,9 +48,6 @@ var Reasons = append(slices.Clone(recorded.Reasons), model.Reasons{
 	{Key: "other-step",
 		Sentence: "the sides count by different steps: {base} in the base, {head} in the head",
 		Next:     "name the range that both repeat as the step"},
-	{Key: "step-lost",
-		Sentence: "no step was found in the {side}, and the {other} has one",
-		Next:     "name the range that both repeat as the step, or take both as one piece (--step none)"},
 	{Key: "other-work",
 		Sentence: "the workload did a different amount of work: {base} steps in the base, {head} in the head",
 		Next:     again},
@@ -130,7 +127,7 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	h := head[len(head)-1]
 	var models []string
 	for _, s := range append(slices.Clone(base), head...) {
-		if !slices.Contains(models, s.GPU) {
+		if s.GPU != "" && !slices.Contains(models, s.GPU) {
 			models = append(models, s.GPU)
 		}
 	}
@@ -138,8 +135,10 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	if refused != nil {
 		return base, refused
 	}
-	fits := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool { return s.GPU != h.GPU })
-	if len(fits) == 0 || slices.ContainsFunc(head, func(s model.Session) bool { return s.GPU != h.GPU }) {
+	// A session that does not name its GPU, as pages of ncu and old traces do, may be of any.
+	otherGPU := func(s model.Session) bool { return s.GPU != h.GPU && s.GPU != "" && h.GPU != "" }
+	fits := slices.DeleteFunc(slices.Clone(base), otherGPU)
+	if len(fits) == 0 || slices.ContainsFunc(head, otherGPU) {
 		return base, NewRefusal("other-gpu", result.Args{"models": models, "model": h.GPU})
 	}
 	fits = onBoard(fits, head)
@@ -159,40 +158,11 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 			runs += side.sessions[i].Profiled()
 			restless += Unsteady(&side.sessions[i])
 		}
-		if 2*restless > runs && !growAlike(fits, head) {
+		if 2*restless > runs {
 			return fits, NewRefusal("unsteady", result.Args{"some": result.Number(restless), "all": result.Number(runs), "side": side.name})
 		}
 	}
 	return fits, nil
-}
-
-// growAlike reports whether the steps of both sides get longer, or shorter, by the same factor within a run: then the same steps are
-// compared, and that there is no steady state is no difference.
-func growAlike(base, head []model.Session) bool {
-	const apart = 0.02
-	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)
-	x, y := b.Typical(measure.Workload, measure.Growth.Name), h.Typical(measure.Workload, measure.Growth.Name)
-	for i := range base {
-		for j := range head {
-			if steps(&base[i]) != steps(&head[j]) {
-				return false
-			}
-		}
-	}
-	return x > 0 && y > 0 && math.Abs(math.Log(x/y)) <= apart
-}
-
-// lostStep refuses sides of which one repeats nothing: its step is lost, and nothing would judge that.
-func lostStep(t trial) *result.Remark {
-	has := func(s *recorded.Index) bool { return s.HasMetric(measure.Workload, measure.StepTime.Name) }
-	knows := func(s *recorded.Index) bool { return s.Has(measure.Steps) } // a side of another format has no step to lose
-	switch {
-	case has(t.base) && !has(t.head) && knows(t.head):
-		return NewRefusal("step-lost", result.Args{"side": sideNames[1], "other": sideNames[0]})
-	case has(t.head) && !has(t.base) && knows(t.base):
-		return NewRefusal("step-lost", result.Args{"side": sideNames[0], "other": sideNames[1]})
-	}
-	return nil
 }
 
 // unsteady counts the runs whose warm-up has no end, where one was looked for.
@@ -364,6 +334,9 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
 		const day = 24 * time.Hour
 		out = append(out, result.NewRemark("old-base", result.Args{"days": result.Number(int(age / day)), "most": result.Number(int(policy.MaxAge / day))}))
+	}
+	if (b.GPU == "") != (h.GPU == "") {
+		out = append(out, result.NewRemark("unknown-gpu", result.Args{"model": b.GPU + h.GPU}))
 	}
 	if boardsOf(base, head) == result.OtherBoard {
 		out = append(out, result.NewRemark("other-board", result.Args{"base": recorded.Classes(base), "head": recorded.Classes(head)}))

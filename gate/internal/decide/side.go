@@ -27,6 +27,7 @@ type trial struct {
 	off         []result.Off             // runs that are left out
 	few         *result.Remark           // why nothing is judged but bounds: too few runs, nil where there are enough
 	single      string                   // the side that holds one run against several of the other, "" for none, see [trial.once]
+	shift       float64                  // by which nearly all kernels moved together, 0 where they did not
 	swerve      float64                  // by how much that run is off as a whole, 0 where it is not
 	waterfall   *result.Waterfall        // of the typical step, nil where that is not known
 }
@@ -113,6 +114,11 @@ func (t trial) hosts() string {
 		}
 	}
 	return "different"
+}
+
+// oneGPU reports whether the sides are sessions of one GPU at different times.
+func (t trial) oneGPU() bool {
+	return !t.batches && len(t.shared) == 0 && oneGPU(t.base.Sessions, t.head.Sessions)
 }
 
 // oneGPU reports whether all sessions of two sides are known to be of the same GPU.

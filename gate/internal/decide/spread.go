@@ -12,6 +12,14 @@ import (
 // The constants of what sessions differ by.
 const (
 	batchSD, batchLeast = 0.0007, 3
+	// daySD is what sessions of one GPU on different days differ by before seeing them: half of what hosts differ by.
+	daySD = 0.0025
+	// batchMost bounds what all kernels together may add to that of one GPU, in standard deviations between its runs: batches of a
+	// noisy GPU differ like its runs, and a program that got slower as a whole is not its own noise.
+	batchMost = 2
+	// shiftMost is the largest change of all kernels together that a clock or another board may make: boards of one model differ
+	// by 1.5 %, power limits by some per cent more.
+	shiftMost = 0.1
 	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
 	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
 	sessionMost = 5
@@ -54,18 +62,22 @@ type spreads struct {
 // the policy's prior. Within one class of boards the sessions of the base count as well, each kernel's among the others.
 func newSpreads(t trial, estimates []estimate) spreads {
 	sd, least := t.policy.SessionSD, stats.PoolLeast
-	if t.batches {
+	switch {
+	case t.batches:
 		sd, least = batchSD, batchLeast
+	case t.oneGPU():
+		sd, least = math.Min(sd, daySD), batchLeast
 	}
 	s := spreads{prior: sd * sd, common: stats.Variance{S2: sd * sd, DF: stats.SessionWeight}, bound: stats.Variance{S2: sd * sd * boundPart * boundPart, DF: boundDF}}
 	var scaled []float64
-	var own, bound []stats.Variance
+	var own, bound, runs []stats.Variance
 	for _, e := range estimates {
 		w := e.contrast.SessionWeight
 		if !e.compared() || w == 0 || e.metric.Name != t.time.Name || t.share(e.pair) < t.policy.Impact {
 			continue
 		}
 		s.heaviest = math.Max(s.heaviest, t.share(e.pair))
+		runs = append(runs, e.contrast.Run)
 		scaled = append(scaled, math.Abs(e.contrast.Estimate)/math.Sqrt(w))
 		if t.bound[e.subject] {
 			bound = append(bound, e.contrast.Session)
@@ -84,8 +96,15 @@ func newSpreads(t trial, estimates []estimate) spreads {
 		if together := stats.Pool(s.common, stats.Variance{S2: seen * seen, DF: medianEfficiency * n}); !t.severalOnBoard() || together.S2 > s.common.S2 {
 			s.common = together
 		}
-		// Beyond that it is not hosts of one model that differ, nor the clocks of one GPU.
-		s.common.S2 = math.Min(s.common.S2, sessionMost*sessionMost*t.policy.SessionSD*t.policy.SessionSD)
+		// Beyond that it is not hosts of one model that differ, nor sessions of one GPU.
+		most := sessionMost * sessionMost * t.policy.SessionSD * t.policy.SessionSD
+		if known := stats.Positive(runs); t.batches || t.oneGPU() {
+			most = s.prior
+			if len(known) > 0 {
+				most = math.Max(most, batchMost*batchMost*stats.Typical(known))
+			}
+		}
+		s.common.S2 = math.Min(s.common.S2, most)
 	}
 	return s
 }
@@ -109,7 +128,10 @@ func (s *spreads) of(t trial, e *estimate) stats.Variance {
 	if e.hangsOnCPU() {
 		expected := outputSessions(t)
 		if e.isStep() {
-			expected = stepSessions(t, e.metric)
+			expected = stepSessions(t)
+		}
+		if t.oneGPU() {
+			return stats.Moderate(e.contrast.Session, expected) // sessions of this GPU show how far it differs from itself
 		}
 		v := stats.Variance{S2: math.Max(stats.Pool(e.contrast.Session, expected).S2, expected.S2), DF: stats.SessionDF}
 		if t.batches {
@@ -148,7 +170,7 @@ func (p *pair) hangsOnCPU() bool { return p.isStep() || p.metric.Unprofiled() }
 // it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
 func (s *spreads) hostEffect(t trial, e *estimate) float64 {
 	shown := t.severalOnBoard() || t.oneBoard() && t.bound[e.subject]
-	if t.batches || e.hangsOnCPU() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
+	if t.batches || t.oneGPU() || e.hangsOnCPU() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
 		return 0
 	}
 	if share := t.share(e.pair); e.subject.Scope != measure.ScopeKernel && share > 0 {

@@ -2,6 +2,9 @@ package model
 
 import (
 	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -229,4 +232,31 @@ func (t *Trace) End() int64 {
 		end = max(end, t.Copies[i].End)
 	}
 	return end
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// Doubts gives the warnings of traces, those that differ in numbers alone once, with the file where there are several.
+func Doubts(traces []Trace) (out []string) {
+	first, more := map[string]int{}, map[string]int{}
+	for _, t := range traces {
+		for _, w := range t.Warnings {
+			kind := digits.ReplaceAllString(w, "#")
+			if _, known := first[kind]; known {
+				more[kind]++
+				continue
+			}
+			first[kind] = len(out)
+			if slices.ContainsFunc(traces, func(o Trace) bool { return o.Source != t.Source }) {
+				w = filepath.Base(t.Source) + ": " + w
+			}
+			out = append(out, w)
+		}
+	}
+	for kind, i := range first {
+		if n := more[kind]; n > 0 {
+			out[i] += fmt.Sprintf(" (and so in %d more)", n)
+		}
+	}
+	return out
 }

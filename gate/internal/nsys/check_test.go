@@ -23,6 +23,36 @@ func callRows(launches, name, result int, where string) string {
 		0, %d, i + 1, %d, %d, NULL`, tidA, name, result), where)
 }
 
+// A window that closes while the host is ahead of the GPU: what was queued then is left out with its step.
+func TestQueuedAtTheEnd(t *testing.T) {
+	// 400 calls, one a µs and ten a step; kernels of 10 µs from 1,000,000 ns on, of which the window holds 300.
+	rowsOf := func(kernels int) []string {
+		out := []string{"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL",
+			rows(kernels, fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000000 + i * 10000, 1009000 + i * 10000,
+				0, 1, 0, 7, i + 1, %d, 1, 2, NULL, 1, 1, 32, 4, 1, 1, 256, 1, 1, 16, 1024, 0, 0, 1, 32768, NULL, 0`, pidA), ""),
+			rows(400, fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT 990000 + i * 1000, 990500 + i * 1000, 0, %d, i + 1, %d, 0, NULL`,
+				tidA, 3), ""),
+			rangeRow(59, 0, 1e12, tidA, "NULL", "'all'", "NULL", 0),
+		}
+		for step := range 40 {
+			out = append(out, rangeRow(59, 990_000+step*10_000-100, 990_000+step*10_000+9_900, tidA, "NULL", "'step'", "NULL", 0))
+		}
+		return out
+	}
+	file := build(t, with(rowsOf(305)...)...)
+	traces, err := Read(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := traces[0]
+	if len(x.Launches) != 300 || len(x.Ranges) != 31 || len(x.Warnings) != 1 ||
+		!strings.Contains(x.Warnings[0], "ended while 95 launches were queued, which have no kernel: what was launched after 1289900 ns") {
+		t.Errorf("%d launches, %d ranges, %q", len(x.Launches), len(x.Ranges), x.Warnings)
+	}
+	// Fewer than half of the launches: the loss is no tail.
+	refused(t, build(t, with(rowsOf(150)...)...), model.KernelsLost, "250 of 400 kernel launches")
+}
+
 func rows(n int, insert, where string) string {
 	if where != "" {
 		where = " WHERE " + where

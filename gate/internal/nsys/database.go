@@ -87,6 +87,12 @@ func (db *database) close() {
 	}
 }
 
+// databases lists other profilers' databases by how the name of one of their tables begins.
+var databases = []struct{ table, what string }{
+	{"rocpd_info_", "a database of rocprofiler-sdk (rocpd, AMD)"}, {"rocpd_kernel_dispatch", "a database of rocprofiler-sdk (rocpd, AMD)"},
+	{"rocpd_", "a database of rocmProfileData (rpd, AMD)"},
+}
+
 // readSchema notes the columns of every table and refuses what is not from nsys.
 func (db *database) readSchema() error {
 	var tables []string
@@ -112,6 +118,11 @@ func (db *database) readSchema() error {
 		if has("StringTable") || has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") {
 			return model.Refuse(model.OtherFormat, "record the workload with nsys",
 				"%s is a database of nvprof, not of nsys", db.name)
+		}
+		for _, other := range databases {
+			if slices.ContainsFunc(tables, func(t string) bool { return strings.HasPrefix(t, other.table) }) {
+				return model.Refuse(model.OtherFormat, "profile on a CUDA GPU with nsys", "%s is %s, which nsgate does not read", db.name, other.what)
+			}
 		}
 		return model.Refuse(model.OtherFormat, exportAgain,
 			"%s is a SQLite database, but no export of nsys: it has no table StringIds", db.name)

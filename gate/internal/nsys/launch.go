@@ -204,11 +204,12 @@ func memoryKind(v int64) model.MemoryKind {
 	return model.MemoryKind(v)
 }
 
-// readGraphs counts the launches of graphs that were traced as a whole.
+// readGraphs counts the launches of graphs that were traced as a whole, and adds up their times.
 func (r *reader) readGraphs() error {
-	return r.db.scan(graphTable, "", []string{"globalPid"}, func(row *row) {
+	return r.db.scan(graphTable, "", []string{"globalPid", "start", "end"}, func(row *row) {
 		if p := r.of(row.intOr(0, 0)); p != nil {
 			p.graphs++
+			p.graphTime += max(0, row.intOr(2, 0)-row.intOr(1, 0))
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // A globalPid is hardware, virtual machine and pid in 8, 8 and 24 bits above 24 zero bits; a globalTid has the thread
@@ -94,6 +95,7 @@ type process struct {
 	requests  []model.Request // that made it
 	traced    []*backtraced
 	graphs    int64 // launches of whole graphs
+	graphTime int64 // of them, ns
 	warnings  []string
 }
 
@@ -130,7 +132,13 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readOverhead, r.readStrings, r.nameRanges, r.readCalls, r.readCallers, r.checkKept,
+		r.readCopies, r.readMemsets, r.readGraphs, r.readMemory, r.readRanges, r.readOverhead, r.readStrings, r.nameRanges, r.readCalls, r.readCallers,
+		func() error {
+			for _, p := range r.processes {
+				p.cutTail()
+			}
+			return r.checkKept()
+		},
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -189,8 +197,8 @@ func (r *reader) finish(p *process) model.Trace {
 	t.Messages = p.messagesOf()
 	t.Captures = captures(p.found.marks, end)
 	if p.graphs > 0 {
-		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs are in no kernel's time; "+
-			"record with --cuda-graph-trace=node to see their kernels", p.graphs))
+		p.warnings = append(p.warnings, fmt.Sprintf("%d launches of whole CUDA graphs, %s, are in no kernel's time; "+
+			"record with --cuda-graph-trace=node to see their kernels", p.graphs, measure.Quantity(float64(p.graphTime), "ns")))
 	}
 	t.Warnings = p.warnings
 	return t

@@ -173,7 +173,12 @@ func (r *rank) follow(door *proc.Door, t task, done <-chan struct{}, log *proc.O
 
 // leave exports the report, which goes at once, and lays the export where those of the other ranks lie.
 func (r *rank) leave(exe, report, private string) error {
-	export, err := nsys.Export(context.Background(), exe, report, private)
+	limited, cancel := context.WithTimeoutCause(context.Background(), patience, fmt.Errorf("nsys did not export its report within %v", patience))
+	defer cancel()
+	export, err := nsys.Export(limited, exe, report, private)
+	if limited.Err() != nil {
+		err = context.Cause(limited)
+	}
 	os.Remove(report)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	g "maragu.dev/gomponents"
 )
 
@@ -79,8 +80,9 @@ func pack(saved string) (string, error) {
 	return packedBegin + base64.StdEncoding.EncodeToString(b.Bytes()) + packedEnd, nil
 }
 
-// maxUnpacked bounds what a page unfolds to, in bytes.
-const maxUnpacked = 1 << 30
+// maxReport is how much is read of a report: of its file, and of what a page unpacks to, in bytes. A report of 10,000 kernels takes
+// 20 MB.
+var maxReport int64 = 128 << 20
 
 var isPage = regexp.MustCompile(`(?i)^\s*<!doctype html`)
 
@@ -98,7 +100,7 @@ func unpack(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the report in this page is damaged: %w; give the page as nsgate wrote it", err)
 	}
-	out, err := io.ReadAll(io.LimitReader(z, maxUnpacked))
+	out, err := input.All(z, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("the report in this page is damaged: %w; give the page as nsgate wrote it", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/history"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -74,7 +75,7 @@ var required = []string{"base", "head", "change", "low", "high", "p", "mde", "sh
 // ignored. Anything else that is not a report of this schema is an error: another schema, trailing data, a verdict,
 // outcome or number that is missing or unknown.
 func ReadJSON(rd io.Reader, name string) (*result.Report, error) {
-	data, err := io.ReadAll(rd)
+	data, err := input.All(rd, maxReport)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

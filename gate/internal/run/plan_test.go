@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
@@ -63,6 +64,24 @@ func TestGPUMetricsRefused(t *testing.T) {
 		}
 		if sampleable.MatchString(said) {
 			t.Errorf("%q lists a GPU that can be sampled", said)
+		}
+	}
+}
+
+// The timeout of a run bounds how long nsys may take to start, to end and to export.
+func TestLimits(t *testing.T) {
+	for _, tt := range []struct {
+		plan          Plan
+		start, finish time.Duration
+	}{
+		{Plan{Runs: 5}, 2 * time.Minute, 10 * time.Minute},
+		{Plan{Runs: 5, Timeout: 5 * time.Second}, 35 * time.Second, 80 * time.Second},
+		{Plan{Runs: 5, Unprofiled: 5, Base: &Build{}, Timeout: 5 * time.Second}, 35 * time.Second, 230 * time.Second},
+		{Plan{Runs: 5, Timeout: 5 * time.Minute}, 2 * time.Minute, 10 * time.Minute},
+		{Plan{Runs: 5, Timeout: time.Second, StartLimit: time.Second, FinishLimit: time.Minute}, time.Second, time.Minute},
+	} {
+		if p := tt.plan.withDefaults(); p.StartLimit != tt.start || p.FinishLimit != tt.finish {
+			t.Errorf("%+v: %v and %v", tt.plan, p.StartLimit, p.FinishLimit)
 		}
 	}
 }

@@ -14,6 +14,8 @@ const (
 	priorMost = 10
 	// stepRunSD is the sd between runs that is expected of a steady program: 0.5 % of 40 runs on an H200.
 	StepRunSD = 0.005
+	// placeLeast is the fewest variances that place a prior below what is expected before seeing any.
+	placeLeast = 3
 	// strayFrom is how many sds from the middle of its side a run is a stray one, which counts as if it were so far.
 	strayFrom = 3
 	// normalQuartile is the median absolute deviation of a normal distribution, in standard deviations.
@@ -31,17 +33,26 @@ const (
 // 0.05 to 0.3 % between runs of one host.
 var RunPrior = Variance{S2: 0.002 * 0.002, DF: 3}
 
-// prior is what variances of one pool have in common. Too few to learn from say at least where it lies: no less than at what is
-// expected before seeing any, which counts as one of them.
+// Prior is what variances of one pool have in common. Too few to learn its width from give its place, with what is expected before
+// seeing any as one of them; fewer than placeLeast no place below that.
 func Prior(v []Variance) Variance {
-	known := slices.DeleteFunc(slices.Clone(v), func(x Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
+	known := Positive(v)
 	if len(known) < PoolLeast {
 		expected := Variance{S2: RunPrior.S2, DF: math.Inf(1)}
-		return Variance{S2: math.Max(RunPrior.S2, Typical(append(known, expected))), DF: RunPrior.DF}
+		place := Typical(append(known, expected))
+		if len(known) < placeLeast {
+			place = math.Max(RunPrior.S2, place)
+		}
+		return Variance{S2: place, DF: RunPrior.DF}
 	}
 	p := FitPrior(known)
 	p.DF = math.Min(p.DF, priorMost)
 	return p
+}
+
+// Positive are the variances that are known and not zero.
+func Positive(v []Variance) []Variance {
+	return slices.DeleteFunc(slices.Clone(v), func(x Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
 }
 
 // winsorised draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's

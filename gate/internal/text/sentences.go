@@ -49,7 +49,6 @@ var sentences = map[string]saying{
 	"few-samples": says(`too few runs have this {scope} to know its spread`),
 	"zero":        says(`zero on both sides`),
 	"was-zero":    says(`was zero`),
-	"zero-floor":  says(`was zero, and is less than matters`),
 	"from-zero":   says(`was zero: no relative change can be given`),
 
 	"unbounded":          says(`the head has no {metric metric}, of which the policy wants {bounds at_least at_most unit}`),
@@ -96,9 +95,11 @@ var sentences = map[string]saying{
 	"better":        says(`better by more than {percent limit}`),
 	"grew-count":    says(`grew beyond {binding by size unit}; a count fails a gate only where a rule names it`),
 	"under-step":    says(`{quantity change unit} is less than {percent impact} of the step, the impact floor, so it does not fail the gate`),
+	"traded":        says(`traded: the {metric metric} of {kernel} got better ({change change}, at most {change high}), so it does not fail the gate`),
 	"in-graphs":     says(`one side launches as CUDA graphs, and the step is no slower: it does not fail the gate`),
-	"step-open": says(`the step's period changed by {change change}, between {change low} and {change high}, which is not decided: ` +
-		`under a profiler, and from host to host, an unchanged program may; an output of untraced runs would tell`),
+	"rehomed":       says(`kernels moved in or out of range {range}, and none that stayed got slower, so it does not fail the gate`),
+	"with-all": says(`beyond {binding by size unit}, and all kernels moved by about {change shift}: the clock, a power limit or the host does that ` +
+		`as well as code; measure the base build beside the head`),
 	"held-up": says(`the step got longer by time in which its operations were issued and nothing of the program ran: ` +
 		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`),
 
@@ -202,8 +203,6 @@ var sentences = map[string]saying{
 		`tracing slows the CPU, so the untraced runs decide`),
 	"only-untraced": says(`{output} of untraced runs got worse ({change untraced}), and the traced step did not ({change traced}): ` +
 		`what got slower lies outside the steps, or tracing hides it`),
-	"steps-cover": says(`the steps ({range}) are {percent share} of the head's GPU time; the rest is judged by the limits of its sections`),
-	"skips-more":  says(`{count head step} of the head are warm-up, {number base} of the base: the warm-up is not compared`),
 	"other-cycle": says(`step time: not judged, for what repeats {count base time} a run in the base repeats {count head time} in the head; ` +
 		`an NVTX range around the step tells what a step is`),
 	"output-unheld": func(a *args) string {
@@ -244,7 +243,8 @@ var sentences = map[string]saying{
 	},
 	"other-board": says(`the base was measured on another board revision ({join base}, here {join head}); ` +
 		`revisions of one model are known to differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head`),
-	"host-alone": says(`the baseline has no other session on {gpu} to hold this host against`),
+	"unknown-gpu": says(`only one side names its GPU ({model}): whether the other was measured on the same model is not known`),
+	"host-alone":  says(`the baseline has no other session on {gpu} to hold this host against`),
 	"host-foreign": func(a *args) string {
 		return a.say(`this host has no kernel in common with {count sessions session}`) + a.board()
 	},

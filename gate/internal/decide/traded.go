@@ -1,0 +1,148 @@
+package decide
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// trade takes the verdict from findings that are parts of something which certainly did not get worse. A rule that names the
+// metric, and a bound of its value, still judge.
+func trade(t trial, estimates []estimate, findings []result.Finding) {
+	relaunched(t, estimates, findings)
+	rehomed(t, findings)
+	program, because := spared(t, findings), "traded"
+	if program == nil {
+		program, because = regraphed(t, findings), "in-graphs"
+	}
+	if program != nil {
+		for i, e := range estimates {
+			f := &findings[i]
+			if f != program && tradable[f.Metric] && t.worsened(e.pair, f) {
+				waive(f, result.NewRemark(because, result.Args{"metric": program.Metric, "kernel": program.Title(), "change": program.Change, "high": program.High}))
+			}
+		}
+	}
+}
+
+// tradable are the metrics of parts of the program that a gain of the whole pays for.
+var tradable = map[string]bool{
+	measure.Time.Name: true, measure.Total.Name: true, measure.GPUTime.Name: true, measure.CopyTime.Name: true,
+	measure.Launches.Name: true, measure.Copies.Name: true,
+}
+
+// worsened reports whether a finding that looks worse is judged as a part of something larger.
+func (t trial) worsened(p pair, f *result.Finding) bool {
+	return f.Gates && p.compared() && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) && !p.limit.Bounded() && !t.named(p)
+}
+
+// waive keeps a finding from failing the gate and says why.
+func waive(f *result.Finding, because result.Remark) {
+	f.Gates, f.Undecided, f.Doubted = false, false, false
+	f.Also = append(f.Also, because)
+}
+
+// spared is the measure of the whole program that certainly got better, nil where none did: an output where none got worse, else
+// the step, or the GPU time where the step does not contradict it, because less overlap shortens GPU time and not the program.
+func spared(t trial, findings []result.Finding) *result.Finding {
+	var output, step, gpu *result.Finding
+	better := func(f *result.Finding) bool { return notWorse(f, 0) && float64(f.P) < t.policy.Alpha }
+	for i := range findings {
+		f := &findings[i]
+		switch {
+		case f.Scope == measure.ScopeOutput && f.Low.Known():
+			if !notWorse(f, float64(f.Limit)) {
+				return nil
+			}
+			if output == nil || better(f) {
+				output = f
+			}
+		case f.Scope != measure.ScopeWorkload || f.Name != "" || !f.High.Known():
+		case f.Metric == measure.StepTime.Name:
+			step = f
+		case f.Metric == measure.GPUTime.Name:
+			gpu = f
+		}
+	}
+	switch {
+	case output != nil && better(output):
+		return output
+	case output != nil:
+		return nil
+	case step != nil && better(step):
+		return step
+	case gpu != nil && better(gpu) && (step == nil || step.Change <= 0):
+		return gpu
+	}
+	return nil
+}
+
+// regraphed is the step where one side launches its kernels as CUDA graphs and the other one by one, and the step is as long up to
+// the impact floor: a kernel takes another time inside a graph. Nil otherwise.
+func regraphed(t trial, findings []result.Finding) *result.Finding {
+	graphs := func(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
+	i := slices.IndexFunc(findings, func(f result.Finding) bool {
+		return f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && f.High.Known() && notWorse(&f, t.policy.Impact)
+	})
+	if i < 0 || graphs(t.base) == graphs(t.head) || t.outputs() {
+		return nil
+	}
+	return &findings[i]
+}
+
+// notWorse reports whether the interval excludes harm beyond a limit (one-sided).
+func notWorse(f *result.Finding, limit float64) bool {
+	if m, _ := measure.MetricByName(f.Metric); m.Better == measure.Higher {
+		return float64(f.Low) >= -limit
+	}
+	return float64(f.High) <= limit
+}
+
+// relaunched judges counts, and times of a launch, of kernels and copies by what they add up to: fewer and longer launches, or
+// more and shorter ones, are no loss.
+func relaunched(t trial, estimates []estimate, findings []result.Finding) {
+	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
+	for i, e := range estimates {
+		switch f := &findings[i]; {
+		case !e.compared() || e.match != "exact":
+		case f.Metric == t.total.Name, f.Metric == measure.GPUTime.Name, f.Metric == measure.CopyTime.Name:
+			totals[e.subject] = f
+		case counts(e.metric):
+			recounted[e.subject] = f.Change != 0
+		}
+	}
+	for i, e := range estimates {
+		f, total := &findings[i], totals[e.subject]
+		part := counts(e.metric) || f.Metric == measure.Time.Name
+		if part && total != nil && recounted[e.subject] && t.worsened(e.pair, f) && total.High.Known() && notWorse(total, float64(total.Limit)) {
+			waive(f, result.NewRemark("total-not-worse", result.Args{"metric": total.Metric, "change": total.Change}))
+		}
+	}
+}
+
+// counts reports whether a metric is how often something is done that has a total time as well.
+func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
+
+// rehomed judges a range by the kernels that both sides have in it: one whose kernels moved in or out is no slower.
+func rehomed(t trial, findings []result.Finding) {
+	within := func(role, name string) bool { return slices.Contains(strings.Split(role, "/"), name) }
+	for i := range findings {
+		f := &findings[i]
+		if f.Scope != measure.ScopeRange || !f.Gates || f.Outcome != result.Regressed && f.Outcome != result.Inconclusive {
+			continue
+		}
+		moved, slower := false, false
+		for _, s := range slices.Concat(t.base.Subjects(), t.head.Subjects()) {
+			before, after := within(t.base.Role(s), f.Name), within(t.head.Role(s), f.Name)
+			moved = moved || before != after && t.base.Has(s) && t.head.Has(s)
+			slower = slower || before && after && !(t.head.Typical(s, t.total.Name) <= t.base.Typical(s, t.total.Name)*(1+math.Max(0, float64(f.Limit))))
+		}
+		if moved && !slower {
+			waive(f, result.NewRemark("rehomed", result.Args{"range": f.Name}))
+		}
+	}
+}

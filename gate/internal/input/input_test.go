@@ -1,0 +1,55 @@
+//go:build linux
+
+package input
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(at("file"), []byte("12345678"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(at("pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"link": at("file"), "zero": "/dev/zero", "hang": at("pipe")} {
+		if err := os.Symlink(target, at(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name, want string
+		limit      int64
+	}{
+		{"file", "", 8}, {"link", "", 8}, {"file", "it is larger than 0 MB", 7}, {"pipe", "is not a regular file", 8},
+		{"hang", "is not a regular file", 8}, {"zero", "is not a regular file", 8}, {".", "is not a regular file", 8}, {"none", "no such file", 8},
+	} {
+		text, err := Read(at(tt.name), tt.limit)
+		if tt.want == "" && (err != nil || string(text) != "12345678") || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s up to %d bytes: %q, %v", tt.name, tt.limit, text, err)
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	for _, tt := range []struct {
+		files map[string]string
+		want  int64
+	}{
+		{map[string]string{"/proc/meminfo": "MemTotal:       16 kB\nMemFree: 1 kB\n"}, 16 << 10},
+		{map[string]string{"/proc/meminfo": "MemTotal:       16 kB\n", "/sys/fs/cgroup/memory.max": "max\n"}, 16 << 10},
+		{map[string]string{"/proc/meminfo": "MemTotal:       16 kB\n", "/sys/fs/cgroup/memory.max": "4096\n"}, 4096},
+		{map[string]string{"/proc/meminfo": "MemTotal:       16 kB\n", "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 16 << 10},
+	} {
+		if got := memory(func(name string) string { return tt.files[name] }); got != tt.want {
+			t.Errorf("%v: %d, want %d", tt.files, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package input
+
+import (
+	"math"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+)
+
+// BoundMemory makes the garbage collector keep this process below three quarters of the memory of the machine or the container,
+// unless GOMEMLIMIT says otherwise. It is the last line behind the bounds of each reader.
+func BoundMemory() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	read := func(name string) string {
+		text, _ := os.ReadFile(name)
+		return string(text)
+	}
+	if n := memory(read); n < math.MaxInt64 {
+		debug.SetMemoryLimit(n / 4 * 3)
+	}
+}
+
+var total = regexp.MustCompile(`(?m)^MemTotal: +(\d+) kB$`)
+
+// memory is the least of the machine's memory and the limits of the control group, in bytes.
+func memory(read func(file string) string) int64 {
+	least := int64(math.MaxInt64)
+	if m := total.FindStringSubmatch(read("/proc/meminfo")); m != nil {
+		n, _ := strconv.ParseInt(m[1], 10, 64)
+		least = n << 10
+	}
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		if n, err := strconv.ParseInt(strings.TrimSpace(read(file)), 10, 64); err == nil && n > 0 {
+			least = min(least, n)
+		}
+	}
+	return least
+}

@@ -1,0 +1,25 @@
+package report
+
+import (
+	"strings"
+	"testing"
+)
+
+// A report is read up to a bound, and so is what a page unpacks to.
+func TestReadBounded(t *testing.T) {
+	defer func(was int64) { maxReport = was }(maxReport)
+	packed, err := pack(`{"schema": "` + strings.Repeat(" ", 1<<20) + `"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	maxReport = 1 << 20
+	for name, text := range map[string]string{
+		"a large file": "{" + strings.Repeat(" ", 1<<20) + "}",
+		"a small page": "<!doctype html>" + packed,
+	} {
+		_, err := ReadJSON(strings.NewReader(text), name)
+		if err == nil || !strings.Contains(err.Error(), "it is larger than 1 MB, the most that is read") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
