@@ -104,7 +104,7 @@ const sizeLimit = 128 << 20
 func Read(r io.Reader, name string) (*Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
 	pages := newPages(name, in)
-	b := builder{&Profile{Source: name}, map[string]bool{}}
+	b := builder{profile: &Profile{Source: name}, devices: map[string]bool{}}
 	var broken error // the first table that is
 	for t := pages.next(); t != nil; t = pages.next() {
 		if broken == nil {

@@ -59,6 +59,7 @@ func (l *launch) add(line int, section, name, unit, text string) {
 type builder struct {
 	profile *Profile
 	devices map[string]bool
+	budget  model.NameBudget
 }
 
 // table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a metric
@@ -197,7 +198,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 			return model.Refuse(model.BadTable, again, "%s:%d: the row of units is missing", r.file, r.at)
 		}
 		record := Record{Line: r.at, Raw: map[string]Value{}}
-		if record.Subject, err = l.subject(); err != nil {
+		if record.Subject, err = b.subject(l); err != nil {
 			return err
 		}
 		for i := range columns {
@@ -286,7 +287,7 @@ func whole(launches []*launch) error {
 
 // add takes in a launch of the details page, on which a metric may stand in several sections.
 func (b *builder) add(l *launch, language *language) error {
-	subject, err := l.subject()
+	subject, err := b.subject(l)
 	if err != nil {
 		return err
 	}
@@ -375,6 +376,14 @@ var (
 	// around is one NVTX range of those around a launch: domain, name, and six fields of payload, colour and message.
 	around = regexp.MustCompile(`"(?:[0-9]+:)?([^":]*):([^"]*?)(?::[^":]*){6}"`)
 )
+
+// subject is that of a launch, within the budget of names.
+func (b *builder) subject(l *launch) (measure.Subject, error) {
+	if err := b.budget.Add(l.file, l.is[kernel]); err != nil {
+		return measure.Subject{}, err
+	}
+	return l.subject()
+}
 
 // subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the NVTX
 // range, and only named "range" where there is none.

@@ -42,7 +42,7 @@ func ReadReport(report string) (*Profile, error) {
 	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") {
 		return nil, ErrLayout
 	}
-	x := results{report: r, builder: builder{&Profile{Source: r.name}, map[string]bool{}}}
+	x := results{report: r, builder: builder{profile: &Profile{Source: r.name}, devices: map[string]bool{}}}
 	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds as well.
 	r.blocks(x.names)
 	r.at = 0
@@ -167,7 +167,7 @@ func (x *results) result(m message) error {
 			"%s: launch %d, of %s, has no metrics: ncu failed to profile it", x.report.name, number, quote(l.is[kernel]))
 	}
 	var err error
-	if r.Subject, err = l.subject(); err != nil {
+	if r.Subject, err = x.subject(l); err != nil {
 		return err
 	}
 	x.profile.Cells += metrics

@@ -72,6 +72,9 @@ func (db *database) prepare(file string) (err error) {
 	if db.pages, err = sqlitepage.Open(file); err != nil && !errors.Is(err, sqlitepage.ErrUnusual) {
 		return db.damaged(err)
 	}
+	if err := sqlitepage.CheckSchema(file); err != nil {
+		return db.damaged(err)
+	}
 	for _, pragma := range []string{"trusted_schema = OFF", "cell_size_check = ON"} {
 		if err := db.query("PRAGMA "+pragma, nil); err != nil {
 			return err

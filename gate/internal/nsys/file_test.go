@@ -313,6 +313,39 @@ func TestHuge(t *testing.T) {
 	}
 }
 
+// A schema whose pages lead to one page many times is refused before SQLite reads it, whatever else its header says.
+func TestSchemaLoop(t *testing.T) {
+	statements := []string{"PRAGMA page_size = 512"}
+	for i := range 300 {
+		statements = append(statements, fmt.Sprintf("CREATE TABLE t%d (a, b, c, d)", i))
+	}
+	content, err := os.ReadFile(build(t, statements...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content[100] != 5 {
+		t.Fatal("the schema has no inner page")
+	}
+	for i := range int(binary.BigEndian.Uint16(content[103:])) {
+		cell := int(binary.BigEndian.Uint16(content[112+2*i:]))
+		copy(content[cell:], []byte{0, 0, 0, 1})
+	}
+	refused(t, put(t, content), model.Damaged, "page 1")
+	content[18], content[19] = 2, 2 // a write-ahead log: no file that package sqlitepage reads rows of
+	refused(t, put(t, content), model.Damaged, "page 1")
+}
+
+// Mangled names are read within a budget for all of them.
+func TestNameBudget(t *testing.T) {
+	var statements []string
+	for i := range 100 {
+		name := fmt.Sprintf("_Z%d", 6000) + strings.Repeat("P", 5990) + fmt.Sprint(i)
+		statements = append(statements, stringRow(1000+i, name), fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT %d, %d,
+			0, 1, 0, 7, %d, %d, %d, %d, NULL, 1, 1, 32, 4, 1, 1, 256, 1, 1, 16, 1024, 0, 0, 1, 32768, NULL, 0`, 10_000+100*i, 10_050+100*i, i+1, pidA, 1000+i, 1000+i))
+	}
+	refused(t, build(t, with(statements...)...), model.TooLarge, "the squares of their lengths add up to more than 1000000000")
+}
+
 // A table whose pages lead back to themselves ends.
 func TestLoop(t *testing.T) {
 	const page = 512

@@ -130,12 +130,22 @@ func (p *process) intern(key variantKey) int32 {
 }
 
 // kernels names the variants and merges those of one subject. It renumbers the launches of the process.
-func (r *reader) kernels(p *process) []model.KernelInfo {
+func (r *reader) kernels(p *process) ([]model.KernelInfo, error) {
+	subjects := map[string]measure.Subject{} // by name: few differ
 	kernels, launches := make([]model.KernelInfo, len(p.variants)), make([]int, len(p.variants))
 	for i, v := range p.variants {
 		raw := cmp.Or(r.strings[v.demangled], r.strings[v.mangled], r.strings[v.short])
+		if err := r.budget.Add(r.db.name, raw); err != nil {
+			return nil, err
+		}
+		subject, known := subjects[raw]
+		if !known {
+			subject = model.KernelSubject(raw, v.grid, v.block)
+			subjects[raw] = subject
+		}
+		subject.Grid, subject.Block = v.grid, v.block
 		kernels[i] = model.KernelInfo{
-			Subject: model.KernelSubject(raw, v.grid, v.block), Raw: raw, Registers: v.registers,
+			Subject: subject, Raw: raw, Registers: v.registers,
 			StaticShared: v.staticShared, DynamicShared: v.dynamicShared, LocalMemory: v.localPerThread,
 		}
 		launches[i] = v.launches
@@ -144,7 +154,7 @@ func (r *reader) kernels(p *process) []model.KernelInfo {
 	for i := range p.launches {
 		p.launches[i].Kernel = to[p.launches[i].Kernel]
 	}
-	return merged
+	return merged, nil
 }
 
 func (r *reader) readCopies() error {

@@ -57,6 +57,7 @@ type reader struct {
 	// oneProcess is true where no launch says which process it belongs to: the export is taken for one process.
 	oneProcess bool
 	launches   int
+	budget     model.NameBudget
 	rangeNames []rangeName
 	domains    map[domain]rangeName
 	strings    map[int64]string // the StringIds that are needed
@@ -159,7 +160,10 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 	}
 	var traces []model.Trace
 	for _, p := range r.processes {
-		t := r.finish(p)
+		t, err := r.finish(p)
+		if err != nil {
+			return nil, err
+		}
 		t.Sampling = facts.sampling(&t, samples)
 		t.Source = file
 		t.Environment = facts.environment(&t, p.graphs > 0)
@@ -173,13 +177,16 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 }
 
 // finish turns what was collected of a process into its trace.
-func (r *reader) finish(p *process) model.Trace {
+func (r *reader) finish(p *process) (model.Trace, error) {
 	t := model.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,
 		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
 		Requests: p.requests,
 	}
-	t.Kernels = r.kernels(p)
+	var err error
+	if t.Kernels, err = r.kernels(p); err != nil {
+		return t, err
+	}
 	t.Callers = r.callers(p)
 	slices.SortFunc(t.Launches, func(a, b model.Launch) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
@@ -201,5 +208,5 @@ func (r *reader) finish(p *process) model.Trace {
 			"record with --cuda-graph-trace=node to see their kernels", p.graphs, measure.Quantity(float64(p.graphTime), "ns")))
 	}
 	t.Warnings = p.warnings
-	return t
+	return t, nil
 }

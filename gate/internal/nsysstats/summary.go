@@ -56,6 +56,9 @@ func (t *table) readSums() error {
 			return model.Refuse(model.BadValue, fromReport, "%s: column %s: %s is no copy and no memset", place(t.file, line),
 				measure.Quote(t.titles["name"]), measure.Quote(text))
 		case t.kind == kernSum:
+			if err := t.budget.Add(t.file, text); err != nil {
+				return err
+			}
 			s.subject = model.KernelSubject(text, measure.Dim3{}, measure.Dim3{})
 		}
 		s.mean = s.total / float64(s.count)

@@ -30,6 +30,7 @@ type table struct {
 	// unclear is the refusal of the first number whose comma may separate thousands or decimals, until english.
 	unclear error
 	english bool
+	budget  model.NameBudget
 	step    float64 // what durations or totals are rounded to, in ns
 
 	traced *traced // of gpuTrace

@@ -147,6 +147,9 @@ func (t *table) finishTrace() (*model.Trace, error) {
 	trace := &model.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, MemoryPeak: -1}
 	for i := range x.kernels {
 		k := &x.kernels[i]
+		if err := t.budget.Add(t.file, k.Raw); err != nil {
+			return nil, err
+		}
 		k.Subject = model.KernelSubject(k.Raw, k.Subject.Grid, k.Subject.Block)
 	}
 	var models []string

@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -206,7 +208,14 @@ func readExport(ctx context.Context, _ Tools, files []string, to *Recording) err
 	return err
 }
 
+// readReport reads a report through nsys, or where nsys is not installed the export of the same name beside it.
 func readReport(ctx context.Context, t Tools, files []string, to *Recording) error {
+	if _, err := exec.LookPath(cmp.Or(t.Nsys, "nsys")); err != nil && t.Nsys == "" {
+		if export := exportBeside(files[0]); export != "" {
+			to.Warnings = append(to.Warnings, fmt.Sprintf("nsys was not found: %s was read in place of %s", filepath.Base(export), filepath.Base(files[0])))
+			return readExport(ctx, t, []string{export}, to)
+		}
+	}
 	return proc.InPrivate(func(dir string) error {
 		export, err := nsys.Export(ctx, cmp.Or(t.Nsys, "nsys"), files[0], dir)
 		if err != nil {
@@ -214,6 +223,19 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 		}
 		return readExport(ctx, t, []string{export}, to)
 	})
+}
+
+// exportBeside is the SQLite export of the same stem as a report and not older, "" where there is none.
+func exportBeside(report string) string {
+	export := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
+	from, err := os.Stat(report)
+	if err != nil {
+		return ""
+	}
+	if to, err := os.Stat(export); err != nil || !to.Mode().IsRegular() || to.ModTime().Before(from.ModTime()) {
+		return ""
+	}
+	return export
 }
 
 // readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.

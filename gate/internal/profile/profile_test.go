@@ -3,12 +3,14 @@ package profile_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf16"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -76,6 +78,33 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := profile.Open(context.Background(), filepath.Join(dir, "nowhere")); err == nil || model.KindOf(err) != "" {
 		t.Errorf("a path that does not exist: %v", err)
+	}
+}
+
+// Where nsys is not installed, the export of a report that lies beside it is read in its place, unless it is older.
+func TestExportBeside(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	dir := t.TempDir()
+	text, err := os.ReadFile("../../../testdata/h200/kernels/base/base.000.sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, export := filepath.Join(dir, "x.nsys-rep"), filepath.Join(dir, "x.sqlite")
+	now := time.Now()
+	for file, content := range map[string]string{report: "NVIDIA Tegra Profiler Report 1.0\x00", export: string(text)} {
+		if err := errors.Join(os.WriteFile(file, []byte(content), 0o644), os.Chtimes(file, now, now)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := profile.Open(t.Context(), report)
+	if err != nil || len(r.Traces) != 1 || len(r.Warnings) == 0 || !strings.Contains(r.Warnings[0], "nsys was not found: x.sqlite was read in place of x.nsys-rep") {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	if err := os.Chtimes(export, now, now.Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := profile.Open(t.Context(), report); model.KindOf(err) != model.NoNsys {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -70,11 +70,7 @@ func (f *File) readHeader() error {
 		f.pageSize = 1 << 16
 	}
 	f.usable = f.pageSize - int(head[20])
-	const rollback, utf8 = 1, 1
-	plain := bytes.HasPrefix(head, []byte("SQLite format 3\x00")) && f.pageSize >= 512 && f.pageSize&(f.pageSize-1) == 0 &&
-		f.usable >= 480 && head[18] == rollback && head[19] == rollback && bytes.Equal(head[21:24], []byte{64, 32, 32}) &&
-		binary.BigEndian.Uint32(head[56:]) == utf8
-	if !plain {
+	if !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) || f.pageSize < 512 || f.pageSize&(f.pageSize-1) != 0 || f.usable < 480 {
 		return ErrUnusual
 	}
 	inFile := info.Size() / int64(f.pageSize)
@@ -89,7 +85,30 @@ func (f *File) readHeader() error {
 		}
 		f.pages = n
 	}
+	const rollback, utf8 = 1, 1
+	if head[18] != rollback || head[19] != rollback || !bytes.Equal(head[21:24], []byte{64, 32, 32}) || binary.BigEndian.Uint32(head[56:]) != utf8 {
+		return ErrUnusual
+	}
 	return nil
+}
+
+// CheckSchema walks the pages of the schema, whatever the journal and encoding of the database. The error is a *[Malformed] where
+// they repeat: SQLite would read them again and again before its first answer.
+func CheckSchema(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	file := &File{f: f}
+	switch err := file.readHeader(); {
+	case errors.Is(err, ErrUnusual) && file.pages == 0: // SQLite refuses it
+		return nil
+	case err != nil && !errors.Is(err, ErrUnusual):
+		return err
+	}
+	_, err = file.Size(1)
+	return err
 }
 
 // read reads n consecutive pages into a buffer that it may reuse.

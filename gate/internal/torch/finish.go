@@ -29,7 +29,10 @@ func (t *trace) finish() (*model.Trace, error) {
 	if pid, err := strconv.Atoi(t.pid); err == nil {
 		out.Process = pid
 	}
-	kernels, to := t.kernels()
+	kernels, to, err := t.kernels()
+	if err != nil {
+		return nil, err
+	}
 	out.Kernels = kernels
 	out.Launches = make([]model.Launch, len(t.launches))
 	for i, l := range t.launches {
@@ -125,7 +128,8 @@ func (t *trace) nameCalls() []string {
 
 // kernels are the variants, those of one subject merged. to gives the kernel of each variant. Kineto tells only the sum of
 // static and dynamic shared memory, which stands as dynamic.
-func (t *trace) kernels() (kernels []model.KernelInfo, to []int32) {
+func (t *trace) kernels() (kernels []model.KernelInfo, to []int32, err error) {
+	var budget model.NameBudget
 	launches := make([]int, len(t.variants.list))
 	for _, l := range t.launches {
 		launches[l.Kernel]++
@@ -134,6 +138,9 @@ func (t *trace) kernels() (kernels []model.KernelInfo, to []int32) {
 	subjects := make([]measure.Subject, len(raw)) // by name, each normalised once
 	for i, name := range t.names.list {
 		raw[i] = text([]byte(name))
+		if err := budget.Add(string(t.source), raw[i]); err != nil {
+			return nil, nil, err
+		}
 		subjects[i] = model.KernelSubject(raw[i], measure.Dim3{}, measure.Dim3{})
 	}
 	for _, v := range t.variants.list {
@@ -145,7 +152,8 @@ func (t *trace) kernels() (kernels []model.KernelInfo, to []int32) {
 		}
 		kernels = append(kernels, k)
 	}
-	return model.MergeKernels(kernels, launches)
+	kernels, to = model.MergeKernels(kernels, launches)
+	return kernels, to, nil
 }
 
 // doubt adds what does not forbid a judgement.

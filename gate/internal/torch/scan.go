@@ -98,17 +98,22 @@ func (s *scanner) each(end byte, part func() error) error {
 
 // next is the next byte that is no white space, which stays to be read.
 func (s *scanner) next() (byte, error) {
-	for {
+	for n := 0; ; n++ {
 		b, err := s.in.Peek(1)
-		if err != nil {
+		switch {
+		case err != nil:
 			return 0, err
-		}
-		if !isSpace(b[0]) {
+		case !isSpace(b[0]):
 			return b[0], nil
+		case n == mostSpace:
+			return 0, model.Refuse(model.TooLarge, exportAgain, "%s, near byte %d: more than %d MB of white space in one place", s.source, s.at, mostSpace>>20)
 		}
 		s.drop(1)
 	}
 }
+
+// mostSpace is how much white space is read over in one place, in bytes.
+const mostSpace = 4 << 20
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 

@@ -17,7 +17,12 @@ type source string
 // cannot unpack.
 func (s source) broken(err error) error {
 	var corrupt flate.CorruptInputError
+	var refusal *model.Refusal
 	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case errors.Is(err, errLarge):
+		return model.Refuse(model.TooLarge, fewerSteps, "%s has more than %d GB, unpacked", s, largestFile>>30)
 	case errors.Is(err, io.EOF):
 		return model.Refuse(model.Truncated, "see that the program was not stopped while the profiler wrote it, and that the disk was not full",
 			"%s: the file ends in the middle", s)

@@ -17,6 +17,12 @@ const TableMode = "key_averages"
 // session turns a table into a session of one run.
 func (t *printed) session() (*model.Session, error) {
 	ran, annotations, calls := t.split()
+	var budget model.NameBudget
+	for _, r := range ran {
+		if err := budget.Add(string(t.src), r.name); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case !t.closed:
 		return nil, model.Refuse(model.Truncated, printAgain,

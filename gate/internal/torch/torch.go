@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
@@ -35,7 +36,14 @@ const profiler = "torch.profiler"
 // The error is a *model.Refusal where the file cannot be judged: no kernels, records that the profiler lost, a file that
 // is damaged, ends in the middle or is something else. It is the error of ctx or of r where these end the reading.
 func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
-	file := source(name)
+	return readWithin(ctx, r, source(name), largestFile)
+}
+
+// largestFile is how many bytes of a file are read at most, unpacked.
+const largestFile = 8 << 30
+
+// readWithin is [Read] of at most so many bytes.
+func readWithin(ctx context.Context, r io.Reader, file source, most int64) (Run, error) {
 	in := bufio.NewReaderSize(cells.Until(ctx, r), 64<<10)
 	start, err := in.Peek(len(gzipMagic))
 	if err != nil && err != io.EOF {
@@ -49,6 +57,7 @@ func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 		defer unzip.Close()
 		in = bufio.NewReaderSize(unzip, 64<<10)
 	}
+	in = bufio.NewReaderSize(&bounded{in, most}, 64<<10)
 	start, err = in.Peek(peekSize)
 	switch {
 	case err != nil && err != io.EOF:
@@ -68,6 +77,22 @@ func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 }
 
 const peekSize = 4 << 10
+
+// bounded is a reader that fails with errLarge behind so many bytes.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+var errLarge = errors.New("the file is too large")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errLarge
+	}
+	return n, err
+}
 
 var gzipMagic = []byte{0x1f, 0x8b}
 

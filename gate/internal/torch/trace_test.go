@@ -658,6 +658,25 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// What a file unpacks to, and white space, have a bound that the refusal names.
+func TestUnpackedBounds(t *testing.T) {
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	fmt.Fprint(w, `{"traceEvents": [`, strings.Repeat(" ", mostSpace+1), "]}")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, bytes.NewReader(bomb.Bytes()), "more than 4 MB of white space in one place")
+	_, err := readWithin(t.Context(), bytes.NewReader(bomb.Bytes()), "t.json.gz", 1<<20)
+	if model.KindOf(err) != model.TooLarge || !strings.Contains(err.Error(), "has more than 8 GB, unpacked") {
+		t.Errorf("%v", err)
+	}
+	_, err = readWithin(t.Context(), strings.NewReader(strings.Repeat("a line of a log\n", 1000)), "t.txt", 1000)
+	if model.KindOf(err) != model.TooLarge {
+		t.Errorf("a text: %v", err)
+	}
+}
+
 // Operators cost no memory, however many there are; nor does what a small compressed file unpacks to.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
