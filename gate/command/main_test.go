@@ -37,6 +37,7 @@ func withTools(m *testing.M) int {
 	if out, err := exec.Command("go", append(build, "../../cmd/nsgate", "../../gate/internal/faketools/...")...).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
+	os.Setenv("HOST_ROOT", filepath.Join(dir, "no host")) // the load of this machine is no part of a test
 	os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return m.Run()
 }
@@ -78,6 +79,7 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("ROOT", root)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("COLUMNS", "100")
+			e.Setenv("HOST_ROOT", filepath.Join(e.WorkDir, "host"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "forge": forge, "valid": valid},

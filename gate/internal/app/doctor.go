@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -56,6 +58,7 @@ func Examine(ctx context.Context, nsys string) (seen []Observation, models []str
 	x.counters(here)
 	x.gpuMetrics(ctx, nsys)
 	x.dcgm(here)
+	x.host(host.Here())
 	x.room(os.TempDir())
 	return x, models
 }
@@ -125,7 +128,7 @@ func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 		x.note("processes", "nvidia-smi does not list them: nothing else should compute on the GPU while nsgate measures")
 	}
 	x.good("driver", gpus[0].Driver)
-	persistent := run.Persistent(ctx)
+	persistent, lowered := run.Persistent(ctx), run.Lowered(ctx)
 	free := 0
 	for _, g := range gpus {
 		what := fmt.Sprintf("GPU %d", g.Index)
@@ -151,6 +154,12 @@ func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 			x.note(what+" clock", "unknown: nvidia-smi does not show it")
 		case g.Throttle.Slows() != "":
 			x.note(what+" clock", clock+", held down by "+g.Throttle.Slows()+": let it cool, or ask for more power or air")
+		case g.Throttle&run.Locked != 0 && g.ClockMHz < g.MaxClockMHz:
+			x.note(what+" clock", clock+", locked by somebody or an earlier job: baselines at other clocks do not compare; to free it, as root:")
+			x.by(fmt.Sprintf("nvidia-smi -i %d -rgc", g.Index), fmt.Sprintf("nvidia-smi -i %d -rac", g.Index))
+		case lowered[g.Index] > 0:
+			x.note(what+" clock", fmt.Sprintf("the application clock is set to %.0f MHz, below its default, by somebody or an earlier job; to reset it, as root:", lowered[g.Index]))
+			x.by(fmt.Sprintf("nvidia-smi -i %d -rac", g.Index))
 		default:
 			x.good(what+" clock", clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")
 		}
@@ -164,6 +173,33 @@ func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 	}
 	if free == 0 {
 		x.bad("GPU", "none is free: what is measured beside other work is no basis for a verdict")
+	}
+}
+
+// host says what the CPUs are, how many of them the control group allows, and what else uses them at this moment.
+func (x *examination) host(h host.Host) {
+	name, sockets := h.CPU()
+	if name != "" {
+		if sockets > 1 {
+			name = fmt.Sprintf("%s, %d sockets", name, sockets)
+		}
+		x.good("CPU", name)
+	}
+	before := h.Count()
+	time.Sleep(300 * time.Millisecond)
+	load := h.Count().Since(before)
+	if limit := h.Limit(); limit > 0 {
+		x.note("CPU limit", fmt.Sprintf("the control group allows %.4g CPUs (cpu.max): a program that needs more is held back, which is host time that does not compare", limit))
+	}
+	switch {
+	case load.Throttled > 0:
+		x.note("CPU load", "this control group is at its CPU limit now: wait, or give it more CPUs")
+	case load.Steal >= 0.01:
+		x.note("CPU load", fmt.Sprintf("the hypervisor takes %.0f %% of the CPU time: steps that wait for the CPU do not compare", 100*load.Steal))
+	case load.Foreign >= 1:
+		x.note("CPU load", fmt.Sprintf("other processes use %.1f CPUs: steps that wait for the CPU get slower; measure on a quiet host", load.Foreign))
+	default:
+		x.good("CPU load", "quiet")
 	}
 }
 

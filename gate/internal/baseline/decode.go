@@ -155,6 +155,7 @@ func decodeHead(file string, rows []placed) (Entry, error) {
 func unsaid() headRow {
 	return headRow{sessionRow: sessionRow{
 		GPUs: "0", Processes: "0", Tick: "0", Clock: "0", Memory: "0", Power: "0", Skipped: "0", Total: "0", Launches: "0", Longest: "0",
+		Sockets: "0", CPULimit: "0", Throttled: "0", Steal: "0", Foreign: "0", Crowded: "0",
 	}}
 }
 

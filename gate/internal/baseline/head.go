@@ -32,6 +32,12 @@ type sessionRow struct {
 	Power      string `csv:"power_limit_w"`
 	MIG        string `csv:"mig"`
 	CPU        string `csv:"cpu"`
+	Sockets    string `csv:"sockets"`
+	CPULimit   string `csv:"cpu_limit"`
+	Throttled  string `csv:"throttled"`
+	Steal      string `csv:"steal"`
+	Foreign    string `csv:"foreign_load"`
+	Crowded    string `csv:"crowded"`
 	Start      string `csv:"start"`
 	Step       string `csv:"step"`
 	Warmup     string `csv:"warmup"`
@@ -101,6 +107,14 @@ func (r *sessionRow) session(c *cells) model.Session {
 				PowerW:    parse(c, "power_limit_w", cmp.Or(r.Power, "0"), parseCount),
 				MIG:       parse(c, "mig", r.MIG, unescape),
 				CPU:       parse(c, "cpu", r.CPU, unescape),
+				Sockets:   parse(c, "sockets", r.Sockets, parseCount),
+				CPULimit:  parse(c, "cpu_limit", r.CPULimit, parseNumber),
+			},
+			HostLoad: model.HostLoad{
+				Throttled: parse(c, "throttled", r.Throttled, parseNumber),
+				Steal:     parse(c, "steal", r.Steal, parseNumber),
+				Foreign:   parse(c, "foreign_load", r.Foreign, parseNumber),
+				Crowded:   parse(c, "crowded", r.Crowded, parseNumber),
 			},
 		},
 		Step:   parse(c, "step", r.Step, unescape),
@@ -159,6 +173,8 @@ func newSessionRow(s *model.Session) sessionRow {
 		Driver: escape(s.Driver), CUDA: escape(s.CUDA), Tool: escape(s.Tool), Schema: escape(s.Schema),
 		Mode: escape(s.Mode), GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz),
 		Board: s.Board, VBIOS: escape(s.VBIOS), Memory: strconv.Itoa(s.MemoryMHz), Power: strconv.Itoa(s.PowerW), MIG: escape(s.MIG), CPU: escape(s.CPU),
+		Sockets: strconv.Itoa(s.Sockets), CPULimit: formatNumber(s.CPULimit),
+		Throttled: formatNumber(s.Throttled), Steal: formatNumber(s.Steal), Foreign: formatNumber(s.Foreign), Crowded: formatNumber(s.Crowded),
 		Start: formatStart(s.Start), Step: escape(s.Step), Warmup: escape(s.Warmup),
 		Runs:     strconv.Itoa(len(s.Runs)),
 		Skipped:  counts(func(r model.Run) int { return r.Skipped }),

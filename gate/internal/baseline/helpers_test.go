@@ -146,8 +146,9 @@ func sessionsGen() *rapid.Generator[[]model.Session] {
 					Hardware: model.Hardware{
 						Board: rapid.StringMatching(`(692-2G520-0282-00[0-9]( \+ 965-2G520-0041-000)?)?`).Draw(t, "board"),
 						VBIOS: text.Draw(t, "vbios"), MemoryMHz: count.Draw(t, "memory"), PowerW: count.Draw(t, "power"),
-						MIG: text.Draw(t, "mig"), CPU: text.Draw(t, "cpu"),
+						MIG: text.Draw(t, "mig"), CPU: text.Draw(t, "cpu"), Sockets: count.Draw(t, "sockets"), CPULimit: rapid.Float64Range(0, 1e3).Draw(t, "limit"),
 					},
+					HostLoad: model.HostLoad{Throttled: rapid.Float64Range(0, 1).Draw(t, "throttled"), Foreign: rapid.Float64Range(0, 1e3).Draw(t, "foreign")},
 				},
 				Step: text.Draw(t, "step"), Warmup: text.Draw(t, "warmup"), Commit: text.Draw(t, "commit"), Reason: text.Draw(t, "reason"),
 			}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -39,6 +40,7 @@ type evidence struct {
 	mergeUncertainty     float64        // change up to which an unmeasured merge explains it
 	outlier              *result.Remark // why one run alone may show such a change by chance
 	shift                float64        // of all kernels together between sessions, 0 where they moved apart
+	denied               float64        // change up to which CPU time that the head's host denied it explains it, 0 where it cannot
 	waits                bool           // most of a longer step is time in which an issued operation waited
 
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
@@ -84,6 +86,9 @@ func weigh(t trial, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x.hostEffect, x.mergeUncertainty = e.hostEffect, e.unmerged
 	if e.contrast.SessionWeight > 0 && e.metric.Unit == measure.Time.Unit {
 		x.shift = t.shift
+	}
+	if x.isStep() || x.metric.Name == measure.WallTime.Name {
+		x.denied = denied(t.base.Sessions, t.head.Sessions)
 	}
 	x.outlier, x.waits = t.outlierChance(*e, x.change), waits(t.waterfall)
 	if !math.IsInf(x.limit, 1) {
@@ -226,4 +231,17 @@ func (x *evidence) bound(change float64) (by string, size result.Number, unit st
 		return "tick", result.Number(x.tick), x.metric.Unit
 	}
 	return "one", result.Number(x.floor), x.metric.Unit
+}
+
+// denied is how much longer host code may take in the head because its host gave CPU time to others, or hit its CPU limit, by more
+// than the baseline's host did.
+func denied(base, head []model.Session) float64 {
+	stretch := func(sessions []model.Session) float64 {
+		most := 0.0
+		for i := range sessions {
+			most = max(most, sessions[i].Denied())
+		}
+		return 1 / (1 - most)
+	}
+	return max(0, stretch(head)/stretch(base)-1)
 }

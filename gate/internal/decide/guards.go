@@ -62,6 +62,10 @@ var guards = []guard{
 	// A change that is larger than everything that it has to exceed, and certain.
 	{"outlier of a single run", func(x *evidence) bool { return x.found() && x.outlier != nil },
 		result.Inconclusive, doubtedIfWorse, func(x *evidence) result.Remark { return *x.outlier }, nothing},
+	{"slower while the host held the program back", func(x *evidence) bool { return x.denied > 0 && x.found() && x.worse() && x.change <= x.denied },
+		result.Inconclusive, doubtedIfGating, func(x *evidence) result.Remark {
+			return result.NewRemark("host-denied", result.Args{"most": result.Number(x.denied)})
+		}, nothing},
 	{"step that waits for another program", func(x *evidence) bool { return x.isStep() && x.beyond() && x.worse() && x.waits },
 		result.Inconclusive, doubtedIfGating, plain("held-up"), nothing},
 	{"mean against median of a count", func(x *evidence) bool {

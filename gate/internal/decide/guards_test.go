@@ -52,6 +52,8 @@ func TestGuards(t *testing.T) {
 		{"too few samples", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.countless = true }}, result.Inconclusive, undecided},
 		{"outlier of a single run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.outlier = NewRefusal("swerved", nil) }}, result.Inconclusive, doubted},
 		{"outlier of a single run", []func(*evidence){changed(-0.1, 0.01, 0), func(x *evidence) { x.outlier = NewRefusal("swerved", nil) }}, result.Inconclusive, harmless},
+		{"slower while the host held the program back", []func(*evidence){changed(0.1, 0.01, 0), as(measure.StepTime), func(x *evidence) { x.denied = 0.2 }}, result.Inconclusive, doubted},
+		{"worse", []func(*evidence){changed(0.1, 0.01, 0), as(measure.StepTime), func(x *evidence) { x.denied = 0.05 }}, result.Regressed, harmless},
 		{"step that waits for another program", []func(*evidence){changed(0.1, 0.01, 0.5), as(measure.StepTime), func(x *evidence) { x.waits = true }}, result.Inconclusive, doubted},
 		{"mean against median of a count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls), func(x *evidence) { x.rise = -1 }}, result.Inconclusive, undecided},
 		{"increased count", []func(*evidence){changed(0.1, 0.01, 0), as(measure.SyncCalls)}, result.Grew, harmless},

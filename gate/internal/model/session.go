@@ -55,6 +55,7 @@ type Environment struct {
 	Processes int    `json:"processes,omitempty"`
 	GPUHash   string `json:"gpu_hash"` // first 8 hexadecimal digits of SHA-256 of the GPU's UUIDs; "" where the profile has none
 	Hardware
+	HostLoad
 	Driver string `json:"driver"`
 	CUDA   string `json:"cuda"`
 	// Tool is what the numbers come from and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The

@@ -89,7 +89,8 @@ func (c Children) End() { endAll(func() processes { return descendants(c.before)
 type stat struct {
 	process
 	parent int
-	dead   bool // a zombie
+	dead   bool  // a zombie
+	used   int64 // CPU time of it and of the children that it has waited for, in clock ticks
 }
 
 func stats() (out []stat) {
@@ -113,11 +114,36 @@ func stats() (out []stat) {
 		if len(fields) < 20 {
 			continue
 		}
+		var used int64
+		for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+			n, _ := strconv.ParseInt(string(field), 10, 64)
+			used += n
+		}
 		parent, _ := strconv.Atoi(string(fields[1]))
 		start, _ := strconv.ParseUint(string(fields[19]), 10, 64)
-		out = append(out, stat{process{pid, start}, parent, bytes.ContainsAny(fields[0], "ZX")})
+		out = append(out, stat{process{pid, start}, parent, bytes.ContainsAny(fields[0], "ZX"), used})
 	}
 	return out
+}
+
+// CPUTime is the CPU time that this process and its descendants have used, those included that have ended and fell to this
+// process.
+func CPUTime() time.Duration {
+	children := make(map[int][]stat)
+	total := int64(0)
+	for _, s := range stats() {
+		children[s.parent] = append(children[s.parent], s)
+		if s.pid == os.Getpid() {
+			total += s.used
+		}
+	}
+	for queue := []int{os.Getpid()}; len(queue) > 0; queue = queue[1:] {
+		for _, s := range children[queue[0]] {
+			total += s.used
+			queue = append(queue, s.pid)
+		}
+	}
+	return time.Duration(total) * 10 * time.Millisecond
 }
 
 // childless reports whether this process has no child, not even a dead one, and so nothing below it: most often, and then

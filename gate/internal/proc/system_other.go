@@ -32,6 +32,7 @@ func Hold(string) (io.Closer, error)          { return io.NopCloser(nil), nil }
 func WatchLifeline(string) <-chan struct{}    { return nil }
 func CommandName(int) string                  { return "" }
 func Monotonic() time.Duration                { return 0 }
+func CPUTime() time.Duration                  { return 0 }
 func Room(string) int64                       { return math.MaxInt64 }
 
 func endSession(string, time.Duration)        {}

@@ -38,6 +38,9 @@ type GPU struct {
 // Throttle is nvidia-smi's bit mask of the reasons for which the clocks are held down.
 type Throttle uint64
 
+// Locked is the reason of clocks that somebody has locked (nvidia-smi -lgc) or set for applications (-ac).
+const Locked Throttle = 0x2
+
 // The reasons that slow a workload down. The others (idle, application clocks, sync boost) are choices.
 const (
 	PowerCap        Throttle = 0x4
@@ -102,6 +105,26 @@ func Persistent(ctx context.Context) map[int]bool {
 		}
 	}
 	return on
+}
+
+// Lowered asks nvidia-smi of which GPUs the application clock is set below its default, by index, in MHz: somebody set it, and
+// it stays until somebody resets it.
+func Lowered(ctx context.Context) map[int]float64 {
+	out, err := newWatcher().query(ctx, "--query-gpu=index,clocks.applications.graphics,clocks.default_applications.graphics", asCSV)
+	if err != nil {
+		return nil
+	}
+	rows, err := parseCSV(out, 3)
+	if err != nil {
+		return nil
+	}
+	low := make(map[int]float64)
+	for _, row := range rows {
+		if index, err := strconv.Atoi(row[0]); err == nil && number(row[1]) < number(row[2]) {
+			low[index] = number(row[1])
+		}
+	}
+	return low
 }
 
 // Field names of nvidia-smi --query-gpu in the order of parseGPUs; the throttle reasons were renamed in 2023.

@@ -1,15 +1,13 @@
 package run
 
 import (
-	"bufio"
 	"context"
 	"encoding/xml"
-	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -93,10 +91,8 @@ func hardware(gpus []GPU) model.Hardware {
 		}
 	}
 	h.Board, h.VBIOS, h.MIG = all(boards), all(versions), all(cuts)
-	if f, err := os.Open("/proc/cpuinfo"); err == nil {
-		defer f.Close()
-		h.CPU = cpu(f)
-	}
+	h.CPU, h.Sockets = host.Here().CPU()
+	h.CPULimit = host.Here().Limit()
 	return h
 }
 
@@ -106,22 +102,4 @@ func all(names []string) string {
 		return ""
 	}
 	return model.Models(names)
-}
-
-// cpu is the model of the first processor of /proc/cpuinfo. Arm names it by number only.
-func cpu(info io.Reader) string {
-	implementer := ""
-	for s := bufio.NewScanner(info); s.Scan(); {
-		name, value, _ := strings.Cut(s.Text(), ":")
-		value = measure.NormalizeLine(value)
-		switch strings.TrimSpace(name) {
-		case "model name", "cpu":
-			return value
-		case "CPU implementer":
-			implementer = value
-		case "CPU part":
-			return strings.TrimSpace("Arm " + implementer + " " + value)
-		}
-	}
-	return ""
 }

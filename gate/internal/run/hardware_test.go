@@ -67,19 +67,6 @@ func TestHardware(t *testing.T) {
 	}
 }
 
-func TestCPU(t *testing.T) {
-	for info, want := range map[string]string{
-		"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 207\nmodel name\t: INTEL(R) XEON(R)  PLATINUM 8558\nmicrocode\t: 0x21\n": "INTEL(R) XEON(R) PLATINUM 8558",
-		"processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x0\nCPU part\t: 0xd4f\n\nprocessor\t: 1\n":                            "Arm 0x41 0xd4f",
-		"processor\t: 0\ncpu\t\t: POWER9, altivec supported\n":                                                                          "POWER9, altivec supported",
-		"": "",
-	} {
-		if got := cpu(strings.NewReader(info)); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // A session knows its board where nvidia-smi does, under either profiler, and never who has it.
 func TestHardwareOfSessions(t *testing.T) {
 	for mode, want := range map[string]model.Hardware{

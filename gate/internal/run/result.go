@@ -54,6 +54,8 @@ type Result struct {
 	GPU        Watch
 	Warnings   []string
 	Elapsed    time.Duration
+
+	load model.HostLoad // during the runs
 }
 
 // Split returns the traces of the base's runs and of the head's, each in the order of the runs.

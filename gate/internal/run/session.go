@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/host"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
@@ -95,6 +96,11 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err := p.keepable(); err != nil {
 		return nil, err
 	}
+	var load hostWatch
+	if p.Gather == "" { // the ranks run on other hosts
+		report := note
+		note = func(e Event) { load.see(e.Stage); report(e) }
+	}
 	note(Event{Stage: Starting})
 	private, err := proc.NewPrivate(p.Self, "")
 	if err != nil {
@@ -113,10 +119,13 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 	if err != nil {
 		return nil, err
 	}
-	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs}
+	res = &Result{Runs: runs, Traces: traces, TraceArgs: p.TraceArgs, load: load.HostLoad}
 	res.Base, res.Head = unprofiledOf(runs)
 	res.GPU, res.Warnings = watch.result(res.Traces, runs)
 	res.describe(sessions.Add(1))
+	if hostBound(res.Traces) {
+		res.Warnings = append(res.Warnings, loadWarnings(load.HostLoad, host.Here().Limit())...)
+	}
 	for i, r := range runs {
 		if r.Left > 0 {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("processes that run %d of %d left behind were ended: %d",
@@ -190,7 +199,7 @@ func (r *Result) describe(session int64) {
 				t.Job += suffix
 			}
 			t.Source += suffix
-			t.ClockMHz, t.Hardware = r.GPU.ClockMHz, hardware
+			t.ClockMHz, t.Hardware, t.HostLoad = r.GPU.ClockMHz, hardware, r.load
 			if at := r.Runs[i].Start; !at.IsZero() {
 				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
 			}

@@ -30,6 +30,7 @@ const recordings = "../../../testdata/h200/kernels/base"
 
 // TestMain makes the test binary the runner and a victim too, by the name under which it is called.
 func TestMain(m *testing.M) {
+	os.Setenv("HOST_ROOT", "no host")
 	runGrace, leftGrace = 300*time.Millisecond, 100*time.Millisecond
 	interruptGrace, terminateGrace = 300*time.Millisecond, 300*time.Millisecond
 	tools := map[string]func() int{"nsgate": func() int { return RunnerMain(os.Args[2:]) }, "victim": victim}

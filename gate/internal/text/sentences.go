@@ -100,6 +100,8 @@ var sentences = map[string]saying{
 	"rehomed":       says(`kernels moved in or out of range {range}, and none that stayed got slower, so it does not fail the gate`),
 	"with-all": says(`beyond {binding by size unit}, and all kernels moved by about {change shift}: the clock, a power limit or the host does that ` +
 		`as well as code; measure the base build beside the head`),
+	"host-denied": says(`the head's host gave CPU time to others or hit its CPU limit, which explains up to {percent most}; measure on a quiet host, ` +
+		`or the base build beside the head`),
 	"held-up": says(`the step got longer by time in which its operations were issued and nothing of the program ran: ` +
 		`the GPU worked for another program, or waited for something that is not in the recording; measure again on an idle GPU`),
 

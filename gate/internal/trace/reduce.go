@@ -37,6 +37,7 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, e
 			s.GPUs = max(s.GPUs, c.devices)
 			s.Processes = max(s.Processes, c.processes, len(j.ranks))
 			s.Tick = max(s.Tick, c.Tick)
+			s.HostLoad = s.HostLoad.Worse(c.HostLoad)
 			devices += c.GPUs
 		}
 		s.GPUs = max(s.GPUs, min(devices, len(j.ranks)))

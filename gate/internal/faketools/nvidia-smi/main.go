@@ -136,7 +136,7 @@ func gpu(mode string) map[string]string {
 		"driver_version": cmp.Or(os.Getenv("NSGATE_FAKE_DRIVER"), "580.159.03"), "clocks.sm": "1980",
 		"clocks.max.sm": "1980", "power.draw": "118.43", "temperature.gpu": "31", "utilization.gpu": "0",
 		"memory.used": "4", "mig.mode.current": "Disabled", "pstate": "P0", "persistence_mode": "Enabled",
-		"clocks_event_reasons.active": "0x0000000000000001",
+		"clocks_event_reasons.active": "0x0000000000000001", "clocks.applications.graphics": "1980", "clocks.default_applications.graphics": "1980",
 	}
 	switch mode {
 	case "busy":
@@ -144,6 +144,11 @@ func gpu(mode string) map[string]string {
 	case "throttled":
 		g["clocks.sm"] = "1200"
 		g["clocks_event_reasons.active"] = "0x0000000000000044"
+	case "locked":
+		g["clocks.sm"] = "1200"
+		g["clocks_event_reasons.active"] = "0x0000000000000002"
+	case "lowered":
+		g["clocks.applications.graphics"] = "1305"
 	case "mig":
 		g["mig.mode.current"] = "Enabled"
 	case "unloaded":

@@ -1,0 +1,182 @@
+// Package host looks at the host of a measurement: its CPUs, the CPU limit of the control group, and how much of the CPUs the
+// limit, the hypervisor and other processes took while the workload ran.
+package host
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Host is the file system with /proc and /sys of a host.
+type Host struct{ Root string }
+
+// Here is this host: what HOST_ROOT names, where a container has mounted the host's file system, else the root directory.
+func Here() Host { return Host{cmp.Or(os.Getenv("HOST_ROOT"), "/")} }
+
+func (h Host) read(name string) string {
+	text, _ := os.ReadFile(filepath.Join(h.Root, name))
+	return string(text)
+}
+
+// CPU is the model of the first processor and the number of sockets, "" and 0 where the system does not say.
+func (h Host) CPU() (name string, sockets int) {
+	f, err := os.Open(filepath.Join(h.Root, "proc/cpuinfo"))
+	if err != nil {
+		return "", 0
+	}
+	defer f.Close()
+	return parseCPU(f)
+}
+
+// parseCPU reads /proc/cpuinfo. Arm names the model by number only.
+func parseCPU(info io.Reader) (name string, sockets int) {
+	implementer := ""
+	packages := make(map[string]bool)
+	for s := bufio.NewScanner(info); s.Scan(); {
+		key, value, _ := strings.Cut(s.Text(), ":")
+		value = measure.NormalizeLine(value)
+		switch key = strings.TrimSpace(key); {
+		case key == "physical id":
+			packages[value] = true
+		case name != "":
+		case key == "model name", key == "cpu":
+			name = value
+		case key == "CPU implementer":
+			implementer = value
+		case key == "CPU part":
+			name = strings.TrimSpace("Arm " + implementer + " " + value)
+		}
+	}
+	return name, len(packages)
+}
+
+// groups are the directories of the control groups of this process that may limit its CPUs, outermost last.
+func (h Host) groups() (dirs []string) {
+	for line := range strings.Lines(h.read("proc/self/cgroup")) {
+		cells := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(cells) != 3 {
+			continue
+		}
+		mount := ""
+		switch {
+		case cells[1] == "":
+			mount = "sys/fs/cgroup"
+		case strings.Contains(","+cells[1]+",", ",cpu,"):
+			mount = "sys/fs/cgroup/" + cells[1]
+		default:
+			continue
+		}
+		for at := path.Clean("/" + cells[2]); ; at = path.Dir(at) {
+			dirs = append(dirs, path.Join(mount, at))
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return dirs
+}
+
+// Limit is how many CPUs the control groups allow this process, 0 for no limit.
+func (h Host) Limit() float64 {
+	least := 0.0
+	for _, dir := range h.groups() {
+		words := strings.Fields(h.read(dir + "/cpu.max")) // "max 100000"
+		if len(words) != 2 {
+			words = strings.Fields(h.read(dir+"/cpu.cfs_quota_us") + " " + h.read(dir+"/cpu.cfs_period_us")) // "-1 100000"
+		}
+		if len(words) != 2 {
+			continue
+		}
+		quota, err1 := strconv.ParseFloat(words[0], 64)
+		period, err2 := strconv.ParseFloat(words[1], 64)
+		if n := quota / period; err1 == nil && err2 == nil && quota > 0 && period > 0 && (least == 0 || n < least) {
+			least = n
+		}
+	}
+	return math.Round(least*100) / 100
+}
+
+// Counters are what the system has counted up to a moment.
+type Counters struct {
+	at          time.Duration
+	busy, steal time.Duration       // of all CPUs
+	idle        time.Duration       // of all CPUs
+	own         time.Duration       // of this process and its descendants
+	periods     map[string][2]int64 // periods of each limited control group: in all, and throttled
+}
+
+// tick is the unit of /proc/stat.
+const tick = 10 * time.Millisecond
+
+// Count reads the counters.
+func (h Host) Count() Counters {
+	c := Counters{at: proc.Monotonic(), own: proc.CPUTime(), periods: make(map[string][2]int64)}
+	line, _, _ := strings.Cut(h.read("proc/stat"), "\n")
+	var of [8]time.Duration // user, nice, system, idle, iowait, irq, softirq, steal
+	for i, word := range strings.Fields(strings.TrimPrefix(line, "cpu ")) {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil && i < len(of) {
+			of[i] = time.Duration(n) * tick
+		}
+	}
+	c.busy, c.idle, c.steal = of[0]+of[1]+of[2]+of[5]+of[6], of[3]+of[4], of[7]
+	for _, dir := range h.groups() {
+		var n [2]int64
+		for stat := range strings.Lines(h.read(dir + "/cpu.stat")) {
+			key, value, _ := strings.Cut(strings.TrimSpace(stat), " ")
+			switch key {
+			case "nr_periods":
+				n[0], _ = strconv.ParseInt(value, 10, 64)
+			case "nr_throttled":
+				n[1], _ = strconv.ParseInt(value, 10, 64)
+			}
+		}
+		if n[0] > 0 {
+			c.periods[dir] = n
+		}
+	}
+	return c
+}
+
+// shortest is the shortest time from which the load of a host can be told.
+const shortest = 200 * time.Millisecond
+
+// full is the part of all CPU time that is used on a host without a free CPU.
+const full = 0.97
+
+// Since is the load of the host between two moments.
+func (c Counters) Since(before Counters) model.HostLoad {
+	var l model.HostLoad
+	for dir, n := range c.periods {
+		was := before.periods[dir]
+		if periods := n[0] - was[0]; periods > 0 {
+			l.Throttled = max(l.Throttled, rounded(float64(n[1]-was[1])/float64(periods)))
+		}
+	}
+	passed := c.at - before.at
+	used, all := c.busy-before.busy+c.steal-before.steal, c.busy-before.busy+c.steal-before.steal+c.idle-before.idle
+	if passed < shortest || all <= 0 {
+		return l
+	}
+	foreign := max(0, (c.busy-before.busy)-(c.own-before.own))
+	l.Steal = rounded(float64(c.steal-before.steal) / float64(all))
+	l.Foreign = rounded(float64(foreign) / float64(passed))
+	if float64(used) >= full*float64(all) {
+		l.Crowded = rounded(float64(foreign) / float64(all))
+	}
+	return l
+}
+
+// rounded is a number as a file needs it.
+func rounded(x float64) float64 { return math.Round(max(0, x)*1000) / 1000 }

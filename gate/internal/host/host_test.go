@@ -1,0 +1,99 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+func TestParseCPU(t *testing.T) {
+	for info, want := range map[string]string{
+		"processor\t: 0\nvendor_id\t: GenuineIntel\nmodel\t\t: 207\nmodel name\t: INTEL(R) XEON(R)  PLATINUM 8558\nmicrocode\t: 0x21\n": "INTEL(R) XEON(R) PLATINUM 8558",
+		"processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x0\nCPU part\t: 0xd4f\n\nprocessor\t: 1\n":                            "Arm 0x41 0xd4f",
+		"processor\t: 0\ncpu\t\t: POWER9, altivec supported\n":                                                                          "POWER9, altivec supported",
+		"": "",
+	} {
+		if got, _ := parseCPU(strings.NewReader(info)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestSockets(t *testing.T) {
+	const one = "processor\t: 0\nmodel name\t: X\nphysical id\t: 0\n\nprocessor\t: 1\nmodel name\t: X\nphysical id\t: 1\n\nprocessor\t: 2\nphysical id\t: 1\n"
+	if name, sockets := parseCPU(strings.NewReader(one)); name != "X" || sockets != 2 {
+		t.Errorf("%q, %d sockets", name, sockets)
+	}
+}
+
+// system is a host of files.
+func system(t *testing.T, files map[string]string) Host {
+	t.Helper()
+	h := Host{t.TempDir()}
+	for name, text := range files {
+		file := filepath.Join(h.Root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+func TestLimit(t *testing.T) {
+	for what, tt := range map[string]struct {
+		files map[string]string
+		want  float64
+	}{
+		"none":      {nil, 0},
+		"unlimited": {map[string]string{"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, 0},
+		"a parent's": {map[string]string{"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "800000 100000\n",
+			"sys/fs/cgroup/a/cpu.max": "250000 100000\n"}, 2.5},
+		"of a container": {map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "400000 100000\n"}, 4},
+		"version 1": {map[string]string{"proc/self/cgroup": "5:cpu,cpuacct:/x\n4:memory:/x\n", "sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_quota_us": "150000\n",
+			"sys/fs/cgroup/cpu,cpuacct/x/cpu.cfs_period_us": "100000\n"}, 1.5},
+		"version 1, unlimited": {map[string]string{"proc/self/cgroup": "5:cpu:/\n", "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+			"sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n"}, 0},
+		"nonsense": {map[string]string{"proc/self/cgroup": "0::/../..\nx\n", "sys/fs/cgroup/cpu.max": "x y z\n"}, 0},
+	} {
+		if got := system(t, tt.files).Limit(); got != tt.want {
+			t.Errorf("%s: %v CPUs, want %v", what, got, tt.want)
+		}
+	}
+}
+
+// The load is what the counters grew by, without what this process and its children used.
+func TestSince(t *testing.T) {
+	const group = "0::/job\n"
+	at := func(stat, throttled string) Counters {
+		return system(t, map[string]string{"proc/self/cgroup": group, "proc/stat": stat + "\ncpu0 1 2 3\n", "sys/fs/cgroup/job/cpu.stat": throttled}).Count()
+	}
+	for _, tt := range []struct {
+		what      string
+		stat      string // user nice system idle iowait irq softirq steal, in ticks, from 0
+		throttled string
+		own       time.Duration
+		want      model.HostLoad
+	}{
+		{"idle", "cpu 100 0 0 3900 0 0 0 0 0 0", "nr_periods 10\nnr_throttled 0\n", time.Second, model.HostLoad{}},
+		{"throttled", "cpu 100 0 0 3900 0 0 0 0 0 0", "nr_periods 100\nnr_throttled 25\nthrottled_usec 5\n", time.Second, model.HostLoad{Throttled: 0.25}},
+		{"others", "cpu 2000 0 1000 1000 0 0 0 0 0 0", "", 10 * time.Second, model.HostLoad{Foreign: 2}},
+		{"no free CPU", "cpu 3000 0 1000 0 0 0 0 0 0 0", "", 10 * time.Second, model.HostLoad{Foreign: 3, Crowded: 0.75}},
+		{"steal", "cpu 1000 0 0 2800 0 0 0 200 0 0", "", 10 * time.Second, model.HostLoad{Steal: 0.05}},
+	} {
+		before, after := at("cpu 0 0 0 0 0 0 0 0 0 0", "nr_periods 0\nnr_throttled 0\n"), at(tt.stat, tt.throttled)
+		after.at, after.own = before.at+10*time.Second, before.own+tt.own
+		if got := after.Since(before); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.what, got, tt.want)
+		}
+	}
+	if l := at("cpu 9 0 0 0", "").Since(at("cpu 0 0 0 0", "")); l != (model.HostLoad{}) {
+		t.Errorf("of a moment: %+v", l)
+	}
+}
