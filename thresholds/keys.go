@@ -91,6 +91,8 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `5`, `7`, "fresh processes; the spread between them is what a change is held against",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
+	{"code", "none", `["build/*.so", "./app"]`, "files with device code, relative to dir: executables, libraries, cubins, or a directory of them; compared beside what is measured",
+		func(w *Workload) field { return patterns(&w.Code) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field {
 			return optional("percentage", &w.Threshold, measure.ParsePercent, measure.Percent)

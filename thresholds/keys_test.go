@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,7 @@ floor = "1us"
 		"workload app warmup = auto # default",
 		"workload app step = the range that repeats, found by itself # default",
 		"workload app runs = 5 # default",
+		"workload app code = none # default",
 		"workload app threshold = 0.5 % # nsgate.toml:7",
 		"workload app throughput = none # default",
 		"workload.output tokens/s name = tokens/s # nsgate.toml:10",
@@ -122,7 +124,7 @@ floor = "1us"
 		t.Fatal(err)
 	}
 	want[0] = "threshold = 1 % # --threshold"
-	want[17] = "workload app threshold = 1 % # --threshold"
+	want[slices.Index(want, "workload app threshold = 0.5 % # nsgate.toml:7")] = "workload app threshold = 1 % # --threshold"
 	if diff := cmp.Diff(want, list(p)); diff != "" {
 		t.Errorf("with a flag (-want +got):\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package thresholds
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -203,6 +204,26 @@ func command(to *[]string) field {
 		}
 		return err
 	}, func() string { return JoinCommand(*to) }}
+}
+
+// patterns is a field that accepts the pattern of a file, or a list of them.
+func patterns(to *[]string) field {
+	return field{"pattern or list of patterns", func(e entry) error {
+		switch e.kind {
+		case unstable.String:
+			*to = []string{e.text}
+		case unstable.Array:
+			*to = e.items
+		default:
+			return fmt.Errorf("a string or a list of strings is expected, not %s", kindOf(e.kind))
+		}
+		for _, pattern := range *to {
+			if _, err := filepath.Match(pattern, ""); err != nil || pattern == "" || strings.ContainsRune(pattern, 0) {
+				return fmt.Errorf("%q is no pattern of files", pattern)
+			}
+		}
+		return nil
+	}, func() string { return strings.Join(*to, ", ") }}
 }
 
 // word is a field that accepts only the given words.

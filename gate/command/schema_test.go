@@ -71,18 +71,19 @@ type object map[string]any
 
 // kinds are the values of a policy file by what their key calls them; quoted words are a choice.
 var kinds = map[string]object{
-	"percentage":              {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
-	"text":                    {"type": "string", "minLength": 1},
-	"name":                    {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
-	"pattern":                 {"type": "string", "pattern": `^\S(.*\S)?$`},
-	"regular expression":      {"type": "string", "pattern": `\(`},
-	"duration":                {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
-	"days":                    {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
-	"ranks":                   {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
-	"amount":                  {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
-	"whole number":            {"type": "integer", "minimum": 1},
-	"number of steps or text": {"oneOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
-	"text or list of words":   {"oneOf": []object{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": object{"type": "string"}}}},
+	"percentage":                  {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*%\s*$`},
+	"text":                        {"type": "string", "minLength": 1},
+	"name":                        {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"},
+	"pattern":                     {"type": "string", "pattern": `^\S(.*\S)?$`},
+	"regular expression":          {"type": "string", "pattern": `\(`},
+	"duration":                    {"type": "string", "pattern": `^\s*([0-9.]+(ns|us|µs|ms|s|m|h))+\s*$`},
+	"days":                        {"type": "string", "pattern": `^\s*[0-9]+\s*d\s*$`},
+	"ranks":                       {"type": "string", "pattern": `^\s*[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*\s*$`},
+	"amount":                      {"type": "string", "pattern": `^\s*[0-9]*\.?[0-9]+\s*([A-Za-zµ%/]+)?\s*$`},
+	"whole number":                {"type": "integer", "minimum": 1},
+	"number of steps or text":     {"oneOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^\s*(auto|capture|[0-9]+)\s*$`}}},
+	"text or list of words":       {"oneOf": []object{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": object{"type": "string"}}}},
+	"pattern or list of patterns": {"oneOf": []object{{"type": "string", "minLength": 1}, {"type": "array", "minItems": 1, "items": object{"type": "string"}}}},
 }
 
 // policySchema is the JSON schema of nsgate.toml, in the draft that editors of TOML know.

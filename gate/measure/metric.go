@@ -133,6 +133,13 @@ var (
 	StaticShared  = row("static_shared", "B", Neither, exact)
 	DynamicShared = row("dynamic_shared", "B", Neither, exact)
 	LocalMemory   = row("local_memory", "B per thread", Neither, exact)
+
+	// StackBytes, SpillBytes, ConstantBytes and CodeBytes are read from the device code of a build, not measured: bytes of a thread's
+	// stack, bytes of local stores in the code, bytes of constant bank 0, and the size of the instructions.
+	StackBytes    = row("stack_bytes", "B", Neither, exact, "stack")
+	SpillBytes    = row("spill_bytes", "B", Neither, exact, "spills")
+	ConstantBytes = row("constant_bytes", "B", Neither, exact, "constants")
+	CodeBytes     = row("code_bytes", "B", Neither, exact, "code size")
 )
 
 // The metrics of untraced runs: tracing slows the CPU down, so that traced runs say why and these say whether.

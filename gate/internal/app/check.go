@@ -49,6 +49,8 @@ type Check struct {
 	Rule    profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
 	Explain Explain
+	// Code are the files with device code, which is compared beside what is measured.
+	Code CodeFiles
 	// Draw has the report hold what pictures show.
 	Draw bool
 	// Observe, where not nil, is told how it goes.
@@ -265,6 +267,11 @@ func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measuremen
 		return nil, err
 	}
 	head = only(c.Kernels, head)
+	if !all.finished {
+		if err := c.Code.attach(head); err != nil {
+			all.Warnings = append(all.Warnings, err.Error())
+		}
+	}
 	if all.finished {
 		if err := c.asked(all, head); err != nil {
 			return nil, err

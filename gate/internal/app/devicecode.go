@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // DeviceCodeSchema names the JSON form of [DeviceCode].
@@ -64,4 +67,74 @@ func ReadDeviceCode(dir string, patterns ...string) (*DeviceCode, error) {
 		}
 	}
 	return out, nil
+}
+
+// CodeFiles are the files with device code that a workload names.
+type CodeFiles struct {
+	Dir      string // that patterns are relative to
+	Patterns []string
+}
+
+// read reads the files, nil where the workload names none. A file that cannot be read is a refusal.
+func (c CodeFiles) read() ([]devicecode.Kernel, error) {
+	if len(c.Patterns) == 0 {
+		return nil, nil
+	}
+	code, err := ReadDeviceCode(c.Dir, c.Patterns...)
+	if err != nil {
+		return nil, err
+	}
+	if len(code.Unreadable) > 0 {
+		return nil, model.Refuse(model.CodeUnreadable, "name other files in the key code, or build them for the GPU's architecture",
+			"device code cannot be read: %s", code.Unreadable[0])
+	}
+	if len(code.Code) > mostStoredKernels {
+		return nil, model.Refuse(model.CodeUnreadable, "name fewer files in the key code",
+			"the files hold %d kernels, more than the %d that a baseline stores", len(code.Code), mostStoredKernels)
+	}
+	return code.Code, nil
+}
+
+// mostStoredKernels bounds the device code in a baseline file, about 100 bytes a kernel.
+const mostStoredKernels = 20_000
+
+// attach notes the device code in sessions that were measured with it.
+func (c CodeFiles) attach(sessions []model.Session) error {
+	kernels, err := c.read()
+	for i := range sessions {
+		sessions[i].Code = kernels
+	}
+	return err
+}
+
+// CheckCode compares the device code of the working directory with that of the newest session of the baselines, without a GPU.
+func CheckCode(c *Check) (*result.Report, error) {
+	var held []model.Session
+	for _, b := range c.Baselines {
+		for _, s := range b.Sessions {
+			if s.Code != nil {
+				held = append(held, s)
+			}
+		}
+	}
+	in := decide.Input{Baseline: held, Policy: c.Policy, CodeOnly: true}
+	kernels, err := c.Code.read()
+	switch {
+	case err != nil:
+		return refusedOr(in, err)
+	case kernels == nil:
+		return refusedOr(in, model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`, "workload %s names no files with device code", c.Workload))
+	case held == nil:
+		return refusedOr(in, model.Refuse(model.NoCode, "record the baseline again", "the baseline of workload %s holds no device code", c.Workload))
+	}
+	in.Head = []model.Session{{Code: kernels}}
+	return judged(in, nil), nil
+}
+
+// refusedOr is a report without a verdict where err is a refusal.
+func refusedOr(in decide.Input, err error) (*result.Report, error) {
+	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
+		return decide.Refuse(in, err), nil
+	}
+	return nil, err
 }

@@ -31,6 +31,9 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 			return nil, err
 		}
 	}
+	if err := c.Code.attach(head); err != nil && !all.finished {
+		all.Warnings = append(all.Warnings, err.Error())
+	}
 	r := decide.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
 	if r.Measured, err = insight.Summarize(head); err != nil {
 		return nil, err
@@ -62,6 +65,25 @@ func (s Several) Run(ctx context.Context) (*result.Report, error) {
 			return nil, err
 		}
 		reports = append(reports, r)
+	}
+	whole := decide.Together(reports)
+	text.Tell(whole)
+	return whole, nil
+}
+
+// RunCode compares device code alone, without a GPU.
+func (s Several) RunCode() (*result.Report, error) {
+	var reports []*result.Report
+	for _, c := range s {
+		r, err := CheckCode(c)
+		if err != nil {
+			return nil, err
+		}
+		r.Workload = c.Workload
+		reports = append(reports, r)
+	}
+	if len(reports) == 1 {
+		return reports[0], nil
 	}
 	whole := decide.Together(reports)
 	text.Tell(whole)

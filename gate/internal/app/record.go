@@ -34,6 +34,8 @@ type Record struct {
 	Replace bool
 	// Anchor, where not "", names the state as the one that what follows is held against for how far it crept.
 	Anchor string
+	// Code are the files with device code, which the baseline stores as well.
+	Code CodeFiles
 	// Observe, where not nil, is told how it goes and what to doubt.
 	Observe func(Event)
 }
@@ -88,6 +90,9 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 			return nil, err
 		}
 		c.Reason = why
+	}
+	if err := c.Code.attach(head); err != nil {
+		return nil, err
 	}
 	for i := range head {
 		head[i].Reason = c.Reason

@@ -103,6 +103,9 @@ func decodeRows(file string, text []byte) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	if body, err = takeCode(body, &e.Session); err != nil {
+		return Entry{}, err
+	}
 	return e, e.decodeBody(file, body)
 }
 

@@ -60,7 +60,7 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 		}
 		h.sessionRow, h.Anchor = newSessionRow(&e.Session), escape(e.Anchor)
 	}
-	rows := append(h.ordered(), e.body()...)
+	rows := slices.Concat(h.ordered(), e.body(), codeRows(e.Code))
 	var b bytes.Buffer
 	if err := gocsv.MarshalCSV(rows, gocsv.NewSafeCSVWriter(csv.NewWriter(&b))); err != nil {
 		return "", nil, err

@@ -134,7 +134,7 @@ func (b *Baseline) holding(e *Entry) *Entry {
 
 // samples are the rows of an entry's metrics.
 func samples(e *Entry) []row {
-	return (&Entry{Session: model.Session{Series: e.Series}}).body()
+	return append((&Entry{Session: model.Session{Series: e.Series}}).body(), codeRows(e.Code)...)
 }
 
 // put writes a file that is there whole, or not at all.

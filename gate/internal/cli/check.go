@@ -43,7 +43,7 @@ func (v *checkVerb) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&v.profiler, "profiler", "nsys", "what to measure with: nsys (times) or ncu (counters of single launches)")
 	v.counters.bind(fs)
 	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why a kernel got slower: auto (what fails the gate), always (all that is slower) or never")
-	fs.StringVar(&v.noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3), or skip (judge nothing, exit 0), for a developer's machine; in CI always fail")
+	fs.StringVar(&v.noGPU, "no-gpu", "fail", "where there is no GPU: fail (exit 3); code (compare device code alone); or skip (judge nothing, exit 0; in CI as fail)")
 	fs.StringVar(&v.noBaseline, "no-baseline", "show", "where the workload has no baseline: show what was measured (exit 3), or fail (exit 1), for CI that must not lose its baseline")
 	fs.BoolVar(&v.bisecting, "bisect", false, "for git bisect run: exit with 0 for a pass, 1 for a regression, and 125 where that cannot be told")
 	v.policy.bind(fs)
@@ -70,7 +70,12 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 			return v.out.publish(e, r, true, policyFile, jobs[0].root)
 		}
 	}
-	if r, err = checks.Run(ctx); err != nil {
+	if v.noGPU == "code" && v.from == "" && app.NoGPU(ctx) != nil {
+		r, err = checks.RunCode()
+	} else {
+		r, err = checks.Run(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	v.complete(e, r, jobs, args.workload)
@@ -85,7 +90,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Several, error) {
 	by := model.Profiler(v.profiler)
 	if err := cmp.Or(v.out.check(), oneOf("explain", v.explain, autoAlwaysNever...), oneOf("profiler", v.profiler, "nsys", "ncu"),
-		oneOf("no-gpu", v.noGPU, "fail", "skip"), oneOf("no-baseline", v.noBaseline, "show", "fail"), v.counters.check(by.ByLaunch())); err != nil {
+		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "fail"), v.counters.check(by.ByLaunch())); err != nil {
 		return nil, nil, err
 	}
 	jobs, err := v.resolve(e, &v.policy, workload, by, v.out.quiet)
@@ -100,6 +105,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 		c := &app.Check{
 			Workload: j.name, Measurer: j.measurer, Baselines: j.baselines, Policy: j.policy, Looks: j.looks, Paired: v.base.paired,
 			Profiler: by, Kernels: v.counters.Kernels, Rule: j.rule, Explain: app.Explain(v.explain), Draw: v.out.draws(), Observe: j.progress,
+			Code: j.code,
 		}
 		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
 			return nil, nil, err

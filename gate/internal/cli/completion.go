@@ -55,7 +55,7 @@ func completeFlags(c *cobra.Command) {
 		"explain":     words(autoAlwaysNever...),
 		"profiler":    words("nsys", "ncu"),
 		"undecided":   words("warn", "fail"),
-		"no-gpu":      words("fail", "skip"),
+		"no-gpu":      words("fail", "code", "skip"),
 		"no-baseline": words("show", "fail"),
 		"timeout":     words("none"),
 		"warmup":      words("auto", "capture"),

@@ -119,6 +119,7 @@ type job struct {
 	progress  func(app.Event)
 	measurer  app.Measurer
 	machine   *app.Machine // that measures, nil with --from
+	code      app.CodeFiles
 }
 
 // resolve finds out what to measure, and by what policy: what follows "--", or workloads of the policy file. What the
@@ -173,7 +174,8 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	if err := thresholds.CheckName(w.Name); err != nil {
 		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
 	}
-	j := &job{name: w.Name, root: kept(m.baseline, p.File), gates: w.Runs, progress: progress, policy: p.For(w.Name)}
+	j := &job{name: w.Name, root: kept(m.baseline, p.File), gates: w.Runs, progress: progress, policy: p.For(w.Name),
+		code: app.CodeFiles{Dir: filepath.Join(home(p.File), w.Dir), Patterns: w.Code}}
 	var err error
 	if j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule(); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) error {
 	c := &app.Record{
 		Workload: j.name, Root: j.root, Measurer: j.measurer, Runs: j.looks[0], Policy: j.policy,
-		Rule: j.rule, Reason: v.reason, Replace: v.replace, Anchor: v.anchor, Observe: j.progress,
+		Rule: j.rule, Reason: v.reason, Replace: v.replace, Anchor: v.anchor, Observe: j.progress, Code: j.code,
 	}
 	if v.count {
 		c.Counters = &v.counters.Counters

@@ -18,6 +18,8 @@ type Input struct {
 	Policy         *thresholds.Policy
 	// Since holds every session since the anchor of the baseline, by which drift is judged; without any it is not.
 	Since []model.Session
+	// CodeOnly judges device code and nothing else: nothing was measured.
+	CodeOnly bool
 	// Look says which of several looks at growing data this is; the zero value is the only one.
 	Look Look
 }
@@ -39,6 +41,9 @@ func Judge(in Input) *result.Report {
 		look.Alpha, policy = in.Look.Alpha, &look
 	}
 	r := &result.Report{Schema: result.Schema, Alpha: result.Number(in.Policy.Alpha), Confidence: result.Confidence, HeadSessions: in.Head, Findings: []result.Finding{}}
+	if in.CodeOnly {
+		return codeAlone(r, in)
+	}
 	r.Head = insight.Describe(in.Head)
 	base, refusal := comparable(in.Baseline, in.Head)
 	r.Base, r.Boards = insight.Describe(base), boardsOf(base, in.Head)
@@ -58,7 +63,9 @@ func Judge(in Input) *result.Report {
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
 	r.Doubts = slices.Concat(r.Doubts, unused, duplicates(in.Baseline, in.Head))
 	drift := Creep(in.Baseline, in.Since, in.Head, policy)
-	v := verdictOf(gather(t, r.Findings, r.Family, drift))
+	g := gather(t, r.Findings, r.Family, drift)
+	g.code = judgeCode(r, in)
+	v := verdictOf(g)
 	r.Verdict, r.Undecided, r.ReasonKey, r.ReasonArgs = v.verdict, v.undecided, v.because.Key, v.because.Args
 	for _, x := range drift {
 		if x.Key != v.because.Key {

@@ -13,6 +13,7 @@ import (
 type gathered struct {
 	failed   int            // subjects with a finding that fails the gate
 	unjudged *result.Remark // why nothing can fail the gate
+	code     *result.Remark // device code is beyond a rule
 	unseen   *result.Remark // a kernel or counter that was not measured and had to be
 	tooFew   *result.Remark // too few runs for any judgement
 	outlier  *result.Remark // a single run is an outlier as a whole
@@ -41,6 +42,7 @@ var verdicts = []struct {
 	{"regression", result.Fail, false, func(g *gathered) *result.Remark {
 		return when(g.failed > 0, result.NewRemark("regressed", result.Args{"subjects": result.Number(g.failed)}))
 	}},
+	{"device code", result.Fail, false, func(g *gathered) *result.Remark { return g.code }},
 	{"not measured", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unseen }},
 	{"nothing judged", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unjudged }},
 	{"too few runs", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.tooFew }},

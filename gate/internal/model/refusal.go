@@ -121,6 +121,8 @@ const (
 	NoBaseline        Kind = "no-baseline"
 	NoBaselineHere    Kind = "no-baseline-here"
 	NoGPU             Kind = "no-gpu"
+	NoCode            Kind = "no-code"
+	CodeUnreadable    Kind = "code-unreadable"
 	NotAsAsked        Kind = "not-as-asked"
 	NotAcceptable     Kind = "not-acceptable"
 	ChangedWithinHour Kind = "changed-within-hour"
@@ -241,6 +243,8 @@ var Kinds = []struct {
 	{NoBaseline, "The workload has no baseline."},
 	{NoBaselineHere, "The workload has no baseline on this GPU."},
 	{NoGPU, "The machine has no NVIDIA GPU."},
+	{NoCode, "The workload names no files with device code, or its baseline holds none."},
+	{CodeUnreadable, "A file with device code cannot be read, or holds PTX only."},
 	{NotAsAsked, "A recording is of another profiler than the one asked for."},
 	{NotAcceptable, "A report has nothing to accept, or is not of the commit that is checked out."},
 	{ChangedWithinHour, "The same GPU gave other times within the hour, and no reason is given."},

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -118,6 +119,8 @@ type Session struct {
 	Warmup string   `json:"warmup"`
 	Runs   []Run    `json:"runs"`   // the traced ones, then the untraced ones
 	Series []Series `json:"series"` // sorted by subject and metric, one of each
+	// Code lists the device code of the build that ran, sorted; nil where the workload names no files with device code.
+	Code []devicecode.Kernel `json:"code,omitempty"`
 	// Longest is how long the longest of the runs took from the start of its process to the end, 0 where that is not known.
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown

@@ -313,6 +313,8 @@ type Report struct {
 
 	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
+	// Code is how the device code differs, nil where a side has none.
+	Code *Code `json:"code,omitempty"`
 	// Ranks is how the ranks of the head's jobs compare with one another, nil where there are not several.
 	Ranks *Ranks `json:"ranks,omitempty"`
 	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.

@@ -7,6 +7,35 @@ var sentences = map[string]saying{
 	// Verdicts.
 	"regressed":   says(`{what} regressed`),
 	"undecided":   says(`nothing regressed for certain, but {count comparisons comparison} could not be decided, first of all the {metric metric} of {kernel}, {reason}`),
+	"code-limit": func(a *args) string {
+		said := a.say(`device code of {kernel} ({arch}): {metric metric} `)
+		if a.number("base").Known() {
+			said += a.say(`{number base} → `)
+		}
+		return said + a.say(`{number head}, beyond {rule}`)
+	},
+	"same-code":         says(`same code: the input, a clock, memory, the driver or a neighbour makes the difference`),
+	"code-changed-here": says(`code changed ({arch}): {what}`),
+	"code-differs": func(a *args) string {
+		return a.say(`device code: {number changed} changed, {number added} added, {number removed} removed, {number same} the same`)
+	},
+	"code-changed": func(a *args) string {
+		same, changed := a.number("same"), a.number("changed")+a.number("added")+a.number("removed")
+		if changed == 0 {
+			return a.say(`device code unchanged ({count same kernel}); no time was measured`)
+		}
+		said := a.say(`device code: {count changed kernel} changed`)
+		if a.number("added") > 0 {
+			said += a.say(`, {number added} added`)
+		}
+		if a.number("removed") > 0 {
+			said += a.say(`, {number removed} removed`)
+		}
+		if same > 0 {
+			said += a.say(`, {number same} the same`)
+		}
+		return said + `; no time was measured: measure it on a GPU`
+	},
 	"none-slower": says(`{count comparisons comparison}, none slower than its limit allows`),
 	"workloads-failed": func(a *args) string {
 		return a.len("failed") + a.say(` of {count all workload} failed: {join failed}`) + a.given("open", `; no verdict on {join open}`)

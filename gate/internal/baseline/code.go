@@ -1,0 +1,55 @@
+package baseline
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// codeScope is that of rows about device code: the subject is the mangled name of a kernel, the key its architecture, the note
+// its file.
+const codeScope = "code"
+
+// codeForm is the value of such a row: registers, stack, spill, shared, constant, barriers, code and hash.
+const codeForm = "%d %d %d %d %d %d %d %s"
+
+// codeRows are the rows of device code, in its order.
+func codeRows(kernels []devicecode.Kernel) (out []row) {
+	for _, k := range kernels {
+		out = append(out, row{Scope: codeScope, Subject: escape(k.Name), Key: escape(k.Arch), Note: escape(k.File),
+			Value: fmt.Sprintf(codeForm, k.Registers, k.Stack, k.SpillStores, k.Shared, k.Constant, k.Barriers, k.Code, k.Hash)})
+	}
+	return out
+}
+
+// kernel reads a row of device code.
+func (r *row) kernel(c *cells) devicecode.Kernel {
+	k := devicecode.Kernel{Name: parse(c, "subject", r.Subject, unescape), Arch: parse(c, "key", r.Key, unescape), File: parse(c, "note", r.Note, unescape)}
+	if n, err := fmt.Sscanf(r.Value, codeForm, &k.Registers, &k.Stack, &k.SpillStores, &k.Shared, &k.Constant, &k.Barriers, &k.Code, &k.Hash); err != nil ||
+		n != 8 || len(strings.Fields(r.Value)) != 8 || !isCodeHash(k.Hash) {
+		c.fail("value", "%q is no device code (seven numbers and a hash); restore the file from version control", r.Value)
+	}
+	return k
+}
+
+// isCodeHash reports whether s is a hash as [devicecode.Kernel] holds it.
+func isCodeHash(s string) bool {
+	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// takeCode moves the rows of device code from rows into the session.
+func takeCode(rows []placed, s *model.Session) (rest []placed, err error) {
+	for _, r := range rows {
+		if r.row.Scope != codeScope {
+			rest = append(rest, r)
+			continue
+		}
+		s.Code = append(s.Code, r.row.kernel(&r.cells))
+		if r.cells.err != nil {
+			return nil, r.cells.err
+		}
+	}
+	return rest, nil
+}

@@ -1,0 +1,162 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// codeMetrics are the numbers of device code that a rule may limit.
+var codeMetrics = []struct {
+	metric measure.Metric
+	of     func(devicecode.Kernel) int
+}{
+	{measure.Registers, func(k devicecode.Kernel) int { return k.Registers }},
+	{measure.StaticShared, func(k devicecode.Kernel) int { return k.Shared }},
+	{measure.StackBytes, func(k devicecode.Kernel) int { return k.Stack }},
+	{measure.SpillBytes, func(k devicecode.Kernel) int { return k.SpillStores }},
+	{measure.ConstantBytes, func(k devicecode.Kernel) int { return k.Constant }},
+	{measure.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
+}
+
+// JudgeCode compares device code and holds changed and added kernels against the rules. Without a rule nothing fails.
+func JudgeCode(base, head []devicecode.Kernel, policy *thresholds.Policy) *result.Code {
+	out := &result.Code{Comparison: *devicecode.Compare(base, head)}
+	for _, c := range out.Changed {
+		out.Limited = append(out.Limited, limitedCode(&c.Base, c.Head, policy)...)
+	}
+	for _, k := range out.Added {
+		out.Limited = append(out.Limited, limitedCode(nil, k, policy)...)
+	}
+	return out
+}
+
+// limitedCode lists the values of a kernel beyond their limits; base is nil for a kernel that the baseline lacks, which only
+// at_most and at_least limit.
+func limitedCode(base *devicecode.Kernel, head devicecode.Kernel, policy *thresholds.Policy) (out []result.CodeLimit) {
+	subject := measure.Subject{Scope: measure.ScopeKernel, Name: measure.NormalizeName(head.Name)}
+	for _, m := range codeMetrics {
+		limit := policy.Limit(subject, m.metric)
+		if limit.Severity == thresholds.Ignore {
+			continue
+		}
+		x := result.CodeLimit{Arch: head.Arch, Name: head.Name, Kernel: subject.Short(), Metric: m.metric.Name, Base: result.Unknown,
+			Head: result.Number(m.of(head)), Rule: limit.Rule, Fails: limit.Severity == thresholds.Fail}
+		beyond := !limit.Keeps(float64(x.Head))
+		if base != nil {
+			x.Base = result.Number(m.of(*base))
+			grown := float64(x.Head - x.Base)
+			beyond = beyond || grown > limit.Floor && grown > limit.Max*float64(x.Base)
+		}
+		if x.Head < 0 { // a stack that recursion leaves open
+			beyond = base == nil || x.Base >= 0
+		}
+		if beyond && !math.IsNaN(float64(x.Head)) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// codeOf is the device code of the newest session that has some.
+func codeOf(sessions []model.Session) []devicecode.Kernel {
+	for i := len(sessions) - 1; i >= 0; i-- {
+		if sessions[i].Code != nil {
+			return sessions[i].Code
+		}
+	}
+	return nil
+}
+
+// judgeCode adds the comparison of device code to a report where both sides have some, and returns why it fails the gate.
+func judgeCode(r *result.Report, in Input) (failed *result.Remark) {
+	base, head := codeOf(in.Baseline), codeOf(in.Head)
+	if base == nil || head == nil {
+		return nil
+	}
+	r.Code = JudgeCode(base, head, in.Policy)
+	if !r.Code.Equal() && !in.CodeOnly {
+		r.Remarks = append(r.Remarks, codeRemark("code-differs", r.Code))
+	}
+	explainByCode(r)
+	for _, x := range r.Code.Limited {
+		said := result.NewRemark("code-limit", result.Args{"kernel": x.Kernel, "arch": x.Arch, "metric": x.Metric, "base": x.Base, "head": x.Head, "rule": x.Rule})
+		if x.Fails && failed == nil {
+			failed = &said
+			continue
+		}
+		r.Doubts = append(r.Doubts, said)
+	}
+	return failed
+}
+
+// codeAlone is the report on device code where nothing was measured. It says nothing of time.
+func codeAlone(r *result.Report, in Input) *result.Report {
+	r.HeadSessions = nil
+	failed := judgeCode(r, in)
+	because := codeRemark("code-changed", r.Code)
+	r.Verdict = result.Pass
+	if failed != nil {
+		r.Verdict, because = result.Fail, *failed
+	}
+	r.ReasonKey, r.ReasonArgs = because.Key, because.Args
+	return r
+}
+
+// codeRemark counts the kernels whose code differs.
+func codeRemark(key string, c *result.Code) result.Remark {
+	return result.NewRemark(key, result.Args{"changed": result.Number(len(c.Changed)), "added": result.Number(len(c.Added)),
+		"removed": result.Number(len(c.Removed)), "same": result.Number(c.Same)})
+}
+
+// explainByCode tells findings on kernels whose time changed whether the code did: the same code got slower by its input, a clock,
+// memory, the driver or a neighbour.
+func explainByCode(r *result.Report) {
+	changed := map[string]devicecode.Change{}
+	for _, c := range r.Code.Changed {
+		changed[spelled(c.Head.Name)] = c
+	}
+	same := map[string]bool{}
+	for _, k := range codeOf(r.HeadSessions) {
+		same[spelled(k.Name)] = true
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Scope != measure.ScopeKernel || f.Unit != measure.Time.Unit || f.Outcome != result.Regressed && f.Outcome != result.Improved {
+			continue
+		}
+		c, differs := changed[spelled(f.Name)]
+		switch {
+		case differs:
+			f.Facts = append(f.Facts, result.NewRemark("code-changed-here", result.Args{"arch": c.Head.Arch, "what": codeDifference(c)}))
+		case same[spelled(f.Name)]:
+			f.Facts = append(f.Facts, result.NewRemark("same-code", nil))
+		}
+	}
+}
+
+// codeDifference names the numbers of a kernel's code that changed: "registers 10 → 20, spills 0 → 128 B".
+func codeDifference(c devicecode.Change) string {
+	var out []string
+	for _, m := range codeMetrics {
+		base, head := m.of(c.Base), m.of(c.Head)
+		if base != head {
+			out = append(out, fmt.Sprintf("%s %d → %d", m.metric.Title(), base, head))
+		}
+	}
+	if out == nil {
+		return "other instructions"
+	}
+	return strings.Join(out, ", ")
+}
+
+// spelled is a kernel's name without spaces and const, which profilers and demanglers put in different places.
+func spelled(name string) string {
+	return strings.NewReplacer(" ", "", "const", "").Replace(measure.NormalizeName(name))
+}
