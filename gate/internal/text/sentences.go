@@ -5,8 +5,8 @@ import "strings"
 // sentences puts every remark of package gate into words. What refuses is in [gate.Reasons].
 var sentences = map[string]saying{
 	// Verdicts.
-	"regressed":   says(`{what} regressed`),
-	"undecided":   says(`nothing regressed for certain, but {count comparisons comparison} could not be decided, first of all the {metric metric} of {kernel}, {reason}`),
+	"regressed": says(`{what} regressed`),
+	"undecided": says(`nothing regressed for certain, but {count comparisons comparison} could not be decided, first of all the {metric metric} of {kernel}, {reason}`),
 	"code-limit": func(a *args) string {
 		said := a.say(`device code of {kernel} ({arch}): {metric metric} `)
 		if a.number("base").Known() {
