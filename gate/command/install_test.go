@@ -34,8 +34,7 @@ func TestInstall(t *testing.T) {
 		{"the release of a tag", "release", "v1.2.3", "## v1.2.3", "", 0, "v1.2.3", "source"},
 		{"the release of a major tag", "", "v1", "## v1.2.3 (2026-11-22)", "", 0, "v1.2.3", "source"},
 		{"the release of a minor tag", "release", "v1.2", "## v1.2.3", "", 0, "v1.2.3", "source"},
-		{"the release of a commit", "release", commit, "## v1.2.3", "", 0, "v1.2.3", "source"},
-		{"a later commit is no release", "release", strings.Repeat("cd", 20), "## v1.2.3", "", 0, "the action's commit is not that of v1.2.3", ""},
+		{"a pinned commit", "release", commit, "## v1.2.3", "", 0, "built from source", "v1.2.3"},
 		{"what is not released yet", "release", "v1", "## Unreleased\n\n## v1.2.3", "", 0, "built from source", ""},
 		{"a branch", "release", "main", "## v1.2.3", "", 0, "built from source", ""},
 		{"another major version", "release", "v12", "## v1.2.3", "", 0, "built from source", ""},
@@ -133,30 +132,35 @@ func TestGitLabInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := strings.Join(jobs["job"].Script, "\n")
+	changelog, err := os.ReadFile("../../.github/CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, first, _ := strings.Cut(string(changelog), "\n## ")
+	if own := strings.ToLower(strings.Fields(first)[0]); !strings.Contains(string(text), "    version:\n      default: "+own+"\n") {
+		t.Errorf("the job's default version is not %s, which the changelog names first", own)
+	}
 	const released, check = "#!/bin/sh\necho released: $*\n", ": check --patch nsgate-accept.patch "
 	for _, tt := range []struct {
 		name, version, machine, server, tools string
 		code                                  int
 		says                                  string
 	}{
-		{"what is on the PATH", "latest", "x86_64", "gone", "nsgate go", 0, "there: check"},
-		{"the newest release", "latest", "x86_64", "", "go", 0, "released" + check},
+		{"what is on the PATH", "v1.2.3", "x86_64", "gone", "nsgate go", 0, "there: check"},
+		{"no release yet", "unreleased", "x86_64", "gone", "go", 0, "built github.com/nsgate/nsgate/cmd/nsgate@main" + check},
 		{"a release", "v1.2.3", "x86_64", "", "", 0, "released" + check},
-		{"for ARM", "latest", "aarch64", "", "", 0, "released" + check},
+		{"for ARM", "v1.2.3", "aarch64", "", "", 0, "released" + check},
 		{"no network", "v1.2.3", "x86_64", "gone", "go", 0, "built github.com/nsgate/nsgate/cmd/nsgate@v1.2.3" + check},
-		{"no network and no Go", "latest", "x86_64", "gone", "", 2, "no nsgate_linux_amd64.tar.gz could be had from file://"},
-		{"another machine", "latest", "riscv64", "", "", 2, "no release for Linux riscv64"},
-		{"another file than was released", "latest", "x86_64", "changed", "go", 2, "is not what its checksums.txt says; nothing was installed"},
-		{"a file without a checksum", "latest", "x86_64", "unlisted", "go", 2, "is not what its checksums.txt says; nothing was installed"},
+		{"no network and no Go", "v1.2.3", "x86_64", "gone", "", 2, "no nsgate_linux_amd64.tar.gz could be had from file://"},
+		{"another machine", "v1.2.3", "riscv64", "", "", 2, "no release for Linux riscv64"},
+		{"another file than was released", "v1.2.3", "x86_64", "changed", "go", 2, "is not what its checksums.txt says; nothing was installed"},
+		{"a file without a checksum", "v1.2.3", "x86_64", "unlisted", "go", 2, "is not what its checksums.txt says; nothing was installed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			writeProgram(t, filepath.Join(dir, "nsgate"), released)
 			at := "releases/download/" + tt.version
-			if tt.version == "latest" {
-				at = "releases/latest/download"
-			}
 			name := "nsgate_linux_amd64.tar.gz"
 			if tt.machine == "aarch64" {
 				name = "nsgate_linux_arm64.tar.gz"
