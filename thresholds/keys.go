@@ -39,14 +39,14 @@ type key[T any] struct {
 // rootKeys are those at the top of the file.
 var rootKeys = []key[Policy]{
 	{"threshold", `"3%"`, `"1%"`, "largest slowdown: of a kernel, a range, a device, an output, the whole workload",
-		func(p *Policy) field { return percentage(&p.Threshold, nil) }},
+		func(p *Policy) field { return percentage(&p.Threshold, limit) }},
 	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
-		func(p *Policy) field { return percentage(&p.StepThreshold, nil) }},
+		func(p *Policy) field { return percentage(&p.StepThreshold, limit) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
 			return percentage(&p.Alpha, func(s string, v float64) error {
 				if v == 0 || v >= 0.5 {
-					return fmt.Errorf(`%q must lie between 0%% and 50%%; the default is "1%%"`, s)
+					return fmt.Errorf(`%q must be more than 0%% and less than 50%%; the default is "1%%"`, s)
 				}
 				return nil
 			})
@@ -95,7 +95,10 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return patterns(&w.Code) }},
 	{"threshold", "that at the top", `"1%"`, "largest slowdown in this workload",
 		func(w *Workload) field {
-			return optional("percentage", &w.Threshold, measure.ParsePercent, measure.Percent)
+			return optional("percentage", &w.Threshold, func(s string) (float64, error) {
+				v, err := measure.ParsePercent(s)
+				return v, cmp.Or(err, limit(s, v))
+			}, measure.Percent)
 		}},
 	{"throughput", "none", `'tokens/s: ([0-9.]+)'`, `short for an output "throughput", of which more is better: its pattern`,
 		func(w *Workload) field { return pattern(&w.Throughput) }},

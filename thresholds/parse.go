@@ -107,7 +107,7 @@ func read(file string, data []byte) ([]table, error) {
 		var de *toml.DecodeError
 		if errors.As(err, &de) {
 			line, _ := de.Position()
-			return nil, errorAt(line, "%s", strings.TrimPrefix(de.Error(), "toml: "))
+			return nil, errorAt(line, "%s", malformed(data, line, strings.TrimPrefix(de.Error(), "toml: ")))
 		}
 		return nil, err
 	}
@@ -150,6 +150,21 @@ func read(file string, data []byte) ([]table, error) {
 		}
 	}
 	return tables, p.Error()
+}
+
+// malformed says what is wrong with a line that is no TOML, where the words of the decoder do not.
+func malformed(data []byte, line int, said string) string {
+	lines := strings.Split(string(data), "\n")
+	text := lines[min(max(line, 1), len(lines))-1]
+	for _, mark := range []string{"<<<<<<<", "=======", ">>>>>>>"} {
+		if strings.HasPrefix(text, mark) {
+			return "a merge left its conflict here (" + mark + "): choose one side, and remove the marks"
+		}
+	}
+	if strings.Contains(said, "cannot have new lines") {
+		return "the string is not closed: end it with the quote that begins it"
+	}
+	return said
 }
 
 // lines are those of the entries, by key.

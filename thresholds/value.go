@@ -72,6 +72,17 @@ func percentage(to *float64, check func(text string, v float64) error) field {
 	}, measure.Percent)
 }
 
+// limit refuses limits of times that cannot be meant: without room for noise, and beyond twice the time.
+func limit(s string, v float64) error {
+	switch {
+	case v == 0:
+		return fmt.Errorf(`%q leaves no room for noise, so that nothing passes; write a small limit such as "0.5%%"`, s)
+	case v > 1:
+		return fmt.Errorf("%q lets a time more than double; write a limit of at most 100%%", s)
+	}
+	return nil
+}
+
 // pattern is a field for the pattern of an output.
 func pattern(to *string) field {
 	return parsed("regular expression", to, func(s string) (string, error) {

@@ -162,6 +162,9 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 		}
 		b.state.Ends = b.out.Ends
 	}
+	if b.chosen() && len(b.near(b.out.Ends)) == 0 && len(b.out.Ends.Findings) > 0 {
+		return b.unknown(b.out.Ends)
+	}
 	if b.out.Followed = b.choose(b.out.Ends); b.out.Followed == nil {
 		b.out.Unproven(b.near(b.out.Ends))
 		return nil
@@ -192,6 +195,18 @@ func (b *Bisect) choose(r *result.Report) *result.Finding {
 		}
 	}
 	return best
+}
+
+// unknown says that no finding is what was asked for, and what there is.
+func (b *Bisect) unknown(r *result.Report) error {
+	var kernels, metrics []string
+	for i := range r.Findings {
+		kernels, metrics = append(kernels, r.Findings[i].Kernel), append(metrics, r.Findings[i].Metric)
+	}
+	if b.Kernel != "" && !slices.Contains(kernels, b.Kernel) {
+		return fmt.Errorf("neither end has a kernel %q; they have %s", b.Kernel, list(kernels))
+	}
+	return fmt.Errorf("what was asked for has no metric %q; measured are %s", b.Metric, list(metrics))
 }
 
 // near are the findings of which one would have been followed, had it regressed: those asked for, else what the whole workload takes.

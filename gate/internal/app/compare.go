@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 
@@ -40,6 +43,11 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 		r, err := c.Tools.Open(ctx, path)
 		if old, ok := asCommitted(path); ok && err != nil {
 			r, err = old.open(ctx, c.Tools, path, other, c.Home, models)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, missing := os.Stat(path); missing != nil {
+				err = fmt.Errorf("%s is neither a file nor a git revision", path)
+			}
 		}
 		if err != nil {
 			return nil, of(what, err)

@@ -68,60 +68,6 @@ func beside(home, path string) string {
 	return filepath.Join(home, path)
 }
 
-// Edit is a file by which the change under review is judged and which it edits itself.
-type Edit struct {
-	What  string // "baseline" or "policy"
-	File  string // relative to the repository, with slashes
-	Lines int    // added or deleted, whichever is more
-}
-
-// Edits says which of the baseline (directories) and the policy files the change under review edits, since it left its
-// target: a branch of origin, or a commit. known is false where git does not know that. What is "" is left out.
-func Edits(root, branch, commit string, baselines, policies []string) (edits []Edit, known bool) {
-	base := mergeBase(root, branch, commit)
-	if base == "" {
-		return nil, false
-	}
-	for _, judged := range []struct {
-		what  string
-		files []string
-	}{{"baseline", baselines}, {"policy", policies}} {
-		changed, err := git.Changed(context.Background(), root, base, namesIn(root, judged.files)...)
-		if err != nil {
-			return nil, false
-		}
-		for _, c := range changed {
-			edits = append(edits, Edit{judged.what, c.File, c.Lines})
-		}
-	}
-	return edits, true
-}
-
-// namesIn are the names of those files that lie in a repository, relative to its root.
-func namesIn(root string, files []string) (names []string) {
-	for _, f := range files {
-		if f != "" && Within(root, f) != "" {
-			names = append(names, Within(root, f))
-		}
-	}
-	return names
-}
-
-// mergeBase is the commit at which the change under review left its target, "" where git does not know it. On GitHub
-// a shallow checkout of a pull request holds at best the merge of both, whose first parent is the target.
-func mergeBase(root, branch, commit string) string {
-	if commit != "" {
-		return ask(root, "rev-parse", "--verify", "--quiet", "--end-of-options", commit+"^{commit}")
-	}
-	if base := ask(root, "merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+branch); base != "" {
-		return base
-	}
-	if ask(root, "rev-parse", "--verify", "--quiet", "HEAD^2") == "" {
-		return ""
-	}
-	return ask(root, "rev-parse", "--verify", "--quiet", "HEAD^1")
-}
-
 // ask is an answer of git in a directory, "" where it has none.
 func ask(dir string, args ...string) string {
 	out, _ := git.Output(context.Background(), dir, args...)

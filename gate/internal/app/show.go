@@ -2,6 +2,10 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -21,6 +25,9 @@ type Show struct {
 // baseline or report there is damaged.
 func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 	r, err := s.Tools.Open(ctx, s.Path)
+	if _, missing := os.Stat(s.Path); errors.Is(missing, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file or directory %s", s.Path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -126,6 +126,18 @@ func parseNumber(s string) (float64, error) {
 	return f, nil
 }
 
+// maxTick is the coarsest timer of a GPU to believe, in ns: changes below the tick are no findings.
+const maxTick = 2000
+
+// parseTick reads the resolution of a GPU's timer.
+func parseTick(s string) (float64, error) {
+	f, err := parseNumber(s)
+	if err == nil && f > maxTick {
+		err = fmt.Errorf("%q is no resolution of a GPU's timer: at most %d ns", s, maxTick)
+	}
+	return f, err
+}
+
 // formatNumber is the shortest decimal form that reads back as the same float64.
 func formatNumber(f float64) string {
 	if f == 0 {

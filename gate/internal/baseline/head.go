@@ -97,7 +97,7 @@ func (r *sessionRow) session(c *cells) model.Session {
 			Schema:     parse(c, "schema", r.Schema, unescape),
 			Mode:       parse(c, "mode", r.Mode, unescape),
 			GraphTrace: parse(c, "graph_trace", r.GraphTrace, formed(isTrace, `"node", "graph" or empty`)),
-			Tick:       parse(c, "tick_ns", r.Tick, parseNumber),
+			Tick:       parse(c, "tick_ns", r.Tick, parseTick),
 			ClockMHz:   parse(c, "clock_mhz", r.Clock, parseCount),
 			Start:      parse(c, "start", r.Start, parseStart),
 			Hardware: model.Hardware{

@@ -142,7 +142,7 @@ func sessionsGen() *rapid.Generator[[]model.Session] {
 					GPU: gpu, GPUs: count.Draw(t, "gpus"), GPUHash: rapid.StringMatching(`([0-9a-f]{8})?`).Draw(t, "hash"),
 					Driver: text.Draw(t, "driver"), CUDA: text.Draw(t, "cuda"), Tool: text.Draw(t, "tool"), Schema: text.Draw(t, "schema"),
 					GraphTrace: rapid.SampledFrom([]string{"", "node", "graph"}).Draw(t, "graph"),
-					Tick:       rapid.Float64Range(0, 1e9).Draw(t, "tick"), ClockMHz: count.Draw(t, "clock"),
+					Tick:       rapid.Float64Range(0, 2000).Draw(t, "tick"), ClockMHz: count.Draw(t, "clock"),
 					Hardware: model.Hardware{
 						Board: rapid.StringMatching(`(692-2G520-0282-00[0-9]( \+ 965-2G520-0041-000)?)?`).Draw(t, "board"),
 						VBIOS: text.Draw(t, "vbios"), MemoryMHz: count.Draw(t, "memory"), PowerW: count.Draw(t, "power"),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -63,11 +64,11 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if v.dryRun {
 		return v.print(e, checks)
 	}
-	policyFile := jobs[0].policy.File
+	by := basis{jobs[0].policy.File, v.policy.looser, jobs[0].root, true}
 	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
 		if r := app.NoGPU(ctx); r != nil {
 			v.out.passes = true
-			return v.out.publish(e, r, true, policyFile, jobs[0].root)
+			return v.out.publish(e, r, by)
 		}
 	}
 	if v.noGPU == "code" && v.from == "" && app.NoGPU(ctx) != nil {
@@ -79,7 +80,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 		return err
 	}
 	v.complete(e, r, jobs, args.workload)
-	err = v.out.publish(e, r, true, policyFile, jobs[0].root)
+	err = v.out.publish(e, r, by)
 	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
 		x.code = ExitFail
 	}
@@ -176,6 +177,11 @@ func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" 
 func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	if err := c.Valid(); err != nil {
 		return usageError("--kernel: %w", err)
+	}
+	if m.baseline != "" && c.Base == nil {
+		if _, err := os.Stat(m.baseline); err != nil {
+			return usageError("%s: %s is not there: name the directory of the committed baselines, or leave it out", source(m.fs, "baseline"), m.baseline)
+		}
 	}
 	lone := j.looks[0] == 1 && c.Profiler != model.Ncu && m.from == ""
 	switch first := c.Base == nil && !c.Screens(); {

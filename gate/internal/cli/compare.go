@@ -63,7 +63,7 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	r.Reproduce = e.again
-	return v.out.publish(e, r, false, p.File, "")
+	return v.out.publish(e, r, basis{policy: p.File, looser: v.policy.looser})
 }
 
 // hide declares an old name of a flag, which help does not show.

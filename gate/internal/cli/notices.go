@@ -10,26 +10,29 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// ownEdits says whether the change under review edits the baseline or the policy that it is judged by. Outside a pull
+// ownEdits says whether the change under review edits the baselines, below root, or the policy that it is judged by. Outside a pull
 // or merge request it says nothing.
-func ownEdits(e *env, r *result.Report, policy string) []github.Notice {
-	branch, commit := e.getenv("GITHUB_BASE_REF"), e.getenv("CI_MERGE_REQUEST_DIFF_BASE_SHA")
-	root := app.Repository()
-	if branch == "" && commit == "" || root == "" {
+func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
+	review, ok := app.Reviewed(e.getenv)
+	top := app.Repository()
+	if !ok || top == "" {
 		return nil
 	}
 	const title = "nsgate: the change edits what it is judged by"
 	policies := []string{policy}
 	if policy == "" || filepath.Base(policy) == policyFile {
-		policies = []string{policy, policyFile, filepath.Join(root, policyFile)}
+		policies = []string{policy, policyFile, filepath.Join(top, policyFile)}
 	}
 	var baselines []string
 	for _, w := range r.Each() {
-		if w.Baseline != "" {
+		switch {
+		case w.Baseline != "":
 			baselines = append(baselines, filepath.Join(home(policy), w.Baseline))
+		case w.Workload != "" && root != "": // the change may have deleted it
+			baselines = append(baselines, filepath.Join(root, w.Workload))
 		}
 	}
-	edits, known := app.Edits(root, branch, commit, baselines, policies)
+	edits, known := review.Edits(top, baselines, policies)
 	if !known {
 		return []github.Notice{{
 			Title:   title,
@@ -38,10 +41,14 @@ func ownEdits(e *env, r *result.Report, policy string) []github.Notice {
 	}
 	var notices []github.Notice
 	for _, x := range edits {
-		notices = append(notices, github.Notice{
-			Title: title, File: x.File, Line: 1,
-			Message: fmt.Sprintf("this change edits the %s that it is judged by: %s of %s", x.What, measure.Count(x.Lines, "line"), x.File),
-		})
+		message := fmt.Sprintf("this change edits the %s that it is judged by: %s of %s", x.What, measure.Count(x.Lines, "line"), x.File)
+		switch x.How {
+		case "untracked":
+			message = fmt.Sprintf("no commit holds the %s that this change is judged by: %s was written by the job, and nobody reviewed it", x.What, x.File)
+		case "linked":
+			message = fmt.Sprintf("the %s that this change is judged by is a symbolic link: nobody reviews what %s leads to", x.What, x.File)
+		}
+		notices = append(notices, github.Notice{Title: title, File: x.File, Line: 1, Message: message})
 	}
 	return notices
 }

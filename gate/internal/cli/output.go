@@ -151,23 +151,31 @@ func (o *outputFlags) options(e *env) report.Options {
 	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ShowAll: "--verbose"}
 }
 
-// publish prints and writes the report and turns its verdict into the command's error. rows is true where the report's
-// baseline lies here, so that findings have rows in it; policy is the file that was judged by, root where the first baseline goes.
+// basis is what a report was judged by.
+type basis struct {
+	policy string   // file, "" for none
+	looser []string // what variables loosen in it
+	root   string   // of the baselines, where the first one goes
+	rows   bool     // the report's baseline lies here, so that findings have rows in it
+}
+
+// publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
-func (o *outputFlags) publish(e *env, r *result.Report, rows bool, policy, root string) error {
+func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	for _, w := range r.Each() {
 		showWay(w.ReasonKey, w.Next)
 	}
-	home := home(policy)
-	notices := ownEdits(e, r, policy)
+	home := home(by.policy)
+	notices := ownEdits(e, r, by.policy, by.root)
 	for _, n := range notices {
 		r.Warnings = append(r.Warnings, n.Message)
 	}
+	r.Warnings = append(r.Warnings, by.looser...)
 	options := o.options(e)
 	if columns(e.Out) > 0 {
 		options.Reproduce = o.reproduce
 	}
-	options.Locate = locate(e, home, rows)
+	options.Locate = locate(e, home, by.rows)
 	var failed error
 	if err := report.Render(o.format, o.to(e), r, options); err != nil {
 		failed = err
@@ -181,7 +189,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, rows bool, policy, root 
 		}
 	}
 	if o.patch != "" && offered(r) {
-		if err := o.writePatch(r, root, home); err != nil {
+		if err := o.writePatch(r, by.root, home); err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(o.fs, "patch"), err))
 		}
 	}

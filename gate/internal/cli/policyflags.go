@@ -21,6 +21,7 @@ const policyFile = "nsgate.toml"
 
 // policyFlags say what is allowed.
 type policyFlags struct {
+	looser                                          []string // what variables loosen, in words
 	fs                                              *pflag.FlagSet
 	file, threshold, step, alpha, impact, undecided string
 }
@@ -80,11 +81,25 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 			continue
 		}
 		flag := source(p.fs, strings.ReplaceAll(x[0], "_", "-"))
+		before := *policy
 		if err := policy.Set(x[0], x[1], flag); err != nil {
 			return nil, usageError("%s: %w", flag, errors.Unwrap(err))
 		}
+		if !strings.HasPrefix(flag, "--") && (policy.Threshold > before.Threshold || policy.StepThreshold > before.StepThreshold || policy.Impact > before.Impact) {
+			p.looser = append(p.looser, fmt.Sprintf("%s=%s loosens the %s of the policy, which is %s", flag, x[1], x[0], setting(&before, x[0])))
+		}
 	}
 	return policy, nil
+}
+
+// setting is what holds for a key at the top of a policy file, as people read it.
+func setting(p *thresholds.Policy, key string) string {
+	for _, s := range p.Settings() {
+		if s.Table == "" && s.Name == key {
+			return s.Value
+		}
+	}
+	return ""
 }
 
 // findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root; "" if it is

@@ -50,7 +50,7 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 		}
 	}
 	rows := !slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return !filepath.IsLocal(w.Baseline) })
-	return v.out.publish(e, r, rows, findUp(policyFile), "")
+	return v.out.publish(e, r, basis{policy: findUp(policyFile), rows: rows})
 }
 
 // again judges a saved report by other limits, against its baseline as it is now.
