@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
+	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/text"
+	"github.com/nsgate/nsgate/gate/internal/why"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Show sums up what was recorded before, without a judgement.
@@ -43,10 +48,40 @@ func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range out.Kernels {
+		out.Kernels[i].Counters = counters(&out.Kernels[i], cut[0])
+	}
 	text.TellSummary(out)
 	out.Warnings = append(out.Warnings, r.Warnings...)
 	if s.Rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
 		out.Warnings = append(out.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")
 	}
 	return out, nil
+}
+
+// counters is what the newest session with counters of Nsight Compute says of a kernel, nil where none does.
+func counters(k *result.SummaryKernel, sessions []model.Session) *result.SummaryCounters {
+	for _, s := range slices.Backward(sessions) {
+		records := ncu.Records(&s, result.KernelSubject(k.Name, k.Grid, k.Block))
+		if s.Profiler() != model.Ncu || len(records) == 0 {
+			continue
+		}
+		get := func(metrics ...measure.Metric) result.Number {
+			for _, m := range metrics {
+				if v, ok := records[0].Metrics[m.Name]; ok {
+					return result.Number(v)
+				}
+			}
+			return result.Number(math.NaN())
+		}
+		c := &result.SummaryCounters{Registers: get(measure.Registers), Occupancy: get(model.AchievedOccupancy, model.TheoreticalOccupancy),
+			DRAM: get(model.DRAMThroughput), SM: get(model.SMThroughput), Bound: why.Stand(records).Head.Bound}
+		if c.Bound == "balanced" {
+			c.Bound = "balanced between compute and memory"
+		}
+		if c.Registers.Known() || c.Occupancy.Known() || c.DRAM.Known() || c.SM.Known() {
+			return c
+		}
+	}
+	return nil
 }

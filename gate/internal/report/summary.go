@@ -63,7 +63,7 @@ func per(s *result.Summary) string {
 // panels are the tables of a summary; inside puts a range into the ones around it.
 func panels(s *result.Summary, all bool, inside func(path []string) string) []panel {
 	list := []panel{
-		partsPanel(s, all), kernelsPanel(s, all), collectivesPanel(s), rangesPanel(s, all, inside), copiesPanel(s), othersPanel(s),
+		partsPanel(s, all), kernelsPanel(s, all), countersPanel(s, all), collectivesPanel(s), rangesPanel(s, all, inside), copiesPanel(s), othersPanel(s),
 	}
 	var out []panel
 	for _, p := range list {
@@ -136,6 +136,21 @@ func kernelsPanel(s *result.Summary, all bool) panel {
 	}
 	if left > 0 {
 		p.Rows = append(p.Rows, []string{fmt.Sprintf("%d more", left), shareCell(rest.Share), "", cell(rest.Launches, "count"), total(s, rest.Total), "", "", ""})
+	}
+	return p
+}
+
+// countersPanel says what limits the kernels, as far as Nsight Compute counted it.
+func countersPanel(s *result.Summary, all bool) panel {
+	p := panel{Title: "Counters", About: "what limits a kernel; in percent of the peak", Names: true, Columns: []column{{least: 24},
+		{title: "registers", right: true}, {title: "occupancy", right: true}, {title: "DRAM", right: true}, {title: "SM", right: true}, {title: "bound"}}}
+	for i, k := range s.Kernels {
+		c := k.Counters
+		if c == nil || !all && i >= summaryKernels {
+			continue
+		}
+		p.Rows = append(p.Rows, []string{subject(measure.ScopeKernel, k.Title()), cell(c.Registers, "count"), cell(c.Occupancy, "%"), cell(c.DRAM, "%"),
+			cell(c.SM, "%"), Clean(c.Bound)})
 	}
 	return p
 }

@@ -62,6 +62,18 @@ type SummaryKernel struct {
 	Communicates bool `json:"communicates,omitempty"`
 	// Collective is what else is known of these, nil of others.
 	Collective *SummaryCollective `json:"collective,omitempty"`
+	// Counters is what Nsight Compute counted of the kernel, nil for another profiler.
+	Counters *SummaryCounters `json:"counters,omitempty"`
+}
+
+// SummaryCounters says what limits a kernel. Throughputs are in percent of the peak.
+type SummaryCounters struct {
+	Registers Number `json:"registers"` // of a thread
+	Occupancy Number `json:"occupancy"` // achieved, or the theoretical one, in percent
+	DRAM      Number `json:"dram"`
+	SM        Number `json:"sm"`
+	// Bound is "compute", "memory", "latency", "balanced between compute and memory", or "" where that is not known.
+	Bound string `json:"bound,omitempty"`
 }
 
 // SummaryCollective is a kernel that moves data between GPUs. Its times above are without the waiting, where its counterparts in
