@@ -49,17 +49,27 @@ type Accepted struct {
 	Commit string // of the code that was measured, "" where it is not known
 }
 
-// Dir is the directory of the baseline that takes the report's measurement.
-func (a Accept) Dir() string {
+// Dir is the directory of the baseline that takes the report's measurement. A report is a file from elsewhere: the directory that it
+// names must be one of its own workload and GPU, in this tree, and no part of it git's own or a symbolic link.
+func (a Accept) Dir() (string, error) {
 	if a.Directory != "" {
-		return a.Directory
-	}
-	// A report is a file from elsewhere: it does not choose a place outside this directory.
-	if a.Root == "" && a.Report.Baseline != "" && filepath.IsLocal(a.Report.Baseline) {
-		return filepath.Join(a.Home, a.Report.Baseline)
+		return a.Directory, nil
 	}
 	head := a.Report.HeadSessions
-	return baseline.Dir(cmp.Or(a.Root, filepath.Join(a.Home, DefaultRoot)), cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU)
+	workload, gpu := cmp.Or(a.Report.Workload, "default"), head[len(head)-1].GPU
+	named := filepath.FromSlash(a.Report.Baseline)
+	if a.Root != "" || named == "" {
+		return baseline.Dir(cmp.Or(a.Root, filepath.Join(a.Home, DefaultRoot)), workload, gpu), nil
+	}
+	root := filepath.Dir(filepath.Dir(named))
+	inGit := slices.ContainsFunc(strings.Split(filepath.ToSlash(named), "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+	switch {
+	case !filepath.IsLocal(named), inGit, baseline.Dir(root, workload, gpu) != filepath.Clean(named):
+		return "", fmt.Errorf("the report names %q as its baseline, which is none of workload %q on %s; name the directory of the baselines", a.Report.Baseline, workload, gpu)
+	case linked(cmp.Or(a.Home, "."), filepath.ToSlash(named)) != "":
+		return "", fmt.Errorf("the report's baseline %q lies behind a symbolic link; name the directory of the baselines", a.Report.Baseline)
+	}
+	return filepath.Join(a.Home, named), nil
 }
 
 // Doubts are what speaks against accepting the report, nothing where nothing does.
@@ -87,7 +97,11 @@ func (a Accept) Run() (*Accepted, error) {
 	if doubts := a.Doubts(); len(doubts) > 0 && !a.Force {
 		return nil, errors.Join(doubts...)
 	}
-	return a.write(a.Dir())
+	dir, err := a.Dir()
+	if err != nil {
+		return nil, err
+	}
+	return a.write(dir)
 }
 
 // maxReason is the length of a reason in characters.
@@ -250,7 +264,10 @@ func (a Accept) Patch(repository string) (patch string, err error) {
 	if a.Report.Baseline == "" && a.Report.Measured == nil || len(a.Report.HeadSessions) == 0 {
 		return "", errors.New("this report has no committed baseline that could be updated")
 	}
-	dir := a.Dir()
+	dir, err := a.Dir()
+	if err != nil {
+		return "", err
+	}
 	name := Within(repository, dir)
 	if repository == "" || name == "" {
 		return "", fmt.Errorf("the baseline %s lies outside the repository; keep it inside", dir)

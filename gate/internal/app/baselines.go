@@ -34,7 +34,7 @@ type Baselines []Baseline
 // ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error, one that is damaged
 // is.
 func ReadBaselines(root, workload string) (Baselines, error) {
-	root = filepath.Dir(baseline.Dir(root, workload, "x"))
+	root = BaselinesOf(root, workload)
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		return nil, err
@@ -80,6 +80,11 @@ func anchors(b *baseline.Baseline) map[string]string {
 		}
 	}
 	return out
+}
+
+// BaselinesOf is the directory of the baselines of a workload below root.
+func BaselinesOf(root, workload string) string {
+	return filepath.Dir(baseline.Dir(root, workload, "x"))
 }
 
 // WorkloadsIn are the names of the workloads that have a baseline below root, in order.

@@ -50,3 +50,20 @@ func TestDotenvSetsNoFlag(t *testing.T) {
 		}
 	}
 }
+
+// Every line of standard error is plain, whatever a file or a commit is called.
+func TestPlainWriter(t *testing.T) {
+	for in, want := range map[string]string{
+		"nsgate: µs\n":                     "nsgate: µs\n",
+		"a\n::error title=x::y\n":          "a\n: :error title=x::y\n",
+		"  ::stop-commands::x\n":           ": :stop-commands::x\n",
+		"x ##[error]y ##vso[task.z]\n":     "x # #[error]y # #vso[task.z]\n",
+		"##teamcity[blockOpened]":          "# #teamcity[blockOpened]",
+		"\x1b]0;title\a\x1b[31mred\tgreen": "\ufffd]0;title\ufffd\ufffd[31mred green",
+	} {
+		var out bytes.Buffer
+		if n, err := io.WriteString(plainWriter{&out}, in); err != nil || n != len(in) || out.String() != want {
+			t.Errorf("%q is written as %q, want %q (%d, %v)", in, out.String(), want, n, err)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
 		case w.Baseline != "":
 			baselines = append(baselines, filepath.Join(home(policy), w.Baseline))
 		case w.Workload != "" && root != "": // the change may have deleted it
-			baselines = append(baselines, filepath.Join(root, w.Workload))
+			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
 	}
 	edits, known := review.Edits(top, baselines, policies)

@@ -177,12 +177,17 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	}
 	options.Locate = locate(e, home, by.rows)
 	var failed error
-	if err := report.Render(o.format, o.to(e), r, options); err != nil {
+	stored := e.stored(r)
+	printed := r
+	if o.format != "text" {
+		printed = stored
+	}
+	if err := report.Render(o.format, o.to(e), printed, options); err != nil {
 		failed = err
 	}
 	for _, f := range o.files {
 		err := writeFile(f.name, func(w io.Writer) error {
-			return report.Render(f.format, w, r, report.Options{Verbose: true, Locate: options.Locate})
+			return report.Render(f.format, w, stored, report.Options{Verbose: true, Locate: options.Locate})
 		})
 		if err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))

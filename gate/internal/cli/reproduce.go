@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -36,6 +38,45 @@ func reproduce(line []string, fs *pflag.FlagSet) string {
 		again += " " + thresholds.JoinCommand(words)
 	}
 	return again
+}
+
+// elided are the absolute paths of a command line, and what stands for them in reports that are stored: where they lead to seen from
+// the working directory, else their last part.
+func elided(line []string) *strings.Replacer {
+	var pairs []string
+	here, _ := filepath.Abs(".")
+	for _, word := range line {
+		if word == "--" {
+			break
+		}
+		for _, part := range append(strings.FieldsFunc(word, func(r rune) bool { return r == '=' || r == ',' }), word) {
+			if !filepath.IsAbs(part) || filepath.Dir(part) == "/" {
+				continue
+			}
+			short := "…/" + filepath.Base(part)
+			if inside, err := filepath.Rel(here, part); err == nil && filepath.IsLocal(inside) {
+				short = inside
+			}
+			pairs = append(pairs, part, short)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// stored is a report as files and pipes get it: the commands in it hold no absolute paths of this machine.
+func (e *env) stored(r *result.Report) *result.Report {
+	paths := elided(e.line)
+	out := *r
+	out.Reproduce, out.Accept = paths.Replace(r.Reproduce), paths.Replace(r.Accept)
+	out.Next = slices.Clone(r.Next)
+	for i, next := range out.Next {
+		out.Next[i] = paths.Replace(next)
+	}
+	out.Workloads = nil
+	for _, w := range r.Workloads {
+		out.Workloads = append(out.Workloads, e.stored(w))
+	}
+	return &out
 }
 
 // noCommand stands for a command line in reports.
