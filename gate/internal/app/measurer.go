@@ -17,12 +17,7 @@ import (
 )
 
 // Build is one build of the workload.
-type Build struct {
-	Command []string // the program and its arguments
-	Dir     string   // its working directory, "" for the current one
-	// Launcher starts the ranks of a job where the [Machine] gathers them, nil where the command does that itself.
-	Launcher []string
-}
+type Build = run.Build
 
 // Measurer takes runs of a workload: with the profilers of this machine ([Machine]), from finished profiles ([Finished]), or as
 // a test makes them up.
@@ -97,28 +92,9 @@ func (f *Finished) Models(context.Context) []string { return nil }
 // Machine is nil: the workload is not run.
 func (f *Finished) Machine() *Machine { return nil }
 
-// Options are the choices of a user about a measurement, from flags and the policy file.
-type Options struct {
-	Timeout time.Duration // of one run, 0 for none
-	Nsys    string        // the nsys executable, "" for the one on the PATH
-	// TraceArgs are further arguments of nsys profile.
-	TraceArgs []string
-	// MemoryUsage traces allocations of device memory as well.
-	MemoryUsage bool
-	// GPUMetrics samples the GPU's metrics as well, in runs of their own, because sampling disturbs: [GPUMetricRuns] of each
-	// build beside the first runs that are measured.
-	GPUMetrics bool
-	// AllowBusy measures although something else uses the GPU.
-	AllowBusy bool
-	// Outputs are the numbers to read in what unprofiled runs print.
-	Outputs []measure.Output
-	// KeepProfiles is a directory for the raw report, which holds the environment variables of the workload; "" keeps none.
-	KeepProfiles string
-	// Gather is a directory that all hosts of a job see: nsys runs around each rank, by nsgate rank, and not around the workload, which
-	// is a launcher. "" where nsys runs around the workload. Ranks are those to profile, none for all.
-	Gather string
-	Ranks  []int
-}
+// Options are the choices of a user about a measurement. With GPUMetrics the GPU's metrics are sampled in runs of their own,
+// [GPUMetricRuns] of each build beside the first runs that are measured: sampling disturbs.
+type Options = run.Options
 
 // Machine is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
 type Machine struct {
@@ -227,11 +203,7 @@ func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
 
 // count profiles the builds by turns with Nsight Compute.
 func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
-	var other *run.Build
-	if base != nil {
-		other = new(run.Build(*base))
-	}
-	c, err := run.Count(ctx, m.ncuPlan(), other, runs, func(isBase bool, index, of int) {
+	c, err := run.Count(ctx, m.ncuPlan(), base, runs, func(isBase bool, index, of int) {
 		side := ""
 		if base != nil {
 			side = map[bool]string{true: "base", false: "head"}[isBase]
@@ -274,27 +246,21 @@ func (m *Machine) Models(ctx context.Context) []string {
 }
 
 func (m *Machine) plan(runs int, base *Build) run.Plan {
-	p := run.Plan{
-		Head: run.Build(m.Head), Runs: runs, Timeout: m.Timeout, Nsys: m.Nsys, TraceArgs: m.TraceArgs,
-		MemoryUsage: m.MemoryUsage, AllowBusy: m.AllowBusy, KeepProfiles: m.KeepProfiles,
-		Unprofiled: int(math.Round(float64(runs) * m.Unprofiled)), Outputs: m.Outputs, Gather: m.Gather, Ranks: m.Ranks,
-	}
-	if base != nil {
-		p.Base = new(run.Build(*base))
-	}
+	p := run.Plan{Options: m.Options, Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
+	p.GPUMetrics = false
 	return p
 }
 
 func (m *Machine) ncuPlan() run.NcuPlan {
 	return run.NcuPlan{
-		Build: run.Build(m.Head), Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
+		Build: m.Head, Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
 		Skip: m.Counters.Skip, Count: m.Counters.Count, Range: m.Counters.Range, AllowBusy: m.AllowBusy,
 	}
 }
 
 // profileOnce profiles some launches of kernels of a build once with Nsight Compute.
 func (m *Machine) profileOnce(ctx context.Context, build Build, kernels []string, skip int) (*ncu.Profile, error) {
-	return run.Profile(ctx, run.NcuPlan{Build: run.Build(build), Kernels: kernels, Skip: skip})
+	return run.Profile(ctx, run.NcuPlan{Build: build, Kernels: kernels, Skip: skip})
 }
 
 // A Command is a command line that a measurement would run, or with Words nil a remark between them.
@@ -317,7 +283,7 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 		out = append(out, Command{Words: plan.CommandLine()},
 			Command{Remark: fmt.Sprintf("%d times, each a fresh process; DIR is a private directory", looks[0])})
 		if base != nil {
-			plan.Build = run.Build(*base)
+			plan.Build = *base
 			out = append(out, Command{Remark: "by turns with the base:"}, Command{Words: plan.CommandLine()})
 		}
 		return out

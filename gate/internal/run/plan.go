@@ -23,35 +23,40 @@ type Build struct {
 	Launcher []string
 }
 
-// Plan says what to run and how.
-type Plan struct {
-	Head       Build
-	Base       *Build           // measured interleaved with the head, in the same session; nil for the head alone
-	Runs       int              // fresh processes of each build, at least 1
-	Unprofiled int              // further ones of each build without a profiler, interleaved with the others
-	Outputs    []measure.Output // what to read in what those print
-	Timeout    time.Duration    // of one run, 0 for none
-	Nsys       string           // the nsys executable, "" for "nsys" on the PATH
-	Self       string           // the executable that nsys starts as the runner, "" for this one
-	// Gather is a directory that all hosts of a job see. Where it is not "", nsys is not started around the workload but by nsgate
-	// rank around each of its ranks, which leave their exports there; the workload is a launcher with that in it.
-	Gather string
-	Ranks  []int // those to profile where a job is gathered, none for all
+// Options are the choices of a user about a measurement, from flags and the policy file.
+type Options struct {
+	Timeout time.Duration // of one run, 0 for none
+	Nsys    string        // the nsys executable, "" for "nsys" on the PATH
 	// TraceArgs are further arguments of nsys profile, such as --nvtx-domain-exclude=TSL.
 	TraceArgs []string
 	// MemoryUsage traces allocations of device memory as well.
 	MemoryUsage bool
 	// GPUMetrics samples the metrics of the GPUs that the workload sees, which takes the right to read their counters.
 	GPUMetrics bool
-	// Stacks records the call stack of every CUDA call, which slows the workload down.
-	Stacks bool
+	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
+	AllowBusy bool
+	Outputs   []measure.Output // numbers to read in what unprofiled runs print
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
-	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
-	AllowBusy bool
+	// Gather is a directory that all hosts of a job see. Where it is not "", nsys is not started around the workload but by nsgate
+	// rank around each of its ranks, which leave their exports there; the workload is a launcher with that in it.
+	Gather string
+	Ranks  []int // those to profile where a job is gathered, none for all
+}
+
+// Plan says what to run and how.
+type Plan struct {
+	Options
+	Head       Build
+	Base       *Build // measured interleaved with the head, in the same session; nil for the head alone
+	Runs       int    // fresh processes of each build, at least 1
+	Unprofiled int    // further ones of each build without a profiler, interleaved with the others
+	Self       string // the executable that nsys starts as the runner, "" for this one
+	// Stacks records the call stack of every CUDA call, which slows the workload down.
+	Stacks bool
 	// StartLimit is how long nsys may take to start the first run, FinishLimit how long it may take to end after the last run, and
-	// to export its report. 0 means 30 seconds and one [Plan.Timeout], or two for every run; at most two and ten minutes.
+	// to export its report. 0 means 30 seconds and one Timeout, or two for every run; at most two and ten minutes.
 	StartLimit, FinishLimit time.Duration
 
 	clock clock // of the session

@@ -17,7 +17,7 @@ func TestPlanAsksFor(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	metrics, stacks := Plan{GPUMetrics: true}, Plan{Stacks: true}
+	metrics, stacks := Plan{Options: Options{GPUMetrics: true}}, Plan{Stacks: true}
 	for _, tt := range []struct {
 		plan      Plan
 		command   string
@@ -75,10 +75,10 @@ func TestLimits(t *testing.T) {
 		start, finish time.Duration
 	}{
 		{Plan{Runs: 5}, 2 * time.Minute, 10 * time.Minute},
-		{Plan{Runs: 5, Timeout: 5 * time.Second}, 35 * time.Second, 80 * time.Second},
-		{Plan{Runs: 5, Unprofiled: 5, Base: &Build{}, Timeout: 5 * time.Second}, 35 * time.Second, 230 * time.Second},
-		{Plan{Runs: 5, Timeout: 5 * time.Minute}, 2 * time.Minute, 10 * time.Minute},
-		{Plan{Runs: 5, Timeout: time.Second, StartLimit: time.Second, FinishLimit: time.Minute}, time.Second, time.Minute},
+		{Plan{Runs: 5, Options: Options{Timeout: 5 * time.Second}}, 35 * time.Second, 80 * time.Second},
+		{Plan{Runs: 5, Unprofiled: 5, Base: &Build{}, Options: Options{Timeout: 5 * time.Second}}, 35 * time.Second, 230 * time.Second},
+		{Plan{Runs: 5, Options: Options{Timeout: 5 * time.Minute}}, 2 * time.Minute, 10 * time.Minute},
+		{Plan{Runs: 5, Options: Options{Timeout: time.Second}, StartLimit: time.Second, FinishLimit: time.Minute}, time.Second, time.Minute},
 	} {
 		if p := tt.plan.withDefaults(); p.StartLimit != tt.start || p.FinishLimit != tt.finish {
 			t.Errorf("%+v: %v and %v", tt.plan, p.StartLimit, p.FinishLimit)

@@ -561,8 +561,8 @@ func TestNsysVersion(t *testing.T) {
 
 func TestCommandLines(t *testing.T) {
 	t.Setenv("TMPDIR", "/tmp")
-	p := Plan{Head: Build{Command: []string{"./app"}}, Runs: 2, Self: "nsgate", MemoryUsage: true,
-		TraceArgs: []string{"--nvtx-domain-exclude=TSL"}}
+	p := Plan{Head: Build{Command: []string{"./app"}}, Runs: 2, Self: "nsgate",
+		Options: Options{MemoryUsage: true, TraceArgs: []string{"--nvtx-domain-exclude=TSL"}}}
 	got := strings.Join(p.CommandLines()[0], " ")
 	want := "nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --cuda-graph-trace=node --force-overwrite=true " +
 		"--cuda-memory-usage=true --nvtx-domain-exclude=TSL --output=/tmp/nsgate-XXXXXX/session -- nsgate __run /tmp/nsgate-XXXXXX/spec.json"
