@@ -42,6 +42,10 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return percentage(&p.Threshold, limit) }},
 	{"step_threshold", `"5%"`, `"2%"`, "largest slowdown of the step's period, idle time included; where threshold is more, that is the default",
 		func(p *Policy) field { return percentage(&p.StepThreshold, limit) }},
+	{"warmup_threshold", `"25%"`, `"50%"`, "largest slowdown of the warm-up: its wall time and its GPU time",
+		func(p *Policy) field { return percentage(&p.WarmupThreshold, limit) }},
+	{"outside_threshold", `"25%"`, `"50%"`, "largest slowdown of what runs before the steps, after them and in other processes beside them",
+		func(p *Policy) field { return percentage(&p.OutsideThreshold, limit) }},
 	{"alpha", `"1%"`, `"5%"`, "chance of a false alarm in a whole gate",
 		func(p *Policy) field {
 			return percentage(&p.Alpha, func(s string, v float64) error {
@@ -127,6 +131,8 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return parsed("pattern", &r.Copy, parseGlob, verbatim) }},
 	{"output", "any", `"tokens/s"`, "name of outputs, instead of a kernel",
 		func(r *Rule) field { return parsed("pattern", &r.Output, parseGlob, verbatim) }},
+	{"section", "any", `"warm-up"`, "section of the run, instead of a kernel: before, warm-up, after, beside",
+		func(r *Rule) field { return parsed("pattern", &r.Section, parseGlob, verbatim) }},
 	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …",
 		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
 	{"max", "that of the metric; none with at_most or at_least", `"5%"`, "largest regression",

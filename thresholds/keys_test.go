@@ -81,6 +81,8 @@ floor = "1us"
 	want := []string{
 		"threshold = 3 % # default",
 		"step_threshold = 5 % # default",
+		"warmup_threshold = 25 % # default",
+		"outside_threshold = 25 % # default",
 		"alpha = 5 % # nsgate.toml:1",
 		"impact = 0.5 % # default",
 		"session_sd = 0.5 % # default",
@@ -107,6 +109,7 @@ floor = "1us"
 		"rule nsgate.toml:13 device = any # default",
 		"rule nsgate.toml:13 copy = any # default",
 		"rule nsgate.toml:13 output = any # default",
+		"rule nsgate.toml:13 section = any # default",
 		"rule nsgate.toml:13 metric = time # nsgate.toml:15",
 		"rule nsgate.toml:13 max = that of the metric; none with at_most or at_least # default",
 		"rule nsgate.toml:13 floor = 1.000 µs # nsgate.toml:16",
@@ -213,7 +216,7 @@ func TestJoinCommand(t *testing.T) {
 }
 
 func TestRuleNamesEverySelector(t *testing.T) {
-	for selector, value := range map[string]string{"kernel": "sgemm*", "range": "forward", "device": "GPU 3", "copy": "memcpy HtoD", "output": "tokens/s"} {
+	for selector, value := range map[string]string{"kernel": "sgemm*", "range": "forward", "device": "GPU 3", "copy": "memcpy HtoD", "output": "tokens/s", "section": "warm-up"} {
 		p, err := Parse("nsgate.toml", []byte("[[rule]]\n"+selector+" = \""+value+"\"\nmax = \"5%\"\n"))
 		if err != nil {
 			t.Fatal(err)

@@ -229,13 +229,13 @@ func (p *Policy) rule(t table) error {
 	}
 	lines := t.lines()
 	selectors := 0
-	for _, g := range []Glob{r.Kernel, r.Range, r.Device, r.Copy, r.Output} {
+	for _, g := range []Glob{r.Kernel, r.Range, r.Device, r.Copy, r.Output, r.Section} {
 		if g != "" {
 			selectors++
 		}
 	}
 	if selectors > 1 {
-		return errorAt(t.line, "a rule is for a kernel, a range, a device, a copy or an output; write one [[rule]] for each")
+		return errorAt(t.line, "a rule is for a kernel, a range, a device, a copy, an output or a section; write one [[rule]] for each")
 	}
 	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift or severity")

@@ -66,6 +66,8 @@ type Policy struct {
 	Threshold float64
 	// StepThreshold is that of the step's period, which tracing makes noisier.
 	StepThreshold float64
+	// WarmupThreshold and OutsideThreshold are those of the warm-up, and of what a run does before its steps, after them and beside them.
+	WarmupThreshold, OutsideThreshold float64
 	// MaxAge is how old a baseline may be before a report says so, 0 for any age.
 	MaxAge time.Duration
 	// Places says where each key at the top was set.
@@ -84,14 +86,15 @@ type Places map[string]string
 func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 
 // Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range,
-// Device, Copy and Output is set.
+// Device, Copy, Output and Section is set.
 type Rule struct {
-	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
-	Range  Glob // name of an NVTX range
-	Device Glob // one of several GPUs of a run: "GPU 3"
-	Copy   Glob // kind of a copy: "memcpy HtoD", "memset"
-	Output Glob // name of an output: "tokens/s"
-	Metric Glob // name of a metric
+	Kernel  Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
+	Range   Glob // name of an NVTX range
+	Device  Glob // one of several GPUs of a run: "GPU 3"
+	Copy    Glob // kind of a copy: "memcpy HtoD", "memset"
+	Output  Glob // name of an output: "tokens/s"
+	Section Glob // section of the run: "before", "warm-up", "after"
+	Metric  Glob // name of a metric
 
 	// What the rule sets. A nil Max or Floor and an empty Severity fall back to the default, never to a later rule. A nil
 	// AtMost or AtLeast is no bound.
@@ -172,7 +175,11 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	switch {
 	case m.Name == measure.CopyTime.Name && p.Threshold < copyLimit:
 		l.Max = copyLimit
-	case m.Name == measure.StepTime.Name && (p.StepThreshold > p.Threshold || p.Places["step_threshold"] != ""):
+	case s == measure.Warmup:
+		l.Max, l.Rule = p.WarmupThreshold, p.Places.Of("warmup_threshold")
+	case s.Scope == measure.ScopeSection:
+		l.Max, l.Rule = p.OutsideThreshold, p.Places.Of("outside_threshold")
+	case m.OnHost() && (p.StepThreshold > p.Threshold || p.Places["step_threshold"] != ""):
 		l.Max, l.Rule = p.StepThreshold, p.Places.Of("step_threshold")
 	case m.Unit == "ns", s.Scope == measure.ScopeOutput:
 		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
@@ -204,8 +211,8 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 		l.Drift = r.Drift
 		return l
 	}
-	if !m.Judged() {
-		l.Severity = Ignore
+	if !m.Judged() || s.Scope == measure.ScopeSection && (m == measure.Launches || s == measure.Steps || s == measure.Between) {
+		l.Severity = Ignore // steps are judged by their period
 	}
 	if m == measure.Total && s.Scope == measure.ScopeKernel {
 		l.loosen(p.Limit(s, measure.Time))
@@ -226,8 +233,8 @@ func (l *Limit) loosen(launch Limit) {
 func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
 	switch {
 	case m.Better == measure.Neither && string(r.Metric) != m.Name, !m.Judged() && r.Metric == "",
-		r.Metric != "" && !r.Metric.Match(m.Name):
-		return false
+		r.Metric != "" && !r.Metric.Match(m.Name) && !(s == measure.Workload && m.OnHost() && r.Metric.Match(measure.StepTime.Name)):
+		return false // the step is judged by its typical and its mean period, which are limited together
 	}
 	switch {
 	case r.Kernel != "":
@@ -244,14 +251,18 @@ func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
 		return s.Scope == measure.ScopeWorkload && s.Name != "" && r.Copy.Match(s.Name)
 	case r.Output != "":
 		return s.Scope == measure.ScopeOutput && r.Output.Match(s.Name)
+	case r.Section != "":
+		return s.Scope == measure.ScopeSection && r.Section.Match(s.Name)
+	case s.Scope == measure.ScopeSection: // has limits of its own, which no rule for all else tightens
+		return r.Metric == "" && (r.Severity == Ignore || r.Severity == Warn)
 	}
 	return true
 }
 
 // covers reports whether the rule is known to match all that another would.
 func (r *Rule) covers(o *Rule) bool {
-	all := r.Kernel == "" && r.Range == "" && r.Device == "" && r.Copy == "" && r.Output == ""
-	for _, x := range [][2]Glob{{r.Kernel, o.Kernel}, {r.Range, o.Range}, {r.Device, o.Device}, {r.Copy, o.Copy}, {r.Output, o.Output}} {
+	all := r.Kernel == "" && r.Range == "" && r.Device == "" && r.Copy == "" && r.Output == "" && r.Section == ""
+	for _, x := range [][2]Glob{{r.Kernel, o.Kernel}, {r.Range, o.Range}, {r.Device, o.Device}, {r.Copy, o.Copy}, {r.Output, o.Output}, {r.Section, o.Section}} {
 		if x[0] != "" && x[1] != "" && x[0].covers(x[1]) {
 			all = true
 		}

@@ -43,6 +43,7 @@ const (
 	tally                     // see [Metric.Informational]
 	judged                    // see [Metric.Judged]
 	untraced                  // see [Metric.Unprofiled]
+	onHost                    // see [Metric.OnHost]
 )
 
 // row makes a metric and lists it: a new metric is one row below, and what reads it. The title is the name with spaces
@@ -89,7 +90,19 @@ var (
 	SmallKernels = row("small_kernels", "count", Lower, judged|exact|tally, "small kernels")
 	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
 	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
-	StepTime = row("step_time", "ns", Lower, judged)
+	StepTime = row("step_time", "ns", Lower, judged|onHost)
+	// MeanStep is the mean period of all steps that count, the slow ones included.
+	MeanStep = row("mean_step_time", "ns", Lower, judged|onHost)
+	// MeanToTypical is MeanStep over StepTime: 1 in a program without stalls, on any host.
+	MeanToTypical = row("mean_to_typical", "ratio", Lower, judged|onHost, "mean over typical step")
+	// RunTime is the time from the first operation on the GPU to the end of the last, of a run without a step range.
+	RunTime = row("run_time", "ns", Lower, judged|onHost)
+	// Elapsed is the wall time of a section of the run.
+	Elapsed = row("elapsed_time", "ns", Lower, judged|onHost)
+	// Growth is the kernel time of the last quarter of the steps that count over that of the first.
+	Growth = row("growth", "ratio", Neither, 0)
+	// WarmupLaunches is the number of a kernel's launches that are left out as warm-up, of a run without steps.
+	WarmupLaunches = row("warmup_launches", "count", Neither, exact, "launches left out as warm-up")
 	// Repeats is how often a run without steps repeats itself: then StepTime is the period of that, and of sides that repeat
 	// themselves as often.
 	Repeats = row("repeats", "count", Neither, exact)
@@ -102,7 +115,7 @@ var (
 	// others.
 	CausedWait = row("caused_wait", "ns", Neither, 0, "wait that it causes")
 	// ExposedCommunication is the time of a step in which a collective ran, waiting included, and no kernel that computes;
-	// HiddenCommunication that in which both did. Both are of the same steps as StepTime, of several ranks the mean.
+	// HiddenCommunication that in which both did. Both are of the steps of MeanStep, of several ranks the mean.
 	ExposedCommunication = row("exposed_communication", "ns", Neither, 0)
 	HiddenCommunication  = row("hidden_communication", "ns", Neither, 0)
 	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the other ranks are
@@ -121,7 +134,7 @@ var (
 	SlowestTotal    = row("slowest_total", "ns", Neither, 0, "total time in the slowest rank")
 	SlowestLaunches = row("slowest_launches", "count", Neither, exact, "launches in the slowest rank")
 	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
-	// all of them it adds up to StepTime. It explains, and is not judged.
+	// all of them it adds up to MeanStep. It explains, and is not judged.
 	Owned = row("owned_time", "ns", Neither, 0, "time of the step")
 	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was traced:
 	// what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
@@ -239,6 +252,9 @@ func (m Metric) Judged() bool {
 // Informational reports whether the metric counts what a program does and not what that costs: that it grew is said, and fails a gate
 // only where a rule names it.
 func (m Metric) Informational() bool { return known[m.Name].is&tally != 0 }
+
+// OnHost reports whether a time depends on the CPU as well as on the GPU, so that it moves more between runs, and between hosts.
+func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
 
 // Unprofiled reports whether the metric is of runs without a profiler: see [Run.Unprofiled]. The others are of traced runs.
 func (m Metric) Unprofiled() bool { return known[m.Name].is&untraced != 0 }

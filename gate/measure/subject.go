@@ -64,10 +64,12 @@ const (
 	ScopeCall Scope = "call"
 	// ScopeOutput is a number that the workload prints, see [Output].
 	ScopeOutput Scope = "output"
+	// ScopeSection is a part of a run by time, see [Sections].
+	ScopeSection Scope = "section"
 )
 
 // Scopes lists every scope.
-var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput}
+var Scopes = []Scope{ScopeKernel, ScopeRange, ScopeDevice, ScopeWorkload, ScopeIdle, ScopeCall, ScopeOutput, ScopeSection}
 
 // idleWhere stands between the class of a cause and where the host was.
 const idleWhere = ": "

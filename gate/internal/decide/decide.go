@@ -94,8 +94,10 @@ func (e *estimate) weight() float64 {
 		return 0
 	case math.IsInf(e.limit.Max, 1):
 		return 0
-	case e.isStep():
-		return first
+	case e.metric == measure.StepTime, e.metric == measure.MeanStep:
+		return first / 2.0 // typical and mean are two views of one step
+	case e.isStep(), e.subject.Scope == measure.ScopeSection:
+		return seldom
 	case e.metric.Name == measure.Time.Name, e.metric.Name == model.NcuTime.Name, e.subject == measure.Workload, e.match != "exact":
 		return 1
 	}
@@ -117,7 +119,7 @@ func describe(t trial, p pair) result.Finding {
 	if p.metric == measure.SyncCalls {
 		f.Facts = slices.Concat(f.Facts, calls(t))
 	}
-	if p.isStep() {
+	if p.isStep() && p.subject == measure.Workload {
 		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
 		if f.Gates && t.outputs() && !t.named(p) {
 			f.Gates = false
@@ -151,6 +153,9 @@ func answered(f result.Finding, a answer) result.Finding {
 
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t trial) share(p pair) float64 {
+	if p.subject.Scope == measure.ScopeSection {
+		return math.Max(shareOfRun(t.base, p.subject, p.metric), shareOfRun(t.head, p.subject, p.metric))
+	}
 	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
 		return math.Max(recorded.Typical(p.base)/t.base.Whole, recorded.Typical(p.head)/t.head.Whole)
 	}
@@ -161,6 +166,9 @@ func (t trial) share(p pair) float64 {
 // a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
 func (t trial) floor(p pair) float64 {
 	floor := p.limit.Floor
+	if p.subject.Scope == measure.ScopeSection && !p.metric.Exact {
+		return math.Max(floor, sectionImpact*wholeRun(t.base, p.metric))
+	}
 	switch p.metric.Name {
 	case measure.Time.Name:
 		floor = math.Max(floor, t.tick)

@@ -20,6 +20,8 @@ const (
 	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
 	// workload's: the same launches summed up in another way.
 	secondary = 0.2
+	// seldom is that of stalls and sections, whose limits are wide and whose changes are large.
+	seldom = 0.05
 	// copyJump is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
 	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
 	// runs of a side say nothing, nor does a single one.

@@ -90,7 +90,7 @@ func weigh(t trial, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	if x.isStep() || x.metric.Name == measure.WallTime.Name {
 		x.denied = denied(t.base.Sessions, t.head.Sessions)
 	}
-	x.outlier, x.waits = t.outlierChance(*e, x.change), waits(t.waterfall)
+	x.outlier, x.waits = t.outlierChance(*e, x.change), t.neighbour(e.metric, x.change)
 	if !math.IsInf(x.limit, 1) {
 		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, power))
 	}
@@ -149,7 +149,7 @@ func (x *evidence) sign() float64 {
 
 func (x *evidence) worse() bool   { return x.sign()*x.change > 0 }
 func (x *evidence) certain() bool { return x.p < x.alpha }
-func (x *evidence) isStep() bool  { return x.metric.Name == measure.StepTime.Name }
+func (x *evidence) isStep() bool  { return x.metric.OnHost() }
 
 // worst and least are the ends of the interval in the direction of harm.
 func (x *evidence) worst() float64 {

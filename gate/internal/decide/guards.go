@@ -46,6 +46,10 @@ var guards = []guard{
 		result.Grew, never, plain("was-zero"), nothing},
 	{"count from zero", func(x *evidence) bool { return x.fromZero() && x.counted() },
 		result.Regressed, never, plain("was-zero"), nothing},
+	{"section from zero, within the floor", func(x *evidence) bool { return x.fromZero() && x.section() && x.head <= x.floor },
+		result.Unchanged, never, plain("zero-floor"), nothing},
+	{"section from zero", func(x *evidence) bool { return x.fromZero() && x.section() && x.leastHead > x.floor },
+		result.Regressed, never, plain("was-zero"), nothing},
 	{"from zero", (*evidence).fromZero,
 		result.Inconclusive, gating, plain("from-zero"), nothing},
 
@@ -140,6 +144,7 @@ func decideChange(t trial, e estimate, f result.Finding, p, alpha float64) answe
 func (x *evidence) fromZero() bool   { return x.base == 0 }
 func (x *evidence) listedOnly() bool { return x.metric.Informational() && !x.gates }
 func (x *evidence) counted() bool    { return x.metric.Exact && x.head > x.floor }
+func (x *evidence) section() bool    { return x.scope == measure.ScopeSection }
 
 func never(*evidence) doubt  { return harmless }
 func always(*evidence) doubt { return doubted }

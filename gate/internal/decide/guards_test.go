@@ -32,6 +32,7 @@ func TestGuards(t *testing.T) {
 		}
 	}
 	silent := func(x *evidence) { x.gates = false }
+	inSection := func(x *evidence) { x.scope = measure.ScopeSection }
 	across := func(x *evidence) { x.across = true }
 	runsBeyond := func(n int) func(*evidence) { return func(x *evidence) { x.runsBeyond = n } }
 	cases := []struct {
@@ -45,6 +46,8 @@ func TestGuards(t *testing.T) {
 		{"informational count from zero", []func(*evidence){fromZero(2), as(measure.SyncCalls), silent}, result.Grew, harmless},
 		{"count from zero", []func(*evidence){fromZero(2)}, result.Regressed, harmless},
 		{"from zero", []func(*evidence){fromZero(2), as(measure.Time)}, result.Inconclusive, undecided},
+		{"section from zero, within the floor", []func(*evidence){fromZero(0.05), as(measure.GPUTime), inSection}, result.Unchanged, harmless},
+		{"section from zero", []func(*evidence){fromZero(2), as(measure.GPUTime), inSection}, result.Regressed, harmless},
 		{"from zero", []func(*evidence){fromZero(0.05)}, result.Inconclusive, undecided},
 		{"too few runs in the gate", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = NewRefusal("few-runs", result.Args{}) }}, result.Inconclusive, undecided},
 		{"one run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs = 1 }}, result.Inconclusive, undecided},

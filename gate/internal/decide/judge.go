@@ -82,7 +82,7 @@ func compare(r *result.Report, t *trial) (refusal *result.Remark) {
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Remarks = append(r.Remarks, short...)
 	pairs := match(*t)
-	if refusal := cmp.Or(related(*t, pairs), timed(*t, pairs)); refusal != nil {
+	if refusal := cmp.Or(related(*t, pairs), timed(*t, pairs), lostStep(*t)); refusal != nil {
 		return refusal
 	}
 	r.Remarks = append(r.Remarks, t.singleRunRemarks()...)
@@ -96,7 +96,7 @@ func compare(r *result.Report, t *trial) (refusal *result.Remark) {
 	r.Doubts = append(r.Doubts, insight.Unmatched(t.head)...)
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
-	r.Doubts = slices.Concat(r.Doubts, unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
+	r.Doubts = slices.Concat(r.Doubts, uncovered(*t), unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
 		disagree(r.Findings))
 	r.OneGPU = oneGPU(t.base.Sessions, t.head.Sessions)
 	if x := between(t.base.Sessions, t.head.Sessions); x.Known() {

@@ -49,8 +49,8 @@ func match(t trial) []pair {
 		}
 	}
 	for _, s := range t.base.Subjects() {
-		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall {
-			continue // a part of the step, or of the calls, which is judged as a whole
+		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection && !t.sectioned(s) {
+			continue // a part of the step, or of the calls, which is judged as a whole; a section that a side does not know
 		}
 		switch {
 		case t.head.Has(s) && together[s]:
@@ -62,7 +62,7 @@ func match(t trial) []pair {
 		}
 	}
 	for _, s := range t.head.Subjects() {
-		if !t.base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall {
+		if !t.base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall && s.Scope != measure.ScopeSection {
 			fresh = append(fresh, s)
 			pairs = append(pairs, alone(t, s)...)
 		}
@@ -163,7 +163,7 @@ func same(t trial, s measure.Subject) []pair {
 	for _, m := range measure.Metrics {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
-		if m == measure.StepTime && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
+		if m.OnHost() && m != measure.RunTime && s == measure.Workload && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),

@@ -66,7 +66,9 @@ func unmerged(t trial) []result.Remark {
 			if x.Unmerged <= 0 {
 				continue
 			}
-			subjects = append(subjects, x.Subject)
+			if x.Subject.Scope != measure.ScopeSection { // parts of the run, in which the others are
+				subjects = append(subjects, x.Subject)
+			}
 			if !slices.Contains(sessions, s.ID) {
 				sessions = append(sessions, s.ID)
 			}

@@ -48,6 +48,9 @@ var Reasons = append(slices.Clone(recorded.Reasons), model.Reasons{
 	{Key: "other-step",
 		Sentence: "the sides count by different steps: {base} in the base, {head} in the head",
 		Next:     "name the range that both repeat as the step"},
+	{Key: "step-lost",
+		Sentence: "no step was found in the {side}, and the {other} has one",
+		Next:     "name the range that both repeat as the step, or take both as one piece (--step none)"},
 	{Key: "other-work",
 		Sentence: "the workload did a different amount of work: {base} steps in the base, {head} in the head",
 		Next:     again},
@@ -158,11 +161,40 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 			runs += side.sessions[i].Profiled()
 			restless += Unsteady(&side.sessions[i])
 		}
-		if 2*restless > runs {
+		if 2*restless > runs && !growAlike(fits, head) {
 			return fits, NewRefusal("unsteady", result.Args{"some": result.Number(restless), "all": result.Number(runs), "side": side.name})
 		}
 	}
 	return fits, nil
+}
+
+// growAlike reports whether the steps of both sides get longer, or shorter, by the same factor within a run: then the same steps are
+// compared, and that there is no steady state is no difference.
+func growAlike(base, head []model.Session) bool {
+	const apart = 0.02
+	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)
+	x, y := b.Typical(measure.Workload, measure.Growth.Name), h.Typical(measure.Workload, measure.Growth.Name)
+	for i := range base {
+		for j := range head {
+			if steps(&base[i]) != steps(&head[j]) {
+				return false
+			}
+		}
+	}
+	return x > 0 && y > 0 && math.Abs(math.Log(x/y)) <= apart
+}
+
+// lostStep refuses sides of which one repeats nothing: its step is lost, and nothing would judge that.
+func lostStep(t trial) *result.Remark {
+	has := func(s *recorded.Index) bool { return s.HasMetric(measure.Workload, measure.StepTime.Name) }
+	knows := func(s *recorded.Index) bool { return s.Has(measure.Steps) } // a side of another format has no step to lose
+	switch {
+	case has(t.base) && !has(t.head) && knows(t.head):
+		return NewRefusal("step-lost", result.Args{"side": sideNames[1], "other": sideNames[0]})
+	case has(t.head) && !has(t.base) && knows(t.base):
+		return NewRefusal("step-lost", result.Args{"side": sideNames[0], "other": sideNames[1]})
+	}
+	return nil
 }
 
 // unsteady counts the runs whose warm-up has no end, where one was looked for.

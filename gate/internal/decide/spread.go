@@ -128,7 +128,7 @@ func (s *spreads) of(t trial, e *estimate) stats.Variance {
 	if e.hangsOnCPU() {
 		expected := outputSessions(t)
 		if e.isStep() {
-			expected = stepSessions(t)
+			expected = stepSessions(t, e.metric)
 		}
 		if t.oneGPU() {
 			return stats.Moderate(e.contrast.Session, expected) // sessions of this GPU show how far it differs from itself

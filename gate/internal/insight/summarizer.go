@@ -44,7 +44,7 @@ func summaries(sessions []model.Session) *summarizer {
 	}
 	s.side = recorded.New(sessions, total)
 	s.stepped = stepped(s.side, nil, "base")
-	for i, values := range s.side.Values(measure.Workload, measure.StepTime.Name) {
+	for i, values := range s.side.Values(measure.Workload, stepMetric(s.side)) {
 		owns := slices.ContainsFunc(s.side.Sessions[i].Series, func(x model.Series) bool { return x.Metric.Name == measure.Owned.Name })
 		for _, v := range values {
 			s.known = append(s.known, owns && !math.IsNaN(v))
@@ -77,7 +77,7 @@ func (s *summarizer) summand(subject measure.Subject) *summand {
 
 // shown are the metrics of the workload and of copies that have a place of their own in a Summary.
 var shown = []string{
-	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.Owned.Name,
+	measure.GPUTime.Name, measure.Launches.Name, measure.StepTime.Name, measure.MeanStep.Name, measure.Growth.Name, measure.Owned.Name,
 	measure.CopyTime.Name, measure.CopyBytes.Name, measure.Copies.Name,
 }
 

@@ -103,8 +103,9 @@ func classOf(s measure.Subject) string {
 // are left out as off, and those far from the others where there are others.
 func stepped(s *recorded.Index, off []result.Off, which string) []bool {
 	var out []bool
-	drawn, _ := stats.Winsorised(s.Values(measure.Workload, measure.StepTime.Name))
-	for i, session := range s.Values(measure.Workload, measure.StepTime.Name) {
+	periods := s.Values(measure.Workload, stepMetric(s))
+	drawn, _ := stats.Winsorised(periods)
+	for i, session := range periods {
 		has := false
 		for _, h := range s.Held {
 			has = has || h.In(i, measure.Owned.Name) != nil
@@ -174,4 +175,12 @@ func add(a, b []float64) []float64 {
 		a[i] += v
 	}
 	return a
+}
+
+// stepMetric is the period by whose parts the step of a side is explained: the mean one where it is known.
+func stepMetric(s *recorded.Index) string {
+	if s.HasMetric(measure.Workload, measure.MeanStep.Name) {
+		return measure.MeanStep.Name
+	}
+	return measure.StepTime.Name
 }

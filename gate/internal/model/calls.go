@@ -180,6 +180,21 @@ func (c *Calls) Len() (n int) {
 	return n
 }
 
+// Span is from the start of the first call to the end of the last, zero for none.
+func (c *Calls) Span() (span Interval) {
+	for i := range c.threads {
+		at := c.threads[i].begin(int32(i), c.names)
+		if at.Next(); !at.OK {
+			continue
+		}
+		if span == (Interval{}) {
+			span = Interval{Start: at.Call.Start, End: c.threads[i].end}
+		}
+		span = Interval{Start: min(span.Start, at.Call.Start), End: max(span.End, c.threads[i].end)}
+	}
+	return span
+}
+
 // All gives all of them.
 func (c *Calls) All() iter.Seq[Call] {
 	return func(yield func(Call) bool) {

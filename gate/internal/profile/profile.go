@@ -11,14 +11,12 @@
 package profile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -166,46 +164,44 @@ func Cut(rule Rule, recordings ...*Recording) ([][]model.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	var traces []model.Trace
+	var traces [][]model.Trace
 	for _, r := range recordings {
-		traces = append(traces, r.Traces...)
+		if len(r.Traces) > 0 {
+			traces = append(traces, r.Traces)
+		}
 	}
 	for _, r := range recordings {
-		if len(traces) == 0 || o.Step != "" {
+		if len(traces) == 0 || o.Like != nil {
 			break
 		}
-		// What another profiler measured has other ranges, and is not compared.
-		if cut := traces[0].Profiler().Pick(r.Finished); len(cut) > 0 {
+		// Another profiler records other ranges, and is not compared.
+		if cut := traces[0][0].Profiler().Pick(r.Finished); len(cut) > 0 {
 			o = rule.like(o, &cut[len(cut)-1])
 		}
 	}
-	if o.Step == "" && len(traces) > 0 {
-		if o.Step, err = trace.FindStep(traces, o); err != nil {
+	reduced, err := trace.Reduce(o, traces...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]model.Session, len(recordings))
+	for i, r := range recordings {
+		var own []model.Session
+		if len(r.Traces) > 0 {
+			own, reduced = reduced[0], reduced[1:]
+		}
+		if out[i], err = r.sessions(own); err != nil {
 			return nil, err
 		}
-	}
-	out, errs := make([][]model.Session, len(recordings)), make([]error, len(recordings))
-	var cutting sync.WaitGroup
-	for i, r := range recordings {
-		cutting.Go(func() { out[i], errs[i] = r.sessions(o) })
-	}
-	cutting.Wait()
-	if err := cmp.Or(errs...); err != nil {
-		return nil, err
 	}
 	return out, nil
 }
 
-// sessions are those of a recording, the oldest first.
-func (r *Recording) sessions(o trace.Options) ([]model.Session, error) {
+// sessions are those of a recording, the oldest first, with those of its traces.
+func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 	out := slices.Clone(r.Finished)
-	if len(r.Traces) > 0 {
-		cut, err := trace.Sessions(r.Traces, o)
-		if err != nil {
-			return nil, err
-		}
-		trace.AddUnprofiled(cut, r.Unprofiled, r.Outputs)
-		out = append(out, cut...)
+	if len(reduced) > 0 {
+		trace.AddUnprofiled(reduced, r.Unprofiled, r.Outputs)
+		out = append(out, reduced...)
 	}
 	if len(r.Counters) > 0 {
 		counted, err := ncu.Session(r.Counters...)
@@ -257,11 +253,17 @@ func (r Rule) options() (trace.Options, error) {
 
 // like takes over how a finished session was cut, where the rule does not say.
 func (r Rule) like(o trace.Options, finished *model.Session) trace.Options {
-	o.Step = finished.Step
-	if o.Step == "" {
-		o.Step = trace.NoStep
+	step := finished.Step
+	if step == "" {
+		step = trace.NoStep
 	}
-	if r.Warmup == "" {
+	if o.Step == "" {
+		o.Step = step
+	}
+	if o.Step == step {
+		o.Like = finished
+	}
+	if r.Warmup == "" && r.Step == "" {
 		if w, err := trace.ParseWarmup(finished.Warmup); err == nil {
 			o.Warmup = w
 		}

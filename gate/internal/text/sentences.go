@@ -78,6 +78,7 @@ var sentences = map[string]saying{
 	"few-samples": says(`too few runs have this {scope} to know its spread`),
 	"zero":        says(`zero on both sides`),
 	"was-zero":    says(`was zero`),
+	"zero-floor":  says(`was zero, and is less than matters`),
 	"from-zero":   says(`was zero: no relative change can be given`),
 
 	"unbounded":          says(`the head has no {metric metric}, of which the policy wants {bounds at_least at_most unit}`),
@@ -234,6 +235,8 @@ var sentences = map[string]saying{
 		`tracing slows the CPU, so the untraced runs decide`),
 	"only-untraced": says(`{output} of untraced runs got worse ({change untraced}), and the traced step did not ({change traced}): ` +
 		`what got slower lies outside the steps, or tracing hides it`),
+	"steps-cover": says(`the steps ({range}) are {percent share} of the head's GPU time; the rest is judged by the limits of its sections`),
+	"skips-more":  says(`{count head step} of the head are warm-up, {number base} of the base: the warm-up is not compared`),
 	"other-cycle": says(`step time: not judged, for what repeats {count base time} a run in the base repeats {count head time} in the head; ` +
 		`an NVTX range around the step tells what a step is`),
 	"output-unheld": func(a *args) string {

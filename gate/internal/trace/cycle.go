@@ -6,7 +6,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -19,37 +18,41 @@ const (
 	cycleTries = 20
 )
 
-// setCycles finds the cycle that every run repeats as often, of runs without steps, and lays it over them. Sums stay those of
-// the run; the cycle has a period and owners. Where the runs have none in common they stay without.
-func setCycles(cuts []*cut) error {
-	// Looked at one by one: the launches of many ranks are not held at once.
+// setCycles finds the cycle that every run repeats about as often, of runs without steps, and lays it over them. Sums stay those of
+// the run; the cycle has a period. Runs that have none in common stay without. The cycle of a finished session is tried first: it
+// was repeated so many times, 0 where there is none.
+func setCycles(cuts []*cut, times int) (found bool, err error) {
+	if len(cuts) == 0 {
+		return false, nil
+	}
+	// One by one: the launches of many ranks are not held at once.
 	seen := make([]map[measure.Subject]recurrence, len(cuts))
 	if err := each(cuts, func(i int, c *cut) error { seen[i] = recurrences(c.places(c.inOrder())); return nil }); err != nil {
-		return err
+		return false, err
 	}
-	tried := candidates(seen)
-	found := make([][]bool, len(cuts))
+	tried := recurring(seen, times)
+	recurs := make([][]bool, len(cuts))
 	if err := each(cuts, func(i int, c *cut) error {
 		order := c.inOrder()
 		places := c.places(order)
 		for _, s := range tried {
-			found[i] = append(found[i], c.recurs(order, places[s]))
+			recurs[i] = append(recurs[i], c.recurs(order, places[s]))
 		}
 		return nil
 	}); err != nil {
-		return err
+		return false, err
 	}
 	for k, s := range tried {
-		if slices.ContainsFunc(found, func(f []bool) bool { return !f[k] }) {
+		if slices.ContainsFunc(recurs, func(f []bool) bool { return !f[k] }) {
 			continue
 		}
-		return each(cuts, func(_ int, c *cut) error {
+		return true, each(cuts, func(_ int, c *cut) error {
 			order := c.inOrder()
 			c.setCycle(order, c.places(order)[s])
 			return nil
 		})
 	}
-	return nil
+	return false, nil
 }
 
 // recurrence is how often a run launches a kernel, which part of the distances between these launches is the most common, and
@@ -101,21 +104,31 @@ func (c *cut) places(order []int32) map[measure.Subject][]int32 {
 	return out
 }
 
-// candidates are the kernels that every run launches as often, and evenly, those launched least first.
-func candidates(seen []map[measure.Subject]recurrence) (out []measure.Subject) {
+// alikeTimes reports whether two runs do something equally often, but for one time or a tenth.
+func alikeTimes(a, b int) bool { return 10*max(a-b, b-a) <= max(10, a) }
+
+// recurring are the kernels that every run launches about as often, and evenly: those launched so many times, then those launched least.
+func recurring(seen []map[measure.Subject]recurrence, times int) (out []measure.Subject) {
 	for s, first := range seen[0] {
 		if first.times <= minSteps {
 			continue
 		}
 		same := !slices.ContainsFunc(seen, func(of map[measure.Subject]recurrence) bool {
-			return of[s].times != first.times || of[s].share < regular
+			return !alikeTimes(first.times, of[s].times) || of[s].share < regular
 		})
 		if same {
 			out = append(out, s)
 		}
 	}
+	other := func(s measure.Subject) int {
+		if times == 0 || alikeTimes(times, seen[0][s].times-1) {
+			return 0
+		}
+		return 1
+	}
 	large.Sort(out, func(a, b measure.Subject) int {
-		return cmp.Or(cmp.Compare(seen[0][a].times, seen[0][b].times), cmp.Compare(seen[0][a].first, seen[0][b].first))
+		return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(seen[0][a].times, seen[0][b].times),
+			cmp.Compare(seen[0][a].first, seen[0][b].first))
 	})
 	return out[:min(len(out), cycleTries)]
 }
@@ -155,18 +168,14 @@ func (c *cut) recurs(order []int32, places []int32) bool {
 	return float64(same) >= regular*float64(last-n-first) && 2*in > all
 }
 
-// setCycle lays cycles over the run, each from one of these places to the next, and leaves out those before its kernel times are
-// steady, a tenth at the least.
+// setCycle lays cycles over the run, each from one of these places to the next.
 func (c *cut) setCycle(order []int32, places []int32) {
 	api := func(place int32) int64 { return c.launches[order[place]].API }
-	times := make([]float64, len(places)-1)
-	for i := range times {
+	c.cycles, c.turns = nil, make([]float64, len(places)-1)
+	for i := range c.turns {
 		c.cycles = append(c.cycles, model.Interval{Start: api(places[i]), End: api(places[i+1]) - 1})
 		for _, l := range order[places[i]:places[i+1]] {
-			times[i] += float64(c.launches[l].End - c.launches[l].Start)
+			c.turns[i] += float64(c.launches[l].End - c.launches[l].Start)
 		}
 	}
-	c.repeats = len(times)
-	skip, _ := stats.Steady(times)
-	c.cycles = c.cycles[min(max(skip, len(times)/10), len(times)-1):]
 }

@@ -29,21 +29,21 @@ const (
 // Draw takes out of the traces of one side what pictures of it need, cut as [Sessions] cuts them by the step that is named: the step
 // nearest the median, and how the launches of these kernels spread.
 func Draw(traces []model.Trace, o Options, kernels []measure.Subject) (*model.Drawing, error) {
-	traces, _ = split(traces)
+	if len(traces) == 0 {
+		return nil, nil
+	}
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
 	}
-	cuts, err := newCuts(traces, o.Warmup, o.Step)
-	if err != nil || len(cuts) == 0 {
+	sides, err := newSides(o, [][]model.Trace{traces})
+	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(cuts, order)
-	if o.Step == NoStep {
-		if err := setCycles(cuts); err != nil {
-			return nil, err
-		}
+	if err := layCycles(sides, o); err != nil {
+		return nil, err
 	}
-	if err := skipWarmup(cuts, o.Warmup); err != nil {
+	cuts := sides[0].cuts
+	if err := skipWarmup(cuts, o); err != nil {
 		return nil, err
 	}
 	d := drawing{index: map[measure.Subject]int{}, spread: make([]spread, len(kernels))}
@@ -99,7 +99,8 @@ func (c *cut) drawable(run int) (out []drawable) {
 		return nil
 	}
 	device := c.launches[0].Device
-	for _, p := range c.periods(device) {
+	all, _ := periods(c.firsts(device))
+	for _, p := range all {
 		out = append(out, drawable{run, device, p})
 	}
 	return out

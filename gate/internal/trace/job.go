@@ -11,14 +11,15 @@ import (
 // job is one launch of the workload with all of its processes: a run. Its ranks are in the order of their names.
 type job struct {
 	ranks   []*cut
-	numbers []int // of the ranks; none where there is one process
+	numbers []int  // of the ranks; none where there is one process
+	beside  []*cut // processes beside the workload
 }
 
 // together is the part of the shorter of two processes that both ran at once, from which on they are ranks of one job.
 const together = 0.5
 
 // jobs puts the ranks of one job together: those of which the trace names the job, and else the processes of one file that ran at
-// the same time, each on a device of its own. Processes that took turns are runs of their own.
+// the same time, on one device or several. Processes that took turns are runs of their own.
 func jobs(cuts []*cut) ([]job, error) {
 	if named, err := namedJobs(cuts); err != nil || named != nil {
 		return named, err
@@ -34,7 +35,7 @@ func jobs(cuts []*cut) ([]job, error) {
 			n++
 		}
 		j := job{ranks: slices.Clone(order[:n])}
-		slices.SortFunc(j.ranks, func(a, b *cut) int { return cmp.Compare(deviceOf(a), deviceOf(b)) })
+		slices.SortStableFunc(j.ranks, func(a, b *cut) int { return cmp.Compare(deviceOf(a), deviceOf(b)) })
 		out, order = append(out, j.named()), order[n:]
 	}
 	return alike(out)
@@ -45,7 +46,7 @@ func besides(ranks []*cut, c *cut) bool {
 	for _, r := range ranks {
 		a, b := r.seen.span, c.seen.span
 		both := min(a.End, b.End) - max(a.Start, b.Start)
-		if float64(both) < together*float64(min(a.End-a.Start, b.End-b.Start)) || deviceOf(r) == deviceOf(c) {
+		if float64(both) < together*float64(min(a.End-a.Start, b.End-b.Start)) {
 			return false
 		}
 	}

@@ -18,6 +18,7 @@ var summed = []measure.Metric{
 	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, measure.Owned,
 	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels, measure.CollectiveWait, measure.CausedWait,
 	measure.UnmatchedCollectives, measure.ExposedCommunication, measure.HiddenCommunication, measure.MessageBytes,
+	measure.Elapsed,
 }
 
 // ofRank are the metrics of a rank's whole workload that are kept for each rank, as which metric.
@@ -28,6 +29,7 @@ var ofRank = map[string]measure.Metric{
 
 // reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.
 func (j job) reduce(run int, t *table) (info model.Run, err error) {
+	j.reduceBeside(run, t)
 	if len(j.ranks) == 1 {
 		return info, each(j.ranks, func(_ int, c *cut) error { info = c.reduce(run, t); return nil })
 	}
@@ -41,12 +43,18 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 		return info, err
 	}
 	info = infos[0]
+	for i := range infos[1:] {
+		info.Launches += infos[i+1].Launches
+		info.Steady = info.Steady && infos[i+1].Steady
+	}
+	j.merge(run, tables, t)
+	return info, nil
+}
+
+// merge writes what the tables of the ranks come to for the job.
+func (j job) merge(run int, tables []table, t *table) {
 	rows := map[key][]float64{} // by rank
 	for i := range tables {
-		if i > 0 {
-			info.Launches += infos[i].Launches
-			info.Steady = info.Steady && infos[i].Steady
-		}
 		for k, row := range tables[i].rows {
 			if rows[k] == nil {
 				rows[k] = slices.Repeat([]float64{math.NaN()}, len(j.ranks))
@@ -66,14 +74,10 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 				}
 			}
 		case k.metric == measure.Total.Name && !Communicates(k.subject.Name):
-			for i, v := range zeroed(values) {
-				compute[i] += v
-			}
+			addTo(compute, values)
 			kernels = append(kernels, k.subject)
 		case k.metric == measure.CopyTime.Name && k.subject.Scope == measure.ScopeWorkload && k.subject != measure.Workload:
-			for i, v := range zeroed(values) {
-				copies[i] += v
-			}
+			addTo(copies, values)
 		}
 	}
 	slowest, whole := 0.0, 0.0
@@ -86,10 +90,16 @@ func (j job) reduce(run int, t *table) (info model.Run, err error) {
 		j.setSlowest(run, k, rows, unevenLeast*whole/float64(len(compute)), t)
 	}
 	if whole > 0 {
-		// Rounded, for sums of many numbers depend on their order.
+		// Rounded, because sums of many numbers depend on their order.
 		t.set(run, measure.Workload, measure.Imbalance, math.Round(slowest/whole*float64(len(compute))*1e6)/1e6)
 	}
-	return info, nil
+}
+
+// addTo adds the values that ranks have to their sums.
+func addTo(sums, values []float64) {
+	for i, v := range zeroed(values) {
+		sums[i] += v
+	}
 }
 
 // rank is the subject of one of the ranks.

@@ -96,40 +96,74 @@ func (t *table) set(run int, subject measure.Subject, metric measure.Metric, val
 	return row
 }
 
-// reduce writes the samples of one run into the table.
-func (c *cut) reduce(run int, t *table) model.Run {
-	info := model.Run{Skipped: c.skip, Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
-	per := 1.0 // steps that the sums are divided by
-	if len(c.steps) > 0 {
-		per = float64(len(c.steps) - c.skip)
-	}
-	c.shorten()
-	kernels := make([]kernelSum, len(c.Kernels))
-	roles := c.newRoles()
-	inRange := make([]float64, len(c.RangeNames))
-	onDevice := map[int32]float64{}
+// sums is what one run adds up over the steps that count, or over all of it.
+type sums struct {
+	kernels  []kernelSum
+	inRange  []float64 // kernel time by name of range
+	onDevice map[int32]float64
+}
+
+// addUp adds up the launches that count.
+func (c *cut) addUp(roles *roles) sums {
+	out := sums{make([]kernelSum, len(c.Kernels)), make([]float64, len(c.RangeNames)), map[int32]float64{}}
 	steps := finder{spans: c.steps}
+	var seen []int32
 	for _, l := range c.launches {
 		at := steps.find(l.API)
-		if len(c.steps) > 0 {
-			if at < c.skip { // -1: outside the steps
-				continue
-			}
+		if len(c.steps) > 0 && at < c.skip { // -1: outside the steps
+			continue
 		}
 		ns := float64(l.End - l.Start)
-		k := &kernels[l.Kernel]
+		k := &out.kernels[l.Kernel]
 		k.times = append(k.times, ns)
-		onDevice[l.Device] += ns
+		out.onDevice[l.Device] += ns
 		r := roles.rangeOf(l, at)
 		k.addRole(roles.path(r), ns)
-		for r, seen := r, []int32(nil); r >= 0; r = c.Ranges[r].Parent {
+		seen = seen[:0]
+		for ; r >= 0; r = c.Ranges[r].Parent {
 			if name := c.Ranges[r].Name; !slices.Contains(seen, name) {
-				inRange[name] += ns
+				out.inRange[name] += ns
 				seen = append(seen, name)
 			}
 		}
 	}
+	return out
+}
 
+// reduce writes the samples of one run into the table.
+func (c *cut) reduce(run int, t *table) model.Run {
+	info := model.Run{Total: len(c.steps), Steady: c.steady, Start: c.Trace.Start}
+	per := 1.0 // steps that the sums are divided by
+	if len(c.steps) > 0 {
+		info.Skipped = c.skip
+		per = float64(len(c.steps) - c.skip)
+	}
+	c.shorten()
+	roles := c.newRoles()
+	sums := c.addUp(roles)
+	c.reduceKernels(run, per, &info, sums.kernels, roles, t)
+	c.reduceCalls(run, per, roles, t)
+	c.reduceSteps(run, t)
+	c.reduceSections(run, t)
+	c.reduceMemory(run, roles, t)
+	for name, ns := range sums.inRange {
+		if ns > 0 {
+			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}
+			t.set(run, subject, measure.GPUTime, ns/per)
+		}
+	}
+	for device, ns := range sums.onDevice {
+		if len(sums.onDevice) > 1 { // one device alone is the workload
+			t.set(run, measure.Device(device), measure.GPUTime, ns/per)
+		}
+	}
+	c.reduceCopies(run, per, t)
+	c.reduceMessages(run, t)
+	return info
+}
+
+// reduceKernels writes the samples of the kernels and their sums.
+func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []kernelSum, roles *roles, t *table) {
 	var all, unsteady float64
 	var count, smalls int
 	for i := range kernels {
@@ -139,9 +173,11 @@ func (c *cut) reduce(run int, t *table) model.Run {
 		}
 		steady, settled := k.times, true
 		if len(c.steps) == 0 {
-			steady, settled = c.steadyLaunches(k.times)
+			steady, settled = c.steadyLaunches(i, k.times)
+			left := len(k.times) - len(steady)
 			info.Total += len(k.times)
-			info.Skipped += len(k.times) - len(steady)
+			info.Skipped += left
+			t.set(run, kernel.Subject, measure.WarmupLaunches, float64(left))
 		}
 		// Without steps the launches that are left out still count: the total is what all would have cost steadily.
 		total := sum(steady) / float64(len(steady)) * float64(len(k.times))
@@ -155,8 +191,7 @@ func (c *cut) reduce(run int, t *table) model.Run {
 		}
 		info.Launches += len(steady)
 
-		subject, role := kernel.Subject, roles.name(k.role())
-		spread := -1.0
+		role, spread := roles.name(k.role()), -1.0
 		if len(steady) >= fewest {
 			spread = stats.MAD(steady)
 		}
@@ -174,9 +209,9 @@ func (c *cut) reduce(run int, t *table) model.Run {
 			{measure.LocalMemory, float64(kernel.LocalMemory)},
 		} {
 			if x.value >= 0 { // -1 is what the profile does not give
-				row := t.set(run, subject, x.metric, x.value)
+				row := t.set(run, kernel.Subject, x.metric, x.value)
 				row.Role = role
-				if x.metric == measure.Total && kernel.Raw != subject.Name {
+				if x.metric == measure.Total && kernel.Raw != kernel.Subject.Name {
 					row.Raw = kernel.Raw
 				}
 			}
@@ -188,23 +223,9 @@ func (c *cut) reduce(run int, t *table) model.Run {
 	t.set(run, measure.Workload, measure.GPUTime, all/per)
 	t.set(run, measure.Workload, measure.Launches, float64(count)/per)
 	t.set(run, measure.Workload, measure.SmallKernels, float64(smalls)/per)
-	c.reduceCalls(run, per, roles, t)
-	c.reduceSteps(run, t)
-	c.reduceMemory(run, roles, t)
-	for name, ns := range inRange {
-		if ns > 0 {
-			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}
-			t.set(run, subject, measure.GPUTime, ns/per)
-		}
+	if v := c.growth(); !math.IsNaN(v) {
+		t.set(run, measure.Workload, measure.Growth, math.Round(v*1e6)/1e6)
 	}
-	for device, ns := range onDevice {
-		if len(onDevice) > 1 { // one device alone is the workload
-			t.set(run, measure.Device(device), measure.GPUTime, ns/per)
-		}
-	}
-	c.reduceCopies(run, per, t)
-	c.reduceMessages(run, t)
-	return info
 }
 
 // reduceCopies writes the samples of copies and memsets, kind by kind.
@@ -249,21 +270,6 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 		t.set(run, subject, measure.CopyBytes, k.bytes/per).Note = note
 		t.set(run, subject, measure.Copies, k.count/per).Note = note
 	}
-}
-
-// steadyLaunches cuts the warm-up off the launches of one kernel of a run without steps.
-func (c *cut) steadyLaunches(times []float64) (steady []float64, settled bool) {
-	if !c.auto {
-		if c.skip >= len(times) {
-			return times, true // launched only during the warm-up: all there is
-		}
-		return times[c.skip:], true
-	}
-	skip, settled := stats.Steady(times)
-	if !settled {
-		return times, false
-	}
-	return times[skip:], true
 }
 
 // kernelSum is what one run adds up for one kernel.

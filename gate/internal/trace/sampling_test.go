@@ -57,7 +57,7 @@ func TestSampling(t *testing.T) {
 func TestSampledBeside(t *testing.T) {
 	timed := madeUp{steps: 20}
 	slower := madeUp{steps: 20, warm: 1, gemm: func(int) int64 { return 150_000 }}
-	s := one(t, Options{}, timed.trace(), timed.trace(), sampledEvery(slower.trace(), 1000), timed.trace())
+	s := one(t, Options{}, append(timed.runs(3), sampledEvery(slower.trace(), 1000))...)
 	if len(s.Runs) != 3 {
 		t.Fatalf("%d runs, want the 3 that were timed", len(s.Runs))
 	}
@@ -69,14 +69,14 @@ func TestSampledBeside(t *testing.T) {
 	// Of another GPU it says nothing here.
 	other := timed
 	other.gpu = "GPU-b"
-	s = one(t, Options{}, timed.trace(), timed.trace(), sampledEvery(other.trace(), 1000))
+	s = one(t, Options{}, append(timed.runs(2), sampledEvery(other.trace(), 1000))...)
 	if x, ok := s.Find(measure.Workload, model.SMActive.Name); ok {
 		t.Errorf("values of another GPU: %v", x.Values)
 	}
 	// Nor without the step by which the others are counted.
 	stepless := sampledEvery(timed.trace(), 1000)
 	stepless.RangeNames = []string{"other", "compute"}
-	s = one(t, Options{}, timed.trace(), timed.trace(), stepless)
+	s = one(t, Options{}, append(timed.runs(2), stepless)...)
 	if x, ok := s.Find(measure.Workload, model.SMActive.Name); ok || s.Step != "step" {
 		t.Errorf("step %q, values without it: %v", s.Step, x.Values)
 	}

@@ -23,6 +23,16 @@ type madeUp struct {
 	gemm        func(step int) int64
 	start       time.Time
 	gpu         string
+	at          int64 // of the trace's clock
+}
+
+// runs are so many runs one after the other.
+func (m madeUp) runs(n int) (out []model.Trace) {
+	for range n {
+		out = append(out, m.trace())
+		m.at += 1_000_000_000
+	}
+	return out
 }
 
 const (
@@ -46,7 +56,7 @@ func (m madeUp) trace() model.Trace {
 			Scope: measure.ScopeKernel, Name: name, Grid: measure.Dim3{X: 1, Y: 1, Z: 1}, Block: measure.Dim3{X: 32, Y: 1, Z: 1}}})
 	}
 	// The CPU runs ahead of the GPU: calls come every microsecond, kernels queue up.
-	api, gpu := int64(1000), int64(1_000_000)
+	api, gpu := m.at+1000, m.at+1_000_000
 	launch := func(kernel int32, ns int64, r int32) {
 		if m.noRanges {
 			r = -1
@@ -123,7 +133,7 @@ func value(t *testing.T, s model.Session, subject measure.Subject, metric measur
 
 func TestSteps(t *testing.T) {
 	m := madeUp{steps: 40, warm: 5}
-	s := one(t, Options{}, m.trace(), m.trace(), m.trace())
+	s := one(t, Options{}, m.runs(3)...)
 	if s.Step != "step" || s.Warmup != "auto" || len(s.Runs) != 3 {
 		t.Fatalf("step %q, warm-up %q, %d runs", s.Step, s.Warmup, len(s.Runs))
 	}
@@ -204,7 +214,7 @@ func TestWarmup(t *testing.T) {
 
 // Every run is cut alike, however much warm-up it has.
 func TestWarmupIsCommon(t *testing.T) {
-	s := one(t, Options{}, madeUp{steps: 40, warm: 2}.trace(), madeUp{steps: 40, warm: 9}.trace())
+	s := one(t, Options{}, madeUp{steps: 40, warm: 2}.trace(), madeUp{steps: 40, warm: 9, at: 1e9}.trace())
 	for _, r := range s.Runs {
 		if r.Skipped != 9 {
 			t.Errorf("skipped %d, want the 9 of the slowest to settle", r.Skipped)
@@ -215,7 +225,7 @@ func TestWarmupIsCommon(t *testing.T) {
 func TestWithoutSteps(t *testing.T) {
 	for _, o := range []Options{{}, {Step: NoStep}} {
 		m := madeUp{steps: 40, warm: 5, noRanges: o.Step == ""}
-		s := one(t, o, m.trace(), m.trace())
+		s := one(t, o, m.runs(2)...)
 		if s.Step != "" {
 			t.Fatalf("step %q where there is none", s.Step)
 		}
@@ -233,7 +243,7 @@ func TestWithoutSteps(t *testing.T) {
 func TestGrouping(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := func(minutes int, gpu string) model.Trace {
-		return madeUp{steps: 10, start: noon.Add(time.Duration(minutes) * time.Minute), gpu: gpu}.trace()
+		return madeUp{steps: 10, start: noon.Add(time.Duration(minutes) * time.Minute), gpu: gpu, at: int64(minutes) * 60_000_000_000}.trace()
 	}
 	sessions, err := Sessions([]model.Trace{at(90, "a"), at(0, "a"), at(30, "b"), at(59, "a"), at(60, "a")}, Options{})
 	if err != nil {
@@ -290,7 +300,7 @@ func TestSumsAgree(t *testing.T) {
 		m := madeUp{steps: rapid.IntRange(0, 30).Draw(t, "steps"), noRanges: rapid.Bool().Draw(t, "no ranges")}
 		noise := rapid.SliceOfN(rapid.Int64Range(1, 200_000), 30, 30).Draw(t, "gemm")
 		m.gemm = func(i int) int64 { return noise[i] }
-		sessions, err := Sessions([]model.Trace{m.trace(), m.trace()}, Options{})
+		sessions, err := Sessions(m.runs(2), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,45 +18,46 @@ const (
 	ownerShare = 0.002
 )
 
-// repeated are the steps that count, of a run without them its cycles, on the API's time line.
-func (c *cut) repeated() []model.Interval {
-	if len(c.steps) == 0 {
-		return c.cycles
-	}
-	return c.steps[max(c.skip, 0):]
-}
-
-// periods are the GPU periods of the steps that count on one device, from the first operation of a step to the first of the
-// next. Steps without operations, and those that begin before the one before them, have none.
-func (c *cut) periods(device int32) []model.Interval {
+// firsts are the starts of the first operations of the steps that count on a device, or on any of them; math.MaxInt64 for none.
+func (c *cut) firsts(devices ...int32) []int64 {
 	steps := c.repeated()
 	firsts := make([]int64, len(steps))
 	for i := range firsts {
 		firsts[i] = math.MaxInt64
 	}
 	begun := finder{spans: steps}
-	begin := func(api, start int64) {
+	begin := func(device int32, api, start int64) {
+		if len(devices) > 0 && device != devices[0] {
+			return
+		}
 		if at := begun.find(api); at >= 0 {
 			firsts[at] = min(firsts[at], start)
 		}
 	}
 	for i := range c.launches {
-		if l := &c.launches[i]; l.Device == device {
-			begin(l.API, l.Start)
-		}
+		begin(c.launches[i].Device, c.launches[i].API, c.launches[i].Start)
 	}
 	for i := range c.copies {
-		if x := &c.copies[i]; x.Device == device {
-			begin(x.API, x.Start)
-		}
+		begin(c.copies[i].Device, c.copies[i].API, c.copies[i].Start)
 	}
-	var out []model.Interval
-	for i := 0; i+1 < len(firsts); i++ {
-		if firsts[i] < firsts[i+1] && firsts[i+1] < math.MaxInt64 {
-			out = append(out, model.Interval{Start: firsts[i], End: firsts[i+1]})
+	return firsts
+}
+
+// periods are the GPU periods between steps that count, from the first operation of a step to the first of the next one that has
+// any and begins later. They follow one another without gaps; n is the number of steps that they are of.
+func periods(firsts []int64) (out []model.Interval, n int) {
+	last := -1
+	for i, start := range firsts {
+		if start == math.MaxInt64 || last >= 0 && start <= firsts[last] {
+			continue
 		}
+		if last >= 0 {
+			out = append(out, model.Interval{Start: firsts[last], End: start})
+			n += i - last
+		}
+		last = i
 	}
-	return out
+	return out, n
 }
 
 // typical are the periods in the middle half, those nearest the median period; of a few all but the extremes.
@@ -68,43 +69,44 @@ func typical(periods []model.Interval) []model.Interval {
 	if 2*n >= len(sorted) {
 		n = (len(sorted) - 1) / 2
 	}
-	sorted = sorted[n : len(sorted)-n]
-	slices.SortFunc(sorted, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
-	return sorted
+	return sorted[n : len(sorted)-n]
 }
 
-// reduceSteps writes the period of the typical step into the table, and who owns how much of it: of several devices, the mean.
-// A recording in which something that ran is not in sight has no owners.
+// mean is the mean length of intervals in ns.
+func mean(of []model.Interval) float64 {
+	sum := int64(0)
+	for _, x := range of {
+		sum += x.End - x.Start
+	}
+	return float64(sum) / float64(len(of))
+}
+
+// reduceSteps writes the typical and the mean period of a step into the table, and the causes of the mean: of several devices, the
+// mean. A recording that does not show all that ran has no causes.
 func (c *cut) reduceSteps(run int, t *table) {
 	if len(c.repeated()) == 0 {
 		return
 	}
-	devices := map[int32]bool{}
-	for i := range c.launches {
-		devices[c.launches[i].Device] = true
-	}
 	whole := c.GraphTrace != "graph"
-	var period, exposed, hidden float64
+	var period, all, exposed, hidden, n float64
 	owned := map[measure.Subject]float64{}
-	n := 0.0
-	for device := range devices {
-		steps := typical(c.periods(device))
+	for _, device := range c.devicesUsed() {
+		steps, of := periods(c.firsts(device))
 		if len(steps) == 0 {
 			continue
 		}
 		n++
-		for _, s := range steps {
-			period += float64(s.End-s.Start) / float64(len(steps))
-		}
+		period += mean(typical(steps))
+		all += float64(steps[len(steps)-1].End-steps[0].Start) / float64(of)
 		if !whole {
 			continue
 		}
 		for _, s := range Partition(c.Trace, device, steps) {
-			hidden += float64(s.Hidden) / float64(len(steps))
+			hidden += float64(s.Hidden) / float64(of)
 			for _, p := range s.Parts {
-				owned[c.owner(p.Cause)] += float64(p.Time) / float64(len(steps))
+				owned[c.owner(p.Cause)] += float64(p.Time) / float64(of)
 				if p.Class == Communication {
-					exposed += float64(p.Time) / float64(len(steps))
+					exposed += float64(p.Time) / float64(of)
 				}
 			}
 		}
@@ -113,8 +115,10 @@ func (c *cut) reduceSteps(run int, t *table) {
 		return
 	}
 	t.set(run, measure.Workload, measure.StepTime, period/n)
-	if c.repeats > 0 {
-		t.set(run, measure.Workload, measure.Repeats, float64(c.repeats))
+	t.set(run, measure.Workload, measure.MeanStep, all/n)
+	t.set(run, measure.Workload, measure.MeanToTypical, math.Round(all/period*1e6)/1e6)
+	if len(c.steps) == 0 {
+		t.set(run, measure.Workload, measure.Repeats, float64(len(c.cycles)))
 	}
 	for subject, ns := range owned {
 		t.set(run, subject, measure.Owned, ns/n)
@@ -123,6 +127,16 @@ func (c *cut) reduceSteps(run int, t *table) {
 		t.set(run, measure.Workload, measure.ExposedCommunication, exposed/n)
 		t.set(run, measure.Workload, measure.HiddenCommunication, hidden/n)
 	}
+}
+
+// devicesUsed are the devices on which the run launched kernels.
+func (c *cut) devicesUsed() (out []int32) {
+	for i := range c.launches {
+		if !slices.Contains(out, c.launches[i].Device) {
+			out = append(out, c.launches[i].Device)
+		}
+	}
+	return out
 }
 
 // owner is the subject of an owner.
@@ -141,7 +155,7 @@ func (c *cut) owner(o Cause) measure.Subject {
 // settleOwners completes the owners of a session: who owned nothing in a run whose step is known owned 0 of it, and causes of
 // idle time too small for a row of their own go into one a class.
 func (t *table) settleOwners() {
-	whole := t.rows[key{measure.Workload, measure.StepTime.Name}]
+	whole := t.rows[key{measure.Workload, measure.MeanStep.Name}]
 	if whole == nil {
 		return
 	}

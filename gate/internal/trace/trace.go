@@ -5,19 +5,18 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // trim is the share of a kernel's launches cut off at either end before they are averaged. On 240 H200 processes a
 // 10 % trimmed mean moves less between runs than a median (0.16 % against 0.44 % for a reduction kernel).
 const trim = 0.1
-
-// minSteps is the fewest occurrences that make a range a step.
-const minSteps = 5
 
 // Warmup is the rule by which the start of a run is left out.
 type Warmup struct {
@@ -54,69 +53,156 @@ func (w Warmup) String() string {
 	return w.mode
 }
 
-// Options say how to cut a trace.
+// Options say how to cut traces.
 type Options struct {
 	Warmup Warmup
 	// Step names the NVTX range that the workload repeats. "" looks for one; NoStep treats the run as one piece.
 	Step string
+	// Like is a finished session whose warm-up and cycle are taken over, nil for none.
+	Like *model.Session
 }
 
 // NoStep as Options.Step means: do not look for steps.
 const NoStep = "none"
 
-// Sessions reduces traces, one per process, to sessions. The processes of one launch of the workload, its ranks, are one run.
-// Runs of the same GPU that started within an hour belong together, oldest session first. The warm-up that is left out is the
-// same for all of them. The error is a *model.Refusal where the traces cannot be cut as asked.
-//
-// Sampling disturbs what it samples: where some traces were sampled ([model.Trace.Sampling]) and others were not, the
-// others alone are runs, and what was sampled is put beside them: the metrics of the first sampled trace to those of the
-// first run, and so on. Runs without such a partner have NaN.
+// Sessions is [Reduce] of one side.
 func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
-	if len(traces) == 0 {
-		return nil, model.Refuse(model.NoKernels, "check that the workload launches kernels and was profiled",
-			"there is no run to judge")
+	out, err := Reduce(o, traces)
+	if err != nil {
+		return nil, err
 	}
-	traces, beside := split(traces)
+	return out[0], nil
+}
+
+// Reduce reduces the traces of each side of a comparison, one per process, to its sessions. The processes of one launch of the workload,
+// its ranks, are one run. Runs of the same GPU that started within an hour belong together, oldest session first. All sides are
+// cut alike: by the step that every run repeats, and with the same warm-up. Where they have no step in common, each is cut by its own,
+// which shows that they are not comparable. The error is a *model.Refusal where the traces cannot be cut as asked.
+//
+// Sampling disturbs what it samples: where some traces of a side were sampled ([model.Trace.Sampling]) and others were not, the
+// others alone are runs, and the first sampled trace gives its metrics to the first run, and so on. Runs without such a partner
+// have NaN.
+func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 	if o.Warmup.mode == "" {
 		o.Warmup = Auto
 	}
-	cuts, err := newCuts(traces, o.Warmup, o.Step)
+	sides, err := newSides(o, traces)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(cuts, order)
-	if err := distinct(cuts); err != nil {
+	for _, s := range sides {
+		ranks(s.cuts)
+		if s.jobs, err = jobs(s.cuts); err != nil {
+			return nil, err
+		}
+		attach(s.jobs, s.beside)
+	}
+	if err := layCycles(sides, o); err != nil {
 		return nil, err
 	}
-	ranks(cuts)
-	step, err := chooseStep(cuts, o.Step)
+	for _, s := range sides {
+		for i := range s.jobs {
+			s.jobs[i].match()
+		}
+	}
+	if err := skipWarmup(cutsOf(sides), o); err != nil {
+		return nil, err
+	}
+	out, errs := make([][]model.Session, len(sides)), make([]error, len(sides))
+	var group sync.WaitGroup
+	for i, s := range sides {
+		group.Go(func() { out[i], errs[i] = s.sessions(o) })
+	}
+	group.Wait()
+	return out, cmp.Or(errs...)
+}
+
+// side is the traces of a side while they are reduced.
+type side struct {
+	cuts, beside []*cut        // the runs and their ranks, and processes beside the workload
+	sampled      []model.Trace // beside the runs
+	jobs         []job
+	step         string
+}
+
+// newSides looks at the traces, finds the step and divides them.
+func newSides(o Options, traces [][]model.Trace) ([]*side, error) {
+	var sides []*side
+	for _, of := range traces {
+		if len(of) == 0 {
+			return nil, model.Refuse(model.NoKernels, "check that the workload launches kernels and was profiled",
+				"there is no run to judge")
+		}
+		s := &side{}
+		of, s.sampled = split(of)
+		cuts, err := newCuts(of, o.Warmup, o.Step)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(cuts, order)
+		if err := distinct(cuts); err != nil {
+			return nil, err
+		}
+		s.cuts, s.beside = apart(cuts)
+		sides = append(sides, s)
+	}
+	if len(sides) == 0 {
+		return nil, nil
+	}
+	step, err := chooseStep(cutsOf(sides), o.Step)
 	if err != nil {
 		return nil, err
 	}
-	all, err := jobs(cuts)
-	if err != nil {
-		return nil, err
+	for _, s := range sides {
+		if s.step = step; step == "" && o.Step == "" {
+			if s.step, err = chooseStep(s.cuts, ""); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if o.Step == "" { // else they were divided when they were looked at
-		if err := each(cuts, func(_ int, c *cut) error { c.divide(step); return nil }); err != nil {
+	if o.Step != "" { // they were divided when they were looked at
+		return sides, nil
+	}
+	for _, s := range sides {
+		if err := each(s.cuts, func(_ int, c *cut) error { c.divide(s.step); return nil }); err != nil {
 			return nil, err
 		}
 	}
-	if step == "" {
-		if err := setCycles(cuts); err != nil {
-			return nil, err
+	return sides, nil
+}
+
+// cutsOf are the runs and ranks of all sides.
+func cutsOf(sides []*side) (out []*cut) {
+	for _, s := range sides {
+		out = append(out, s.cuts...)
+	}
+	return out
+}
+
+// layCycles lays cycles over the runs of the sides without a step: the same over all of them, or where they have none in common,
+// over each side its own.
+func layCycles(sides []*side, o Options) error {
+	times := 0
+	if o.Like != nil {
+		if x, ok := o.Like.Find(measure.Workload, measure.Repeats.Name); ok {
+			times = int(largest(x.Values))
 		}
 	}
-	for i := range all {
-		all[i].match()
+	sides = slices.DeleteFunc(slices.Clone(sides), func(s *side) bool { return s.step != "" })
+	found, err := setCycles(cutsOf(sides), times)
+	for i := 0; i < len(sides) && !found && err == nil && len(sides) > 1; i++ {
+		_, err = setCycles(sides[i].cuts, times)
 	}
-	if err := skipWarmup(cuts, o.Warmup); err != nil {
-		return nil, err
-	}
-	sampled, err := cutAlike(beside, cuts, step, o.Warmup)
+	return err
+}
+
+// sessions are the sessions of the side, which has been cut.
+func (s *side) sessions(o Options) ([]model.Session, error) {
+	sampled, err := cutAlike(s.sampled, s.cuts, s.step, o.Warmup)
 	if err != nil {
 		return nil, err
 	}
+	all := s.jobs
 	large.Sort(all, func(a, b job) int { return order(a.first(), b.first()) })
 	var out []model.Session
 	for len(all) > 0 {
@@ -124,11 +210,11 @@ func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
 		for n < len(all) && sameEnvironment(&all[0].first().Trace.Environment, &all[n].first().Trace.Environment) {
 			n++
 		}
-		s, err := reduce(all[:n], sampled, step, o.Warmup)
+		x, err := reduce(all[:n], sampled, s.step, o.Warmup)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, s)
+		out = append(out, x)
 		all = all[n:]
 	}
 	large.Sort(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
@@ -160,20 +246,6 @@ func distinct(cuts []*cut) error {
 		first[p] = c
 	}
 	return nil
-}
-
-// FindStep finds the NVTX range that every one of the traces repeats, NoStep if there is none. Sides that are to be compared
-// must be cut by the same step: find it over the traces of both, then give it to Sessions.
-func FindStep(traces []model.Trace, o Options) (string, error) {
-	cuts, err := newCuts(traces, o.Warmup, o.Step)
-	if err != nil {
-		return "", err
-	}
-	step, err := chooseStep(cuts, o.Step)
-	if step == "" {
-		step = NoStep
-	}
-	return step, err
 }
 
 // sameEnvironment reports whether two runs of one side belong to one session. Unlike model.SameSession, which must

@@ -436,9 +436,7 @@ func merge(file string, rep report) (err error) {
 			shift, err = number(db, `SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)
 		}
 		clock := r.Start.Sub(rep.Start).Nanoseconds()
-		if rep.Metrics { // of the whole GPU: runs that are shorter than what they replay must not overlap
-			clock += int64(i) * 10e9
-		}
+		clock += int64(i) * 10e9 // runs that are shorter than their recordings do not overlap
 		for _, table := range tables {
 			if err != nil {
 				return err

@@ -1,0 +1,179 @@
+package trace
+
+import (
+	"math"
+	"sort"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// The sections of a run, by their places in [measure.Sections].
+const (
+	beforeSteps = iota
+	inWarmup
+	inSteps
+	betweenSteps
+	afterSteps
+	sectionCount
+)
+
+// section is what a run spent in a section.
+type section struct {
+	elapsed, busy int64 // wall time and kernel time in ns
+	launches      int
+}
+
+// sectioning divides a run into sections. Operations belong to a section by the times of their calls. Wall time is divided by the
+// operations on the GPU: the steps begin with the first operation of the first step that counts, and end with the last of the last
+// step, or one typical period after its first if that is earlier. Between the steps is the time in which no range of a step was open
+// and none of its operations ran. A run without steps is all steps, from its first operation to its last.
+type sectioning struct {
+	c    *cut
+	laid []model.Interval
+	from int // the first step that counts
+	// firsts and lasts are the first start and the last end of the operations of a step, owns that of those within its range.
+	firsts, lasts, owns []int64
+	at                  finder
+	run, work           model.Interval // from the first event to the last, and from the first operation to the last
+	out                 [sectionCount]section
+}
+
+// sections are the sections of the run, which add up to it.
+func (c *cut) sections() [sectionCount]section {
+	laid := c.laid()
+	s := sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid},
+		firsts: make([]int64, len(laid)), lasts: make([]int64, len(laid)), owns: make([]int64, len(laid)),
+		run: c.events(), work: model.Interval{Start: math.MaxInt64, End: math.MinInt64}}
+	for i := range s.firsts {
+		s.firsts[i] = math.MaxInt64
+	}
+	for i := range c.launches {
+		l := &c.launches[i]
+		x := &s.out[s.add(l.API, l.Start, l.End)]
+		x.busy += l.End - l.Start
+		x.launches++
+	}
+	for i := range c.copies {
+		s.add(c.copies[i].API, c.copies[i].Start, c.copies[i].End)
+	}
+	if s.work.Start <= s.work.End {
+		s.divide()
+	}
+	return s.out
+}
+
+// add takes in an operation, and tells its section.
+func (s *sectioning) add(api, start, end int64) int {
+	s.work = model.Interval{Start: min(s.work.Start, start), End: max(s.work.End, end)}
+	if len(s.laid) == 0 {
+		return inSteps
+	}
+	i := s.at.find(api)
+	if i < 0 {
+		if api < s.laid[0].Start {
+			return beforeSteps
+		}
+		return afterSteps
+	}
+	s.firsts[i], s.lasts[i] = min(s.firsts[i], start), max(s.lasts[i], end)
+	own := len(s.c.ends) == 0 || api <= s.c.ends[i]
+	if own {
+		s.owns[i] = max(s.owns[i], end)
+	}
+	switch {
+	case i < s.from:
+		return inWarmup
+	case own:
+		return inSteps
+	}
+	return betweenSteps
+}
+
+// divide divides the wall time.
+func (s *sectioning) divide() {
+	warm, begin, end, gaps := s.work.Start, s.work.Start, s.work.End, int64(0)
+	if len(s.laid) > 0 {
+		warm, begin, end, gaps = s.bounds()
+	}
+	start := min(s.run.Start, s.work.Start)
+	warm = max(start, warm)
+	begin = max(warm, begin)
+	end = max(begin, end)
+	gaps = min(gaps, end-begin)
+	s.out[beforeSteps].elapsed = warm - start
+	s.out[inWarmup].elapsed = begin - warm
+	s.out[inSteps].elapsed = end - begin - gaps
+	s.out[betweenSteps].elapsed = gaps
+	s.out[afterSteps].elapsed = max(s.run.End, s.work.End, end) - end
+}
+
+// bounds are the start of the warm-up, that of the steps, their end, and the time between them.
+func (s *sectioning) bounds() (warm, begin, end, gaps int64) {
+	first := func(from int) int {
+		return from + sort.Search(len(s.firsts)-from, func(i int) bool { return s.firsts[from+i] < math.MaxInt64 })
+	}
+	warm, begin, end = s.work.End, s.work.End, s.work.End
+	if i := first(0); i < len(s.firsts) {
+		warm = s.firsts[i]
+	}
+	if i := first(s.from); i < len(s.firsts) {
+		begin = s.firsts[i]
+	}
+	last := len(s.firsts) - 1
+	for last >= s.from && s.firsts[last] == math.MaxInt64 {
+		last--
+	}
+	if last < s.from {
+		return warm, begin, begin, 0
+	}
+	end = s.lasts[last]
+	if all, _ := periods(s.firsts[s.from:]); len(all) > 0 {
+		end = min(end, s.firsts[last]+int64(mean(typical(all))))
+	}
+	for i := s.from; i < last && len(s.c.ends) > 0; i++ {
+		if s.firsts[i+1] < math.MaxInt64 {
+			gaps += max(0, min(s.laid[i+1].Start, s.firsts[i+1])-max(s.c.ends[i], s.owns[i]))
+		}
+	}
+	return warm, begin, end, gaps
+}
+
+// events is the time from the first event of the process to the last; what is restricted to a capture, of that.
+func (c *cut) events() model.Interval {
+	if n := len(c.Captures); n > 0 && c.warmup.mode == "capture" {
+		return model.Interval{Start: c.Captures[0].Start, End: c.Captures[n-1].End}
+	}
+	out := c.Calls.Span()
+	if out == (model.Interval{}) {
+		out = model.Interval{Start: math.MaxInt64, End: math.MinInt64}
+	}
+	for i := range c.Ranges {
+		out = model.Interval{Start: min(out.Start, c.Ranges[i].Start), End: max(out.End, c.Ranges[i].End)}
+	}
+	for i := range c.launches {
+		out = model.Interval{Start: min(out.Start, c.launches[i].API), End: max(out.End, c.launches[i].End)}
+	}
+	return out
+}
+
+// reduceSections writes what the run spent in its sections into the table. The time of a run without a step range is a metric of the
+// workload as well.
+func (c *cut) reduceSections(run int, t *table) {
+	for i, x := range c.sections() {
+		subject := measure.Sections[i]
+		t.set(run, subject, measure.Elapsed, float64(x.elapsed))
+		t.set(run, subject, measure.GPUTime, float64(x.busy))
+		t.set(run, subject, measure.Launches, float64(x.launches))
+		if i == inWarmup {
+			t.set(run, subject, measure.Repeats, float64(min(c.skip, len(c.laid()))))
+		}
+	}
+	if len(c.steps) == 0 && len(c.launches) > 0 {
+		start, end := int64(math.MaxInt64), c.End()
+		for i := range c.launches {
+			start, end = min(start, c.launches[i].Start), max(end, c.launches[i].End)
+		}
+		t.set(run, measure.Workload, measure.RunTime, float64(end-start))
+	}
+}
