@@ -1,0 +1,252 @@
+package gate_test
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/nsys"
+	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// This file slows down parts of recorded runs that a step hides: everything after the slow part moves with it.
+
+// insert is time that is added at an instant of the trace's clock.
+type insert struct{ at, by int64 }
+
+// warped is a trace with time inserted: everything that starts or ends later moves.
+func warped(t model.Trace, inserts ...insert) model.Trace {
+	slices.SortFunc(inserts, func(a, b insert) int { return cmp.Compare(a.at, b.at) })
+	moved := make([]int64, len(inserts)+1)
+	for i, x := range inserts {
+		moved[i+1] = moved[i] + x.by
+	}
+	move := func(at *int64) {
+		n, _ := slices.BinarySearchFunc(inserts, *at, func(x insert, at int64) int { return cmp.Compare(x.at, at) })
+		*at += moved[n]
+	}
+	t.Launches, t.Copies, t.Ranges = slices.Clone(t.Launches), slices.Clone(t.Copies), slices.Clone(t.Ranges)
+	for i := range t.Launches {
+		l := &t.Launches[i]
+		move(&l.Start)
+		move(&l.End)
+		move(&l.API)
+	}
+	for i := range t.Copies {
+		x := &t.Copies[i]
+		move(&x.Start)
+		move(&x.End)
+		move(&x.API)
+	}
+	for i := range t.Ranges {
+		move(&t.Ranges[i].Start)
+		move(&t.Ranges[i].End)
+	}
+	var calls []model.Call
+	for x := range t.Calls.All() {
+		move(&x.Start)
+		move(&x.End)
+		calls = append(calls, x)
+	}
+	t.Calls = model.CallsOf(calls...)
+	t.Overhead = nil
+	return t
+}
+
+// recordedRuns reads the runs of the CUDA program, which has 60 steps of 570 µs of six kernels each.
+func recordedRuns(tb testing.TB, name string) (out []model.Trace) {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(recordings, "kernels", name, "*.sqlite"))
+	if err != nil || len(files) == 0 {
+		tb.Fatal("no recordings ", name, err)
+	}
+	for _, file := range files {
+		traces, err := nsys.Read(tb.Context(), file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, t := range traces {
+			out = append(out, *t.Unpacked())
+		}
+	}
+	return out
+}
+
+// gpuSteps are the starts of the first operations of the recorded steps, and the launches of each.
+func gpuSteps(t *model.Trace) (firsts []int64, launches [][]int) {
+	for _, r := range t.Ranges {
+		if t.RangeNames[r.Name] != "step" {
+			continue
+		}
+		first, of := int64(0), []int(nil)
+		for i, l := range t.Launches {
+			if r.Start <= l.API && l.API <= r.End {
+				of = append(of, i)
+				if first == 0 || l.Start < first {
+					first = l.Start
+				}
+			}
+		}
+		for _, x := range t.Copies {
+			if r.Start <= x.API && x.API <= r.End {
+				first = min(first, x.Start)
+			}
+		}
+		firsts, launches = append(firsts, first), append(launches, of)
+	}
+	return firsts, launches
+}
+
+// slowKernels makes the kernels of steps from one to another slower by a factor.
+func slowKernels(t model.Trace, from, to int, factor float64) model.Trace {
+	_, steps := gpuSteps(&t)
+	var inserts []insert
+	for _, of := range steps[from:to] {
+		for _, i := range of {
+			l := t.Launches[i]
+			inserts = append(inserts, insert{(l.Start + l.End) / 2, int64(factor * float64(l.End-l.Start))})
+		}
+	}
+	return warped(t, inserts...)
+}
+
+// stalls makes every nth of the steps from one to another wait for the host.
+func stalls(t model.Trace, from, to, n int, ns int64) model.Trace {
+	firsts, _ := gpuSteps(&t)
+	var inserts []insert
+	for i := from; i < to; i += n {
+		inserts = append(inserts, insert{firsts[i] - 1, ns})
+	}
+	return warped(t, inserts...)
+}
+
+// evaluating names the last n steps "evaluate".
+func evaluating(t model.Trace, n int) model.Trace {
+	t.Ranges, t.RangeNames = slices.Clone(t.Ranges), append(slices.Clone(t.RangeNames), "evaluate")
+	step := int32(slices.Index(t.RangeNames, "step"))
+	for i := len(t.Ranges) - 1; i >= 0 && n > 0; i-- {
+		if t.Ranges[i].Name == step {
+			t.Ranges[i].Name = int32(len(t.RangeNames) - 1)
+			n--
+		}
+	}
+	return t
+}
+
+// withoutRanges has no NVTX.
+func withoutRanges(t model.Trace) model.Trace {
+	t.Launches, t.Copies = slices.Clone(t.Launches), slices.Clone(t.Copies)
+	for i := range t.Launches {
+		t.Launches[i].Range = -1
+	}
+	for i := range t.Copies {
+		t.Copies[i].Range = -1
+	}
+	t.Ranges, t.RangeNames = nil, nil
+	return t
+}
+
+// each gives every trace its edit.
+func edited(traces []model.Trace, edit func(model.Trace) model.Trace) []model.Trace {
+	out := make([]model.Trace, len(traces))
+	for i, t := range traces {
+		out[i] = t
+		if edit != nil {
+			out[i] = edit(t)
+		}
+	}
+	return out
+}
+
+// judgeTraces judges recordings side by side, and the head against the baseline as a file would hold it.
+func judgeTraces(tb testing.TB, base, head []model.Trace) (out []*result.Report) {
+	tb.Helper()
+	judge := func(base, head *profile.Recording) *result.Report {
+		cut, err := profile.Cut(profile.Rule{}, base, head)
+		if err != nil {
+			return decide.Refuse(decide.Input{Policy: thresholds.Default()}, err)
+		}
+		return decide.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()})
+	}
+	out = append(out, judge(&profile.Recording{Traces: base}, &profile.Recording{Traces: head}))
+	alone, err := profile.Cut(profile.Rule{}, &profile.Recording{Traces: base})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return append(out, judge(&profile.Recording{Finished: alone[0]}, &profile.Recording{Traces: head}))
+}
+
+func TestAccount(t *testing.T) {
+	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
+	const green, red = true, false
+	evaluate := func(t model.Trace) model.Trace { return evaluating(t, 6) }
+	then := func(a, b func(model.Trace) model.Trace) func(model.Trace) model.Trace {
+		return func(t model.Trace) model.Trace { return b(a(t)) }
+	}
+	slow := func(from, to int, by float64) func(model.Trace) model.Trace {
+		return func(t model.Trace) model.Trace { return slowKernels(t, from, to, by) }
+	}
+	stall := func(from, to, n int, us int64) func(model.Trace) model.Trace {
+		return func(t model.Trace) model.Trace { return stalls(t, from, to, n, us*1000) }
+	}
+	outside := func(after bool, ms int64) func(model.Trace) model.Trace {
+		return func(t model.Trace) model.Trace {
+			firsts, _ := gpuSteps(&t)
+			at := firsts[0] - 1
+			if after {
+				at = t.End() - 1000
+			}
+			return warped(t, insert{at, ms * 1e6})
+		}
+	}
+	for _, tt := range []struct {
+		name       string
+		base, head func(model.Trace) model.Trace
+		passes     bool
+	}{
+		{"unchanged", nil, nil, green},
+		{"unchanged, evaluation at the end", evaluate, evaluate, green},
+		{"training twice as slow before an evaluation", evaluate, then(slow(0, 54, 1), evaluate), red},
+		{"evaluation twice as slow", evaluate, then(slow(54, 60, 1), evaluate), red},
+		{"stall in every 10th step", nil, stall(0, 60, 10, 600), red},
+		{"stall in every 5th step", nil, stall(0, 60, 5, 400), red},
+		{"stall in every 4th step", nil, stall(0, 60, 4, 400), red},
+		{"stall in every 4th step, without ranges", withoutRanges, then(stall(0, 60, 4, 400), withoutRanges), red},
+		{"first 28 steps slower", nil, slow(0, 28, 4), red},
+		{"first 6 steps slower", nil, slow(0, 6, 4), red},
+		{"first phase slower on both sides", slow(0, 28, 1), slow(0, 28, 3), red},
+		{"host late in 15 steps", nil, stall(20, 35, 1, 3000), red},
+		{"before the steps", nil, outside(false, 100), red},
+		{"after the steps", nil, outside(true, 60), red},
+		{"one run in five stalls", nil, nil, green},
+		{"unchanged, without ranges", withoutRanges, withoutRanges, green},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x, y := edited(base, tt.base), edited(head, tt.head)
+			if tt.name == "one run in five stalls" {
+				y[2] = stalls(y[2], 0, 60, 4, 400_000)
+			}
+			for i, r := range judgeTraces(t, x, y) {
+				s := fmt.Sprint(r.Verdict, " ", r.Undecided, " ", r.ReasonKey, " ", r.Reason)
+				for _, f := range r.Findings {
+					if f.Outcome == result.Regressed && f.Gates {
+						s += fmt.Sprintf("\n   %s %s %.3g", f.Kernel, f.Metric, f.Change)
+					}
+				}
+				for _, d := range r.Doubts {
+					s += " | " + d.Key
+				}
+				t.Logf("%d: %s", i, s)
+				if (r.Verdict == result.Pass) != tt.passes {
+					t.Errorf("%d: %s", i, s)
+				}
+			}
+		})
+	}
+}
