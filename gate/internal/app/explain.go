@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -209,12 +210,65 @@ func roofOf(p why.Position) *result.Roof {
 	return &result.Roof{Precision: r.Precision, Intensity: result.Number(r.Intensity), Ridge: result.Number(r.Ridge), Achieved: result.Number(r.Achieved), Roof: result.Number(r.Roof)}
 }
 
-// explainCounted notes the cause with each finding of a gate on what ncu measured: that holds the counters already.
+// explainCounted notes the cause with each finding of a gate on what ncu measured: that holds the counters already. One run a side
+// judges no time, but its counters are exact: they say why the kernels that moved differ.
 func explainCounted(r *result.Report, base []model.Session) {
-	if !r.Head.Environment.Profiler().ByLaunch() || r.Verdict == result.NoVerdict {
+	if !r.Head.Environment.Profiler().ByLaunch() {
 		return
 	}
-	attach(slower(r, true), profileOf(model.Ncu.Pick(base)), profileOf(r.HeadSessions))
+	findings := slower(r, true)
+	if len(findings) == 0 {
+		findings = moved(r)
+	}
+	before, after := profileOf(model.Ncu.Pick(base)), profileOf(r.HeadSessions)
+	attach(findings, before, after)
+	if before != nil && after != nil {
+		attachReplaced(r, before, after)
+	}
+}
+
+// attachReplaced explains a kernel that is new in the head by the one that is gone, where each is the only one of its geometry.
+func attachReplaced(r *result.Report, before, after *ncu.Profile) {
+	find := func(outcome result.Outcome, geometry string) (found *result.Finding, n int) {
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			if f.Scope == measure.ScopeKernel && f.Outcome == outcome && slices.Contains(explainable, f.Metric) && f.Subject().Geometry() == geometry {
+				found = f
+				n++
+			}
+		}
+		return found, n
+	}
+	for i := range r.Findings {
+		geometry := r.Findings[i].Subject().Geometry()
+		f, added := find(result.Added, geometry)
+		gone, removed := find(result.Removed, geometry)
+		if added != 1 || removed != 1 || geometry == "" || f.Cause != nil {
+			continue
+		}
+		from, missing := launches(before, gone.Subject(), "base")
+		to, lacking := launches(after, f.Subject(), "head")
+		if missing == "" && lacking == "" {
+			f.Cause = causeOf(why.Explain(from, to))
+			f.Cause.Note = "compared with " + measure.ShortName(gone.Name) + " of the base, which has the same geometry and is gone"
+		}
+	}
+}
+
+// moved are the findings of single launches that one run a side leaves open and whose time differs, the largest change first.
+func moved(r *result.Report) []*result.Finding {
+	const least = 0.01
+	var out []*result.Finding
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Scope == measure.ScopeKernel && f.ReasonKey == "one-run" && slices.Contains(explainable, f.Metric) && math.Abs(float64(f.Change)) >= least {
+			out = append(out, f)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *result.Finding) int {
+		return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
+	})
+	return out[:min(len(out), maxExplained)]
 }
 
 // profileOf is what finished sessions of ncu still know, each kernel by the newest that has it, as a profile; nil where there is none.

@@ -188,7 +188,7 @@ func origin(f result.Finding) string {
 // Why is what there is to say beside the numbers.
 func (r row) Why() []string {
 	reason := r.Reason
-	if r.F.NotJudged() { // stands in the result
+	if r.F.NotJudged() || r.F.ReasonKey == "one-run" && r.Cause != "" { // stands in the result, or less than the cause says
 		reason = ""
 	}
 	return nonempty(append(append([]string{r.Match, reason}, r.Evidence...), r.Cause)...)

@@ -93,6 +93,9 @@ func (p *page) body(v *view, verbose bool) {
 				continue
 			}
 			p.short(g, styles[l.tone])
+			if c := g.cause(); c != nil {
+				p.line(4, 9, span{"why" + nb + " ", dim}, span{c.Summary, none})
+			}
 			if verbose {
 				p.name(g[0].FullName)
 			}
@@ -183,7 +186,7 @@ func (p *page) block(g group, s style, verbose bool) {
 		if r.Runs != "" && (i == 0 || verbose) {
 			p.dim(in, r.Runs+" "+nb+fmt.Sprintf("%d and %s", len(r.F.BaseRuns), count(len(r.F.HeadRuns), "run")))
 		}
-		if i == 0 || r.Reason != g[i-1].Reason {
+		if (i == 0 || r.Reason != g[i-1].Reason) && !(r.F.ReasonKey == "one-run" && r.F.Cause != nil) {
 			p.line(in, in, span{r.Reason, none})
 		}
 	}
