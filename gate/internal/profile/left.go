@@ -2,11 +2,11 @@ package profile
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
@@ -22,10 +22,10 @@ type rankLeft struct {
 // take takes in a file that a rank left; false for any other file.
 func (x *ranksLeft) take(name string) bool {
 	const most = 64 << 10
-	if info, err := os.Stat(name); !ends(name, ".json") || err != nil || info.Size() > most {
+	if !ends(name, ".json") {
 		return false
 	}
-	text, err := os.ReadFile(name)
+	text, err := input.Read(name, most)
 	if err != nil {
 		return false
 	}

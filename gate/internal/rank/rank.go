@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/large"
 )
 
@@ -103,6 +104,9 @@ type Left struct {
 
 const leftFormat = "nsgate.rank/1"
 
+// maxLeft is how much is read of what a rank left, in bytes.
+const maxLeft = 64 << 10
+
 // Failed reports whether the program of a rank that is done did not succeed, or was not recorded.
 func (l *Left) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }
 
@@ -136,7 +140,7 @@ func (o Order) Write(dir, job string) error {
 
 // readOrder is the order of a job, nil where nobody gave one.
 func readOrder(dir, job string) (*Order, error) {
-	text, err := os.ReadFile(OrderFile(dir, job))
+	text, err := input.Read(OrderFile(dir, job), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -163,7 +167,7 @@ func Gathered(dir, job string) ([]Left, error) {
 		if !strings.HasPrefix(e.Name(), job+".rank") || !strings.HasSuffix(e.Name(), ".json") {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		text, err := input.Read(filepath.Join(dir, e.Name()), maxLeft)
 		if err != nil {
 			return nil, err
 		}
