@@ -1,0 +1,278 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+func export(args []string) int {
+	opts, rest := options(args)
+	if opts["output"] == "" || len(rest) != 1 {
+		fmt.Fprintln(os.Stderr, "the fake nsys export needs --output and a report")
+		return 2
+	}
+	var rep report
+	text, err := os.ReadFile(rest[0])
+	if err == nil {
+		err = json.Unmarshal(text, &rep)
+	}
+	if err != nil || rep.Fault == "truncated" || len(rep.Runs) == 0 {
+		fmt.Fprintln(os.Stderr, "Section Table Reference magic number mismatch")
+		return 1
+	}
+	if rep.Fault == "slow-export" {
+		os.WriteFile(opts["output"], text[:len(text)/2], 0o644)
+		time.Sleep(time.Hour)
+	}
+	if rep.Lossy != "" {
+		err = copyFile(opts["output"], rep.Lossy)
+	} else {
+		err = merge(opts["output"], rep)
+	}
+	if err == nil {
+		err = suit(opts["output"], rep, opts["include-json"] == "true")
+	}
+	tables, some := opts["tables"]
+	if err == nil && (!some || strings.Contains(tables, "META_DATA_CAPTURE")) {
+		err = addCapture(opts["output"], rep)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// open opens an export for writing. A fake export need not survive a crash, so nothing waits for the disk.
+func open(file string) (*sqlite.Conn, error) {
+	db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, err
+	}
+	for _, pragma := range []string{`PRAGMA synchronous = OFF`, `PRAGMA journal_mode = OFF`, `PRAGMA locking_mode = EXCLUSIVE`} {
+		err = errors.Join(err, sqlitex.ExecuteTransient(db, pragma, nil))
+	}
+	return db, err
+}
+
+// suit makes of a merged recording what nsys would have recorded as it was asked.
+func suit(file string, rep report, json bool) (err error) {
+	db, err := open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	exec := func(when bool, query string, args ...any) {
+		if err == nil && when {
+			err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{Args: args})
+		}
+	}
+	has, err := column(db, `SELECT name FROM pragma_table_info('NVTX_EVENTS')`)
+	exec(!rep.Metrics, `DROP TABLE IF EXISTS GPU_METRICS`)
+	exec(!rep.Stacks, `DROP TABLE IF EXISTS CUDA_CALLCHAINS`)
+	exec(!json && slices.Contains(has, "jsonText"), `UPDATE NVTX_EVENTS SET jsonText = NULL`)
+	sources := os.Getenv("NSGATE_FAKE_SOURCES")
+	exec(sources != "", `UPDATE StringIds SET value = ? || substr(value, 6) WHERE value LIKE '/repo/%'`, sources)
+	memory := os.Getenv("NSGATE_FAKE_MEMORY")
+	exec(memory != "", `UPDATE CUDA_GPU_MEMORY_USAGE_EVENTS SET bytes = bytes + CAST(? AS INTEGER)
+		WHERE rowid IN (SELECT max(rowid) FROM CUDA_GPU_MEMORY_USAGE_EVENTS GROUP BY globalPid)`, memory)
+	slow := os.Getenv("NSGATE_FAKE_SLOW")
+	waits := os.Getenv("NSGATE_FAKE_WAITS")
+	exec(rep.Stacks && waits != "", `UPDATE StringIds SET value = 'cudaDeviceSynchronize' WHERE value = ?`, waits)
+	exec(slow != "", `UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET end = end + (end - start) / 5 WHERE shortName IN (SELECT id FROM StringIds WHERE value = ?)`, slow)
+	return err
+}
+
+// addCapture adds what a full export tells of the process: its command line and its environment.
+func addCapture(file string, rep report) (err error) {
+	db, err := open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	add := func(name, value string) {
+		if err == nil {
+			err = sqlitex.Execute(db, `INSERT INTO META_DATA_CAPTURE VALUES (?, ?)`, &sqlitex.ExecOptions{Args: []any{name, value}})
+		}
+	}
+	err = sqlitex.Execute(db, `CREATE TABLE META_DATA_CAPTURE (name TEXT, value TEXT)`, nil)
+	add("PROCESS_0:COMMAND", strings.Join(rep.Command, " "))
+	for _, v := range rep.Environment {
+		add("PROCESS_0:ENVIRONMENT_VARIABLE", v)
+	}
+	return err
+}
+
+// merge writes one export that holds all runs of a report.
+func merge(file string, rep report) (err error) {
+	if err := copyFile(file, rep.Runs[0].File); err != nil {
+		return err
+	}
+	db, err := open(file)
+	if err != nil {
+		return err
+	}
+	m := &merger{db: db, rep: rep}
+	m.exec(`CREATE TABLE IF NOT EXISTS TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)`)
+	m.exec(`DELETE FROM TARGET_INFO_SESSION_START_TIME`)
+	m.exec(`INSERT INTO TARGET_INFO_SESSION_START_TIME (utcEpochNs) VALUES (?)`, rep.Start.UnixNano())
+	for i := range rep.Runs {
+		m.run(i)
+	}
+	m.spoil()
+	return errors.Join(m.err, db.Close())
+}
+
+// merger copies the tables of runs into one database; nothing is done after its first error.
+type merger struct {
+	db  *sqlite.Conn
+	rep report
+	err error
+}
+
+func (m *merger) exec(query string, args ...any) {
+	if m.err == nil {
+		m.err = sqlitex.Execute(m.db, query, &sqlitex.ExecOptions{Args: args})
+	}
+}
+
+func (m *merger) column(query string) (out []string) {
+	if m.err == nil {
+		out, m.err = column(m.db, query)
+	}
+	return out
+}
+
+func (m *merger) number(query string) (n int64) {
+	if m.err == nil {
+		n, m.err = number(m.db, query)
+	}
+	return n
+}
+
+// run copies one run. The first is there already, and gets its process and its clock.
+func (m *merger) run(i int) {
+	r, from := m.rep.Runs[i], "main"
+	if i > 0 {
+		from = "run"
+		m.exec(`ATTACH ? AS run`, r.File)
+	}
+	// The recorded process, and where its string ids and its clock go.
+	// Runs that are shorter than their recordings do not overlap.
+	to := target{first: i == 0, new: r.Pid, clock: r.Start.Sub(m.rep.Start).Nanoseconds() + int64(i)*10e9,
+		old:   m.number(`SELECT (globalPid >> 24) & 0xFFFFFF FROM ` + from + `.CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1`),
+		shift: m.number(`SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)}
+	for _, table := range m.column(`SELECT name FROM ` + from + `.sqlite_master WHERE type = 'table'`) {
+		columns := m.column(fmt.Sprintf(`SELECT name FROM pragma_table_info('%s', '%s')`, table, from))
+		shared := i > 0 // what describes the machine and the export is there already
+		var values, sets []string
+		for _, c := range columns {
+			v, own := to.value(table, c)
+			shared = shared && !own
+			values = append(values, v)
+			sets = append(sets, fmt.Sprintf(`"%s" = %s`, c, v))
+		}
+		switch {
+		case i == 0 && table != "StringIds" && table != "TARGET_INFO_SESSION_START_TIME":
+			m.exec(`UPDATE main."` + table + `" SET ` + strings.Join(sets, ", "))
+		case i > 0 && !shared:
+			m.exec(fmt.Sprintf(`INSERT INTO main."%s" ("%s") SELECT %s FROM run."%[1]s"`,
+				table, strings.Join(columns, `", "`), strings.Join(values, ", ")))
+		}
+	}
+	if i > 0 {
+		m.exec(`DETACH run`)
+	}
+}
+
+// target is what becomes of a run in the merged database.
+type target struct {
+	first        bool
+	old          int64 // process
+	new          int
+	shift, clock int64 // of string ids, in ns
+}
+
+// value is the expression for a column, and whether the column differs between runs.
+func (t target) value(table, c string) (v string, own bool) {
+	v = `"` + c + `"`
+	switch {
+	case c == "id" && table == "StringIds", stringColumns[c]:
+		if t.first {
+			return v, false
+		}
+		return fmt.Sprintf(`%s + %d`, v, t.shift), true
+	case c == "start", c == "end", c == "timestamp" && (table == "DIAGNOSTIC_EVENT" || table == "GPU_METRICS"):
+		return fmt.Sprintf(`%s + %d`, v, t.clock), true
+	case c == "globalPid", c == "globalTid", c == "endGlobalTid":
+		return fmt.Sprintf(`CASE (%[1]s >> 24) & 0xFFFFFF WHEN %[2]d
+			THEN (%[1]s & ~(0xFFFFFF << 24)) | (%[3]d << 24) ELSE %[1]s END`, v, t.old, t.new), true
+	case c == "pid":
+		return fmt.Sprintf(`CASE %s WHEN %d THEN %d ELSE %[1]s END`, v, t.old, t.new), true
+	}
+	return v, false
+}
+
+// spoil does to the export what the fault says.
+func (m *merger) spoil() {
+	last := m.rep.Runs[len(m.rep.Runs)-1]
+	switch m.rep.Fault {
+	case "no-kernels":
+		m.exec(`DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL`)
+	case "importer":
+		m.exec(`DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL`)
+		m.exec(`INSERT INTO DIAGNOSTIC_EVENT (timestamp, timestampType, source, severity, text, globalPid)
+			VALUES (0, 2, 3, 2, 'Error when processing events: Cannot find string for an exterior index', ?)`, int64(last.Pid)<<24)
+	case "lost-run":
+		for _, table := range []string{"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "DIAGNOSTIC_EVENT"} {
+			m.exec(`DELETE FROM `+table+` WHERE (globalPid >> 24) & 0xFFFFFF = ?`, last.Pid)
+		}
+		m.exec(`DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE (globalTid >> 24) & 0xFFFFFF = ?`, last.Pid)
+	}
+}
+
+// stringColumns hold numbers of StringIds.
+var stringColumns = map[string]bool{
+	"demangledName": true, "shortName": true, "mangledName": true, "nameId": true, "textId": true, "jsonTextId": true,
+}
+
+func column(db *sqlite.Conn, query string) (out []string, err error) {
+	err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		out = append(out, s.ColumnText(0))
+		return nil
+	}})
+	return out, err
+}
+
+func number(db *sqlite.Conn, query string) (n int64, err error) {
+	err = sqlitex.Execute(db, query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		n = s.ColumnInt64(0)
+		return nil
+	}})
+	return n, err
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
