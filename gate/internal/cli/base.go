@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -15,7 +16,7 @@ import (
 type counterFlags struct{ app.Counters }
 
 func (f *counterFlags) bind(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name, repeatable (default those of the baseline)")
+	fs.StringArrayVar(&f.Kernels, "kernel", nil, "for ncu: profile and judge this kernel only, by its short name or as regex:EXPRESSION, repeatable (default those of the baseline)")
 	fs.IntVar(&f.Skip, "launch-skip", app.CounterSkip, "for ncu: let the first launches of each kernel and geometry by")
 	fs.IntVar(&f.Count, "launch-count", app.CounterCount, "for ncu: profile so many launches of each kernel and geometry")
 	fs.StringVar(&f.Range, "nvtx-range", "", `for ncu: only launches within this NVTX range, as ncu's --nvtx-include has it ("step/")`)
@@ -31,6 +32,11 @@ func (f *counterFlags) check(counted bool) error {
 		return usageError("--kernel says what ncu profiles; add --profiler ncu, or --ncu to record")
 	case slices.Contains(f.Kernels, ""):
 		return usageError("--kernel is empty; leave it out to profile what the baseline has")
+	}
+	for _, k := range f.Kernels {
+		if err := ncu.CheckSelector(k); err != nil {
+			return usageError("--kernel: %v", err)
+		}
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 // NcuPlan says which kernels of a build to profile with Nsight Compute.
 type NcuPlan struct {
 	Build   Build
-	Kernels []string      // short names, see [measure.ShortName]; none for all kernels
+	Kernels []string      // short names, see [measure.ShortName], or expressions behind [ncu.Regex]; none for all kernels
 	Ncu     string        // the ncu executable, "" for "ncu" on the PATH
 	Timeout time.Duration // of one run, 0 for ten minutes
 	// Of each launch configuration of a kernel the first Skip launches are let by, because clocks and caches settle, and the
@@ -67,14 +67,21 @@ func (p NcuPlan) CommandLine() []string { return p.command("DIR", p.Build.Comman
 
 func ncuLogIn(dir string) string { return filepath.Join(dir, "ncu.csv") }
 
-// pattern matches exactly these names, also where ncu writes what [measure.NormalizeName] takes out: the tags of Numba, the
+// pattern matches exactly these names, and those that an expression matches, also where ncu writes what [measure.NormalizeName] takes out: the tags of Numba, the
 // hashes of Rust, device and inode of OpenMP.
 func pattern(kernels []string) string {
-	quoted := make([]string, len(kernels))
-	for i, k := range kernels {
-		quoted[i] = strings.Replace(regexp.QuoteMeta(k), "__omp_offloading_#_#_", "__omp_offloading_[0-9a-f]+_[0-9a-f]+_", 1)
+	var quoted, all []string
+	for _, k := range kernels {
+		if expression, ok := strings.CutPrefix(k, ncu.Regex); ok {
+			all = append(all, expression)
+			continue
+		}
+		quoted = append(quoted, strings.Replace(regexp.QuoteMeta(k), "__omp_offloading_#_#_", "__omp_offloading_[0-9a-f]+_[0-9a-f]+_", 1))
 	}
-	return "regex:^(" + strings.Join(quoted, "|") + `)(\[abi:[0-9A-Za-z,:]*\]|\$[0-9]+|::h[0-9a-f]{16})*$`
+	if len(quoted) > 0 {
+		all = append(all, "^("+strings.Join(quoted, "|")+`)(\[abi:[0-9A-Za-z,:]*\]|\$[0-9]+|::h[0-9a-f]{16})*$`)
+	}
+	return ncu.Regex + strings.Join(all, "|")
 }
 
 // Profile runs a build once under ncu, for a few launches of each of the kernels, and reads their counters. Times under
@@ -92,7 +99,7 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 	if p.Timeout == 0 {
 		p.Timeout = 10 * time.Minute
 	}
-	workload, err := p.Build.program("the workload", "no-workload")
+	workload, err := p.Build.program("the workload", buildFirst)
 	if err != nil {
 		return nil, err
 	}

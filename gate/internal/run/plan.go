@@ -129,7 +129,7 @@ func (b Build) python() bool {
 			return true
 		}
 	}
-	x, err := b.program("", "no-workload")
+	x, err := b.program("", buildFirst)
 	if err != nil {
 		return false
 	}

@@ -56,7 +56,7 @@ func (p Plan) spec() (s spec, err error) {
 		}
 		s.Outputs = append(s.Outputs, o.Pattern)
 	}
-	if s.Head, err = p.Head.program("the workload", "check the command, and build the workload first"); err != nil {
+	if s.Head, err = p.Head.program("the workload", buildFirst); err != nil {
 		return spec{}, err
 	}
 	if p.Base != nil {
