@@ -163,7 +163,7 @@ func same(t trial, s measure.Subject) []pair {
 	for _, m := range measure.Metrics {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
-		if m.OnHost() && m != measure.RunTime && s == measure.Workload && t.otherCycle() != nil || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
+		if s == measure.Workload && t.replacedStep(m) || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {
 			continue
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),

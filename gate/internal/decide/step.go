@@ -216,6 +216,16 @@ func waits(w *result.Waterfall) bool {
 	return false
 }
 
+// replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and the time of a
+// whole run where a period is.
+func (t trial) replacedStep(m measure.Metric) bool {
+	judged := t.base.HasMetric(measure.Workload, measure.MeanStep.Name) && t.head.HasMetric(measure.Workload, measure.MeanStep.Name)
+	if m == measure.RunTime {
+		return judged && t.otherCycle() == nil
+	}
+	return m.OnHost() && t.otherCycle() != nil
+}
+
 // neighbour reports whether another program on the GPU may have made a step longer: most of the change is time in which operations
 // waited, and in the typical step as well. Stalls of some steps that are alike in all runs are the program's own.
 func (t trial) neighbour(m measure.Metric, change float64) bool {
