@@ -14,8 +14,8 @@ import (
 // Of the base those sessions count that were measured on the head's kind of board, where there are any.
 func TestBoards(t *testing.T) {
 	const fast, slow = "692-2G520-0282-001", "692-2G520-0282-000"
-	const note, doubt = "measured on the board revision of the head", "another board revision"
-	const one = "1 of 3 base sessions was " + note + " and is held against it; the others are left out"
+	const note, doubt = "measured on the head's board", "another board"
+	const one = "1 of 3 baseline sessions was " + note + " and is compared with it; the others are left out"
 	tests := []struct {
 		name       string
 		base, head string // the boards of the sessions, from another host each; "?" is not known, "!" one of a single run
@@ -30,8 +30,8 @@ func TestBoards(t *testing.T) {
 		{"some", "sfs", "f", result.SameBoard, 1, one},
 		{"some, the others unknown", "?f?", "f", result.SameBoard, 1, one},
 		{"some, in too few runs", "s!s", "f", result.UnknownBoards, 3, ""},
-		{"most", "sff", "f", result.SameBoard, 2, "2 of 3 base sessions were " + note + " and are held against it; the others are left out"},
-		{"other", "ss", "f", result.OtherBoard, 2, "the base was measured on " + doubt + " (" + slow + ", here " + fast + ")"},
+		{"most", "sff", "f", result.SameBoard, 2, "2 of 3 baseline sessions were " + note + " and are compared with it; the others are left out"},
+		{"other", "ss", "f", result.OtherBoard, 2, "the baseline was measured on " + doubt + " (" + slow + ", here " + fast + ")"},
 		{"other or unknown", "s?", "f", result.UnknownBoards, 2, ""},
 		{"head of both", "ff", "fs", result.UnknownBoards, 2, ""},
 	}
@@ -82,7 +82,7 @@ func TestPowerLimitDiffers(t *testing.T) {
 	base, head := quiet().session(), quiet().with(func(p *program) { p.host = "b" }).session()
 	base.PowerW, head.PowerW = 700, 500
 	r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
-	if want := "the power limit differs: 700 W in the base, 500 W in the head"; !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
+	if want := "the power limit differs: 700 W in the baseline, 500 W in the head"; !strings.Contains(strings.Join(r.Warnings, "\n"), want) {
 		t.Errorf("%q, want %q", r.Warnings, want)
 	}
 }

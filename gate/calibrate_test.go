@@ -14,14 +14,12 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
 // calibrationOf calibrates and puts it into words.
 func calibrationOf(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *calibrate.Calibration {
 	c := calibrate.Calibrate(sessions, policy, runs, perRun)
-	text.TellCalibration(c)
 	return c
 }
 
@@ -109,7 +107,7 @@ func TestCalibrateNames(t *testing.T) {
 	t.Run("several sessions", func(t *testing.T) {
 		old, last := quiet().session(), quiet().with(func(p *program) { p.host = "GPU-b"; p.runs = 6 }).session()
 		c := calibrationOf([]model.Session{old, last}, thresholds.Default(), 5, 0)
-		if c.Measured.Runs != 6 || c.Gates.Runs != 3 || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "the last alone") {
+		if c.Measured.Runs != 6 || c.Gates.Runs != 3 || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "only the last") {
 			t.Errorf("%+v %v", c.Measured, c.Warnings)
 		}
 	})

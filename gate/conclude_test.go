@@ -19,7 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -99,7 +98,6 @@ func (p program) with(change func(*program)) program {
 // evaluate judges and puts it into words, of which there is more than one for everything.
 func evaluate(base, head []model.Session, policy *thresholds.Policy) *result.Report {
 	r := gate.Compare(base, head, policy)
-	text.Tell(r)
 	said := slices.Concat(r.Warnings, r.Notes, r.Next, []string{r.Reason})
 	for _, f := range r.Findings {
 		said = append(append(said, f.Reason), f.Evidence...)
@@ -237,7 +235,7 @@ func TestEverythingSlowerElsewhere(t *testing.T) {
 
 // A time of zero is no measurement, and no improvement.
 func TestZeroTime(t *testing.T) {
-	for _, side := range []string{"head", "base"} {
+	for _, side := range []string{"head", "baseline"} {
 		zero := quiet().session()
 		for i, x := range zero.Series {
 			if x.Subject.Short() == "reduce" && x.Metric == measure.Time {
@@ -245,11 +243,11 @@ func TestZeroTime(t *testing.T) {
 			}
 		}
 		base, head := quiet().session(), zero
-		if side == "base" {
+		if side == "baseline" {
 			base, head = head, base
 		}
 		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
-		if r.Verdict != result.NoVerdict || !strings.Contains(r.Reason, "reduce takes no time at all in the "+side) {
+		if r.Verdict != result.NoVerdict || !strings.Contains(r.Reason, "reduce takes no time in the "+side) {
 			t.Errorf("%s: %s", r.Verdict, r.Reason)
 		}
 	}
@@ -292,18 +290,18 @@ func TestRefusals(t *testing.T) {
 		base, head []model.Session
 		want       string
 	}{
-		{"no base", nil, same, "the base holds no session"},
+		{"no base", nil, same, "the baseline holds no session"},
 		{"no head", same, nil, "the head holds no session"},
 		{"no runs", same, one(func(s *model.Session) { s.Runs = nil }), "holds no run"},
 		{"one run", []model.Session{quiet().with(func(p *program) { p.runs = 1 }).session()},
-			[]model.Session{quiet().with(func(p *program) { p.runs = 2 }).session()}, "1 run against 2 judges no time"},
+			[]model.Session{quiet().with(func(p *program) { p.runs = 2 }).session()}, "1 run against 2 cannot judge times"},
 		{"other GPU", same, one(func(s *model.Session) { s.GPU = "NVIDIA A100" }), "different GPUs: NVIDIA H200, NVIDIA A100"},
 		{"more GPUs", same, one(func(s *model.Session) { s.GPUs = 2 }), "1 GPU, the head 2 GPUs"},
 		{"graphs", one(func(s *model.Session) { s.GraphTrace = "node" }), one(func(s *model.Session) { s.GraphTrace = "graph" }), "traced differently"},
 		{"whole graphs", one(func(s *model.Session) { s.GraphTrace = "graph" }), one(func(s *model.Session) { s.GraphTrace = "graph" }), "as a whole"},
-		{"mixed profilers", same, append(one(func(s *model.Session) { s.Tool = "ncu 2025.3" }), same...), "the head mixes what ncu and nsys measured"},
+		{"mixed profilers", same, append(one(func(s *model.Session) { s.Tool = "ncu 2025.3" }), same...), "the head mixes the measurements of ncu and nsys"},
 		{"another profiler", same, one(func(s *model.Session) { s.Tool = "torch.profiler" }), "measured with nsys, the head with torch.profiler"},
-		{"another mode", same, one(func(s *model.Session) { s.Mode = "cache none" }), "not known in the base, cache none in the head"},
+		{"another mode", same, one(func(s *model.Session) { s.Mode = "cache none" }), "not known in the baseline, cache none in the head"},
 		{"fewer processes", one(func(s *model.Session) { s.Processes = 2 }), one(func(s *model.Session) { s.Processes = 1 }),
 			"ran 2 processes at a time, the head 1 process"},
 		{"capture", same, one(func(s *model.Session) { s.Warmup = "capture" }), "only one side is restricted"},
@@ -332,11 +330,6 @@ func TestRefusals(t *testing.T) {
 		}
 		if len(r.Next) == 0 {
 			t.Errorf("%s: nothing to do about it", c.name)
-		}
-	}
-	for _, r := range decide.Reasons {
-		if !strings.Contains(r.Sentence, " ") || r.Next == "" {
-			t.Errorf("%s: %q; %q", r.Key, r.Sentence, r.Next)
 		}
 	}
 }
@@ -404,10 +397,10 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 	r := evaluate([]model.Session{quiet().session()}, []model.Session{s}, thresholds.Default())
-	if f := find(r, "gemm", "time"); f.Outcome != result.Inconclusive || !strings.Contains(f.Reason, "two levels, 3 of 5") {
+	if f := find(r, "gemm", "time"); f.Outcome != result.Inconclusive || !strings.Contains(f.Reason, "bimodal: 3 of 5") {
 		t.Errorf("bistable kernel is %s: %s", f.Outcome, f.Reason)
 	}
-	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "which the base does not") {
+	if f := find(r, "gemm", "time"); !strings.Contains(f.Reason, "; the baseline is not") {
 		t.Errorf("new levels are not called new: %s", f.Reason)
 	}
 	if r := judge(quiet(), quiet().with(func(p *program) {

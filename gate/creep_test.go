@@ -57,7 +57,7 @@ func (h past) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.
 // crept is what Creep says of the last session, by key.
 func crept(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
 	out := map[string]result.Remark{}
-	for _, x := range decide.Creep(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
+	for _, x := range decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
 		out[x.Key] = x
 	}
 	return out
@@ -85,8 +85,8 @@ func TestCreepThatNoGateSees(t *testing.T) {
 		for i := 1; i <= merges; i++ {
 			one, all = one && pass(s[i-1:i], s[i]), all && pass(base, s[i])
 			history := append(slices.Clone(base), s[i])
-			seen = seen || crept(history, policy)["crept"].Key != ""
-			summed = summed || crept(history, wide)["creeping"].Key != ""
+			seen = seen || crept(history, policy)["drifted"].Key != ""
+			summed = summed || crept(history, wide)["drifting"].Key != ""
 			base = append(base, s[i])
 			base = base[max(0, len(base)-baseline.Keep):]
 		}
@@ -197,10 +197,10 @@ func (made series) unchanged(policy *thresholds.Policy, n int) (anchor, sums int
 	r := rand.New(rand.NewPCG(13, 17))
 	for range n {
 		said := crept(made(r, 3+r.IntN(9), 0), policy)
-		if said["crept"].Key != "" {
+		if said["drifted"].Key != "" {
 			anchor++
 		}
-		if said["creeping"].Key != "" {
+		if said["drifting"].Key != "" {
 			sums++
 		}
 	}
@@ -251,7 +251,7 @@ func TestCreepSays(t *testing.T) {
 		return h.sessions(rand.New(rand.NewPCG(1, 2)), n, drift, slow...)
 	}
 	s := series(7, 0.0075, 1, 3)
-	x, ok := crept(s, policy)["crept"]
+	x, ok := crept(s, policy)["drifted"]
 	if !ok {
 		t.Fatal("nothing crept")
 	}

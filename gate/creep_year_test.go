@@ -24,8 +24,8 @@ func (h past) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (firs
 	for i := 2; i <= changes; i++ {
 		head := s[i : i+1]
 		base := s[max(0, i-1):i] // what was accepted last is in effect
-		for _, x := range decide.Creep(base, s[:i], head, policy) {
-			if x.Key == "crept" || x.Key == "over-creep" {
+		for _, x := range decide.Drift(base, s[:i], head, policy) {
+			if x.Key == "drifted" || x.Key == "over-drift" {
 				return i
 			}
 		}
@@ -101,7 +101,7 @@ func TestCreepRule(t *testing.T) {
 		s[i].Accepted = i > 0 && i < 5
 	}
 	head, trail, base := s[5:], s[:5], s[4:5]
-	if said := decide.Creep(base, trail, head, thresholds.Default()); len(said) > 0 {
+	if said := decide.Drift(base, trail, head, thresholds.Default()); len(said) > 0 {
 		t.Errorf("one accepted step: %v", said)
 	}
 	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ndrift = \"5%\"\n"))
@@ -110,7 +110,7 @@ func TestCreepRule(t *testing.T) {
 	}
 	in := decide.Input{Baseline: base, Head: head, Since: trail, Policy: policy}
 	r := decide.Judge(in)
-	if r.Verdict != result.Fail || r.ReasonKey != "over-creep" || !r.OverCreep() || r.ReasonArgs["accepted"] != result.Number(4) {
+	if r.Verdict != result.Fail || r.ReasonKey != "over-drift" || !r.OverDrift() || r.ReasonArgs["accepted"] != result.Number(4) {
 		t.Errorf("%s %s %v", r.Verdict, r.ReasonKey, r.ReasonArgs)
 	}
 	wide, _ := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nkernel = \"k*\"\ncreep = \"8%\"\n"))
@@ -119,7 +119,7 @@ func TestCreepRule(t *testing.T) {
 		t.Errorf("%s %v", r.Verdict, r.Doubts)
 	}
 	var none []model.Session
-	if said := decide.Creep(none, none, head, policy); len(said) > 0 {
+	if said := decide.Drift(none, none, head, policy); len(said) > 0 {
 		t.Errorf("without sessions: %v", said)
 	}
 }
@@ -141,10 +141,10 @@ func TestDriftDoesNotOutrankARefusal(t *testing.T) {
 	}
 	head.Start = head.Start.AddDate(0, 0, 7)
 	r := decide.Judge(decide.Input{Baseline: s[2:3], Head: []model.Session{head}, Since: s[:3], Policy: policy})
-	if r.Verdict != result.NoVerdict || r.ReasonKey != "swerves" {
+	if r.Verdict != result.NoVerdict || r.ReasonKey != "single-run-outlier" {
 		t.Errorf("%s, %s: want no verdict for an outlier run", r.Verdict, r.ReasonKey)
 	}
-	if !r.OverCreep() {
+	if !r.OverDrift() {
 		t.Errorf("drift is not said beside the refusal: %v", r.Doubts)
 	}
 }

@@ -48,11 +48,11 @@ func TestOnce(t *testing.T) {
 		{"5 against 1, unchanged", sideOf(5, same), sideOf(1, same), 0.03, result.Pass, "none-slower", "within"},
 		{"5 against 1, +5 %", sideOf(5, same), sideOf(1, slower(1, 1.05)), 0.03, result.Fail, "regressed", "beyond"},
 		{"1 against 5, +5 %", sideOf(1, same), sideOf(5, slower(1, 1.05)), 0.03, result.Fail, "regressed", "beyond"},
-		{"5 against 1, faster", sideOf(5, same), sideOf(1, slower(1, 0.95)), 0.03, result.Pass, "none-slower", "faster"},
-		{"5 against 1, as much as a kernel may be off in one run", sideOf(5, same), sideOf(1, slower(1, 1.014)), 0.005, result.NoVerdict, "doubted", "lone-kernel"},
-		{"5 against 1, slower as a whole", sideOf(5, same), sideOf(1, all(1.1)), 0.03, result.NoVerdict, "swerves", "swerved"},
-		{"5 against 1, faster as a whole", sideOf(5, same), sideOf(1, all(0.9)), 0.03, result.NoVerdict, "swerves", "swerved"},
-		{"1 against 5, slower as a whole", sideOf(1, same), sideOf(5, all(1.1)), 0.03, result.NoVerdict, "swerves", "swerved"},
+		{"5 against 1, faster", sideOf(5, same), sideOf(1, slower(1, 0.95)), 0.03, result.Pass, "none-slower", "better"},
+		{"5 against 1, as much as a kernel may be off in one run", sideOf(5, same), sideOf(1, slower(1, 1.014)), 0.005, result.NoVerdict, "doubted", "single-run"},
+		{"5 against 1, slower as a whole", sideOf(5, same), sideOf(1, all(1.1)), 0.03, result.NoVerdict, "single-run-outlier", "outlier-as-a-whole"},
+		{"5 against 1, faster as a whole", sideOf(5, same), sideOf(1, all(0.9)), 0.03, result.NoVerdict, "single-run-outlier", "outlier-as-a-whole"},
+		{"1 against 5, slower as a whole", sideOf(1, same), sideOf(5, all(1.1)), 0.03, result.NoVerdict, "single-run-outlier", "outlier-as-a-whole"},
 		{"5 against 5, slower as a whole", sideOf(5, same), sideOf(5, all(1.1)), 0.03, result.Fail, "regressed", "beyond"},
 	} {
 		p := thresholds.Default()
@@ -62,7 +62,7 @@ func TestOnce(t *testing.T) {
 			t.Errorf("%s: %s (%s), softmax %s; want %s (%s), %s", c.name, r.Verdict, r.Reason, f.Reason, c.verdict, c.key, c.finding)
 		}
 		lone := min(c.base.runs, c.head.runs) == 1 && max(c.base.runs, c.head.runs) >= 3
-		if held := slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "held" }); held != lone {
+		if held := slices.ContainsFunc(r.Remarks, func(x result.Remark) bool { return x.Key == "compared-single" }); held != lone {
 			t.Errorf("%s: that one run was held against several is said: %v", c.name, held)
 		}
 		if r.ReasonKey == "few-runs" && (r.Findings[0].Kernel != "softmax" && r.Findings[0].Scope == measure.ScopeKernel || r.Counts.Regressed > 0) {
@@ -88,11 +88,11 @@ func TestOnceStep(t *testing.T) {
 		key     string // of the step
 	}{
 		{"unchanged", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 501e3, result.Pass, "within"},
-		{"+45 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 725e3, result.NoVerdict, "lone-step"},
-		{"a base that strays by 2 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 510e3), 725e3, result.NoVerdict, "lone-step"},
+		{"+45 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 725e3, result.NoVerdict, "single-run"},
+		{"a base that strays by 2 %", stepped(5, 500e3, 501e3, 502e3, 499e3, 510e3), 725e3, result.NoVerdict, "single-run"},
 		{"a base that strays as well", stepped(5, 500e3, 501e3, 502e3, 499e3, 700e3), 725e3, result.Pass, "open"},
 		{"more than twice", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 1100e3, result.Fail, "beyond"},
-		{"faster", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 400e3, result.Pass, "lone-step"},
+		{"faster", stepped(5, 500e3, 501e3, 502e3, 499e3, 500e3), 400e3, result.Pass, "single-run"},
 	} {
 		r := evaluate(c.base, stepped(1, c.head), thresholds.Default())
 		if f := find(r, "workload", "step_time"); f == nil || r.Verdict != c.verdict || f.ReasonKey != c.key {

@@ -187,7 +187,7 @@ func TestOutputOfOneSide(t *testing.T) {
 			report := evaluate(side(tt.base), side(tt.head), thresholds.Default())
 			var with []string
 			for _, doubt := range report.Doubts {
-				if doubt.Key == "output-unheld" {
+				if doubt.Key == "on-one-side" {
 					with = append(with, doubt.Args["with"].(string))
 				}
 			}
@@ -260,7 +260,7 @@ func TestMetricOfOneSide(t *testing.T) {
 		report := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
 		var named []string
 		for _, doubt := range report.Doubts {
-			if doubt.Key == "metric-unheld" {
+			if doubt.Key == "on-one-side" {
 				named = append(named, doubt.Args["with"].(string)+": "+strings.Join(doubt.Args["names"].([]string), ", "))
 			}
 		}

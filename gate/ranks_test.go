@@ -134,7 +134,7 @@ func lateHolds(c claim) bool {
 	ok := len(c.r.Ranks.Ranks) == 2 && x.Late && c.x.Args["rank"] == x.Rank && c.is("slower", behind("head")) && c.number("slower") > 0.05 && c.is("more", median(more)) &&
 		(len(copies) == 0 || c.is("copies", median(copies)))
 	if len(c.apart("base", x.Rank)) > 0 {
-		ok = ok && c.is("base", behind("base")) && (c.x.Args["too"] == "too") == (c.number("base") > 0.05)
+		ok = ok && c.is("base", behind("base")) && (c.x.Args["too"] == true) == (c.number("base") > 0.05)
 	}
 	return ok
 }
@@ -147,7 +147,7 @@ func stragglerHolds(c claim) bool {
 		ok = ok && math.Expm1(average(c.ratios("head", k.Name))) <= slower*(1+slack)
 	}
 	if base := c.ratios("base", x.Rank); len(base) > 0 {
-		ok = ok && c.is("base", math.Expm1(average(base))) && (c.x.Args["too"] == "too") == (c.number("base") > 0.03)
+		ok = ok && c.is("base", math.Expm1(average(base))) && (c.x.Args["too"] == true) == (c.number("base") > 0.03)
 	}
 	if len(x.Kernels) > 0 {
 		ok = ok && c.is("more", float64(x.Kernels[0].More)) && x.Kernels[0].More > 0 && c.is("launches", float64(x.Kernels[0].Launches)) && c.is("others", float64(x.Kernels[0].Others))

@@ -74,7 +74,7 @@ func TestSentencesAreTrue(t *testing.T) {
 					if !ok {
 						t.Fatalf("%s has numbers and no claim", x.Key)
 					}
-				case string, []string:
+				case string, []string, bool:
 				default:
 					t.Fatalf("%s: the argument %s is %T", x.Key, name, arg)
 				}
@@ -294,22 +294,24 @@ var claims = map[string]func(c claim) bool{
 	},
 
 	"beyond": func(c claim) bool { return c.change() > c.limit()-slack && float64(c.f.P) < float64(c.r.Alpha) },
-	"faster": func(c claim) bool { return c.change() < -c.number("limit")+slack },
 	"better": func(c claim) bool { return math.Abs(c.change()) > c.number("limit")-slack },
 	"within": func(c claim) bool { return c.low() >= -c.limit()-slack && c.high() <= c.limit()+slack },
 	"open": func(c claim) bool {
-		return c.low() <= c.limit()+slack && c.high() >= c.limit()-slack
+		contains := func(limit float64) bool { return c.low() <= limit+slack && c.high() >= limit-slack }
+		return contains(c.limit()) || contains(-c.limit())
 	},
-	"open-faster": func(c claim) bool { return c.low() <= -c.limit()+slack && c.high() >= -c.limit()-slack },
 	"uncertain": func(c claim) bool {
 		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && float64(c.f.P) >= float64(c.r.Alpha)/2-slack
 	},
 	"like-hosts": func(c claim) bool {
 		return (c.low() > c.limit()-slack || c.high() < -c.limit()+slack) && math.Abs(c.change()) < c.number("most") && !c.r.Paired && !c.r.Batches
 	},
-	"as-unmerged": func(c claim) bool {
+	"like-merge": func(c claim) bool {
 		allowed := math.Max(float64(c.f.Limit), float64(c.f.Floor/c.f.Base)) // under a tick of the timer there is no change
 		return math.Abs(c.change()) > c.limit()-slack && math.Abs(c.change()) <= allowed+c.number("most")+slack && c.number("most") > 0
+	},
+	"drifting": func(c claim) bool {
+		return c.number("low") <= c.number("change") && c.number("change") <= c.number("high") && c.number("change") > 0
 	},
 	"old-base": func(c claim) bool { return c.number("days") >= c.number("most") && c.number("most") > 0 },
 	"unmerged": func(c claim) bool {
@@ -339,11 +341,7 @@ var claims = map[string]func(c claim) bool{
 	},
 	"bounds-broken": func(c claim) bool {
 		some, all := broken(c)
-		return some == all && c.is("head", float64(c.f.Head))
-	},
-	"bounds-broken-in": func(c claim) bool {
-		some, all := broken(c)
-		return c.is("some", float64(some)) && c.is("all", float64(all)) && some > 0
+		return c.is("some", float64(some)) && c.is("all", float64(all)) && some > 0 && c.is("head", float64(c.f.Head))
 	},
 
 	"under-impact": func(c claim) bool {
@@ -406,7 +404,7 @@ var claims = map[string]func(c claim) bool{
 	"on-board": func(c claim) bool {
 		return c.is("kept", float64(c.r.Base.Sessions)) && c.is("all", float64(len(c.base))) && c.number("kept") < c.number("all")
 	},
-	"off": func(c claim) bool {
+	"outlier-run": func(c claim) bool {
 		return slices.ContainsFunc(c.r.Off, func(off result.Off) bool {
 			return c.is("run", float64(off.Run+1)) && off.Side == c.x.Args["side"] && c.is("change", float64(off.Change)) && math.Abs(float64(off.Change)) > 0.01-slack
 		})
@@ -418,7 +416,7 @@ var claims = map[string]func(c claim) bool{
 		kernels := c.count(func(f *result.Finding) bool { return f.Metric == measure.Time.Name })
 		return moved >= int(c.number("moved")) && kernels >= int(c.number("kernels")) && c.number("moved") <= c.number("kernels") && math.Abs(c.number("change")) >= 0.01
 	},
-	"grew-count": func(c claim) bool {
+	"increased-count": func(c claim) bool {
 		return c.f.Outcome == result.Grew && c.change() > c.limit()-slack && !c.f.Gates && c.f.Head > c.f.Base
 	},
 	"under-step": func(c claim) bool {

@@ -272,7 +272,7 @@ func TestStepsBesideOutputs(t *testing.T) {
 		verdict result.Verdict
 		warning string
 	}{
-		{"only the traced step got longer", printing(stepping("launch-starved", long...), 1000), result.Pass, "so the untraced runs decide"},
+		{"only the traced step got longer", printing(stepping("launch-starved", long...), 1000), result.Pass, "so the unprofiled runs decide"},
 		{"only the output got worse", printing(stepping("launch-starved", short...), 800), result.Fail, "lies outside the steps"},
 		{"both", printing(stepping("launch-starved", long...), 700), result.Fail, ""},
 		{"neither", printing(stepping("launch-starved", short...), 1000), result.Pass, ""},

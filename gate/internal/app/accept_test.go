@@ -7,8 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/git"
 	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/internal/git"
 )
 
 // git apply makes the new text of the old one, whatever both are and whatever the file is called.

@@ -9,7 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -58,7 +57,6 @@ func (c *Calibrate) Run(ctx context.Context) (*calibrate.Calibration, error) {
 		return nil, err
 	}
 	out.Workload = c.Workload
-	text.TellCalibration(out)
 	return out, nil
 }
 
@@ -94,7 +92,6 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 	if c.Host {
 		out.Host = calibrate.Fingerprint(head[len(head)-1], like.Sessions, c.Policy.Impact)
 	}
-	text.TellCalibration(out)
 	out.Warnings = append(out.Warnings, all.Warnings...)
 	return out, nil
 }

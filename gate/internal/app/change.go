@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -50,7 +49,7 @@ func (c Change) String() string {
 	if number, unit, ok := strings.Cut(base, " "); ok && strings.HasSuffix(head, " "+unit) {
 		base = number
 	}
-	s := fmt.Sprintf("%s %s %s → %s", name, text.Metric(c.Metric), base, head)
+	s := fmt.Sprintf("%s %s %s → %s", name, result.Title(c.Metric), base, head)
 	if c.Change.Known() {
 		s += " (" + measure.Change(float64(c.Change)) + ")"
 	}

@@ -151,7 +151,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	if r, err = refused(r, err); err != nil {
 		return nil, err
 	}
-	note(r, remark("screened", result.Args{"answer": answer(screen), "because": screen.Reason}))
+	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
 	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
 		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
 	}

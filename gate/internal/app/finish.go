@@ -7,7 +7,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 )
 
 // judged is the verdict on the input with what the measurement itself explains, in words.
@@ -16,8 +15,10 @@ func judged(in decide.Input, warnings []string) *result.Report {
 	explainCounted(r, in.Baseline)
 	if len(r.Findings) > 0 {
 		r.Patterns = insight.NewPatterns(in.Baseline, in.Head)
+		for _, p := range r.Patterns {
+			r.Notes = append(r.Notes, "new in the head: "+p.Sentence)
+		}
 	}
-	note(r)
 	r.Warnings = append(r.Warnings, warnings...)
 	return r
 }
@@ -26,15 +27,13 @@ func judged(in decide.Input, warnings []string) *result.Report {
 func refused(r *result.Report, err error, base ...model.Session) (*result.Report, error) {
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
 		r, err = decide.Refuse(decide.Input{Baseline: base}, refusal), nil
-		text.Tell(r)
 	}
 	return r, err
 }
 
-// note says in words what a report holds, and how it came about.
-func note(r *result.Report, how ...result.Remark) {
-	r.Remarks = append(r.Remarks, how...)
-	text.Tell(r)
-}
+// Screened is a verdict on the committed baseline that the base build decides.
+type Screened struct{ Answer, Because string }
 
-func remark(key string, args result.Args) result.Remark { return result.Remark{Key: key, Args: args} }
+func (r Screened) String() string {
+	return "the committed baseline said " + r.Answer + " (" + r.Because + "); the base build, measured beside the head, decides"
+}

@@ -7,7 +7,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 )
 
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
@@ -38,8 +37,6 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if r.Measured, err = insight.Summarize(head); err != nil {
 		return nil, err
 	}
-	text.TellSummary(r.Measured)
-	note(r)
 	r.Warnings = append(r.Warnings, all.Warnings...)
 	return r, nil
 }
@@ -66,9 +63,7 @@ func (s Several) Run(ctx context.Context) (*result.Report, error) {
 		}
 		reports = append(reports, r)
 	}
-	whole := decide.Together(reports)
-	text.Tell(whole)
-	return whole, nil
+	return decide.Together(reports), nil
 }
 
 // RunCode compares device code alone, without a GPU.
@@ -85,7 +80,5 @@ func (s Several) RunCode() (*result.Report, error) {
 	if len(reports) == 1 {
 		return reports[0], nil
 	}
-	whole := decide.Together(reports)
-	text.Tell(whole)
-	return whole, nil
+	return decide.Together(reports), nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -183,11 +182,7 @@ func (k Keep) Session(id string) (*result.Summary, error) {
 	if e.Removes != "" {
 		return nil, fmt.Errorf("%s takes %s back and holds nothing itself: %s", e.ID, e.Removes, e.Reason)
 	}
-	out, err := insight.Summarize([]model.Session{e.Session})
-	if err == nil {
-		text.TellSummary(out)
-	}
-	return out, err
+	return insight.Summarize([]model.Session{e.Session})
 }
 
 // Diff judges one session against another, of what both hold.

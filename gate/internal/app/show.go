@@ -14,7 +14,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -51,7 +50,6 @@ func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 	for i := range out.Kernels {
 		out.Kernels[i].Counters = counters(&out.Kernels[i], cut[0])
 	}
-	text.TellSummary(out)
 	out.Warnings = append(out.Warnings, r.Warnings...)
 	if s.Rule != (profile.Rule{}) && (r.Whole() || len(r.Finished) > 0) {
 		out.Warnings = append(out.Warnings, r.Source+" is summed up already: another step or warm-up changes nothing in it")

@@ -171,12 +171,12 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 		c.SecondsPerRun = result.Number(perRun.Seconds())
 	}
 	if len(sessions) == 0 {
-		return c.refuse(decide.NewRefusal("nothing-measured", nil)), nil, nil
+		return c.refuse(result.Refuse(model.NothingMeasured, "measure one", "there is no session to calibrate with")), nil, nil
 	}
 	last := sessions[len(sessions)-1]
 	c.Measured = insight.Describe([]model.Session{last})
 	if n := len(sessions); n > 1 {
-		c.Doubts = append(c.Doubts, result.NewRemark("last-session", result.Args{"sessions": result.Number(n)}))
+		c.warn(LastSession{n})
 	}
 	if r := fit(&last); r != nil {
 		return c.refuse(r), nil, nil
@@ -221,21 +221,22 @@ func newCalibration(policy *thresholds.Policy) *Calibration {
 }
 
 func (c *Calibration) refuse(because *result.Remark) *Calibration {
-	c.ReasonKey, c.ReasonArgs = because.Key, because.Args
+	c.Reason, c.ReasonKey, c.ReasonArgs, c.Next = because.Sentence, because.Key, because.Args, []string{because.Next}
 	return c
 }
 
 // fit says why a session cannot be one of a calibration, for what a gate would not say better.
 func fit(s *model.Session) *result.Remark {
 	if err := s.Check(); err != nil {
-		return decide.NewRefusal("bad-session", result.Args{"side": "session", "what": err.Error()})
+		return result.Refuse(model.BadSession, "measure again", "session: %v", err)
 	}
 	runs := s.Profiled()
 	if runs < calibrationRuns {
-		return decide.NewRefusal("unsplittable", result.Args{"runs": result.Number(runs)})
+		return result.Refuse(model.Unsplittable, "measure at least 4 runs, better 10",
+			"%s cannot be split into two sides of at least two", measure.Count(runs, "run"))
 	}
 	if n := decide.Unsteady(s); 2*n > runs {
-		return decide.NewRefusal("unsettled", result.Args{"some": result.Number(n), "all": result.Number(runs)})
+		return result.Refuse(model.Unsettled, "let the workload run longer, or say what is warm-up", "no steady state in %d of %d runs", n, runs)
 	}
 	return nil
 }
@@ -252,7 +253,9 @@ func drift(s *model.Session) *result.Remark {
 	if !(p < driftP && math.Abs(change) > driftSize) {
 		return nil
 	}
-	return decide.NewRefusal("drift", result.Args{"change": result.Number(change), "p": result.Number(p)})
+	return result.Refuse(model.Drift,
+		"let the GPU come to its working temperature and clock, check that nothing else runs on the machine, and calibrate again",
+		"the workload's GPU time drifts: %s from the first run to the last (p = %.2g)", measure.Change(change), p)
 }
 
 // Subset is a session of some of the runs, the traced ones first. It has an identity even where the profiles name no GPU or time: what is
@@ -352,8 +355,7 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 	g.AlarmBound = result.Number(stats.RateBound(g.Alarms, g.Gates, boundConfidence))
 	g.UndecidedBound = result.Number(stats.RateBound(g.Undecided, g.Gates, boundConfidence))
 	if rate := float64(g.Alarms) / float64(g.Gates); rate > policy.Alpha {
-		c.Doubts = append(c.Doubts, result.NewRemark("false-alarms", result.Args{
-			"alarms": result.Number(g.Alarms), "gates": result.Number(g.Gates), "alpha": result.Number(policy.Alpha)}))
+		c.warn(FalseAlarms{g.Alarms, g.Gates, result.Number(policy.Alpha)})
 	}
 }
 

@@ -20,7 +20,7 @@ func Fingerprint(host model.Session, baseline []model.Session, impact float64) [
 		return s.GPU != host.GPU || s.Profiler() != host.Profiler() || model.SameSession(s.Environment, host.Environment)
 	})
 	if len(fits) == 0 {
-		return []result.Remark{result.NewRemark("host-alone", result.Args{"gpu": host.GPU})}
+		return []result.Remark{result.Say(HostAlone{host.GPU})}
 	}
 	var out []result.Remark
 	here := recorded.New([]model.Session{host}, measure.Total)
@@ -42,16 +42,16 @@ func Fingerprint(host model.Session, baseline []model.Session, impact float64) [
 				}
 			}
 		}
-		n := result.Number(len(of))
+		n := len(of)
 		switch {
 		case both == 0:
-			out = append(out, result.NewRemark("host-foreign", result.Args{"sessions": n, "board": class}))
+			out = append(out, result.Say(HostForeign{n, class}))
 		case len(moved) == 0:
-			out = append(out, result.NewRemark("host-alike", result.Args{"sessions": n, "board": class, "kernels": result.Number(both), "least": result.Number(decide.CommonSize)}))
+			out = append(out, result.Say(HostAlike{Sessions: n, Kernels: both, Board: class, Least: decide.CommonSize}))
 		default:
 			most := slices.MaxFunc(moved, func(a, b move) int { return cmp.Compare(math.Abs(a.change), math.Abs(b.change)) })
-			out = append(out, result.NewRemark("host-apart", result.Args{"sessions": n, "board": class, "kernel": most.kernel, "change": result.Number(most.change),
-				"moved": result.Number(len(moved)), "kernels": result.Number(both), "least": result.Number(decide.CommonSize)}))
+			out = append(out, result.Say(HostApart{Sessions: n, Moved: len(moved), Kernels: both, Board: class, Kernel: most.kernel,
+				Change: result.Number(most.change), Least: decide.CommonSize}))
 		}
 	}
 	return out

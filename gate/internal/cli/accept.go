@@ -130,7 +130,7 @@ func accept(e *env, a app.Accept) error {
 	for _, file := range done.Files {
 		fmt.Fprintf(e.Out, "wrote %s; review and commit it\n", report.Clean(file))
 	}
-	if a.Report.OverCreep() && a.Anchor == "" {
+	if a.Report.OverDrift() && a.Anchor == "" {
 		fmt.Fprintln(e.Err, "nsgate: the drift since the anchor stays over its limit; --anchor begins anew from here")
 	}
 	return nil
@@ -148,7 +148,7 @@ func acceptLine(r *result.Report, file string, saved, several bool) string {
 	if several {
 		words += " --workload " + thresholds.JoinCommand([]string{r.Workload})
 	}
-	if r.OverCreep() {
+	if r.OverDrift() {
 		words += " --anchor"
 	}
 	return words + " --reason 'WHY'"

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -73,5 +74,5 @@ func onOthers(all, base []model.Session) []result.Remark {
 	if n <= len(base) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("on-board", result.Args{"kept": result.Number(len(base)), "all": result.Number(n)})}
+	return []result.Remark{result.Say(reason.OnBoard{Kept: len(base), All: n})}
 }

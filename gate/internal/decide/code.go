@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -82,16 +83,16 @@ func judgeCode(r *result.Report, in Input) (failed *result.Remark) {
 	}
 	r.Code = JudgeCode(base, head, in.Policy)
 	if !r.Code.Equal() && !in.CodeOnly {
-		r.Remarks = append(r.Remarks, codeRemark("code-differs", r.Code))
+		r.Note(result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)}))
 	}
 	explainByCode(r)
 	for _, x := range r.Code.Limited {
-		said := result.NewRemark("code-limit", result.Args{"kernel": x.Kernel, "arch": x.Arch, "metric": x.Metric, "base": x.Base, "head": x.Head, "rule": x.Rule})
+		said := result.Say(reason.CodeLimit{Kernel: x.Kernel, Arch: x.Arch, Metric: x.Metric, Base: x.Base, Head: x.Head, Rule: x.Rule})
 		if x.Fails && failed == nil {
 			failed = &said
 			continue
 		}
-		r.Doubts = append(r.Doubts, said)
+		r.Warn(said)
 	}
 	return failed
 }
@@ -100,19 +101,18 @@ func judgeCode(r *result.Report, in Input) (failed *result.Remark) {
 func codeAlone(r *result.Report, in Input) *result.Report {
 	r.HeadSessions = nil
 	failed := judgeCode(r, in)
-	because := codeRemark("code-changed", r.Code)
+	because := result.Say(reason.CodeChanged{CodeCounts: codeCounts(r.Code)})
 	r.Verdict = result.Pass
 	if failed != nil {
 		r.Verdict, because = result.Fail, *failed
 	}
-	r.ReasonKey, r.ReasonArgs = because.Key, because.Args
+	r.Because(because)
 	return r
 }
 
-// codeRemark counts the kernels whose code differs.
-func codeRemark(key string, c *result.Code) result.Remark {
-	return result.NewRemark(key, result.Args{"changed": result.Number(len(c.Changed)), "added": result.Number(len(c.Added)),
-		"removed": result.Number(len(c.Removed)), "same": result.Number(c.Same)})
+// codeCounts counts the kernels whose code differs.
+func codeCounts(c *result.Code) reason.CodeCounts {
+	return reason.CodeCounts{Changed: len(c.Changed), Added: len(c.Added), Removed: len(c.Removed), Same: c.Same}
 }
 
 // explainByCode tells findings on kernels whose time changed whether the code did: the same code got slower by its input, a clock,
@@ -134,9 +134,9 @@ func explainByCode(r *result.Report) {
 		c, differs := changed[spelled(f.Name)]
 		switch {
 		case differs:
-			f.Facts = append(f.Facts, result.NewRemark("code-changed-here", result.Args{"arch": c.Head.Arch, "what": codeDifference(c)}))
+			f.State(result.Say(reason.CodeChangedHere{Arch: c.Head.Arch, What: codeDifference(c)}))
 		case same[spelled(f.Name)]:
-			f.Facts = append(f.Facts, result.NewRemark("same-code", nil))
+			f.State(result.Say(reason.SameCode{}))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -76,7 +77,7 @@ func calls(t trial) []result.Remark {
 			if x := t.head.Find(s, measure.SyncCalls.Name); x != nil {
 				role = x.Role
 			}
-			out = append(out, result.NewRemark("calls", result.Args{"call": s.Name, "base": result.Number(b), "head": result.Number(h), "range": role}))
+			out = append(out, result.Say(reason.Calls{Call: s.Name, Base: result.Number(b), Head: result.Number(h), Range: role}))
 		}
 	}
 	return out

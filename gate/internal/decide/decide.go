@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -111,19 +112,20 @@ func describe(t trial, p pair) result.Finding {
 		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
 		Base: result.Number(recorded.Typical(p.base)), Head: result.Number(recorded.Typical(p.head)), BaseRuns: result.Numbers(p.shown[0]), HeadRuns: result.Numbers(p.shown[1]),
 		Limit: result.Number(p.limit.Max), Floor: result.Number(t.floor(p)), Rule: p.limit.Rule, Severity: string(p.limit.Severity),
-		Share: result.Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames, Facts: p.facts,
+		Share: result.Number(share), Match: p.match, BaseNames: p.baseNames, HeadNames: p.headNames,
 		Gates: p.listed == "" && p.limit.Severity == thresholds.Fail &&
 			(p.subject == measure.Workload || share >= t.policy.Impact || !p.metric.Judged()),
 	}
 	f.Gates = f.Gates && !t.slight(p)
+	f.State(p.facts...)
 	if p.metric == measure.SyncCalls {
-		f.Facts = slices.Concat(f.Facts, calls(t))
+		f.State(calls(t)...)
 	}
 	if p.isStep() && p.subject == measure.Workload {
-		f.Facts = slices.Concat(f.Facts, mostly(t.waterfall))
+		f.State(mostly(t.waterfall)...)
 		if f.Gates && t.outputs() && !t.named(p) {
 			f.Gates = false
-			f.Facts = append(f.Facts, result.NewRemark("output-decides", nil))
+			f.State(result.Say(reason.OutputDecides{}))
 		}
 	}
 	if p.subject.Scope == measure.ScopeKernel {
@@ -147,7 +149,7 @@ func describe(t trial, p pair) result.Finding {
 func answered(f result.Finding, a answer) result.Finding {
 	f.Outcome, f.Undecided, f.Doubted = a.outcome, a.undecided, a.doubted
 	f.Change, f.Low, f.High, f.P, f.MDE = a.change, a.low, a.high, a.p, a.mde
-	f.ReasonKey, f.ReasonArgs, f.Also = a.because[0].Key, a.because[0].Args, a.because[1:]
+	f.Because(a.because[0], a.because[1:]...)
 	return f
 }
 
@@ -217,28 +219,19 @@ func apart(e estimate, limit, sign, margin float64) (off []float64) {
 // qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
 func qualified(t trial, p pair, f result.Finding) []result.Remark {
 	var out []result.Remark
-	switch p.match {
-	case "role":
-		out = append(out, result.NewRemark("by-role", result.Args{"range": f.Role}))
-	case "rest":
-		out = append(out, result.NewRemark("by-rest", nil))
-	case "name":
-		out = append(out, result.NewRemark("by-name", nil))
-	case "stem":
-		out = append(out, result.NewRemark("by-stem", nil))
-	case "geometry":
-		out = append(out, result.NewRemark("by-total", nil))
+	if f.Match != "" && f.Match != "exact" {
+		out = append(out, result.Say(reason.Matched{By: f.Match, Range: f.Role}))
 	}
 	switch {
 	case f.Gates:
 	case p.isStep() && t.outputs():
 	case p.metric.Informational() && p.limit.Severity == thresholds.Fail:
 	case p.limit.Severity == thresholds.Fail && t.slight(p):
-		out = append(out, result.NewRemark("under-step", result.Args{"change": result.Number(t.copyCost(p)), "unit": f.Unit, "impact": result.Number(t.policy.Impact)}))
+		out = append(out, result.Say(reason.UnderStep{Change: result.Number(t.copyCost(p)), Unit: f.Unit, Impact: result.Number(t.policy.Impact)}))
 	case p.limit.Severity != thresholds.Fail:
-		out = append(out, result.NewRemark("warn-only", result.Args{"rule": f.Rule}))
+		out = append(out, result.Say(reason.WarnOnly{Rule: f.Rule}))
 	default:
-		out = append(out, result.NewRemark("under-impact", result.Args{"share": f.Share, "impact": result.Number(t.policy.Impact)}))
+		out = append(out, result.Say(reason.UnderImpact{Share: f.Share, Impact: result.Number(t.policy.Impact)}))
 	}
 	return out
 }
@@ -246,7 +239,7 @@ func qualified(t trial, p pair, f result.Finding) []result.Remark {
 // settle says what hides the answer of an undecided comparison and what would give it.
 func settle(t trial, e estimate, a answer, limit, alpha float64) []result.Remark {
 	if e.unmerged > 0 {
-		return []result.Remark{result.NewRemark("record-merged", nil)}
+		return []result.Remark{result.Say(reason.RecordMerged{})}
 	}
 	hidden := levels(e.pair)
 	if hidden == nil {
@@ -265,17 +258,17 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []result.Remark
 	}
 	switch {
 	case n > runs(e.base, e.head) && n <= MaxRuns:
-		return append(hidden, result.NewRemark("more-runs", result.Args{"runs": result.Number(n)}))
+		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
 	case session > 0 && stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, 0, result.Confidence, MaxRuns) == 0:
-		return append(hidden, result.NewRemark("too-many-runs", result.Args{"most": result.Number(MaxRuns)})) // the runs hide it, not where they were measured
+		return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns})) // the runs hide it, not where they were measured
 	case session > 0 && t.batches:
-		return append(hidden, result.NewRemark("other-batch", result.Args{"spread": result.Number(math.Sqrt(2 * e.session.S2))}))
+		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
-		return append(hidden, result.NewRemark("other-host", result.Args{"hosts": t.hosts(), "spread": result.Number(math.Sqrt(2 * e.session.S2))}))
+		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case a.mde.Known() && float64(a.mde) > limit:
-		return append(hidden, result.NewRemark("too-fine", result.Args{"mde": a.mde}))
+		return append(hidden, result.Say(reason.TooFine{MDE: a.mde}))
 	}
-	return append(hidden, result.NewRemark("too-many-runs", result.Args{"most": result.Number(MaxRuns)}))
+	return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns}))
 }
 
 // decideBounds judges the value of the head itself, which the policy limits, on top of what its change came to. A bound is
@@ -292,27 +285,26 @@ func decideBounds(p pair, f result.Finding, a answer) answer {
 			}
 		}
 	}
-	atLeast, atMost := value(f.AtLeast), value(f.AtMost)
+	wanted := reason.Bounds{AtLeast: value(f.AtLeast), AtMost: value(f.AtMost), Unit: f.Unit}
 	switch {
 	case all == 0:
-		return a.open(f, result.NewRemark("unbounded", result.Args{"metric": f.Metric, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+		return a.open(f, result.Say(reason.Unbounded{Metric: f.Metric, Bounds: wanted}))
 	case broken == 0 && math.IsInf(p.limit.Max, 1):
 		a.undecided = false
-		return a.with(result.Unchanged, result.NewRemark("bounds-kept", result.Args{"unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+		return a.with(result.Unchanged, result.Say(reason.BoundsKept{Bounds: wanted}))
 	case broken == 0:
 		return a
 	case broken == all && (p.metric.Exact || all >= stats.MinRuns):
 		a.undecided = false
-		because := []result.Remark{result.NewRemark("bounds-broken", result.Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost})}
+		because := []result.Remark{result.Say(reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted})}
 		if !f.Gates {
-			because = append(because, result.NewRemark("warn-only", result.Args{"rule": f.Rule}))
+			because = append(because, result.Say(reason.WarnOnly{Rule: f.Rule}))
 		}
 		return a.with(result.Regressed, because...)
 	case all < stats.MinRuns:
-		return a.open(f, result.NewRemark("bounds-broken-once", result.Args{"head": f.Head, "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+		return a.open(f, result.Say(reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}))
 	}
-	return a.open(f, result.NewRemark("bounds-broken-in", result.Args{
-		"some": result.Number(broken), "all": result.Number(all), "unit": f.Unit, "at_least": atLeast, "at_most": atMost}))
+	return a.open(f, result.Say(reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}))
 }
 
 // decideOneSided judges a metric that one side lacks: by its bounds where the head has it, else not at all, which is
@@ -322,11 +314,11 @@ func decideOneSided(p pair, f result.Finding) answer {
 	case p.limit.Bounded():
 		return decideBounds(p, f, unanswered)
 	case !f.Base.Known() && !f.Head.Known():
-		return unanswered.open(f, result.NewRemark("neither-side", result.Args{"metric": f.Metric}))
+		return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: "both"}))
 	case f.Base.Known():
-		return unanswered.open(f, result.NewRemark("one-side", result.Args{"metric": f.Metric, "without": "head", "with": "base"}))
+		return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: "head"}))
 	}
-	return unanswered.open(f, result.NewRemark("one-side", result.Args{"metric": f.Metric, "without": "base", "with": "head"}))
+	return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: "base"}))
 }
 
 func number(v *float64) *result.Number {

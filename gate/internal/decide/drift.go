@@ -9,10 +9,11 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Creep says what became slower over the sessions of a baseline: see [drifted].
-func Creep(base, trail, head []model.Session, policy *thresholds.Policy) []result.Remark {
-	since, from := trodden(trail, head, policy)
-	recent, steps := trodden(notBefore(base, trail), head, policy)
+// Drift says what became slower over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
+// of the baseline.
+func Drift(base, trail, head []model.Session, policy *thresholds.Policy) []result.Remark {
+	since, from := comparableSince(trail, head, policy)
+	recent, steps := comparableSince(notBefore(base, trail), head, policy)
 	return history.Drift(since, recent, from, steps, policy)
 }
 
@@ -26,8 +27,9 @@ func notBefore(sessions, trail []model.Session) (out []model.Session) {
 	return out
 }
 
-// trodden are the sessions of a side that head can be held against, and what its comparison is by; none where they say nothing.
-func trodden(sessions, head []model.Session, policy *thresholds.Policy) ([]model.Session, history.Basis) {
+// comparableSince are the sessions that the head can be compared with, followed by the head, and by what; none where there are
+// fewer than three.
+func comparableSince(sessions, head []model.Session, policy *thresholds.Policy) ([]model.Session, history.Basis) {
 	fits, because := comparable(sessions, head)
 	if because != nil || len(fits) < 2 {
 		return nil, history.Basis{}

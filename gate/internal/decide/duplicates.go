@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -25,9 +26,9 @@ func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle
 		switch {
 		case !applies(&anything, sessions): // the report says so
 		case len(p.Workloads) > 1:
-			idle = append(idle, result.NewRemark("rule-idle-here", result.Args{"rule": rule.Where}))
+			idle = append(idle, result.Say(reason.RuleIdle{Rule: rule.Where, Here: true}))
 		default:
-			unused = append(unused, result.NewRemark("rule-idle", result.Args{"rule": rule.Where}))
+			unused = append(unused, result.Say(reason.RuleIdle{Rule: rule.Where}))
 		}
 	}
 	return unused, idle
@@ -69,7 +70,7 @@ func duplicates(base, head []model.Session) []result.Remark {
 	if same == 0 {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("same-runs", result.Args{"same": result.Number(same), "runs": result.Number(all)})}
+	return []result.Remark{result.Say(reason.SameRuns{Same: same, Runs: all})}
 }
 
 // seed is that of all prints, which are compared with each other alone.

@@ -80,7 +80,7 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 	estimates := estimates(&t, match(t))
 	findings, family := decide(t, estimates)
 	if family == 0 {
-		return nil, NewRefusal("nothing-judged", nil)
+		return nil, nothingJudged()
 	}
 	return forecasts(policy, estimates, findings), nil
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -39,74 +40,76 @@ type guard struct {
 var guards = []guard{
 	// A baseline of zero has no relative change.
 	{"zero in both", func(x *evidence) bool { return x.base == 0 && x.head == 0 },
-		result.Unchanged, never, plain("zero"), nothing},
+		result.Unchanged, never, plain(reason.Zero{}), nothing},
 	{"from zero, not in every run", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.leastHead <= x.floor },
-		result.Inconclusive, gating, plain("from-zero"), nothing},
+		result.Inconclusive, gating, plain(reason.FromZero{}), nothing},
 	{"informational count from zero", func(x *evidence) bool { return x.fromZero() && x.listedOnly() && x.counted() },
-		result.Grew, never, plain("was-zero"), nothing},
+		result.Grew, never, plain(reason.FromZero{}), nothing},
 	{"count from zero", func(x *evidence) bool { return x.fromZero() && x.counted() },
-		result.Regressed, never, plain("was-zero"), nothing},
+		result.Regressed, never, plain(reason.FromZero{}), nothing},
 	{"section from zero, within the floor", func(x *evidence) bool { return x.fromZero() && x.section() && x.head <= x.floor },
-		result.Unchanged, never, plain("zero-floor"), nothing},
+		result.Unchanged, never, plain(reason.ZeroFloor{}), nothing},
 	{"section from zero", func(x *evidence) bool { return x.fromZero() && x.section() && x.leastHead > x.floor },
-		result.Regressed, never, plain("was-zero"), nothing},
+		result.Regressed, never, plain(reason.FromZero{}), nothing},
 	{"from zero", (*evidence).fromZero,
-		result.Inconclusive, gating, plain("from-zero"), nothing},
+		result.Inconclusive, gating, plain(reason.FromZero{}), nothing},
 
 	// No interval.
 	{"too few runs in the gate", func(x *evidence) bool { return x.tooFew != nil },
-		result.Inconclusive, gating, notJudged, nothing},
+		result.Inconclusive, gating, because(notJudged), nothing},
 	{"one run", (*evidence).oneRun,
-		result.Inconclusive, gating, plain("one-run"), nothing},
+		result.Inconclusive, gating, plain(reason.OneRun{}), nothing},
 	{"too few samples", func(x *evidence) bool { return x.countless },
-		result.Inconclusive, gating, func(x *evidence) result.Remark {
-			return result.NewRemark("few-samples", result.Args{"scope": string(x.scope)})
-		}, nothing},
+		result.Inconclusive, gating, because(func(x *evidence) result.Reason { return reason.FewSamples{Scope: string(x.scope)} }), nothing},
 
 	// A change that is larger than everything that it has to exceed, and certain.
 	{"outlier of a single run", func(x *evidence) bool { return x.found() && x.outlier != nil },
 		result.Inconclusive, doubtedIfWorse, func(x *evidence) result.Remark { return *x.outlier }, nothing},
 	{"slower while the host held the program back", func(x *evidence) bool { return x.denied > 0 && x.found() && x.worse() && x.change <= x.denied },
-		result.Inconclusive, doubtedIfGating, func(x *evidence) result.Remark {
-			return result.NewRemark("host-denied", result.Args{"most": result.Number(x.denied)})
-		}, nothing},
+		result.Inconclusive, doubtedIfGating, because(func(x *evidence) result.Reason { return reason.HostDenied{Most: result.Number(x.denied)} }), nothing},
 	{"step that waits for another program", func(x *evidence) bool { return x.isStep() && x.beyond() && x.worse() && x.waits },
-		result.Inconclusive, doubtedIfGating, plain("held-up"), nothing},
+		result.Inconclusive, doubtedIfGating, plain(reason.Waiting{}), nothing},
 	{"mean against median of a count", func(x *evidence) bool {
 		return x.found() && x.metric.Informational() && x.change*x.rise < 0
-	}, result.Inconclusive, gating, plain("counts-differ"), nothing},
+	}, result.Inconclusive, gating, plain(reason.CountsDiffer{}), nothing},
 	{"increased count", func(x *evidence) bool { return x.found() && x.worse() && x.metric.Informational() && !x.named },
-		result.Grew, never, byBound("grew-count", nil), nothing},
+		result.Grew, never, because(func(x *evidence) result.Reason { return reason.IncreasedCount{Bound: x.limitOf(x.change)} }), nothing},
 	{"worse like all kernels, at another time or place", func(x *evidence) bool { return x.found() && x.worse() && x.withAll() },
-		result.Inconclusive, doubtedIfGating, byBound("with-all", func(x *evidence, a result.Args) { a["shift"] = result.Number(x.shift) }), nothing},
+		result.Inconclusive, doubtedIfGating, because(func(x *evidence) result.Reason {
+			return reason.WithAll{Bound: x.limitOf(x.change), Shift: result.Number(x.shift)}
+		}), nothing},
 	{"worse", func(x *evidence) bool { return x.found() && x.worse() },
-		result.Regressed, never, byBound("beyond", nil), matched},
+		result.Regressed, never, because(func(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }), matched},
 	{"better", func(x *evidence) bool { return x.found() && x.metric.Unit != measure.Time.Unit },
-		result.Improved, never, byLimit("better"), nothing},
+		result.Improved, never, because(func(x *evidence) result.Reason { return reason.Better{Limit: result.Number(x.limit)} }), nothing},
 	{"faster", (*evidence).found,
-		result.Improved, never, byLimit("faster"), nothing},
+		result.Improved, never, because(func(x *evidence) result.Reason { return reason.Better{Limit: result.Number(x.limit), Time: true} }), nothing},
 
 	// An interval within the limit.
 	{"unchanged", (*evidence).within,
-		result.Unchanged, never, byBound("within", nil), nothing},
+		result.Unchanged, never, because(func(x *evidence) result.Reason { return reason.Within{Bound: x.limitOf(x.change)} }), nothing},
 
 	// An interval that contains the limit, or a change that is explained otherwise.
 	{"most runs beyond every run of the baseline, certain", func(x *evidence) bool { return x.mostBeyond() && x.countable && x.pBeyond < x.spend },
-		result.Regressed, never, mostRunsBeyond, matched},
+		result.Regressed, never, because(mostRunsBeyond), matched},
 	{"most runs beyond every run of the baseline", (*evidence).mostBeyond,
-		result.Inconclusive, always, mostRunsBeyond, remedy},
+		result.Inconclusive, always, because(mostRunsBeyond), remedy},
 	{"like an unmeasured merge", func(x *evidence) bool { return x.likeMerge() && x.certain() && math.Abs(x.change) > x.limit },
-		result.Inconclusive, openDoubt, byInterval("as-unmerged", func(x *evidence, a result.Args) { a["most"] = result.Number(x.mergeUncertainty) }), remedy},
+		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason {
+			return reason.LikeMerge{Interval: x.interval(), Bound: x.limitOf(0), Most: result.Number(x.mergeUncertainty)}
+		}), remedy},
 	{"slight between hosts", func(x *evidence) bool { return x.slight() && x.certain() && x.low*x.high > 0 },
-		result.Inconclusive, openDoubt, slight, remedy},
+		result.Inconclusive, openDoubt, because(slight), remedy},
 	{"like a difference between hosts", func(x *evidence) bool { return x.likeHosts() && x.certain() && x.excluded() },
-		result.Inconclusive, openDoubt, byInterval("like-hosts", func(x *evidence, a result.Args) { a["most"] = result.Number(x.hostEffect) }), remedy},
+		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason {
+			return reason.LikeHosts{Interval: x.interval(), Bound: x.limitOf(0), Most: result.Number(x.hostEffect)}
+		}), remedy},
 	{"beyond the limit before correction", (*evidence).excluded,
-		result.Inconclusive, openDoubt, byInterval("uncertain", nil), remedy},
+		result.Inconclusive, openDoubt, because(func(x *evidence) result.Reason { return reason.Uncertain{Interval: x.interval(), Bound: x.limitOf(0)} }), remedy},
 	{"not worse", func(x *evidence) bool { return x.worst() <= x.limit },
-		result.Inconclusive, openDoubt, byInterval("open-faster", nil), remedy},
+		result.Inconclusive, openDoubt, because(openReason), remedy},
 	{"open", func(*evidence) bool { return true },
-		result.Inconclusive, openDoubt, byInterval("open", nil), remedy},
+		result.Inconclusive, openDoubt, because(openReason), remedy},
 }
 
 // guardOf is the first row that applies.
@@ -182,51 +185,39 @@ func openDoubt(x *evidence) doubt {
 }
 
 // plain is a reason without arguments.
-func plain(key string) func(*evidence) result.Remark {
-	return func(*evidence) result.Remark { return result.NewRemark(key, nil) }
+func plain(r result.Reason) func(*evidence) result.Remark {
+	return func(*evidence) result.Remark { return result.Say(r) }
 }
 
-// byBound is a reason that names what the change is compared with, and what add says.
-func byBound(key string, add func(*evidence, result.Args)) func(*evidence) result.Remark {
-	return func(x *evidence) result.Remark {
-		by, size, unit := x.bound(x.change)
-		args := result.Args{"by": by, "size": size, "unit": unit}
-		if add != nil {
-			add(x, args)
-		}
-		return result.NewRemark(key, args)
-	}
+// because is a reason that depends on the evidence.
+func because(r func(*evidence) result.Reason) func(*evidence) result.Remark {
+	return func(x *evidence) result.Remark { return result.Say(r(x)) }
 }
 
-// byInterval is a reason that names the interval and the limit.
-func byInterval(key string, add func(*evidence, result.Args)) func(*evidence) result.Remark {
-	return func(x *evidence) result.Remark {
-		by, size, unit := x.bound(0)
-		args := result.Args{"low": result.Number(x.low), "high": result.Number(x.high), "by": by, "size": size, "unit": unit}
-		if add != nil {
-			add(x, args)
-		}
-		return result.NewRemark(key, args)
-	}
+func (x *evidence) interval() reason.Interval {
+	return reason.Interval{Low: result.Number(x.low), High: result.Number(x.high)}
 }
 
-func byLimit(key string) func(*evidence) result.Remark {
-	return func(x *evidence) result.Remark {
-		return result.NewRemark(key, result.Args{"limit": result.Number(x.limit)})
-	}
+// limitOf is what a change is compared with.
+func (x *evidence) limitOf(change float64) reason.Bound {
+	by, size, unit := x.bound(change)
+	return reason.Bound{By: by, Size: size, Unit: unit}
 }
 
-func notJudged(x *evidence) result.Remark {
-	return result.NewRemark("not-judged", result.Args{"base": x.tooFew.Args["base"], "head": x.tooFew.Args["head"]})
+func notJudged(x *evidence) result.Reason {
+	base, _ := x.tooFew.Args["base"].(result.Number)
+	head, _ := x.tooFew.Args["head"].(result.Number)
+	return reason.NotJudged{Base: int(base), Head: int(head)}
 }
 
-func slight(x *evidence) result.Remark {
-	return result.NewRemark("slight", result.Args{"low": result.Number(x.low), "high": result.Number(x.high),
-		"part": result.Number(math.Abs(x.change) * x.share), "impact": result.Number(sessionImpact)})
+func slight(x *evidence) result.Reason {
+	return reason.Slight{Interval: x.interval(), Part: result.Number(math.Abs(x.change) * x.share), Impact: sessionImpact}
 }
 
-func mostRunsBeyond(x *evidence) result.Remark {
-	by, size, unit := x.bound(0)
-	return result.NewRemark("most-runs", result.Args{"some": result.Number(x.runsBeyond), "all": result.Number(x.headRuns),
-		"change": result.Number(x.changeBeyond), "by": by, "size": size, "unit": unit})
+func mostRunsBeyond(x *evidence) result.Reason {
+	return reason.MostRuns{Some: x.runsBeyond, All: x.headRuns, Change: result.Number(x.changeBeyond), Bound: x.limitOf(0)}
+}
+
+func openReason(x *evidence) result.Reason {
+	return reason.Open{Interval: x.interval(), Bound: x.limitOf(0)}
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -49,12 +50,12 @@ func TestGuards(t *testing.T) {
 		{"section from zero, within the floor", []func(*evidence){fromZero(0.05), as(measure.GPUTime), inSection}, result.Unchanged, harmless},
 		{"section from zero", []func(*evidence){fromZero(2), as(measure.GPUTime), inSection}, result.Regressed, harmless},
 		{"from zero", []func(*evidence){fromZero(0.05)}, result.Inconclusive, undecided},
-		{"too few runs in the gate", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = NewRefusal("few-runs", result.Args{}) }}, result.Inconclusive, undecided},
+		{"too few runs in the gate", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.tooFew = tooFewRuns(1, 1) }}, result.Inconclusive, undecided},
 		{"one run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs = 1 }}, result.Inconclusive, undecided},
 		{"worse", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.runs, x.single = 1, "head" }}, result.Regressed, harmless},
 		{"too few samples", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.countless = true }}, result.Inconclusive, undecided},
-		{"outlier of a single run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.outlier = NewRefusal("swerved", nil) }}, result.Inconclusive, doubted},
-		{"outlier of a single run", []func(*evidence){changed(-0.1, 0.01, 0), func(x *evidence) { x.outlier = NewRefusal("swerved", nil) }}, result.Inconclusive, harmless},
+		{"outlier of a single run", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.outlier = new(result.Say(reason.OutlierAsAWhole{})) }}, result.Inconclusive, doubted},
+		{"outlier of a single run", []func(*evidence){changed(-0.1, 0.01, 0), func(x *evidence) { x.outlier = new(result.Say(reason.OutlierAsAWhole{})) }}, result.Inconclusive, harmless},
 		{"slower while the host held the program back", []func(*evidence){changed(0.1, 0.01, 0), as(measure.StepTime), func(x *evidence) { x.denied = 0.2 }}, result.Inconclusive, doubted},
 		{"worse", []func(*evidence){changed(0.1, 0.01, 0), as(measure.StepTime), func(x *evidence) { x.denied = 0.05 }}, result.Regressed, harmless},
 		{"step that waits for another program", []func(*evidence){changed(0.1, 0.01, 0.5), as(measure.StepTime), func(x *evidence) { x.waits = true }}, result.Inconclusive, doubted},

@@ -8,6 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -16,7 +17,8 @@ import (
 type Input struct {
 	Baseline, Head []model.Session
 	Policy         *thresholds.Policy
-	// Since holds every session since the anchor of the baseline, by which drift is judged; without any it is not.
+	// Since holds every session since the anchor of the baseline, by which drift is judged; without any only the
+	// baseline's own sessions are followed.
 	Since []model.Session
 	// CodeOnly judges device code and nothing else: nothing was measured.
 	CodeOnly bool
@@ -31,8 +33,8 @@ type Look struct {
 	Alpha          float64 // the part of the policy's error that this look may spend
 }
 
-// Judge compares the head with the baseline and returns the verdict. It is the only function that writes one; the report holds
-// reasons as data and lacks what only the command knows (Workload, Baseline, Reproduce, Accept).
+// Judge compares the head with the baseline and returns the verdict. It is the only function that writes one; the report
+// lacks what only the command knows (Workload, Baseline, Reproduce, Accept).
 // Input that cannot be compared gets NoVerdict and one of [Reasons].
 func Judge(in Input) *result.Report {
 	policy := in.Policy
@@ -50,29 +52,32 @@ func Judge(in Input) *result.Report {
 	if refusal != nil {
 		return refuse(r, refusal)
 	}
-	r.Doubts = doubts(base, in.Head, policy)
-	if r.Remarks, refusal = unmeasured(in.Head, policy); refusal != nil {
+	r.Warn(doubts(base, in.Head, policy)...)
+	notes, refusal := unmeasured(in.Head, policy)
+	if refusal != nil {
 		return refuse(r, refusal)
 	}
-	r.Remarks = append(r.Remarks, onOthers(in.Baseline, base)...)
+	r.Note(notes...)
+	r.Note(onOthers(in.Baseline, base)...)
 	t := newTrial(base, in.Head, policy)
 	t.bound = bound(in.Baseline)
 	if refusal := compare(r, &t); refusal != nil {
 		return refuse(r, refusal)
 	}
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
-	r.Doubts = slices.Concat(r.Doubts, unused, duplicates(in.Baseline, in.Head))
-	drift := Creep(in.Baseline, in.Since, in.Head, policy)
+	r.Warn(slices.Concat(unused, duplicates(in.Baseline, in.Head))...)
+	drift := Drift(in.Baseline, in.Since, in.Head, policy)
 	g := gather(t, r.Findings, r.Family, drift)
 	g.code = judgeCode(r, in)
 	v := verdictOf(g)
-	r.Verdict, r.Undecided, r.ReasonKey, r.ReasonArgs = v.verdict, v.undecided, v.because.Key, v.because.Args
+	r.Verdict, r.Undecided = v.verdict, v.undecided
+	r.Because(v.because)
 	for _, x := range drift {
 		if x.Key != v.because.Key {
-			r.Doubts = append(r.Doubts, x)
+			r.Warn(x)
 		}
 	}
-	r.Remarks = slices.Concat(r.Remarks, idle, in.Look.remarks())
+	r.Note(slices.Concat(idle, in.Look.remarks())...)
 	return r
 }
 
@@ -80,24 +85,24 @@ func Judge(in Input) *result.Report {
 func compare(r *result.Report, t *trial) (refusal *result.Remark) {
 	var short []result.Remark
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
-	r.Remarks = append(r.Remarks, short...)
+	r.Note(short...)
 	pairs := match(*t)
 	if refusal := cmp.Or(related(*t, pairs), timed(*t, pairs), lostStep(*t)); refusal != nil {
 		return refusal
 	}
-	r.Remarks = append(r.Remarks, t.singleRunRemarks()...)
+	r.Note(t.singleRunRemarks()...)
 	if other := t.otherCycle(); other != nil {
-		r.Doubts = append(r.Doubts, *other)
+		r.Warn(*other)
 	} else if !t.unmergedStep() { // nobody measured what that takes
 		t.waterfall = insight.NewWaterfall(t.base, t.head, t.off)
 	}
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)
-	r.Doubts = append(r.Doubts, insight.Unmatched(t.head)...)
+	r.Warn(insight.UnmatchedCollectives(t.head)...)
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
-	r.Doubts = slices.Concat(r.Doubts, uncovered(*t), unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
-		disagree(r.Findings))
+	r.Warn(slices.Concat(uncovered(*t), unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
+		disagree(r.Findings))...)
 	r.OneGPU = oneGPU(t.base.Sessions, t.head.Sessions)
 	if x := between(t.base.Sessions, t.head.Sessions); x.Known() {
 		r.Apart = x
@@ -138,10 +143,11 @@ func (l Look) remarks() []result.Remark {
 	if l.Of < 2 {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("look", result.Args{"look": result.Number(l.Number), "looks": result.Number(l.Of), "runs": result.Number(l.Runs), "most": result.Number(l.MostRuns)})}
+	return []result.Remark{result.Say(reason.Looked{Look: l.Number, Looks: l.Of, Runs: l.Runs, Most: l.MostRuns})}
 }
 
 func refuse(r *result.Report, because *result.Remark) *result.Report {
-	r.Verdict, r.ReasonKey, r.ReasonArgs = result.NoVerdict, because.Key, because.Args
+	r.Verdict = result.NoVerdict
+	r.Because(*because)
 	return r
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -86,8 +87,8 @@ func match(t trial) []pair {
 			}
 			pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
 			if level.listed {
-				pairs = append(pairs, list(t, old[key], result.Removed, result.NewRemark("replaced", result.Args{"range": key, "by": recorded.Names(new[key])}))...)
-				pairs = append(pairs, list(t, new[key], result.Added, result.NewRemark("replaces", result.Args{"range": key, "what": recorded.Names(old[key])}))...)
+				pairs = append(pairs, list(t, old[key], result.Removed, result.Say(reason.Replaced{Range: key, By: recorded.Names(new[key])}))...)
+				pairs = append(pairs, list(t, new[key], result.Added, result.Say(reason.Replaces{Range: key, What: recorded.Names(old[key])}))...)
 			}
 			for _, s := range slices.Concat(old[key], new[key]) {
 				matched[s] = true
@@ -99,8 +100,8 @@ func match(t trial) []pair {
 	if old, new := recorded.Kernels(gone), recorded.Kernels(fresh); t.weighs(t.base, old) && t.weighs(t.head, new) {
 		pairs = append(pairs, totals(t, old, new, "rest")...)
 	}
-	pairs = append(pairs, list(t, gone, result.Removed, result.NewRemark("gone", nil))...)
-	pairs = append(pairs, list(t, fresh, result.Added, result.NewRemark("new", nil))...)
+	pairs = append(pairs, list(t, gone, result.Removed, result.Say(reason.Gone{}))...)
+	pairs = append(pairs, list(t, fresh, result.Added, result.Say(reason.New{}))...)
 	for i, p := range pairs {
 		pairs[i] = t.judged(p)
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
@@ -171,7 +172,7 @@ func same(t trial, s measure.Subject) []pair {
 		if m == measure.MemoryPeak {
 			p.facts = append(p.facts, insight.MemoryGrowth(t.base, t.head)...)
 		} else if b, h := t.base.Note(s, m.Name), t.head.Note(s, m.Name); b != h && b != "" && h != "" {
-			p.facts = append(p.facts, result.NewRemark("memory", result.Args{"base": b, "head": h}))
+			p.facts = append(p.facts, result.Say(reason.Memory{Base: b, Head: h}))
 		}
 		out = append(out, p)
 	}
@@ -227,9 +228,9 @@ func totals(t trial, old, new []measure.Subject, match string) []pair {
 	p.headNames = slices.Compact(p.headNames)
 	single := len(old) == 1 && len(new) == 1
 	if match == "geometry" && single {
-		p.facts = append(p.facts, result.NewRemark("geometry", result.Args{"base": old[0].Geometry(), "head": new[0].Geometry()}))
+		p.facts = append(p.facts, result.Say(reason.Geometry{Base: old[0].Geometry(), Head: new[0].Geometry()}))
 	} else {
-		p.facts = append(p.facts, result.NewRemark("names", result.Args{"base": recorded.Names(old), "head": recorded.Names(new)}))
+		p.facts = append(p.facts, result.Say(reason.Names{Base: recorded.Names(old), Head: recorded.Names(new)}))
 	}
 	if !single {
 		return []pair{p}
@@ -254,7 +255,7 @@ func changed(t trial, old, new measure.Subject) []result.Remark {
 	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared, measure.LocalMemory} {
 		b, h := t.base.Typical(old, m.Name), t.head.Typical(new, m.Name)
 		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
-			out = append(out, result.NewRemark("attribute", result.Args{"metric": m.Name, "unit": m.Unit, "base": result.Number(b), "head": result.Number(h)}))
+			out = append(out, result.Say(reason.Attribute{Metric: m.Name, Unit: m.Unit, Base: result.Number(b), Head: result.Number(h)}))
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -83,7 +84,7 @@ func unmerged(t trial) []result.Remark {
 	large.Sort(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
 		return rankOfScope(a) - rankOfScope(b)
 	})
-	return []result.Remark{result.NewRemark("unmerged", result.Args{"names": recorded.Names(subjects), "sessions": sessions, "most": result.Number(most)})}
+	return []result.Remark{result.Say(reason.Unmerged{Names: recorded.Names(subjects), Sessions: sessions, Most: result.Number(most)})}
 }
 
 func rankOfScope(s measure.Subject) int {

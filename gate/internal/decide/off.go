@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -82,7 +83,7 @@ func (t trial) judged(p pair) pair {
 func leftOut(t trial) []result.Remark {
 	var out []result.Remark
 	for _, off := range t.off {
-		out = append(out, result.NewRemark("off", result.Args{"run": result.Number(off.Run + 1), "side": off.Side, "change": off.Change}))
+		out = append(out, result.Say(reason.OutlierRun{Run: off.Run + 1, Side: off.Side, Change: off.Change}))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -32,7 +33,7 @@ func (t trial) once() trial {
 	switch {
 	case t.time == model.NcuTime || min(base, head) >= stats.MinRuns:
 	case max(base, head) < HeldAgainst:
-		t.few = NewRefusal("few-runs", result.Args{"base": result.Number(base), "head": result.Number(head)})
+		t.few = tooFewRuns(base, head)
 	case head < stats.MinRuns:
 		t.single, t.swerve = sideNames[1], swerve(t, t.head, t.base)
 	default:
@@ -47,9 +48,9 @@ func (t trial) singleRunRemarks() []result.Remark {
 	case "":
 		return nil
 	case sideNames[0]:
-		return []result.Remark{result.NewRemark("held", result.Args{"side": t.single, "other": sideNames[1], "runs": result.Number(t.head.Runs())})}
+		return []result.Remark{result.Say(reason.ComparedSingle{Side: t.single, Other: sideNames[1], Runs: t.head.Runs()})}
 	}
-	return []result.Remark{result.NewRemark("held", result.Args{"side": t.single, "other": sideNames[0], "runs": result.Number(t.base.Runs())})}
+	return []result.Remark{result.Say(reason.ComparedSingle{Side: t.single, Other: sideNames[0], Runs: t.base.Runs()})}
 }
 
 // outlierChance is why a single run may show such a change now and then, however steady the runs of the other side are; nil where
@@ -58,13 +59,13 @@ func (t trial) outlierChance(e estimate, change float64) *result.Remark {
 	switch {
 	case t.single == "" || e.metric.Exact:
 	case t.swerve != 0:
-		return new(result.NewRemark("swerved", result.Args{"side": t.single, "change": result.Number(t.swerve)}))
+		return new(result.Say(reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.swerve)}))
 	case e.isStep() && math.Abs(change) <= straySteps:
-		return new(result.NewRemark("lone-step", result.Args{"side": t.single}))
+		return new(result.Say(reason.SingleRun{Side: t.single, What: "step"}))
 	case e.subject.Scope == measure.ScopeKernel && math.Abs(change) <= strayKernels:
-		return new(result.NewRemark("lone-kernel", result.Args{"side": t.single}))
+		return new(result.Say(reason.SingleRun{Side: t.single, What: "kernel"}))
 	case e.metric.Name == measure.CopyTime.Name && math.Abs(change) <= copyJump:
-		return new(result.NewRemark("lone-copies", result.Args{"side": t.single}))
+		return new(result.Say(reason.SingleRun{Side: t.single, What: "copies"}))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -81,10 +82,10 @@ func unheld(t trial) []result.Remark {
 			}
 		}
 		if len(outputs) > 0 {
-			out = append(out, result.NewRemark("output-unheld", result.Args{"names": outputs, "with": sideNames[i], "without": sideNames[1-i]}))
+			out = append(out, result.Say(reason.OnOneSide{Names: outputs, With: sideNames[i], Without: sideNames[1-i], Outputs: true}))
 		}
 		if len(metrics) > 0 {
-			out = append(out, result.NewRemark("metric-unheld", result.Args{"names": metrics, "with": sideNames[i], "without": sideNames[1-i]}))
+			out = append(out, result.Say(reason.OnOneSide{Names: metrics, With: sideNames[i], Without: sideNames[1-i]}))
 		}
 	}
 	return out
@@ -121,9 +122,9 @@ func disagree(findings []result.Finding) []result.Remark {
 	kept := func(f *result.Finding) bool { return f.Outcome == result.Unchanged || f.Outcome == result.Improved }
 	switch {
 	case step.Outcome == result.Regressed && kept(output):
-		return []result.Remark{result.NewRemark("only-traced", result.Args{"output": output.Kernel, "untraced": output.Change, "traced": step.Change})}
+		return []result.Remark{result.Say(reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change, StepWorse: true})}
 	case output.Outcome == result.Regressed && kept(step):
-		return []result.Remark{result.NewRemark("only-untraced", result.Args{"output": output.Kernel, "untraced": output.Change, "traced": step.Change})}
+		return []result.Remark{result.Say(reason.OutputDisagrees{Output: output.Kernel, Unprofiled: output.Change, Profiled: step.Change})}
 	}
 	return nil
 }

@@ -1,12 +1,15 @@
 package decide
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -15,115 +18,18 @@ import (
 
 const again = "measure both sides with the same settings"
 
-// Reasons are all causes for which there is no verdict and no calibration. What makes one recording unfit is in the lists
-// of the readers.
-var Reasons = append(slices.Clone(recorded.Reasons), model.Reasons{
-	{Key: "other-gpu",
-		Sentence: "the sides were measured on different GPUs: {models}",
-		Next:     "record a baseline on {model}, or run this check on the baseline's GPU"},
-	{Key: "mixed-profilers",
-		Sentence: "the head mixes what {one} and {other} measured",
-		Next:     "judge the profiles of one profiler at a time"},
-	{Key: "other-profiler",
-		Sentence: "the base was measured with {base}, the head with {head}: they time the same kernel differently",
-		Next:     "measure both sides with the same profiler"},
-	{Key: "other-mode",
-		Sentence: "the profiler was set differently: {base} in the base, {head} in the head",
-		Next:     again},
-	{Key: "graphs-whole",
-		Sentence: "CUDA graphs were traced as a whole: the kernels inside them cannot be judged",
-		Next:     "profile with --cuda-graph-trace=node"},
-	{Key: "other-graph-trace",
-		Sentence: "CUDA graphs were traced differently: {base} in the base, {head} in the head",
-		Next:     "profile both sides with --cuda-graph-trace=node"},
-	{Key: "other-devices",
-		Sentence: "the base used {base}, the head {head}",
-		Next:     again},
-	{Key: "other-processes",
-		Sentence: "the base ran {base} at a time, the head {head}",
-		Next:     again},
-	{Key: "other-capture",
-		Sentence: "only one side is restricted to what lies between cudaProfilerStart and cudaProfilerStop",
-		Next:     again},
-	{Key: "other-step",
-		Sentence: "the sides count by different steps: {base} in the base, {head} in the head",
-		Next:     "name the range that both repeat as the step"},
-	{Key: "step-lost",
-		Sentence: "no step was found in the {side}, and the {other} has one",
-		Next:     "name the range that both repeat as the step, or take both as one piece (--step none)"},
-	{Key: "other-work",
-		Sentence: "the workload did a different amount of work: {base} steps in the base, {head} in the head",
-		Next:     again},
-	{Key: "other-workload",
-		Sentence: "the sides have no kernel and no range in common: {base} in the base, {head} in the head",
-		Next:     "compare two builds of one workload"},
-	{Key: "few-runs",
-		Sentence: "{base} against {head} judges no time: without the spread between runs no change can be told from noise",
-		Next:     "measure 5 runs a side; where that takes too long, 5 of the base: one of the head is held against their spread"},
-	{Key: "swerves",
-		Sentence: "the one run of the {side} is {change} off as a whole, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
-		Next:     "measure again, with at least 2 runs"},
-	{Key: "zero-time",
-		Sentence: "{kernel} takes no time at all in the {side} and {time} in the other side: the timer failed, or the profile was changed",
-		Next:     "measure again"},
-	{Key: "unsteady",
-		Sentence: "no steady state in {some} of the {all} runs of the {side}",
-		Next:     "let the workload run longer, or say what is warm-up"},
-	{Key: "nothing-judged",
-		Sentence: "the policy leaves nothing to judge",
-		Next:     "check its rules: not every metric may be ignored"},
-	{Key: "counters-only",
-		Sentence: "the pages of ncu hold no duration, and no rule limits one of their counters",
-		Next:     "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\""},
-	{Key: "metric-missing",
-		Sentence: "no kernel has {metric}, which {rule} limits",
-		Next:     "profile with ncu --set full; where the GPU does not count it, take the rule out"},
-	{Key: "not-sampled",
-		Sentence: "nothing that {rule} limits has {metric}: the GPU does not count it, or the range is shorter than the sampling",
-		Next:     "limit it for the workload or for a longer range, or take the rule out"},
-	{Key: "not-profiled",
-		Sentence: "ncu profiled no launch of {kernel} in the head, which the base has",
-		Next:     "if it is gone on purpose, record the baseline anew; else profile what took its place too"},
-	{Key: "time-unjudged",
-		Sentence: "the {metric} of {kernel} cannot be judged: {reason}",
-		Next:     "profile again; see what ncu says of this kernel"},
-	{Key: "counter-unjudged",
-		Sentence: "the {metric} of {kernel} cannot be judged: {reason}",
-		Next:     "measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest"},
-	{Key: "doubted",
-		Sentence: "the {metric} of {kernel} looks worse, too much so to pass and not surely enough to fail: {reason}",
-		Next:     "measure again with more runs"},
-	{Key: "nothing-measured",
-		Sentence: "there is no session to calibrate with",
-		Next:     "measure one"},
-	{Key: "unsplittable",
-		Sentence: "{runs} cannot be split into two sides of at least two",
-		Next:     "measure at least 4 runs, better 10"},
-	{Key: "unsettled",
-		Sentence: "no steady state in {some} of {all} runs",
-		Next:     "let the workload run longer, or say what is warm-up"},
-	{Key: "drift",
-		Sentence: "the workload's GPU time drifts: {change} from the first run to the last (p = {p})",
-		Next:     "let the GPU come to its working temperature and clock, see that nothing else runs on the machine, and calibrate again"},
-}...)
-
-// refusal is why there is no verdict: a key of [Reasons] with its details.
-func NewRefusal(key string, args result.Args) *result.Remark {
-	return &result.Remark{Key: key, Args: args}
-}
-
 // comparable returns the base sessions that head can be held against, or why there are none.
 func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	for _, side := range []struct {
 		name     string
 		sessions []model.Session
-	}{{"base", base}, {"head", head}} {
+	}{{"baseline", base}, {"head", head}} {
 		if len(side.sessions) == 0 {
-			return base, NewRefusal("no-session", result.Args{"side": side.name})
+			return base, result.Refuse(model.NoSession, "measure it first", "the %s holds no session", side.name)
 		}
 		for i := range side.sessions {
 			if err := side.sessions[i].Check(); err != nil {
-				return base, NewRefusal("bad-session", result.Args{"side": side.name, "what": err.Error()})
+				return base, result.Refuse(model.BadSession, "measure again", "%s: %v", side.name, err)
 			}
 		}
 	}
@@ -142,7 +48,8 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	otherGPU := func(s model.Session) bool { return s.GPU != h.GPU && s.GPU != "" && h.GPU != "" }
 	fits := slices.DeleteFunc(slices.Clone(base), otherGPU)
 	if len(fits) == 0 || slices.ContainsFunc(head, otherGPU) {
-		return base, NewRefusal("other-gpu", result.Args{"models": models, "model": h.GPU})
+		return base, result.Refuse(model.OtherGPU, "record a baseline on "+cmp.Or(h.GPU, "the GPU of the head")+", or run this check on the baseline's GPU",
+			"baseline and head were measured on different GPUs: %s", strings.Join(models, ", "))
 	}
 	fits = onBoard(fits, head)
 	for _, b := range fits {
@@ -155,14 +62,15 @@ func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
 	for _, side := range []struct {
 		name     string
 		sessions []model.Session
-	}{{"base", fits}, {"head", head}} {
+	}{{"baseline", fits}, {"head", head}} {
 		runs, restless := 0, 0
 		for i := range side.sessions {
 			runs += side.sessions[i].Profiled()
 			restless += Unsteady(&side.sessions[i])
 		}
 		if 2*restless > runs && !growAlike(fits, head) {
-			return fits, NewRefusal("unsteady", result.Args{"some": result.Number(restless), "all": result.Number(runs), "side": side.name})
+			return fits, result.Refuse(model.Unsteady, "let the workload run longer, or say what is warm-up",
+				"no steady state in %d of the %d runs of the %s", restless, runs, side.name)
 		}
 	}
 	return fits, nil
@@ -190,11 +98,16 @@ func lostStep(t trial) *result.Remark {
 	knows := func(s *recorded.Index) bool { return s.Has(measure.Steps) } // a side of another format has no step to lose
 	switch {
 	case has(t.base) && !has(t.head) && knows(t.head):
-		return NewRefusal("step-lost", result.Args{"side": sideNames[1], "other": sideNames[0]})
+		return noStep("head", "baseline")
 	case has(t.head) && !has(t.base) && knows(t.base):
-		return NewRefusal("step-lost", result.Args{"side": sideNames[0], "other": sideNames[1]})
+		return noStep("baseline", "head")
 	}
 	return nil
+}
+
+func noStep(without, with string) *result.Remark {
+	return result.Refuse(model.StepLost, "name the range that both repeat as the step, or take both as one piece",
+		"no step was found in the %s, and the %s has one", without, with)
 }
 
 // unsteady counts the runs whose warm-up has no end, where one was looked for.
@@ -214,7 +127,8 @@ func sameProfiler(base, head []model.Session) ([]model.Session, *result.Remark) 
 	h := head[len(head)-1].Profiler()
 	for i := range head {
 		if p := head[i].Profiler(); p != h {
-			return base, NewRefusal("mixed-profilers", result.Args{"one": string(p), "other": string(h)})
+			return base, result.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
+				"the head mixes the measurements of %s and %s", p, h)
 		}
 	}
 	others := []string{}
@@ -227,7 +141,8 @@ func sameProfiler(base, head []model.Session) ([]model.Session, *result.Remark) 
 		return false
 	})
 	if len(fits) == 0 {
-		return base, NewRefusal("other-profiler", result.Args{"base": others[0], "head": string(h)})
+		return base, result.Refuse(model.OtherProfiler, "measure both sides with the same profiler",
+			"the baseline was measured with %s, the head with %s: they time the same kernel differently", others[0], h)
 	}
 	return fits, nil
 }
@@ -237,21 +152,25 @@ func sameWay(b, h *model.Session) *result.Remark {
 	switch {
 	case b.GraphTrace == "graph" || h.GraphTrace == "graph":
 		if b.GraphTrace == h.GraphTrace {
-			return NewRefusal("graphs-whole", nil)
+			return result.Refuse(model.WholeGraphs, "profile with --cuda-graph-trace=node", "CUDA graphs were traced as a whole: the kernels inside them cannot be judged")
 		}
-		return NewRefusal("other-graph-trace", result.Args{"base": b.GraphTrace, "head": h.GraphTrace})
+		return result.Refuse(model.OtherGraphTrace, "profile both sides with --cuda-graph-trace=node",
+			"CUDA graphs were traced differently: %s in the baseline, %s in the head", graphs(b.GraphTrace), graphs(h.GraphTrace))
 	case b.Mode != h.Mode:
-		return NewRefusal("other-mode", result.Args{"base": b.Mode, "head": h.Mode})
+		return result.Refuse(model.OtherMode, again, "the profiler was set differently: %s in the baseline, %s in the head",
+			cmp.Or(b.Mode, "not known"), cmp.Or(h.Mode, "not known"))
 	case b.GPUs != h.GPUs:
-		return NewRefusal("other-devices", result.Args{"base": result.Number(b.GPUs), "head": result.Number(h.GPUs)})
+		return result.Refuse(model.OtherDevices, again, "the baseline used %s, the head %s", measure.Count(b.GPUs, "GPU"), measure.Count(h.GPUs, "GPU"))
 	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
-		return NewRefusal("other-processes", result.Args{"base": result.Number(b.Processes), "head": result.Number(h.Processes)})
+		return result.Refuse(model.OtherProcesses, again, "the baseline ran %s at a time, the head %s",
+			measure.Count(b.Processes, "process", "processes"), measure.Count(h.Processes, "process", "processes"))
 	case (b.Warmup == "capture") != (h.Warmup == "capture"):
-		return NewRefusal("other-capture", nil)
+		return result.Refuse(model.OtherCapture, again, "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop")
 	case b.Step != h.Step:
-		return NewRefusal("other-step", result.Args{"base": b.Step, "head": h.Step})
+		return result.Refuse(model.OtherStep, "name the range that both repeat as the step",
+			"baseline and head have different steps: %s in the baseline, %s in the head", quoted(b.Step), quoted(h.Step))
 	case b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h)):
-		return NewRefusal("other-work", result.Args{"base": result.Number(steps(b)), "head": result.Number(steps(h))})
+		return result.Refuse(model.OtherWork, again, "the workload did a different amount of work: %d steps in the baseline, %d in the head", steps(b), steps(h))
 	}
 	return nil
 }
@@ -278,7 +197,9 @@ func related(t trial, pairs []pair) *result.Remark {
 	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
 		return nil
 	}
-	return NewRefusal("other-workload", result.Args{"base": result.Number(len(base)), "head": result.Number(len(head))})
+	return result.Refuse(model.OtherWorkload, "compare two builds of one workload",
+		"baseline and head have no kernel and no range in common: %s in the baseline, %s in the head",
+		measure.Count(len(base), "kernel"), measure.Count(len(head), "kernel"))
 }
 
 // timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
@@ -292,9 +213,9 @@ func timed(t trial, pairs []pair) *result.Remark {
 		base, head := recorded.Typical(p.base), recorded.Typical(p.head)
 		switch {
 		case head == 0 && base > least:
-			return NewRefusal("zero-time", result.Args{"kernel": p.subject.Short(), "side": "head", "time": result.Number(base)})
+			return noTime(p, "head", "baseline", base)
 		case base == 0 && head > least:
-			return NewRefusal("zero-time", result.Args{"kernel": p.subject.Short(), "side": "base", "time": result.Number(head)})
+			return noTime(p, "baseline", "head", head)
 		}
 	}
 	return nil
@@ -313,9 +234,10 @@ func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []result
 			switch {
 			case sampled(s, policy, m, rule.Where):
 			case s.HasMetric(measure.Workload, model.SamplingPeriod.Name):
-				return nil, NewRefusal("not-sampled", result.Args{"metric": m.Name, "rule": rule.Where})
+				return nil, result.Refuse(model.NotSampled, "limit it for the workload or for a longer range, or remove the rule",
+					"nothing that %s limits has %s: the GPU does not count it, or the range is shorter than the sampling period", rule.Where, m.Title())
 			default:
-				notes = append(notes, result.NewRemark("needs-sampling", result.Args{"metric": m.Name, "rule": rule.Where}))
+				notes = append(notes, result.Say(reason.NeedsProfiler{Metric: m.Name, Rule: rule.Where, Sampled: true}))
 			}
 			continue
 		}
@@ -331,9 +253,10 @@ func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []result
 		switch {
 		case of == 0 || has > 0:
 		case recorded.ByLaunch(head):
-			return nil, NewRefusal("metric-missing", result.Args{"metric": m.Name, "rule": rule.Where})
+			return nil, result.Refuse(model.MetricMissing, "profile with ncu --set full; where the GPU does not count it, remove the rule",
+				"no kernel has %s, which %s limits", m.Title(), rule.Where)
 		case slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
-			notes = append(notes, result.NewRemark("needs-ncu", result.Args{"metric": m.Name, "rule": rule.Where}))
+			notes = append(notes, result.Say(reason.NeedsProfiler{Metric: m.Name, Rule: rule.Where}))
 		}
 	}
 	return notes, nil
@@ -356,7 +279,7 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	var out []result.Remark
 	differ := func(what, x, y string) {
 		if x != "" && y != "" && x != y {
-			out = append(out, result.NewRemark("versions", result.Args{"what": what, "base": x, "head": y}))
+			out = append(out, result.Say(reason.Versions{What: what, Base: x, Head: y}))
 		}
 	}
 	differ("driver", b.Driver, h.Driver)
@@ -365,16 +288,16 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	differ("power limit", watts(b.PowerW), watts(h.PowerW))
 	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
 		const day = 24 * time.Hour
-		out = append(out, result.NewRemark("old-base", result.Args{"days": result.Number(int(age / day)), "most": result.Number(int(policy.MaxAge / day))}))
+		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
 	}
 	if (b.GPU == "") != (h.GPU == "") {
-		out = append(out, result.NewRemark("unknown-gpu", result.Args{"model": b.GPU + h.GPU}))
+		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
 	}
 	if boardsOf(base, head) == result.OtherBoard {
-		out = append(out, result.NewRemark("other-board", result.Args{"base": recorded.Classes(base), "head": recorded.Classes(head)}))
+		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Classes(base), Head: recorded.Classes(head)}))
 	}
 	if b.Step != "" && steps(&b) != steps(&h) {
-		out = append(out, result.NewRemark("steps", result.Args{"base": result.Number(steps(&b)), "head": result.Number(steps(&h))}))
+		out = append(out, result.Say(reason.Steps{Base: steps(&b), Head: steps(&h)}))
 	}
 	return out
 }
@@ -403,4 +326,35 @@ func minor(version string) string {
 		return parts[0] + "." + parts[1]
 	}
 	return version
+}
+
+// tooFewRuns refuses sides of which neither has a spread between runs.
+func tooFewRuns(base, head int) *result.Remark {
+	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run of the head is compared by their spread",
+		"%s against %d cannot judge times: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)
+	r.Args = result.Args{"base": result.Number(base), "head": result.Number(head)}
+	return r
+}
+
+func noTime(p pair, without, with string, time float64) *result.Remark {
+	return result.Refuse(model.ZeroTime, "measure again", "%s takes no time in the %s and %s in the %s: the timer failed, or the profile was changed",
+		p.subject.Short(), without, measure.Quantity(time, "ns"), with)
+}
+
+// graphs says how CUDA graphs were traced.
+func graphs(traced string) string {
+	switch traced {
+	case "graph":
+		return "as a whole"
+	case "node":
+		return "node by node"
+	}
+	return "not at all"
+}
+
+func quoted(step string) string {
+	if step == "" {
+		return "none"
+	}
+	return strconv.Quote(step)
 }

@@ -3,6 +3,7 @@ package decide
 import (
 	"math"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -50,10 +51,10 @@ func uncovered(t trial) (out []result.Remark) {
 	covered := shareOfRun(t.head, measure.Warmup, measure.GPUTime) + shareOfRun(t.head, measure.Steps, measure.GPUTime) +
 		shareOfRun(t.head, measure.Between, measure.GPUTime)
 	if step != "" && covered > 0 && covered < most {
-		out = append(out, result.NewRemark("steps-cover", result.Args{"range": step, "share": result.Number(covered)}))
+		out = append(out, result.Say(reason.StepsCover{Range: step, Share: result.Number(covered)}))
 	}
 	if base, head := t.skipped(); head > base {
-		out = append(out, result.NewRemark("skips-more", result.Args{"base": result.Number(base), "head": result.Number(head)}))
+		out = append(out, result.Say(reason.SkipsMore{Base: result.Number(base), Head: result.Number(head)}))
 	}
 	return out
 }

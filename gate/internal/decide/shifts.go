@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -62,8 +63,8 @@ func commonShift(t trial, findings []result.Finding) []result.Remark {
 			names = append(names, f.Kernel)
 		}
 	}
-	return []result.Remark{result.NewRemark("common-shift", result.Args{"moved": result.Number(len(best)), "kernels": result.Number(kernels),
-		"change": result.Number(stats.Median(changes)), "names": names, "hosts": hosts})}
+	return []result.Remark{result.Say(reason.CommonShift{Moved: len(best), Kernels: kernels, Change: result.Number(stats.Median(changes)),
+		Names: names, Hosts: hosts})}
 }
 
 // outlier names the one run of a session that lies far from all others, which widens the interval by itself.
@@ -80,7 +81,7 @@ func outlier(p pair) []result.Remark {
 				}
 			}
 			if len(runs) >= least && len(off) == 1 {
-				return []result.Remark{result.NewRemark("outlier", result.Args{"side": sideNames[i], "change": result.Number(off[0]/centre - 1)})}
+				return []result.Remark{result.Say(reason.Outlier{Side: sideNames[i], Change: result.Number(off[0]/centre - 1)})}
 			}
 		}
 	}
@@ -96,13 +97,10 @@ func levels(p pair) []result.Remark {
 			// Each session for itself: two sessions may well be two levels.
 			values := stats.Known(session)
 			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+CommonSize) {
-				out := []result.Remark{result.NewRemark("two-levels", result.Args{"some": result.Number(n), "all": result.Number(len(values)), "side": sideNames[i],
-					"low": result.Number(low), "unit": p.metric.Unit, "above": result.Number(high/low - 1)})}
-				const least = 4 // runs of the base that would have shown it
-				if base := stats.Pooled(p.base); i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2 {
-					out = append(out, result.NewRemark("levels-new", nil))
-				}
-				return out
+				const least = 4 // runs of the baseline that would have shown it
+				base := stats.Pooled(p.base)
+				return []result.Remark{result.Say(reason.TwoLevels{Side: sideNames[i], Some: n, All: len(values), Low: result.Number(low), Unit: p.metric.Unit,
+					Above: result.Number(high/low - 1), New: i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2})}
 			}
 		}
 	}
@@ -135,5 +133,5 @@ func moved(t trial, findings []result.Finding) []result.Remark {
 	if !same || len(slower) == 0 || len(faster) == 0 || !(math.Abs(net) <= cancels*gross) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("moved", result.Args{"slower": slower, "faster": faster})}
+	return []result.Remark{result.Say(reason.Moved{Slower: slower, Faster: faster})}
 }

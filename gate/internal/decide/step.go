@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -55,7 +56,7 @@ func (t trial) otherCycle() *result.Remark {
 	for _, b := range base {
 		for _, h := range head {
 			if math.Abs(b-h) > math.Max(1, cycleSlack*b) {
-				return new(result.NewRemark("other-cycle", result.Args{"base": result.Number(b), "head": result.Number(h)}))
+				return new(result.Say(reason.OtherCycle{Base: result.Number(b), Head: result.Number(h)}))
 			}
 		}
 	}
@@ -199,7 +200,7 @@ func mostly(w *result.Waterfall) []result.Remark {
 		return nil
 	}
 	p := w.Parts[0]
-	return []result.Remark{result.NewRemark("step-part", result.Args{"class": p.Class, "where": p.Where, "change": p.Change, "unit": measure.StepTime.Unit})}
+	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change, Unit: measure.StepTime.Unit})}
 }
 
 // waits reports whether most of what a step grew by is time in which an operation was issued and nothing else of the program

@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -29,17 +30,12 @@ func Together(reports []*result.Report) *result.Report {
 		r.Confidence = cmp.Or(r.Confidence, w.Confidence)
 		r.Counts.Add(w.Counts)
 	}
-	all, because := result.Number(len(reports)), result.Remark{}
 	switch {
 	case len(failed) > 0:
-		r.Verdict, because = result.Fail, result.NewRemark("workloads-failed", result.Args{"failed": failed, "open": open, "all": all})
+		r.Verdict = result.Fail
 	case len(open) > 0:
-		r.Verdict, because = result.NoVerdict, result.NewRemark("workloads-open", result.Args{"open": open, "all": all})
-	case len(undecided) > 0:
-		because = result.NewRemark("workloads-undecided", result.Args{"undecided": undecided, "all": all})
-	default:
-		because = result.NewRemark("workloads-pass", result.Args{"all": all})
+		r.Verdict = result.NoVerdict
 	}
-	r.ReasonKey, r.ReasonArgs = because.Key, because.Args
+	r.Because(result.Say(reason.Workloads{Failed: failed, Open: open, Undecided: undecided, All: len(reports)}))
 	return r
 }

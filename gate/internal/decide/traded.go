@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -15,15 +16,19 @@ import (
 func trade(t trial, estimates []estimate, findings []result.Finding) {
 	relaunched(t, estimates, findings)
 	rehomed(t, findings)
-	program, because := spared(t, findings), "traded"
+	program, graphs := spared(t, findings), false
 	if program == nil {
-		program, because = regraphed(t, findings), "in-graphs"
+		program, graphs = regraphed(t, findings), true
 	}
 	if program != nil {
+		var because result.Reason = reason.Traded{Metric: program.Metric, Kernel: program.Title(), Change: program.Change, High: program.High}
+		if graphs {
+			because = reason.InGraphs{}
+		}
 		for i, e := range estimates {
 			f := &findings[i]
 			if f != program && tradable[f.Metric] && t.worsened(e.pair, f) {
-				waive(f, result.NewRemark(because, result.Args{"metric": program.Metric, "kernel": program.Title(), "change": program.Change, "high": program.High}))
+				waive(f, because)
 			}
 		}
 	}
@@ -41,9 +46,9 @@ func (t trial) worsened(p pair, f *result.Finding) bool {
 }
 
 // waive keeps a finding from failing the gate and says why.
-func waive(f *result.Finding, because result.Remark) {
+func waive(f *result.Finding, because result.Reason) {
 	f.Gates, f.Undecided, f.Doubted = false, false, false
-	f.Also = append(f.Also, because)
+	f.Qualify(result.Say(because))
 }
 
 // spared is the measure of the whole program that certainly got better, nil where none did: an output where none got worse, else
@@ -119,7 +124,7 @@ func relaunched(t trial, estimates []estimate, findings []result.Finding) {
 		f, total := &findings[i], totals[e.subject]
 		part := counts(e.metric) || f.Metric == measure.Time.Name
 		if part && total != nil && recounted[e.subject] && t.worsened(e.pair, f) && total.High.Known() && notWorse(total, float64(total.Limit)) {
-			waive(f, result.NewRemark("total-not-worse", result.Args{"metric": total.Metric, "change": total.Change}))
+			waive(f, reason.TotalNotWorse{Metric: total.Metric, Change: total.Change})
 		}
 	}
 }
@@ -142,7 +147,7 @@ func rehomed(t trial, findings []result.Finding) {
 			slower = slower || before && after && !(t.head.Typical(s, t.total.Name) <= t.base.Typical(s, t.total.Name)*(1+math.Max(0, float64(f.Limit))))
 		}
 		if moved && !slower {
-			waive(f, result.NewRemark("rehomed", result.Args{"range": f.Name}))
+			waive(f, reason.Rehomed{Range: f.Name})
 		}
 	}
 }

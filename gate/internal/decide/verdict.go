@@ -1,9 +1,12 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -12,6 +15,7 @@ import (
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
 type gathered struct {
 	failed   int            // subjects with a finding that fails the gate
+	failing  string         // their names
 	unjudged *result.Remark // why nothing can fail the gate
 	code     *result.Remark // device code is beyond a rule
 	unseen   *result.Remark // a kernel or counter that was not measured and had to be
@@ -40,7 +44,7 @@ var verdicts = []struct {
 	because   func(*gathered) *result.Remark
 }{
 	{"regression", result.Fail, false, func(g *gathered) *result.Remark {
-		return when(g.failed > 0, result.NewRemark("regressed", result.Args{"subjects": result.Number(g.failed)}))
+		return when(g.failed > 0, result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
 	}},
 	{"device code", result.Fail, false, func(g *gathered) *result.Remark { return g.code }},
 	{"not measured", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unseen }},
@@ -57,7 +61,7 @@ var verdicts = []struct {
 	}},
 	{"undecided", result.Pass, true, func(g *gathered) *result.Remark { return g.open }},
 	{"none slower", result.Pass, false, func(g *gathered) *result.Remark {
-		return when(true, result.NewRemark("none-slower", result.Args{"comparisons": result.Number(g.compared)}))
+		return when(true, result.Say(reason.NoneSlower{Comparisons: g.compared}))
 	}},
 }
 
@@ -85,9 +89,11 @@ func gather(t trial, findings []result.Finding, family int, drift []result.Remar
 		g.unjudged = unjudged(t)
 	}
 	if t.swerve != 0 {
-		g.outlier = NewRefusal("swerves", result.Args{"side": t.single, "change": result.Number(t.swerve)})
+		g.outlier = result.Refuse(model.OutlierRun, "measure again, with at least 2 runs",
+			"%s, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
+			reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.swerve)})
 	}
-	if i := slices.IndexFunc(drift, func(x result.Remark) bool { return x.Key == result.OverCreep }); i >= 0 {
+	if i := slices.IndexFunc(drift, func(x result.Remark) bool { return x.Key == result.OverDrift }); i >= 0 {
 		g.drift = &drift[i]
 	}
 	failed, open, firstOpen := map[measure.Subject]bool{}, 0, 0
@@ -96,7 +102,8 @@ func gather(t trial, findings []result.Finding, family int, drift []result.Remar
 			failed[f.Subject()] = true
 		}
 		if f.Doubted && g.doubted == nil {
-			g.doubted = NewRefusal("doubted", result.Args{"metric": f.Metric, "kernel": f.Title(), "finding": result.Number(i)})
+			g.doubted = about(result.Refuse(model.Doubted, "measure again with more runs",
+				"the %s of %s looks worse, too much to pass and not surely enough to fail: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		}
 		if f.Undecided {
 			if open++; open == 1 {
@@ -104,9 +111,12 @@ func gather(t trial, findings []result.Finding, family int, drift []result.Remar
 			}
 		}
 	}
-	if g.failed = len(failed); open > 0 {
+	if g.failed = len(failed); g.failed > 0 {
+		g.failing = failing(findings)
+	}
+	if open > 0 {
 		f := findings[firstOpen]
-		g.open = when(true, result.NewRemark("undecided", result.Args{"comparisons": result.Number(open), "finding": result.Number(firstOpen), "kernel": f.Title(), "metric": f.Metric}))
+		g.open = when(true, result.Say(reason.Undecided{Comparisons: open, Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason}))
 	}
 	return g
 }
@@ -126,9 +136,10 @@ func judged(findings []result.Finding) int {
 func unjudged(t trial) *result.Remark {
 	timed := func(s measure.Subject) bool { return t.head.HasMetric(s, model.NcuTime.Name) }
 	if t.time == model.NcuTime && !slices.ContainsFunc(t.head.Subjects(), timed) {
-		return NewRefusal("counters-only", nil)
+		return result.Refuse(model.CountersOnly, "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\"",
+			"the pages of ncu hold no duration, and no rule limits one of their counters")
 	}
-	return NewRefusal("nothing-judged", nil)
+	return nothingJudged()
 }
 
 // unseen is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
@@ -141,12 +152,79 @@ func unseen(t trial, findings []result.Finding) *result.Remark {
 	for i, f := range findings {
 		switch {
 		case f.Outcome == result.Removed && f.Scope == measure.ScopeKernel:
-			return NewRefusal("not-profiled", result.Args{"kernel": f.Title()})
+			return result.Refuse(model.NotProfiled, "if it is gone on purpose, record the baseline anew; else profile what took its place too",
+				"ncu profiled no launch of %s in the head, which the baseline has", f.Title())
 		case f.Undecided && f.Metric == model.NcuTime.Name && f.Base.Known() != f.Head.Known():
-			return NewRefusal("time-unjudged", result.Args{"metric": f.Metric, "kernel": f.Title(), "finding": result.Number(i)})
+			return about(result.Refuse(model.TimeUnjudged, "profile again; see what ncu says of this kernel",
+				"the %s of %s cannot be judged: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		case f.Undecided && once:
-			return NewRefusal("counter-unjudged", result.Args{"metric": f.Metric, "kernel": f.Title(), "finding": result.Number(i)})
+			return about(result.Refuse(model.CounterUnjudged, "measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest",
+				"the %s of %s cannot be judged: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		}
 	}
 	return nil
+}
+
+// about notes the index of the finding that a refusal is about.
+func about(r *result.Remark, finding int) *result.Remark {
+	r.Args = result.Args{"finding": result.Number(finding)}
+	return r
+}
+
+func nothingJudged() *result.Remark {
+	return result.Refuse(model.NothingJudged, "check its rules: not every metric may be ignored", "the policy leaves nothing to judge")
+}
+
+// failing names what failed, each subject once, worst first.
+func failing(findings []result.Finding) string {
+	const most = 4
+	var told []string
+	subjects, named, devices := map[measure.Subject]bool{}, map[string]bool{}, 0
+	for i := range findings {
+		if f := &findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == result.Regressed && f.Gates {
+			devices++
+		}
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.Outcome != result.Regressed || !f.Gates || subjects[f.Subject()] {
+			continue
+		}
+		subjects[f.Subject()] = true
+		name := f.Title()
+		switch f.Scope {
+		case measure.ScopeRange:
+			name = "range " + name
+		case measure.ScopeDevice:
+			if devices > most && named["device"] { // of many ranks the worst: what they have in common says more
+				continue
+			}
+			named["device"] = true
+		}
+		if len(told) < most && !named[name] {
+			named[name] = true
+			told = append(told, name+" "+result.Title(f.Metric)+" "+worsened(f))
+		}
+	}
+	s := strings.Join(told, ", ")
+	if more := len(subjects) - len(told); more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
+}
+
+// worsened says how a finding got worse: the relative change where there is one, else the values.
+func worsened(f *result.Finding) string {
+	head := f.Head.In(f.Unit)
+	switch {
+	case f.AtLeast != nil && f.Head < *f.AtLeast:
+		return head + " under " + f.AtLeast.In(f.Unit)
+	case f.AtMost != nil && f.Head > *f.AtMost:
+		return head + " over " + f.AtMost.In(f.Unit)
+	case f.Change.Known():
+		return f.Change.Change()
+	case f.Base.Known():
+		return f.Base.In(f.Unit) + " → " + head
+	}
+	return head
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestVerdicts(t *testing.T) {
-	because := func(key string) *result.Remark { return NewRefusal(key, nil) }
+	because := func(key string) *result.Remark { return &result.Remark{Key: key} }
 	for _, c := range []struct {
 		name      string
 		evidence  gathered
@@ -19,12 +19,12 @@ func TestVerdicts(t *testing.T) {
 		{"open", gathered{open: because("undecided")}, result.Pass, true, "undecided"},
 		{"open, strict", gathered{open: because("undecided"), strict: true}, result.NoVerdict, true, "undecided"},
 		{"doubted before open", gathered{open: because("undecided"), doubted: because("doubted")}, result.NoVerdict, true, "doubted"},
-		{"drift before doubt", gathered{drift: because(result.OverCreep), doubted: because("doubted")}, result.Fail, false, result.OverCreep},
-		{"an outlier before drift", gathered{drift: because(result.OverCreep), outlier: because("swerves")}, result.NoVerdict, false, "swerves"},
-		{"too few runs before drift", gathered{drift: because(result.OverCreep), tooFew: because("few-runs")}, result.NoVerdict, false, "few-runs"},
-		{"nothing judged before drift", gathered{drift: because(result.OverCreep), unjudged: because("nothing-judged")}, result.NoVerdict, false, "nothing-judged"},
+		{"drift before doubt", gathered{drift: because(result.OverDrift), doubted: because("doubted")}, result.Fail, false, result.OverDrift},
+		{"an outlier before drift", gathered{drift: because(result.OverDrift), outlier: because("single-run-outlier")}, result.NoVerdict, false, "single-run-outlier"},
+		{"too few runs before drift", gathered{drift: because(result.OverDrift), tooFew: because("few-runs")}, result.NoVerdict, false, "few-runs"},
+		{"nothing judged before drift", gathered{drift: because(result.OverDrift), unjudged: because("nothing-judged")}, result.NoVerdict, false, "nothing-judged"},
 		{"what was not measured before nothing judged", gathered{unseen: because("not-profiled"), unjudged: because("nothing-judged")}, result.NoVerdict, false, "not-profiled"},
-		{"a regression before all", gathered{failed: 1, drift: because(result.OverCreep), unseen: because("not-profiled"), outlier: because("swerves"),
+		{"a regression before all", gathered{failed: 1, drift: because(result.OverDrift), unseen: because("not-profiled"), outlier: because("single-run-outlier"),
 			doubted: because("doubted"), open: because("undecided"), strict: true}, result.Fail, false, "regressed"},
 	} {
 		if v := verdictOf(c.evidence); v.verdict != c.verdict || v.undecided != c.undecided || v.because.Key != c.key {

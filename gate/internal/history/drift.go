@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -58,25 +59,32 @@ func creep(since []model.Session, anchored []path, recent []model.Session, steps
 	}
 	if len(over) > 0 {
 		w, also := worst(over)
-		day, commit := w.anchor(since)
-		out = append(out, result.NewRemark("over-creep", result.Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
-			"limit": result.Number(*w.limit.Drift), "rule": w.limit.Rule, "since": day, "commit": commit,
-			"sessions": result.Number(len(w.at) - 1), "accepted": result.Number(w.changes(since)), "also": also}))
+		drifted := w.drifted(since, also)
+		drifted.Limit = result.Number(*w.limit.Drift)
+		out = append(out, result.Say(reason.OverDrift{Drifted: drifted, Rule: w.limit.Rule}))
 	}
 	if len(crept) > 0 {
 		w, also := worst(crept)
-		day, commit := w.anchor(since)
-		out = append(out, result.NewRemark("crept", result.Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
-			"limit": result.Number(w.limit.Max), "since": day, "commit": commit,
-			"sessions": result.Number(len(w.at) - 1), "accepted": result.Number(w.changes(since)), "also": also}))
+		out = append(out, result.Say(w.drifted(since, also)))
 	}
 	if len(creeping) > 0 {
 		w, also := worst(creeping)
 		day, commit := w.anchor(recent)
-		out = append(out, result.NewRemark("creeping", result.Args{"kernel": w.subject.Short(), "metric": w.metric.Name, "change": w.by(0), "low": w.by(-1), "high": w.by(1),
-			"since": day, "commit": commit, "sessions": result.Number(len(w.at) - 1), "also": also}))
+		out = append(out, result.Say(reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0), Interval: w.interval(),
+			Since: day, Commit: commit, Sessions: len(w.at) - 1, Also: also}))
 	}
 	return out
+}
+
+// drifted is the drift of a path through sessions.
+func (x *path) drifted(sessions []model.Session, also []string) reason.Drifted {
+	day, commit := x.anchor(sessions)
+	return reason.Drifted{Kernel: x.subject.Short(), Metric: x.metric.Name, Change: x.by(0), Interval: x.interval(), Limit: result.Number(x.limit.Max),
+		Since: day, Commit: commit, Sessions: len(x.at) - 1, Accepted: x.changes(sessions), Also: also}
+}
+
+func (x *path) interval() reason.Interval {
+	return reason.Interval{Low: x.by(-1), High: x.by(1)}
 }
 
 // by is the relative change from the anchor, so many margins off.

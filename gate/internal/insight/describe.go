@@ -39,9 +39,12 @@ func Describe(sessions []model.Session) result.Side {
 	switch {
 	case recorded.ByLaunch(sessions):
 		s.Warmup = ""
-		s.Skip = new(result.NewRemark("profiled", result.Args{"launches": result.Number(launches)}))
+		s.Skip = new(result.Say(Profiled{launches}))
 	case s.Runs > 0:
-		s.Skip = new(result.NewRemark("skipped", result.Args{"least": result.Number(least), "most": result.Number(most), "of": result.Number(total), "step": s.Step}))
+		s.Skip = new(result.Say(Skipped{least, most, total, s.Step}))
+	}
+	if s.Skip != nil {
+		s.Skipped = s.Skip.Sentence
 	}
 	return s
 }

@@ -123,7 +123,7 @@ func lowUtilisation(x *result.Summary, line result.Number) []result.Remark {
 	if !(share < busyUnder/line) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("low-utilisation", result.Args{"share": share})}
+	return []result.Remark{result.Say(LowUtilisation{share})}
 }
 
 func gpuIdle(x *result.Summary, line result.Number) []result.Remark {
@@ -132,7 +132,7 @@ func gpuIdle(x *result.Summary, line result.Number) []result.Remark {
 		return nil
 	}
 	p := largestPart(x, idling)
-	return []result.Remark{result.NewRemark("gpu-idle", result.Args{"share": share, "class": p.Class, "where": p.Where})}
+	return []result.Remark{result.Say(GPUIdle{share, p.Class, p.Where})}
 }
 
 func launchStarved(x *result.Summary, line result.Number) []result.Remark {
@@ -140,7 +140,7 @@ func launchStarved(x *result.Summary, line result.Number) []result.Remark {
 	if !(share >= starvedFrom*line) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("launch-starved", result.Args{"share": share, "where": largestPart(x, starving).Where})}
+	return []result.Remark{result.Say(LaunchStarved{share, largestPart(x, starving).Where})}
 }
 
 func synchronising(x *result.Summary, line result.Number) []result.Remark {
@@ -148,7 +148,7 @@ func synchronising(x *result.Summary, line result.Number) []result.Remark {
 	if !(share > dryFrom*line) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("synchronising", result.Args{"share": share, "where": largestPart(x, drying).Where})}
+	return []result.Remark{result.Say(Synchronising{share, largestPart(x, drying).Where})}
 }
 
 // Which calls wait for a stream or the whole GPU, and which copy. Waiting for an event is how streams are kept in step.
@@ -166,14 +166,14 @@ func callsOfKind(x *result.Summary, kind *regexp.Regexp, most result.Number) []r
 
 func synchronisingCalls(x *result.Summary, line result.Number) (out []result.Remark) {
 	for _, c := range callsOfKind(x, waitCall, line) {
-		out = append(out, result.NewRemark("synchronising-calls", result.Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
+		out = append(out, result.Say(SynchronisingCalls{call{c.Name, c.Value, c.Role}}))
 	}
 	return out
 }
 
 func synchronousCopies(x *result.Summary, line result.Number) (out []result.Remark) {
 	for _, c := range callsOfKind(x, copyCall, line) {
-		out = append(out, result.NewRemark("synchronous-copies", result.Args{"kind": c.Name, "calls": c.Value, "range": c.Role}))
+		out = append(out, result.Say(SynchronousCopies{call{c.Name, c.Value, c.Role}}))
 	}
 	return out
 }
@@ -190,7 +190,7 @@ func copyBottleneck(x *result.Summary, line result.Number) (out []result.Remark)
 			share = c.Time / x.Devices / x.Period
 		}
 		if share > copiesFrom*line {
-			out = append(out, result.NewRemark("copy-bottleneck", result.Args{"kind": c.Kind, "share": share, "step": x.Recorded.Step, "rate": c.Rate}))
+			out = append(out, result.Say(CopyBottleneck{c.Kind, share, x.Recorded.Step, c.Rate}))
 		}
 	}
 	return out
@@ -199,7 +199,7 @@ func copyBottleneck(x *result.Summary, line result.Number) (out []result.Remark)
 func manyCopies(x *result.Summary, line result.Number) (out []result.Remark) {
 	for _, c := range copiesOf(x) {
 		if x.Recorded.Step != "" && c.Count > copiesMany*line {
-			out = append(out, result.NewRemark("many-copies", result.Args{"kind": c.Kind, "copies": c.Count}))
+			out = append(out, result.Say(ManyCopies{c.Kind, c.Count}))
 		}
 	}
 	return out
@@ -212,7 +212,7 @@ func exposedCopies(x *result.Summary, line result.Number) []result.Remark {
 	if !stepOf(x).Known() || !(time >= hiddenFrom*line) || !(hidden < hiddenUnder/line) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("exposed-copies", result.Args{"hidden": max(hidden, 0), "time": time, "unit": measure.CopyTime.Unit})}
+	return []result.Remark{result.Say(ExposedCopies{max(hidden, 0), time, measure.CopyTime.Unit})}
 }
 
 // pageableCopies names the kinds that copy mostly so. Sessions of older releases do not know how much that is in all.
@@ -229,7 +229,7 @@ func pageableCopies(x *result.Summary, _ result.Number) []result.Remark {
 	if !(bytes > 0) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("pageable-copies", result.Args{"bytes": bytes, "unit": measure.PageableBytes.Unit, "kinds": kinds, "step": x.Recorded.Step})}
+	return []result.Remark{result.Say(PageableCopies{bytes, measure.PageableBytes.Unit, kinds, x.Recorded.Step})}
 }
 
 func smallKernels(x *result.Summary, line result.Number) []result.Remark {
@@ -238,8 +238,8 @@ func smallKernels(x *result.Summary, line result.Number) []result.Remark {
 	if x.Recorded.Step == "" || launches < smallMany*line {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("small-kernels", result.Args{"launches": launches, "of": x.Launches,
-		"share": kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Share })})}
+	return []result.Remark{result.Say(SmallKernels{launches, x.Launches,
+		kernelsOf(x, small, func(k result.SummaryKernel) result.Number { return k.Share })})}
 }
 
 func exposedCommunication(x *result.Summary, line result.Number) []result.Remark {
@@ -253,7 +253,7 @@ func exposedCommunication(x *result.Summary, line result.Number) []result.Remark
 	if !(time >= overlapFrom*line) || !(exposed/stepOf(x) > exposedFrom*line) || !(overlap < overlapUnder/line) {
 		return nil
 	}
-	return []result.Remark{result.NewRemark("exposed-communication", result.Args{"share": exposed / stepOf(x), "overlap": overlap})}
+	return []result.Remark{result.Say(ExposedCommunication{exposed / stepOf(x), overlap})}
 }
 
 // seen is a pattern in the runs of one side.

@@ -246,32 +246,27 @@ func waitsIn(s *recorded.Index) string {
 	return ""
 }
 
-// remarksOn are what is said of a straggler among ranks, of amounts per step or run.
+// remarksOn are what is said of a straggler among ranks, with amounts per step or run.
 func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []result.Remark {
-	k, too := result.StragglerKernel{More: result.Unknown, Launches: result.Unknown, Others: result.Unknown}, ""
+	k := result.StragglerKernel{More: result.Unknown, Launches: result.Unknown, Others: result.Unknown}
 	if len(x.Kernels) > 0 {
 		k = x.Kernels[0]
 	}
-	if x.Too {
-		too = "too"
-	}
-	what := result.NewRemark("straggler", result.Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "range": x.Range,
-		"kernels": result.Number(len(x.Kernels)), "kernel": k.Kernel, "more": k.More, "unit": measure.Total.Unit, "launches": k.Launches, "others": k.Others})
+	out := []result.Remark{result.Say(Straggler{Rank: x.Rank, Slower: x.Slower, Base: x.Base, Too: x.Too, Range: x.Range, Kernels: len(x.Kernels),
+		Kernel: k.Kernel, More: k.More, Unit: measure.Total.Unit, Launches: k.Launches, Others: k.Others})}
 	if x.Late {
-		what = result.NewRemark("late-rank", result.Args{"rank": x.Rank, "slower": x.Slower, "base": x.Base, "too": too, "more": x.More, "copies": x.Copies,
-			"unit": measure.StepTime.Unit, "per": per})
+		out[0] = result.Say(LateRank{Rank: x.Rank, Slower: x.Slower, Base: x.Base, Too: x.Too, More: x.More, Copies: x.Copies,
+			Unit: measure.StepTime.Unit, Per: per})
 	}
-	out := []result.Remark{what}
 	if x.Waited > 0 {
-		who := "the others wait"
+		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: measure.CausedWait.Unit, In: x.In, Per: per}
 		if len(ranks) == 2 {
-			who = ranks[0].Name + " waits"
-			if ranks[0].Name == x.Rank {
-				who = ranks[1].Name + " waits"
+			wait.Other = ranks[0].Name
+			if wait.Other == x.Rank {
+				wait.Other = ranks[1].Name
 			}
 		}
-		out = append(out, result.NewRemark("straggler-wait", result.Args{"who": who, "rank": x.Rank, "wait": x.Waited, "base": x.BaseWaited, "in": x.In, "per": per,
-			"unit": measure.CausedWait.Unit}))
+		out = append(out, result.Say(wait))
 	}
 	return out
 }
@@ -284,8 +279,8 @@ func per(s *recorded.Index) string {
 	return "run"
 }
 
-// unmatched says that some collectives of the head keep their waiting.
-func Unmatched(s *recorded.Index) []result.Remark {
+// UnmatchedCollectives says that some collectives of the head keep their waiting.
+func UnmatchedCollectives(s *recorded.Index) []result.Remark {
 	n := s.Typical(measure.Workload, measure.UnmatchedCollectives.Name)
 	if !(n > 0) {
 		return nil
@@ -296,7 +291,7 @@ func Unmatched(s *recorded.Index) []result.Remark {
 			all += v
 		}
 	}
-	return []result.Remark{result.NewRemark("unmatched", result.Args{"some": result.Number(n), "all": result.Number(all)})}
+	return []result.Remark{result.Say(Unmatched{result.Number(n), result.Number(all)})}
 }
 
 // counted is a number of launches without what its arithmetic rounded.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -23,11 +22,11 @@ import (
 func Summarize(sessions []model.Session) (*result.Summary, error) {
 	for i := range sessions {
 		if err := sessions[i].Check(); err != nil {
-			return nil, recorded.Reasons.Refuse("bad-session", "the recording", err.Error())
+			return nil, model.Refuse(model.BadSession, "measure again", "the recording: %v", err)
 		}
 	}
 	if len(sessions) == 0 {
-		return nil, recorded.Reasons.Refuse("no-session", "recording")
+		return nil, model.Refuse(model.NoSession, "measure it first", "the recording holds no session")
 	}
 	alike := likeLast(sessions, &sessions[len(sessions)-1])
 	s := summaries(alike)
@@ -37,9 +36,9 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 	out.Recorded = Describe(alike)
 	out.Patterns = most(s.patterns(1))
 	out.Ranks = CompareRanks(nil, s.side, thresholds.Default())
-	out.Doubts = append(out.Doubts, Unmatched(s.side)...)
+	out.Warn(UnmatchedCollectives(s.side)...)
 	if len(alike) < len(sessions) {
-		out.Doubts = append(out.Doubts, result.NewRemark("unlike-sessions", result.Args{"shown": result.Number(len(alike)), "sessions": result.Number(len(sessions))}))
+		out.Warn(result.Say(UnlikeSessions{len(alike), len(sessions)}))
 	}
 	restless := 0
 	for _, x := range alike {
@@ -50,7 +49,7 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 		}
 	}
 	if restless > 0 {
-		out.Doubts = append(out.Doubts, result.NewRemark("restless", result.Args{"some": result.Number(restless), "runs": result.Number(s.side.Runs())}))
+		out.Warn(result.Say(Restless{restless, s.side.Runs()}))
 	}
 	return out, nil
 }

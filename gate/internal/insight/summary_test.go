@@ -169,8 +169,8 @@ func TestSummarizeDoubts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []result.Remark{
-		{Key: "unlike-sessions", Args: result.Args{"shown": result.Number(1), "sessions": result.Number(2)}},
-		{Key: "restless", Args: result.Args{"some": result.Number(1), "runs": result.Number(2)}},
+		result.Say(UnlikeSessions{1, 2}),
+		result.Say(Restless{1, 2}),
 	}
 	if diff := cmp.Diff(want, got.Doubts); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -40,8 +40,7 @@ func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short
 		}
 	}
 	if len(without) > 0 {
-		short = append(short, result.NewRemark("too-short", result.Args{"ranges": without, "unit": model.SamplingPeriod.Unit,
-			"period": result.Number(head.Typical(measure.Workload, model.SamplingPeriod.Name))}))
+		short = append(short, result.Say(TooShort{without, result.Number(head.Typical(measure.Workload, model.SamplingPeriod.Name)), model.SamplingPeriod.Unit}))
 	}
 	return out, short
 }
@@ -54,7 +53,7 @@ func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 		if was == at {
 			was = ""
 		}
-		out = append(out, result.NewRemark("peak-at", result.Args{"head": at, "base": was}))
+		out = append(out, result.Say(PeakAt{at, was}))
 	}
 	type growth struct {
 		name       string
@@ -81,7 +80,7 @@ func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 	large.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
 	for _, g := range all[:min(len(all), 3)] {
 		if g.head > g.base {
-			out = append(out, result.NewRemark("grew", result.Args{"range": g.name, "base": result.Number(g.base), "head": result.Number(g.head), "unit": measure.MemoryHeld.Unit}))
+			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head), measure.MemoryHeld.Unit}))
 		}
 	}
 	return out

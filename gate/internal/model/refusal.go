@@ -144,10 +144,11 @@ const (
 	OtherProcesses  Kind = "other-processes"
 	OtherCapture    Kind = "other-capture"
 	OtherStep       Kind = "other-step"
+	StepLost        Kind = "step-lost"
 	OtherWork       Kind = "other-work"
 	OtherWorkload   Kind = "other-workload"
 	FewRuns         Kind = "few-runs"
-	OutlierRun      Kind = "swerves"
+	OutlierRun      Kind = "single-run-outlier"
 	ZeroTime        Kind = "zero-time"
 	Unsteady        Kind = "unsteady"
 	NothingJudged   Kind = "nothing-judged"
@@ -264,6 +265,7 @@ var Kinds = []struct {
 	{OtherProcesses, "Baseline and head ran different numbers of processes."},
 	{OtherCapture, "Only one of baseline and head is restricted to a capture range."},
 	{OtherStep, "Baseline and head are measured by different steps."},
+	{StepLost, "Only one of baseline and head repeats a step."},
 	{OtherWork, "Baseline and head did different numbers of steps."},
 	{OtherWorkload, "Baseline and head share no kernel, range or structure."},
 	{FewRuns, "Too few runs to know the spread between runs."},

@@ -16,7 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/text"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
@@ -163,7 +162,6 @@ func judge(t testing.TB, base, head string) *result.Report {
 		t.Fatal(err)
 	}
 	r := decide.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: thresholds.Default()})
-	text.Tell(r)
 	return r
 }
 

@@ -33,13 +33,3 @@ func Classes(sessions []model.Session) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
-
-// Unusable are the causes for which sessions cannot be used at all.
-var Reasons = model.Reasons{
-	{Key: "no-session",
-		Sentence: "the {side} holds no session",
-		Next:     "measure it first"},
-	{Key: "bad-session",
-		Sentence: "{side}: {what}",
-		Next:     "measure again"},
-}

@@ -64,10 +64,11 @@ func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(flo
 // Remark is one thing worth saying, as data: which, and with what in it.
 type Remark struct {
 	// Key names what is said; it stays the same from release to release.
-	Key  string `json:"key"`
-	Args Args   `json:"args,omitempty"`
-	// Sentence is the remark in words, "" until someone has put it so.
+	Key      string `json:"key"`
+	Args     Args   `json:"args,omitempty"`
 	Sentence string `json:"sentence,omitempty"`
+	// Next is what to do about a refusal.
+	Next string `json:"next,omitempty"`
 }
 
 // Args are the arguments of a [Remark] by name: a string, a []string, or a Number. Shares and changes are fractions,
@@ -374,12 +375,12 @@ func (c *Counts) Add(o Counts) {
 	c.Grew += o.Grew
 }
 
-// overCreep is the key of what crept further than a rule allows.
-const OverCreep = "over-creep"
+// overDrift is the key of what crept further than a rule allows.
+const OverDrift = "over-drift"
 
-// OverCreep reports whether something crept further than a rule allows: to accept it takes a new anchor.
-func (r *Report) OverCreep() bool {
-	return r.ReasonKey == OverCreep || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == OverCreep })
+// OverDrift reports whether something crept further than a rule allows: to accept it takes a new anchor.
+func (r *Report) OverDrift() bool {
+	return r.ReasonKey == OverDrift || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == OverDrift })
 }
 
 // NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.
@@ -390,8 +391,6 @@ func (f *Finding) Harm() float64 {
 	m, _ := measure.MetricByName(f.Metric)
 	return -float64(m.Better) * float64(f.Change)
 }
-
-func NewRemark(key string, args Args) Remark { return Remark{Key: key, Args: args} }
 
 // unknown is a number that is not known.
 var Unknown = Number(math.NaN())

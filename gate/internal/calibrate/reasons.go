@@ -1,0 +1,73 @@
+package calibrate
+
+import (
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+func (c *Calibration) warn(r result.Reason) {
+	x := result.Say(r)
+	c.Doubts, c.Warnings = append(c.Doubts, x), append(c.Warnings, x.Sentence)
+}
+
+// LastSession is a calibration by the last of several sessions.
+type LastSession struct{ Sessions int }
+
+func (r LastSession) String() string {
+	return "of " + measure.Count(r.Sessions, "session") + " only the last is used: a calibration is about one GPU at one time"
+}
+
+// FalseAlarms are unchanged gates that failed.
+type FalseAlarms struct {
+	Alarms, Gates int
+	Alpha         result.Number
+}
+
+func (r FalseAlarms) String() string {
+	return result.Number(r.Alarms).Text() + " of " + measure.Count(r.Gates, "unchanged gate") + " failed, more than the " + r.Alpha.Percent() +
+		" that the policy allows: the runs are not alike; do not rely on this limit here"
+}
+
+// HostAlone is a host without another session to compare with.
+type HostAlone struct{ GPU string }
+
+func (r HostAlone) String() string {
+	return "the baseline has no other session on " + r.GPU + " to compare this host with"
+}
+
+// HostForeign is a host that ran no kernel of the baseline.
+type HostForeign struct {
+	Sessions int
+	Board    string
+}
+
+func (r HostForeign) String() string {
+	return "this host has no kernel in common with " + on(r.Sessions, r.Board)
+}
+
+func on(sessions int, board string) string {
+	return measure.Count(sessions, "session") + result.Given(board, " on board ", board)
+}
+
+// HostAlike is a host on which no kernel differs.
+type HostAlike struct {
+	Sessions, Kernels int
+	Board             string
+	Least             result.Number
+}
+
+func (r HostAlike) String() string {
+	return "none of " + measure.Count(r.Kernels, "kernel") + " differs by " + r.Least.Percent() + " from " + on(r.Sessions, r.Board)
+}
+
+// HostApart is a host on which kernels differ.
+type HostApart struct {
+	Sessions, Moved, Kernels int
+	Board, Kernel            string
+	Change, Least            result.Number
+}
+
+func (r HostApart) String() string {
+	return r.Kernel + " is " + r.Change.Change() + " against " + on(r.Sessions, r.Board) + ", and " + result.Number(r.Moved).Text() + " of " +
+		measure.Count(r.Kernels, "kernel") + " by " + r.Least.Percent() + " or more: this host may be of another class, or the program another one"
+}

@@ -1,0 +1,63 @@
+package reason
+
+import (
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// CodeLimit is device code beyond a limit. Base is unknown for a new kernel.
+type CodeLimit struct {
+	Kernel, Arch, Metric string
+	Base, Head           result.Number
+	Rule                 string
+}
+
+func (r CodeLimit) String() string {
+	s := "device code of " + r.Kernel + " (" + r.Arch + "): " + result.Title(r.Metric) + " "
+	if r.Base.Known() {
+		s += r.Base.Text() + " → "
+	}
+	return s + r.Head.Text() + ", beyond " + r.Rule
+}
+
+// CodeCounts is how many kernels have other device code.
+type CodeCounts struct{ Changed, Added, Removed, Same int }
+
+// CodeDiffers is device code that changed beside a measurement.
+type CodeDiffers struct{ CodeCounts }
+
+func (r CodeDiffers) String() string {
+	n := func(n int) string { return result.Number(n).Text() }
+	return "device code: " + n(r.Changed) + " changed, " + n(r.Added) + " added, " + n(r.Removed) + " removed, " + n(r.Same) + " the same"
+}
+
+// CodeChanged is the verdict on device code where no time was measured.
+type CodeChanged struct{ CodeCounts }
+
+func (r CodeChanged) String() string {
+	if r.Changed+r.Added+r.Removed == 0 {
+		return "device code unchanged (" + measure.Count(r.Same, "kernel") + "); no time was measured"
+	}
+	s := "device code: " + measure.Count(r.Changed, "kernel") + " changed"
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{r.Added, "added"}, {r.Removed, "removed"}, {r.Same, "the same"}} {
+		if x.n > 0 {
+			s += ", " + result.Number(x.n).Text() + " " + x.what
+		}
+	}
+	return s + "; no time was measured: measure it on a GPU"
+}
+
+// CodeChangedHere is a kernel whose time and code changed.
+type CodeChangedHere struct{ Arch, What string }
+
+func (r CodeChangedHere) String() string { return "code changed (" + r.Arch + "): " + r.What }
+
+// SameCode is a kernel whose time changed and whose code did not.
+type SameCode struct{}
+
+func (SameCode) String() string {
+	return "same code: the input, a clock, memory, the driver or a neighbour makes the difference"
+}

@@ -1,0 +1,224 @@
+package reason
+
+import (
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Versions is a difference of software or settings.
+type Versions struct{ What, Base, Head string }
+
+func (r Versions) String() string {
+	the := "the "
+	if r.What == "CUDA" {
+		the = ""
+	}
+	return the + r.What + " differs: " + r.Base + " in the baseline, " + r.Head + " in the head"
+}
+
+// OldBase is a baseline older than the policy allows.
+type OldBase struct{ Days, Most int }
+
+func (r OldBase) String() string {
+	return "the baseline was measured " + measure.Count(r.Days, "day") + " before the head, more than the " + measure.Count(r.Most, "day") +
+		" of max_age: record it anew"
+}
+
+// Unmerged is a baseline that stands for a merge commit which was never measured.
+type Unmerged struct {
+	Names, Sessions []string
+	Most            result.Number
+}
+
+func (r Unmerged) String() string {
+	return "the merge of " + strings.Join(r.Sessions, " and ") + " was never measured; both replace the values of " + result.Few(r.Names) +
+		", which may differ by up to " + r.Most.Percent() + " more: record the merge commit on the default branch"
+}
+
+// Steps is a different number of steps.
+type Steps struct{ Base, Head int }
+
+func (r Steps) String() string {
+	return "the number of steps differs: " + result.Number(r.Base).Text() + " in the baseline, " + result.Number(r.Head).Text() + " in the head"
+}
+
+// CommonShift is a change that several kernels share. Hosts is "same", or as in [OtherHost].
+type CommonShift struct {
+	Moved, Kernels int
+	Change         result.Number
+	Names          []string
+	Hosts          string
+}
+
+func (r CommonShift) String() string {
+	s := result.Number(r.Moved).Text() + " of " + measure.Count(r.Kernels, "kernel") + " moved together by about " + r.Change.Change() + " (" +
+		strings.Join(r.Names, ", ") + "): "
+	switch r.Hosts {
+	case "same", "times":
+		return s + "another clock, power limit or neighbour does that more often than code"
+	}
+	return s + hosts(r.Hosts) + ", and hosts of one model differ like this, above all in memory-bound kernels"
+}
+
+// OutlierRun is a run that is left out.
+type OutlierRun struct {
+	Run    int
+	Side   string
+	Change result.Number
+}
+
+func (r OutlierRun) String() string {
+	return "run " + result.Number(r.Run).Text() + " of the " + side(r.Side) + " is " + r.Change.Change() +
+		" off in nearly all of its kernels: it is left out, and the chance of a false alarm halved"
+}
+
+// ComparedSingle is a single run that was judged by the spread of the other side.
+type ComparedSingle struct {
+	Side, Other string
+	Runs        int
+}
+
+func (r ComparedSingle) String() string {
+	return "1 run of the " + side(r.Side) + ": compared by the spread of the " + side(r.Other) + "'s " + measure.Count(r.Runs, "run")
+}
+
+// Moved is work that went from kernels to others.
+type Moved struct{ Slower, Faster []string }
+
+func (r Moved) String() string {
+	return "work moved between kernels: " + result.Few(r.Slower) + " slower, " + result.Few(r.Faster) +
+		" faster by about as much, and the workload's GPU time is within its limit"
+}
+
+// OutputDisagrees is an output and a step of which only one got worse.
+type OutputDisagrees struct {
+	Output     string
+	Unprofiled result.Number // change of the output
+	Profiled   result.Number // change of the step
+	StepWorse  bool
+}
+
+func (r OutputDisagrees) String() string {
+	if r.StepWorse {
+		return "the profiled step changed by " + r.Profiled.Change() + ", and unprofiled " + r.Output + " did not get worse (" + r.Unprofiled.Change() +
+			"): profiling slows the CPU, so the unprofiled runs decide"
+	}
+	return "unprofiled " + r.Output + " got worse (" + r.Unprofiled.Change() + "), and the profiled step did not (" + r.Profiled.Change() +
+		"): what got slower lies outside the steps, or profiling hides it"
+}
+
+// StepsCover is how much of the head the steps of a range are.
+type StepsCover struct {
+	Range string
+	Share result.Number
+}
+
+func (r StepsCover) String() string {
+	return "the steps (" + r.Range + ") are " + r.Share.Percent() + " of the head's GPU time; the rest is judged by the limits of its sections"
+}
+
+// SkipsMore is a head that skips more steps as warm-up.
+type SkipsMore struct{ Base, Head result.Number }
+
+func (r SkipsMore) String() string {
+	return measure.Count(int(r.Head), "step") + " of the head are warm-up, " + r.Base.Text() + " of the baseline: the warm-up is not compared"
+}
+
+// OtherCycle is a step that is not judged because its kernels repeat differently.
+type OtherCycle struct{ Base, Head result.Number }
+
+func (r OtherCycle) String() string {
+	return "step time: not judged, because the cycle repeats " + measure.Count(int(r.Base), "time") + " a run in the baseline and " + r.Head.Text() +
+		" in the head: mark the step with an NVTX range"
+}
+
+// OnOneSide is what only one side measured. Outputs is true where the names are outputs.
+type OnOneSide struct {
+	Names         []string
+	With, Without string
+	Outputs       bool
+}
+
+func (r OnOneSide) String() string {
+	s := strings.Join(r.Names, ", ") + ": not judged, because only the " + side(r.With) + " has it; "
+	switch {
+	case r.Without == "base" && r.Outputs:
+		return s + "record the baseline again, or measure the base build beside the head"
+	case r.Without == "base":
+		return s + "record the baseline again in the same way"
+	case r.Outputs:
+		return s + "check the policy's outputs and the number of unprofiled runs"
+	}
+	return s + "measure the head in the same way"
+}
+
+// NeedsProfiler is a rule on a metric that this profiler does not measure.
+type NeedsProfiler struct {
+	Metric, Rule string
+	Sampled      bool
+}
+
+func (r NeedsProfiler) String() string {
+	if r.Sampled {
+		return r.Rule + " limits " + result.Title(r.Metric) + ", which is sampled only on request"
+	}
+	return r.Rule + " limits " + result.Title(r.Metric) + ", which only Nsight Compute measures: a check of its counters judges it"
+}
+
+// RuleIdle is a rule that limits nothing. Here is true where another workload may have its subject.
+type RuleIdle struct {
+	Rule string
+	Here bool
+}
+
+func (r RuleIdle) String() string {
+	if r.Here {
+		return r.Rule + ": the rule has nothing to judge in this workload"
+	}
+	return r.Rule + ": the rule has nothing to judge: nothing by that name was measured"
+}
+
+// SameRuns is a head with runs of the baseline.
+type SameRuns struct{ Same, Runs int }
+
+func (r SameRuns) String() string {
+	return result.Number(r.Same).Text() + " of " + measure.Count(r.Runs, "run") + " of the head are runs of the baseline too: that they agree proves nothing"
+}
+
+// Looked is a verdict at one of several looks at growing data.
+type Looked struct{ Look, Looks, Runs, Most int }
+
+func (r Looked) String() string {
+	n := func(n int) string { return result.Number(n).Text() }
+	return "judged at look " + n(r.Look) + " of at most " + n(r.Looks) + ", after " + n(r.Runs) + " of at most " + n(r.Most) +
+		" runs; the chance of a false alarm is shared out among the looks"
+}
+
+// OnBoard is a baseline of which only the sessions on the head's board are used.
+type OnBoard struct{ Kept, All int }
+
+func (r OnBoard) String() string {
+	were, are := "were", "are"
+	if r.Kept == 1 {
+		were, are = "was", "is"
+	}
+	return result.Number(r.Kept).Text() + " of " + measure.Count(r.All, "baseline session") + " " + were + " measured on the head's board and " + are +
+		" compared with it; the others are left out"
+}
+
+// OtherBoard is a baseline of another board.
+type OtherBoard struct{ Base, Head []string }
+
+func (r OtherBoard) String() string {
+	return "the baseline was measured on another board (" + strings.Join(r.Base, ", ") + ", here " + strings.Join(r.Head, ", ") +
+		"); boards of one model differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head"
+}
+
+// UnknownGPU is a comparison of which one side does not name its GPU.
+type UnknownGPU struct{ Model string }
+
+func (r UnknownGPU) String() string {
+	return "only one side names its GPU (" + r.Model + "): whether the other was measured on the same model is unknown"
+}

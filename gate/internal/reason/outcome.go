@@ -1,0 +1,310 @@
+// Package reason says why a comparison has its outcome and a gate its verdict: one type a reason, with its sentence.
+package reason
+
+import (
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Bound is what a change is compared with. By is "limit", "floor", "tick", or "" for one launch in a whole run.
+type Bound struct {
+	By   string
+	Size result.Number
+	Unit string
+}
+
+func (b Bound) String() string {
+	switch b.By {
+	case "limit":
+		return "the limit of " + b.Size.Percent()
+	case "floor":
+		return "the floor of " + b.Size.In(b.Unit)
+	case "tick":
+		return "the timer's resolution of " + b.Size.In(b.Unit)
+	}
+	return "one more in a whole run"
+}
+
+// Interval is the confidence interval of a change.
+type Interval struct{ Low, High result.Number }
+
+func (i Interval) String() string { return "interval " + i.Low.Change() + " … " + i.High.Change() }
+
+// Bounds are what the policy wants of a value itself, unknown where it wants nothing.
+type Bounds struct {
+	AtLeast, AtMost result.Number
+	Unit            string
+}
+
+func (b Bounds) String() string {
+	switch {
+	case !b.AtLeast.Known():
+		return "at most " + b.AtMost.In(b.Unit)
+	case !b.AtMost.Known():
+		return "at least " + b.AtLeast.In(b.Unit)
+	}
+	return "between " + b.AtLeast.In(b.Unit) + " and " + b.AtMost.In(b.Unit)
+}
+
+// Beyond is a certain change for the worse.
+type Beyond struct{ Bound }
+
+func (r Beyond) String() string { return "beyond " + r.Bound.String() }
+
+// Within is an interval that lies within the limit.
+type Within struct{ Bound }
+
+func (r Within) String() string { return "within " + r.Bound.String() }
+
+// Better is a certain change for the better.
+type Better struct {
+	Limit result.Number
+	Time  bool
+}
+
+func (r Better) String() string {
+	if r.Time {
+		return "faster by more than " + r.Limit.Percent()
+	}
+	return "better by more than " + r.Limit.Percent()
+}
+
+// IncreasedCount is a count that rose without a rule that names it.
+type IncreasedCount struct{ Bound }
+
+func (r IncreasedCount) String() string {
+	return "increased beyond " + r.Bound.String() + "; a count fails a gate only where a rule names it"
+}
+
+// Open is an interval that contains the limit.
+type Open struct {
+	Interval
+	Bound
+}
+
+func (r Open) String() string { return r.Interval.String() + " contains " + r.Bound.String() }
+
+// Uncertain is an interval beyond the limit before the correction for all comparisons.
+type Uncertain struct {
+	Interval
+	Bound
+}
+
+func (r Uncertain) String() string {
+	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but not certain among so many comparisons"
+}
+
+// LikeMerge is a change that an unmeasured merge commit could make.
+type LikeMerge struct {
+	Interval
+	Bound
+	Most result.Number
+}
+
+func (r LikeMerge) String() string {
+	return r.Interval.String() + "; the merge commit was never measured and may differ by up to " + r.Most.Percent()
+}
+
+// LikeHosts is a change that a difference between hosts could make.
+type LikeHosts struct {
+	Interval
+	Bound
+	Most result.Number
+}
+
+func (r LikeHosts) String() string {
+	return r.Interval.String() + " is beyond " + r.Bound.String() + ", but hosts of one kind differ here by up to " + r.Most.Percent()
+}
+
+// Slight is a change of a kernel that costs less of the GPU time than hosts differ by.
+type Slight struct {
+	Interval
+	Part, Impact result.Number
+}
+
+func (r Slight) String() string {
+	return r.Interval.String() + " is about " + r.Part.Percent() + " of GPU time; hosts differ by up to " + r.Impact.Percent() + " of it in one kernel"
+}
+
+// MostRuns is a head of which most runs are beyond the limit and every run of the baseline.
+type MostRuns struct {
+	Some, All int
+	Change    result.Number
+	Bound
+}
+
+func (r MostRuns) String() string {
+	return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " are about " + r.Change.Change() + ", beyond " + r.Bound.String() +
+		" and beyond every baseline run"
+}
+
+// OneRun is a side without a spread between runs.
+type OneRun struct{}
+
+func (OneRun) String() string {
+	return "a side has one run: without the spread between runs no change can be told from noise"
+}
+
+// NotJudged is a comparison in a gate with too few runs.
+type NotJudged struct{ Base, Head int }
+
+func (r NotJudged) String() string {
+	if r.Base == r.Head {
+		return "not judged: one run a side"
+	}
+	return "not judged: " + measure.Count(r.Base, "run") + " against " + result.Number(r.Head).Text()
+}
+
+// FewSamples is a subject that too few runs have.
+type FewSamples struct{ Scope string }
+
+func (r FewSamples) String() string {
+	return "too few runs have this " + r.Scope + " to know its spread"
+}
+
+// OutlierAsAWhole is a single run whose kernels all differ from the other side.
+type OutlierAsAWhole struct {
+	Side   string
+	Change result.Number
+}
+
+func (r OutlierAsAWhole) String() string {
+	return "the one run of the " + side(r.Side) + " is " + r.Change.Change() + " off as a whole"
+}
+
+// SingleRun is a change that one run shows and that single runs of unchanged programs show now and then. What is "step", "kernel"
+// or "copies".
+type SingleRun struct{ Side, What string }
+
+func (r SingleRun) String() string {
+	what := map[string]string{"step": "a step", "kernel": "a kernel", "copies": "a copy"}[r.What]
+	return "only one run of the " + side(r.Side) + " shows it; in single runs of an unchanged program " + what + " varies as much: measure a few runs"
+}
+
+// Waiting is a step that got longer while its operations were issued and did not run.
+type Waiting struct{}
+
+func (Waiting) String() string {
+	return "operations were issued and did not run: the GPU worked for another program, or waited for something unrecorded; measure again on an idle GPU"
+}
+
+// HostDenied is a change that the head's host explains, which gave CPU time to others.
+type HostDenied struct{ Most result.Number }
+
+func (r HostDenied) String() string {
+	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent() +
+		"; measure on a quiet host, or the base build beside the head"
+}
+
+// WithAll is a change that all kernels share, at another time or place.
+type WithAll struct {
+	Bound
+	Shift result.Number
+}
+
+func (r WithAll) String() string {
+	return "beyond " + r.Bound.String() + ", and all kernels moved by about " + r.Shift.Change() +
+		": the clock, a power limit or the host does that as well as code; measure the base build beside the head"
+}
+
+// CountsDiffer is a count that differs between the sessions of the baseline.
+type CountsDiffer struct{}
+
+func (CountsDiffer) String() string {
+	return "the baseline's sessions differ in this count, so it is not compared"
+}
+
+// Zero is a value of zero on both sides.
+type Zero struct{}
+
+func (Zero) String() string { return "zero on both sides" }
+
+// FromZero is a baseline of zero.
+type FromZero struct{}
+
+func (FromZero) String() string { return "was zero: no relative change can be given" }
+
+// ZeroFloor is a baseline of zero and a head within the floor.
+type ZeroFloor struct{}
+
+func (ZeroFloor) String() string { return "was zero, and is less than the floor" }
+
+// Unbounded is a head without the metric that the policy bounds.
+type Unbounded struct {
+	Metric string
+	Bounds
+}
+
+func (r Unbounded) String() string {
+	return "the head has no " + result.Title(r.Metric) + "; the policy wants " + r.Bounds.String()
+}
+
+// BoundsKept is a head within the bounds of the policy.
+type BoundsKept struct{ Bounds }
+
+func (r BoundsKept) String() string { return "the policy wants " + r.Bounds.String() }
+
+// BoundsBroken is a head of which some runs are outside the bounds of the policy.
+type BoundsBroken struct {
+	Some, All int
+	Head      result.Number
+	Bounds
+}
+
+func (r BoundsBroken) String() string {
+	switch {
+	case r.Some < r.All:
+		return result.Number(r.Some).Text() + " of " + measure.Count(r.All, "run") + " break the bound: the policy wants " + r.Bounds.String()
+	case r.All == 1:
+		return r.Head.In(r.Unit) + " in one run, where the policy wants " + r.Bounds.String() + "; two would decide"
+	}
+	return r.Head.In(r.Unit) + " where the policy wants " + r.Bounds.String()
+}
+
+// OneSided is a metric that the policy limits and that is missing in the "base", the "head", or "both".
+type OneSided struct{ Metric, Without string }
+
+func (r OneSided) String() string {
+	if r.Without == "both" {
+		return "neither side has " + result.Title(r.Metric) + ", which the policy limits"
+	}
+	return "the " + side(r.Without) + " has no " + result.Title(r.Metric) + ": measure both sides with the same metrics"
+}
+
+// Replaced is a kernel of the baseline in whose place the head has others.
+type Replaced struct {
+	Range string
+	By    []string
+}
+
+func (r Replaced) String() string {
+	return "its place in range " + r.Range + " is taken by " + result.Few(r.By)
+}
+
+// Replaces is a kernel of the head in the place of others.
+type Replaces struct {
+	Range string
+	What  []string
+}
+
+func (r Replaces) String() string {
+	return "it takes the place of " + result.Few(r.What) + " in range " + r.Range
+}
+
+// Gone is what only the baseline has.
+type Gone struct{}
+
+func (Gone) String() string { return "nothing in the head has its name or its place" }
+
+// New is what only the head has.
+type New struct{}
+
+func (New) String() string { return "nothing in the baseline has its name or its place" }
+
+// side is the name of a side in a sentence.
+func side(name string) string {
+	if name == "base" {
+		return "baseline"
+	}
+	return name
+}

@@ -1,0 +1,115 @@
+package reason
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Regressed is a gate that fails. What names the subjects that regressed.
+type Regressed struct {
+	Subjects int
+	What     string
+}
+
+func (r Regressed) String() string { return r.What + " regressed" }
+
+// Undecided is a gate that passes with undecided comparisons. Finding is the index of the first, Because its reason.
+type Undecided struct {
+	Comparisons, Finding    int
+	Kernel, Metric, Because string
+}
+
+func (r Undecided) String() string {
+	are := " are "
+	if r.Comparisons == 1 {
+		are = " is "
+	}
+	return "nothing regressed for certain, but " + measure.Count(r.Comparisons, "comparison") + are + "undecided, first the " + result.Title(r.Metric) +
+		" of " + r.Kernel + ": " + r.Because
+}
+
+// NoneSlower is a gate that passes.
+type NoneSlower struct{ Comparisons int }
+
+func (r NoneSlower) String() string {
+	return measure.Count(r.Comparisons, "comparison") + ", none slower than its limit allows"
+}
+
+// Workloads is the verdict on several workloads.
+type Workloads struct {
+	Failed, Open, Undecided []string
+	All                     int
+}
+
+func (r Workloads) String() string {
+	all := measure.Count(r.All, "workload")
+	switch {
+	case len(r.Failed) > 0:
+		open := strings.Join(r.Open, ", ")
+		return strconv.Itoa(len(r.Failed)) + " of " + all + " failed: " + strings.Join(r.Failed, ", ") + result.Given(open, "; no verdict on ", open)
+	case len(r.Open) > 0:
+		return "no verdict on " + strconv.Itoa(len(r.Open)) + " of " + all + ": " + strings.Join(r.Open, ", ")
+	case len(r.Undecided) > 0:
+		return "nothing regressed for certain, but " + strconv.Itoa(len(r.Undecided)) + " of " + all + " undecided: " + strings.Join(r.Undecided, ", ")
+	}
+	return all + ", none slower than its limits allow"
+}
+
+// Drifted is a change since the anchor that many sessions add up to.
+type Drifted struct {
+	Kernel, Metric string
+	Change         result.Number
+	Interval
+	Limit              result.Number
+	Since, Commit      string
+	Sessions, Accepted int
+	Also               []string
+}
+
+func (r Drifted) String() string {
+	return r.since() + ", beyond the limit of " + r.Limit.Percent() + result.Given(r.also(), "; so did ", r.also()) +
+		": accept it as a new anchor, or look for it in what was merged since"
+}
+
+func (r Drifted) also() string { return result.Few(r.Also) }
+
+func (r Drifted) since() string {
+	anchor, over := r.Since, measure.Count(r.Sessions, "session")
+	if anchor == "" {
+		anchor = "the oldest session"
+	}
+	if r.Accepted > 0 {
+		over = measure.Count(r.Accepted, "accepted change")
+	}
+	return r.Kernel + " " + result.Title(r.Metric) + " drifted " + r.Change.Change() + " (" + r.Interval.String() + ") since " + anchor +
+		result.Given(r.Commit, " at ", r.Commit) + " over " + over
+}
+
+// OverDrift is drift beyond what a rule allows, which fails the gate.
+type OverDrift struct {
+	Drifted
+	Rule string
+}
+
+func (r OverDrift) String() string {
+	return r.since() + ", more than the " + r.Limit.Percent() + " that " + r.Rule + " allows" + result.Given(r.also(), "; so did ", r.also())
+}
+
+// Drifting is a change in steps that add up to more than those of unchanged code.
+type Drifting struct {
+	Kernel, Metric string
+	Change         result.Number
+	Interval
+	Since, Commit string
+	Sessions      int
+	Also          []string
+}
+
+func (r Drifting) String() string {
+	also := result.Few(r.Also)
+	return Drifted{Kernel: r.Kernel, Metric: r.Metric, Change: r.Change, Interval: r.Interval, Since: r.Since, Commit: r.Commit, Sessions: r.Sessions}.since() +
+		", in steps that add up to more than those of unchanged code" + result.Given(also, "; ", also, " as well")
+}

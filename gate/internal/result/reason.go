@@ -1,0 +1,161 @@
+package result
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Reason says why something is so. Its kind is the name of its type in lower case with hyphens, its arguments are its exported
+// fields: strings, lists of strings, booleans and numbers.
+type Reason interface{ String() string }
+
+// Say stores a reason with its sentence.
+func Say(r Reason) Remark {
+	v := reflect.ValueOf(r)
+	s := shapeOf(v.Type())
+	x := Remark{Key: s.kind, Sentence: r.String()}
+	if len(s.fields) > 0 {
+		x.Args = make(Args, len(s.fields))
+	}
+	for _, f := range s.fields {
+		switch v := v.FieldByIndex(f.index).Interface().(type) {
+		case int:
+			x.Args[f.name] = Number(v)
+		default:
+			x.Args[f.name] = v
+		}
+	}
+	return x
+}
+
+// Refuse stores the reason of a verdict that cannot be given. The sentence is formatted like fmt.Sprintf.
+func Refuse(kind model.Kind, next, format string, args ...any) *Remark {
+	return &Remark{Key: string(kind), Sentence: fmt.Sprintf(format, args...), Next: next}
+}
+
+// Because sets the reason of the verdict.
+func (r *Report) Because(x Remark) {
+	r.Reason, r.ReasonKey, r.ReasonArgs, r.Next = x.Sentence, x.Key, x.Args, nil
+	if x.Next != "" {
+		r.Next = []string{x.Next}
+	}
+}
+
+// Warn adds doubts about the comparison.
+func (r *Report) Warn(doubts ...Remark) {
+	r.Doubts, r.Warnings = append(r.Doubts, doubts...), append(r.Warnings, sentences(doubts)...)
+}
+
+// Note adds what is said about how the verdict came about.
+func (r *Report) Note(remarks ...Remark) {
+	r.Remarks, r.Notes = append(r.Remarks, remarks...), append(r.Notes, sentences(remarks)...)
+}
+
+// Because sets the reason of the outcome and what qualifies it.
+func (f *Finding) Because(x Remark, also ...Remark) {
+	f.Reason, f.ReasonKey, f.ReasonArgs, f.Also = x.Sentence, x.Key, x.Args, nil
+	f.Qualify(also...)
+}
+
+// Qualify adds to the reason of the outcome.
+func (f *Finding) Qualify(also ...Remark) {
+	f.Also = append(f.Also, also...)
+	for _, x := range also {
+		f.Reason += "; " + x.Sentence
+	}
+}
+
+// State adds facts about the change.
+func (f *Finding) State(facts ...Remark) {
+	f.Facts, f.Evidence = append(f.Facts, facts...), append(f.Evidence, sentences(facts)...)
+}
+
+// Warn adds doubts about what was measured.
+func (s *Summary) Warn(doubts ...Remark) {
+	s.Doubts, s.Warnings = append(s.Doubts, doubts...), append(s.Warnings, sentences(doubts)...)
+}
+
+func sentences(remarks []Remark) (out []string) {
+	for _, x := range remarks {
+		out = append(out, x.Sentence)
+	}
+	return out
+}
+
+// shape is the stored form of a type of reasons.
+type shape struct {
+	kind   string
+	fields []shapeField
+}
+
+type shapeField struct {
+	name  string
+	index []int
+}
+
+var shapes sync.Map // by reflect.Type
+
+func shapeOf(t reflect.Type) *shape {
+	if s, ok := shapes.Load(t); ok {
+		return s.(*shape)
+	}
+	s := &shape{kind: split(t.Name(), '-')}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.IsExported() && !f.Anonymous {
+			s.fields = append(s.fields, shapeField{split(f.Name, '_'), f.Index})
+		}
+	}
+	shapes.Store(t, s)
+	return s
+}
+
+// split puts a separator between the words of a Go name, in lower case: "GPUIdle" becomes "gpu-idle".
+func split(name string, separator rune) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		begins := i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1]))
+		if unicode.IsUpper(r) && begins {
+			b.WriteRune(separator)
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// Change is a relative change: "+5.2 %".
+func (n Number) Change() string { return measure.Change(float64(n)) }
+
+// Percent is a fraction: "5.2 %".
+func (n Number) Percent() string { return measure.Percent(float64(n)) }
+
+// In is an amount of a unit: "5.2 µs".
+func (n Number) In(unit string) string { return measure.Quantity(float64(n), unit) }
+
+// Text is the number alone.
+func (n Number) Text() string { return measure.Number(float64(n)) }
+
+// Title is the name of a metric in a sentence: "total time".
+func Title(metric string) string { return measure.Metric{Name: metric}.Title() }
+
+// Few is a list that ends after three names.
+func Few(names []string) string {
+	if len(names) > 3 {
+		return strings.Join(names[:3], ", ") + ", others"
+	}
+	return strings.Join(names, ", ")
+}
+
+// Given is the parts together, "" where the value is empty: Given(where, " in ", where).
+func Given(value string, parts ...string) string {
+	if value == "" {
+		return ""
+	}
+	return strings.Join(parts, "")
+}
