@@ -125,6 +125,7 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 	}
 	if r, err = refused(r, err, base...); err == nil {
 		r.Workload = c.Workload
+		tellSpent(c.Observe, c.Measurer, r.HeadSessions)
 	}
 	return r, err
 }

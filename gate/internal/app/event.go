@@ -29,6 +29,7 @@ const (
 	Bisecting   Stage = "bisecting"    // Event.Text is the next commit to measure, of Event.Runs at most
 	Hint        Stage = "hint"         // Event.Text is worth knowing, and keeps nothing from going on
 	Warning     Stage = "warning"      // Event.Text is a doubt
+	Spent       Stage = "spent"        // Event.Text says where the time of the measurement went
 )
 
 // Event is a step of progress. Which fields are filled in depends on the stage.

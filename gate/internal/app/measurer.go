@@ -107,6 +107,7 @@ type Machine struct {
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
+	spent    spent
 	repeated string  // the warning that nsys needed an argument that TraceArgs has held since
 	sampled  [2]bool // whether the GPU's metrics were: of the head alone, and beside a base build
 }
@@ -176,6 +177,9 @@ func (m *Machine) collect(ctx context.Context, p run.Plan) (*run.Result, error) 
 		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Unprofiled: e.Unprofiled, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
 	tell(m.Observe, Event{Stage: Done})
+	if err == nil {
+		m.spent.add(result)
+	}
 	if failed := (*run.WorkloadError)(nil); errors.As(err, &failed) {
 		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})
 	}

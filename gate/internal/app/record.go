@@ -84,6 +84,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for _, w := range all.Warnings {
 		c.warn(w)
 	}
+	tellSpent(c.Observe, c.Measurer, head)
 	if c.Reason != "" {
 		why, err := reason(c.Reason)
 		if err != nil {

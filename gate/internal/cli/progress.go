@@ -55,6 +55,10 @@ func (p *progress) event(ev app.Event) {
 		p.say("warning: " + report.Clean(ev.Text))
 	case app.Done:
 		p.done()
+	case app.Spent:
+		if p.done(); !p.quiet {
+			p.say(ev.Text)
+		}
 	default:
 		if p.quiet {
 			return
