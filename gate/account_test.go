@@ -205,6 +205,34 @@ func TestAccount(t *testing.T) {
 			return warped(t, insert{at, ms * 1e6})
 		}
 	}
+	nothing := func(t model.Trace) model.Trace { return t }
+	evaluate5 := func(t model.Trace) model.Trace { return evaluating(t, 5) }
+	slowEvery := func(n int) func(model.Trace) model.Trace {
+		return func(t model.Trace) model.Trace {
+			for i := n - 1; i < 60; i += n {
+				t = slowKernels(t, i, i+1, 0.5)
+			}
+			return t
+		}
+	}
+	growing := func(by float64) func(model.Trace) model.Trace {
+		return func(t model.Trace) model.Trace {
+			for i := range 60 {
+				t = slowKernels(t, i, i+1, by*float64(i))
+			}
+			return t
+		}
+	}
+	lastStepGone := func(t model.Trace) model.Trace {
+		_, steps := gpuSteps(&t)
+		t.Launches = t.Launches[:steps[59][0]]
+		return t
+	}
+	renamed := func(t model.Trace) model.Trace {
+		t.RangeNames = slices.Clone(t.RangeNames)
+		t.RangeNames[slices.Index(t.RangeNames, "step")] = "iteration"
+		return t
+	}
 	for _, tt := range []struct {
 		name       string
 		base, head func(model.Trace) model.Trace
@@ -225,6 +253,17 @@ func TestAccount(t *testing.T) {
 		{"before the steps", nil, outside(false, 100), red},
 		{"after the steps", nil, outside(true, 60), red},
 		{"one run in five stalls", nil, nil, green},
+		{"five short evaluations at the end, training slower", then(evaluate5, nothing), then(slow(0, 55, 0.7), evaluate5), red},
+		{"every second step heavier on both sides", slowEvery(2), slowEvery(2), green},
+		{"every third step heavier on both sides", slowEvery(3), slowEvery(3), green},
+		{"every fourth step heavier on both sides", slowEvery(4), slowEvery(4), green},
+		{"every second step heavier, and longer in the head", slowEvery(2), then(slow(0, 60, 0.1), slowEvery(2)), red},
+		{"steps grow on both sides alike", growing(0.02), growing(0.02), green},
+		{"steps grow faster in the head", growing(0.02), growing(0.04), red},
+		{"a cycle less, without ranges", then(lastStepGone, withoutRanges), then(stall(0, 60, 1, 300), withoutRanges), red},
+		{"a cycle less, unchanged", then(lastStepGone, withoutRanges), withoutRanges, green},
+		{"the step is lost", nil, withoutRanges, red},
+		{"the step is renamed and slower", nil, then(stall(0, 60, 1, 300), renamed), red},
 		{"unchanged, without ranges", withoutRanges, withoutRanges, green},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

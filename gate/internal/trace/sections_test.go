@@ -1,0 +1,144 @@
+package trace
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Whatever the run, its sections add up to it: wall time, kernel time and launches.
+func TestSectionsAddUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := madeUp{steps: rapid.IntRange(0, 30).Draw(t, "steps"), warm: rapid.IntRange(0, 5).Draw(t, "warm"),
+			noRanges: rapid.Bool().Draw(t, "no ranges")}
+		x := m.trace()
+		for i := range x.Ranges { // the host runs ahead by other amounts, and the ranges end at other times
+			x.Ranges[i].End -= rapid.Int64Range(0, 900).Draw(t, "shorter")
+		}
+		late := rapid.Int64Range(0, 50_000_000).Draw(t, "late")
+		at := rapid.IntRange(0, len(x.Launches)-1).Draw(t, "at")
+		for i := range x.Launches[at:] {
+			x.Launches[at+i].Start += late
+			x.Launches[at+i].End += late
+		}
+		o := Options{Warmup: rapid.SampledFrom([]Warmup{Auto, Skip(0)}).Draw(t, "warm-up")}
+		sessions, err := Sessions([]model.Trace{x}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums := map[string]float64{}
+		for _, s := range measure.Sections {
+			for _, metric := range []measure.Metric{measure.Elapsed, measure.GPUTime, measure.Launches} {
+				row, ok := sessions[0].Find(s, metric.Name)
+				if !ok {
+					t.Fatalf("no %s of %s", metric.Name, s.Name)
+				}
+				sums[metric.Name] += row.Values[0]
+			}
+		}
+		busy, first := int64(0), x.Launches[0].API
+		for _, l := range x.Launches {
+			busy += l.End - l.Start
+		}
+		for _, r := range x.Ranges {
+			first = min(first, r.Start)
+		}
+		want := map[string]float64{measure.Elapsed.Name: float64(x.End() - first), measure.GPUTime.Name: float64(busy),
+			measure.Launches.Name: float64(len(x.Launches))}
+		for name, v := range want {
+			if sums[name] != v {
+				t.Fatalf("%s of the sections is %v, of the run %v", name, sums[name], v)
+			}
+		}
+	})
+}
+
+// What is before the steps, left out, and after them has its section.
+func TestSections(t *testing.T) {
+	s := one(t, Options{}, madeUp{steps: 40, warm: 5}.trace())
+	value(t, s, measure.Before, measure.GPUTime, 50_000)
+	value(t, s, measure.Warmup, measure.GPUTime, 5*610_000)
+	value(t, s, measure.Steps, measure.GPUTime, 35*210_000)
+	value(t, s, measure.After, measure.GPUTime, 70_000)
+	value(t, s, measure.Warmup, measure.Repeats, 5)
+	value(t, s, measure.Workload, measure.MeanToTypical, 1)
+}
+
+// A process of a few launches beside the workload is no run, and keeps no step from being found.
+func TestBeside(t *testing.T) {
+	m := madeUp{steps: 40}
+	small := madeUp{steps: 1, noRanges: true}.trace()
+	small.Launches = small.Launches[:1]
+	s := one(t, Options{}, append(m.runs(2), small)...)
+	if len(s.Runs) != 2 || s.Step != "step" {
+		t.Errorf("%d runs by step %q", len(s.Runs), s.Step)
+	}
+	if x, ok := s.Find(measure.Beside, measure.GPUTime.Name); !ok || x.Values[0] != 50_000 {
+		t.Errorf("beside the workload: %v", x.Values)
+	}
+}
+
+// Processes of one launch that overlap are one run, on one device as well.
+func TestOverlap(t *testing.T) {
+	m := madeUp{steps: 40}
+	other := m
+	other.at = 1_000_000
+	if s := one(t, Options{}, m.trace(), other.trace()); len(s.Runs) != 1 || s.Processes != 2 {
+		t.Errorf("%d runs of %d processes", len(s.Runs), s.Processes)
+	}
+}
+
+// Both sides leave out the same warm-up, and a head what its baseline did.
+func TestWarmupOfBothSides(t *testing.T) {
+	base, head := madeUp{steps: 40, warm: 2}, madeUp{steps: 40, warm: 9}
+	both, err := Reduce(Options{}, base.runs(2), head.runs(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if both[0][0].Runs[0].Skipped != 9 || both[1][0].Runs[0].Skipped != 9 {
+		t.Errorf("side by side %+v and %+v, want 9 skipped", both[0][0].Runs[0], both[1][0].Runs[0])
+	}
+	alone := one(t, Options{}, base.runs(2)...)
+	if s := one(t, Options{Like: &alone, Step: "step"}, head.runs(2)...); s.Runs[0].Skipped != alone.Runs[0].Skipped {
+		t.Errorf("skipped %d, the baseline %d", s.Runs[0].Skipped, alone.Runs[0].Skipped)
+	}
+	// Without steps the same launches of each kernel, and the same cycles.
+	base.noRanges, head.noRanges = true, true
+	if both, err = Reduce(Options{}, base.runs(2), head.runs(2)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range both {
+		value(t, s[0], kernel(gemm), measure.WarmupLaunches, 18)
+		value(t, s[0], measure.Warmup, measure.Repeats, 8)
+	}
+}
+
+// Steps of which every second, third or fourth is another settle; steps that get longer do not.
+func TestSettle(t *testing.T) {
+	for n := 1; n <= 5; n++ {
+		var x []float64
+		for i := range 48 {
+			v := 100 + float64(i%7)/10
+			if i%n == 0 {
+				v *= 1.5
+			}
+			if i < 4 {
+				v *= 3
+			}
+			x = append(x, v)
+		}
+		if s := settle(x); !s.steady || s.skip < 3 || s.skip > 6 {
+			t.Errorf("every %d: %+v", n, s)
+		}
+	}
+	var x []float64
+	for i := range 48 {
+		x = append(x, 100+float64(3*i))
+	}
+	if s := settle(x); s.steady {
+		t.Errorf("growing: %+v", s)
+	}
+}
