@@ -134,7 +134,7 @@ func simple[Text string | []byte](s Text) (n Number, form Form) {
 	return n, Point
 }
 
-// Float is the number in the base unit, of which factor is the size of its unit.
+// Float is the number in the base unit; factor is the size of its unit.
 func (n Number) Float(factor float64) float64 {
 	return float64(n.Digits) / math.Pow10(n.Places) * factor
 }

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -40,19 +38,6 @@ const (
 func isMetric(column string) bool {
 	return !slices.Contains(identity[:], column) && !isNumbering(column) &&
 		!slices.Contains([]string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}, column)
-}
-
-// launch is a profiled launch while its cells are collected.
-type launch struct {
-	is    [len(identity)]string
-	file  string
-	line  int
-	cells []cell
-}
-
-// add adds a cell.
-func (l *launch) add(line int, section, name, unit, text string) {
-	l.cells = append(l.cells, cell{l.file, line, section, name, strings.TrimSpace(unit), strings.TrimSpace(text)})
 }
 
 // builder puts the launches of all tables together.
@@ -367,60 +352,4 @@ func agree(a, b Value) bool {
 		return a.Text == b.Text
 	}
 	return a.Unit == b.Unit && math.Abs(a.Number-b.Number) <= math.Max(a.Step, b.Step)
-}
-
-var (
-	// unnamed is what ncu leaves of an anonymous namespace.
-	unnamed = regexp.MustCompile(`(^|[^<\w])unnamed>::`)
-	extent  = regexp.MustCompile(`^\( *([0-9]+) *, *([0-9]+) *, *([0-9]+) *\)$`)
-	// around is one NVTX range of those around a launch: domain, name, and six fields of payload, colour and message.
-	around = regexp.MustCompile(`"(?:[0-9]+:)?([^":]*):([^"]*?)(?::[^":]*){6}"`)
-)
-
-// subject is that of a launch, within the budget of names.
-func (b *builder) subject(l *launch) (measure.Subject, error) {
-	if err := b.budget.Add(l.file, l.is[kernel]); err != nil {
-		return measure.Subject{}, err
-	}
-	return l.subject()
-}
-
-// subject is the kernel with its geometry, which ncu before 2023 does not print. With --replay-mode range it is the NVTX
-// range, and only named "range" where there is none.
-func (l *launch) subject() (measure.Subject, error) {
-	s := measure.Subject{Scope: measure.ScopeKernel}
-	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.is[kernel], "$1<unnamed>::"))
-	if s.Name == "" {
-		return s, model.Refuse(model.BadValue, again, "%s:%d: the launch has no kernel name", l.file, l.line)
-	}
-	for column, to := range map[int]*measure.Dim3{grid: &s.Grid, block: &s.Block} {
-		text := l.is[column]
-		if text == "" || text == "n/a" {
-			continue
-		}
-		c := cell{file: l.file, line: l.line, name: identity[column], text: text}
-		m := extent.FindStringSubmatch(text)
-		if m == nil {
-			return s, model.Refuse(model.BadValue, again, "%s: not of the form (X, Y, Z)", c.place())
-		}
-		for i, to := range []*uint32{&to.X, &to.Y, &to.Z} {
-			n, err := strconv.ParseUint(m[i+1], 10, 32)
-			if err != nil {
-				return s, model.Refuse(model.BadValue, again, "%s: larger than any grid", c.place())
-			}
-			*to = uint32(n)
-		}
-	}
-	if s.Name == "range" && l.is[stream] == "n/a" { // a range has no stream of its own
-		s = measure.Subject{Scope: measure.ScopeRange, Name: "range"}
-		if ranges := around.FindAllStringSubmatch(l.is[pushed]+" "+l.is[started], -1); len(ranges) > 0 {
-			inner := ranges[len(ranges)-1]
-			name := inner[2]
-			if inner[1] != "" && inner[1] != "<default domain>" {
-				name = inner[1] + ":" + name
-			}
-			s.Name = measure.NormalizeRange(name)
-		}
-	}
-	return s, nil
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// This file holds a recording against itself: what is missing from it shows in what is left.
+// This file checks the parts of a recording against each other: launches against calls, times against times.
 
 // The rows of these tables are the CUDA events that nsys says it collected: all of them, in every recording that was
-// seen. The figure was held against exports from schema 3.20 (2025.3) to 3.24 (2026.1).
+// seen. The figure was checked with exports from schema 3.20 (2025.3) to 3.24 (2026.1).
 var collectedTables = []string{kernelTable, copyTable, setTable, runtimeTable}
 
 const firstCounted = 20 // minor number of schema 3

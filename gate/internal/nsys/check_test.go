@@ -25,7 +25,7 @@ func callRows(launches, name, result int, where string) string {
 
 // A window that closes while the host is ahead of the GPU: what was queued then is left out with its step.
 func TestQueuedAtTheEnd(t *testing.T) {
-	// 400 calls, one a µs and ten a step; kernels of 10 µs from 1,000,000 ns on, of which the window holds 300.
+	// 400 calls, one a µs and ten a step; kernels of 10 µs from 1,000,000 ns on. The window holds 305 of them.
 	rowsOf := func(kernels int) []string {
 		out := []string{"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL",
 			rows(kernels, fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 1000000 + i * 10000, 1009000 + i * 10000,
@@ -61,7 +61,7 @@ func rows(n int, insert, where string) string {
 	return fmt.Sprintf(numbers+"%s FROM n%s", n, insert, where)
 }
 
-// A recording is held against itself: what is missing from it shows in what is left.
+// The parts of a recording are checked against each other: missing rows show in the others.
 func TestCheck(t *testing.T) {
 	const launch, begin, end = 3, 20, 21
 	tables := []string{

@@ -253,7 +253,7 @@ func TestAdapters(t *testing.T) {
 	const adapters = "CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, uuid TEXT, cuDevice INTEGER, smCount INTEGER)"
 	for _, rows := range []string{
 		"(0, 'Microsoft Basic Render Driver', '', 0, 0), (1, 'NVIDIA H200', 'GPU-x', 0, 132)",
-		"(0, 'NVIDIA H200', 'GPU-x', 0, 0)", // what nsys does not know is not held against it
+		"(0, 'NVIDIA H200', 'GPU-x', 0, 0)", // unknown to nsys
 	} {
 		x := read1(t, with("DROP TABLE TARGET_INFO_GPU", adapters, "INSERT INTO TARGET_INFO_GPU VALUES "+rows)...)[0]
 		if x.GPU != "NVIDIA H200" || x.GPUHash != model.HashUUID("GPU-x") || len(x.Warnings) > 0 {

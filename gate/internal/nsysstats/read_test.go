@@ -368,7 +368,7 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// A mean over all launches is never held against what a trace says of the steady ones.
+// A mean over all launches is never compared with a trace, which has the steady ones alone.
 func TestSummaryIsAnotherMode(t *testing.T) {
 	sums, err := read(t, headSum+rowSum)
 	if err != nil {

@@ -192,7 +192,7 @@ func anywhere(values map[string]float64) map[string]float64 {
 	return out
 }
 
-// The summaries, held against SQL: totals, launches and bytes, of kernels, copies and the whole.
+// The summaries agree with SQL in totals, launches and bytes of kernels, copies and the whole.
 func TestRecordedSummaries(t *testing.T) {
 	db, _ := recording(t, "kernels/base/base.000.sqlite")
 	run, err := read(t, kernSum2025(t, db), memTimes(t, db), memSizes(t, db))

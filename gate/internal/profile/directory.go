@@ -108,6 +108,14 @@ type entry struct {
 // where their content is that of no profile.
 var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
 
+// listing is what a directory holds.
+type listing struct {
+	found         []entry
+	left          []string // names of what may have been meant as a profile
+	beside        ranksLeft
+	others, below int // other files, and directories
+}
+
 // list finds the profiles of a directory, and the names of what may have been meant as one.
 func list(dir string) (found []entry, left []string, err error) {
 	entries, err := os.ReadDir(dir)
@@ -120,58 +128,67 @@ func list(dir string) (found []entry, left []string, err error) {
 			names = append(names, e.Name())
 		}
 	}
-	var beside ranksLeft
-	others, below := 0, 0
+	var l listing
 	for _, group := range nsysstats.Group(names) {
-		name := group[0]
 		var files []string
 		for _, n := range group {
 			files = append(files, filepath.Join(dir, n))
 		}
-		if info, err := os.Stat(files[0]); err != nil || !info.Mode().IsRegular() {
-			switch {
-			case err == nil && info.IsDir() && rankWord.MatchString(name):
-				inside, others, err := list(files[0])
-				if err != nil {
-					return nil, nil, err
-				}
-				found, left = append(found, inside...), append(left, others...)
-			case err == nil && info.IsDir():
-				below++
-			case formatNamed(name) != nil || ends(name, ".nsys-rep", ".qdrep"):
-				return nil, nil, model.Refuse(model.NoFile, "remove it, or put the profile there", "%s is not a file", files[0])
-			default:
-				others++
-			}
-			continue
-		}
-		if derived(name, names) {
-			continue
-		}
-		format, err := formatOf(files[0])
+		info, err := os.Stat(files[0])
 		switch {
-		case err != nil:
-			return nil, nil, err
-		case format == nil && ends(name, ".csv"):
-			return nil, nil, model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])
-		case format == nil && beside.take(files[0]):
-			continue
-		case format == nil:
-			others++
-			if ends(name, doubtful...) {
-				left = append(left, name)
-			}
-			continue
+		case err != nil || !info.Mode().IsRegular():
+			err = l.irregular(files[0], err == nil && info.IsDir())
+		case !derived(group[0], names):
+			err = l.take(files)
 		}
-		found = append(found, entry{files, format})
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	if err := beside.check(); err != nil {
+	if err := l.beside.check(); err != nil {
 		return nil, nil, err
 	}
-	if len(found) == 0 {
-		return nil, nil, holdsNothing(dir, others, below)
+	if len(l.found) == 0 {
+		return nil, nil, holdsNothing(dir, l.others, l.below)
 	}
-	return found, left, nil
+	return l.found, l.left, nil
+}
+
+// irregular takes in what is no file: a directory of one rank is looked into, another one counted.
+func (l *listing) irregular(path string, directory bool) error {
+	name := filepath.Base(path)
+	switch {
+	case directory && rankWord.MatchString(name):
+		inside, left, err := list(path)
+		l.found, l.left = append(l.found, inside...), append(l.left, left...)
+		return err
+	case directory:
+		l.below++
+	case formatNamed(name) != nil || ends(name, ".nsys-rep", ".qdrep"):
+		return model.Refuse(model.NoFile, "remove it, or put the profile there", "%s is not a file", path)
+	default:
+		l.others++
+	}
+	return nil
+}
+
+// take takes in the files of one recording.
+func (l *listing) take(files []string) error {
+	format, err := formatOf(files[0])
+	switch name := filepath.Base(files[0]); {
+	case err != nil:
+		return err
+	case format != nil:
+		l.found = append(l.found, entry{files, format})
+	case ends(name, ".csv"):
+		return model.Refuse(model.OtherFormat, readable, "%s is no profile that nsgate knows", files[0])
+	case !l.beside.take(files[0]):
+		l.others++
+		if ends(name, doubtful...) {
+			l.left = append(l.left, name)
+		}
+	}
+	return nil
 }
 
 // derived reports whether a file was made from another one that lies beside it, or is what that one was made from: the
@@ -182,7 +199,7 @@ func derived(name string, names []string) bool {
 			return true
 		}
 	}
-	if !ends(name, ".csv") { // tables are; of thousands of other files none is held against all others
+	if !ends(name, ".csv") { // only tables are: a comparison of every file with all others would take long
 		return false
 	}
 	return slices.ContainsFunc(names, func(other string) bool {

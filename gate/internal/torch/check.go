@@ -23,7 +23,7 @@ func (t *trace) check() error {
 	switch {
 	case t.foreign > 0 && len(t.calls) == 0:
 		return model.Refuse(model.OtherDevice, "profile on a CUDA GPU",
-			"%s is the trace of %s, of which it holds %s: nsgate does not read them", t.source, t.foreigner, measure.Count(t.foreign, "event"))
+			"%s is the trace of %s and holds %s: nsgate does not read them", t.source, t.foreigner, measure.Count(t.foreign, "event")+" of it")
 	case launches == 0:
 		return t.refuseNoKernels(calls)
 	case t.lost != "":

@@ -23,7 +23,7 @@ type event struct {
 	}
 }
 
-// lenient are the options for JSON as Kineto writes it: a name may stand twice, of which the last counts, and a kernel may have any bytes
+// lenient are the options for JSON as Kineto writes it: of equal names the last counts, and a kernel may have any bytes
 // for its name.
 var lenient = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 

@@ -124,7 +124,7 @@ func (t *printed) checkTotal(ran, annotations, calls []printedRow) error {
 type work struct {
 	subject               measure.Subject
 	average, total, calls float64 // times in ns
-	most                  float64 // the longest of its rows, of which the note is
+	most                  float64 // the longest of its rows; the note is that row's
 	note                  string
 	rows                  int
 	cut                   bool // the table cut the name off
