@@ -169,3 +169,47 @@ func TestExported(t *testing.T) {
 		t.Errorf("%d exported names outside internal, at most %d", total, most)
 	}
 }
+
+// TestReportsAreNotEdited keeps the verbs and the commands from writing into a report: they make another beside it
+// (Report.With, Report.In).
+func TestReportsAreNotEdited(t *testing.T) {
+	fields := []string{"Verdict", "Undecided", "Reason", "ReasonKey", "Findings", "Counts", "Reproduce", "Accept", "Drawn", "Measured", "Cause", "Origin"}
+	assignments := 0
+	for _, pkg := range []string{"app", "cli"} {
+		files, err := filepath.Glob("../internal/" + pkg + "/*.go")
+		if err != nil || len(files) == 0 {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			f, err := parser.ParseFile(set, file, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				a, ok := n.(*ast.AssignStmt)
+				if !ok {
+					return true
+				}
+				for _, left := range a.Lhs {
+					x, ok := left.(*ast.SelectorExpr)
+					if !ok {
+						continue
+					}
+					assignments++
+					of, named := x.X.(*ast.Ident)
+					if named && slices.Contains([]string{"r", "w", "f", "report", "judged", "screen", "whole"}, of.Name) && slices.Contains(fields, x.Sel.Name) {
+						t.Errorf("%s: %s.%s is written", set.Position(a.Pos()), of.Name, x.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if assignments < 100 {
+		t.Errorf("%d assignments were looked at", assignments)
+	}
+}

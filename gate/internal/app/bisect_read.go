@@ -47,10 +47,7 @@ func (b *bisection) beside(ctx context.Context, base, head Build, looks []int, e
 			break
 		}
 	}
-	if err := p.check.findOrigins(ctx, p.report); err != nil {
-		return p.report, err
-	}
-	return p.report, p.check.explain(ctx, p.report, &p.base)
+	return p.check.explained(ctx, p.report, &p.base)
 }
 
 // read asks a commit how much of the change it has, once.

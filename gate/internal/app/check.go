@@ -124,7 +124,7 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 		base = own[0].Sessions
 	}
 	if r, err = refused(r, err, base...); err == nil {
-		r.Workload = c.Workload
+		r = r.In(result.Context{Workload: c.Workload})
 		tellSpent(c.Observe, c.Measurer, r.HeadSessions)
 	}
 	return r, err
@@ -143,7 +143,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	case err != nil: // to measure the base would not help
 		return nil, err
 	case c.Base == nil:
-		return screen, cmp.Or(c.findOrigins(ctx, screen), c.explain(ctx, screen, nil))
+		return c.explained(ctx, screen, nil)
 	case screen.Verdict == result.Pass && !screen.Undecided:
 		return screen, nil
 	}
@@ -152,11 +152,11 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	if r, err = refused(r, err); err != nil {
 		return nil, err
 	}
-	r.Note(result.Say(Screened{answer(screen), screen.Reason}))
+	x := result.Explanation{Remarks: []result.Remark{result.Say(Screened{answer(screen), screen.Reason})}}
 	if screen.Verdict == result.Fail && r.Verdict == result.Pass {
-		r.Next = append(r.Next, "the committed baseline does not describe the base on this machine: record it anew, or on this host too")
+		x.Next = []string{"the committed baseline does not describe the base on this machine: record it anew, or on this host too"}
 	}
-	return r, nil
+	return r.With(x), nil
 }
 
 // screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one
@@ -192,8 +192,7 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Baseline = chosen.Dir
-	return r, nil
+	return r.In(result.Context{Baseline: chosen.Dir}), nil
 }
 
 // pair measures both builds by turns and judges the head against the base build.
@@ -218,9 +217,9 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 		return nil, err
 	}
 	if b, ok := own.ForGPU(r.Head.Environment.GPU); ok {
-		r.Baseline = b.Dir
+		r = r.In(result.Context{Baseline: b.Dir})
 	}
-	return r, cmp.Or(c.findOrigins(ctx, r), c.explain(ctx, r, &build))
+	return c.explained(ctx, r, &build)
 }
 
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
@@ -251,7 +250,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 		}
 	}
 	if c.Draw {
-		draw(r, &all.Base, &all.Head)
+		r = r.With(result.Explanation{Drawn: draw(r, &all.Base, &all.Head)})
 	}
 	return r, nil
 }

@@ -109,9 +109,10 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 	}
 	b, h := alike(sides[0], sides[1])
 	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
+	var x result.Explanation
 	if c.Counters != [2]string{} {
-		hint, err := explainFrom(c.Counters, r)
-		if err != nil {
+		var hint string
+		if x.Causes, hint, err = explainFrom(c.Counters, r); err != nil {
 			return nil, err
 		}
 		if hint != "" {
@@ -119,7 +120,7 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 		}
 	}
 	if c.Draw {
-		draw(r, base, head)
+		x.Drawn = draw(r, base, head)
 	}
-	return r, nil
+	return r.With(x), nil
 }

@@ -11,8 +11,8 @@ import (
 // drawn is of how many kernels it is drawn how their launches spread, the worst first.
 const drawn = 24
 
-// draw puts into a report what pictures show of the recordings that it was made of.
-func draw(r *result.Report, base, head *profile.Recording) {
+// draw is what pictures show of the recordings that a report was made of.
+func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -21,5 +21,5 @@ func draw(r *result.Report, base, head *profile.Recording) {
 			kernels = append(kernels, s)
 		}
 	}
-	r.Drawn = &result.Drawn{Base: profile.Draw(r.Base, base, kernels), Head: profile.Draw(r.Head, head, kernels)}
+	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels), Head: profile.Draw(r.Head, head, kernels)}
 }

@@ -41,14 +41,13 @@ func hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "
 // slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
 // Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
 // a launch that got slower is explained by what happens in it.
-func slower(r *result.Report, all bool) []*result.Finding {
+func slower(r *result.Report, all bool) (indices []int) {
 	added := map[string]int{} // by role
 	for _, f := range r.Findings {
 		if f.Outcome == result.Added && f.Scope == measure.ScopeKernel {
 			added[f.Role]++
 		}
 	}
-	var out []*result.Finding
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
@@ -57,36 +56,46 @@ func slower(r *result.Report, all bool) []*result.Finding {
 		case f.Scope != measure.ScopeKernel || f.Outcome != result.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
 			!f.Gates && !all,
 			hangs(f.Kernel),
-			slices.ContainsFunc(out, func(o *result.Finding) bool { return o.Subject() == f.Subject() }):
-		case len(out) < maxExplained:
-			out = append(out, f)
+			slices.ContainsFunc(indices, func(o int) bool { return r.Findings[o].Subject() == f.Subject() }):
+		case len(indices) < maxExplained:
+			indices = append(indices, i)
 		}
 	}
-	return out
+	return indices
 }
 
-// explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and notes
-// the cause with each finding. It changes no verdict: what keeps it from explaining is a hint. The error is that of ctx.
-func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) error {
+// explained is a report with the places from which what got slower is called, and with the causes that Nsight Compute finds.
+func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*result.Report, error) {
+	origins, err := c.origins(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	found, err := c.explain(ctx, r, base)
+	return r.With(result.Explanation{Origins: origins, Causes: found}), err
+}
+
+// explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and returns
+// the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
+func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map[int]*result.Cause, error) {
 	m := c.Measurer.Machine()
-	findings := slower(r, c.Explain == ExplainAlways)
-	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || m.Gather != "" || len(findings) == 0 {
-		return nil
+	indices := slower(r, c.Explain == ExplainAlways)
+	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || m.Gather != "" || len(indices) == 0 {
+		return nil, nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {
 		c.tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower"})
-		return nil
+		return nil, nil
 	}
 	skip := run.NcuSkip
-	for _, f := range findings {
-		skip = min(skip, launched(r.HeadSessions, f.Subject())-1)
+	for _, i := range indices {
+		skip = min(skip, launched(r.HeadSessions, r.Findings[i].Subject())-1)
 	}
 	skip = max(skip, 0)
 	profile := func(side string, build Build, name func(*result.Finding) string) (*ncu.Profile, error) {
 		c.tell(Event{Stage: Explaining, Side: side})
 		var kernels []string
-		for _, f := range findings {
-			if short := measure.ShortName(name(f)); !slices.Contains(kernels, short) {
+		for _, i := range indices {
+			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {
 				kernels = append(kernels, short)
 			}
 		}
@@ -105,13 +114,12 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) erro
 	}
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case err != nil:
 		c.tell(Event{Stage: Hint, Text: "no explanation: " + err.Error()})
-	default:
-		attach(findings, before, after)
+		return nil, nil
 	}
-	return nil
+	return causes(r, indices, before, after), nil
 }
 
 // launched is how often a run launches a kernel, at least.
@@ -139,34 +147,41 @@ func baseName(f *result.Finding) string {
 	return f.Name
 }
 
-// attach notes the cause with each finding, from what ncu says of both sides; base is nil where there is none.
-func attach(findings []*result.Finding, base, head *ncu.Profile) {
-	for _, f := range findings {
-		after, missing := launches(head, f.Subject(), "head")
-		if missing != "" {
-			f.Cause = &result.Cause{Summary: missing}
-			continue
-		}
-		if base == nil {
-			f.Cause = causeOf(why.Stand(after))
-			f.Cause.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
-			continue
-		}
-		s := f.Subject()
-		if f.Match != "exact" {
-			s = measure.Subject{Scope: f.Scope, Name: baseName(f)}
-		}
-		before, missing := launches(base, s, "base")
-		if missing != "" {
-			f.Cause = causeOf(why.Stand(after))
-			f.Cause.Note = strings.TrimSuffix(missing, ".")
-			continue
-		}
-		f.Cause = causeOf(why.Explain(before, after))
-		if base.GPU != "" && head.GPU != "" && base.GPU != head.GPU {
-			f.Cause.Note = "base and head were profiled on different GPU models"
-		}
+// causes are those of some findings, by index, from what ncu says of both sides; base is nil where there is none.
+func causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*result.Cause {
+	out := map[int]*result.Cause{}
+	for _, i := range indices {
+		out[i] = cause(&r.Findings[i], base, head)
 	}
+	return out
+}
+
+// cause is what two profiles say of one finding.
+func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
+	after, missing := launches(head, f.Subject(), "head")
+	if missing != "" {
+		return &result.Cause{Summary: missing}
+	}
+	if base == nil {
+		out := causeOf(why.Stand(after))
+		out.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
+		return out
+	}
+	s := f.Subject()
+	if f.Match != "exact" {
+		s = measure.Subject{Scope: f.Scope, Name: baseName(f)}
+	}
+	before, missing := launches(base, s, "base")
+	if missing != "" {
+		out := causeOf(why.Stand(after))
+		out.Note = strings.TrimSuffix(missing, ".")
+		return out
+	}
+	out := causeOf(why.Explain(before, after))
+	if base.GPU != "" && head.GPU != "" && base.GPU != head.GPU {
+		out.Note = "base and head were profiled on different GPU models"
+	}
+	return out
 }
 
 // launches are those of a kernel in its geometry, in any where the subject or the page has none. Names differ between
@@ -210,30 +225,31 @@ func roofOf(p why.Position) *result.Roof {
 	return &result.Roof{Precision: r.Precision, Intensity: result.Number(r.Intensity), Ridge: result.Number(r.Ridge), Achieved: result.Number(r.Achieved), Roof: result.Number(r.Roof)}
 }
 
-// explainCounted notes the cause with each finding of a gate on what ncu measured: that holds the counters already. One run a side
-// judges no time, but its counters are exact: they say why the kernels that moved differ.
-func explainCounted(r *result.Report, base []model.Session) {
+// explainCounted are the causes of a gate on what ncu measured: that holds the counters already. One run a side judges no time, but
+// its counters are exact: they say why the kernels that moved differ.
+func explainCounted(r *result.Report, base []model.Session) map[int]*result.Cause {
 	if !r.Head.Environment.Profiler().ByLaunch() {
-		return
+		return nil
 	}
-	findings := slower(r, true)
-	if len(findings) == 0 {
-		findings = moved(r)
+	indices := slower(r, true)
+	if len(indices) == 0 {
+		indices = moved(r)
 	}
 	before, after := profileOf(model.Ncu.Pick(base)), profileOf(r.HeadSessions)
-	attach(findings, before, after)
+	out := causes(r, indices, before, after)
 	if before != nil && after != nil {
-		attachReplaced(r, before, after)
+		explainReplaced(r, before, after, out)
 	}
+	return out
 }
 
-// attachReplaced explains a kernel that is new in the head by the one that is gone, where each is the only one of its geometry.
-func attachReplaced(r *result.Report, before, after *ncu.Profile) {
-	find := func(outcome result.Outcome, geometry string) (found *result.Finding, n int) {
+// explainReplaced explains a kernel that is new in the head by the one that is gone, where each is the only one of its geometry.
+func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*result.Cause) {
+	find := func(outcome result.Outcome, geometry string) (found, n int) {
 		for i := range r.Findings {
 			f := &r.Findings[i]
 			if f.Scope == measure.ScopeKernel && f.Outcome == outcome && slices.Contains(explainable, f.Metric) && f.Subject().Geometry() == geometry {
-				found = f
+				found = i
 				n++
 			}
 		}
@@ -241,34 +257,33 @@ func attachReplaced(r *result.Report, before, after *ncu.Profile) {
 	}
 	for i := range r.Findings {
 		geometry := r.Findings[i].Subject().Geometry()
-		f, added := find(result.Added, geometry)
+		fresh, added := find(result.Added, geometry)
 		gone, removed := find(result.Removed, geometry)
-		if added != 1 || removed != 1 || geometry == "" || f.Cause != nil {
+		if added != 1 || removed != 1 || geometry == "" || out[fresh] != nil {
 			continue
 		}
-		from, missing := launches(before, gone.Subject(), "base")
-		to, lacking := launches(after, f.Subject(), "head")
+		from, missing := launches(before, r.Findings[gone].Subject(), "base")
+		to, lacking := launches(after, r.Findings[fresh].Subject(), "head")
 		if missing == "" && lacking == "" {
-			f.Cause = causeOf(why.Explain(from, to))
-			f.Cause.Note = "compared with " + measure.ShortName(gone.Name) + " of the base, which has the same geometry and is gone"
+			out[fresh] = causeOf(why.Explain(from, to))
+			out[fresh].Note = "compared with " + measure.ShortName(r.Findings[gone].Name) + " of the base, which has the same geometry and is gone"
 		}
 	}
 }
 
 // moved are the findings of single launches that one run a side leaves open and whose time differs, the largest change first.
-func moved(r *result.Report) []*result.Finding {
+func moved(r *result.Report) (indices []int) {
 	const least = 0.01
-	var out []*result.Finding
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Scope == measure.ScopeKernel && f.ReasonKey == "one-run" && slices.Contains(explainable, f.Metric) && math.Abs(float64(f.Change)) >= least {
-			out = append(out, f)
+			indices = append(indices, i)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *result.Finding) int {
-		return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
+	slices.SortStableFunc(indices, func(a, b int) int {
+		return cmp.Compare(math.Abs(float64(r.Findings[b].Change)), math.Abs(float64(r.Findings[a].Change)))
 	})
-	return out[:min(len(out), maxExplained)]
+	return indices[:min(len(indices), maxExplained)]
 }
 
 // profileOf is what finished sessions of ncu still know, each kernel by the newest that has it, as a profile; nil where there is none.
@@ -290,19 +305,18 @@ func profileOf(sessions []model.Session) *ncu.Profile {
 	return p
 }
 
-// explainFrom attaches causes from two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
-func explainFrom(pages [2]string, r *result.Report) (hint string, err error) {
+// explainFrom finds causes in two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
+func explainFrom(pages [2]string, r *result.Report) (found map[int]*result.Cause, hint string, err error) {
 	var profiles [2]*ncu.Profile
 	for i, name := range pages {
 		f, err := os.Open(name)
 		if err != nil {
-			return "", err
+			return nil, "", err
 		}
 		defer f.Close()
 		if profiles[i], err = ncu.Read(f, filepath.Base(name)); err != nil {
-			return "no explanation: " + err.Error(), nil
+			return nil, "no explanation: " + err.Error(), nil
 		}
 	}
-	attach(slower(r, true), profiles[0], profiles[1])
-	return "", nil
+	return causes(r, slower(r, true), profiles[0], profiles[1]), "", nil
 }

@@ -44,7 +44,7 @@ func TestSlower(t *testing.T) {
 	}{{false, []string{"both time", "replaced total"}}, {true, []string{"both time", "replaced total", "warned time"}}} {
 		var got []string
 		for _, f := range slower(r, tt.all) {
-			got = append(got, f.Kernel+" "+f.Metric)
+			got = append(got, r.Findings[f].Kernel+" "+r.Findings[f].Metric)
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("all = %v: %q, want %q", tt.all, got, tt.want)
@@ -70,9 +70,8 @@ func TestAttachAmbiguous(t *testing.T) {
 		{one, &ncu.Profile{}, "no launch of this kernel in the head"},
 	} {
 		f := &result.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
-		attach([]*result.Finding{f}, tt.base, tt.head)
-		if f.Cause == nil || !strings.Contains(f.Cause.Summary+" "+f.Cause.Note, tt.want) {
-			t.Errorf("got %+v, want %q", f.Cause, tt.want)
+		if got := cause(f, tt.base, tt.head); !strings.Contains(got.Summary+" "+got.Note, tt.want) {
+			t.Errorf("got %+v, want %q", got, tt.want)
 		}
 	}
 }

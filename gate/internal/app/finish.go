@@ -12,15 +12,12 @@ import (
 // judged is the verdict on the input with what the measurement itself explains, in words.
 func judged(in decide.Input, warnings []string) *result.Report {
 	r := decide.Judge(in)
-	explainCounted(r, in.Baseline)
+	x := result.Explanation{Causes: explainCounted(r, in.Baseline)}
 	if len(r.Findings) > 0 {
-		r.Patterns = insight.NewPatterns(in.Baseline, in.Head)
-		for _, p := range r.Patterns {
-			r.Notes = append(r.Notes, "new in the head: "+p.Sentence)
-		}
+		x.Patterns = insight.NewPatterns(in.Baseline, in.Head)
 	}
-	r.Warnings = append(r.Warnings, warnings...)
-	return r
+	x.Warnings = warnings
+	return r.With(x)
 }
 
 // refused turns a refusal into a report without a verdict, with the baseline that was read, and lets everything else through.

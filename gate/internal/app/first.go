@@ -34,11 +34,11 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 		all.Warnings = append(all.Warnings, err.Error())
 	}
 	r := decide.Refuse(decide.Input{Head: head, Policy: c.Policy}, why)
-	if r.Measured, err = insight.Summarize(head); err != nil {
+	measured, err := insight.Summarize(head)
+	if err != nil {
 		return nil, err
 	}
-	r.Warnings = append(r.Warnings, all.Warnings...)
-	return r, nil
+	return r.With(result.Explanation{Measured: measured, Warnings: all.Warnings}), nil
 }
 
 // Several are checks of several workloads, at least one, that are judged as one gate: each may be wrong in its share of the
@@ -74,8 +74,7 @@ func (s Several) RunCode() (*result.Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Workload = c.Workload
-		reports = append(reports, r)
+		reports = append(reports, r.In(result.Context{Workload: c.Workload}))
 	}
 	if len(reports) == 1 {
 		return reports[0], nil

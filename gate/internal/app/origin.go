@@ -14,13 +14,13 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// findOrigins runs the head once more with call stacks where something that got slower has a place in the repository from which it
-// is called, and notes that place with it, and with what else was called more often. It changes no verdict: what keeps it from that is
-// a hint. The error is that of ctx.
-func (c *Check) findOrigins(ctx context.Context, r *result.Report) error {
+// origins runs the head once more with call stacks where something that got slower has a place in the repository from which it
+// is called, and returns that place, and those of what else was called more often, by finding. What keeps it from that is a hint. The
+// error is that of ctx.
+func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.Origin, error) {
 	m := c.Measurer.Machine()
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
-		return nil
+		return nil, nil
 	}
 	wanted, red := map[int]target{}, false
 	for i := range r.Findings {
@@ -32,22 +32,23 @@ func (c *Check) findOrigins(ctx context.Context, r *result.Report) error {
 		}
 	}
 	if !red {
-		return nil
+		return nil, nil
 	}
 	c.tell(Event{Stage: Tracing})
 	traces, err := m.stacks(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	case err != nil:
 		c.tell(Event{Stage: Hint, Text: "no call stacks: " + err.Error()})
-		return nil
+		return nil, nil
 	}
 	s := sources{root: Repository(), dir: m.Head.Dir}
+	found := map[int]*result.Origin{}
 	for i, t := range wanted {
-		r.Findings[i].Origin = t.origin(traces, r.Head.Step, s)
+		found[i] = t.origin(traces, r.Head.Step, s)
 	}
-	return nil
+	return found, nil
 }
 
 // target is what is looked for in call stacks: the launches of a kernel, or the calls of a CUDA function.

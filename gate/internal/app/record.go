@@ -223,10 +223,8 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		r := judged(decide.Input{Baseline: again, Head: head, Policy: c.Policy}, nil)
 		changes := Changes(r)
 		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
-			dir := out.Dir
-			r.Baseline, r.Workload = dir, c.Workload
-			if out.Held = r; r.Verdict != result.Fail {
-				out.Held = nil // what is faster is recorded with a reason
+			if r.Verdict == result.Fail { // what is faster is recorded with a reason
+				out.Held = r.In(result.Context{Baseline: out.Dir, Workload: c.Workload})
 			}
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
 			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",

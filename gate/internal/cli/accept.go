@@ -76,9 +76,7 @@ func (v *acceptVerb) chosen() ([]*result.Report, error) {
 		if len(v.only) != 1 || thresholds.CheckName(v.only[0]) != nil {
 			return nil, usageError("the report is of nsgate compare and names no workload: say whose baseline it goes into with --workload NAME")
 		}
-		named := *r
-		named.Workload = v.only[0]
-		return []*result.Report{&named}, nil
+		return []*result.Report{r.In(result.Context{Workload: v.only[0]})}, nil
 	}
 	if len(r.Workloads) == 0 && len(v.only) == 0 {
 		return []*result.Report{r}, nil
@@ -154,11 +152,10 @@ func acceptLine(r *result.Report, file string, saved, several bool) string {
 	return words + " --reason 'WHY'"
 }
 
-// offerAccept puts into a report, which may be one of several, the command that accepts what has changed or the first measurement of
-// a workload.
-func offerAccept(r *result.Report, out *outputFlags, saved, several bool) {
+// offerAccept is the command that accepts what has changed, or the first measurement of a workload. The report may be one of several.
+func offerAccept(r *result.Report, out *outputFlags, saved, several bool) (c result.Context) {
 	if r.Measured == nil && (r.Verdict != result.Fail || r.Baseline == "") {
-		return
+		return c
 	}
 	file := ""
 	for _, f := range out.files {
@@ -171,11 +168,12 @@ func offerAccept(r *result.Report, out *outputFlags, saved, several bool) {
 		}
 	}
 	if out.patch != "" {
-		r.Next = append(r.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
+		c.Next = append(c.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
 			false: "to accept it with the patch that is written beside: "}[r.Measured != nil]+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
 	}
-	if r.Accept = acceptLine(r, file, saved, several); r.Accept == "" {
-		r.Next = append(r.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
+	if c.Accept = acceptLine(r, file, saved, several); c.Accept == "" {
+		c.Next = append(c.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
 			", check again with --report json=report.json")
 	}
+	return c
 }

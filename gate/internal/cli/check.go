@@ -79,7 +79,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if err != nil {
 		return err
 	}
-	v.complete(e, r, jobs, args.workload)
+	r = v.complete(e, r, jobs, args.workload)
 	err = v.out.publish(e, r, by)
 	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
 		x.code = ExitFail
@@ -138,26 +138,28 @@ func (v *checkVerb) print(e *env, checks app.Several) error {
 	return nil
 }
 
-// complete adds to a report what only the command knows: how to reproduce and accept it, and where its baseline is.
-func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job, workload []string) {
-	policyFile := jobs[0].policy.File
-	saved := len(jobs) == 1 && saveLast(r)
-	for _, w := range r.Each() {
-		w.Baseline = fromHome(policyFile, w.Baseline)
+// complete is a report with what only the command knows: how to reproduce and accept it, and where its baseline is.
+func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job, workload []string) *result.Report {
+	several := len(jobs) > 1
+	saved := !several && saveLast(r)
+	r = r.Map(func(_ int, w *result.Report) *result.Report {
+		return w.In(result.Context{Baseline: fromHome(jobs[0].policy.File, w.Baseline)})
+	})
+	saved = saved || several && saveLast(r)
+	r = r.Map(func(i int, w *result.Report) *result.Report {
+		c := offerAccept(w, &v.out, saved, several)
+		c.Next = append(c.Next, others(w, jobs[i])...)
+		if several {
+			c.Reproduce = e.named(jobs[i].name)
+		}
+		return w.In(c)
+	})
+	if several {
+		return r.In(result.Context{Reproduce: e.again})
 	}
-	saved = saved || len(jobs) > 1 && saveLast(r)
-	for i, w := range r.Each() {
-		offerAccept(w, &v.out, saved, len(jobs) > 1)
-		offerOthers(w, jobs[i])
-	}
-	if len(jobs) == 1 {
-		r.Reproduce, v.out.reproduce = e.repeat(jobs[0], jobs[0].policy, workload)
-		return
-	}
-	r.Reproduce = e.again
-	for i, w := range r.Workloads {
-		w.Reproduce = e.named(jobs[i].name)
-	}
+	var c result.Context
+	c.Reproduce, v.out.reproduce = e.repeat(jobs[0], jobs[0].policy, workload)
+	return r.In(c)
 }
 
 // withoutBaseline reports whether a workload of a report has no baseline.
@@ -197,14 +199,13 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	return nil
 }
 
-// offerOthers names the workloads that have a baseline where the one that was checked has none.
-func offerOthers(r *result.Report, j *job) {
-	if r.ReasonKey != "no-baseline" || r.Measured == nil {
-		return
+// others names the workloads that have a baseline where the one that was checked has none.
+func others(r *result.Report, j *job) []string {
+	have := app.WorkloadsIn(j.root)
+	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
+		return nil
 	}
-	if have := app.WorkloadsIn(j.root); len(have) > 0 {
-		r.Next = append(r.Next, meant("--workload ", j.name, have)+"baselines there are of "+strings.Join(have, ", "))
-	}
+	return []string{meant("--workload ", j.name, have) + "baselines there are of " + strings.Join(have, ", ")}
 }
 
 // untestable is the exit code by which git bisect run skips a commit. All others under 128 but 0 say that it is bad.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 func compareCommand() *command {
@@ -62,8 +63,7 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	r.Reproduce = e.again
-	return v.out.publish(e, r, basis{policy: p.File, looser: v.policy.looser})
+	return v.out.publish(e, r.In(result.Context{Reproduce: e.again}), basis{policy: p.File, looser: v.policy.looser})
 }
 
 // hide declares an old name of a flag, which help does not show.

@@ -31,14 +31,13 @@ func saveLast(r *result.Report) bool {
 	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
 	}
-	kept := *r
 	if within := app.Within(root, r.Baseline); r.Baseline != "" && within != "" {
-		kept.Baseline = within
+		r = r.In(result.Context{Baseline: within})
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return false
 	}
-	err := writeFile(file, func(w io.Writer) error { return report.Render("json", w, &kept, report.Options{Verbose: true}) })
+	err := writeFile(file, func(w io.Writer) error { return report.Render("json", w, r, report.Options{Verbose: true}) })
 	if err != nil {
 		os.Remove(file)
 		return false

@@ -162,15 +162,18 @@ type basis struct {
 // publish prints and writes the report and turns its verdict into the command's error.
 // A file that cannot be written changes no verdict but a pass, which becomes exit code 2.
 func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
-	for _, w := range r.Each() {
+	r = r.Map(func(_ int, w *result.Report) *result.Report {
+		w = w.Clone()
 		showWay(w.ReasonKey, w.Next)
-	}
+		return w
+	})
 	home := home(by.policy)
 	notices := ownEdits(e, r, by.policy, by.root)
+	warnings := slices.Clone(by.looser)
 	for _, n := range notices {
-		r.Warnings = append(r.Warnings, n.Message)
+		warnings = append(warnings, n.Message)
 	}
-	r.Warnings = append(r.Warnings, by.looser...)
+	r = r.In(result.Context{Warnings: warnings})
 	options := o.options(e)
 	if columns(e.Out) > 0 {
 		options.Reproduce = o.reproduce

@@ -72,8 +72,7 @@ func again(ctx context.Context, e *env, r *result.Report, file string, policy *p
 	if err != nil {
 		return nil, err
 	}
-	judged.Workload, judged.Baseline, judged.Reproduce = r.Workload, r.Baseline, e.again
-	return judged, nil
+	return judged.In(result.Context{Workload: r.Workload, Baseline: r.Baseline, Reproduce: e.again}), nil
 }
 
 func readReport(file string) (*result.Report, error) {
