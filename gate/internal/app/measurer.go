@@ -155,7 +155,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 		out.Warnings = append(out.Warnings, m.repeated)
 	}
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
-	for _, h := range result.GPU.Held {
+	for _, h := range result.GPU.Slowdowns {
 		if h.Unsound() && out.HeldBack == "" {
 			out.HeldBack = h.String()
 		}

@@ -1,18 +1,18 @@
 // Package baseline reads and writes the committed sessions: text made for review.
 //
-// A baseline is a directory with one CSV file a session, TIME-HASH.csv, which is written once and never changed: the hash in
-// its name is that of its contents. Merging branches is therefore a union of files. A file has one table with the columns
-// scope, subject, key, value, unit, role and note, sorted:
+// A baseline is a directory with one CSV file a session, TIME-HASH.csv, which is written once and never changed: the
+// hash in its name is that of its contents. Merging branches is therefore a union of files. A file has one table with
+// the columns scope, subject, key, value, unit, role and note, sorted:
 //
 //   - rows of the scope "session" say what holds for the whole: environment, warm-up, what remained of each run, commit, reason,
 //     and with which sessions it stands ("beside");
 //   - rows of a subject say its full name and geometry, where the subject's short id does not, which sessions this one replaces
 //     for it ("supersedes"), and one row a metric: one value a run, separated by spaces.
 //
-// Equal neighbours in a list are written once with their number (32*5), a run without a value is "-", and so are the steps
-// and launches of an untraced run. In cells of free text, backslash and what does not print stand as Go escapes (\n,
-// \u202e), and a cell that a spreadsheet would take for a formula (it begins with = + - or @), or that begins with ', has
-// a ' before it.
+// Equal neighbours in a list are written once with their number (32*5), a run without a value is "-", and so are the
+// steps and launches of an untraced run. In cells of free text, backslash and what does not print stand as Go escapes
+// (\n, \u202e), and a cell that a spreadsheet would take for a formula (it begins with = + - or @), or that begins with
+// ', has a ' before it.
 //
 // A file is a recorded session, or an acceptance, which holds only what changed, or the removal of another file.
 // [Baseline.InEffect] returns the sessions that result from all files.
@@ -40,22 +40,22 @@ import (
 // Baseline is all files of a baseline.
 type Baseline struct {
 	Dir     string
-	Entries []Entry // oldest first, each behind those that it knows
+	Entries []Entry // oldest first, each after the files that it names
 }
 
-// Entry is what one file says: a session, and how it stands to others. What takes another back has no series and no runs.
+// Entry is the content of one file: a session and its relation to others. The removal of another file has no series and
+// no runs.
 type Entry struct {
 	// Session has the file's name without its suffix as ID.
 	model.Session
-	// Supersedes are the sessions that no longer hold since this one does, Replaces those that no longer hold for single
-	// subjects.
+	// Supersedes are the sessions that this one replaces, Replaces those that it replaces for single subjects.
 	Supersedes []string
 	Replaces   map[measure.Subject][]string
 	// Beside are the files that were known when this one was written.
 	Beside []string
 	// Removes is the file that this one takes back, "" for none.
 	Removes string
-	// File is where it is read from, "" for what was not written yet.
+	// File is the path of the file, "" before it is written.
 	File string
 
 	lines map[place]int // of samples, by subject and metric
@@ -148,8 +148,8 @@ func Open(dir string) (*Baseline, error) {
 	return b, nil
 }
 
-// How much is read of a baseline: bytes of a file, bytes and files in all, and values of a file, whatever its repetitions claim. A
-// session of 10,000 kernels takes 2 MB.
+// How much is read of a baseline: bytes of a file, bytes and files in all, and values of a file, whatever its
+// repetitions claim. A session of 10,000 kernels takes 2 MB.
 const (
 	maxFile  = 64 << 20
 	maxAll   = 512 << 20
@@ -208,8 +208,8 @@ func (b *Baseline) Find(id string) (*Entry, error) {
 	return nil, fmt.Errorf("%s has %d sessions whose name begins with %q; write more of it", b.Dir, len(found), id)
 }
 
-// Locate finds the row of a metric of a subject in the newest session in effect that has it, for annotations: its file and the
-// line in it, counted from 1.
+// Locate finds the row of a metric of a subject in the newest session in effect that has it, for annotations: its file
+// and the line in it, counted from 1.
 func (b *Baseline) Locate(s measure.Subject, metric string) (file string, line int, ok bool) {
 	for _, session := range slices.Backward(b.InEffect()) {
 		if _, has := session.Find(s, metric); !has {

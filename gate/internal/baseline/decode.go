@@ -17,8 +17,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// row is a row of a session's file. Every field is the text of its cell: gocsv maps columns to fields, and what a cell means is
-// decided in one place below, since gocsv by itself reads an empty cell or a missing column as zero.
+// row is a row of a session's file. Every field is the text of its cell: gocsv maps columns to fields, and what a cell
+// means is decided in one place below, since gocsv by itself reads an empty cell or a missing column as zero.
 type row struct {
 	Scope   string `csv:"scope"`
 	Subject string `csv:"subject"`
@@ -32,7 +32,7 @@ type row struct {
 // sessionScope is that of rows about the whole session.
 const sessionScope = "session"
 
-// headRow is what the rows of a session say: the keys are its columns. What is empty, or a number of 0, has no row.
+// headRow holds the rows about a session: the keys are its columns. An empty cell and a number of 0 have no row.
 type headRow struct {
 	What string `csv:"what"`
 	sessionRow
@@ -42,7 +42,7 @@ type headRow struct {
 	Removes    string `csv:"removes"`
 }
 
-// What a file is.
+// The kinds of files.
 const (
 	recorded = "record"
 	accepted = "accept"

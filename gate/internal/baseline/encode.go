@@ -37,7 +37,8 @@ func (h *headRow) ordered() (out []row) {
 	return out
 }
 
-// encodeEntry gives the name and the contents of an entry's file, the same for every order in which its series are given.
+// encodeEntry gives the name and the contents of an entry's file, the same for every order in which its series are
+// given.
 func encodeEntry(e *Entry) (name string, text []byte, err error) {
 	h := headRow{
 		What: recorded, Supersedes: strings.Join(e.Supersedes, " "), Beside: strings.Join(e.Beside, " "), Removes: e.Removes,
@@ -127,7 +128,8 @@ func (e *Entry) body() (out []row) {
 // maxID is the length in bytes above which an id is cut.
 const maxID = 80
 
-// shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is so long that rows could not be read.
+// shorten is a subject's id in a file: a kernel's ID, any other's name, cut where it is so long that rows could not be
+// read.
 func shorten(s measure.Subject) string {
 	id := s.Name
 	if s.Scope == measure.ScopeKernel {

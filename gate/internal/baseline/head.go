@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// sessionRow is what is said of a session as a whole, each field the text of its cell.
+// sessionRow holds the facts about a session, each as the text of its cell.
 type sessionRow struct {
 	ID         string `csv:"id"`
 	GPU        string `csv:"gpu"`

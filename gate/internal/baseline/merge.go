@@ -8,8 +8,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// mergeUncertainty is the largest relative error of a metric predicted for a merge commit that was never measured, against the
-// mean of its branches. Each branch changed the metric of what both replace; the merge has one of these changes, or all.
+// mergeUncertainty is the largest relative error of a metric predicted for a merge commit that was never measured,
+// against the mean of its branches. Each branch changed the metric of what both replace; the merge has one of these
+// changes, or all.
 func (s *state) mergeUncertainty(c *claims, subject measure.Subject, metric string) float64 {
 	base := math.NaN()
 	for _, i := range c.old {

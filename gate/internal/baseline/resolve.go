@@ -16,7 +16,7 @@ const (
 	keepAll = 12
 )
 
-// sort puts the oldest first, and each file behind those that it knows, whatever their times say.
+// sort puts the oldest first, and each file after those that it names, whatever their times.
 func (b *Baseline) sort() {
 	large.Sort(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
 	at := b.ids()
@@ -85,7 +85,7 @@ func (b *Baseline) state() *state {
 		}
 		s.knows = append(s.knows, knows)
 	}
-	for i := len(b.Entries) - 1; i >= 0; i-- { // what is removed removes nothing
+	for i := len(b.Entries) - 1; i >= 0; i-- { // a removed removal has no effect
 		if j, ok := s.at[b.Entries[i].Removes]; ok && !s.removed[i] && j < i {
 			s.removed[j] = true
 		}
@@ -149,7 +149,7 @@ type subjectOf struct {
 	profiler model.Profiler
 }
 
-// claims finds out what is in effect of every subject.
+// claims finds the entries in effect of every subject.
 func (s *state) claims() map[subjectOf]*claims {
 	out := make(map[subjectOf]*claims)
 	of := func(x measure.Subject, e *Entry) *claims {
@@ -198,7 +198,7 @@ func (s *state) claims() map[subjectOf]*claims {
 	return out
 }
 
-// contested are those entries of which one replaces a subject without knowing of another.
+// contested are entries that replace a subject without naming one another.
 func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	changes := func(i int) bool { return len(s.b.Entries[i].Supersedes) > 0 || len(s.b.Entries[i].Replaces[x]) > 0 }
 	for _, i := range of {
@@ -209,7 +209,7 @@ func (s *state) contested(x measure.Subject, of []int) (out []int) {
 	return out
 }
 
-// subjects are those of which an entry holds samples, each once.
+// subjects are the subjects with samples in an entry, each once.
 func (e *Entry) subjects() (out []measure.Subject) {
 	for i, x := range e.Series {
 		if i == 0 || x.Subject != e.Series[i-1].Subject {
@@ -219,9 +219,9 @@ func (e *Entry) subjects() (out []measure.Subject) {
 	return out
 }
 
-// InEffect are the sessions that a head is compared with, the oldest first, each with the subjects that no other replaces. Where
-// sessions of two branches replace the same one for the same subject, their series carry the uncertainty of the merge, see
-// [model.Series.Unmerged].
+// InEffect are the sessions that a head is compared with, the oldest first, each with the subjects that no other
+// replaces. Where sessions of two branches replace the same one for the same subject, their series carry the
+// uncertainty of the merge, see [model.Series.Unmerged].
 func (b *Baseline) InEffect() []model.Session {
 	s := b.state()
 	all := s.claims()
@@ -254,9 +254,9 @@ func (b *Baseline) InEffect() []model.Session {
 	return out
 }
 
-// SinceAnchor is every session since the last anchor, replaced or not, the oldest first; drift is measured against it. It begins
-// with the state that the anchor names: the newest whole session then, with what was accepted of it. Without an anchor it begins
-// with the oldest session.
+// SinceAnchor is every session since the last anchor, replaced or not, the oldest first; drift is measured against it.
+// It begins with the state that the anchor names: the newest whole session then, with what was accepted of it. Without
+// an anchor it begins with the oldest session.
 func (b *Baseline) SinceAnchor() []model.Session {
 	s := b.state()
 	var out []model.Session

@@ -40,7 +40,8 @@ func acceptOf(hours float64, x measure.Subject, v float64, ids ...string) Entry 
 	return Entry{Session: s, Replaces: map[measure.Subject][]string{x: ids}}
 }
 
-// inEffect are the times of a kernel that are in effect, oldest first, and how far what nobody measured may lie from them.
+// inEffect are the times of a kernel that are in effect, oldest first, and how far what nobody measured may lie from
+// them.
 func inEffect(t *testing.T, dir string, x measure.Subject) (times []float64, unmerged float64) {
 	t.Helper()
 	sessions, err := Read(dir)
@@ -123,8 +124,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Each side changed the kernel by some per cent; the merge has one change, the other or both. How far it may lie from the mean of the
-// two is what the unmerged change bounds.
+// Each side changed the kernel by some per cent; the merge has one change, the other or both. How far it may lie from
+// the mean of the two is what the unmerged change bounds.
 func TestUnmergedBounds(t *testing.T) {
 	base := t.TempDir()
 	a := record(t, base, both("aaaaaaaa", 0, 100, 10))[0].ID

@@ -42,10 +42,11 @@ func sweep(dir string) {
 // tmp ends the names of files that are not whole yet.
 const tmp = ".tmp"
 
-// Add reads the baseline in dir, lets change say which files it gets, and writes these, with no other writer in between. Where
-// there is none, change gets one without entries, and dir is created. Add fills in what the new files know, and their names. What
-// a session in effect holds already to the last digit is not written again: that one is returned in its place. An error from
-// change leaves everything as it is, and so do sessions that could not be read back. Each file is written whole or not at all.
+// Add reads the baseline in dir, lets change say which files it gets, and writes these, with no other writer in
+// between. Where there is none, change gets one without entries, and dir is created. Add fills in what the new files
+// know, and their names. What a session in effect holds already to the last digit is not written again: that one is
+// returned in its place. An error from change leaves everything as it is, and so do sessions that could not be read
+// back. Each file is written whole or not at all.
 func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, err error) {
 	unlock, err := begin(dir)
 	if err != nil {
@@ -95,7 +96,7 @@ func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, er
 	return entries, nil
 }
 
-// inForce are the IDs of all files that a new one has to know: those in effect, and those that take others back.
+// inForce are the IDs of all files that a new one names: sessions in effect, and removals.
 func (b *Baseline) inForce() (ids []string) {
 	s := b.state()
 	in := make(map[int]bool)
@@ -113,7 +114,8 @@ func (b *Baseline) inForce() (ids []string) {
 	return ids
 }
 
-// holding is the entry in force that holds the very same samples as a new one and replaces all that this would, nil for none.
+// holding is the entry in force that holds the very same samples as a new one and replaces all that this would, nil for
+// none.
 func (b *Baseline) holding(e *Entry) *Entry {
 	if e.Removes != "" {
 		return nil
@@ -132,7 +134,7 @@ func (b *Baseline) holding(e *Entry) *Entry {
 	return nil
 }
 
-// samples are the rows of an entry's metrics.
+// samples returns the rows of an entry's metrics.
 func samples(e *Entry) []row {
 	return append((&Entry{Session: model.Session{Series: e.Series}}).body(), codeRows(e.Code)...)
 }
@@ -155,8 +157,8 @@ func put(file string, text []byte) (err error) {
 	if err := os.Rename(f.Name(), file); err != nil {
 		return err
 	}
-	// The rename is durable once the directory is. Not every file system can do that, and none needs it for the file to be
-	// whole.
+	// The rename is durable once the directory is. Not every file system can do that, and none needs it for the file to
+	// be whole.
 	if d, err := os.Open(filepath.Dir(file)); err == nil {
 		d.Sync()
 		d.Close()
@@ -164,8 +166,8 @@ func put(file string, text []byte) (err error) {
 	return nil
 }
 
-// Writable says why no baseline could be written below root, nil where one could. It leaves nothing behind. To ask before
-// a measurement saves one whose result could not be stored.
+// Writable says why no baseline could be written below root, nil where one could. It leaves nothing behind. To ask
+// before a measurement saves one whose result could not be stored.
 func Writable(root string) error {
 	at := filepath.Clean(root)
 	for {
@@ -182,8 +184,8 @@ func Writable(root string) error {
 	}
 }
 
-// unwritten says what became of a baseline that could not be written. The error of the system names a temporary file that
-// nobody knows.
+// unwritten says what became of a baseline that could not be written. The error of the system names a temporary file
+// that nobody knows.
 func unwritten(dir string, err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

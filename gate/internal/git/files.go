@@ -16,8 +16,8 @@ type File struct {
 	Text []byte
 }
 
-// Files reads the regular files of a directory of a commit, as they are stored: no filter and no line end is applied. dir is
-// relative to the current directory.
+// Files reads the regular files of a directory of a commit, as they are stored: no filter and no line end is applied.
+// dir is relative to the current directory.
 func Files(ctx context.Context, commit, dir string) ([]File, error) {
 	tree := commit + ":./" + strings.TrimPrefix(dir, "./")
 	listed, err := Output(ctx, "", "ls-tree", "-r", "-z", "--long", tree)

@@ -1,7 +1,7 @@
-// Package git owns every call of git. A repository may belong to somebody else, and its configuration can name programs:
-// no hook, file system monitor, filter, textconv, external diff, signature check or transport of it is run, nothing is
-// fetched, no lock is taken, and each call has a time limit. git itself refuses repositories of other users; in CI the
-// checkout's own directory is exempt from that.
+// Package git owns every call of git. A repository may belong to somebody else, and its configuration can name
+// programs: no hook, file system monitor, filter, textconv, external diff, signature check or transport of it is run,
+// nothing is fetched, no lock is taken, and each call has a time limit. git itself refuses repositories of other users;
+// in CI the checkout's own directory is exempt from that.
 package git
 
 import (
@@ -45,8 +45,8 @@ func Command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Environment is that of this process without the variables by which a git hook ties git to its repository; git asks for no
-// password in it.
+// Environment is that of this process without the variables by which a git hook ties git to its repository; git asks
+// for no password in it.
 func Environment() []string {
 	env := os.Environ()
 	for _, name := range cleared {
@@ -144,8 +144,8 @@ var checkouts = []struct{ running, dir string }{
 	{"bamboo_buildKey", "bamboo_build_working_directory"},
 }
 
-// exempt lets git read the repository around dir where it is exactly the checkout of a CI job: in a container that often
-// belongs to another user.
+// exempt lets git read the repository around dir where it is exactly the checkout of a CI job: in a container that
+// often belongs to another user.
 func exempt(dir string) []string {
 	top := Top(dir)
 	here, err := os.Stat(top)

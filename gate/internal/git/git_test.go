@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// hostile is a repository with one commit, whose configuration, hooks and attributes run a program at every occasion that git
-// knows. That program leaves a file, which makes the test fail.
+// hostile is a repository with one commit, whose configuration, hooks and attributes run a program at every occasion
+// that git knows. That program leaves a file, which makes the test fail.
 func hostile(t *testing.T) string {
 	t.Helper()
 	for name, value := range map[string]string{

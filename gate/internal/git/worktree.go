@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// Head is the commit that is checked out at dir, and whether tracked files differ from it, apart from those below directories
-// of the name except. No filter is run to find out: a file behind a filter other than that of Git LFS counts as changed
-// where size and time do not tell.
+// Head is the commit that is checked out at dir, and whether tracked files differ from it, apart from those below
+// directories of the name except. No filter is run to find out: a file behind a filter other than that of Git LFS
+// counts as changed where size and time do not tell.
 func Head(ctx context.Context, dir, except string) (commit string, changed bool, err error) {
 	commit, err = Output(ctx, dir, "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
@@ -61,7 +61,8 @@ func differ(ctx context.Context, top string, entry []string, name string, off []
 
 var filterKey = regexp.MustCompile(`^filter\.([^=\n]+)\.(clean|smudge|process|required)$`)
 
-// filtersOff are the options that switch off every filter of the configuration. A name that cannot be switched off is an error.
+// filtersOff are the options that switch off every filter of the configuration. A name that cannot be switched off is
+// an error.
 func filtersOff(ctx context.Context, dir string) (off []string, err error) {
 	keys, err := Output(ctx, dir, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
 	if differs(err) { // there is none
@@ -121,8 +122,8 @@ type Change struct {
 	Lines int    // added or deleted, whichever is more
 }
 
-// Changed lists which of some files or directories, relative to the top of a repository, differ between a commit and the working
-// tree.
+// Changed lists which of some files or directories, relative to the top of a repository, differ between a commit and
+// the working tree.
 func Changed(ctx context.Context, top, commit string, files ...string) ([]Change, error) {
 	if len(files) == 0 {
 		return nil, nil
@@ -135,7 +136,8 @@ func Changed(ctx context.Context, top, commit string, files ...string) ([]Change
 	if err != nil {
 		return nil, err
 	}
-	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no lines.
+	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no
+	// lines.
 	rows, err := Output(ctx, top, slices.Concat(off, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"}, paths)...)
 	if err != nil {

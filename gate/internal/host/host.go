@@ -1,5 +1,5 @@
-// Package host looks at the host of a measurement: its CPUs, the CPU limit of the control group, and how much of the CPUs the
-// limit, the hypervisor and other processes took while the workload ran.
+// Package host looks at the host of a measurement: its CPUs, the CPU limit of the control group, and how much of the
+// CPUs the limit, the hypervisor and other processes took while the workload ran.
 package host
 
 import (
@@ -22,7 +22,8 @@ import (
 // Host is the file system with /proc and /sys of a host.
 type Host struct{ Root string }
 
-// Here is this host: what HOST_ROOT names, where a container has mounted the host's file system, else the root directory.
+// Here is this host: what HOST_ROOT names, where a container has mounted the host's file system, else the root
+// directory.
 func Here() Host { return Host{cmp.Or(os.Getenv("HOST_ROOT"), "/")} }
 
 func (h Host) read(name string) string {

@@ -1,5 +1,5 @@
-// Package input reads files from elsewhere: regular files only, up to a bound, so that no pipe is waited for and no device fills
-// the memory.
+// Package input reads files from elsewhere: regular files only, up to a bound, so that no pipe is waited for and no
+// device fills the memory.
 package input
 
 import (

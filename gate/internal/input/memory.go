@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// BoundMemory makes the garbage collector keep this process below three quarters of the memory of the machine or the container,
-// unless GOMEMLIMIT says otherwise. It is the last line behind the bounds of each reader.
+// BoundMemory makes the garbage collector keep this process below three quarters of the memory of the machine or the
+// container, unless GOMEMLIMIT says otherwise. It is the last line behind the bounds of each reader.
 func BoundMemory() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A Door is where a process that somebody else starts finds the one that wants it: a socket in a private directory.
+// Door is a socket in a private directory, by which a process that nsys starts finds the process that expects it.
 type Door struct {
 	*net.UnixListener
 	dir *os.File
 }
 
-// socketIn names the socket of a directory in few bytes, of which a socket's name may have no more than 107.
+// socketIn names the socket of a directory by a short path: the name of a socket has at most 107 bytes.
 func socketIn(dir *os.File) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unix", Name: filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), "door")}
 }
@@ -35,7 +35,7 @@ func OpenDoor(dir string) (*Door, error) {
 	return &Door{l, d}, nil
 }
 
-// Close ends the waiting for whoever comes.
+// Close ends waiting for a connection.
 func (d *Door) Close() error { return errors.Join(d.UnixListener.Close(), d.dir.Close()) }
 
 // Knock connects to the door of a private directory.

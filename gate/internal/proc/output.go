@@ -50,7 +50,7 @@ func (x *Output) cut() {
 	}
 }
 
-// String is what was kept as valid UTF-8, with a line that says how much is missing.
+// String returns the kept output as valid UTF-8, with a line that says how much is missing.
 func (x *Output) String() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

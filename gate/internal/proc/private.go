@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Private is a private directory: mode 0700, and gone when nsgate is, in whatever way nsgate ends.
+// Private is a private directory: mode 0700, removed however nsgate ends.
 //
 // It holds the raw report, and with it the environment of the workload. So a guard, a second process of this binary,
 // waits for the end of nsgate and removes the directory and what still runs in it, should nsgate not have done so: a
@@ -32,11 +32,12 @@ type Private struct {
 	Joined string
 }
 
-// owner is what the file ownerIn says of a private directory. Without it a directory is nobody's to remove.
+// owner is the content of the file ownerIn of a private directory. A directory without that file is not removed.
 type owner struct {
 	// Boot names the time since the machine was started, in which the lock means something.
 	Boot string `json:"boot"`
-	// Repository is the directory of the git repository that a worktree in the private directory belongs to, "" for none.
+	// Repository is the directory of the git repository that a worktree in the private directory belongs to, "" for
+	// none.
 	Repository string `json:"repository,omitempty"`
 	// Joined is a directory elsewhere, private as well, that goes when this one goes, "" for none.
 	Joined string `json:"joined,omitempty"`
@@ -50,8 +51,8 @@ const HiddenArg = "__run"
 
 func ownerIn(dir string) string { return filepath.Join(dir, "owner.json") }
 
-// NewPrivate makes a private directory, after it has removed those of dead owners. self is the executable of the guard, ""
-// for this one; repository is the directory of the git repository that a worktree in it will belong to, "" for none.
+// NewPrivate makes a private directory, after it has removed those of dead owners. self is the executable of the guard,
+// "" for this one; repository is the directory of the git repository that a worktree in it will belong to, "" for none.
 func NewPrivate(self, repository string) (_ *Private, err error) {
 	swept.Do(Sweep)
 	dir, err := os.MkdirTemp("", Prefix) // mode 0700
@@ -96,11 +97,12 @@ func (p *Private) Join(dir string) error {
 // guardProgram is the executable of the guards where nobody names one, see [UseGuard].
 var guardProgram string
 
-// UseGuard makes this program the guard of private directories: its main gives [HiddenArg] to the runner. A program that has no
-// such main, the tests of a package, has no guards.
+// UseGuard makes this program the guard of private directories: its main gives [HiddenArg] to the runner. A program
+// that has no such main, the tests of a package, has no guards.
 func UseGuard() { guardProgram, _ = os.Executable() }
 
-// watch starts the guard. What keeps it from starting will keep the runner, which is this binary too, and says why.
+// watch starts the guard. An error that prevents it prevents the runner as well, which is the same binary and reports
+// it.
 func (p *Private) watch(self string) {
 	if self = cmp.Or(self, guardProgram); self == "" {
 		return
@@ -126,7 +128,8 @@ func (p *Private) Close() error {
 	return err
 }
 
-// InPrivate hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed meanwhile.
+// InPrivate hands a private directory to a function: mode 0700, and gone afterwards, also where nsgate is killed
+// meanwhile.
 func InPrivate(use func(dir string) error) error {
 	p, err := NewPrivate("", "")
 	if err != nil {
@@ -153,7 +156,7 @@ func Guard(dir string) int {
 
 // Clear ends what runs in the private directory of a dead owner, politely where grace is not 0, and removes it.
 func Clear(dir string, grace time.Duration) error {
-	// Processes on other hosts see that what is joined is gone, and end by themselves, which ends their launcher here.
+	// Processes on other hosts see that the joined directory is gone and end, which ends their launcher here.
 	if o := readOwner(dir); grace > 0 && o.Joined != "" {
 		removeJoined(o)
 		awaitSession(dir, joinedGrace)
@@ -178,14 +181,15 @@ func (p *Private) Mark(env []string) []string { return Setenv(env, markName, &p.
 // MarkIn is [Private.Mark] for variables by name.
 func (p *Private) MarkIn(env map[string]*string) { env[markName] = &p.Path }
 
-// markName is the variable by which the processes of a session are found when nobody is left who knows them: its value is
-// the private directory. nsys itself gets it, and so do its daemons and the workload.
+// markName is the variable by which a guard finds the processes of a session: its value is the private directory. nsys
+// itself gets it, and so do its daemons and the workload.
 const markName = "NSGATE_SESSION"
 
-// endGrace is how long what is marked may take to end after SIGTERM: a second more than the runner gives the workload.
+// endGrace is how long marked processes may take to end after SIGTERM: a second more than the runner gives the
+// workload.
 const endGrace = 3 * time.Second
 
-// joinedGrace is how long processes may take to end that see that what is joined to the private directory is gone.
+// joinedGrace is how long processes may take to end after the joined directory was removed.
 const joinedGrace = 10 * time.Second
 
 func tmpIn(dir string) string { return filepath.Join(dir, "tmp") }
@@ -197,7 +201,7 @@ func PrivateError(err error) error {
 
 var swept sync.Once // in every process; tests sweep more often
 
-// What may belong to another machine or container, or to this machine before it was started, is left alone so long.
+// elsewhere is the age up to which directories of other machines, containers or boots are left alone.
 const elsewhere = 24 * time.Hour
 
 // Sweep removes the private directories of this user that have lost both their owner and their guard.
@@ -231,8 +235,8 @@ func Sweep() {
 	}
 }
 
-// removePrivate removes a private directory and what a git repository knows of a worktree in it. It can be killed at any
-// point: what says whose the directory is goes last.
+// removePrivate removes a private directory and what a git repository knows of a worktree in it. It can be killed at
+// any point: what says whose the directory is goes last.
 func removePrivate(dir string) error {
 	o := readOwner(dir)
 	entries, _ := os.ReadDir(dir)
@@ -279,8 +283,8 @@ func removeAll(name string) error {
 }
 
 // forget removes what a git repository knows of worktrees in a private directory, and of those that are long gone with
-// theirs: a machine that starts may empty the directory for temporary files. git worktree remove wants a whole worktree,
-// which one that was interrupted is not, and git worktree prune would take others along.
+// theirs: a machine that starts may empty the directory for temporary files. git worktree remove wants a whole
+// worktree, which one that was interrupted is not, and git worktree prune would take others along.
 func forget(repository, dir string) (err error) {
 	all := filepath.Join(repository, "worktrees")
 	entries, _ := os.ReadDir(all)
@@ -297,8 +301,8 @@ func forget(repository, dir string) (err error) {
 	return err
 }
 
-// lost reports whether a private directory is gone to which a file of a git repository points. Of the last day nobody knows:
-// another container may see another directory for temporary files.
+// lost reports whether a private directory is gone to which a file of a git repository points. Of the last day nobody
+// knows: another container may see another directory for temporary files.
 func lost(private, pointer string) bool {
 	info, err := os.Stat(pointer)
 	if err != nil || !strings.HasPrefix(filepath.Base(private), Prefix) || time.Since(info.ModTime()) < elsewhere {

@@ -1,5 +1,5 @@
-// Package proc is about child processes: tools are run in private, what they print is kept within bounds, and nothing of
-// them is left behind, neither processes nor files, in whatever way nsgate itself ends.
+// Package proc runs child processes and private directories: output is bounded, and no process or file is left behind,
+// however nsgate itself ends.
 package proc
 
 import (
@@ -37,11 +37,11 @@ func Tool(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// tools are the programs of [Run] that have not ended. They are nobody's children but ours: [Children] are without them.
+// tools are the programs of [Run] that have not ended. They do not count as [Children].
 var tools = toolSet{pids: make(map[int]bool)}
 
 type toolSet struct {
-	sync.Mutex // held while a tool is started, so that nobody sees it before it is known
+	sync.Mutex // locked while a tool is started, so that it is never seen before it is registered
 	pids       map[int]bool
 }
 
@@ -77,7 +77,8 @@ func Finish(cmd *exec.Cmd) error {
 	return nil // it succeeded, and something that it left behind holds its output open
 }
 
-// Terminate ends a command that [Isolate] has set up and its group, politely at first. done is closed once it has ended.
+// Terminate ends a command that [Isolate] has set up and its group, politely at first. done is closed once it has
+// ended.
 func Terminate(cmd *exec.Cmd, done <-chan struct{}, grace time.Duration) {
 	TerminateGroup(cmd)
 	select {

@@ -50,8 +50,8 @@ type process struct {
 	start uint64 // clock ticks since boot
 }
 
-// Children are the descendants of this process, without those that were there before Adopt, which are nobody's
-// business, the programs of [Run], which end by themselves, and what these start.
+// Children are the descendants of this process, without those from before Adopt, the programs of [Run], which end by
+// themselves, and their descendants.
 type Children struct{ before processes }
 
 // Adopt makes this process the one that orphaned descendants fall to, so that a daemon cannot get away.
@@ -74,7 +74,7 @@ func (c Children) Release() {
 	}
 }
 
-// Living are the process ids of those that live.
+// Living returns the process ids of living children.
 func (c Children) Living() (pids []int) {
 	for p := range descendants(c.before) {
 		pids = append(pids, p.pid)
@@ -82,7 +82,7 @@ func (c Children) Living() (pids []int) {
 	return pids
 }
 
-// End kills them, and those that they start meanwhile.
+// End kills the children, and those that they start meanwhile.
 func (c Children) End() { endAll(func() processes { return descendants(c.before) }) }
 
 // stat is a line of /proc/PID/stat.
@@ -126,8 +126,8 @@ func stats() (out []stat) {
 	return out
 }
 
-// CPUTime is the CPU time that this process and its descendants have used, those included that have ended and fell to this
-// process.
+// CPUTime is the CPU time that this process and its descendants have used, those included that have ended and fell to
+// this process.
 func CPUTime() time.Duration {
 	children := make(map[int][]stat)
 	total := int64(0)
@@ -146,8 +146,8 @@ func CPUTime() time.Duration {
 	return time.Duration(total) * 10 * time.Millisecond
 }
 
-// childless reports whether this process has no child, not even a dead one, and so nothing below it: most often, and then
-// no process of the machine needs to be looked at.
+// childless reports whether this process has no child, not even a dead one, and so nothing below it: most often, and
+// then no process of the machine needs to be looked at.
 func childless() bool {
 	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil) == unix.ECHILD
 }
@@ -175,7 +175,7 @@ func descendants(without processes) processes {
 	return found
 }
 
-// sessionOf are the processes that belong to the private directory dir, except this one: what is marked, and what has its
+// sessionOf are the processes of the private directory dir, except this one: marked ones, and those with their
 // temporary files there.
 func sessionOf(dir string) processes {
 	signs := [][]byte{[]byte(markName + "=" + dir), []byte("TMPDIR=" + dir), []byte("TMPDIR=" + tmpIn(dir))}
@@ -229,8 +229,8 @@ func ignoreSignals() {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
 }
 
-// lockDir locks a directory until the result is closed or this process is gone. Where another holds the lock it waits, or
-// fails. Children do not inherit it.
+// lockDir locks a directory until the result is closed or this process is gone. Where another holds the lock it waits,
+// or fails. Children do not inherit it.
 func lockDir(dir string, wait bool) (io.Closer, error) {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -253,7 +253,7 @@ func lockDir(dir string, wait bool) (io.Closer, error) {
 	return d, nil
 }
 
-// Monotonic is the time since some point, the same for all processes, that nobody can set.
+// Monotonic is the time of a clock that all processes share and that cannot be set.
 func Monotonic() time.Duration {
 	var t unix.Timespec
 	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)

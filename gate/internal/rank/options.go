@@ -2,7 +2,7 @@ package rank
 
 import "time"
 
-// Options say where a rank leaves what was recorded of it. What an [Order] says goes before them.
+// Options say where a rank leaves its recording. An [Order] takes precedence.
 type Options struct {
 	Gather  string   // the directory that all hosts of the job see
 	Job     string   // a name that its ranks share, and no other job in the directory

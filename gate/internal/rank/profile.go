@@ -33,8 +33,8 @@ type task struct {
 	Env     map[string]*string `json:"env"` // what nsys was given other values for; nil for unset
 }
 
-// profile runs the program under nsys, in a session of its own: what ends the process group or the terminal of this process must
-// not end nsys before it has written.
+// profile runs the program under nsys, in a session of its own: what ends the process group or the terminal of this
+// process must not end nsys before it has written.
 func (r *rank) profile() error {
 	path, err := exec.LookPath(r.command[0])
 	if err != nil {

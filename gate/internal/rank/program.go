@@ -19,8 +19,9 @@ import (
 // leftGrace is how long processes that the program has left behind may take to end by themselves: nsys waits for them.
 const leftGrace = 500 * time.Millisecond
 
-// Program is the hidden mode in which nsys starts this binary in front of a rank's program: it takes the program, and the rank's
-// own standard streams, from the rank that waits in the private directory, and passes signals on that come from there.
+// Program is the hidden mode in which nsys starts this binary in front of a rank's program: it takes the program, and
+// the rank's own standard streams, from the rank that waits in the private directory, and passes signals on that come
+// from there.
 func Program(private string) int {
 	runtime.LockOSThread() // the program dies with the thread that started it
 	conn, err := proc.Knock(private)

@@ -1,9 +1,9 @@
-// Package rank runs one process of a job of many under Nsight Systems and leaves what was recorded where those of the other
-// processes lie, on hosts that nothing but a launcher (srun, mpirun, torchrun) and a shared directory connect.
+// Package rank runs one process of a job under Nsight Systems and leaves its export in a directory that the ranks
+// share. The hosts of a job are connected by a launcher (srun, mpirun, torchrun) and that directory only.
 //
-// Who measures a job writes an [Order] into a directory that all hosts see, and launches "nsgate rank" in front of the program
-// ([Options.Run]). Each rank says in a file of its own what becomes of it ([Left]), and lays the export of its recording beside
-// it. The raw report, which holds environment variables, never leaves the private directory of its host.
+// check writes an [Order] into that directory and launches "nsgate rank" in front of the program ([Options.Run]). Each
+// rank writes its state to a file of its own ([Left]) and its export beside it. The raw report, which holds environment
+// variables, never leaves the private directory of its host.
 package rank
 
 import (
@@ -31,8 +31,8 @@ type Identity struct {
 	Local int `json:"local"` // rank among those of its host, -1 where the launcher does not say
 }
 
-// launchers are the variables by which launchers tell a process its rank, the innermost launcher first: torchrun may run below
-// mpirun, and mpirun below srun.
+// launchers are the variables by which launchers tell a process its rank, the innermost launcher first: torchrun may
+// run below mpirun, and mpirun below srun.
 var launchers = []struct{ rank, size, local string }{
 	{"RANK", "WORLD_SIZE", "LOCAL_RANK"}, // torchrun
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
@@ -85,7 +85,7 @@ func (o Order) Profiles(rank int) bool {
 	return !o.Unprofiled && (len(o.Ranks) == 0 || slices.Contains(o.Ranks, rank))
 }
 
-// Left is what a rank leaves of itself. Until Done, it runs, or was ended with nobody left to say so.
+// Left is the state of a rank. A rank that is not Done runs, or was killed.
 type Left struct {
 	Format string `json:"format"`
 	Identity
@@ -97,7 +97,8 @@ type Left struct {
 	ExitCode int       `json:"exit_code"`        // of the program, -1 where a signal ended it
 	Signal   string    `json:"signal,omitempty"` // that ended it
 	Told     bool      `json:"told,omitempty"`   // to end, by a signal that this process was sent
-	// Failure says why there is no recording of it, without a final full stop, and Next what to do about that. "" for none.
+	// Failure says why there is no recording of it, without a final full stop, and Next what to do about that. "" for
+	// none.
 	Failure string `json:"failure,omitempty"`
 	Next    string `json:"next,omitempty"`
 }
@@ -110,8 +111,8 @@ const maxLeft = 64 << 10
 // Failed reports whether the program of a rank that is done did not succeed, or was not recorded.
 func (l *Left) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }
 
-// reserved is the size of the file in which a rank says what becomes of it: what it says at its end has room even where the
-// directory has none any more.
+// reserved is the size of the file in which a rank says what becomes of it: what it says at its end has room even where
+// the directory has none any more.
 const reserved = 4096
 
 var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
@@ -138,7 +139,7 @@ func (o Order) Write(dir, job string) error {
 	return os.WriteFile(OrderFile(dir, job), text, 0o600)
 }
 
-// readOrder is the order of a job, nil where nobody gave one.
+// readOrder reads the order of a job, nil if there is none.
 func readOrder(dir, job string) (*Order, error) {
 	text, err := input.Read(OrderFile(dir, job), 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {

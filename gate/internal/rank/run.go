@@ -24,9 +24,9 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, sysc
 // signalGrace is how much later than the program this process may get a signal.
 const signalGrace = 200 * time.Millisecond
 
-// Run runs the program as a rank of a job and returns its exit code, 128+n where a signal ended it. Signals that this process is
-// sent go to the program, and to it alone. Where the program ended well and was not recorded, the code is [NotRecorded], and err
-// says why; the same where it was not started.
+// Run runs the program as a rank of a job and returns its exit code, 128+n where a signal ended it. Signals that this
+// process is sent go to the program, and to it alone. Where the program ended well and was not recorded, the code is
+// [NotRecorded], and err says why; the same where it was not started.
 func (o Options) Run(command []string) (code int, err error) {
 	runtime.LockOSThread() // what is started dies with the thread that started it
 	defer runtime.UnlockOSThread()
@@ -83,7 +83,7 @@ type rank struct {
 	number  int // of the signal that ended the program
 }
 
-// arrive makes out what is to be done, and says that this rank is there.
+// arrive reads the order and creates the rank's file.
 func (r *rank) arrive() error {
 	if !jobName.MatchString(r.Job) {
 		return fmt.Errorf("%q is no name for a job: letters, digits, dots, dashes and underscores", r.Job)
@@ -132,7 +132,7 @@ func (r *rank) plain() error {
 	return nil
 }
 
-// attend passes signals on until the program has ended, or, where nobody waits for the job any more, until it should have.
+// attend passes signals on until the program has ended, and ends it once the job is not waited for any more.
 func (r *rank) attend(done <-chan struct{}, pass func(syscall.Signal)) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -156,7 +156,8 @@ func (r *rank) attend(done <-chan struct{}, pass func(syscall.Signal)) {
 	}
 }
 
-// overtaken notes a signal that reached the program before this process: some launchers send it to all processes of a task.
+// overtaken notes a signal that reached the program before this process: some launchers send it to all processes of a
+// task.
 func (r *rank) overtaken() {
 	if !r.left.Failed() || r.left.Told {
 		return

@@ -126,9 +126,9 @@ const leastRoom = 256 << 10
 // crashRoom is so little that the library of nsys crashes the workload: seen with 16 MB, not with 64 MB.
 const crashRoom = 64 << 20
 
-// blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: nsys itself
-// says it in its way or not at all, and its library in the workload crashes. low is the least room that there was, in
-// bytes, said all that is known of the failure.
+// blameRoom says of a refusal, where it is for want of room in the private directory, which directory is full: nsys
+// itself says it in its way or not at all, and its library in the workload crashes. low is the least room that there
+// was, in bytes, said all that is known of the failure.
 func blameRoom(err error, low int64, said string) error {
 	var r *model.Refusal
 	if !errors.As(err, &r) {

@@ -35,7 +35,7 @@ type GPU struct {
 	Hardware              model.Hardware // of a session's GPUs, but for the CPU
 }
 
-// Throttle is nvidia-smi's bit mask of the reasons for which the clocks are held down.
+// Throttle is nvidia-smi's bit mask of the reasons for lower clocks.
 type Throttle uint64
 
 // Locked is the reason of clocks that somebody has locked (nvidia-smi -lgc) or set for applications (-ac).
@@ -86,8 +86,8 @@ func Others(ctx context.Context) (map[string][]string, error) {
 	return others, nil
 }
 
-// Persistent asks nvidia-smi of which GPUs the driver stays loaded while nothing uses them, by index; GPUs of which that is
-// not known are left out.
+// Persistent asks nvidia-smi which GPUs keep their driver loaded while idle, by index. GPUs without an answer are left
+// out.
 func Persistent(ctx context.Context) map[int]bool {
 	out, err := newWatcher().query(ctx, "--query-gpu=index,persistence_mode", asCSV)
 	if err != nil {
@@ -107,8 +107,8 @@ func Persistent(ctx context.Context) map[int]bool {
 	return on
 }
 
-// Lowered asks nvidia-smi of which GPUs the application clock is set below its default, by index, in MHz: somebody set it, and
-// it stays until somebody resets it.
+// Lowered asks nvidia-smi for application clocks below their default, by index of the GPU, in MHz. Such a setting stays
+// until it is reset.
 func Lowered(ctx context.Context) map[int]float64 {
 	out, err := newWatcher().query(ctx, "--query-gpu=index,clocks.applications.graphics,clocks.default_applications.graphics", asCSV)
 	if err != nil {

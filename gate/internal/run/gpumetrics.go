@@ -46,8 +46,8 @@ func gpuMetricsRefused(said string) *model.Refusal {
 	return nil
 }
 
-// sampleable is a GPU in nsys's list of those whose metrics it can sample: "0: NVIDIA H200 PCI[0000:19:00.0]". What keeps it
-// from one stands behind its name.
+// sampleable is a GPU in nsys's list of those whose metrics it can sample: "0: NVIDIA H200 PCI[0000:19:00.0]". A reason
+// why not follows the name.
 var sampleable = regexp.MustCompile(`(?m)^\s*\d+: .*\]\s*$`)
 
 // GPUMetrics asks nsys whether it can sample the metrics of a GPU here. The error is a *model.Refusal where it says why

@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// boards asks nvidia-smi for the hardware of the GPUs, by UUID; none where it does not say. nvidia-smi --query-gpu has no
-// field for the part number of the board.
+// boards asks nvidia-smi for the hardware of the GPUs, by UUID; none where it does not say. nvidia-smi --query-gpu has
+// no field for the part number of the board.
 func (w *watcher) boards(ctx context.Context) map[string]model.Hardware {
 	out, err := w.query(ctx, "-q", "-x")
 	if err != nil {
@@ -22,7 +22,8 @@ func (w *watcher) boards(ctx context.Context) map[string]model.Hardware {
 	return parseBoards(out)
 }
 
-// device is what is taken of nvidia-smi -q -x, whose rest names the machine. Names of elements changed in 2023.
+// device holds the elements of nvidia-smi -q -x that are read; the others name the machine. Names of elements changed
+// in 2023.
 type device struct {
 	UUID     string   `xml:"uuid"`
 	Board    string   `xml:"board_part_number"`
@@ -96,7 +97,7 @@ func hardware(gpus []GPU) model.Hardware {
 	return h
 }
 
-// all joins what is known of every GPU; a part would not be the whole.
+// all joins the names of all GPUs, "" if one is unknown.
 func all(names []string) string {
 	if slices.Contains(names, "") {
 		return ""

@@ -16,8 +16,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// testdata/nvidia-smi-q.xml is an H200 as driver 580 describes it and a divided A100 as driver 525 did, in one file. What names a
-// machine in it is made up.
+// testdata/nvidia-smi-q.xml is an H200 as driver 580 describes it and a divided A100 as driver 525 did, in one file.
+// What names a machine in it is made up.
 func TestParseBoards(t *testing.T) {
 	text, err := os.ReadFile("testdata/nvidia-smi-q.xml")
 	if err != nil {

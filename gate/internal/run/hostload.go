@@ -7,8 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// hostWatch counts the load of the host from the start of nsys to the end of the last run: the first run may be over before its
-// start is known.
+// hostWatch counts the load of the host from the start of nsys to the end of the last run: the first run may be over
+// before its start is known.
 type hostWatch struct {
 	model.HostLoad
 	begun *host.Counters
@@ -23,7 +23,7 @@ func (w *hostWatch) see(stage Stage) {
 	}
 }
 
-// What of a host's load is a warning where steps wait for the CPU.
+// Loads from which on there is a warning where steps wait for the CPU.
 const (
 	warnDenied  = 0.01 // share of CPU time
 	warnForeign = 1.   // CPUs

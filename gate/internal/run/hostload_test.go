@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A control group that hit its CPU limit during the runs is stored with the traces, and is a warning where the steps wait for the
-// CPU, as those of the recordings do.
+// A control group that hit its CPU limit during the runs is stored with the traces, and is a warning where the steps
+// wait for the CPU, as those of the recordings do.
 func TestHostLoad(t *testing.T) {
 	root := t.TempDir()
 	group := filepath.Join(root, "sys/fs/cgroup")

@@ -26,12 +26,12 @@ const (
 	jobVariable    = "NSGATE_JOB"
 )
 
-// late is how long what ranks have left may take to be seen here after the launcher has ended: network file systems keep directories
-// in mind for a while.
+// late is how long what ranks have left may take to be seen here after the launcher has ended: network file systems
+// keep directories in mind for a while.
 var late = 5 * time.Second
 
-// gather runs every job of the plan, all of which succeed, once the GPUs are fit. Their ranks leave what was recorded in a directory of their own below
-// p.Gather, which goes with the private one.
+// gather runs every job of the plan once the GPUs are fit; all of them succeed. Their ranks leave their exports in a
+// directory below p.Gather, which is removed with the private one.
 func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
 	if err := fit.wait(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (p Plan) gather(ctx context.Context, private *proc.Private, sp spec, childr
 	return runs, nil
 }
 
-// readJobs reads what the ranks of all jobs have left.
+// readJobs reads the exports of the ranks of all jobs.
 func (p Plan) readJobs(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) (traces [][]model.Trace, err error) {
 	note(Event{Stage: Reading})
 	traces = make([][]model.Trace, len(runs))
@@ -82,7 +82,8 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 		return Run{}, p.gatherFull(dir, err)
 	}
 	sp.grace = jobGrace
-	// srun kills its tasks at once where it is sent a signal. A rank that sees that nobody waits for it clears up first.
+	// srun kills its tasks at once where it is sent a signal. A rank that sees that nobody waits for it clears up
+	// first.
 	sp.ask = func(done <-chan struct{}) {
 		os.Remove(rank.OrderFile(dir, name))
 		select {
@@ -110,8 +111,8 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	return r, nil
 }
 
-// launched is the command line of a job: the launcher, nsgate rank, and the program. Without a launcher the command has nsgate rank in
-// it, which finds the rest in its environment.
+// launched is the command line of a job: the launcher, nsgate rank, and the program. Without a launcher the command has
+// nsgate rank in it, which finds the rest in its environment.
 func (b Build) launched(self, dir, job string) []string {
 	if len(b.Launcher) == 0 {
 		return b.Command
@@ -120,8 +121,7 @@ func (b Build) launched(self, dir, job string) []string {
 	return slices.Concat(b.Launcher, []string{"env", gatherVariable + "=" + dir, jobVariable + "=" + job, self, "rank", "--"}, b.Command)
 }
 
-// gathered is what the ranks of a job have left, once all of them that are known to be there have come to their end, or it is clear
-// that they will not.
+// gathered returns the reports of a job's ranks, once every known rank has ended or has had the time to.
 func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Left, error) {
 	for until := time.Now().Add(late); ; {
 		left, err := rank.Gathered(dir, job)
@@ -140,7 +140,7 @@ func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Left
 	}
 }
 
-// absent are the ranks of a job of which nothing was heard.
+// absent are the ranks of a job that reported nothing.
 func (p Plan) absent(left []rank.Left) []int {
 	size := 0
 	for _, l := range left {
@@ -160,8 +160,8 @@ func (p Plan) absent(left []rank.Left) []int {
 	return out
 }
 
-// judgeJob is the refusal of a job that is no measurement, nil for one that is. The first rank that failed is the reason: a
-// launcher ends the others.
+// judgeJob is the refusal of a job that is no measurement, nil for one that is. The first rank that failed is the
+// reason: a launcher ends the others.
 func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 	where := p.where(index, r)
 	culprit, lost, told := failures(left)
@@ -197,7 +197,8 @@ func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 	return nil
 }
 
-// failures are the rank that failed first, those that never reported their end, and those that a signal of the launcher ended.
+// failures are the rank that failed first, those that never reported their end, and those that a signal of the launcher
+// ended.
 func failures(left []rank.Left) (first *rank.Left, lost, told []int) {
 	for i := range left {
 		switch l := &left[i]; {

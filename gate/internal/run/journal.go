@@ -68,8 +68,8 @@ func (j *journal) next() []line {
 	}
 }
 
-// clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing. All
-// processes of a session share one.
+// clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing.
+// All processes of a session share one.
 type clock struct {
 	Start time.Time     `json:"start"`
 	Since time.Duration `json:"since"` // what proc.Monotonic said at Start

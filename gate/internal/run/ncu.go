@@ -25,22 +25,23 @@ type NcuPlan struct {
 	Kernels []string      // short names, see [measure.ShortName], or expressions behind [ncu.Regex]; none for all kernels
 	Ncu     string        // the ncu executable, "" for "ncu" on the PATH
 	Timeout time.Duration // of one run, 0 for ten minutes
-	// Of each launch configuration of a kernel the first Skip launches are let by, because clocks and caches settle, and the
-	// next Count are profiled (0: [NcuCount]).
+	// Of each launch configuration of a kernel the first Skip launches are let by, because clocks and caches settle,
+	// and the next Count are profiled (0: [NcuCount]).
 	Skip, Count int
 	Range       string // restricts it to launches within this NVTX range, in ncu's own notation ("step/")
 	AllowBusy   bool   // measures although something else uses the GPU
 }
 
-// The launches that are skipped and profiled unless somebody says otherwise. One launch is replayed for about two seconds
-// (an H200, all sections), and the run is the unit of replication: more launches of one run would tell little more.
+// The launches that are skipped and profiled unless somebody says otherwise. One launch is replayed for about two
+// seconds (an H200, all sections), and the run is the unit of replication: more launches of one run would tell little
+// more.
 const (
 	NcuSkip  = 5
 	NcuCount = 1
 )
 
-// ncuMode is how ncu is always run: [model.Environment.Mode]. Clocks are left as they are, because a gate may not change a
-// machine; caches are flushed, and kernels replayed, so that single launches are alike.
+// ncuMode is how ncu is always run: [model.Environment.Mode]. Clocks are left as they are, because a gate may not
+// change a machine; caches are flushed, and kernels replayed, so that single launches are alike.
 const ncuMode = "clock none, cache all, replay kernel"
 
 // ncuLimit is the size to which the output of ncu is read, in bytes; a launch takes 20 kB.
@@ -67,8 +68,8 @@ func (p NcuPlan) CommandLine() []string { return p.command("DIR", p.Build.Comman
 
 func ncuLogIn(dir string) string { return filepath.Join(dir, "ncu.csv") }
 
-// pattern matches exactly these names, and those that an expression matches, also where ncu writes what [measure.NormalizeName] takes out: the tags of Numba, the
-// hashes of Rust, device and inode of OpenMP.
+// pattern matches exactly these names, and those that an expression matches, also where ncu writes what
+// [measure.NormalizeName] takes out: the tags of Numba, the hashes of Rust, device and inode of OpenMP.
 func pattern(kernels []string) string {
 	var quoted, all []string
 	for _, k := range kernels {

@@ -11,11 +11,11 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// longestLine is what is kept of a line in which an output is looked for, in bytes.
+// longestLine is the length to which a line is searched for outputs, in bytes.
 const longestLine = 64 << 10
 
-// printed hands on what a program prints and looks for outputs in it, line by line, so that none is missed where a chatty
-// program's output is not kept as a whole. A carriage return ends a line too: progress bars print nothing else.
+// printed hands on what a program prints and looks for outputs in it, line by line, so that none is missed where a
+// chatty program's output is not kept as a whole. A carriage return ends a line too: progress bars print nothing else.
 type printed struct {
 	to       *proc.Output
 	patterns []*regexp.Regexp
@@ -64,7 +64,7 @@ func (x *printed) match() {
 	}
 }
 
-// end is what was found, the last line included.
+// end returns the matches, the last line included.
 func (x *printed) end() [][]string {
 	if len(x.line) > 0 {
 		x.match()

@@ -18,8 +18,8 @@ import (
 type Build struct {
 	Command []string // the workload and its arguments
 	Dir     string   // its working directory, "" for the current one
-	// Launcher starts the ranks of a job that is gathered ([Plan.Gather]), each with nsgate rank in front of the command: "srun -N2". nil
-	// where the command does that itself.
+	// Launcher starts the ranks of a job that is gathered ([Plan.Gather]), each with nsgate rank in front of the
+	// command: "srun -N2". nil where the command does that itself.
 	Launcher []string
 }
 
@@ -33,14 +33,15 @@ type Options struct {
 	MemoryUsage bool
 	// GPUMetrics samples the metrics of the GPUs that the workload sees, which takes the right to read their counters.
 	GPUMetrics bool
-	// AllowBusy measures although something else uses the GPU; what was seen becomes a warning.
+	// AllowBusy measures although another process uses the GPU, with a warning.
 	AllowBusy bool
 	Outputs   []measure.Output // numbers to read in what unprofiled runs print
 	// KeepProfiles is a directory, created with mode 0700, that keeps the raw report; "" deletes it. A raw report
 	// holds the environment variables of the workload.
 	KeepProfiles string
-	// Gather is a directory that all hosts of a job see. Where it is not "", nsys is not started around the workload but by nsgate
-	// rank around each of its ranks, which leave their exports there; the workload is a launcher with that in it.
+	// Gather is a directory that all hosts of a job see. Where it is not "", nsys is not started around the workload
+	// but by nsgate rank around each of its ranks, which leave their exports there; the workload is a launcher with
+	// that in it.
 	Gather string
 	Ranks  []int // those to profile where a job is gathered, none for all
 }
@@ -55,8 +56,9 @@ type Plan struct {
 	Self       string // the executable that nsys starts as the runner, "" for this one
 	// Stacks records the call stack of every CUDA call, which slows the workload down.
 	Stacks bool
-	// StartLimit is how long nsys may take to start the first run, FinishLimit how long it may take to end after the last run, and
-	// to export its report. 0 means 30 seconds and one Timeout, or two for every run; at most two and ten minutes.
+	// StartLimit is how long nsys may take to start the first run, FinishLimit how long it may take to end after the
+	// last run, and to export its report. 0 means 30 seconds and one Timeout, or two for every run; at most two and ten
+	// minutes.
 	StartLimit, FinishLimit time.Duration
 
 	clock clock // of the session
@@ -121,8 +123,8 @@ func (p Plan) profileArgs() []string {
 
 var pythonProgram = regexp.MustCompile(`^(i?python|pypy)[0-9.]*$|^(torchrun|accelerate|deepspeed|pytest)$|\.py$`)
 
-// python reports whether the workload is a program of Python. Others end at their first CUDA call where nsys (2025.3) is
-// told to record the stacks of Python.
+// python reports whether the workload is a program of Python. Others end at their first CUDA call where nsys (2025.3)
+// is told to record the stacks of Python.
 func (b Build) python() bool {
 	for _, word := range b.Command {
 		if pythonProgram.MatchString(filepath.Base(word)) {
@@ -150,9 +152,9 @@ type slot struct {
 	Unprofiled bool `json:"unprofiled"`
 }
 
-// schedule is the runs of a session in order. Two builds are run as A B B A, over and over (A is the base), so that a drift of the machine
-// adds as much to the one as to the other. Unprofiled runs are spread evenly between the profiled ones, and keep the same order
-// among themselves: A B a b B A b a.
+// schedule is the runs of a session in order. Two builds are run as A B B A, over and over (A is the base), so that a
+// drift of the machine adds as much to the one as to the other. Unprofiled runs are spread evenly between the profiled
+// ones, and keep the same order among themselves: A B a b B A b a.
 func (p Plan) schedule() []slot {
 	var out []slot
 	add := func(unprofiled bool, done int) {

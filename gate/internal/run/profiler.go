@@ -124,8 +124,8 @@ func (x *profiler) start(env []string) (err error) {
 	return nil
 }
 
-// follow follows nsys until it has ended or a phase exceeds its limit. An error is one that nsys does not cause: an unfit
-// GPU, the end of ctx, the end of the unprofiled runs.
+// follow follows nsys until it has ended or a phase exceeds its limit. An error is one that nsys does not cause: an
+// unfit GPU, the end of ctx, the end of the unprofiled runs.
 func (x *profiler) follow(ctx context.Context, fit *look) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -212,8 +212,8 @@ func (x *profiler) limit() time.Duration {
 	return 0
 }
 
-// unprofiledEnded is the refusal of a session whose runner of the unprofiled runs ended too early, nil where a run failed:
-// that run is the reason.
+// unprofiledEnded is the refusal of a session whose runner of the unprofiled runs ended too early, nil where a run
+// failed: that run is the reason.
 func (x *profiler) unprofiledEnded() error {
 	x.read()
 	n := len(x.journal.runs)

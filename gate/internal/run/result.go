@@ -46,7 +46,8 @@ type Result struct {
 	TraceArgs []string
 	// Repeated is the warning that the session was measured twice, and why; "" where it was not.
 	Repeated string
-	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for unprofiled runs.
+	// Traces holds, for each run in order, its processes that launched kernels: one, or one a rank; none for unprofiled
+	// runs.
 	Traces [][]model.Trace
 	Runs   []Run
 	// Base and Head are what the unprofiled runs came to.

@@ -119,9 +119,9 @@ var (
 const unprofiledArg = "unprofiled"
 
 // RunnerMain is the hidden mode in which nsys starts this binary: it runs the workload as often as the spec file
-// args[0] says and writes the journal beside it. Two runners share a spec and its journal, that of the profiled runs and that
-// of the unprofiled ones (args[1]), and take turns. Each stops at the first run that fails, at a signal, and when the process
-// that started the session is gone. The exit status is 0 where every run succeeded.
+// args[0] says and writes the journal beside it. Two runners share a spec and its journal, that of the profiled runs
+// and that of the unprofiled ones (args[1]), and take turns. Each stops at the first run that fails, at a signal, and
+// when the process that started the session is gone. The exit status is 0 where every run succeeded.
 func RunnerMain(args []string) int {
 	switch {
 	case len(args) == 2 && args[0] == proc.GuardArg:
@@ -180,8 +180,8 @@ func readSpec(file string) (s spec, err error) {
 	return s, err
 }
 
-// runPart runs the profiled or the unprofiled runs of the schedule, and waits while the other runner has its turn. It reports
-// whether all runs succeeded.
+// runPart runs the profiled or the unprofiled runs of the schedule, and waits while the other runner has its turn. It
+// reports whether all runs succeeded.
 func (s spec) runPart(ctx context.Context, unprofiled bool, children proc.Children, shared *journal, out *json.Encoder) bool {
 	for i, slot := range s.Schedule {
 		if ctx.Err() != nil {

@@ -1,17 +1,17 @@
 // Package run runs workloads under nsys and ncu and returns what they recorded.
 //
-// A session is one nsys process around N fresh processes of the workload, or of two builds of it, interleaved. nsys starts
-// the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one run after the other, and
-// writes a journal.
+// A session is one nsys process around N fresh processes of the workload, or of two builds of it, interleaved. nsys
+// starts the nsgate binary itself in a hidden mode, the runner, which runs the workload N times, one run after the
+// other, and writes a journal.
 //
-// Unprofiled runs are taken between the profiled ones, while nsys idles. Processes below nsys inherit its libraries, so a
-// second runner takes these runs, which nsgate starts beside nsys. Both runners have the same schedule and the same journal,
-// in which each reads when its next run is due. Neither ends before the last run, so that nsys finishes its report while
-// nothing runs.
+// Unprofiled runs are taken between the profiled ones, while nsys idles. Processes below nsys inherit its libraries, so
+// a second runner takes these runs, which nsgate starts beside nsys. Both runners have the same schedule and the same
+// journal, in which each reads when its next run is due. Neither ends before the last run, so that nsys finishes its
+// report while nothing runs.
 //
-// Nothing is left behind: every process is ended, and the private directory with the raw report, which holds the workload's
-// environment variables, is removed, and so is the worktree of a base build. If nsgate itself is killed, a guard process
-// does that; if the guard is killed too, the next nsgate does.
+// Nothing is left behind: every process is ended, and the private directory with the raw report, which holds the
+// workload's environment variables, is removed, and so is the worktree of a base build. If nsgate itself is killed, a
+// guard process does that; if the guard is killed too, the next nsgate does.
 package run
 
 import (
@@ -33,14 +33,14 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Session runs each build p.Runs times in one nsys session and reads what was recorded. progress may be nil; it is called
-// from the calling goroutine. Only one Session may run at a time in a process.
+// Session runs each build p.Runs times in one nsys session and reads what was recorded. progress may be nil; it is
+// called from the calling goroutine. Only one Session may run at a time in a process.
 //
-// If the importer of nsys fails on NVTX strings, as it does on those of JAX, Session measures once more without them, unless
-// p.TraceArgs choose the domains already.
+// If the importer of nsys fails on NVTX strings, as it does on those of JAX, Session measures once more without them,
+// unless p.TraceArgs choose the domains already.
 //
-// A measurement that cannot be judged is a *model.Refusal, a failing workload a *[WorkloadError] around one; a cancelled ctx
-// is its cause. In each case no process and no file is left.
+// A measurement that cannot be judged is a *model.Refusal, a failing workload a *[WorkloadError] around one; a
+// cancelled ctx is its cause. In each case no process and no file is left.
 func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error) {
 	if !proc.Supported {
 		return nil, errUnsupported
@@ -182,8 +182,8 @@ func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private
 	return runs, traces, err
 }
 
-// describe adds to the traces what nsys does not know: their run, the clock, the hardware. session counts the sessions of
-// this process: two of them have no run in common.
+// describe adds to the traces what nsys does not know: their run, the clock, the hardware. session counts the sessions
+// of this process: two of them have no run in common.
 func (r *Result) describe(session int64) {
 	hardware := hardware(r.GPU.GPUs)
 	suffix := ""
@@ -262,15 +262,15 @@ func NsysVersion(ctx context.Context, exe string) (string, error) {
 
 var version = regexp.MustCompile(`version (\d+\.\d+(?:\.\d+)?)`)
 
-// The importer of nsys (2025.3) fails on strings that the profiler library of JAX and TensorFlow hands to NVTX, and loses
-// most events, kernels too. Without the domain of that library it keeps them all.
+// The importer of nsys (2025.3) fails on strings that the profiler library of JAX and TensorFlow hands to NVTX, and
+// loses most events, kernels too. Without the domain of that library it keeps them all.
 const (
 	domainArg  = "--nvtx-domain-"
 	excludeTSL = domainArg + "exclude=TSL"
 )
 
-// losesStrings reports whether a session failed for strings of NVTX that can be left out. Whoever chooses the domains
-// has decided already.
+// losesStrings reports whether a session failed for strings of NVTX that can be left out. A user who
+// chooses the domains has decided already.
 func (p Plan) losesStrings(err error) bool {
 	return model.KindOf(err) == "importer-string" &&
 		!slices.ContainsFunc(p.TraceArgs, func(arg string) bool { return strings.HasPrefix(arg, domainArg) })

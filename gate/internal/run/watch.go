@@ -19,7 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
-// Watch is what nvidia-smi said of a session.
+// Watch is the state of the GPUs during a session, by nvidia-smi.
 type Watch struct {
 	// GPUs are the devices of the workload as they were before the runs; empty without nvidia-smi.
 	GPUs []GPU
@@ -27,24 +27,24 @@ type Watch struct {
 	ClockMHz int
 	// Samples is how often each device was looked at during the runs.
 	Samples int
-	// Held is what held the clocks down during the runs.
-	Held []Held
+	// Slowdowns are the reasons for lower clocks during the runs.
+	Slowdowns []Slowdown
 }
 
-// Held is a reason for which the clocks were held down in some of the samples.
-type Held struct {
+// Slowdown is a reason for lower clocks in some of the samples.
+type Slowdown struct {
 	By          Throttle
 	Samples, Of int
 }
 
 // String is the warning.
-func (h Held) String() string {
+func (h Slowdown) String() string {
 	return fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", h.By.Slows(), h.Samples, h.Of)
 }
 
-// Unsound reports whether the GPU was too hot or short of power, so that nothing can be learnt about how it scatters. A
-// power limit is how some machines always run.
-func (h Held) Unsound() bool { return h.By != PowerCap }
+// Unsound reports whether the GPU was too hot or short of power, so that its noise says nothing. A power limit is
+// normal on some machines.
+func (h Slowdown) Unsound() bool { return h.By != PowerCap }
 
 // watcher looks at the GPUs before, during and after a session.
 type watcher struct {
@@ -108,7 +108,8 @@ var (
 	sampleEvery  = time.Second
 )
 
-// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise. now is how they were just seen.
+// settle waits until the visible GPUs have been idle twice in a row and returns the busy one otherwise. now is how they
+// were just seen.
 func (w *watcher) settle(ctx context.Context, now sample) (*GPU, error) {
 	const looks = 12
 	idle := 0
@@ -180,8 +181,8 @@ func (w *watcher) before(ctx context.Context, allowBusy bool) error {
 	return w.idle(ctx, now, busy, "before the workload starts", allowBusy)
 }
 
-// idle refuses with busy, or else where a GPU does not come to rest; when says when that is. An allowed refusal becomes a
-// warning.
+// idle refuses with busy, or else where a GPU does not come to rest; when says when that is. An allowed refusal becomes
+// a warning.
 func (w *watcher) idle(ctx context.Context, now sample, busy error, when string, allowed bool) error {
 	if busy == nil {
 		g, err := w.settle(ctx, now)
@@ -364,8 +365,8 @@ func (w *watcher) result(traces [][]model.Trace, runs []Run) (Watch, []string) {
 	}
 	for _, t := range throttleNames {
 		if n := throttled[t.bit]; n > 0 {
-			watch.Held = append(watch.Held, Held{t.bit, n, watch.Samples})
-			warnings = append(warnings, watch.Held[len(watch.Held)-1].String())
+			watch.Slowdowns = append(watch.Slowdowns, Slowdown{t.bit, n, watch.Samples})
+			warnings = append(warnings, watch.Slowdowns[len(watch.Slowdowns)-1].String())
 		}
 	}
 	return watch, warnings

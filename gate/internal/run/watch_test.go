@@ -36,8 +36,8 @@ func TestAllowBusy(t *testing.T) {
 			if !strings.Contains(strings.Join(res.Warnings, "\n"), want) {
 				t.Errorf("warnings %q, want %q", res.Warnings, want)
 			}
-			if mode == "throttled" && (len(res.GPU.Held) != 2 || res.GPU.Held[0].Unsound() || !res.GPU.Held[1].Unsound()) {
-				t.Errorf("held by %+v, want the power limit and the temperature", res.GPU.Held)
+			if mode == "throttled" && (len(res.GPU.Slowdowns) != 2 || res.GPU.Slowdowns[0].Unsound() || !res.GPU.Slowdowns[1].Unsound()) {
+				t.Errorf("held by %+v, want the power limit and the temperature", res.GPU.Slowdowns)
 			}
 			if wantClock := map[string]int{"absent": 0, "throttled": 1200}[mode]; wantClock != 0 && res.GPU.ClockMHz != wantClock {
 				t.Errorf("clock %d, want %d", res.GPU.ClockMHz, wantClock)

@@ -186,8 +186,8 @@ func (w *Worktree) Build(ctx context.Context, command string) error {
 // Close removes the worktree and what the repository knows of it.
 func (w *Worktree) Close() error { return w.private.Close() }
 
-// output runs git in a directory for a worktree ("" for the current directory) and returns what it printed. The error is the
-// last line that it printed to standard error.
+// output runs git in a directory for a worktree ("" for the current directory) and returns what it printed. The error
+// is the last line that it printed to standard error.
 func output(ctx context.Context, p *proc.Private, dir string, args ...string) (string, error) {
 	cmd := git.Command(ctx, dir, args...)
 	var out, complaint proc.Output
@@ -204,8 +204,8 @@ func output(ctx context.Context, p *proc.Private, dir string, args ...string) (s
 	return strings.TrimRight(out.String(), "\n"), nil
 }
 
-// finish is [proc.Finish] of a command that works in the private directory of a worktree. Its context ends it politely: git then
-// takes back what it has begun.
+// finish is [proc.Finish] of a command that works in the private directory of a worktree. Its context ends it politely:
+// git then takes back what it has begun.
 func finish(cmd *exec.Cmd, p *proc.Private) error {
 	cmd.Env = p.Mark(cmd.Env)
 	cmd.WaitDelay = terminateGrace
