@@ -33,12 +33,12 @@ func stepping(class string, ns ...float64) model.Session {
 	kernels := 0.0
 	for _, x := range s.Series {
 		if x.Metric == measure.Total {
-			add(x.Subject, measure.Owned, func(float64) float64 { return x.Values[0] })
+			add(x.Subject, model.Owned, func(float64) float64 { return x.Values[0] })
 			kernels += x.Values[0]
 		}
 	}
 	add(measure.Workload, measure.StepTime, func(v float64) float64 { return v })
-	add(measure.IdleSubject(class, ""), measure.Owned, func(v float64) float64 { return v - kernels })
+	add(measure.IdleSubject(class, ""), model.Owned, func(v float64) float64 { return v - kernels })
 	s.SortSeries()
 	return s
 }

@@ -220,10 +220,10 @@ max = "4%"
 	}{
 		{"time by default", saxpy, measure.Time, Limit{Max: 0.02, Severity: Fail, Rule: "nsgate.toml:1"}},
 		{"counts have their own default", saxpy, measure.Launches, Limit{Max: 0.03, Severity: Fail, Rule: "default"}},
-		{"explanations are not judged", saxpy, measure.StaticShared, Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
+		{"explanations are not judged", saxpy, named("static_shared"), Limit{Max: 0.03, Severity: Ignore, Rule: "default"}},
 		{"the step has its own default", measure.Workload, measure.StepTime, Limit{Max: 0.05, Severity: Fail, Rule: "default"}},
-		{"unless named", saxpy, measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
-		{"even where a rule matches the kernel first", sgemm, measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
+		{"unless named", saxpy, named("registers"), Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
+		{"even where a rule matches the kernel first", sgemm, named("registers"), Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:22"}},
 		{"short name and geometry", sgemm, measure.Time, Limit{Max: 0.05, Floor: 1000, Severity: Fail, Rule: "nsgate.toml:2"}},
 		{"another geometry", kernel(sgemm.Name, 8, 256), measure.Time, Limit{Max: 0.07, Severity: Warn, Rule: "nsgate.toml:7"}},
 		{"another metric", sgemm, measure.Total, Limit{Max: 0.07, Severity: Warn, Rule: "nsgate.toml:7"}},
@@ -291,7 +291,7 @@ max = "50%"
 		{named("local_loads"), Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:5"}},
 		{named("dram_throughput"), Limit{Max: inf, Severity: Fail, Rule: "nsgate.toml:8", AtLeast: new(70.0)}},
 		{named("dram_bandwidth"), Limit{Max: inf, Severity: Warn, Rule: "nsgate.toml:15", AtLeast: new(2.5e12)}},
-		{measure.Registers, Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:11", AtMost: new(64.0)}},
+		{named("registers"), Limit{Max: 0, Severity: Fail, Rule: "nsgate.toml:11", AtMost: new(64.0)}},
 	} {
 		got := p.Limit(kernel, c.metric)
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -106,53 +106,30 @@ var (
 	// Repeats is how often a run without steps repeats itself: then StepTime is the period of that, and of sides that repeat
 	// themselves as often.
 	Repeats = row("repeats", "count", Neither, exact)
-	// Imbalance is, of a job of several ranks, the compute of the slowest rank over the mean of all: the others wait for it.
-	Imbalance = row("imbalance", "ratio", Lower, judged)
-	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the mean over
-	// ranks. Who comes late makes the others wait, and collectives themselves are counted without it.
-	CollectiveWait = row("collective_wait", "ns", Neither, 0, "wait in collectives")
-	// CausedWait is how long the others waited in collectives to which a rank came last, per step (or per run): the mean over those
-	// others.
-	CausedWait = row("caused_wait", "ns", Neither, 0, "wait that it causes")
-	// ExposedCommunication is the time of a step in which a collective ran, waiting included, and no kernel that computes;
-	// HiddenCommunication that in which both did. Both are of the steps of MeanStep, of several ranks the mean.
-	ExposedCommunication = row("exposed_communication", "ns", Neither, 0)
-	HiddenCommunication  = row("hidden_communication", "ns", Neither, 0)
-	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the other ranks are
-	// not known: these keep their waiting.
-	UnmatchedCollectives = row("unmatched_collectives", "count", Neither, exact)
-	// MessageBytes is the size of the messages of a collective as its caller gave it, per step (or per run), where the recording
-	// tells: over the time of the collective it is the algorithm bandwidth.
-	MessageBytes = row("message_bytes", "B", Neither, exact, "bytes of messages")
-	// RankStep is the period of a rank's own steps, as of StepTime: ranks that meet in collectives have nearly the same.
-	RankStep = row("rank_step_time", "ns", Neither, 0, "step time of the rank")
-	// RankCopies is how long a rank's copies take, per step (or per run).
-	RankCopies = row("rank_copy_time", "ns", Neither, 0, "copy time of the rank")
-	// SlowestRank is the number of the rank in which a kernel takes most time, where that is not the same in all;
-	// SlowestTotal and SlowestLaunches are its total time and launches there, per step (or per run).
-	SlowestRank     = row("slowest_rank", "number", Neither, exact)
-	SlowestTotal    = row("slowest_total", "ns", Neither, 0, "total time in the slowest rank")
-	SlowestLaunches = row("slowest_launches", "count", Neither, exact, "launches in the slowest rank")
-	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
-	// all of them it adds up to MeanStep. It explains, and is not judged.
-	Owned = row("owned_time", "ns", Neither, 0, "time of the step")
-	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was traced:
-	// what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
-	MemoryPeak = row("memory_peak", "B", Lower, judged|exact, "device memory requested")
-	// MemoryHeld is the part of it that was requested within a range, where that kept it until the peak: it says what grew.
-	MemoryHeld = row("memory_held", "B", Neither, exact, "device memory requested")
-	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
-	Registers     = row("registers", "per thread", Neither, exact)
-	StaticShared  = row("static_shared", "B", Neither, exact)
-	DynamicShared = row("dynamic_shared", "B", Neither, exact)
-	LocalMemory   = row("local_memory", "B per thread", Neither, exact)
+	_       = row("imbalance", "ratio", Lower, judged)
+	_       = row("collective_wait", "ns", Neither, 0, "wait in collectives")
+	_       = row("caused_wait", "ns", Neither, 0, "wait that it causes")
+	_       = row("exposed_communication", "ns", Neither, 0)
+	_       = row("hidden_communication", "ns", Neither, 0)
+	_       = row("unmatched_collectives", "count", Neither, exact)
+	_       = row("message_bytes", "B", Neither, exact, "bytes of messages")
+	_       = row("rank_step_time", "ns", Neither, 0, "step time of the rank")
+	_       = row("rank_copy_time", "ns", Neither, 0, "copy time of the rank")
+	_       = row("slowest_rank", "number", Neither, exact)
+	_       = row("slowest_total", "ns", Neither, 0, "total time in the slowest rank")
+	_       = row("slowest_launches", "count", Neither, exact, "launches in the slowest rank")
+	_       = row("owned_time", "ns", Neither, 0, "time of the step")
+	_       = row("memory_peak", "B", Lower, judged|exact, "device memory requested")
+	_       = row("memory_held", "B", Neither, exact, "device memory requested")
+	_       = row("registers", "per thread", Neither, exact)
+	_       = row("static_shared", "B", Neither, exact)
+	_       = row("dynamic_shared", "B", Neither, exact)
+	_       = row("local_memory", "B per thread", Neither, exact)
 
-	// StackBytes, SpillBytes, ConstantBytes and CodeBytes are read from the device code of a build, not measured: bytes of a thread's
-	// stack, bytes of local stores in the code, bytes of constant bank 0, and the size of the instructions.
-	StackBytes    = row("stack_bytes", "B", Neither, exact, "stack")
-	SpillBytes    = row("spill_bytes", "B", Neither, exact, "spills")
-	ConstantBytes = row("constant_bytes", "B", Neither, exact, "constants")
-	CodeBytes     = row("code_bytes", "B", Neither, exact, "code size")
+	_ = row("stack_bytes", "B", Neither, exact, "stack")
+	_ = row("spill_bytes", "B", Neither, exact, "spills")
+	_ = row("constant_bytes", "B", Neither, exact, "constants")
+	_ = row("code_bytes", "B", Neither, exact, "code size")
 )
 
 // The metrics of untraced runs: tracing slows the CPU down, so that traced runs say why and these say whether.
@@ -180,7 +157,7 @@ var GPUMetrics = []Metric{
 
 var _ = row("sampling_period", "ns", Neither, 0)
 
-// Throughput lists the metrics of one launch under Nsight Compute, which gives [Registers], [StaticShared] and [DynamicShared] as well.
+// Throughput lists the metrics of one launch under Nsight Compute, which gives registers and shared memory as well.
 var Throughput = []Metric{
 	row("ncu_time", "ns", Lower, judged),
 	row("cycles", "count", Lower, 0),

@@ -18,12 +18,12 @@ var codeMetrics = []struct {
 	metric measure.Metric
 	of     func(devicecode.Kernel) int
 }{
-	{measure.Registers, func(k devicecode.Kernel) int { return k.Registers }},
-	{measure.StaticShared, func(k devicecode.Kernel) int { return k.Shared }},
-	{measure.StackBytes, func(k devicecode.Kernel) int { return k.Stack }},
-	{measure.SpillBytes, func(k devicecode.Kernel) int { return k.SpillStores }},
-	{measure.ConstantBytes, func(k devicecode.Kernel) int { return k.Constant }},
-	{measure.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
+	{model.Registers, func(k devicecode.Kernel) int { return k.Registers }},
+	{model.StaticShared, func(k devicecode.Kernel) int { return k.Shared }},
+	{model.StackBytes, func(k devicecode.Kernel) int { return k.Stack }},
+	{model.SpillBytes, func(k devicecode.Kernel) int { return k.SpillStores }},
+	{model.ConstantBytes, func(k devicecode.Kernel) int { return k.Constant }},
+	{model.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
 }
 
 // JudgeCode compares device code and holds changed and added kernels against the rules. Without a rule nothing fails.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/large"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -37,10 +38,10 @@ func (t trial) copyCost(p pair) float64 {
 
 // exposed is the part of a step that copies of a kind take while no kernel runs, in ns; NaN where steps are not attributed.
 func exposed(s *recorded.Index, copies measure.Subject) float64 {
-	of := func(x measure.Subject) bool { return s.HasMetric(x, measure.Owned.Name) }
+	of := func(x measure.Subject) bool { return s.HasMetric(x, model.Owned.Name) }
 	switch {
 	case of(copies):
-		return s.Typical(copies, measure.Owned.Name)
+		return s.Typical(copies, model.Owned.Name)
 	case slices.ContainsFunc(s.Subjects(), of):
 		return 0
 	}

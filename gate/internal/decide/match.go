@@ -169,7 +169,7 @@ func same(t trial, s measure.Subject) []pair {
 		}
 		p := pair{subject: s, metric: m, match: "exact", oneSided: !both, facts: slices.Clone(attributes),
 			base: t.base.Values(s, m.Name), head: t.head.Values(s, m.Name)}
-		if m == measure.MemoryPeak {
+		if m == model.MemoryPeak {
 			p.facts = append(p.facts, insight.MemoryGrowth(t.base, t.head)...)
 		} else if b, h := t.base.Note(s, m.Name), t.head.Note(s, m.Name); b != h && b != "" && h != "" {
 			p.facts = append(p.facts, result.Say(reason.Memory{Base: b, Head: h}))
@@ -252,7 +252,7 @@ func changed(t trial, old, new measure.Subject) []result.Remark {
 	if old.Scope != measure.ScopeKernel {
 		return nil
 	}
-	for _, m := range []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared, measure.LocalMemory} {
+	for _, m := range []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared, model.LocalMemory} {
 		b, h := t.base.Typical(old, m.Name), t.head.Typical(new, m.Name)
 		if !math.IsNaN(b) && !math.IsNaN(h) && b != h {
 			out = append(out, result.Say(reason.Attribute{Metric: m.Name, Unit: m.Unit, Base: result.Number(b), Head: result.Number(h)}))

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -98,12 +99,12 @@ func (t trial) waiting() float64 {
 	for _, side := range []*recorded.Index{t.base, t.head} {
 		idle, known := 0.0, false
 		for _, s := range side.Subjects() {
-			if !side.HasMetric(s, measure.Owned.Name) {
+			if !side.HasMetric(s, model.Owned.Name) {
 				continue
 			}
 			known = true
 			if class, _ := s.Idle(); class == trace.Starved.String() || class == trace.Blocking.String() || class == trace.Unknown.String() {
-				idle += stats.Average(side.Values(s, measure.Owned.Name))
+				idle += stats.Average(side.Values(s, model.Owned.Name))
 			}
 		}
 		step := side.Typical(measure.Workload, measure.StepTime.Name)

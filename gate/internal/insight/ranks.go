@@ -41,9 +41,9 @@ func ranksOf(s *recorded.Index) []measure.Subject {
 
 // ranks describes those of the head, nil where there are not several. The base is nil where there is none.
 func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result.Ranks {
-	limit := policy.Limit(measure.Workload, measure.Imbalance).Max
+	limit := policy.Limit(measure.Workload, model.Imbalance).Max
 	if math.IsInf(limit, 1) { // a rule that only bounds it
-		limit = thresholds.Default().Limit(measure.Workload, measure.Imbalance).Max
+		limit = thresholds.Default().Limit(measure.Workload, model.Imbalance).Max
 	}
 	names := ranksOf(head)
 	if len(names) < 2 {
@@ -52,8 +52,8 @@ func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result
 	r := &result.Ranks{}
 	for _, x := range names {
 		of := func(m measure.Metric) result.Number { return result.Number(head.Typical(x, m.Name)) }
-		one := result.Rank{Name: x.Name, Compute: of(measure.GPUTime), Base: result.Unknown, Step: of(measure.RankStep), Wait: of(measure.CollectiveWait),
-			Caused: of(measure.CausedWait), Exposed: of(measure.ExposedCommunication), Hidden: of(measure.HiddenCommunication)}
+		one := result.Rank{Name: x.Name, Compute: of(measure.GPUTime), Base: result.Unknown, Step: of(model.RankStep), Wait: of(model.CollectiveWait),
+			Caused: of(model.CausedWait), Exposed: of(model.ExposedCommunication), Hidden: of(model.HiddenCommunication)}
 		if base != nil {
 			one.Base = result.Number(base.Typical(x, measure.GPUTime.Name))
 		}
@@ -129,7 +129,7 @@ func straggler(s *recorded.Index, names []measure.Subject, limit, alpha float64)
 
 // waitedFor says how long the others wait for it, and in which collective most.
 func waitedFor(x *result.Straggler, s *recorded.Index) {
-	x.Waited = result.Number(s.Typical(measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, measure.CausedWait.Name))
+	x.Waited = result.Number(s.Typical(measure.Subject{Scope: measure.ScopeDevice, Name: x.Rank}, model.CausedWait.Name))
 	x.In = waitsIn(s)
 }
 
@@ -165,7 +165,7 @@ func slowest(names []measure.Subject, behind [][]float64, prior stats.Variance, 
 func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 	names := ranksOf(base)
 	if i := slices.IndexFunc(names, func(s measure.Subject) bool { return s.Name == x.Rank }); i >= 0 && len(names) > 1 {
-		x.BaseWaited = result.Number(base.Typical(names[i], measure.CausedWait.Name))
+		x.BaseWaited = result.Number(base.Typical(names[i], model.CausedWait.Name))
 		takes := computes
 		if x.Late {
 			takes = outside
@@ -181,7 +181,7 @@ func compareRank(x *result.Straggler, base *recorded.Index, limit float64) {
 func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result.StragglerKernel) {
 	number, _ := strconv.ParseFloat(strings.TrimPrefix(rank.Name, rankPrefix), 64)
 	for _, k := range s.Subjects() {
-		at := slices.Concat(s.Values(k, measure.SlowestRank.Name)...)
+		at := slices.Concat(s.Values(k, model.SlowestRank.Name)...)
 		mine := func(values [][]float64) (out []float64) {
 			for i, v := range slices.Concat(values...) {
 				if at[i] == number {
@@ -190,7 +190,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 			}
 			return out
 		}
-		total := mine(s.Values(k, measure.SlowestTotal.Name))
+		total := mine(s.Values(k, model.SlowestTotal.Name))
 		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || trace.Communicates(k.Name) {
 			continue
 		}
@@ -199,7 +199,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 			n := float64(ranks)
 			return math.Max(0, (n*mean(of)-mean(own))/(n-1))
 		}
-		launches := mine(s.Values(k, measure.SlowestLaunches.Name))
+		launches := mine(s.Values(k, model.SlowestLaunches.Name))
 		x := result.StragglerKernel{
 			Kernel: k.Short(), Name: k.Name, Role: s.Role(k),
 			More:     result.Number(mean(total) - rest(total, mine(s.Values(k, s.Total.Name)))),
@@ -233,7 +233,7 @@ func mostIn(kernels []result.StragglerKernel) string {
 func waitsIn(s *recorded.Index) string {
 	by, all := map[string]float64{}, 0.0
 	for _, k := range s.Subjects() {
-		if v := s.Typical(k, measure.CollectiveWait.Name); k.Scope == measure.ScopeKernel && v > 0 {
+		if v := s.Typical(k, model.CollectiveWait.Name); k.Scope == measure.ScopeKernel && v > 0 {
 			by[trace.Operation(k.Short())] += v
 			all += v
 		}
@@ -259,7 +259,7 @@ func remarksOn(x *result.Straggler, ranks []measure.Subject, per string) []resul
 			Unit: measure.StepTime.Unit, Per: per})
 	}
 	if x.Waited > 0 {
-		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: measure.CausedWait.Unit, In: x.In, Per: per}
+		wait := StragglerWait{Rank: x.Rank, Wait: x.Waited, Base: x.BaseWaited, Unit: model.CausedWait.Unit, In: x.In, Per: per}
 		if len(ranks) == 2 {
 			wait.Other = ranks[0].Name
 			if wait.Other == x.Rank {
@@ -281,7 +281,7 @@ func per(s *recorded.Index) string {
 
 // UnmatchedCollectives says that some collectives of the head keep their waiting.
 func UnmatchedCollectives(s *recorded.Index) []result.Remark {
-	n := s.Typical(measure.Workload, measure.UnmatchedCollectives.Name)
+	n := s.Typical(measure.Workload, model.UnmatchedCollectives.Name)
 	if !(n > 0) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -16,7 +17,7 @@ import (
 // outside is how long a rank does not communicate in a step, a value a job: its period without the communication that nothing hides,
 // in which its waiting is.
 func outside(s *recorded.Index, rank measure.Subject) []float64 {
-	steps, talks := slices.Concat(s.Values(rank, measure.RankStep.Name)...), slices.Concat(s.Values(rank, measure.ExposedCommunication.Name)...)
+	steps, talks := slices.Concat(s.Values(rank, model.RankStep.Name)...), slices.Concat(s.Values(rank, model.ExposedCommunication.Name)...)
 	out := make([]float64, len(steps))
 	for i := range steps {
 		out[i] = math.NaN()
@@ -39,7 +40,7 @@ func late(s *recorded.Index, names []measure.Subject, limit, alpha float64) *res
 		return nil
 	}
 	x.More = excess(s, names, x.Rank, func(r measure.Subject) []float64 { return outside(s, r) })
-	x.Copies = excess(s, names, x.Rank, func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, measure.RankCopies.Name)...) })
+	x.Copies = excess(s, names, x.Rank, func(r measure.Subject) []float64 { return slices.Concat(s.Values(r, model.RankCopies.Name)...) })
 	return x
 }
 

@@ -48,7 +48,7 @@ func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short
 // grown are the facts that go with a peak of device memory: where it is, and what of it grew, the most first.
 func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 	var out []result.Remark
-	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, measure.MemoryPeak.Name) }
+	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, model.MemoryPeak.Name) }
 	if at, was := peak(head), peak(base); at != "" {
 		if was == at {
 			was = ""
@@ -60,9 +60,9 @@ func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 		base, head float64
 	}
 	var all []growth
-	rest := growth{"", base.Typical(measure.Workload, measure.MemoryPeak.Name), head.Typical(measure.Workload, measure.MemoryPeak.Name)}
+	rest := growth{"", base.Typical(measure.Workload, model.MemoryPeak.Name), head.Typical(measure.Workload, model.MemoryPeak.Name)}
 	held := func(s *recorded.Index, of measure.Subject) float64 {
-		if v := s.Typical(of, measure.MemoryHeld.Name); !math.IsNaN(v) {
+		if v := s.Typical(of, model.MemoryHeld.Name); !math.IsNaN(v) {
 			return v
 		}
 		return 0 // nothing was requested there
@@ -80,7 +80,7 @@ func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 	large.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
 	for _, g := range all[:min(len(all), 3)] {
 		if g.head > g.base {
-			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head), measure.MemoryHeld.Unit}))
+			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head), model.MemoryHeld.Unit}))
 		}
 	}
 	return out

@@ -47,7 +47,7 @@ func NewWaterfall(base, head *recorded.Index, off []result.Off) *result.Waterfal
 	subjects := slices.Concat(base.Subjects(), head.Subjects())
 	large.Sort(subjects, measure.Subject.Compare)
 	for _, subject := range slices.Compact(subjects) {
-		if !base.HasMetric(subject, measure.Owned.Name) && !head.HasMetric(subject, measure.Owned.Name) {
+		if !base.HasMetric(subject, model.Owned.Name) && !head.HasMetric(subject, model.Owned.Name) {
 			continue
 		}
 		var runs [2][]float64
@@ -108,7 +108,7 @@ func stepped(s *recorded.Index, off []result.Off, which string) []bool {
 	for i, session := range periods {
 		has := false
 		for _, h := range s.Held {
-			has = has || h.In(i, measure.Owned.Name) != nil
+			has = has || h.In(i, model.Owned.Name) != nil
 		}
 		for run, v := range session {
 			left := slices.ContainsFunc(off, func(o result.Off) bool { return o.Side == which && o.Session == i && o.Run == run })
@@ -122,11 +122,11 @@ func stepped(s *recorded.Index, off []result.Off, which string) []bool {
 // session, all else takes as long as it did in the others.
 func Owned(s *recorded.Index, subject measure.Subject, keep []bool) []float64 {
 	var out []float64
-	sessions := s.Values(subject, measure.Owned.Name)
+	sessions := s.Values(subject, model.Owned.Name)
 	elsewhere := stats.Average(sessions)
 	at := 0
 	for i, session := range sessions {
-		held := s.Sessions[i].Accepted && s.Held[subject].In(i, measure.Owned.Name) == nil && !math.IsNaN(elsewhere)
+		held := s.Sessions[i].Accepted && s.Held[subject].In(i, model.Owned.Name) == nil && !math.IsNaN(elsewhere)
 		for _, v := range session {
 			switch {
 			case held:

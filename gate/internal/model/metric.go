@@ -99,3 +99,53 @@ var (
 	StallMath            = metric("stall_math_throttle")
 	StallWait            = metric("stall_wait")
 )
+
+// The metrics of ranks, of device memory and of launches.
+var (
+	// Imbalance is, of a job of several ranks, the compute of the slowest rank over the mean of all: the others wait for it.
+	Imbalance = metric("imbalance")
+	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the mean over
+	// ranks. Who comes late makes the others wait, and collectives themselves are counted without it.
+	CollectiveWait = metric("collective_wait")
+	// CausedWait is how long the others waited in collectives to which a rank came last, per step (or per run): the mean over those
+	// others.
+	CausedWait = metric("caused_wait")
+	// ExposedCommunication is the time of a step in which a collective ran, waiting included, and no kernel that computes;
+	// HiddenCommunication that in which both did. Both are of the steps of MeanStep, of several ranks the mean.
+	ExposedCommunication = metric("exposed_communication")
+	HiddenCommunication  = metric("hidden_communication")
+	// UnmatchedCollectives is the number of collectives, per step (or per run) and rank, whose counterparts in the other ranks are
+	// not known: these keep their waiting.
+	UnmatchedCollectives = metric("unmatched_collectives")
+	// MessageBytes is the size of the messages of a collective as its caller gave it, per step (or per run), where the recording
+	// tells: over the time of the collective it is the algorithm bandwidth.
+	MessageBytes = metric("message_bytes")
+	// RankStep is the period of a rank's own steps, as of StepTime: ranks that meet in collectives have nearly the same.
+	RankStep = metric("rank_step_time")
+	// RankCopies is how long a rank's copies take, per step (or per run).
+	RankCopies = metric("rank_copy_time")
+	// SlowestRank is the number of the rank in which a kernel takes most time, where that is not the same in all;
+	// SlowestTotal and SlowestLaunches are its total time and launches there, per step (or per run).
+	SlowestRank     = metric("slowest_rank")
+	SlowestTotal    = metric("slowest_total")
+	SlowestLaunches = metric("slowest_launches")
+	// Owned is the part of the same steps' period that a kernel, a kind of copy or a cause of idle time has for itself: over
+	// all of them it adds up to MeanStep. It explains, and is not judged.
+	Owned = metric("owned_time")
+	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was traced:
+	// what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
+	MemoryPeak = metric("memory_peak")
+	// MemoryHeld is the part of it that was requested within a range, where that kept it until the peak: it says what grew.
+	MemoryHeld = metric("memory_held")
+	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
+	Registers     = metric("registers")
+	StaticShared  = metric("static_shared")
+	DynamicShared = metric("dynamic_shared")
+	LocalMemory   = metric("local_memory")
+	// StackBytes, SpillBytes, ConstantBytes and CodeBytes are read from the device code of a build, not measured: bytes of a thread's
+	// stack, bytes of local stores in the code, bytes of constant bank 0, and the size of the instructions.
+	StackBytes    = metric("stack_bytes")
+	SpillBytes    = metric("spill_bytes")
+	ConstantBytes = metric("constant_bytes")
+	CodeBytes     = metric("code_bytes")
+)

@@ -116,9 +116,9 @@ var sources = []source{
 	{model.LimitWarps, formulas("launch__occupancy_limit_warps")},
 	{model.LimitBarriers, formulas("launch__occupancy_limit_barriers")},
 	{model.Waves, formulas("launch__waves_per_multiprocessor")},
-	{measure.Registers, formulas("launch__registers_per_thread")},
-	{measure.StaticShared, formulas("launch__shared_mem_per_block_static")},
-	{measure.DynamicShared, formulas("launch__shared_mem_per_block_dynamic")},
+	{model.Registers, formulas("launch__registers_per_thread")},
+	{model.StaticShared, formulas("launch__shared_mem_per_block_static")},
+	{model.DynamicShared, formulas("launch__shared_mem_per_block_dynamic")},
 
 	{model.Instructions, formulas("smsp__inst_executed.sum | sm__inst_executed.sum")},
 	{model.LocalLoads, formulas("sass__inst_executed_local_loads | smsp__sass_inst_executed_op_local_ld.sum | " +

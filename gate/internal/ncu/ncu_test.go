@@ -135,7 +135,7 @@ func TestReadDetails(t *testing.T) {
 			t.Errorf("%s = %v, the raw page says %v", name, got, want)
 		}
 	}
-	if _, err := details.Metric(measure.StaticShared); err == nil || !strings.Contains(err.Error(), "rounded") {
+	if _, err := details.Metric(model.StaticShared); err == nil || !strings.Contains(err.Error(), "rounded") {
 		t.Errorf("static shared memory of 8.19 Kbyte: %v", err)
 	}
 }
@@ -373,8 +373,8 @@ func TestFormulas(t *testing.T) {
 		{"older name", []string{"smsp__inst_executed_op_local_ld.sum", "inst", "4"}, model.LocalLoads, 4},
 		{"no requests", []string{"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sector", "0",
 			"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "", "0"}, model.LoadSectors, math.NaN()},
-		{"rounded count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.19"}, measure.StaticShared, math.NaN()},
-		{"scaled count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.192000"}, measure.StaticShared, 8192},
+		{"rounded count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.19"}, model.StaticShared, math.NaN()},
+		{"scaled count", []string{"launch__shared_mem_per_block_static", "Kbyte/block", "8.192000"}, model.StaticShared, 8192},
 	} {
 		p, err := read(rawPage(tt.cells...))
 		if err != nil {
@@ -390,7 +390,7 @@ func TestFormulas(t *testing.T) {
 
 // Every metric of the vocabulary has counters to collect, and every counter gives back its metric.
 func TestCounters(t *testing.T) {
-	for _, m := range append(slices.Clone(measure.Throughput), measure.Registers, measure.StaticShared, measure.DynamicShared) {
+	for _, m := range append(slices.Clone(measure.Throughput), model.Registers, model.StaticShared, model.DynamicShared) {
 		names := ncu.Counters(m)
 		if len(names) == 0 {
 			t.Errorf("%s comes from no counter", m.Name)

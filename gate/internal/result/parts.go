@@ -44,7 +44,7 @@ type WaterfallOwner struct {
 // over the jobs.
 type Ranks struct {
 	Ranks []Rank `json:"ranks"` // by their numbers
-	// Straggler is the rank that computes longest, nil where it does not beyond the limit of [measure.Imbalance] and what jobs
+	// Straggler is the rank that computes longest, nil where it does not beyond the limit of [model.Imbalance] and what jobs
 	// differ by. Where none computes longer, it is the one that takes longest between its collectives, if that is beyond the limit of
 	// [measure.StepTime].
 	Straggler *Straggler `json:"straggler,omitempty"`

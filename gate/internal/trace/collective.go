@@ -3,6 +3,7 @@ package trace
 import (
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -178,15 +179,15 @@ func (c *cut) reduceWaits(run int, t *table) {
 	}
 	per := c.per()
 	if matched+unmatched > 0 {
-		t.set(run, measure.Workload, measure.UnmatchedCollectives, unmatched/per)
+		t.set(run, measure.Workload, model.UnmatchedCollectives, unmatched/per)
 	}
 	if matched == 0 {
 		return
 	}
-	t.set(run, measure.Workload, measure.CollectiveWait, waited/per)
-	t.set(run, measure.Workload, measure.CausedWait, caused/per)
+	t.set(run, measure.Workload, model.CollectiveWait, waited/per)
+	t.set(run, measure.Workload, model.CausedWait, caused/per)
 	for kernel, ns := range by {
-		t.set(run, c.Kernels[kernel].Subject, measure.CollectiveWait, ns/per)
+		t.set(run, c.Kernels[kernel].Subject, model.CollectiveWait, ns/per)
 	}
 }
 
@@ -200,7 +201,7 @@ func (c *cut) reduceMessages(run int, t *table) {
 	}
 	for kernel, n := range bytes {
 		if !silent[kernel] {
-			t.set(run, c.Kernels[kernel].Subject, measure.MessageBytes, n/c.per())
+			t.set(run, c.Kernels[kernel].Subject, model.MessageBytes, n/c.per())
 		}
 	}
 }

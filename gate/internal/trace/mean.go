@@ -15,16 +15,16 @@ const unevenFrom, unevenLeast = 0.01, 0.001
 
 // summed are the metrics of which a rank without a value has none: 0.
 var summed = []measure.Metric{
-	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, measure.Owned,
-	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels, measure.CollectiveWait, measure.CausedWait,
-	measure.UnmatchedCollectives, measure.ExposedCommunication, measure.HiddenCommunication, measure.MessageBytes,
+	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, model.Owned,
+	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels, model.CollectiveWait, model.CausedWait,
+	model.UnmatchedCollectives, model.ExposedCommunication, model.HiddenCommunication, model.MessageBytes,
 	measure.Elapsed,
 }
 
 // ofRank are the metrics of a rank's whole workload that are kept for each rank, as which metric.
 var ofRank = map[string]measure.Metric{
-	measure.StepTime.Name: measure.RankStep, measure.CollectiveWait.Name: measure.CollectiveWait, measure.CausedWait.Name: measure.CausedWait,
-	measure.ExposedCommunication.Name: measure.ExposedCommunication, measure.HiddenCommunication.Name: measure.HiddenCommunication,
+	measure.StepTime.Name: model.RankStep, model.CollectiveWait.Name: model.CollectiveWait, model.CausedWait.Name: model.CausedWait,
+	model.ExposedCommunication.Name: model.ExposedCommunication, model.HiddenCommunication.Name: model.HiddenCommunication,
 }
 
 // reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.
@@ -83,7 +83,7 @@ func (j job) merge(run int, tables []table, t *table) {
 	slowest, whole := 0.0, 0.0
 	for i, ns := range compute {
 		t.set(run, j.rank(i), measure.GPUTime, ns)
-		t.set(run, j.rank(i), measure.RankCopies, copies[i])
+		t.set(run, j.rank(i), model.RankCopies, copies[i])
 		slowest, whole = max(slowest, ns), whole+ns
 	}
 	for _, k := range kernels {
@@ -91,7 +91,7 @@ func (j job) merge(run int, tables []table, t *table) {
 	}
 	if whole > 0 {
 		// Rounded, because sums of many numbers depend on their order.
-		t.set(run, measure.Workload, measure.Imbalance, math.Round(slowest/whole*float64(len(compute))*1e6)/1e6)
+		t.set(run, measure.Workload, model.Imbalance, math.Round(slowest/whole*float64(len(compute))*1e6)/1e6)
 	}
 }
 
@@ -123,7 +123,7 @@ func (j job) setMean(run int, k key, values []float64, tables []table, t *table)
 			n++
 		}
 	}
-	if n == 0 || k.metric == measure.CausedWait.Name { // which is of a rank
+	if n == 0 || k.metric == model.CausedWait.Name { // which is of a rank
 		return
 	}
 	out := t.set(run, k.subject, row.Metric, sum/float64(n))
@@ -144,9 +144,9 @@ func (j job) setSlowest(run int, kernel measure.Subject, rows map[key][]float64,
 	if total[at]-others < max(least, unevenFrom*others) {
 		return
 	}
-	t.set(run, kernel, measure.SlowestRank, float64(j.numbers[at]))
-	t.set(run, kernel, measure.SlowestTotal, total[at])
-	t.set(run, kernel, measure.SlowestLaunches, zeroed(rows[key{kernel, measure.Launches.Name}])[at])
+	t.set(run, kernel, model.SlowestRank, float64(j.numbers[at]))
+	t.set(run, kernel, model.SlowestTotal, total[at])
+	t.set(run, kernel, model.SlowestLaunches, zeroed(rows[key{kernel, measure.Launches.Name}])[at])
 }
 
 // zeroed puts 0 for what ranks do not have.

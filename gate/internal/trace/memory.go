@@ -3,6 +3,7 @@ package trace
 import (
 	"sort"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -12,7 +13,7 @@ func (c *cut) reduceMemory(run int, roles *roles, t *table) {
 	if c.MemoryPeak < 0 {
 		return
 	}
-	peak := t.set(run, measure.Workload, measure.MemoryPeak, float64(c.MemoryPeak))
+	peak := t.set(run, measure.Workload, model.MemoryPeak, float64(c.MemoryPeak))
 	held := make([]float64, len(c.RangeNames))
 	inside := int32(-1)
 	for _, x := range c.Requests {
@@ -24,7 +25,7 @@ func (c *cut) reduceMemory(run int, roles *roles, t *table) {
 	peak.Note = roles.name(roles.path(inside)) // of the last request, which made the peak
 	for name, bytes := range held {
 		if bytes > 0 {
-			t.set(run, measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, measure.MemoryHeld, bytes)
+			t.set(run, measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, model.MemoryHeld, bytes)
 		}
 	}
 }

@@ -203,10 +203,10 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 			{measure.Spread, spread},
 			{measure.Launches, float64(len(k.times)) / per},
 			{measure.Total, total / per},
-			{measure.Registers, float64(kernel.Registers)},
-			{measure.StaticShared, float64(kernel.StaticShared)},
-			{measure.DynamicShared, float64(kernel.DynamicShared)},
-			{measure.LocalMemory, float64(kernel.LocalMemory)},
+			{model.Registers, float64(kernel.Registers)},
+			{model.StaticShared, float64(kernel.StaticShared)},
+			{model.DynamicShared, float64(kernel.DynamicShared)},
+			{model.LocalMemory, float64(kernel.LocalMemory)},
 		} {
 			if x.value >= 0 { // -1 is what the profile does not give
 				row := t.set(run, kernel.Subject, x.metric, x.value)

@@ -87,11 +87,11 @@ func TestMemory(t *testing.T) {
 	inside := trace.Ranges[3].Start + 1 // compute, in the second step
 	trace.MemoryPeak, trace.Requests = 1000, []model.Request{{Time: 0, Bytes: 300}, {Time: inside, Bytes: 500}, {Time: inside, Bytes: 200}}
 	s := one(t, Options{}, trace)
-	value(t, s, measure.Workload, measure.MemoryPeak, 1000)
-	value(t, s, measure.Subject{Scope: measure.ScopeRange, Name: "compute"}, measure.MemoryHeld, 700)
-	if x, _ := s.Find(measure.Workload, measure.MemoryPeak.Name); x.Note != "step/compute" {
+	value(t, s, measure.Workload, model.MemoryPeak, 1000)
+	value(t, s, measure.Subject{Scope: measure.ScopeRange, Name: "compute"}, model.MemoryHeld, 700)
+	if x, _ := s.Find(measure.Workload, model.MemoryPeak.Name); x.Note != "step/compute" {
 		t.Errorf("it peaks in %q", x.Note)
 	}
 	trace.MemoryPeak, trace.Requests = 0, nil
-	value(t, one(t, Options{}, trace), measure.Workload, measure.MemoryPeak, 0)
+	value(t, one(t, Options{}, trace), measure.Workload, model.MemoryPeak, 0)
 }

@@ -121,11 +121,11 @@ func (c *cut) reduceSteps(run int, t *table) {
 		t.set(run, measure.Workload, measure.Repeats, float64(len(c.cycles)))
 	}
 	for subject, ns := range owned {
-		t.set(run, subject, measure.Owned, ns/n)
+		t.set(run, subject, model.Owned, ns/n)
 	}
 	if whole && len(c.moves) > 0 {
-		t.set(run, measure.Workload, measure.ExposedCommunication, exposed/n)
-		t.set(run, measure.Workload, measure.HiddenCommunication, hidden/n)
+		t.set(run, measure.Workload, model.ExposedCommunication, exposed/n)
+		t.set(run, measure.Workload, model.HiddenCommunication, hidden/n)
 	}
 }
 
@@ -161,7 +161,7 @@ func (t *table) settleOwners() {
 	}
 	rest := map[measure.Subject][]*model.Series{}
 	for k, row := range t.rows {
-		if k.metric != measure.Owned.Name {
+		if k.metric != model.Owned.Name {
 			continue
 		}
 		for run, v := range row.Values {
@@ -180,14 +180,14 @@ func (t *table) settleOwners() {
 			for _, row := range rows {
 				sum += row.Values[run] // NaN where the run has no step
 			}
-			t.set(run, subject, measure.Owned, sum)
+			t.set(run, subject, model.Owned, sum)
 		}
 	}
 }
 
 // settleUnmatched leaves out that every collective was matched, where no run has another.
 func (t *table) settleUnmatched() {
-	k := key{measure.Workload, measure.UnmatchedCollectives.Name}
+	k := key{measure.Workload, model.UnmatchedCollectives.Name}
 	if row := t.rows[k]; row != nil && largest(row.Values) == 0 {
 		delete(t.rows, k)
 	}

@@ -28,13 +28,13 @@ type metrics []measure.Metric
 // (counts 0, DRAM bytes 0.3 %, hit rates 2 points of kernels that last over 10 µs).
 var rules = []rule{
 	{"local memory", localMemory, nil, false, spilled},
-	{"register pressure", pressure, metrics{measure.Registers, model.TheoreticalOccupancy}, false, func(p pair) string {
-		if p.by(measure.Registers) <= 0 || !p.emptier() || !p.head.limitedBy(model.LimitRegisters) {
+	{"register pressure", pressure, metrics{model.Registers, model.TheoreticalOccupancy}, false, func(p pair) string {
+		if p.by(model.Registers) <= 0 || !p.emptier() || !p.head.limitedBy(model.LimitRegisters) {
 			return ""
 		}
-		return fmt.Sprintf("%s per thread and %s: register pressure", p.told(measure.Registers), p.occupancy())
+		return fmt.Sprintf("%s per thread and %s: register pressure", p.told(model.Registers), p.occupancy())
 	}},
-	{"shared memory", sharedEffects, metrics{measure.StaticShared, measure.DynamicShared, model.TheoreticalOccupancy}, false, func(p pair) string {
+	{"shared memory", sharedEffects, metrics{model.StaticShared, model.DynamicShared, model.TheoreticalOccupancy}, false, func(p pair) string {
 		before, after := p.base.shared(), p.head.shared()
 		if after <= before || !p.emptier() || !p.head.limitedBy(model.LimitShared) {
 			return ""
@@ -42,7 +42,7 @@ var rules = []rule{
 		return fmt.Sprintf("shared memory %s a block and %s: shared memory limits the blocks of an SM", arrow(before, after, "B"), p.occupancy())
 	}},
 	{"occupancy", calculating, metrics{model.TheoreticalOccupancy}, false, func(p pair) string {
-		registers, shared := p.by(measure.Registers) > 0, p.head.shared() > p.base.shared()
+		registers, shared := p.by(model.Registers) > 0, p.head.shared() > p.base.shared()
 		if !p.emptier() || registers && p.head.limitedBy(model.LimitRegisters) ||
 			shared && p.head.limitedBy(model.LimitShared) { // of which other rules speak
 			return ""
@@ -204,8 +204,8 @@ func spilled(p pair) string {
 	case p.known(model.Spills):
 		what = "an array that is indexed at run time lies in local memory (the compiler marks no spills)"
 	}
-	if p.by(measure.Registers) < 0 {
-		what += " (" + p.told(measure.Registers) + " per thread)"
+	if p.by(model.Registers) < 0 {
+		what += " (" + p.told(model.Registers) + " per thread)"
 	}
 	switch {
 	case loads && stores:
@@ -323,7 +323,7 @@ func (p pair) grid() string {
 }
 
 // shared is the shared memory of a block.
-func (s sample) shared() float64 { return s.get(measure.StaticShared) + s.get(measure.DynamicShared) }
+func (s sample) shared() float64 { return s.get(model.StaticShared) + s.get(model.DynamicShared) }
 
 // limitedBy reports whether no resource allows fewer blocks than this one. Where the limits are unknown it may be.
 func (s sample) limitedBy(limit measure.Metric) bool {

@@ -122,7 +122,7 @@ func Explain(base, head []ncu.Record) Cause {
 }
 
 // shown are the metrics of [Cause.Changes].
-var shown = slices.Concat(measure.Throughput, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}, ncu.Evidence)
+var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, ncu.Evidence)
 
 // Stand says where the launches of a kernel stand where there is no base to compare them with: what limits it, its
 // place on the roofline, and what limits its occupancy. The bases of the changes are NaN.
@@ -179,7 +179,7 @@ func (c *Cause) summary(p pair) string {
 func (c *Cause) silence(p pair) string {
 	var same []string
 	for _, m := range []measure.Metric{
-		model.Instructions, model.DRAMBytes, measure.Registers, model.TheoreticalOccupancy, model.SMClock,
+		model.Instructions, model.DRAMBytes, model.Registers, model.TheoreticalOccupancy, model.SMClock,
 	} {
 		if p.known(m) && p.same(m, 0.02) {
 			same = append(same, label(m))

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -277,7 +278,7 @@ func TestAnything(t *testing.T) {
 	side := rapid.Custom(func(t *rapid.T) []ncu.Record {
 		return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ncu.Record {
 			r := ncu.Record{Metrics: map[string]float64{}}
-			for _, m := range slices.Concat(measure.Throughput, ncu.Evidence, []measure.Metric{measure.Registers, measure.StaticShared, measure.DynamicShared}) {
+			for _, m := range slices.Concat(measure.Throughput, ncu.Evidence, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}) {
 				if rapid.Bool().Draw(t, "known") {
 					r.Metrics[m.Name] = rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(0, 100), rapid.Float64Range(0, 1e300)).Draw(t, m.Name)
 				}
