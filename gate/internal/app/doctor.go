@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"time"
 
@@ -53,7 +52,7 @@ func Examine(ctx context.Context, nsys string) (seen []Observation, models []str
 	}
 	here := surroundings{"/"}
 	x.nsys(ctx, nsys, driver, here)
-	x.ncu(ctx, driver, here)
+	x.ncu(ctx)
 	x.gpus(ctx, gpus, err)
 	x.counters(here)
 	x.gpuMetrics(ctx, nsys)
@@ -81,7 +80,6 @@ func (x examination) by(commands ...string) { x[len(x)-1].Do = commands }
 func (x *examination) nsys(ctx context.Context, exe, driver string, here surroundings) {
 	cuda, wants := wantsNsys(driver)
 	version, err := run.NsysVersion(ctx, exe)
-	commands := func() { x.by(install(nsysPackages, here.read("etc/os-release"), runtime.GOARCH, driver)...) }
 	switch there := findNsys(here.root); {
 	case err != nil && there != "":
 		x.bad("nsys", fmt.Sprintf("cannot be used; %s is there: put its directory on the PATH, or say where it is", there))
@@ -90,24 +88,21 @@ func (x *examination) nsys(ctx context.Context, exe, driver string, here surroun
 		if wants != "" {
 			detail = fmt.Sprintf("cannot be used: install Nsight Systems %s or newer, which driver %s wants, or say where it is", wants, driver)
 		}
-		x.bad("nsys", detail)
-		commands()
+		x.bad("nsys", detail+": "+nsysGuide)
 	case wants != "" && older(version, wants):
-		x.note("nsys", fmt.Sprintf("%s is older than what came with CUDA %s (%s), which driver %s has at least: it may lose what ran; install a newer one",
-			version, cuda, wants, driver))
-		commands()
+		x.note("nsys", fmt.Sprintf("%s is older than what came with CUDA %s (%s), which driver %s has at least: it may lose what ran; install a newer one: %s",
+			version, cuda, wants, driver, nsysGuide))
 	default:
 		x.good("nsys", version)
 	}
 }
 
 // ncu is needed only to find reasons.
-func (x *examination) ncu(ctx context.Context, driver string, here surroundings) {
-	const advice = "install Nsight Compute to see why a kernel got slower; verdicts do not need it"
+func (x *examination) ncu(ctx context.Context) {
+	const advice = "install Nsight Compute to see why a kernel got slower (" + ncuGuide + "); verdicts do not need it"
 	path, err := exec.LookPath("ncu")
 	if err != nil {
 		x.note("ncu", "not found: "+advice)
-		x.by(install(ncuPackages, here.read("etc/os-release"), runtime.GOARCH, driver)...)
 		return
 	}
 	version := ncu.Version(ctx, path)

@@ -63,49 +63,6 @@ func TestDCGM(t *testing.T) {
 	}
 }
 
-func TestInstallNsys(t *testing.T) {
-	for _, tt := range []struct{ name, release, arch, driver, want string }{
-		{"Ubuntu", "NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\n", "amd64", "580.159.03",
-			`curl -fsSL https://developer.download.nvidia.com/devtools/repos/ubuntu2404/amd64/nvidia.pub -o /usr/share/keyrings/nvidia-devtools.asc
-echo 'deb [signed-by=/usr/share/keyrings/nvidia-devtools.asc] https://developer.download.nvidia.com/devtools/repos/ubuntu2404/amd64/ /' > /etc/apt/sources.list.d/nvidia-devtools.list
-apt-get update && apt-get install -y nsight-systems-cli`},
-		{"Debian", "ID=debian\nVERSION_ID=\"12\"\n", "amd64", "570.86.15",
-			`curl -fsSLO https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb && dpkg -i cuda-keyring_1.1-1_all.deb
-apt-get update && apt-get install -y cuda-nsight-systems-12-8`},
-		{"Debian without a driver", "ID=debian\nVERSION_ID=\"12\"\n", "amd64", "",
-			`curl -fsSLO https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb && dpkg -i cuda-keyring_1.1-1_all.deb
-apt-get update && apt-get install -y cuda-nsight-systems-13-3`},
-		{"a newer Debian than the driver's CUDA knew", "ID=debian\nVERSION_ID=\"13\"\n", "amd64", "570.86.15",
-			`curl -fsSLO https://developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/cuda-keyring_1.1-1_all.deb && dpkg -i cuda-keyring_1.1-1_all.deb
-apt-get update && apt-get install -y cuda-nsight-systems-13-3`},
-		{"Rocky", "ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\nVERSION_ID=\"9.5\"\n", "arm64", "",
-			`rpm --import https://developer.download.nvidia.com/compute/cuda/repos/ubuntu1804/x86_64/7fa2af80.pub
-dnf install -y 'dnf-command(config-manager)' && dnf config-manager --add-repo https://developer.download.nvidia.com/devtools/repos/rhel9/arm64/
-dnf install -y nsight-systems-cli`},
-		{"Arch", "ID=arch\n", "amd64", "580.1", ""},
-		{"no file", "", "amd64", "580.1", ""},
-		{"a version that is none", "ID=ubuntu\nVERSION_ID=\"24.04; reboot\"\n", "amd64", "580.1", ""},
-		{"another machine", "ID=ubuntu\nVERSION_ID=\"24.04\"\n", "ppc64le", "580.1", ""},
-	} {
-		if got := strings.Join(install(nsysPackages, tt.release, tt.arch, tt.driver), "\n"); got != tt.want {
-			t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestInstallNcu(t *testing.T) {
-	for release, want := range map[string]string{
-		"ID=ubuntu\nVERSION_ID=\"22.04\"\n":                    "apt-get update && apt-get install -y nsight-compute",
-		"ID=debian\nVERSION_ID=\"12\"\n":                       "apt-get update && apt-get install -y cuda-nsight-compute-12-8",
-		"ID=\"rocky\"\nID_LIKE=\"rhel\"\nVERSION_ID=\"9.5\"\n": "",
-	} {
-		got := append(install(ncuPackages, release, "amd64", "570.86.15"), "")
-		if last := got[max(len(got)-2, 0)]; last != want {
-			t.Errorf("%q: %q, want %q", release, last, want)
-		}
-	}
-}
-
 func TestWantsNsys(t *testing.T) {
 	for driver, want := range map[string]string{
 		"550.54.14": "2023.4", "565.57": "2024.4", "580.159.03": "2025.3", "590.48.01": "2025.5", "610.43.02": "2026.1", "999.1": "2026.1", "535.10": "", "": "", "unknown": "",

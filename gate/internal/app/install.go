@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -58,65 +57,8 @@ func findNsys(root string) string {
 	return ""
 }
 
+// NVIDIA's own pages on how to install the profilers, which know every system and version.
 const (
-	devtools = "https://developer.download.nvidia.com/devtools/repos/"
-	cudaRepo = "https://developer.download.nvidia.com/compute/cuda/repos/"
-	keyring  = "/usr/share/keyrings/nvidia-devtools.asc"
+	nsysGuide = "https://docs.nvidia.com/nsight-systems/InstallationGuide"
+	ncuGuide  = "https://docs.nvidia.com/nsight-compute/"
 )
-
-// packages are what NVIDIA calls a profiler: in the repositories of the developer tools, "" for one that was not seen there, and before
-// the version in those of CUDA.
-type packages struct{ apt, dnf, cuda string }
-
-var (
-	nsysPackages = packages{"nsight-systems-cli", "nsight-systems-cli", "cuda-nsight-systems-"}
-	ncuPackages  = packages{"nsight-compute", "", "cuda-nsight-compute-"}
-)
-
-// install are the commands, for root, that install a profiler from NVIDIA's repositories. osRelease is the text of /etc/os-release, arch
-// the architecture as Go calls it. There are none for a system whose packages NVIDIA does not build.
-//
-// Ubuntu and RHEL have the repository of the developer tools, whose packages are the newest (Nsight Systems Installation Guide, package
-// manager installation, docs.nvidia.com/nsight-systems/InstallationGuide). Debian has that of CUDA only, where the
-// package is named after the CUDA that it came with (CUDA Installation Guide for Linux, Debian, network repository and meta packages,
-// docs.nvidia.com/cuda/cuda-installation-guide-linux).
-func install(p packages, osRelease, arch, driver string) []string {
-	values := make(map[string]string)
-	for _, m := range regexp.MustCompile(`(?m)^([A-Z_]+)="?([^"\n]*)"?\s*$`).FindAllStringSubmatch(osRelease, -1) {
-		values[m[1]] = m[2]
-	}
-	plain := regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
-	id, version := values["ID"], values["VERSION_ID"]
-	if arch != "amd64" && arch != "arm64" || !plain.MatchString(version) {
-		return nil
-	}
-	major, _, _ := strings.Cut(version, ".")
-	like := " " + id + " " + values["ID_LIKE"] + " "
-	switch {
-	case id == "ubuntu":
-		at := devtools + "ubuntu" + strings.ReplaceAll(version, ".", "") + "/" + arch
-		return []string{
-			"curl -fsSL " + at + "/nvidia.pub -o " + keyring,
-			"echo 'deb [signed-by=" + keyring + "] " + at + "/ /' > /etc/apt/sources.list.d/nvidia-devtools.list",
-			"apt-get update && apt-get install -y " + p.apt,
-		}
-	case id == "debian" && arch == "amd64":
-		cuda, _ := wantsNsys(driver)
-		if n, _ := strconv.Atoi(major); cuda == "" || n > 12 { // whether the repository of a later Debian goes back so far is not known
-			cuda = nsysOf[len(nsysOf)-1].cuda
-		}
-		name := p.cuda + strings.ReplaceAll(cuda, ".", "-")
-		return []string{
-			"curl -fsSLO " + cudaRepo + "debian" + major + "/x86_64/cuda-keyring_1.1-1_all.deb && dpkg -i cuda-keyring_1.1-1_all.deb",
-			"apt-get update && apt-get install -y " + name,
-		}
-	case strings.Contains(like, " rhel ") && p.dnf != "":
-		machine := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[arch]
-		return []string{
-			"rpm --import " + cudaRepo + "ubuntu1804/x86_64/7fa2af80.pub",
-			"dnf install -y 'dnf-command(config-manager)' && dnf config-manager --add-repo " + devtools + "rhel" + major + "/" + machine + "/",
-			"dnf install -y " + p.dnf,
-		}
-	}
-	return nil
-}
