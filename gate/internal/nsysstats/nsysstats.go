@@ -119,7 +119,8 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 	if announced != "" && reports[announced] == other {
 		h.kind = other // a report that is not read can look like one that is
 	}
-	t := &table{header: h, lines: s, from: s.line}
+	// nsys itself writes commas between the thousands of printed tables, whatever the locale.
+	t := &table{header: h, lines: s, from: s.line, english: s.cols.from != nil}
 	if err := t.check(); err != nil {
 		return nil, err
 	}

@@ -262,6 +262,38 @@ func TestDress(t *testing.T) {
 	}
 }
 
+// Tables in columns, as they are printed without --format csv, are read like CSV. Names that are cut off alike stay one.
+func TestPrintedColumns(t *testing.T) {
+	const table = " ** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):\n\n" +
+		" Time (%)  Total Time (ns)  Instances  Avg (ns)   Med (ns)   Min (ns)   Max (ns)  StdDev (ns)          Name         \n" +
+		" --------  ---------------  ---------  ---------  ---------  --------  --------  -----------  --------------------\n" +
+		"     60.0        6,000,000          3  2,000,000  2,000,000   400,000   600,000        100.0  void f(int, \"x\")    \n" +
+		"     30.0        3,000,000          2  1,500,000  1,500,000   400,000   600,000        100.0  void at::native::e...\n" +
+		"     10.0        1,000,000          1  1,000,000  1,000,000   400,000   600,000        100.0  void at::native::e...\n\n" +
+		"Processing [x.sqlite] with [cuda_gpu_mem_time_sum.py]... \n\n" +
+		" Time (%)  Total Time (ns)  Count  Avg (ns)  Min (ns)  Max (ns)           Operation          \n" +
+		" --------  ---------------  -----  --------  --------  --------  ----------------------------\n" +
+		"    100.0            1,234      2     617.0       600       634  [CUDA memcpy Host-to-Device]\n\nbye\n"
+	run, err := read(t, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `workload  gpu_time 1e+07
+workload  launches 6
+workload memcpy HtoD copies 2
+workload memcpy HtoD copy_time 1234
+kernel void at::native::e... launches 3
+kernel void at::native::e... total 4e+06
+kernel void f(int, "x") launches 3
+kernel void f(int, "x") time 2e+06
+kernel void f(int, "x") total 6e+06
+tick 32`
+	if diff := cmp.Diff(want, told(run)); diff != "" || !Sniff([]byte(table)) {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	refused(t, "the rows of cuda_gpu_kern_sum add up to 90.0 % of its total", "whole table", strings.Replace(table, "     10.0        1,000,000          1  1,000,000  1,000,000   400,000   600,000        100.0  void at::native::e...\n", "", 1))
+}
+
 // A comma between thousands is believed where a number of the table can be nothing else.
 func TestThousands(t *testing.T) {
 	const quoted = "100.0,\"482,334\",3,\"160,778.0\",\"160,778.0\",\"160,778\",\"160,778\",0.0,k\n"

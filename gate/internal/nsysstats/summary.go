@@ -28,6 +28,8 @@ type sum struct {
 	total, step float64 // what all have together, and what that is rounded to
 	mean        float64
 	least, most int64 // -1 where the table does not say
+	rows        int
+	cut         bool // a printed table cut the name off
 }
 
 func (t *table) readSums() error {
@@ -35,7 +37,7 @@ func (t *table) readSums() error {
 	err := t.each(new(sumRow), func(x any, line int) (err error) {
 		r := x.(*sumRow)
 		keep := func(v int64, e error) int64 { err = cmp.Or(err, e); return v }
-		s := sum{total: r.Total.Float(t.factor["total"]), step: r.Total.Step(t.factor["total"])}
+		s := sum{rows: 1, total: r.Total.Float(t.factor["total"]), step: r.Total.Step(t.factor["total"])}
 		keep(t.take(line, "total", r.Total, largest))
 		s.count = keep(t.count(line, "count", r.Count, busiest))
 		keep(t.take(line, "time", r.Share, 1000))
@@ -59,6 +61,7 @@ func (t *table) readSums() error {
 			if err := t.budget.Add(t.file, text); err != nil {
 				return err
 			}
+			s.cut = strings.HasSuffix(text, "...") || strings.HasSuffix(text, "…")
 			s.subject = model.KernelSubject(text, measure.Dim3{}, measure.Dim3{})
 		}
 		s.mean = s.total / float64(s.count)
@@ -104,7 +107,9 @@ func (c *collection) finishSummary(t *table) (*model.Session, error) {
 	var durations []int64
 	// Rows of one subject are builds of one kernel.
 	for _, k := range merged(t.sums, func(x sum) measure.Subject { return x.subject }) {
-		set(k.subject, measure.Time, k.mean, meanOfAll)
+		if !k.cut || k.rows == 1 { // names that are cut off alike may be those of several kernels
+			set(k.subject, measure.Time, k.mean, meanOfAll)
+		}
 		set(k.subject, measure.Launches, float64(k.count), "")
 		set(k.subject, measure.Total, k.total, "")
 		total, launches = total+k.total, launches+k.count
@@ -152,6 +157,7 @@ func merged[Key comparable](sums []sum, of func(sum) Key) []sum {
 			continue
 		}
 		x := &out[i]
+		x.rows++
 		x.total, x.count, x.step = x.total+s.total, x.count+s.count, x.step+s.step
 		x.mean = x.total / float64(x.count)
 		x.least, x.most = min(x.least, s.least), max(x.most, s.most)

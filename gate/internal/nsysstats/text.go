@@ -21,6 +21,7 @@ type lines struct {
 	text string // of it
 	last bool   // it is the last one and has no end
 	held bool   // it is to be given once more
+	cols drawnColumns
 }
 
 func newLines(file string, in io.Reader) *lines {
@@ -33,11 +34,11 @@ func (s *lines) next() (string, error) {
 		s.held = false
 		return s.text, nil
 	}
-	text, err := cells.Line(s.in)
+	text, read, err := s.cols.next(s.in)
 	if err != nil && (err != io.EOF || text == "") {
 		return "", err
 	}
-	s.line++
+	s.line += read
 	s.last = err == io.EOF
 	s.text = strings.TrimRight(text, "\r\n")
 	return s.text, nil

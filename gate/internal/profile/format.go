@@ -81,7 +81,7 @@ var formats = []Format{
 	{Name: "CSV page of ncu", Gives: "counters of single launches, of the raw or details page", Suffixes: []string{".csv"}, read: readCounters,
 		sniff:  func(_ string, head []byte) bool { return ncu.Sniff(head) },
 		begins: []string{`"ID"`, "Kernel Name", "==PROF==", "==WARNING==", "==ERROR=="}},
-	{Name: "CSV of nsys stats", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum one mean a run, first launches included", Suffixes: []string{".csv"}, read: readStats,
+	{Name: "table of nsys stats, CSV or printed", Gives: "launches and copies of cuda_gpu_trace; of cuda_gpu_kern_sum one mean a run, first launches included", Suffixes: []string{".csv", ".txt"}, read: readStats,
 		sniff:  func(_ string, head []byte) bool { return nsysstats.Sniff(head) },
 		begins: []string{"Time (%)", "Time(%)", "Start (", "Start(", "Total (", "Total(", ",Operation", "Processing [", "SKIPPED: "}},
 	{Name: "compressed profile", certain: true,
