@@ -330,3 +330,45 @@ func TestOtherCycle(t *testing.T) {
 		}
 	}
 }
+
+// The same GPU on another day, and another host where the GPU never waits for the CPU: a step is decided there.
+func TestStepsOfOtherSessions(t *testing.T) {
+	one := []float64{572e3, 571e3, 573e3, 572e3, 570e3}
+	times := func(by float64) (out []float64) {
+		for _, v := range one {
+			out = append(out, v*by)
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name      string
+		class     string
+		host      string // another one
+		by        float64
+		verdict   result.Verdict
+		undecided bool
+	}{
+		{"another day, unchanged", "launch-starved", "", 1.002, result.Pass, false},
+		{"another day, the CPU sleeps 50 µs", "launch-starved", "", 1.206, result.Fail, false}, // was: pass
+		{"another day, +8 %", "launch-starved", "", 1.08, result.NoVerdict, true},              // was: pass
+		{"another host, the GPU is never idle, unchanged", "micro gaps", "GPU-b", 1.004, result.Pass, false},
+		{"another host, the GPU is never idle, +15 %", "micro gaps", "GPU-b", 1.15, result.Fail, false}, // was: pass
+		{"another host, the GPU waits for the CPU, unchanged", "launch-starved", "GPU-b", 1.002, result.Pass, true},
+		{"another host, the GPU waits for the CPU, +15 %", "launch-starved", "GPU-b", 1.15, result.NoVerdict, true}, // was: pass
+	} {
+		base, head := stepping(tt.class, one...), stepping(tt.class, times(tt.by)...)
+		if head.Start = head.Start.Add(24 * time.Hour); tt.host != "" {
+			head.GPUHash = model.HashUUID(tt.host)
+		}
+		r := evaluate([]model.Session{base}, []model.Session{head}, thresholds.Default())
+		if r.Verdict != tt.verdict || r.Undecided != tt.undecided {
+			f := find(r, "workload", "step_time")
+			t.Errorf("%s: %s, undecided %v: %s; the step is %s, %v to %v", tt.name, r.Verdict, r.Undecided, r.Reason, f.Outcome, f.Low, f.High)
+		}
+		strict := *thresholds.Default()
+		strict.Undecided = "fail"
+		if r := evaluate([]model.Session{base}, []model.Session{head}, &strict); tt.undecided && r.Verdict != result.NoVerdict {
+			t.Errorf("%s: %s where undecided is no pass", tt.name, r.Verdict)
+		}
+	}
+}

@@ -26,8 +26,8 @@ const (
 	// stepGPUSD is that of a step in which the GPU never waits for the CPU: 0.3 % of 90 pairs of hosts that ran a transformer, 0.5 %
 	// of 156 that ran a CUDA program. waitsFrom is the part of a step spent waiting from which on the step is the host's.
 	stepGPUSD, waitsFrom = 0.005, 0.1
-	// stepDaySD is that between sessions of one GPU on different days: twice that of batches.
-	stepDaySD = 0.02
+	// stepDaySD is that between sessions of one GPU on different days: half more than of batches.
+	stepDaySD = 0.015
 	// stallHostSD and stallBatchSD are those of the mean over the typical step, which hardly depends on the host: it is 1.000 in
 	// unchanged CUDA programs, up to 1.02 in 53 runs of a PyTorch program on 14 hosts.
 	stallHostSD, stallBatchSD = 0.01, 0.005
