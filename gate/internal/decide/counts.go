@@ -15,7 +15,7 @@ import (
 
 // slight reports whether a pair cannot fail the gate whatever comes of it, because of what it is worth: a count that no rule
 // names, or a kind of copy of which the change is too small a part of the step.
-func (t trial) slight(p pair) bool {
+func (t comparison) slight(p pair) bool {
 	switch {
 	case t.named(p) || p.limit.Bounded():
 		return false
@@ -29,7 +29,7 @@ func (t trial) slight(p pair) bool {
 }
 
 // copyCost is what a change of copies takes of the step, in ns: of what no kernel hides where that is known.
-func (t trial) copyCost(p pair) float64 {
+func (t comparison) copyCost(p pair) float64 {
 	if base, head := exposed(t.base, p.subject), exposed(t.head, p.subject); !math.IsNaN(base) && !math.IsNaN(head) {
 		return math.Abs(head - base)
 	}
@@ -49,7 +49,7 @@ func exposed(s *recorded.Index, copies measure.Subject) float64 {
 }
 
 // calls names the functions by which synchronising calls changed, and the range that they are made in.
-func calls(t trial) []result.Remark {
+func calls(t comparison) []result.Remark {
 	typical := func(s *recorded.Index, subject measure.Subject) float64 {
 		var values []float64
 		for i, all := range s.Values(measure.Workload, measure.SyncCalls.Name) {

@@ -39,7 +39,7 @@ func (a answer) open(f result.Finding, because ...result.Remark) answer {
 
 // decide gives every estimate its outcome, in their order. Those that can fail the gate share its error among them and are
 // the family; the others are corrected for among themselves.
-func decide(t trial, estimates []estimate) (findings []result.Finding, family int) {
+func decide(t comparison, estimates []estimate) (findings []result.Finding, family int) {
 	findings = make([]result.Finding, len(estimates))
 	var gating, other []int
 	for i, e := range estimates {
@@ -106,7 +106,7 @@ func (e *estimate) weight() float64 {
 }
 
 // describe is a finding apart from its answer.
-func describe(t trial, p pair) result.Finding {
+func describe(t comparison, p pair) result.Finding {
 	share := t.share(p)
 	f := result.Finding{
 		Kernel: p.subject.Short(), Name: p.subject.Name, Scope: p.subject.Scope, Metric: p.metric.Name, Unit: p.metric.Unit,
@@ -154,7 +154,7 @@ func answered(f result.Finding, a answer) result.Finding {
 }
 
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
-func (t trial) share(p pair) float64 {
+func (t comparison) share(p pair) float64 {
 	if p.subject.Scope == measure.ScopeSection {
 		return math.Max(shareOfRun(t.base, p.subject, p.metric), shareOfRun(t.head, p.subject, p.metric))
 	}
@@ -166,7 +166,7 @@ func (t trial) share(p pair) float64 {
 
 // floor is the absolute change up to which nothing is a finding: what the policy says, at least one tick of the timer
 // a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
-func (t trial) floor(p pair) float64 {
+func (t comparison) floor(p pair) float64 {
 	floor := p.limit.Floor
 	if p.subject.Scope == measure.ScopeSection && !p.metric.Exact {
 		return math.Max(floor, sectionImpact*wholeRun(t.base, p.metric))
@@ -217,7 +217,7 @@ func apart(e estimate, limit, sign, margin float64) (off []float64) {
 }
 
 // qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
-func qualified(t trial, p pair, f result.Finding) []result.Remark {
+func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 	var out []result.Remark
 	if f.Match != "" && f.Match != "exact" {
 		out = append(out, result.Say(reason.Matched{By: f.Match, Range: f.Role}))
@@ -237,7 +237,7 @@ func qualified(t trial, p pair, f result.Finding) []result.Remark {
 }
 
 // settle says what hides the answer of an undecided comparison and what would give it.
-func settle(t trial, e estimate, a answer, limit, alpha float64) []result.Remark {
+func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.Remark {
 	if e.unmerged > 0 {
 		return []result.Remark{result.Say(reason.RecordMerged{})}
 	}
@@ -246,16 +246,7 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []result.Remark
 		hidden = outlier(e.pair)
 	}
 	session := e.contrast.SessionWeight * e.session.S2
-	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, session, result.Confidence, MaxRuns)
-	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
-		n++
-	}
-	if e.isStep() && e.outlierChance > strayGates && n > 0 {
-		n = max(n, e.settledBy(MaxRuns))
-	}
-	if change := math.Abs(float64(a.change)); change > limit && change < e.hostEffect {
-		n = 0 // runs on these hosts tell no more of what the hosts make of it
-	}
+	n := e.runsNeeded(float64(a.change), limit, alpha)
 	switch {
 	case n > runs(e.base, e.head) && n <= MaxRuns:
 		return append(hidden, result.Say(reason.MoreRuns{Runs: n}))
@@ -269,6 +260,21 @@ func settle(t trial, e estimate, a answer, limit, alpha float64) []result.Remark
 		return append(hidden, result.Say(reason.TooFine{MDE: a.mde}))
 	}
 	return append(hidden, result.Say(reason.TooManyRuns{Most: MaxRuns}))
+}
+
+// runsNeeded is how many runs a side would decide a comparison, 0 where none would and more than [MaxRuns] where so many are too few.
+func (e *estimate) runsNeeded(change, limit, alpha float64) int {
+	if size := math.Abs(change); size > limit && size < e.hostEffect {
+		return 0 // runs on these hosts tell no more of how hosts differ
+	}
+	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, e.contrast.SessionWeight*e.session.S2, result.Confidence, MaxRuns)
+	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
+		n++
+	}
+	if e.isStep() && e.outlierChance > outlierGates && n > 0 {
+		n = max(n, e.settledBy(MaxRuns))
+	}
+	return n
 }
 
 // decideBounds judges the value of the head itself, which the policy limits, on top of what its change came to. A bound is

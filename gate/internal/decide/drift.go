@@ -38,6 +38,6 @@ func comparableSince(sessions, head []model.Session, policy *thresholds.Policy) 
 	if len(all) < 3 {
 		return nil, history.Basis{}
 	}
-	t := newTrial(fits, head, policy)
+	t := newComparison(fits, head, policy)
 	return all, history.Basis{Time: t.time, Total: t.total, Tick: t.tick, Policy: t.policy}
 }

@@ -47,9 +47,6 @@ func applies(rule *thresholds.Rule, sessions []model.Session) bool {
 	return false
 }
 
-// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
-const fewestTimes = 5
-
 // duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
 func duplicates(base, head []model.Session) []result.Remark {
 	seen := make(map[uint64]bool)

@@ -10,36 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The constants of the decision that no policy changes.
-const (
-	// power at which the MDE is stated.
-	power = 0.8
-	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
-	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
-	material = 1.0 / 6
-	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
-	// workload's: the same launches summed up in another way.
-	secondary = 0.2
-	// seldom is that of stalls and sections, whose limits are wide and whose changes are large.
-	seldom = 0.05
-	// copyJump is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
-	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
-	// runs of a side say nothing, nor does a single one.
-	copyJump = 0.6
-	// rounding is the change on the working scale below which nothing but arithmetic has happened.
-	rounding = 1e-13
-	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
-	unequalFrom = 2
-	// countedRuns is the fewest runs a side of which the same count in all makes certain that it is no matter of chance.
-	countedRuns = 5
-	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
-	countedDF = 1000
-	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
-	coarse = 0.005
-	// maxRuns is as many runs as a hint ever asks for.
-	MaxRuns = 40
-)
-
 // estimate is what the samples of a pair say of the change from base to head.
 type estimate struct {
 	pair
@@ -62,7 +32,7 @@ func (e *estimate) samples() int {
 
 // estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
 // compared has no estimate.
-func estimates(t *trial, pairs []pair) []estimate {
+func estimates(t *comparison, pairs []pair) []estimate {
 	out := make([]estimate, 0, len(pairs))
 	for _, p := range pairs {
 		e := estimate{pair: p}
@@ -98,7 +68,7 @@ func estimates(t *trial, pairs []pair) []estimate {
 }
 
 // together is the relative change by which nearly all kernels moved, 0 where they did not or are too few.
-func together(t trial, estimates []estimate) float64 {
+func together(t comparison, estimates []estimate) float64 {
 	var moves []float64
 	for _, e := range estimates {
 		if e.compared() && e.relative && e.metric.Name == t.time.Name && t.share(e.pair) >= t.policy.Impact {
@@ -112,7 +82,7 @@ func together(t trial, estimates []estimate) float64 {
 }
 
 // contrast holds the two sides against each other on the log scale, or relative to the base's mean where a value is zero.
-func contrast(t trial, p pair) estimate {
+func contrast(t comparison, p pair) estimate {
 	e := estimate{pair: p, relative: true}
 	scale := math.Log
 	if hasZero(p.base) || hasZero(p.head) {
@@ -141,7 +111,7 @@ func contrast(t trial, p pair) estimate {
 }
 
 // moderate turns the raw variances of an estimate into the variance of its contrast.
-func moderate(t trial, e estimate, pool pool, sessions spreads) estimate {
+func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	e.pool, e.outlierChance = pool, pool.outlierChance(&e)
 	if e.metric.Exact && (pool.exact || t.time == model.NcuTime) {
 		e.run = e.contrast.Run

@@ -50,7 +50,7 @@ type evidence struct {
 }
 
 // weigh collects the evidence of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
-func weigh(t trial, e *estimate, f *result.Finding, p, alpha float64) evidence {
+func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evidence {
 	x := evidence{
 		scope: f.Scope, metric: e.metric, share: float64(f.Share), gates: f.Gates, named: t.named(e.pair),
 		base: float64(f.Base), head: float64(f.Head), rise: float64(f.Head - f.Base), runs: runs(e.base, e.head), single: t.single, tooFew: t.few,
@@ -125,7 +125,7 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
 	if x.isStep() || e.drawn {
-		runs.base, runs.head = e.shown[0], e.shown[1] // whose outliers are runs of the baseline as well
+		runs.base, runs.head = undrawn(e.shown[0], e.base), undrawn(e.shown[1], e.head) // an outlier is a run of the baseline as well
 	}
 	beyond := apart(runs, x.doubtful(), x.sign(), 0)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(e.head)), len(beyond)
@@ -137,6 +137,20 @@ func (x *evidence) countBeyond(e *estimate) {
 	// How often a side of more noise lies beyond all of the other is no evidence of a change, nor are delays of the CPU, which
 	// befall runs one after the other.
 	x.countable = e.contrast.SessionWeight == 0 && !e.pool.unequal && !x.isStep()
+}
+
+// undrawn are samples as they were measured, without the runs that are left out.
+func undrawn(shown, kept [][]float64) [][]float64 {
+	out := make([][]float64, len(shown))
+	for i := range shown {
+		out[i] = slices.Clone(shown[i])
+		for run := range out[i] {
+			if math.IsNaN(kept[i][run]) {
+				out[i][run] = math.NaN()
+			}
+		}
+	}
+	return out
 }
 
 // sign is 1 where lower values are better, else -1.

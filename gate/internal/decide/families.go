@@ -17,7 +17,7 @@ type family struct {
 }
 
 // families are the groups of kernels between which work moved, so that only their sum can be compared.
-func families(t trial) []family {
+func families(t comparison) []family {
 	var out []family
 	taken := map[measure.Subject]bool{}
 	for _, level := range []struct {
@@ -62,7 +62,7 @@ func families(t trial) []family {
 
 // shifted reports whether work moved between the members: some have the same name on both sides, and others came, went or are
 // launched more or less often; or the times of generated names moved both ways.
-func (f *family) shifted(t trial) bool {
+func (f *family) shifted(t comparison) bool {
 	common, moved, up, down := 0, 0, false, false
 	limit := 1 + t.policy.Threshold
 	for _, s := range f.base {
@@ -89,7 +89,7 @@ func (f *family) shifted(t trial) bool {
 }
 
 // summed reports whether a metric of one member is judged by the sum of its family instead.
-func summed(t trial, p pair) bool {
+func summed(t comparison, p pair) bool {
 	p.limit = t.policy.Limit(p.subject, p.metric)
 	return (p.metric == t.time || p.metric == t.total || counts(p.metric)) && !t.named(p) && !p.limit.Bounded()
 }

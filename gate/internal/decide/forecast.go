@@ -67,15 +67,12 @@ func (f *Forecast) Counts() bool {
 	return f.Finding.Gates && (f.subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
 }
 
-// heavyShare is the part of GPU time from which on a plan has to find a slowdown of the kernel itself.
-const heavyShare = 0.05
-
 // judgeHalves judges two halves of a session by each other, and returns what that tells of every comparison, or why it tells nothing.
 func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forecast, *result.Remark) {
 	if _, r := comparable(base, head); r != nil {
 		return nil, r
 	}
-	t := newTrial(base, head, policy)
+	t := newComparison(base, head, policy)
 	t.waterfall = insight.NewWaterfall(t.base, t.head, t.off)
 	estimates := estimates(&t, match(t))
 	findings, family := decide(t, estimates)

@@ -123,7 +123,7 @@ func guardOf(x *evidence) *guard {
 }
 
 // decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
-func decideChange(t trial, e estimate, f result.Finding, p, alpha float64) answer {
+func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) answer {
 	x := weigh(t, &e, &f, p, alpha)
 	g := guardOf(&x)
 	a := answer{change: result.Number(x.change), low: result.Number(x.low), high: result.Number(x.high), p: result.Number(x.p), mde: result.Number(x.mde)}

@@ -59,7 +59,7 @@ func Judge(in Input) *result.Report {
 	}
 	r.Note(notes...)
 	r.Note(onOthers(in.Baseline, base)...)
-	t := newTrial(base, in.Head, policy)
+	t := newComparison(base, in.Head, policy)
 	t.bound = bound(in.Baseline)
 	if refusal := compare(r, &t); refusal != nil {
 		return refuse(r, refusal)
@@ -82,7 +82,7 @@ func Judge(in Input) *result.Report {
 }
 
 // compare adds the findings and all that is said about how the sides compare, or returns why they cannot be compared.
-func compare(r *result.Report, t *trial) (refusal *result.Remark) {
+func compare(r *result.Report, t *comparison) (refusal *result.Remark) {
 	var short []result.Remark
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Note(short...)
@@ -101,7 +101,7 @@ func compare(r *result.Report, t *trial) (refusal *result.Remark) {
 	r.Warn(insight.UnmatchedCollectives(t.head)...)
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
-	r.Warn(slices.Concat(uncovered(*t), unmerged(*t), unheld(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
+	r.Warn(slices.Concat(uncovered(*t), unmerged(*t), oneSidedMetrics(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
 		disagree(r.Findings))...)
 	r.OneGPU = oneGPU(t.base.Sessions, t.head.Sessions)
 	if x := between(t.base.Sessions, t.head.Sessions); x.Known() {

@@ -24,7 +24,7 @@ type pair struct {
 	shown      [2][][]float64 // samples of base and head with those
 	limit      thresholds.Limit
 	listed     result.Outcome // Added or Removed, where there is nothing to compare
-	strays     []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
+	outliers   []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
 	because    result.Remark  // of that outcome
 	oneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
 	baseNames  []string
@@ -39,35 +39,8 @@ func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
 // with another geometry, the same short name, the same short name but for the numbers of a code generator, the same place
 // in the same NVTX range, and what is left of both as two sums. What is matched below the first level is judged by its total time, because one launch of the
 // one need not do the work of one launch of the other. What the policy ignores is left out.
-func match(t trial) []pair {
-	var pairs []pair
-	var gone, fresh []measure.Subject
-	together := map[measure.Subject]bool{}
-	for _, f := range families(t) {
-		pairs = append(pairs, totals(t, f.base, f.head, f.match)...)
-		for _, s := range slices.Concat(f.base, f.head) {
-			together[s] = true
-		}
-	}
-	for _, s := range t.base.Subjects() {
-		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection && !t.sectioned(s) {
-			continue // a part of the step, or of the calls, which is judged as a whole; a section that a side does not know
-		}
-		switch {
-		case t.head.Has(s) && together[s]:
-			pairs = append(pairs, slices.DeleteFunc(same(t, s), func(p pair) bool { return summed(t, p) })...)
-		case t.head.Has(s):
-			pairs = append(pairs, same(t, s)...)
-		case !together[s]:
-			gone = append(gone, s)
-		}
-	}
-	for _, s := range t.head.Subjects() {
-		if !t.base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall && s.Scope != measure.ScopeSection {
-			fresh = append(fresh, s)
-			pairs = append(pairs, alone(t, s)...)
-		}
-	}
+func match(t comparison) []pair {
+	pairs, gone, fresh := common(t)
 	levels := []struct {
 		name   string
 		key    func(*recorded.Index, measure.Subject) string
@@ -109,11 +82,42 @@ func match(t trial) []pair {
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
 }
 
+// common pairs what both sides have, and lists what only the baseline or only the head has.
+func common(t comparison) (pairs []pair, gone, fresh []measure.Subject) {
+	together := map[measure.Subject]bool{}
+	for _, f := range families(t) {
+		pairs = append(pairs, totals(t, f.base, f.head, f.match)...)
+		for _, s := range slices.Concat(f.base, f.head) {
+			together[s] = true
+		}
+	}
+	for _, s := range t.base.Subjects() {
+		if s.Scope == measure.ScopeIdle || s.Scope == measure.ScopeCall || s.Scope == measure.ScopeSection && !t.sectioned(s) {
+			continue // a part of the step, or of the calls, which is judged as a whole; a section that a side does not know
+		}
+		switch {
+		case t.head.Has(s) && together[s]:
+			pairs = append(pairs, slices.DeleteFunc(same(t, s), func(p pair) bool { return summed(t, p) })...)
+		case t.head.Has(s):
+			pairs = append(pairs, same(t, s)...)
+		case !together[s]:
+			gone = append(gone, s)
+		}
+	}
+	for _, s := range t.head.Subjects() {
+		if !t.base.Has(s) && !together[s] && s.Scope != measure.ScopeIdle && s.Scope != measure.ScopeCall && s.Scope != measure.ScopeSection {
+			fresh = append(fresh, s)
+			pairs = append(pairs, alone(t, s)...)
+		}
+	}
+	return pairs, gone, fresh
+}
+
 // weighs reports whether kernels together take a part of the workload's time that matters. What is gone is held against what is
 // new only where both do: else it was removed or added, not replaced.
 //
 // Nsight Compute sees the kernels that it was told to, of which none tells what the rest took.
-func (t trial) weighs(side *recorded.Index, kernels []measure.Subject) bool {
+func (t comparison) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	share := 0.0
 	for _, s := range kernels {
 		share += side.Share(s)
@@ -133,7 +137,7 @@ func groups(side *recorded.Index, subjects []measure.Subject, key func(*recorded
 }
 
 // list makes pairs of subjects that only one side has.
-func list(t trial, subjects []measure.Subject, outcome result.Outcome, because result.Remark) []pair {
+func list(t comparison, subjects []measure.Subject, outcome result.Outcome, because result.Remark) []pair {
 	var out []pair
 	for _, s := range subjects {
 		if s.Scope == measure.ScopeOutput {
@@ -157,7 +161,7 @@ func list(t trial, subjects []measure.Subject, outcome result.Outcome, because r
 }
 
 // same pairs every metric of a subject that both sides have.
-func same(t trial, s measure.Subject) []pair {
+func same(t comparison, s measure.Subject) []pair {
 	var out []pair
 	attributes := changed(t, s, s)
 	ofBase, ofHead := t.base.Held[s], t.head.Held[s]
@@ -181,7 +185,7 @@ func same(t trial, s measure.Subject) []pair {
 
 // wanted reports whether a rule names a metric of a kernel in full, one that Nsight Compute, which measured both sides,
 // could have measured.
-func wanted(t trial, s measure.Subject, m measure.Metric) bool {
+func wanted(t comparison, s measure.Subject, m measure.Metric) bool {
 	if s.Scope != measure.ScopeKernel || t.time != model.NcuTime {
 		return false
 	}
@@ -189,14 +193,14 @@ func wanted(t trial, s measure.Subject, m measure.Metric) bool {
 }
 
 // named reports whether the rule that limits a metric names it in full.
-func (t trial) named(p pair) bool {
+func (t comparison) named(p pair) bool {
 	return slices.ContainsFunc(t.policy.Rules, func(r thresholds.Rule) bool {
 		return string(r.Metric) == p.metric.Name && r.Where == p.limit.Rule
 	})
 }
 
 // alone is a subject that only the head has, as far as the policy bounds its values.
-func alone(t trial, s measure.Subject) []pair {
+func alone(t comparison, s measure.Subject) []pair {
 	var out []pair
 	for _, m := range t.head.Metrics(s) {
 		if t.policy.Limit(s, m).Bounded() {
@@ -208,7 +212,7 @@ func alone(t trial, s measure.Subject) []pair {
 
 // totals pairs the summed total time of kernels that took one another's place, and of a single kernel in place of a single
 // one what the policy names beyond the times.
-func totals(t trial, old, new []measure.Subject, match string) []pair {
+func totals(t comparison, old, new []measure.Subject, match string) []pair {
 	heaviest := slices.MaxFunc(new, func(a, b measure.Subject) int {
 		return cmp.Compare(t.head.Typical(a, t.total.Name), t.head.Typical(b, t.total.Name))
 	})
@@ -247,7 +251,7 @@ func totals(t trial, old, new []measure.Subject, match string) []pair {
 }
 
 // changed lists what of a kernel's launch attributes changed.
-func changed(t trial, old, new measure.Subject) []result.Remark {
+func changed(t comparison, old, new measure.Subject) []result.Remark {
 	var out []result.Remark
 	if old.Scope != measure.ScopeKernel {
 		return nil

@@ -12,24 +12,11 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// What is expected of the outputs of untraced runs, which hang on the CPU and on all that a process does, before they are
-// measured. The kernels of the same gate say nothing about it.
-const (
-	// outputSD is what runs of one host differ by: untraced steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
-	// host, 7.52, 7.53, 7.56 and 8.15 ms on another.
-	outputSD = 0.01
-	// outputBatchSD is what two batches of runs on one machine differ by, outputHostSD two machines with the same CPU and board,
-	// outputOtherSD any two machines: a program near its launch limit is as fast as the CPU.
-	outputBatchSD = 0.005
-	outputHostSD  = 0.01
-	outputOtherSD = 0.04
-)
-
 // outputPrior is the variance between runs that is expected of an output.
 var outputPrior = stats.Variance{S2: outputSD * outputSD, DF: stats.RunPrior.DF}
 
 // outputSessions is how much sessions are expected to differ in what untraced runs measure.
-func outputSessions(t trial) stats.Variance {
+func outputSessions(t comparison) stats.Variance {
 	sd := outputOtherSD
 	switch {
 	case t.batches:
@@ -60,9 +47,9 @@ func moderateOutput(v, expected stats.Variance) stats.Variance {
 	return v
 }
 
-// unheld names what only one side has of the whole program, and is therefore not judged: outputs, and metrics that an older
+// oneSidedMetrics names what only one side has of the whole program, and is therefore not judged: outputs, and metrics that an older
 // baseline, another source or another option of the profiler leaves out.
-func unheld(t trial) []result.Remark {
+func oneSidedMetrics(t comparison) []result.Remark {
 	var out []result.Remark
 	for i, sides := range [2][2]*recorded.Index{{t.base, t.head}, {t.head, t.base}} {
 		lacks := func(s measure.Subject, m measure.Metric) bool {
@@ -92,7 +79,7 @@ func unheld(t trial) []result.Remark {
 }
 
 // outputs reports whether untraced runs say how fast both sides are: then they decide, and the traced step explains.
-func (t trial) outputs() bool {
+func (t comparison) outputs() bool {
 	for _, s := range t.head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {
 			if t.head.HasMetric(s, m.Name) && t.base.HasMetric(s, m.Name) && t.policy.Limit(s, m).Severity == thresholds.Fail {

@@ -24,12 +24,12 @@ type pool struct {
 func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
 
 // times is the kind of the times of kernels.
-func (t trial) times() string {
+func (t comparison) times() string {
 	return (&pair{subject: measure.Subject{Scope: measure.ScopeKernel}, metric: t.time}).kind()
 }
 
 // poolUp sorts estimates by their kind.
-func poolUp(t trial, estimates []estimate) map[string]pool {
+func poolUp(t comparison, estimates []estimate) map[string]pool {
 	members := map[string][]*estimate{}
 	for i := range estimates {
 		if e := &estimates[i]; e.compared() {
@@ -53,7 +53,7 @@ func poolUp(t trial, estimates []estimate) map[string]pool {
 	return out
 }
 
-func newPool(t trial, members []*estimate) pool {
+func newPool(t comparison, members []*estimate) pool {
 	p := pool{steady: true, exact: true}
 	var runs, base, head []stats.Variance
 	jumps := 0
@@ -79,7 +79,7 @@ func newPool(t trial, members []*estimate) pool {
 
 // sums makes the priors of sums over kernels as wide as that of the kernels asks for: were the kernels' runs independent, the
 // variance of a sum would be that of a kernel times the sum of the squares of their shares.
-func sums(t trial, pools map[string]pool) {
+func sums(t comparison, pools map[string]pool) {
 	kernels, squares := pools[t.times()], 0.0
 	for _, s := range t.head.Subjects() {
 		if s.Scope == measure.ScopeKernel {
@@ -99,13 +99,13 @@ func sums(t trial, pools map[string]pool) {
 }
 
 // coarse reports whether what the timer's tick does to a time says nothing about the few other kernels.
-func (t trial) coarse(p pair) bool {
+func (t comparison) coarse(p pair) bool {
 	return p.metric.Name == t.time.Name && t.tick > coarse*stats.Average(p.base)
 }
 
 // jumps reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
 // algorithms, or numbers of launches, in each process.
-func (e *estimate) jumps(t trial) bool {
+func (e *estimate) jumps(t comparison) bool {
 	step := CommonSize
 	if e.metric.Unit == measure.Time.Unit {
 		step = math.Max(step, 2*t.tick/stats.Average(e.base)) // the timer makes levels of its own

@@ -93,7 +93,7 @@ func growAlike(base, head []model.Session) bool {
 }
 
 // lostStep refuses sides of which one repeats nothing: its step is lost, and nothing would judge that.
-func lostStep(t trial) *result.Remark {
+func lostStep(t comparison) *result.Remark {
 	has := func(s *recorded.Index) bool { return s.HasMetric(measure.Workload, measure.StepTime.Name) }
 	knows := func(s *recorded.Index) bool { return s.Has(measure.Steps) } // a side of another format has no step to lose
 	switch {
@@ -186,7 +186,7 @@ func steps(s *model.Session) int {
 
 // related refuses sides that have nothing in common but the workload as a whole: no kernel, not even by its short name or its
 // place, no range, and no step. What one program takes says nothing about another.
-func related(t trial, pairs []pair) *result.Remark {
+func related(t comparison, pairs []pair) *result.Remark {
 	if t.base.Sessions[0].Step != "" || t.time == model.NcuTime {
 		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
@@ -203,7 +203,7 @@ func related(t trial, pairs []pair) *result.Remark {
 }
 
 // timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
-func timed(t trial, pairs []pair) *result.Remark {
+func timed(t comparison, pairs []pair) *result.Remark {
 	const ticks = 10 // of the timer; what takes less may well be read as zero
 	least := ticks * math.Max(t.tick, 1)
 	for _, p := range pairs {

@@ -9,9 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// sectionImpact is the part of the run's wall time, or GPU time, that a section has to change by: less is not worth a finding.
-const sectionImpact = 0.02
-
 // wholeRun is the wall time or GPU time of a typical run, 0 where it is not known.
 func wholeRun(s *recorded.Index, m measure.Metric) float64 {
 	sum := 0.0
@@ -33,7 +30,7 @@ func shareOfRun(s *recorded.Index, section measure.Subject, m measure.Metric) fl
 }
 
 // sectioned reports whether a section is comparable: both sides know it, and as warm-up they left out as many steps.
-func (t trial) sectioned(s measure.Subject) bool {
+func (t comparison) sectioned(s measure.Subject) bool {
 	if !t.head.Has(s) {
 		return false
 	}
@@ -45,7 +42,7 @@ func (t trial) sectioned(s measure.Subject) bool {
 }
 
 // uncovered says where the steps are less than most of the head, and where it left out more of them as warm-up than the baseline.
-func uncovered(t trial) (out []result.Remark) {
+func uncovered(t comparison) (out []result.Remark) {
 	const most = 0.9
 	step := t.head.Sessions[len(t.head.Sessions)-1].Step
 	covered := shareOfRun(t.head, measure.Warmup, measure.GPUTime) + shareOfRun(t.head, measure.Steps, measure.GPUTime) +
@@ -60,6 +57,6 @@ func uncovered(t trial) (out []result.Remark) {
 }
 
 // skipped is how many steps the sides left out as warm-up, NaN where that is not known.
-func (t trial) skipped() (base, head float64) {
+func (t comparison) skipped() (base, head float64) {
 	return t.base.Typical(measure.Warmup, measure.Repeats.Name), t.head.Typical(measure.Warmup, measure.Repeats.Name)
 }

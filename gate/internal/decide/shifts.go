@@ -12,18 +12,10 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// A shift is common when at least this many kernels, and at least this part of all, move by the same amount; and it is
-// worth a word from this size on.
-const (
-	commonLeast = 2
-	commonPart  = 0.3
-	CommonSize  = 0.01
-)
-
 // commonShift names a change that several kernels share, which another host, clock or power limit makes rather than
 // code: on H200 hosts all memory-bound kernels are 1.5 % apart between two kinds of host. Sides of one session must
 // move as a whole to be named so, because there a change of code is the likelier cause. None where there is no such change.
-func commonShift(t trial, findings []result.Finding) []result.Remark {
+func commonShift(t comparison, findings []result.Finding) []result.Remark {
 	var moved []result.Finding
 	kernels := 0
 	for _, f := range findings {
@@ -108,7 +100,7 @@ func levels(p pair) []result.Remark {
 }
 
 // moved names work that went from kernels to others, with the workload's time as it was: what fails then is where the work went.
-func moved(t trial, findings []result.Finding) []result.Remark {
+func moved(t comparison, findings []result.Finding) []result.Remark {
 	var slower, faster []string
 	var net, gross float64
 	same := false

@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// trial is what is judged: two sides under a policy.
-type trial struct {
+// comparison is what is judged: two sides under a policy.
+type comparison struct {
 	policy *thresholds.Policy
 	// time is how long one launch takes by the profiler of both sides, total what a kernel costs: by Nsight Compute, which
 	// profiles a few launches of each kernel, both are the duration of a launch.
@@ -26,14 +26,14 @@ type trial struct {
 	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
 	off         []result.Off             // runs that are left out
 	few         *result.Remark           // why nothing is judged but bounds: too few runs, nil where there are enough
-	single      string                   // the side that holds one run against several of the other, "" for none, see [trial.once]
+	single      string                   // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
 	shift       float64                  // by which nearly all kernels moved together, 0 where they did not
-	swerve      float64                  // by how much that run is off as a whole, 0 where it is not
+	outlier     float64                  // by how much that run is off as a whole, 0 where it is not
 	waterfall   *result.Waterfall        // of the typical step, nil where that is not known
 }
 
-func newTrial(base, head []model.Session, policy *thresholds.Policy) trial {
-	t := trial{policy: policy, time: measure.Time, total: measure.Total, boards: boardsOf(base, head)}
+func newComparison(base, head []model.Session, policy *thresholds.Policy) comparison {
+	t := comparison{policy: policy, time: measure.Time, total: measure.Total, boards: boardsOf(base, head)}
 	if recorded.ByLaunch(head) {
 		t.time, t.total = model.NcuTime, model.NcuTime
 	}
@@ -60,11 +60,11 @@ func newTrial(base, head []model.Session, policy *thresholds.Policy) trial {
 		b, h := &base[p[0]], &head[p[1]]
 		t.batches = t.batches || !inTurn(b, h, false) || !inTurn(b, h, true)
 	}
-	return t.leaveOut().once()
+	return t.leaveOut().singleRun()
 }
 
 // holdAll reports whether the base sessions of the pairs together have every kernel of the base.
-func (t trial) holdAll(base []model.Session) bool {
+func (t comparison) holdAll(base []model.Session) bool {
 	own := map[measure.Subject]bool{}
 	for _, p := range t.shared {
 		for _, x := range base[p[0]].Series {
@@ -104,7 +104,7 @@ func inTurn(a, b *model.Session, untraced bool) bool {
 
 // hosts says how much is known of where sides of several sessions were measured: on "different" hosts, at different "times" on
 // one GPU, or "unknown" where a profile does not name its GPU or time.
-func (t trial) hosts() string {
+func (t comparison) hosts() string {
 	if oneGPU(t.base.Sessions, t.head.Sessions) {
 		return "times"
 	}
@@ -117,7 +117,7 @@ func (t trial) hosts() string {
 }
 
 // oneGPU reports whether the sides are sessions of one GPU at different times.
-func (t trial) oneGPU() bool {
+func (t comparison) oneGPU() bool {
 	return !t.batches && len(t.shared) == 0 && oneGPU(t.base.Sessions, t.head.Sessions)
 }
 

@@ -9,42 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The constants of what sessions differ by.
-const (
-	batchSD, batchLeast = 0.0007, 3
-	// daySD is what sessions of one GPU on different days differ by before seeing them: half of what hosts differ by.
-	daySD = 0.0025
-	// batchMost bounds what all kernels together may add to that of one GPU, in standard deviations between its runs: batches of a
-	// noisy GPU differ like its runs, and a program that got slower as a whole is not its own noise.
-	batchMost = 2
-	// shiftMost is the largest change of all kernels together that a clock or another board may make: boards of one model differ
-	// by 1.5 %, power limits by some per cent more.
-	shiftMost = 0.1
-	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
-	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
-	sessionMost = 5
-	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
-	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
-	// three by more than 2.5 %, all of them small).
-	sessionImpact = 0.0015
-	// sessionJump is how far a single kernel may lie from other hosts where nothing shows that it is quiet: on 12 H200 hosts
-	// tensor-core GEMMs ranged over 3 %.
-	sessionJump = 0.04
-	// boardWeight is [sessionWeight] among hosts of one board, of which less is left to expect.
-	boardWeight = 2
-	// familyLeast is the fewest kernels that say something of a family.
-	familyLeast = 3
-	// quietPart is the part of the prior variance up to which hosts of one board show a kernel to be quiet.
-	quietPart = 0.5
-	// boundPart is how much of the prior standard deviation is left to kernels that DRAM holds up, among hosts of one board:
-	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known, boundFrom the percentage of the
-	// DRAM's peak rate from which on a kernel is one.
-	boundPart, boundDF, boundFrom = 0.4, 20, 60
-	// hostTicks is what the launch overhead of a kernel differs by between hosts, in ticks of the timer: 0.9 µs kernels of
-	// 11 hosts of one board had a standard deviation of 60 ns.
-	hostTicks = 2
-)
-
 // spreads is how much sessions of a kernel are expected to differ before its own are seen: where they are batches of one GPU, and
 // where they are of several hosts.
 type spreads struct {
@@ -60,7 +24,7 @@ type spreads struct {
 // newSpreads learns from what this gate sees of all kernels together: most of them did not change, so their typical change
 // between the sides is what the hosts make of it. The estimate is robust against the few that did change, and joined with
 // the policy's prior. Within one class of boards the sessions of the base count as well, each kernel's among the others.
-func newSpreads(t trial, estimates []estimate) spreads {
+func newSpreads(t comparison, estimates []estimate) spreads {
 	sd, least := t.policy.SessionSD, stats.PoolLeast
 	switch {
 	case t.batches:
@@ -109,22 +73,16 @@ func newSpreads(t trial, estimates []estimate) spreads {
 	return s
 }
 
-// The median absolute value of standard normal numbers, and the efficiency of a standard deviation that is estimated
-// from it (Rousseeuw and Croux 1993, section 1).
-const (
-	medianEfficiency = 0.37
-)
-
 // oneBoard reports whether the sides are sessions of their own on boards of one known class.
-func (t trial) oneBoard() bool { return t.boards == result.SameBoard && !t.batches }
+func (t comparison) oneBoard() bool { return t.boards == result.SameBoard && !t.batches }
 
 // severalOnBoard reports whether they are, and a side has several of them, which say how far those lie apart.
-func (t trial) severalOnBoard() bool {
+func (t comparison) severalOnBoard() bool {
 	return t.oneBoard() && len(t.base.Sessions)+len(t.head.Sessions) > 2
 }
 
 // of is the variance between sessions of an estimate, moderated by that of its family.
-func (s *spreads) of(t trial, e *estimate) stats.Variance {
+func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 	if e.hangsOnCPU() {
 		expected := outputSessions(t)
 		if e.isStep() {
@@ -168,7 +126,7 @@ func (p *pair) hangsOnCPU() bool { return p.isStep() || p.metric.Unprofiled() }
 
 // hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: a single kernel's, or the part that
 // it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
-func (s *spreads) hostEffect(t trial, e *estimate) float64 {
+func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	shown := t.severalOnBoard() || t.oneBoard() && t.bound[e.subject]
 	if t.batches || t.oneGPU() || e.hangsOnCPU() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
 		return 0

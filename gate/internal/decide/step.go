@@ -13,46 +13,14 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// The period of a step is judged like other times, but for its noise. What the GPU does moves by tenths of a per cent between
-// runs; what the CPU does in between is a mixture: most runs of a program that keeps its GPU busy have none of it, some have
-// milliseconds, and under a profiler more (one unchanged PyTorch program, traced in one session: 7.5 to 12.6 ms a step,
-// untraced 7.5 to 8.1).
-const (
-	// stepHostSD is that between hosts: of thirteen, twelve were within half a per cent and one 13 % slower, and a PyTorch program
-	// near its launch limit took 40 % longer on one of two hosts with CPUs of one model. stepHostDF says how well it is known.
-	stepHostSD, stepHostDF = 0.13, 12
-	// stepBatchSD is that between batches of runs on one host.
-	stepBatchSD = 0.01
-	// stepGPUSD is that of a step in which the GPU never waits for the CPU: 0.3 % of 90 pairs of hosts that ran a transformer, 0.5 %
-	// of 156 that ran a CUDA program. waitsFrom is the part of a step spent waiting from which on the step is the host's.
-	stepGPUSD, waitsFrom = 0.005, 0.1
-	// stepDaySD is that between sessions of one GPU on different days: half more than of batches.
-	stepDaySD = 0.015
-	// stallHostSD and stallBatchSD are those of the mean over the typical step, which hardly depends on the host: it is 1.000 in
-	// unchanged CUDA programs, up to 1.02 in 53 runs of a PyTorch program on 14 hosts.
-	stallHostSD, stallBatchSD = 0.01, 0.005
-	// sectionHostSD, sectionDaySD and sectionBatchSD are those of the wall time of sections, in which programs start up.
-	sectionHostSD, sectionDaySD, sectionBatchSD = 0.25, 0.1, 0.03
-	// strayGates is how many unchanged gates may fail by stray runs alone.
-	strayGates = 0.0008
-	// stepDelays is the chance up to which runs of a step beyond every run of the baseline are more than delays of the CPU: three
-	// of three runs against three.
-	stepDelays = 0.05
-	// first is the weight in the family-wise correction of what says whether the program is slower.
-	first = 3
-)
-
 // cycles are how often the runs of a side repeat themselves, none where they have steps or no cycle.
 func cycles(s *recorded.Index) []float64 {
 	return stats.Pooled(s.Values(measure.Workload, measure.Repeats.Name))
 }
 
-// cycleSlack is the part by which the numbers of cycles of two runs may differ, and one cycle at least.
-const cycleSlack = 0.1
-
 // otherCycle says that the sides repeat different cycles, nil where that is not so or not known: with a kernel that runs once every
 // ten steps a cycle may be ten of them.
-func (t trial) otherCycle() *result.Remark {
+func (t comparison) otherCycle() *result.Remark {
 	base, head := cycles(t.base), cycles(t.head)
 	for _, b := range base {
 		for _, h := range head {
@@ -74,7 +42,7 @@ func stepPool(p pool) pool {
 
 // stepSessions is the variance of steps, and of other times that depend on the host, between sessions: of one GPU the sessions',
 // between hosts that of the GPU and the part of the CPU's that reaches the step.
-func stepSessions(t trial, m measure.Metric) stats.Variance {
+func stepSessions(t comparison, m measure.Metric) stats.Variance {
 	host := t.waiting() * stepHostSD
 	host, day, batch := math.Sqrt(stepGPUSD*stepGPUSD+host*host), stepDaySD, stepBatchSD
 	switch m {
@@ -94,7 +62,7 @@ func stepSessions(t trial, m measure.Metric) stats.Variance {
 
 // waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: nothing where the GPU never waits for the
 // CPU, all of it from a tenth of the step on, and where no recording says.
-func (t trial) waiting() float64 {
+func (t comparison) waiting() float64 {
 	most := 0.0
 	for _, side := range []*recorded.Index{t.base, t.head} {
 		idle, known := 0.0, false
@@ -116,28 +84,28 @@ func (t trial) waiting() float64 {
 	return most
 }
 
-// stepOutliers is the chance that so many runs of the head lie beyond the base by being stray ones, which the variance knows nothing
+// stepOutliers is the chance that so many runs of the head lie beyond the base by being outliers, which the variance knows nothing
 // of: 1, no evidence at all, where that is more than a gate may be wrong by.
-func (t trial) stepOutliers(e *estimate) float64 {
-	chance := t.strayed(e)
-	if chance > strayGates {
+func (t comparison) stepOutliers(e *estimate) float64 {
+	chance := t.outlierOdds(e)
+	if chance > outlierGates {
 		return 1
 	}
 	return chance
 }
 
-// strayed is the chance that is meant by [trial.stepOutliers]: of so many stray runs in the head and so few in the base, wherever a run
+// outlierOdds is the chance that is meant by [comparison.stepOutliers]: of so many outlier runs in the head and so few in the base, wherever a run
 // has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at most the change. A run
 // in five need not agree.
-func (t trial) strayed(e *estimate) float64 {
+func (t comparison) outlierOdds(e *estimate) float64 {
 	const agree = 0.8
 	base, head := stats.Pooled(e.shown[0]), stats.Pooled(e.shown[1])
 	if len(base) == 0 || len(head) == 0 {
 		return 0
 	}
 	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.limit.Max))
-	if t.single != "" && !slices.ContainsFunc(e.strays, func(by float64) bool { return 2*by >= change }) {
-		return 0 // no run is anything like that, and of so few it says no more: see [trial.outlierChance]
+	if t.single != "" && !slices.ContainsFunc(e.outliers, func(by float64) bool { return 2*by >= change }) {
+		return 0 // no run is anything like that, and of so few it says no more: see [comparison.outlierChance]
 	}
 	off, beyond := e.slower()
 	slices.Sort(head)
@@ -150,7 +118,7 @@ func (t trial) strayed(e *estimate) float64 {
 }
 
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
-// those of the base that may be stray ones as well.
+// those of the base that may be outliers as well.
 func (e *estimate) slower() (off, beyond int) {
 	base, limit := stats.Pooled(e.shown[0]), e.working(e.limit.Max)
 	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
@@ -173,7 +141,7 @@ func (e *estimate) slower() (off, beyond int) {
 	return off, beyond
 }
 
-// settledBy is how many runs a side tell a step that changed from stray runs, if as many of them as now are slow; more than most
+// settledBy is how many runs a side tell a step that changed from outlier runs, if as many of them as now are slow; more than most
 // where not even that many do.
 func (e *estimate) settledBy(most int) int {
 	off, beyond := e.slower()
@@ -181,14 +149,14 @@ func (e *estimate) settledBy(most int) int {
 		return int(math.Round(float64(some*n) / float64(len(stats.Pooled(of)))))
 	}
 	n := runs(e.base, e.head) + 1
-	for n <= most && stats.Apart(part(off, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > strayGates {
+	for n <= most && stats.Apart(part(off, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > outlierGates {
 		n++
 	}
 	return n
 }
 
-// reach widens an interval to no change at all where stray runs alone make one of this size too often for a gate.
-func (e *estimate) reach(t trial, low, high float64) (float64, float64) {
+// reach widens an interval to no change at all where outlier runs alone make one of this size too often for a gate.
+func (e *estimate) reach(t comparison, low, high float64) (float64, float64) {
 	if e.isStep() && e.outlierChance >= t.policy.Alpha/2 {
 		return math.Min(low, 0), math.Max(high, 0)
 	}
@@ -220,7 +188,7 @@ func waits(w *result.Waterfall) bool {
 
 // replacedStep reports whether a metric of the step is not judged: the period of cycles that are not the same, and the time of a
 // whole run where a period is.
-func (t trial) replacedStep(m measure.Metric) bool {
+func (t comparison) replacedStep(m measure.Metric) bool {
 	judged := t.base.HasMetric(measure.Workload, measure.MeanStep.Name) && t.head.HasMetric(measure.Workload, measure.MeanStep.Name)
 	if m == measure.RunTime {
 		return judged && t.otherCycle() == nil
@@ -230,7 +198,7 @@ func (t trial) replacedStep(m measure.Metric) bool {
 
 // neighbour reports whether another program on the GPU may have made a step longer: most of the change is time in which operations
 // waited, and in the typical step as well. Stalls of some steps that are alike in all runs are the program's own.
-func (t trial) neighbour(m measure.Metric, change float64) bool {
+func (t comparison) neighbour(m measure.Metric, change float64) bool {
 	switch m {
 	case measure.StepTime:
 		return waits(t.waterfall)
@@ -244,13 +212,13 @@ func (t trial) neighbour(m measure.Metric, change float64) bool {
 // isStep reports whether a pair is the period of a step, or another time that depends on the host.
 func (p *pair) isStep() bool { return p.metric.OnHost() }
 
-// steadied is a pair whose sides are both winsorised, see [winsorised].
-func steadied(p pair) pair {
+// winsorised is a pair whose sides are both winsorised, see [winsorised].
+func winsorised(p pair) pair {
 	if hasZero(p.base) || hasZero(p.head) {
 		return p
 	}
 	base, far := stats.Winsorised(p.base)
 	head, strays := stats.Winsorised(p.head)
-	p.base, p.head, p.strays = base, head, slices.Concat(p.strays, far, strays)
+	p.base, p.head, p.outliers = base, head, slices.Concat(p.outliers, far, strays)
 	return p
 }

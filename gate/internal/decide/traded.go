@@ -13,7 +13,7 @@ import (
 
 // trade takes the verdict from findings that are parts of something which certainly did not get worse. A rule that names the
 // metric, and a bound of its value, still judge.
-func trade(t trial, estimates []estimate, findings []result.Finding) {
+func trade(t comparison, estimates []estimate, findings []result.Finding) {
 	relaunched(t, estimates, findings)
 	rehomed(t, findings)
 	program, graphs := spared(t, findings), false
@@ -41,7 +41,7 @@ var tradable = map[string]bool{
 }
 
 // worsened reports whether a finding that looks worse is judged as a part of something larger.
-func (t trial) worsened(p pair, f *result.Finding) bool {
+func (t comparison) worsened(p pair, f *result.Finding) bool {
 	return f.Gates && p.compared() && (f.Outcome == result.Regressed || f.Outcome == result.Inconclusive) && !p.limit.Bounded() && !t.named(p)
 }
 
@@ -53,42 +53,49 @@ func waive(f *result.Finding, because result.Reason) {
 
 // spared is the measure of the whole program that certainly got better, nil where none did: an output where none got worse, else
 // the step, or the GPU time where the step does not contradict it, because less overlap shortens GPU time and not the program.
-func spared(t trial, findings []result.Finding) *result.Finding {
-	var output, step, gpu *result.Finding
-	better := func(f *result.Finding) bool { return notWorse(f, 0) && float64(f.P) < t.policy.Alpha }
+func spared(t comparison, findings []result.Finding) *result.Finding {
+	better := func(f *result.Finding) bool { return f != nil && notWorse(f, 0) && float64(f.P) < t.policy.Alpha }
+	var output *result.Finding
 	for i := range findings {
 		f := &findings[i]
-		switch {
-		case f.Scope == measure.ScopeOutput && f.Low.Known():
-			if !notWorse(f, float64(f.Limit)) {
-				return nil
-			}
-			if output == nil || better(f) {
-				output = f
-			}
-		case f.Scope != measure.ScopeWorkload || f.Name != "" || !f.High.Known():
-		case f.Metric == measure.StepTime.Name:
-			step = f
-		case f.Metric == measure.GPUTime.Name:
-			gpu = f
+		if f.Scope != measure.ScopeOutput || !f.Low.Known() {
+			continue
+		}
+		if !notWorse(f, float64(f.Limit)) {
+			return nil
+		}
+		if output == nil || better(f) {
+			output = f
 		}
 	}
+	step, mean, gpu := whole(findings, measure.StepTime), whole(findings, measure.MeanStep), whole(findings, measure.GPUTime)
 	switch {
 	case output != nil && better(output):
 		return output
-	case output != nil:
+	case output != nil, mean != nil && mean.Change > 0: // steps that stall are longer on the whole
 		return nil
-	case step != nil && better(step):
+	case better(step):
 		return step
-	case gpu != nil && better(gpu) && (step == nil || step.Change <= 0):
+	case better(gpu) && (step == nil || step.Change <= 0):
 		return gpu
 	}
 	return nil
 }
 
+// whole is the finding on a metric of the whole workload, nil where it has no interval.
+func whole(findings []result.Finding, m measure.Metric) *result.Finding {
+	i := slices.IndexFunc(findings, func(f result.Finding) bool {
+		return f.Scope == measure.ScopeWorkload && f.Name == "" && f.Metric == m.Name && f.High.Known()
+	})
+	if i < 0 {
+		return nil
+	}
+	return &findings[i]
+}
+
 // regraphed is the step where one side launches its kernels as CUDA graphs and the other one by one, and the step is as long up to
 // the impact floor: a kernel takes another time inside a graph. Nil otherwise.
-func regraphed(t trial, findings []result.Finding) *result.Finding {
+func regraphed(t comparison, findings []result.Finding) *result.Finding {
 	graphs := func(s *recorded.Index) string { return s.Sessions[len(s.Sessions)-1].GraphTrace }
 	i := slices.IndexFunc(findings, func(f result.Finding) bool {
 		return f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && f.High.Known() && notWorse(&f, t.policy.Impact)
@@ -109,7 +116,7 @@ func notWorse(f *result.Finding, limit float64) bool {
 
 // relaunched judges counts, and times of a launch, of kernels and copies by what they add up to: fewer and longer launches, or
 // more and shorter ones, are no loss.
-func relaunched(t trial, estimates []estimate, findings []result.Finding) {
+func relaunched(t comparison, estimates []estimate, findings []result.Finding) {
 	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
 	for i, e := range estimates {
 		switch f := &findings[i]; {
@@ -133,7 +140,7 @@ func relaunched(t trial, estimates []estimate, findings []result.Finding) {
 func counts(m measure.Metric) bool { return m == measure.Launches || m == measure.Copies }
 
 // rehomed judges a range by the kernels that both sides have in it: one whose kernels moved in or out is no slower.
-func rehomed(t trial, findings []result.Finding) {
+func rehomed(t comparison, findings []result.Finding) {
 	within := func(role, name string) bool { return slices.Contains(strings.Split(role, "/"), name) }
 	for i := range findings {
 		f := &findings[i]

@@ -14,18 +14,18 @@ import (
 
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
 type gathered struct {
-	failed   int            // subjects with a finding that fails the gate
-	failing  string         // their names
-	unjudged *result.Remark // why nothing can fail the gate
-	code     *result.Remark // device code is beyond a rule
-	unseen   *result.Remark // a kernel or counter that was not measured and had to be
-	tooFew   *result.Remark // too few runs for any judgement
-	outlier  *result.Remark // a single run is an outlier as a whole
-	drift    *result.Remark // drift beyond what a rule allows
-	doubted  *result.Remark // a comparison that says harm, not surely enough
-	open     *result.Remark // an undecided comparison
-	strict   bool           // undecided is no verdict
-	compared int            // comparisons that were judged
+	failed            int            // subjects with a finding that fails the gate
+	failing           string         // their names
+	unjudged          *result.Remark // why nothing can fail the gate
+	code              *result.Remark // device code is beyond a rule
+	unmeasuredKernels *result.Remark // a kernel or counter that was not measured and had to be
+	tooFew            *result.Remark // too few runs for any judgement
+	outlier           *result.Remark // a single run is an outlier as a whole
+	drift             *result.Remark // drift beyond what a rule allows
+	doubted           *result.Remark // a comparison that says harm, not surely enough
+	open              *result.Remark // an undecided comparison
+	strict            bool           // undecided is no verdict
+	compared          int            // comparisons that were judged
 }
 
 // conclusion is a verdict with its reason.
@@ -47,7 +47,7 @@ var verdicts = []struct {
 		return when(g.failed > 0, result.Say(reason.Regressed{Subjects: g.failed, What: g.failing}))
 	}},
 	{"device code", result.Fail, false, func(g *gathered) *result.Remark { return g.code }},
-	{"not measured", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unseen }},
+	{"not measured", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unmeasuredKernels }},
 	{"nothing judged", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.unjudged }},
 	{"too few runs", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.tooFew }},
 	{"outlier run", result.NoVerdict, false, func(g *gathered) *result.Remark { return g.outlier }},
@@ -83,15 +83,15 @@ func verdictOf(g gathered) conclusion {
 }
 
 // gather collects what the verdict depends on. Findings stand worst first, family is the number of those that can fail the gate.
-func gather(t trial, findings []result.Finding, family int, drift []result.Remark) gathered {
-	g := gathered{unseen: unseen(t, findings), tooFew: t.few, strict: t.policy.Undecided == "fail", compared: judged(findings)}
+func gather(t comparison, findings []result.Finding, family int, drift []result.Remark) gathered {
+	g := gathered{unmeasuredKernels: unmeasuredKernels(t, findings), tooFew: t.few, strict: t.policy.Undecided == "fail", compared: judged(findings)}
 	if family == 0 {
 		g.unjudged = unjudged(t)
 	}
-	if t.swerve != 0 {
+	if t.outlier != 0 {
 		g.outlier = result.Refuse(model.OutlierRun, "measure again, with at least 2 runs",
 			"%s, with nearly all of its kernels: a neighbour, a clock or a power limit does that as well as code",
-			reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.swerve)})
+			reason.OutlierAsAWhole{Side: t.single, Change: result.Number(t.outlier)})
 	}
 	if i := slices.IndexFunc(drift, func(x result.Remark) bool { return x.Key == result.OverDrift }); i >= 0 {
 		g.drift = &drift[i]
@@ -133,7 +133,7 @@ func judged(findings []result.Finding) int {
 }
 
 // unjudged is why a gate has nothing to fail for.
-func unjudged(t trial) *result.Remark {
+func unjudged(t comparison) *result.Remark {
 	timed := func(s measure.Subject) bool { return t.head.HasMetric(s, model.NcuTime.Name) }
 	if t.time == model.NcuTime && !slices.ContainsFunc(t.head.Subjects(), timed) {
 		return result.Refuse(model.CountersOnly, "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\"",
@@ -142,9 +142,9 @@ func unjudged(t trial) *result.Remark {
 	return nothingJudged()
 }
 
-// unseen is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
+// unmeasuredKernels is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
 // profiled in the head was not judged, and one run a side decides nothing that is measured.
-func unseen(t trial, findings []result.Finding) *result.Remark {
+func unmeasuredKernels(t comparison, findings []result.Finding) *result.Remark {
 	if t.time != model.NcuTime {
 		return nil
 	}

@@ -23,8 +23,8 @@ func TestVerdicts(t *testing.T) {
 		{"an outlier before drift", gathered{drift: because(result.OverDrift), outlier: because("single-run-outlier")}, result.NoVerdict, false, "single-run-outlier"},
 		{"too few runs before drift", gathered{drift: because(result.OverDrift), tooFew: because("few-runs")}, result.NoVerdict, false, "few-runs"},
 		{"nothing judged before drift", gathered{drift: because(result.OverDrift), unjudged: because("nothing-judged")}, result.NoVerdict, false, "nothing-judged"},
-		{"what was not measured before nothing judged", gathered{unseen: because("not-profiled"), unjudged: because("nothing-judged")}, result.NoVerdict, false, "not-profiled"},
-		{"a regression before all", gathered{failed: 1, drift: because(result.OverDrift), unseen: because("not-profiled"), outlier: because("single-run-outlier"),
+		{"what was not measured before nothing judged", gathered{unmeasuredKernels: because("not-profiled"), unjudged: because("nothing-judged")}, result.NoVerdict, false, "not-profiled"},
+		{"a regression before all", gathered{failed: 1, drift: because(result.OverDrift), unmeasuredKernels: because("not-profiled"), outlier: because("single-run-outlier"),
 			doubted: because("doubted"), open: because("undecided"), strict: true}, result.Fail, false, "regressed"},
 	} {
 		if v := verdictOf(c.evidence); v.verdict != c.verdict || v.undecided != c.undecided || v.because.Key != c.key {

@@ -24,7 +24,7 @@ type measured struct {
 }
 
 // uncertain are the series of the base that nobody measured as they are.
-func (t trial) uncertain() uncertain {
+func (t comparison) uncertain() uncertain {
 	out := uncertain{}
 	for i := range t.base.Sessions {
 		for _, x := range t.base.Sessions[i].Series {
@@ -51,13 +51,13 @@ func (u uncertain) in(p pair) (most float64) {
 }
 
 // unmergedStep reports whether nobody knows how long a step of the base takes.
-func (t trial) unmergedStep() bool {
+func (t comparison) unmergedStep() bool {
 	x := t.base.Find(measure.Workload, measure.StepTime.Name)
 	return x != nil && x.Unmerged > 0
 }
 
 // unmerged says what of the base nobody measured together, nothing where all was.
-func unmerged(t trial) []result.Remark {
+func unmerged(t comparison) []result.Remark {
 	var subjects []measure.Subject
 	var sessions []string
 	most := 0.0

@@ -12,15 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-const (
-	// offMost is the part of a session's runs, rounded down, that may be left out for being off as a whole.
-	offMost = 0.25
-	// drawnMost is the part of a session's runs that may be drawn in as outliers of a kernel: one of five.
-	drawnMost = 0.2
-	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is drawn.
-	outlierFrom, outlierTo = 6, 2
-)
-
 // asOne is the relative change of a run of which these are the kernels' changes on the log scale, where it is more than least and
 // nearly every kernel moves with it; else 0.
 func asOne(moves []float64, least float64) float64 {
@@ -39,7 +30,7 @@ func asOne(moves []float64, least float64) float64 {
 
 // leaveOut finds the runs of either side that are off as a whole. What was decided without them might have been decided with
 // them: those are two looks at the data, so each may spend half of the gate's error (Bonferroni).
-func (t trial) leaveOut() trial {
+func (t comparison) leaveOut() comparison {
 	for i, side := range []*recorded.Index{t.base, t.head} {
 		for j := range side.Sessions {
 			off := offRuns(side, []*recorded.Index{t.head, t.base}[i], j, t)
@@ -59,7 +50,7 @@ func (t trial) leaveOut() trial {
 }
 
 // judged is a pair without the samples of runs that are left out, but for what is counted. Kernels say nothing of untraced runs.
-func (t trial) judged(p pair) pair {
+func (t comparison) judged(p pair) pair {
 	p.shown = [2][][]float64{p.base, p.head}
 	if p.metric.Exact || p.metric.Unprofiled() || !p.compared() {
 		return p
@@ -74,13 +65,13 @@ func (t trial) judged(p pair) pair {
 		(*samples)[off.Session][off.Run] = math.NaN()
 	}
 	if p.isStep() {
-		return steadied(p)
+		return winsorised(p)
 	}
 	return p
 }
 
 // leftOut says which runs were left out.
-func leftOut(t trial) []result.Remark {
+func leftOut(t comparison) []result.Remark {
 	var out []result.Remark
 	for _, off := range t.off {
 		out = append(out, result.Say(reason.OutlierRun{Run: off.Run + 1, Side: off.Side, Change: off.Change}))
@@ -91,7 +82,7 @@ func leftOut(t trial) []result.Remark {
 // offRuns finds the runs of a session that are off as a whole: by more than 1 % and far more than the others differ, and so that
 // nearly every kernel moves with it. None where there are more than a few: then that is how the program runs. Nor is a run
 // off at whose level runs of the other side are: then both have two levels.
-func offRuns(s, other *recorded.Index, session int, t trial) map[int]float64 {
+func offRuns(s, other *recorded.Index, session int, t comparison) map[int]float64 {
 	const far = 8
 	moves := moves(s, other, session, t)
 	shifts := make([]float64, len(moves))
@@ -120,7 +111,7 @@ func onLevel(by float64, values []float64) bool {
 
 // moves are the changes of kernels in each run of a session, and then in each run of the other side, from the median run of
 // that session, on the log scale.
-func moves(s, other *recorded.Index, session int, t trial) [][]float64 {
+func moves(s, other *recorded.Index, session int, t comparison) [][]float64 {
 	n := s.Sessions[session].Profiled() // which come first
 	out := make([][]float64, n+other.Runs())
 	for _, subject := range s.Subjects() {
@@ -141,7 +132,7 @@ func moves(s, other *recorded.Index, session int, t trial) [][]float64 {
 
 // drawn is an estimate of a kernel's or a sum's time whose outlier runs are drawn to where the others of their session lie
 // (winsorizing, as steps are): one run neither makes a finding nor hides one. A run at whose level the other side has runs is none.
-func drawn(t trial, e estimate, run stats.Variance) (estimate, bool) {
+func drawn(t comparison, e estimate, run stats.Variance) (estimate, bool) {
 	if e.metric.Exact || e.metric.Unprofiled() || e.metric.Unit != measure.Time.Unit || e.isStep() || !e.relative {
 		return e, false
 	}

@@ -1,0 +1,166 @@
+package decide
+
+// The constants of the decision that no policy changes, by the file that uses them, each with its source or the benchmark that
+// chose it.
+
+// duplicates
+const (
+	// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
+	fewestTimes = 5
+)
+
+// estimate
+const (
+	// power at which the MDE is stated.
+	power = 0.8
+	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
+	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
+	material = 1.0 / 6
+	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
+	// workload's: the same launches summed up in another way.
+	secondary = 0.2
+	// seldom is that of stalls and sections, whose limits are wide and whose changes are large.
+	seldom = 0.05
+	// copyJump is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
+	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
+	// runs of a side say nothing, nor does a single one.
+	copyJump = 0.6
+	// rounding is the change on the working scale below which nothing but arithmetic has happened.
+	rounding = 1e-13
+	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
+	unequalFrom = 2
+	// countedRuns is the fewest runs a side of which the same count in all makes certain that it is no matter of chance.
+	countedRuns = 5
+	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
+	countedDF = 1000
+	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
+	coarse = 0.005
+	// maxRuns is as many runs as a hint ever asks for.
+	MaxRuns = 40
+)
+
+// forecast
+const (
+	// heavyShare is the part of GPU time from which on a plan has to find a slowdown of the kernel itself.
+	heavyShare = 0.05
+)
+
+// outlier
+const (
+	// offMost is the part of a session's runs, rounded down, that may be left out for being off as a whole.
+	offMost = 0.25
+	// drawnMost is the part of a session's runs that may be drawn in as outliers of a kernel: one of five.
+	drawnMost = 0.2
+	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is drawn.
+	outlierFrom, outlierTo = 6, 2
+)
+
+// singlerun
+const (
+	// HeldAgainst is the fewest runs whose spread a single run is held against.
+	HeldAgainst = 3
+	// outlierStep is the change of a step's period up to which one run may be an outlier: of five traced runs of an
+	// unchanged program, in one session, the slowest took 54 % longer than the fastest.
+	outlierStep = 1.0
+	// outlierKernel is the same for the time of a kernel: in 150 runs of unchanged programs on H200 and H100 GPUs, up to 29 kernels
+	// each, one kernel was off by 1.7 % in one run, all others by less.
+	outlierKernel = 0.02
+)
+
+// output
+const (
+	// outputSD is what runs of one host differ by: untraced steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
+	// host, 7.52, 7.53, 7.56 and 8.15 ms on another.
+	outputSD = 0.01
+	// outputBatchSD is what two batches of runs on one machine differ by, outputHostSD two machines with the same CPU and board,
+	// outputOtherSD any two machines: a program near its launch limit is as fast as the CPU.
+	outputBatchSD = 0.005
+	outputHostSD  = 0.01
+	outputOtherSD = 0.04
+)
+
+// sections
+const (
+	// sectionImpact is the part of the run's wall time, or GPU time, that a section has to change by: less is not worth a finding.
+	sectionImpact = 0.02
+)
+
+// shifts
+const (
+	commonLeast = 2
+	commonPart  = 0.3
+	CommonSize  = 0.01
+)
+
+// spread
+const (
+	batchSD, batchLeast = 0.0007, 3
+	// daySD is what sessions of one GPU on different days differ by before seeing them: half of what hosts differ by.
+	daySD = 0.0025
+	// batchMost bounds what all kernels together may add to that of one GPU, in standard deviations between its runs: batches of a
+	// noisy GPU differ like its runs, and a program that got slower as a whole is not its own noise.
+	batchMost = 2
+	// shiftMost is the largest change of all kernels together that a clock or another board may make: boards of one model differ
+	// by 1.5 %, power limits by some per cent more.
+	shiftMost = 0.1
+	// sessionMost bounds what all kernels together may add to the spread between sessions, in prior standard deviations:
+	// the two kinds of H200 host, 1.5 % apart in memory-bound kernels, are within half of it.
+	sessionMost = 5
+	// sessionImpact is the part of the workload's GPU time that a change between hosts has to come to before it is a
+	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
+	// three by more than 2.5 %, all of them small).
+	sessionImpact = 0.0015
+	// sessionJump is how far a single kernel may lie from other hosts where nothing shows that it is quiet: on 12 H200 hosts
+	// tensor-core GEMMs ranged over 3 %.
+	sessionJump = 0.04
+	// boardWeight is [sessionWeight] among hosts of one board, of which less is left to expect.
+	boardWeight = 2
+	// familyLeast is the fewest kernels that say something of a family.
+	familyLeast = 3
+	// quietPart is the part of the prior variance up to which hosts of one board show a kernel to be quiet.
+	quietPart = 0.5
+	// boundPart is how much of the prior standard deviation is left to kernels that DRAM holds up, among hosts of one board:
+	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known, boundFrom the percentage of the
+	// DRAM's peak rate from which on a kernel is one.
+	boundPart, boundDF, boundFrom = 0.4, 20, 60
+	// hostTicks is what the launch overhead of a kernel differs by between hosts, in ticks of the timer: 0.9 µs kernels of
+	// 11 hosts of one board had a standard deviation of 60 ns.
+	hostTicks = 2
+)
+
+// spread
+const (
+	medianEfficiency = 0.37
+)
+
+// step
+const (
+	// stepHostSD is that between hosts: of thirteen, twelve were within half a per cent and one 13 % slower, and a PyTorch program
+	// near its launch limit took 40 % longer on one of two hosts with CPUs of one model. stepHostDF says how well it is known.
+	stepHostSD, stepHostDF = 0.13, 12
+	// stepBatchSD is that between batches of runs on one host.
+	stepBatchSD = 0.01
+	// stepGPUSD is that of a step in which the GPU never waits for the CPU: 0.3 % of 90 pairs of hosts that ran a transformer, 0.5 %
+	// of 156 that ran a CUDA program. waitsFrom is the part of a step spent waiting from which on the step is the host's.
+	stepGPUSD, waitsFrom = 0.005, 0.1
+	// stepDaySD is that between sessions of one GPU on different days: half more than of batches.
+	stepDaySD = 0.015
+	// stallHostSD and stallBatchSD are those of the mean over the typical step, which hardly depends on the host: it is 1.000 in
+	// unchanged CUDA programs, up to 1.02 in 53 runs of a PyTorch program on 14 hosts.
+	stallHostSD, stallBatchSD = 0.01, 0.005
+	// sectionHostSD, sectionDaySD and sectionBatchSD are those of the wall time of sections, in which programs start up.
+	sectionHostSD, sectionDaySD, sectionBatchSD = 0.25, 0.1, 0.03
+	// outlierGates is how many unchanged gates may fail by outlier runs alone.
+	outlierGates = 0.0008
+	// stepDelays is the chance up to which runs of a step beyond every run of the baseline are more than delays of the CPU: three
+	// of three runs against three.
+	stepDelays = 0.05
+	// first is the weight in the family-wise correction of what says whether the program is slower.
+	first = 3
+)
+
+// step
+const (
+	// cycleSlack is the part by which the numbers of cycles of two runs may differ, and one cycle at least.
+	cycleSlack = 0.1
+)
