@@ -352,7 +352,9 @@ var claims = map[string]func(c claim) bool{
 			return f.Subject() == c.f.Subject() && f.Metric == c.x.Args["metric"] && c.is("change", float64(f.Change)) && f.High <= f.Limit
 		}) == 1
 	},
-	"creeping": func(c claim) bool { return c.number("low") <= c.number("change") && c.number("change") <= c.number("high") },
+	"creeping": func(c claim) bool {
+		return c.number("low") <= c.number("change") && c.number("change") <= c.number("high")
+	},
 	"traded": func(c claim) bool {
 		return !c.f.Gates && c.count(func(f *result.Finding) bool {
 			return f.Metric == c.x.Args["metric"] && f.Title() == c.x.Args["kernel"] && c.is("change", float64(f.Change)) && c.is("high", float64(f.High)) &&
