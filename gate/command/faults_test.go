@@ -67,7 +67,7 @@ var kills = []struct {
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
 			"nsgate": "", "nsys profile": `NO VERDICT +nsys ended after 1 of 10 runs \(signal: killed`,
-			"workload":             `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10 \(unprofiled\)`,
+			"workload":             `NO VERDICT +the workload was ended by a signal \(killed\) in run 2 of 10\s+\(unprofiled\)`,
 			"spec.json unprofiled": `NO VERDICT +the unprofiled runs ended after 1 of 10 runs \(signal: killed`,
 		},
 	}, {
@@ -85,7 +85,7 @@ var kills = []struct {
 		name: "in a run of the base", args: []string{"check", "--paired", "--base-cmd", "./app", "--", "true"},
 		ready: func(w *world) bool { return w.exists("pid") },
 		victims: map[string]string{
-			"nsgate": "", "workload": `NO VERDICT +the workload was ended by a signal \(killed\) in run 1 of 10 \(base build\)`,
+			"nsgate": "", "workload": `NO VERDICT +the workload was ended by a signal \(killed\) in run 1 of 10\s+\(base\s+build\)`,
 		},
 	}, {
 		name: "in a build of the base", args: []string{"check", "--paired", "--base-ref", "main", "--build", waits, "--", "true"},
@@ -102,7 +102,7 @@ var kills = []struct {
 		name: "while ncu explains", env: "NSGATE_FAKE_NCU_FAULT=hang", code: 1,
 		args:    []string{"check", "--", "sh", "-c", "exit 0"},
 		ready:   func(w *world) bool { return len(w.find("ncu --csv")) > 0 },
-		victims: map[string]string{"nsgate": "", "ncu --csv": `FAIL +saxpy time(.|\n)*hint: no explanation: ncu wrote nothing \(signal: killed`},
+		victims: map[string]string{"nsgate": "", "ncu --csv": `FAIL +default  saxpy(.|\n)*hint: no explanation: ncu wrote nothing \(signal: killed`},
 	},
 }
 

@@ -54,7 +54,7 @@ var layout = map[string]struct {
 	"gate/internal/why":           {3, nil},
 	"gate/internal/rank":          {3, nil},
 	"gate/internal/run":           {4, nil},
-	"gate/internal/report":        {7, []string{"github.com/rivo/uniseg", "maragu.dev/gomponents"}},
+	"gate/internal/report":        {7, []string{"github.com/rivo/uniseg"}},
 	"gate/internal/report/github": {8, []string{"github.com/sethvargo/go-githubactions"}},
 	"gate/internal/profile":       {8, nil},
 	"gate/internal/app":           {9, nil},

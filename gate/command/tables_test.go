@@ -27,8 +27,8 @@ func TestTables(t *testing.T) {
 	}
 	formats := "| format | for |\n| --- | --- |\n"
 	for _, name := range report.Formats() {
-		f, _ := report.Lookup(name)
-		formats += fmt.Sprintf("| `%s` | %s |\n", name, f.About)
+		about, _ := report.About(name)
+		formats += fmt.Sprintf("| `%s` | %s |\n", name, about)
 	}
 	refusals := "| `reason_key` | no verdict, because |\n| --- | --- |\n"
 	for _, k := range model.Kinds {

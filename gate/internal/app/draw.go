@@ -21,5 +21,9 @@ func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
 			kernels = append(kernels, s)
 		}
 	}
-	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels), Head: profile.Draw(r.Head, head, kernels)}
+	rank := "" // the slow one, on both sides
+	if r.Ranks != nil && r.Ranks.Straggler != nil {
+		rank = r.Ranks.Straggler.Rank
+	}
+	return &result.Drawn{Base: profile.Draw(r.Base, base, kernels, rank), Head: profile.Draw(r.Head, head, kernels, rank)}
 }

@@ -6,11 +6,8 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
-	"sync"
 
-	"github.com/nsgate/nsgate/gate/internal/baseline"
 	"github.com/nsgate/nsgate/gate/internal/git"
-	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 // Repository is the directory at or above the working directory that holds .git, "" where none does.
@@ -39,25 +36,6 @@ func Within(root, file string) string {
 		return inside(root, path)
 	}
 	return cmp.Or(inside(root, path), inside(realRoot, realPath))
-}
-
-// Rows finds the rows of findings in the report's baseline, which is relative to home: file is relative to root, line counts from 1. It is not ok where there
-// is none, or it lies outside of root. The baseline is read when the first is asked for.
-func Rows(root, home string, r *result.Report) func(result.Finding) (file string, line int, ok bool) {
-	open := sync.OnceValue(func() *baseline.Baseline {
-		b, err := baseline.Open(beside(home, r.Baseline))
-		if r.Baseline == "" || err != nil {
-			return &baseline.Baseline{}
-		}
-		return b
-	})
-	return func(f result.Finding) (file string, line int, ok bool) {
-		if file, line, ok = open().Locate(f.Subject(), f.Metric); !ok {
-			return "", 0, false
-		}
-		file = Within(root, file)
-		return file, line, file != ""
-	}
 }
 
 // beside is a path that is relative to home, as it is where it is absolute.

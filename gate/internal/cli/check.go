@@ -64,7 +64,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if v.dryRun {
 		return v.print(e, checks)
 	}
-	by := basis{jobs[0].policy.File, v.policy.looser, jobs[0].root, true}
+	by := basis{jobs[0].policy.File, v.policy.looser, jobs[0].root}
 	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
 		if r := app.NoGPU(ctx); r != nil {
 			v.out.passes = true
@@ -146,6 +146,7 @@ func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job, workload []s
 		return w.In(result.Context{Baseline: fromHome(jobs[0].policy.File, w.Baseline)})
 	})
 	saved = saved || several && saveLast(r)
+	v.out.kept = saved
 	r = r.Map(func(i int, w *result.Report) *result.Report {
 		c := offerAccept(w, &v.out, saved, several)
 		c.Next = append(c.Next, others(w, jobs[i])...)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -35,6 +34,7 @@ type outputFlags struct {
 	files     []file // that --output and --report name
 	reproduce string // on a terminal, "" for what the report says
 	passes    bool   // whatever the verdict is, the exit code is 0
+	kept      bool   // nsgate report finds the report again
 }
 
 // file is a file to write a report to, and how it was asked for.
@@ -148,7 +148,22 @@ func (o *outputFlags) draws() bool {
 
 // options are how a report looks on standard output.
 func (o *outputFlags) options(e *env) report.Options {
-	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ShowAll: "--verbose"}
+	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ASCII: plainLocale(e),
+		ShowAll: "--verbose", Runs: "--runs", Ways: o.ways(), Version: thisBuild().Version}
+}
+
+// ways are the commands that show more of a report that was kept.
+func (o *outputFlags) ways() [][2]string {
+	if !o.kept {
+		return nil
+	}
+	return [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --format html"}}
+}
+
+// plainLocale reports whether the locale is C, whose terminals show ASCII alone. CI runners set none and show all.
+func plainLocale(e *env) bool {
+	locale := cmp.Or(e.getenv("LC_ALL"), e.getenv("LC_CTYPE"), e.getenv("LANG"))
+	return locale == "C" || locale == "POSIX"
 }
 
 // basis is what a report was judged by.
@@ -156,7 +171,6 @@ type basis struct {
 	policy string   // file, "" for none
 	looser []string // what variables loosen in it
 	root   string   // of the baselines, where the first one goes
-	rows   bool     // the report's baseline lies here, so that findings have rows in it
 }
 
 // publish prints and writes the report and turns its verdict into the command's error.
@@ -178,7 +192,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	if columns(e.Out) > 0 {
 		options.Reproduce = o.reproduce
 	}
-	options.Locate = locate(e, home, by.rows)
+	options.Locate, options.Source = locate(e), sourceHost(e)
 	var failed error
 	stored := e.stored(r)
 	printed := r
@@ -190,7 +204,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	}
 	for _, f := range o.files {
 		err := writeFile(f.name, func(w io.Writer) error {
-			return report.Render(f.format, w, stored, report.Options{Verbose: true, Locate: options.Locate})
+			return report.Render(f.format, w, stored, report.Options{Verbose: true, Locate: options.Locate, Source: options.Source, Version: options.Version})
 		})
 		if err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w", f.flag, err))
@@ -220,7 +234,7 @@ func (o *outputFlags) annotate(e *env, r *result.Report, code int, options githu
 		return nil
 	}
 	var summary strings.Builder
-	if err := report.Render("markdown", &summary, r, report.Options{}); err != nil {
+	if err := report.Render("markdown", &summary, r, report.Options{Locate: options.Locate, Source: sourceHost(e)}); err != nil {
 		return err
 	}
 	if options.Writer = e.Out; o.format != "text" {
@@ -260,23 +274,22 @@ func (o *outputFlags) writePatch(r *result.Report, root, home string) error {
 	})
 }
 
-// locate finds the place of a finding in the repository: the kernel's definition, else its row in the baseline. Files
-// are relative to the repository's root, which is the CI host's workspace or where .git is.
-func locate(e *env, home string, rows bool) report.Locator {
-	top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository())
-	var files fs.FS
-	if top != "" {
-		files = os.DirFS(top)
+// locate finds the definition of a finding's kernel in the repository. Files are relative to the repository's root, which is the CI
+// host's workspace or where .git is.
+func locate(e *env) report.Locator {
+	if top := cmp.Or(e.getenv("GITHUB_WORKSPACE"), e.getenv("CI_PROJECT_DIR"), app.Repository()); top != "" {
+		return report.NewLocator(os.DirFS(top))
 	}
-	var row report.Locator
-	if rows {
-		rows := map[*result.Report]func(result.Finding) (string, int, bool){}
-		row = func(r *result.Report, f result.Finding) (string, int, bool) {
-			if rows[r] == nil {
-				rows[r] = app.Rows(top, home, r)
-			}
-			return rows[r](f)
-		}
+	return nil
+}
+
+// sourceHost is where the CI host shows the repository, or else where its remote lies.
+func sourceHost(e *env) report.Source {
+	if server, name := e.getenv("GITHUB_SERVER_URL"), e.getenv("GITHUB_REPOSITORY"); server != "" && name != "" {
+		return report.Source{URL: server + "/" + name}
 	}
-	return report.NewLocator(files, row)
+	if project := e.getenv("CI_PROJECT_URL"); project != "" {
+		return report.Source{URL: project, GitLab: true}
+	}
+	return report.SourceOf(app.Origin(app.Repository()))
 }

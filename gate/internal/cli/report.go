@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,11 +18,11 @@ import (
 func reportCommand() *command {
 	return &command{
 		name:    "report",
-		usage:   "[flags] REPORT",
+		usage:   "[flags] [REPORT]",
 		summary: "render a saved JSON report in any format",
-		own:     1,
-		wants:   "one saved report",
-		verb:    &reportVerb{},
+		own:     1, optional: true,
+		wants: "at most one saved report",
+		verb:  &reportVerb{},
 	}
 }
 
@@ -40,17 +42,26 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err := v.out.check(); err != nil {
 		return err
 	}
-	r, err := readReport(args.own[0])
+	file := lastFile() // that of the last check here
+	if v.out.kept = len(args.own) == 0; !v.out.kept {
+		file = args.own[0]
+	}
+	if file == "" {
+		return usageError("report wants one saved report here: outside of a git repository none is kept")
+	}
+	r, err := readReport(file)
+	if errors.Is(err, fs.ErrNotExist) && v.out.kept {
+		return usageError("no report was kept in this repository; check first, or name a saved report")
+	}
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(v.limits, v.out.fs.Changed) {
-		if r, err = again(ctx, e, r, args.own[0], &v.policy); err != nil {
+		if r, err = again(ctx, e, r, file, &v.policy); err != nil {
 			return err
 		}
 	}
-	rows := !slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return !filepath.IsLocal(w.Baseline) })
-	return v.out.publish(e, r, basis{policy: findUp(policyFile), rows: rows})
+	return v.out.publish(e, r, basis{policy: findUp(policyFile)})
 }
 
 // again judges a saved report by other limits, against its baseline as it is now.

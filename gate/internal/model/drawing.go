@@ -16,11 +16,12 @@ type Drawing struct {
 
 // DrawnStep is one step on one device.
 type DrawnStep struct {
-	Run    int   `json:"run"`  // from 1
-	Step   int   `json:"step"` // from 1, warm-up included
-	Steps  int   `json:"steps"`
-	Device int32 `json:"device"`
-	Length int64 `json:"length"`
+	Rank   string `json:"rank,omitempty"` // "rank 1" of a job, "" of a single process
+	Run    int    `json:"run"`            // from 1
+	Step   int    `json:"step"`           // from 1, warm-up included
+	Steps  int    `json:"steps"`
+	Device int32  `json:"device"`
+	Length int64  `json:"length"`
 	// Operations are sorted by start; of very many the shortest are left out, so many.
 	Operations []DrawnSpan `json:"operations"`
 	Left       int         `json:"left,omitempty"`

@@ -4,58 +4,45 @@ import (
 	"math"
 )
 
-// Fall draws the bars of a waterfall, one a row of a table: from the base over its changes to the head.
+// Fall draws the parts of a change as bars around zero, one a row of a table, on one scale.
 type Fall struct {
 	scale Scale
-	at    float64 // where the next change begins
+	parts [][3]float64
 }
 
-// NewFall begins a waterfall at the base; changes are those that follow.
-func NewFall(base float64, changes []float64) *Fall {
-	low, high, at := base, base, base
-	for _, c := range changes {
-		at += c
-		low, high = math.Min(low, at), math.Max(high, at)
+// NewFall is the scale for these parts: each a change and its interval, NaN where that is not known.
+func NewFall(parts [][3]float64) *Fall {
+	low, high := 0.0, 0.0
+	for _, p := range parts {
+		for _, v := range p {
+			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+				low, high = math.Min(low, v), math.Max(high, v)
+			}
+		}
 	}
-	from := low - (high-low)*0.5
-	if from < 0.4*low {
-		from = 0
-	}
-	return &Fall{scale: Scale{from, high + (high-from)*0.02}, at: base}
+	room := (high - low) * 0.03
+	return &Fall{Scale{low - room, high + room}, parts}
 }
-
-// From is where the scale begins: 0 unless the changes would not be seen.
-func (f *Fall) From() float64 { return f.scale.Low }
 
 const fallHeight = 22
 
-// Total is the bar of one of both ends.
-func (f *Fall) Total(value float64) SVG {
+// Bar is the bar of a part.
+func (f *Fall) Bar(i int) SVG {
 	s := begin("fall", fallHeight, "", "")
-	s.rect("total", 0, f.scale.At(value), 4, fallHeight-8, "")
-	f.at = value
-	return s.end()
-}
-
-// Change is the bar of one change with its interval, NaN where that is not known.
-func (f *Fall) Change(change, low, high float64) SVG {
-	s := begin("fall", fallHeight, "", "")
-	a, b := f.at, f.at+change
-	class := "worse"
+	change, low, high := f.parts[i][0], f.parts[i][1], f.parts[i][2]
+	class, zero, at := "worse", f.scale.At(0), f.scale.At(change)
 	if change < 0 {
 		class = "better"
 	}
-	x, y := f.scale.At(math.Min(a, b)), f.scale.At(math.Max(a, b))
-	s.line("thread", f.scale.At(a), 0, f.scale.At(a), 4)
+	x, y := math.Min(zero, at), math.Max(zero, at)
+	s.line("thread", zero, 0, zero, fallHeight)
 	s.rect(class, x, math.Max(y, x+0.002), 4, fallHeight-8, "")
 	if !math.IsNaN(low) && !math.IsNaN(high) {
-		l, h := f.scale.At(f.at+low), f.scale.At(f.at+high)
+		l, h := f.scale.At(low), f.scale.At(high)
 		s.line("interval", l, fallHeight/2, h, fallHeight/2)
 		s.line("interval", l, fallHeight/2-4, l, fallHeight/2+4)
 		s.line("interval", h, fallHeight/2-4, h, fallHeight/2+4)
 	}
-	s.line("thread", f.scale.At(b), fallHeight-4, f.scale.At(b), fallHeight)
-	f.at = b
 	return s.end()
 }
 

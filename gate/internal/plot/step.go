@@ -9,6 +9,7 @@ import (
 // Span is a piece of a step. Where Tip is "" it is drawn together with its like, and cannot be pointed at.
 type Span struct {
 	Class, Label, Tip string
+	Link              string // name on the page that a click leads to, "" for none
 	Start, Length     float64
 }
 
@@ -62,8 +63,8 @@ func (s *svg) lane(l Lane, y float64, scale Scale) {
 	for _, x := range l.Spans {
 		from, to := scale.At(x.Start), scale.At(x.Start+x.Length)
 		if to-from >= seen {
-			s.rect(x.Class, from, to, y, l.Height, x.Tip)
-			if x.Label != "" && to-from > 0.03 {
+			s.rect(x.Class, from, to, y, l.Height, x.Tip, x.Link)
+			if x.Label != "" && to-from > 0.01 {
 				s.label("inside", from, to, y, l.Height, x.Label)
 			}
 			continue
@@ -119,7 +120,7 @@ func (s *svg) box(b Box, from, to, y float64) {
 	if to-from < thinnest {
 		return
 	}
-	s.rect(b.Class, from, to, y, boxHeight, b.Tip)
+	s.rect(b.Class, from, to, y, boxHeight, b.Tip, b.Link)
 	if to-from > 0.025 {
 		s.label("inside", from, to, y, boxHeight, b.Label)
 	}

@@ -37,13 +37,14 @@ func begin(class string, height float64, title, about string) *svg {
 
 func (s *svg) end() SVG { return SVG(s.b.String() + "</svg>") }
 
-// rect draws a box from one part of the width to another; tip is shown where it is pointed at, "" for none.
-func (s *svg) rect(class string, from, to, y, height float64, tip string) {
+// rect draws a box from one part of the width to another; tip is shown where it is pointed at, "" for none, and a click leads to the
+// name on the page that is given.
+func (s *svg) rect(class string, from, to, y, height float64, tip string, link ...string) {
 	at := ""
 	if y != 0 {
 		at = ` y="` + number(y) + `"`
 	}
-	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s"%s height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), at, number(height), tipped(tip))
+	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s"%s height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), at, number(height), tipped(tip)+linked(link))
 }
 
 // line draws a line.
@@ -88,6 +89,13 @@ func anchor(x float64) string {
 		return "tick end"
 	}
 	return "tick"
+}
+
+func linked(link []string) string {
+	if len(link) == 0 || link[0] == "" {
+		return ""
+	}
+	return ` data-to="` + html.EscapeString(link[0]) + `"`
 }
 
 func tipped(tip string) string {

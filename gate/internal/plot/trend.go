@@ -8,9 +8,10 @@ import (
 // Timeline is what is known of moments, by their indices.
 type Timeline struct {
 	Tips   []string // what each was
+	Marks  []string // what stands on the axis below the first and the last, none for no axis
 	Hosts  []int    // the first on another host
 	Others []int    // the first with another driver, clock or the like
-	Anchor int      // what the following is held against, -1 for none
+	Anchor int      // the anchor, -1 for none
 }
 
 // Trend draws one number over time: a dot for each moment, and a line where its level changed. What else changed is drawn behind it.
@@ -24,7 +25,15 @@ func Trend(title string, values []float64, changes []int, t Timeline, label func
 	last := math.Max(float64(len(values)-1), 1)
 	at := func(i int) float64 { return 0.01 + 0.98*float64(i)/last }
 	between := func(i int) float64 { return at(i) - 0.49/last }
-	s := begin("trend", band, title, "")
+	height := float64(band)
+	if len(t.Marks) == len(values) && len(values) > 0 {
+		height += axisHeight
+	}
+	s := begin("trend", height, title, "")
+	if height > band {
+		s.text("tick start", 0, height-4, t.Marks[0])
+		s.text("tick end", 1, height-4, t.Marks[len(values)-1])
+	}
 	for _, i := range t.Hosts {
 		s.line("host", between(i), band-6, between(i), band)
 	}

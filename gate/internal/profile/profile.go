@@ -221,8 +221,8 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 }
 
 // Draw takes out of the traces of a recording, which was cut into the side of a report, what pictures of it show: a step, and how
-// the launches of these kernels spread. It is nil where there are none.
-func Draw(side result.Side, r *Recording, kernels []measure.Subject) *model.Drawing {
+// the launches of these kernels spread; of a job the step of the rank that is named. It is nil where there are none.
+func Draw(side result.Side, r *Recording, kernels []measure.Subject, rank string) *model.Drawing {
 	if len(r.Traces) == 0 || len(r.Finished) > 0 {
 		return nil
 	}
@@ -233,7 +233,7 @@ func Draw(side result.Side, r *Recording, kernels []measure.Subject) *model.Draw
 	if o.Step = side.Step; o.Step == "" {
 		o.Step = trace.NoStep
 	}
-	d, err := trace.Draw(r.Traces, o, kernels)
+	d, err := trace.Draw(r.Traces, o, kernels, rank)
 	if err != nil {
 		return nil // it was cut before
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -27,7 +26,7 @@ func bisectionText(b *history.Bisection, o Options) (string, error) {
 	found := slices.ContainsFunc(b.Culprits, func(c history.Culprit) bool { return len(c.Commits) == 1 })
 	switch {
 	case b.Followed == nil && len(b.Ends.Findings) == 0:
-		p.verdict("NOT FOUND", yellow, "the ends could not be held against each other: "+Clean(b.Ends.Reason))
+		p.verdict("NOT FOUND", yellow, "the ends cannot be compared: "+Clean(b.Ends.Reason))
 		p.next(b.Ends.Next)
 		return p.b.String(), nil
 	case b.Followed == nil:
@@ -54,8 +53,8 @@ func bisectionText(b *history.Bisection, o Options) (string, error) {
 	f := b.Followed
 	metric, _ := measure.MetricByName(f.Metric)
 	p.title("Followed")
-	p.line(2, 4, span{fmt.Sprintf("%s %s: %s → %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Title()), metric.Title(),
-		quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change), bare(f.Low), bare(f.High), b.Good.ID[:12], b.Bad.ID[:12]), none})
+	p.line(2, 4, span{fmt.Sprintf("%s %s: %s (%s, interval %s … %s) from %s to %s", subject(f.Scope, f.Title()), metric.Title(),
+		values(*f), changed(f.Change), bare(f.Low), bare(f.High), b.Good.ID[:12], b.Bad.ID[:12]), none})
 	for _, c := range b.Culprits {
 		p.culprit(c, f)
 	}
@@ -65,8 +64,8 @@ func bisectionText(b *history.Bisection, o Options) (string, error) {
 
 // nearest says how far the ends are from what can be looked for, and what it would take.
 func (p *page) nearest(b *history.Bisection) {
-	if s := sees(b.Ends); s != "" {
-		p.line(0, 2, span{fmt.Sprintf("%s a side see %s.", count(b.Ends.Head.Runs, "run"), s), none})
+	if s := detects(b.Ends); s != "" {
+		p.line(0, 2, span{fmt.Sprintf("%s a side detect %s (80 %% power).", count(b.Ends.Head.Runs, "run"), s), none})
 	}
 	f := b.Nearest
 	if f == nil {
@@ -94,10 +93,6 @@ func shared(culprits []history.Culprit) string {
 	return count(len(culprits), what) + " share it"
 }
 
-// changed and bare print a relative change, the latter without its unit.
-func changed(n result.Number) string { return bind(measure.Change(float64(n))) }
-func bare(n result.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
-
 // commitLine is a commit in a line.
 func commitLine(c history.Commit) string {
 	return fmt.Sprintf("%s %s (%s, %s)", c.ID[:12], Elide(Clean(c.Subject), 200), Elide(Clean(c.Author), 60), c.Date.Format("2006-01-02"))
@@ -123,7 +118,7 @@ func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 // because writes a finding of a culprit in a line, and what is known of its cause.
 func (p *page) because(f *result.Finding) {
 	metric, _ := measure.MetricByName(f.Metric)
-	p.line(4, 6, span{fmt.Sprintf("%s %s: %s → %s (%s)", subject(f.Scope, f.Title()), metric.Title(), quantity(f.Base, f.Unit), quantity(f.Head, f.Unit), changed(f.Change)), none})
+	p.line(4, 6, span{fmt.Sprintf("%s %s: %s (%s)", subject(f.Scope, f.Title()), metric.Title(), values(*f), changed(f.Change)), none})
 	for _, e := range f.Evidence {
 		p.line(6, 8, span{"• ", dim}, span{Clean(e), none})
 	}
@@ -142,7 +137,8 @@ func from(d *history.Distance) string {
 
 // bisected lists what was measured of the line.
 func (p *page) bisected(b *history.Bisection) {
-	var rows [][]string
+	t := &table{Columns: []column{{Title: "commit"}, {Title: "by good", Right: true, optional: true}, {Title: "by bad", Right: true, optional: true},
+		{Title: "slower than good"}, {Title: "nearer", optional: true}, {Title: "subject", least: 10}}}
 	var skipped []string
 	for _, c := range b.Commits {
 		subject := Elide(Clean(c.Subject), 72)
@@ -150,22 +146,15 @@ func (p *page) bisected(b *history.Bisection) {
 		case c.Skipped != "":
 			skipped = append(skipped, fmt.Sprintf("%s %s: %s", c.ID[:12], subject, Elide(Clean(c.Skipped), 300)))
 		case c.Change != nil:
-			together := fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High))
-			rows = append(rows, []string{c.ID[:12], from(c.FromGood), from(c.FromBad), together, c.Nearer, subject})
+			t.add(c.ID[:12], from(c.FromGood), from(c.FromBad), fmt.Sprintf("%s (%s … %s)", changed(*c.Change), bare(*c.Low), bare(*c.High)), c.Nearer, subject)
 		}
 	}
 	p.title("Measured")
-	p.table([]column{{title: "commit"}, {title: "by good", right: true, optional: true}, {title: "by bad", right: true, optional: true},
-		{title: "slower than good"}, {title: "nearer", optional: true}, {title: "subject", least: 10}}, rows, nil)
-	text := fmt.Sprintf("%d of %s measured", len(rows), count(len(b.Commits), "commit"))
+	p.table(t)
+	text := fmt.Sprintf("%d of %s measured", len(t.Rows), count(len(b.Commits), "commit"))
 	if len(skipped) > 0 {
 		text += fmt.Sprintf(", %d skipped", len(skipped))
 	}
 	p.dim(2, text+", "+seconds(result.Number(b.Seconds)))
-	if len(skipped) > 0 {
-		p.title("Skipped")
-	}
-	for _, line := range skipped {
-		p.line(2, 4, span{line, none})
-	}
+	p.list("Skipped", "-", none, skipped)
 }

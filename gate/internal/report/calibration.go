@@ -3,10 +3,12 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
+	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -50,20 +52,6 @@ func takes(p calibrate.Plan) string {
 	return text
 }
 
-// seconds prints a wall time as a person plans with it: "0.4 s", "9 s", "3 min".
-func seconds(n result.Number) string {
-	switch s := float64(n); {
-	case !n.Known():
-		return measure.Unknown
-	case s < 1:
-		return bind(fmt.Sprintf("%.1f s", s))
-	case s < 119.5:
-		return bind(fmt.Sprintf("%.0f s", s))
-	default:
-		return bind(fmt.Sprintf("%.0f min", s/60))
-	}
-}
-
 // calibration writes everything below the first line.
 func (p *page) calibration(c *calibrate.Calibration, o Options) {
 	if len(c.Noise) > 0 {
@@ -71,7 +59,11 @@ func (p *page) calibration(c *calibrate.Calibration, o Options) {
 	}
 	if c.Sound {
 		p.gates(c.Gates, c)
-		p.foresight(c)
+		p.title("Smallest slowdown found in 80 % of cases")
+		p.table(mdeTable(c))
+		p.title("Plan: to find one and a half times the limit in 80 % of cases")
+		p.table(planTable(c))
+		p.dim(2, "For baseline and head of one session. A baseline from another host adds what hosts differ by.")
 	}
 	var host []string
 	for _, x := range c.Host {
@@ -101,73 +93,59 @@ func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) strin
 
 // noise writes how each kernel moves from run to run.
 func (p *page) noise(c *calibrate.Calibration, o Options) {
-	const most = 12
-	titles := []column{{least: 8}, {title: "GPU time", right: true}, {title: "launches", right: true}, {title: "typical", right: true},
-		{title: "sd", right: true}, {title: "within", right: true, optional: true}, {title: "MDE", right: true}, {title: "runs", least: 8}}
-	within := slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil })
-	room := 76 // of the other columns
-	if within {
+	most, room := 12, 76 // of kernels, and of columns but for the runs
+	if o.Verbose {
+		most = math.MaxInt
+	}
+	if slices.ContainsFunc(c.Noise, func(n calibrate.Noise) bool { return n.Within != nil }) {
 		room += 8
 	}
-	var rows [][]string
-	var levels []string
-	shown := c.Noise
-	if len(shown) > most && !o.Verbose {
-		shown = shown[:most]
-	}
-	for _, n := range shown {
-		mde := deviation(n.MDE)
-		if !c.Sound {
-			mde = measure.Unknown
-		}
-		name := named(n)
-		spread := ""
-		if n.Within != nil {
-			spread = deviation(*n.Within)
-		}
-		rows = append(rows, []string{name, share(n.Share), quantity(n.Launches, "count"), quantity(n.Typical, n.Unit),
-			deviation(n.SD), spread, mde, bars(n.Runs, max(10, min(maxSpark, p.width-room)))})
-		if l := n.Levels; l != nil {
-			levels = append(levels, fmt.Sprintf("%s jumps between two levels: %d of %s near %s, the others near %s; "+
-				"no number of runs makes one value of it", named(n), l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit)))
-		}
-	}
-	per := "run"
-	if c.Measured.Step != "" {
-		per = "step"
-	}
+	t := noiseTable(c, most, max(10, min(maxSpark, p.width-room)))
+	t.More = join("; ", t.More, wrapped("", map[bool]string{true: o.ShowAll}[t.More != ""], " shows all"))
 	p.title("Noise between runs")
-	p.table(titles, rows, nil)
-	if hidden := len(c.Noise) - len(shown); hidden > 0 {
-		more := fmt.Sprintf("… and %s that move less", count(hidden, "kernel"))
-		if o.ShowAll != "" {
-			more += "; " + o.ShowAll + " shows all"
-		}
-		p.dim(2, more)
-	}
+	p.table(t)
 	if c.Sound {
 		p.dim(2, fmt.Sprintf("MDE: the smallest slowdown that %s a side find in 80 %% of cases. Launches are per %s.",
-			count(c.Gates.Runs, "run"), per))
+			count(c.Gates.Runs, "run"), map[bool]string{true: "step", false: "run"}[c.Measured.Step != ""]))
 	}
-	for _, l := range levels {
-		p.line(2, 4, span{"! ", yellow}, span{l, none})
+	for _, n := range c.Noise[:min(len(c.Noise), most)] {
+		if n.Levels != nil {
+			p.line(2, 4, span{"! ", yellow}, span{named(n) + " " + levels(n) + "; no number of runs makes one value of it", none})
+		}
 	}
+}
+
+// noiseTable is how kernels move from run to run, those that move most first; runs are drawn as so many bars at most.
+func noiseTable(c *calibrate.Calibration, most, bars int) *table {
+	t := &table{Title: "Noise by kernel", Columns: []column{{Title: "", least: 8, Sorted: true, Up: true}, {Title: "GPU time", Right: true, Label: "GPU time"}, {Title: "launches", Right: true, Label: "launches"},
+		{Title: "typical", Right: true}, {Title: "Runs", Pic: true}, {Title: "sd", Right: true, Sorted: true, Label: "sd"}, {Title: "within", Right: true, optional: true, Label: "within"},
+		{Title: "MDE", Right: true, Label: "MDE"}, {Title: "runs", least: 8, text: true}}}
+	for _, n := range c.Noise {
+		mde, within, note := measure.Unknown, "", Elide(Clean(n.Role), maxName)
+		if c.Sound {
+			mde = deviation(n.MDE)
+		}
+		if n.Within != nil {
+			within = deviation(*n.Within)
+		}
+		if n.Levels != nil {
+			note = join(" · ", note, levels(n))
+		}
+		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(named(n), maxName), Note: note}, {Text: share(n.Share)}, {Text: quantity(n.Launches, "count")}, {Text: quantity(n.Typical, n.Unit)},
+			{SVG: plot.Strip(drawn(n.Runs), float64(n.Typical), tick(n.Unit))}, {Text: deviation(n.SD), Sort: brief(n.SD)}, {Text: within}, {Text: mde}, {Text: barsOf(n.Runs, bars)}}})
+	}
+	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that move less", count(left, "kernel")) })
+	return t
+}
+
+// levels says that the runs of a kernel fall on two levels.
+func levels(n calibrate.Noise) string {
+	l := n.Levels
+	return fmt.Sprintf("is bimodal: %d of %s near %s, the others near %s", l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit))
 }
 
 func named(n calibrate.Noise) string {
 	return subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
-}
-
-// bars draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.
-func bars(runs []result.Number, most int) string {
-	cut := ""
-	if len(runs) > most {
-		runs, cut = runs[len(runs)-most+1:], "…"
-	}
-	if len(known(runs)) < 2 {
-		return ""
-	}
-	return cut + barsFor(runs, 0.01)(runs)
 }
 
 // gates writes how often unchanged gates failed.
@@ -184,30 +162,29 @@ func (p *page) gates(g calibrate.UnchangedGates, c *calibrate.Calibration) {
 		"confidence, are about gates of these runs: another session may be quieter or louder.", count(g.Runs, "run"), c.Measured.Runs, percent(c.Threshold), Clean(c.Rule), nb), dim})
 }
 
-func deviation(n result.Number) string { return bind(measure.Deviation(float64(n))) }
-
 // rate prints a bound of a share with two digits.
 func rate(n result.Number) string { return strconv.FormatFloat(100*float64(n), 'g', 2, 64) + nb + "%" }
 
-// foresight writes what can be found with how many runs, and the plan.
-func (p *page) foresight(c *calibrate.Calibration) {
-	var rows [][]string
+// mdeTable is what can be found with how many runs.
+func mdeTable(c *calibrate.Calibration) *table {
+	t := &table{Title: "Smallest slowdown by runs", Columns: []column{{Title: "runs a side", Right: true}, {Title: "workload", Right: true}, {Title: "kernels ≥ 5 %", Right: true},
+		{Title: "with the limit", Right: true}}}
 	for _, m := range c.MDE {
-		rows = append(rows, []string{strconv.Itoa(m.Runs), deviation(m.Workload), deviation(m.Kernels), deviation(m.Limited)})
+		t.add(strconv.Itoa(m.Runs), deviation(m.Workload), deviation(m.Kernels), deviation(m.Limited))
 	}
-	p.title("Smallest slowdown found in 80 % of cases")
-	p.table([]column{{title: "runs a side", right: true}, {title: "workload", right: true}, {title: "kernels ≥ 5 %", right: true},
-		{title: "with the limit", right: true}}, rows, nil)
-	rows = nil
+	return t
+}
+
+// planTable is what it takes to gate limits.
+func planTable(c *calibrate.Calibration) *table {
+	t := &table{Title: "Plan", About: "Plan: to find one and a half times the limit in 80" + nb + "% of cases", Columns: []column{{Title: "limit", Right: true}, {Title: "runs a side", Right: true},
+		{Title: "time", Right: true}, {Title: "hardest", least: 8}}}
 	for _, x := range c.Plan {
 		runs := strconv.Itoa(x.Runs)
 		if x.Runs == 0 {
 			runs = "over 40"
 		}
-		rows = append(rows, []string{percent(x.Threshold), runs, seconds(x.Seconds), Elide(Clean(x.Hardest), 40)})
+		t.add(percent(x.Threshold), runs, seconds(x.Seconds), Elide(Clean(x.Hardest), 40))
 	}
-	p.title("Plan: to find one and a half times the limit in 80 % of cases")
-	p.table([]column{{title: "limit", right: true}, {title: "runs a side", right: true}, {title: "time", right: true},
-		{title: "hardest", least: 8}}, rows, nil)
-	p.dim(2, "For base and head of one session. A baseline from another host adds what hosts differ by.")
+	return t
 }

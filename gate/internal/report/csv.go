@@ -43,8 +43,9 @@ func (v *view) csvRows(w *csv.Writer) {
 	v.csvVerdict(w, csvText(v.Workload))
 	for _, r := range v.Rows {
 		f := r.F
+		base, head := judged(f)
 		w.Write([]string{csvText(v.Workload), csvText(string(f.Outcome)), strconv.FormatBool(f.Gates), csvText(string(f.Scope)), csvText(f.Name),
-			csvText(f.Grid), csvText(f.Block), csvText(f.Metric), csvText(f.Unit), csvNumber(f.Base), csvNumber(f.Head), csvNumber(f.Change),
+			csvText(f.Grid), csvText(f.Block), csvText(f.Metric), csvText(f.Unit), csvNumber(base), csvNumber(head), csvNumber(f.Change),
 			csvNumber(f.Low), csvNumber(f.High), csvNumber(f.P), csvNumber(f.MDE), csvNumber(f.Share), csvNumber(f.Limit), csvText(f.Rule),
 			csvText(r.Reason)})
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,7 +13,7 @@ import (
 )
 
 // What a workload, a policy or a saved report says is hostile input, and everything that makes it harmless is here: how
-// it is cleaned, measured and cut, and how it is escaped for each target. HTML is escaped by gomponents, JSON by
+// it is cleaned, measured and cut, and how it is escaped for each target. HTML is escaped by html/template, JSON by
 // encoding/json, workflow commands of GitHub by go-githubactions; [Line] does the rest for them.
 
 // nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
@@ -23,6 +22,9 @@ const nb = "\u00a0"
 // bind keeps a text on one line, unbind takes that back.
 func bind(s string) string   { return strings.ReplaceAll(s, " ", nb) }
 func unbind(s string) string { return strings.ReplaceAll(s, nb, " ") }
+
+// flat is a text with single plain spaces.
+func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // Clean makes hostile text fit for one line of a terminal or log: white space of every kind becomes a space, control
 // and format characters (escapes, right-to-left marks, zero-width ones) and invalid UTF-8 become U+FFFD.
@@ -56,10 +58,25 @@ func Line(s string) string { return defuse(Clean(s)) }
 
 var commandStart = regexp.MustCompile(`^((?:\x1b\[[0-9]*m| )*)::`)
 
-// defuse keeps CI runners from obeying a line: GitHub's reads "::command" at its start and "##[command]" anywhere. A
-// character that looks alike takes the place of the first.
+var commands = strings.NewReplacer("##[", "♯#[", "##vso[", "♯#vso[", "##teamcity[", "♯#teamcity[")
+
+// defuse keeps CI runners from obeying a line: GitHub's reads "::command" at its start and "##[command]" anywhere, Azure's
+// "##vso[command]" and TeamCity's "##teamcity[command]". A character that looks alike takes the place of the first.
 func defuse(line string) string {
-	return commandStart.ReplaceAllString(strings.ReplaceAll(line, "##[", "♯#["), "$1∶:")
+	return commandStart.ReplaceAllString(commands.Replace(line), "$1∶:")
+}
+
+var asciiSigns = strings.NewReplacer(nb+"…"+nb, nb+".."+nb, " … ", " .. ", "…", "~", "→", "->", "µ", "u", "×", "x", "–", "-", "−", "-", "─", "-", "·", "|", "•", "*",
+	"≥", ">=", "≤", "<=", "↑", "+", "↓", "-", "▁", "_", "▂", ".", "▃", ",", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#")
+
+// plainASCII writes a text for a terminal whose locale is C: signs by those that look alike, letters that it lacks as "?".
+func plainASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII && string(r) != nb {
+			return '?'
+		}
+		return r
+	}, asciiSigns.Replace(s))
 }
 
 // columns is how many columns of a terminal a text takes: two for a Chinese character, none for an accent of its own.
@@ -105,28 +122,6 @@ func Elide(s string, n int) string {
 		rest, over = next, over-width
 	}
 	return front + "…" + rest
-}
-
-// apart shortens the first cells of rows to n columns so that no two names that differ look alike: where cutting out the middle
-// would do that, what they have in common goes.
-func apart(rows [][]string, n int) [][]string {
-	alike := make(map[string][]string)
-	for _, row := range rows {
-		short := Elide(row[0], n)
-		if !slices.Contains(alike[short], row[0]) {
-			alike[short] = append(alike[short], row[0])
-		}
-	}
-	out := make([][]string, len(rows))
-	for i, row := range rows {
-		short := Elide(row[0], n)
-		// What is indented is told apart by its place.
-		if names := alike[short]; len(names) > 1 && !strings.HasPrefix(row[0], nb) {
-			short = fromDifference(row[0], names, n)
-		}
-		out[i] = append([]string{short}, row[1:]...)
-	}
-	return out
 }
 
 // fromDifference is a name in n columns, of which that stays in which it differs from others.
@@ -185,13 +180,10 @@ func clip(s string, n int) string {
 	return s
 }
 
-// paragraph is a sentence of bounded length in Markdown: no markup, mention, reference or link comes from its words.
-func paragraph(s string, n int) string {
-	return markdownText(strings.TrimSpace(clip(Clean(s), n)), true)
+// prose is a sentence of bounded length in Markdown: no markup, mention, reference or link comes from its words.
+func prose(s string) string {
+	return markdownText(strings.TrimRight(clip(Clean(s), maxProse), " "), true)
 }
-
-// prose is a [paragraph] of a usual length.
-func prose(s string) string { return paragraph(s, maxProse) }
 
 // code shows a name literally in Markdown. A code span in backticks would leave HTML unescaped; mentions are inert in
 // <code>.
@@ -201,7 +193,7 @@ func code(s string) string {
 		if i > 0 {
 			b.WriteString("<wbr>")
 		}
-		b.WriteString(markdownText(part, false))
+		b.WriteString(markdownText(part, true))
 	}
 	return "<code>" + b.String() + "</code>"
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// slower is what decide.Judge returns for a kernel that got slower, in short.
+// slower is what result.Judge returns for a kernel that got slower, in short.
 var slower = &result.Report{
 	Verdict: result.Fail, Reason: "1 kernel regressed: saxpy +4.9 % (limit 3 %)", Workload: "train",
 	Base: result.Side{Runs: 10, Sessions: 2}, Head: result.Side{Runs: 5, Sessions: 1}, Baseline: ".nsgate/train/nvidia-h200",
@@ -26,23 +26,13 @@ func ExampleRender() {
 		fmt.Println(err)
 	}
 	// Output:
-	// FAIL  1 kernel regressed: saxpy +4.9 % (limit 3 %)
+	// FAIL  train  saxpy 21.23 → 22.27 µs  +4.9 % (+4.6 … +5.2 %, limit 3 %)
+	//   10 and 5 runs
 	//
-	// Regressed
-	//   saxpy  14.2 % of GPU time
-	//     time  21.23 µs → 22.27 µs (+4.90 %, interval +4.60 … +5.20 %), limit 3 %
-	//           (nsgate.toml:12)
-	//     • registers 32 → 255
+	//   Why     saxpy takes 1.040 µs longer a launch, 14.2 % of GPU time
+	//           registers 32 → 255
 	//
-	// Compared
-	//   workload  train
-	//   base      10 runs in 2 sessions
-	//   head      5 runs in 1 session
-	//   pairing   different sessions: the spread between hosts widens the intervals
-	//   baseline  .nsgate/train/nvidia-h200
-	//
-	// Next
-	//   - if the change is wanted, accept it with a reason
+	//   Next    if the change is wanted, accept it with a reason
 }
 
 func ExampleRender_markdown() {
@@ -50,27 +40,25 @@ func ExampleRender_markdown() {
 		fmt.Println(err)
 	}
 	// Output:
-	// ## ❌ nsgate: fail
+	// ## ❌ nsgate: fail · <code>train</code>
 	//
-	// **1 kernel regressed: saxpy +4.9 % (limit 3 %)**
-	//
-	// | Name | Before → after | Change |
-	// | --- | --- | ---: |
-	// | ❌ <code>saxpy</code><br><sub>time · regressed · 14.2 % of GPU time</sub> | 21.23 µs → 22.27 µs | +4.90 %<br><sub>+4.60 … +5.20 %, limit 3 %</sub> |
+	// **saxpy 21.23 → 22.27 µs +4.9 % (+4.6 … +5.2 %, limit 3 %)** · 10 and 5 runs
 	//
 	// **Why**
 	//
-	// - <code>saxpy</code>: registers 32 → 255
+	// - <code>saxpy</code> takes 1.040 µs longer a launch, 14.2 % of GPU time; registers 32 → 255
+	//
+	// | Name | Before → after | Change |
+	// | --- | --- | ---: |
+	// | ❌ <code>saxpy</code><br><sub>time · regressed · 14.2 % of GPU time</sub> | 21.23 → 22.27 µs | +4.90 %<br><sub>+4.60 … +5.20 %, limit 3 %</sub> |
 	//
 	// <details><summary>What was compared</summary>
 	//
-	// | | |
-	// | --- | --- |
-	// | workload | train |
-	// | base | 10 runs in 2 sessions |
-	// | head | 5 runs in 1 session |
-	// | pairing | different sessions: the spread between hosts widens the intervals |
-	// | baseline | .nsgate/train/nvidia-h200 |
+	// - workload: train
+	// - base: 10 runs in 2 sessions
+	// - head: 5 runs in 1 session
+	// - pairing: different sessions: the spread between hosts widens the intervals
+	// - baseline: .nsgate/train/nvidia-h200
 	//
 	// </details>
 	//
@@ -79,24 +67,17 @@ func ExampleRender_markdown() {
 	// - if the change is wanted, accept it with a reason
 }
 
-func ExampleLookup() {
-	f, _ := report.Lookup("junit")
-	fmt.Printf("%s, in files like gate%s: %s\n", f.Name, f.Suffix, f.About)
-	// Output:
-	// junit, in files like gate.junit.xml: test reports of GitLab, Jenkins and others
-}
-
 func ExampleRemarks() {
 	repository := fstest.MapFS{"src/saxpy.cu": {Data: []byte("template <typename T>\n__global__ void saxpy(int n, T a, const T *x, T *y) {}")}}
-	for _, r := range report.Remarks(slower, report.Options{Locate: report.NewLocator(repository, nil)}) {
+	for _, r := range report.Remarks(slower, report.Options{Locate: report.NewLocator(repository)}) {
 		fmt.Printf("%s:%d: %s\n", r.File, r.Line, r.Title)
 		for _, l := range r.Lines {
 			fmt.Println(" ", l)
 		}
 	}
 	// Output:
-	// src/saxpy.cu:2: saxpy: time +4.90 %
-	//   time: 21.23 µs → 22.27 µs (+4.90 %, interval +4.60 … +5.20 %), limit 3 % (nsgate.toml:12)
+	// src/saxpy.cu:2: saxpy 21.23 → 22.27 µs +4.9 % (+4.6 … +5.2 %, limit 3 %)
+	//   saxpy takes 1.040 µs longer a launch, 14.2 % of GPU time
 	//   registers 32 → 255
 	//   void saxpy<float>(int, float, const float*, float*)
 }

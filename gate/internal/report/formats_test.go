@@ -185,8 +185,8 @@ func checkDotenv(t *testing.T, text string) {
 // pageElements and pageAttributes are those that pages are made of.
 var (
 	pageElements = strings.Fields("html head body header main footer nav section article figure figcaption div p h1 h2 h3 h4 span small strong code pre ul li dl dt dd a " +
-		"table caption thead tbody tr th td details summary label input button svg title desc rect line circle text path")
-	pageAttributes = strings.Fields("class id lang scope data-v data-l data-o data-f data-up data-tip aria-label aria-hidden aria-pressed role for type placeholder " +
+		"wbr table caption thead tbody tr th td details summary label input button svg title desc rect line circle text path")
+	pageAttributes = strings.Fields("class id lang scope data-v data-l data-o data-f data-up data-tip data-to tabindex aria-label aria-hidden aria-pressed role for type placeholder " +
 		"autocomplete width height x y x1 x2 y1 y2 cx cy r rx d viewBox preserveAspectRatio href rel")
 	pageAttribute = regexp.MustCompile(`^ ([a-zA-Z0-9-]+)(?:="([^"<>]*)")?`)
 )
@@ -221,7 +221,7 @@ func checkHTML(t *testing.T, text string) {
 			attributes = attributes[len(a[0]):]
 		}
 		switch {
-		case name == "input" || strings.HasSuffix(m[3], "/"):
+		case name == "input" || name == "wbr" || strings.HasSuffix(m[3], "/"):
 		case m[1] == "":
 			open = append(open, name)
 		case len(open) > 0 && open[len(open)-1] == name:
@@ -392,17 +392,20 @@ func TestFormats(t *testing.T) {
 			checkDotenv(t, env)
 			checkHTML(t, render(t, "html", r, Options{}))
 
-			findings, noVerdict, of := 0, 0, make(map[class]int)
+			findings, noVerdict, failed, rows, of := 0, 0, 0, 0, make(map[class]int)
 			for _, w := range r.Each() {
 				v := newView(w, Options{})
-				for _, c := range []class{failing, warned, open} {
-					of[c] += len(v.of(c))
+				rows += len(v.of(failing))
+				for _, c := range slices.Concat(v.Causes, v.Open) {
+					of[c.Class]++
 				}
 				findings += len(w.Findings)
 				want := "0"
 				switch w.Verdict {
 				case result.Pass:
 					want = "1"
+				case result.Fail:
+					failed++
 				case result.NoVerdict:
 					noVerdict++
 				}
@@ -411,8 +414,8 @@ func TestFormats(t *testing.T) {
 				}
 			}
 			verdicts := len(r.Each())
-			if suites.Failures != of[failing] || suites.Errors != noVerdict || suites.Tests != findings+verdicts {
-				t.Errorf("JUnit counts %+v of %d failing", suites.junitCounts, of[failing])
+			if suites.Failures != rows+failed || suites.Errors != noVerdict || suites.Tests != findings+verdicts {
+				t.Errorf("JUnit counts %+v of %d failing in %d workloads", suites.junitCounts, rows, failed)
 			}
 			count := func(severity string) (n int) {
 				for _, i := range issues {
@@ -428,9 +431,9 @@ func TestFormats(t *testing.T) {
 			if len(r.Workloads) > 0 {
 				verdicts++ // that on all
 			}
-			results, rows := checkSARIF(t, render(t, "sarif", r, Options{})), checkCSV(t, render(t, "csv", r, Options{}))
-			if len(results) != len(issues) || len(rows) != findings+verdicts {
-				t.Errorf("SARIF has %d results for %d issues, CSV %d rows for %d findings", len(results), len(issues), len(rows), findings)
+			results, table := checkSARIF(t, render(t, "sarif", r, Options{})), checkCSV(t, render(t, "csv", r, Options{}))
+			if len(results) != len(issues) || len(table) != findings+verdicts {
+				t.Errorf("SARIF has %d results for %d issues, CSV %d rows for %d findings", len(results), len(issues), len(table), findings)
 			}
 			if !strings.Contains(env, "NSGATE_RESULT_VERDICT="+string(r.Verdict)+"\n") {
 				t.Errorf("dotenv %s", env)
@@ -443,8 +446,8 @@ func TestFormats(t *testing.T) {
 func TestSeveral(t *testing.T) {
 	r := reports(t)["several"]
 	for format, want := range map[string][]string{
-		"sarif":       {`"executionSuccessful": false`, `"text": "infer: no verdict: `, `"text": "kernels: workload: step time`, `"text": "train: undecided: `},
-		"codequality": {`"description": "infer: no verdict: `, `"description": "kernels: workload: step time`},
+		"sarif":       {`"executionSuccessful": false`, `"text": "infer: no verdict: `, `"text": "kernels: step 571`, `"text": "train: undecided: `},
+		"codequality": {`"description": "infer: no verdict: `, `"description": "kernels: step 571`},
 		"csv":         {"\n,fail,,gate,", "\nkernels,fail,,gate,", "\ntrain,\"pass, undecided\",,gate,", "\ninfer,no verdict,,gate,", "\nkernels,regressed,true,"},
 		"bencher":     {`"workload (kernels)"`, `"kernel tiny#c269024b (train)"`},
 	} {
@@ -523,20 +526,21 @@ func TestSignal(t *testing.T) {
 
 func TestLocatePointsIntoTheRepository(t *testing.T) {
 	r := reports(t)["fail"]
-	o := Options{Locate: func(_ *result.Report, f result.Finding) (string, int, bool) {
+	o := Options{Locate: func(f result.Finding) (string, int, bool) {
 		return "src/k.cu", 7, f.Kernel == "saxpy"
 	}}
-	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || !strings.Contains(text, `file="`+r.Baseline+`"`) {
+	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || strings.Contains(text, `file="`+r.Baseline) {
 		t.Error(text)
 	}
 	places := make(map[string]int)
 	for _, i := range checkCodeQuality(t, render(t, "codequality", r, o)) {
 		places[i.Location.Path] = i.Location.Lines.Begin
 	}
-	if places["src/k.cu"] != 7 || places[r.Baseline] != 1 {
+	// What is nowhere in the source points to the limit, never into a file of the baseline.
+	if len(places) != 2 || places["src/k.cu"] != 7 || places["nsgate.toml"] != 1 {
 		t.Errorf("%v", places)
 	}
-	r.Baseline = "../../../etc"
+	r.Findings[0].Rule = "../../../etc/x.toml:3"
 	checkCodeQuality(t, render(t, "codequality", r, Options{}))
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,34 +33,44 @@ func historyText(h *history.History, o Options) (string, error) {
 	p := newPage(o)
 	first, last := h.Moments[0], h.Moments[len(h.Moments)-1]
 	p.line(0, 2, span{fmt.Sprintf("%s of %s on %s, %s to %s", count(len(h.Moments), "session"), cmp.Or(Clean(h.Workload), "the workload"), Clean(h.GPU), day(first.At), day(last.At)), none})
-	p.levelChanges(h)
-	var rows [][]string
-	shown := h.Trends
-	if len(shown) > historyRows && !o.Verbose {
-		shown = shown[:historyRows]
+	levels, none := levelTable(h, Source{})
+	p.title("Changes of level")
+	for _, r := range levels.Rows {
+		c := r.Cells
+		p.line(2, 4, span{c[2].Text + " ", styles[r.tone]}, span{fmt.Sprintf("%s %s: %s on %s, %s", c[0].Text, c[0].Note, c[1].Text, c[3].Text, c[4].Text), ""})
 	}
-	for _, t := range shown {
-		metric, _ := measure.MetricByName(t.Metric)
-		rows = append(rows, []string{subject(t.Scope, t.Title()), metric.Title(), bars(known(t.Values), max(10, min(40, p.width-76))), quantity(firstKnown(t.Values), t.Unit),
-			quantity(lastKnown(t.Values), t.Unit), bind(measure.Change(float64(t.Change))), sinceAnchor(t)})
+	p.dim(2, none)
+	most := historyRows
+	if o.Verbose {
+		most = math.MaxInt
 	}
+	t := trendTable(h, max(10, min(40, p.width-76)), most)
+	t.More = join("; ", t.More, wrapped("", map[bool]string{true: o.ShowAll}[t.More != ""], " shows all"))
 	p.title("Trends")
-	if len(rows) == 0 {
+	if len(t.Rows) == 0 {
 		p.dim(2, "none: a trend takes two sessions of the same step, model of GPU and profiler")
-		p.elsewhere(h)
-		return p.b.String(), nil
+	} else {
+		p.table(t)
 	}
-	p.table([]column{{least: 16}, {}, {title: "over time"}, {title: "first", right: true, rank: 1}, {title: "last", right: true},
-		{title: "change", right: true}, {title: "since " + anchorOf(h), right: true, optional: true}}, rows, nil)
-	if hidden := len(h.Trends) - len(shown); hidden > 0 {
-		more := fmt.Sprintf("… and %s that changed less", count(hidden, "trend"))
-		if o.ShowAll != "" {
-			more += "; " + o.ShowAll + " shows all"
-		}
-		p.dim(2, more)
-	}
-	p.elsewhere(h)
+	p.list("Measured with something else from", "-", "", elsewhere(h))
 	return p.b.String(), nil
+}
+
+// trendTable is every number over time, those that changed most first; it is drawn in so many bars.
+func trendTable(h *history.History, width, most int) *table {
+	t := &table{Title: "Numbers over time", Columns: []column{{Title: "", least: 16, Sorted: true, Up: true}, {Title: ""}, {Title: "Over time", Pic: true, Class: "line"}, {Title: "over time", text: true}, {Title: "first", Right: true, rank: 1, Label: "first"},
+		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"}, {Title: "since " + anchorOf(h), Right: true, optional: true, Label: "since the anchor"}}}
+	for _, x := range h.Trends {
+		m, _ := measure.MetricByName(x.Metric)
+		values := known(x.Values)
+		if len(values) == 0 {
+			continue
+		}
+		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(subject(x.Scope, x.Title()), maxName)}, {Text: m.Title()}, {}, {Text: barsOf(values, width)}, {Text: quantity(values[0], x.Unit)},
+			{Text: quantity(values[len(values)-1], x.Unit)}, {Text: changed(x.Change), Sort: brief(x.Change)}, {Text: sinceAnchor(x)}}})
+	}
+	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that changed less", count(left, "trend")) })
+	return t
 }
 
 // sinceAnchor is what changed since the anchor, "" where there is none before the last value.
@@ -82,32 +93,37 @@ func anchorOf(h *history.History) string {
 	return Elide(trimmed(h.Moments[at].Anchor), 20)
 }
 
-// levelChanges writes every change of level, the largest trends first, and whether there are enough points to tell.
-func (p *page) levelChanges(h *history.History) {
-	enough, some := false, false
-	p.title("Changes of level")
-	for _, t := range h.Trends {
-		enough = enough || t.Enough
-		metric, _ := measure.MetricByName(t.Metric)
-		for _, c := range t.Changes {
-			some = true
-			s, where := red, "between "+orUnknown(c.From)+" and "+orUnknown(c.To)
-			if better(metric, c.Change) {
-				s = green
+// levelTable is every change of level, and what is said where there is none.
+func levelTable(h *history.History, source Source) (t *table, none string) {
+	t = &table{Title: "When the level of a number changed", Columns: []column{{Title: "Name"}, {Title: "Before → after", Class: "wide"}, {Title: "Change", Right: true}, {Title: "When"}, {Title: "Where", Class: "wide"}}}
+	enough := false
+	for _, x := range h.Trends {
+		enough = enough || x.Enough
+		m, _ := measure.MetricByName(x.Metric)
+		for _, c := range x.Changes {
+			if c.Moment < 0 || c.Moment >= len(h.Moments) {
+				continue
+			}
+			r := tableRow{tone: bad}
+			class, where := "worse", "between "+orUnknown(c.From)+" and "+orUnknown(c.To)
+			if better(m, c.Change) {
+				class, r.tone = "better", good
 			}
 			if len(c.Elsewhere) > 0 {
-				s, where = yellow, "with another "+strings.Join(c.Elsewhere, " and ")+", which is no change of the code"
+				class, r.tone, where = "doubt", doubtful, "with another "+Clean(strings.Join(c.Elsewhere, " and "))+", which is no change of the code"
 			}
-			p.line(2, 4, span{bind(measure.Change(float64(c.Change))) + " ", s}, span{fmt.Sprintf("%s %s: %s → %s on %s, %s", subject(t.Scope, t.Title()), metric.Title(),
-				quantity(c.Before, t.Unit), quantity(c.After, t.Unit), day(h.Moments[c.Moment].At), where), none})
+			r.Cells = []cell{{Text: Elide(subject(x.Scope, x.Title()), maxName), Note: m.Title()}, {Text: pair(c.Before, c.After, x.Unit, 4)}, {Text: changed(c.Change), Class: class},
+				{Text: day(h.Moments[c.Moment].At)}, {Text: where, Link: source.commit(c.To)}}
+			t.Rows = append(t.Rows, r)
 		}
 	}
 	switch {
 	case !enough:
-		p.dim(2, "too few sessions to tell: ten are needed; below is the change from the first to the last")
-	case !some:
-		p.dim(2, "none")
+		return t, "too few sessions to tell: ten are needed; below is the change from the first to the last"
+	case len(t.Rows) == 0:
+		return t, "none"
 	}
+	return t, ""
 }
 
 // better reports whether a change is for the better.
@@ -115,32 +131,23 @@ func better(m measure.Metric, change result.Number) bool {
 	return (change < 0) == (m.Better != measure.Higher)
 }
 
-// elsewhere lists when what it was measured with changed.
-func (p *page) elsewhere(h *history.History) {
+// elsewhere says when what it was measured with changed.
+func elsewhere(h *history.History) []string {
 	var lines []string
 	for _, m := range h.Moments {
-		if what := slices.DeleteFunc(slices.Clone(m.Since), func(s string) bool { return s == "host" }); len(what) > 0 {
-			lines = append(lines, day(m.At)+": another "+strings.Join(what, ", "))
+		if what := others(m); len(what) > 0 {
+			lines = append(lines, day(m.At)+": another "+Clean(strings.Join(what, ", ")))
 		}
 	}
-	p.list("Measured with something else from", "-", none, lines)
+	return lines
 }
 
-func day(t time.Time) string {
-	if t.IsZero() {
-		return "an unknown day"
-	}
-	return t.UTC().Format("2006-01-02")
+// others are what changed at a moment but for the host.
+func others(m history.Moment) []string {
+	return slices.DeleteFunc(slices.Clone(m.Since), func(s string) bool { return s == "host" })
 }
 
 func orUnknown(commit string) string { return cmp.Or(Elide(Clean(commit), 12), "an unknown commit") }
-
-func known(values []result.Number) []result.Number {
-	return slices.DeleteFunc(slices.Clone(values), func(n result.Number) bool { return !n.Known() })
-}
-
-func firstKnown(values []result.Number) result.Number { return known(values)[0] }
-func lastKnown(values []result.Number) result.Number  { k := known(values); return k[len(k)-1] }
 
 // historyCSV writes a row a value, for spreadsheets. Names are quoted where a spreadsheet would take them for formulas.
 func historyCSV(h *history.History, _ Options) (string, error) {

@@ -127,9 +127,8 @@ func checkMarkdown(t *testing.T, s string) {
 			rows++
 		}
 	}
-	// Eight findings, in four folded tables and one that is not, each with two lines of head; two counters and one part of the step in
-	// tables of as many columns.
-	if want := 8 + 2*4 + 2 + 2 + 1 + 2; rows != want {
+	// Seven findings that changed under two lines of head.
+	if want := 7 + 2; rows != want && len(s) < 1000 || rows > want { // the longest texts leave no room for all
 		t.Errorf("%d rows instead of %d", rows, want)
 	}
 	if strings.Contains(md, "`") {
@@ -171,7 +170,7 @@ func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	for i := range 2000 {
 		f := result.Finding{Kernel: fmt.Sprintf("k%d", i), Scope: measure.ScopeKernel, Outcome: result.Unchanged, Metric: "time", Unit: "ns"}
 		if i < 70 {
-			f.Outcome, f.Gates = result.Regressed, true
+			f.Outcome, f.Gates, f.Base, f.Head, f.Change = result.Regressed, true, 100, 110, 0.1
 		}
 		r.Findings = append(r.Findings, f)
 	}
@@ -180,10 +179,13 @@ func TestMarkdownCountsWhatItCuts(t *testing.T) {
 	if len(md) > limit {
 		t.Errorf("%d bytes", len(md))
 	}
-	shown := strings.Count(md, "time · unchanged · ")
-	for _, want := range []string{"\n20 more rows are cut here", fmt.Sprintf("\n%d more rows are cut here", 1930-shown), "Unchanged (1930)"} {
-		if !strings.Contains(md, want) {
-			t.Errorf("no %q in\n%s", want, md)
+	if !strings.Contains(md, "\n20 more rows are cut here") || strings.Contains(md, "unchanged") {
+		t.Errorf("not 50 of 70 rows, and none that is unchanged, in\n%s", md)
+	}
+	// Whatever there is, a comment on GitHub takes it.
+	for name, r := range reports(t) {
+		if n := len(render(t, "markdown", r, Options{})); n > 60_000 {
+			t.Errorf("%s: %d bytes", name, n)
 		}
 	}
 }

@@ -4,16 +4,18 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
-	g "maragu.dev/gomponents"
+	"github.com/nsgate/nsgate/gate/internal/plot"
 )
 
 func init() {
@@ -21,41 +23,150 @@ func init() {
 		calibration: htmlCalibration, summary: htmlSummary, history: htmlHistory})
 }
 
-//go:embed html/style.css
-var pageStyle string
+//go:embed html
+var files embed.FS
 
-//go:embed html/script.js
-var pageScript string
+// templates are parsed when the first page is written.
+var templates = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("page").Funcs(template.FuncMap{"svg": drawing, "soft": soft}).ParseFS(files, "html/*.tmpl")
+})
 
-// htmlPage is a page with a body; saved is the JSON form, which stands in the page as well. Nothing in it asks for anything from
-// elsewhere, and a browser runs and draws by nothing but this script and this style.
-func htmlPage(title, saved string, body ...g.Node) (string, error) {
+// drawing is a picture as markup, in which package plot has escaped every text.
+func drawing(p plot.SVG) template.HTML { return template.HTML(p) }
+
+// soft is a name that may be broken behind its punctuation marks.
+func soft(name string) template.HTML {
+	var b strings.Builder
+	for i, part := range breaks(name) {
+		if i > 0 {
+			b.WriteString("<wbr>")
+		}
+		b.WriteString(template.HTMLEscapeString(part))
+	}
+	return template.HTML(b.String())
+}
+
+// sheet is a page: what it says first, and its parts.
+type sheet struct {
+	At       string // before each name that is linked to: "" or, of one of several workloads, its own
+	Title    string
+	Kicker   string
+	Source   []sourceLink // commits
+	Word     string       // the verdict, "" for none
+	Mark     string       // class of the verdict
+	Headline string
+	Figures  []figure
+	Parts    []part
+	Sheets   []*sheet // of several workloads, each
+}
+
+// figure is one of the numbers at the top.
+type figure struct {
+	Label, Value, Note, Class string
+	Wide                      bool // a value of two sides
+}
+
+// part is a section of a page.
+type part struct {
+	ID, Title, About string
+	Nav              string // title in the list of parts, "" for none
+	Mark             string // class of the title
+	Said             []string
+	Facts            []fact
+	Pictures         []picture
+	Legend           []meaning
+	Card             plot.SVG
+	Table            *table
+	Search           bool // the table can be searched
+	Fold             *fold
+	Findings         []finding
+	More             string // what is left out
+	Commands         []fact
+}
+
+// fold is a table that is opened by a click.
+type fold struct {
+	Title string
+	Table *table
+}
+
+// picture is a drawing under its title.
+type picture struct {
+	Title, About string
+	SVG          plot.SVG
+	Zoom         bool // it can be made wider
+}
+
+// meaning is an entry of a legend: a colour, and what it stands for.
+type meaning struct{ Class, Text string }
+
+// sourceLink is a place in the source on the CI host.
+type sourceLink struct{ Text, Link string }
+
+// Nav are the parts of a page that it leads to at its top.
+func (s *sheet) Nav() []part {
+	var out []part
+	for _, p := range s.Parts {
+		if p.Nav != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// add adds a part that holds something, and gives it its name.
+func (s *sheet) add(p part) {
+	if p.Table != nil && len(p.Table.Rows) == 0 {
+		p.Table = nil
+	}
+	if p.Fold != nil && len(p.Fold.Table.Rows) == 0 {
+		p.Fold = nil
+	}
+	if len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Findings)+len(p.Commands) == 0 && p.Table == nil && p.Fold == nil && p.Card == "" {
+		return
+	}
+	p.ID = s.At + p.ID
+	s.Parts = append(s.Parts, p)
+}
+
+// next and warnings are the parts that several kinds of pages have.
+func (s *sheet) next(steps []string) { s.add(part{ID: "next", Title: "What to do next", Said: steps}) }
+func (s *sheet) warnings(texts []string) {
+	s.add(part{ID: "warnings", Title: "Warnings", Mark: "doubtful", Said: texts})
+}
+
+// html writes a sheet as a page with the JSON form inside. Nothing in it asks for anything from elsewhere, and a browser runs and
+// draws by nothing but this script and this style.
+func (s *sheet) html(saved string) (string, error) {
 	packed, err := pack(saved)
 	if err != nil {
 		return "", err
 	}
-	policy := fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(pageStyle), digest(pageScript))
-	var b strings.Builder
-	err = (g.Group{g.Raw("<!doctype html>"), el("html", attr("lang", "en"), classed("no-script"), lines(
-		el("head", lines(
-			el("meta", attr("charset", "utf-8")),
-			el("meta", attr("http-equiv", "Content-Security-Policy"), attr("content", policy)),
-			el("meta", attr("name", "viewport"), attr("content", "width=device-width, initial-scale=1")),
-			el("title", escaped(title)),
-			el("style", g.Raw(pageStyle)),
-		)),
-		el("body", lines(append(body, g.Raw(packed), el("script", g.Raw(pageScript)))...)),
-	))}).Render(&b)
+	all, err := templates()
 	if err != nil {
 		return "", err
 	}
-	// GitHub's runner obeys "##[command]" anywhere in a log line.
-	return strings.ReplaceAll(b.String(), "##[", "&#35;#["), nil
+	style, _ := files.ReadFile("html/style.css")
+	script, _ := files.ReadFile("html/page.js")
+	var b strings.Builder
+	err = all.ExecuteTemplate(&b, "page.html.tmpl", struct {
+		Page   *sheet
+		Policy string
+		Style  template.CSS
+		Script template.JS
+		Packed template.HTML
+	}{s, fmt.Sprintf("default-src 'none'; style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", digest(style), digest(script)),
+		template.CSS(style), template.JS(script), template.HTML(packed)})
+	if err != nil {
+		return "", err
+	}
+	// CI runners obey "##[command]" and its like anywhere in a log line.
+	return strings.ReplaceAll(b.String(), "##", "&#35;#"), nil
 }
 
 // digest is the hash by which a browser knows a script or style.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 

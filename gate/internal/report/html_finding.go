@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -12,92 +13,104 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// article is what there is to say and to see of one subject.
-type article struct {
-	Link, Subject, Full, About, Class string
-	Delta, Values, Result             string
-	Allowed                           string
-	Said                              []string
-	Pictures                          []picture
-	Parts                             []partRow
-	Cause                             *cause
-	Counters, MoreCounters            []counterRow
-	Roof                              *picture
+// finding is what there is to say and to see of one subject.
+type finding struct {
+	ID, Subject, Full, About, Class string
+	Delta, Values, Result           string
+	Source                          *sourceLink
+	Said                            []string
+	Pictures                        []picture
+	Parts                           *table
+	Cause                           *counters
 }
 
-// picture is a drawing under its title.
-type picture struct {
-	Title, About string
-	SVG          plot.SVG
+// counters is why a kernel got slower, by the counters of Nsight Compute.
+type counters struct {
+	Summary, Limits        string
+	Guides                 []result.Guide
+	Roof                   *picture
+	Counters, MoreCounters *table
 }
 
-// partRow is a kernel of a replacement.
-type partRow struct{ Mark, Time, Subject, Class string }
+const (
+	// maxCounters is how many counters are shown at once, those that the rules look at first.
+	maxCounters = 10
+	// pastLeast is from how many sessions of the baseline on what came before the head is drawn.
+	pastLeast = 3
+)
 
-// counterRow is a counter of Nsight Compute in base and head.
-type counterRow struct{ Name, Base, Head, Arrow, By string }
-
-// articles are those on what a reader has to look at, the worst first.
-func (s *sheet) articles() {
+// findings are those that a reader has to look at, the worst first.
+func (s *reportSheet) findings() part {
 	all := groups(untold(s.of(failing, warned, open)))
+	p := part{ID: "findings", Title: "Findings", Nav: "Findings", About: "What fails the gate, is slower without failing it, or is undecided. Every dot is a run, in the order of the runs from top to bottom, " +
+		"those of a session together; the line through them is the typical value, the dashed one the limit. On paper are the first eight, four of them with pictures."}
 	if len(all) > maxArticles {
-		s.More, all = len(all)-maxArticles, all[:maxArticles]
+		p.More, all = fmt.Sprintf("%d more stand in the table above.", len(all)-maxArticles), all[:maxArticles]
 	}
 	for _, g := range all {
-		s.Articles = append(s.Articles, s.article(g))
+		s.articles[g[0].F.Subject()] = true
+		p.Findings = append(p.Findings, s.finding(g))
 	}
+	if len(p.Findings) == 0 {
+		p.Nav = ""
+	}
+	return p
 }
 
-func (s *sheet) article(g group) article {
+func (s *reportSheet) finding(g group) finding {
 	r := g[0]
-	a := article{
-		Link: s.links[r.F.Subject()], Subject: Elide(r.Subject, maxName), Class: rowClass(r), Delta: r.Change, Values: r.Metric + " " + r.Values, Result: plainResult(r),
-		Allowed: r.Allowed,
-	}
+	a := finding{ID: s.links[r.F.Subject()], Subject: Elide(r.Subject, maxName), Class: rowClass(r), Delta: r.Change, Values: join(", ", r.Metric+" "+r.Values, r.Allowed),
+		Result: strings.TrimLeft(r.Result(), "❌⚠️✅ ")}
 	if r.Class == warned || r.Class == open {
 		a.Class = "doubt"
 	}
-	in := ""
-	if r.F.Role != "" {
-		in = "in " + Elide(Clean(r.F.Role), maxName)
-	}
-	a.About = join(" · ", in, g.about(""))
-	if r.F.Scope == measure.ScopeKernel && len(r.Parts) == 0 {
+	geometry, match := r.Geometry, r.Match
+	if len(r.Parts) > 0 {
+		geometry, match = "", "" // each has its own
+	} else if r.F.Scope == measure.ScopeKernel {
 		a.Full = r.FullName
 	}
-	match := r.Match
-	if len(r.Parts) > 0 {
-		match = ""
+	a.About = join(" · ", wrapped("in ", Elide(Clean(r.F.Role), maxName), ""), wrapped("", r.Share, nb+"of GPU time"), geometry)
+	if file, line := s.place(r.F); file != "" {
+		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.source.file(s.Report.Head.Commit, file, line)}
 	}
-	for _, t := range append([]string{match, r.Reason}, g.evidence()...) {
-		if t != "" {
-			a.Said = append(a.Said, t)
-		}
-	}
-	for _, p := range r.Parts {
-		x := partRow{"new", quantity(p.F.Head, p.F.Unit), Elide(p.Subject, maxName), "worse"}
-		if p.F.Outcome == result.Removed {
-			x.Mark, x.Time, x.Class = "gone", quantity(p.F.Base, p.F.Unit), "better"
-		}
-		a.Parts = append(a.Parts, x)
-	}
+	a.Said = nonempty(append(append([]string{match, r.Reason}, g.evidence()...), wrapped("at ", r.place(), ""))...)
+	a.Parts = parts(r)
 	for i, x := range g {
 		if svg := s.runs(x); svg != "" && i < 3 {
-			a.Pictures = append(a.Pictures, picture{x.Metric + ", every run", join(" · ", x.Values, x.delta(), x.Allowed), svg})
+			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run", About: join(" · ", x.Values, x.delta(), x.Allowed), SVG: svg})
 		}
 	}
 	a.Pictures = append(a.Pictures, s.past(r)...)
 	a.Pictures = append(a.Pictures, s.launches(r.F.Subject(), a.Class)...)
-	s.cause(g, &a)
+	for _, x := range g {
+		if x.F.Cause != nil {
+			a.Cause = newCounters(x.F.Cause, unbind(a.Subject))
+			break
+		}
+	}
 	return a
 }
 
-// maxCounters is how many counters are shown at once, those that the rules look at first.
-const maxCounters = 10
+// parts are the kernels of a replacement, nil for none.
+func parts(r row) *table {
+	if len(r.Parts) == 0 {
+		return nil
+	}
+	t := &table{Title: "Replacement", Class: "plain", About: "What took the place of what, per step", Columns: []column{{Title: "Time", Right: true}, {Title: "Kernel"}, {Title: "State"}}}
+	for _, p := range r.Parts {
+		x := []cell{{Text: quantity(p.F.Head, p.F.Unit)}, {Text: Elide(p.Subject, maxName)}, {Text: "new", Class: "worse"}}
+		if p.F.Outcome == result.Removed {
+			x[0].Text, x[2] = quantity(p.F.Base, p.F.Unit), cell{Text: "gone", Class: "better"}
+		}
+		t.Rows = append(t.Rows, tableRow{Cells: x})
+	}
+	return t
+}
 
 // runs draws every run of a finding.
-func (s *sheet) runs(r row) plot.SVG {
-	if measured(r.F.BaseRuns) == 0 || measured(r.F.HeadRuns) == 0 {
+func (s *reportSheet) runs(r row) plot.SVG {
+	if len(known(r.F.BaseRuns)) == 0 || len(known(r.F.HeadRuns)) == 0 {
 		return ""
 	}
 	limit := math.NaN()
@@ -111,25 +124,23 @@ func (s *sheet) runs(r row) plot.SVG {
 	if class == "doubt" || class == "same" || class == "new" {
 		class = "head"
 	}
+	base, head := judged(r.F)
 	return plot.Runs(Elide(r.Subject, maxName)+": "+r.Metric+" in every run", []plot.Group{
-		{Name: "base", Class: "base", Runs: drawn(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(r.F.Base)},
-		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(r.F.Head)},
+		{Name: "baseline", Class: "base", Runs: drawn(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(base)},
+		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(head)},
 	}, limit, tick(r.F.Unit))
 }
 
-// pastLeast is from how many sessions of the base on what came before the head is drawn.
-const pastLeast = 3
-
-// past draws the median run of each session of the base, the oldest first, and that of the head.
-func (s *sheet) past(r row) []picture {
+// past draws the median run of each session of the baseline, the oldest first, and that of the head.
+func (s *reportSheet) past(r row) []picture {
 	runs, sessions := r.F.BaseRuns, sessionsOf(&s.Report.Base, len(r.F.BaseRuns))
-	if len(sessions) < pastLeast || measured(runs) == 0 || !r.F.Head.Known() {
+	if len(sessions) < pastLeast || len(known(runs)) == 0 || !r.F.Head.Known() {
 		return nil
 	}
 	var values []float64
 	line := plot.Timeline{Anchor: -1}
 	for i, n := range sessions {
-		if n > len(runs) {
+		if n < 0 || n > len(runs) {
 			return nil // a report that was edited
 		}
 		values, runs = append(values, stats.Median(drawn(known(runs[:n])))), runs[n:]
@@ -137,7 +148,7 @@ func (s *sheet) past(r row) []picture {
 	}
 	values, line.Tips = append(values, float64(r.F.Head)), append(line.Tips, "head")
 	svg := plot.Trend(Elide(r.Subject, maxName)+": "+r.Metric+" by session", values, []int{len(sessions)}, line, tick(r.F.Unit))
-	return []picture{{r.Metric + ", session by session, then the head", "the median run of each of the base's " + fmt.Sprint(len(sessions)) + " sessions, the oldest to the left", svg}}
+	return []picture{{Title: r.Metric + ", session by session, then the head", About: fmt.Sprintf("the median run of each of the baseline's %d sessions, the oldest to the left", len(sessions)), SVG: svg}}
 }
 
 // drawn are runs as a picture has them, NaN where a value is not known.
@@ -152,7 +163,7 @@ func drawn(runs []result.Number) []float64 {
 	return out
 }
 
-// sessionsOf is how many of so many runs of a side each session has, traced ones or the others.
+// sessionsOf is how many of so many runs of a side each session has, profiled ones or the others.
 func sessionsOf(side *result.Side, runs int) []int {
 	sum := 0
 	for _, n := range side.SessionRuns {
@@ -165,18 +176,17 @@ func sessionsOf(side *result.Side, runs int) []int {
 }
 
 // launches draws how the launches of a kernel spread, and its time over the steps.
-func (s *sheet) launches(subject measure.Subject, class string) []picture {
+func (s *reportSheet) launches(subject measure.Subject, class string) []picture {
 	d := s.Report.Drawn
 	if d == nil || subject.Scope != measure.ScopeKernel {
 		return nil
 	}
 	base, head := drawnOf(d.Base, subject), drawnOf(d.Head, subject)
 	var out []picture
-	name := subject.Short()
-	label := tick(ns)
+	name, label := Clean(subject.Short()), tick(ns)
 	if base != nil && head != nil && len(base.Quantiles) > 2 && len(head.Quantiles) > 2 && min(base.Count, head.Count) >= 20 {
-		out = append(out, picture{"time of single launches", measure.Count(base.Count, "launch", "launches") + " of the base above the line, " + measure.Count(head.Count, "launch", "launches") + " of the head below",
-			plot.Spread(Clean(name)+": how the time of its launches spreads", base.Quantiles, head.Quantiles, label)})
+		about := measure.Count(base.Count, "launch", "launches") + " of the baseline above the line, " + measure.Count(head.Count, "launch", "launches") + " of the head below"
+		out = append(out, picture{Title: "time of single launches", About: about, SVG: plot.Spread(name+": how the time of its launches spreads", base.Quantiles, head.Quantiles, label)})
 	}
 	var series []plot.Series
 	every, skipped := 1, 0
@@ -196,8 +206,8 @@ func (s *sheet) launches(subject measure.Subject, class string) []picture {
 		every, skipped = max(x.of.Every, 1), max(skipped, x.side.Skipped)
 	}
 	if len(series) > 0 {
-		out = append(out, picture{"its time in each step", "median over the runs; the shaded steps are warm-up and do not count",
-			plot.Over(Clean(name)+": its time over the steps", series, every, skipped, label)})
+		out = append(out, picture{Title: "its time in each step", About: "median over the runs; the shaded steps are warm-up and do not count",
+			SVG: plot.Over(name+": its time over the steps", series, every, skipped, label)})
 	}
 	return out
 }
@@ -215,73 +225,60 @@ func drawnOf(d *model.Drawing, subject measure.Subject) *model.DrawnLaunches {
 	return nil
 }
 
-// cause says why, with the counters behind it and the place under the roofs.
-func (s *sheet) cause(g group, a *article) {
-	if a.Cause = g.cause(); a.Cause == nil {
-		return
-	}
-	for _, r := range g {
-		f := r.F.Cause
-		if f == nil {
-			continue
-		}
-		for _, m := range f.Metrics {
-			x := counterRow{Name: Elide(metric(m.Name), 40), Base: quantity(m.Base, m.Unit), Head: quantity(m.Head, m.Unit)}
-			switch {
-			case !m.Base.Known() || !m.Head.Known():
-			case m.Head > m.Base:
-				x.Arrow = "↑"
-			case m.Head < m.Base:
-				x.Arrow = "↓"
-			}
-			if m.Base > 0 && m.Head.Known() && x.Arrow != "" {
-				x.By = bind(measure.Change(float64(m.Head/m.Base - 1)))
-			}
-			a.Counters = append(a.Counters, x)
-		}
-		a.Counters, a.MoreCounters = a.Counters[:min(len(a.Counters), maxCounters)], a.Counters[min(len(a.Counters), maxCounters):]
-		a.Roof = roof(f, strings.ReplaceAll(a.Subject, nb, " "))
-		return
-	}
-}
+// documentation is where the links of a cause lead; a saved report may hold others, which are not shown.
+var documentation = regexp.MustCompile(`^https://docs\.nvidia\.com/[A-Za-z0-9/_.#-]+$`)
 
-// roof draws the kernel's places under the roofs of the head's GPU.
-func roof(c *result.Cause, name string) *picture {
-	at := either(c.HeadRoof, c.BaseRoof)
-	if at == nil || !(at.Intensity > 0) || !(at.Ridge > 0) || !(at.Roof > 0) {
-		return nil
-	}
-	memory := float64(at.Roof / at.Intensity)
-	if at.Intensity > at.Ridge {
-		memory = float64(at.Roof / at.Ridge)
-	}
-	var points []plot.Point
-	for _, x := range []struct {
-		name, class string
-		at          *result.Roof
-	}{{"base", "base", c.BaseRoof}, {"head", "worse", c.HeadRoof}} {
-		if x.at != nil && x.at.Intensity > 0 && x.at.Achieved > 0 {
-			points = append(points, plot.Point{Name: x.name, Class: x.class, Intensity: float64(x.at.Intensity), Performance: float64(x.at.Achieved)})
+// guides are where NVIDIA explains a cause.
+func guides(c *result.Cause) []result.Guide {
+	var out []result.Guide
+	for _, g := range c.Guides {
+		if documentation.MatchString(g.Link) && len(out) < 3 {
+			out = append(out, result.Guide{Title: Elide(Clean(g.Title), 120), Link: g.Link})
 		}
 	}
-	return &picture{"under the " + Clean(at.Precision) + " roof", "arithmetic (FLOP/s) by FLOP a byte of memory traffic, both logarithmic; the line is what the GPU can do",
-		plot.Roof(name+" under the roofs of the GPU", memory, memory*float64(at.Ridge), points,
-			func(v float64) string { return prefixed(v) + "FLOP/B" }, func(v float64) string { return prefixed(v) + "FLOP/s" })}
+	return out
 }
 
-// prefixed prints a number with the letter of its thousands in front of the unit to come: "2 T".
-func prefixed(v float64) string {
-	letters := []string{"", "k", "M", "G", "T", "P"}
-	i := 0
-	for ; v >= 1000 && i+1 < len(letters); i++ {
-		v /= 1000
+// bounds says what limits a kernel on both sides, "" where that is not known.
+func bounds(c *result.Cause) string {
+	base, head := trimmed(c.Base), trimmed(c.Head)
+	if base == "" && head == "" {
+		return ""
 	}
-	return tidy(measure.Digits(v)+" ") + letters[i]
+	if base == "" {
+		base = measure.Unknown
+	}
+	if head == "" {
+		head = measure.Unknown
+	}
+	return "Baseline: " + base + ". Head: " + head + "."
 }
 
-func either(a, b *result.Roof) *result.Roof {
-	if a != nil {
-		return a
+// counterTable is the counters behind a cause.
+func counterTable(c *result.Cause) *table {
+	t := &table{Title: "Counters of Nsight Compute", Class: "counters", Columns: []column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
+		{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}
+	for _, m := range c.Metrics {
+		change := ""
+		if m.Base > 0 && m.Head.Known() && m.Head != m.Base {
+			change = changed(m.Head/m.Base - 1)
+		}
+		t.add(Elide(metric(m.Name), 40), quantity(m.Base, m.Unit), quantity(m.Head, m.Unit), change)
 	}
-	return b
+	return t
+}
+
+// newCounters says why, with the counters behind it and the place under the roofs.
+func newCounters(c *result.Cause, name string) *counters {
+	x := &counters{Summary: join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")")), Limits: bounds(c), Guides: guides(c), Roof: roof(c, name)}
+	t := counterTable(c)
+	if n := len(t.Rows); n > maxCounters {
+		more := *t
+		more.Title, more.Rows, t.Rows = "More counters of Nsight Compute", t.Rows[maxCounters:], t.Rows[:maxCounters]
+		x.MoreCounters = &more
+	}
+	if len(t.Rows) > 0 {
+		x.Counters = t
+	}
+	return x
 }

@@ -8,50 +8,25 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// sheet is the page of a report, from the whole to the part.
-type sheet struct {
-	*view
-	At        string   // before each name that is linked to: "" or, of one of several workloads, its own
-	Workloads []*sheet // of a report on several, each
-	Mark      string   // class of the verdict
-	Kicker    string
-	Figures   []figure
-	Falls     []fallLine
-	FallAbout string
-	Steps     []stepPicture
-	StepAbout string
-	Axis      plot.SVG
-	Changes   []change
-	Untold    int // rows that are left out
-	Bend      string
-	Articles  []article
-	More      int // findings without an article
-	Flame     plot.SVG
-	Ranks     []rankRow
-	RanksTold []string
-	Sights    []sight
-	links     map[measure.Subject]string
-	told      map[measure.Subject]bool // what has an article, or else a row, that is linked to
-}
-
-// figure is one of the numbers at the top.
-type figure struct {
-	Label, Value, Note, Class string
-	Wide                      bool // a value of two sides
-}
-
 const (
-	// maxChanges and maxArticles bound what a page shows of very many kernels; the report inside holds all.
+	// maxChanges, maxArticles and maxSights bound what a page shows of very many kernels; the report inside holds all.
 	maxChanges, maxArticles, maxSights = 300, 24, 120
 	// maxName is how many columns of a name a page shows; all of it is a click away.
 	maxName = 120
 )
+
+// reportSheet is the page of a report, from the whole to the part.
+type reportSheet struct {
+	*sheet
+	*view
+	links    map[measure.Subject]string // the name by which a subject is linked to
+	articles map[measure.Subject]bool   // subjects that have an article
+}
 
 // htmlReport writes one page with the verdict and all that there is of a workload; of several the verdict on all, and below it each.
 func htmlReport(v *view, _ Options) (string, error) {
@@ -59,50 +34,74 @@ func htmlReport(v *view, _ Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := newSheet(v, "")
+	s := newReportSheet(v, "")
 	for i, w := range v.each {
 		if v.several() {
-			s.Workloads = append(s.Workloads, newSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
+			s.Sheets = append(s.Sheets, newReportSheet(w, fmt.Sprintf("w%d-%s-", i+1, slug(w.Workload))))
 		}
 	}
-	title := "nsgate: " + strings.ToLower(v.Word) + " · " + v.Workload
-	if c := Elide(Clean(v.Report.Head.Commit), 12); c != "" {
-		title += " @ " + c
-	}
-	return htmlPage(title, saved, s.page()...)
+	return s.html(saved)
 }
 
-func newSheet(v *view, at string) *sheet {
-	s := &sheet{view: v, At: at, Mark: toneClass(v.Tone), links: make(map[measure.Subject]string), told: make(map[measure.Subject]bool)}
-	s.Kicker = join(" · ", "nsgate", v.Workload, commits(v.Report), trimmed(v.Report.Head.Environment.GPU))
+func newReportSheet(v *view, at string) *sheet {
+	s := &reportSheet{view: v, links: make(map[measure.Subject]string), articles: make(map[measure.Subject]bool)}
+	s.sheet = &sheet{At: at, Word: v.Word, Mark: toneClass(v.Tone), Kicker: join(" · ", "nsgate", v.Workload, trimmed(v.Report.Head.Environment.GPU))}
+	s.Headline = strings.TrimLeft(strings.TrimPrefix(v.headline(), v.Word), nb+" ")
+	if v.several() {
+		s.Headline = v.Reason
+	}
+	s.Title = join(" · ", v.Workload+": "+strings.ToLower(v.Word), Elide(Clean(v.Report.Head.Commit), 12), "nsgate")
+	if at != "" {
+		s.Title = v.Workload + ": " + v.Word
+	}
+	for i, commit := range commits(v.Report) {
+		text := []string{"", "head "}[i]
+		if len(commits(v.Report)) > 1 {
+			text = []string{"baseline ", "head "}[i]
+		}
+		s.Source = append(s.Source, sourceLink{text + Elide(Clean(commit), 12), v.source.commit(commit)})
+	}
 	all := groups(untold(v.Rows))
 	s.name(all)
 	s.figures()
-	s.steps()
-	s.articles()
-	s.changes(all)
+	if len(v.Causes) > 0 && v.Report.Verdict == result.Fail {
+		s.add(part{ID: "why", Title: "Why", Said: slices.Concat(v.Causes[0].Why, v.Causes[0].places())})
+	}
+	s.sheet.next(v.Next)
+	s.warnings(v.Warnings)
+	guilty := len(v.Causes) > 0 && v.Causes[0].rank && v.Report.Verdict == result.Fail
+	if guilty {
+		s.ranks()
+	}
 	s.falls()
+	s.steps()
+	articles := s.findings()
+	s.changes(all)
+	s.add(articles)
 	s.flame()
-	s.ranks()
-	s.sights()
-	return s
+	if !guilty {
+		s.ranks()
+	}
+	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts, Commands: v.Commands,
+		Fold: &fold{"What each comparison could show, and what was not judged", s.sights()}})
+	return s.sheet
 }
 
 func toneClass(t tone) string {
 	return [...]string{good: "good", bad: "bad", doubtful: "doubtful"}[t]
 }
 
-// commits is what was compared, as far as it is known: "1f3a… → 9c0d…".
-func commits(r *result.Report) string {
-	base, head := Elide(Clean(r.Base.Commit), 12), Elide(Clean(r.Head.Commit), 12)
+// commits are what was compared, as far as it is known.
+func commits(r *result.Report) []string {
+	base, head := r.Base.Commit, r.Head.Commit
 	if base == "" || head == "" || base == head {
-		return cmp.Or(head, base)
+		return nonempty(cmp.Or(head, base))
 	}
-	return base + " → " + head
+	return []string{base, head}
 }
 
 // name gives each subject the name by which it is linked to.
-func (s *sheet) name(all []group) {
+func (s *reportSheet) name(all []group) {
 	taken := map[string]bool{}
 	for _, g := range all {
 		link := slug(g[0].Subject)
@@ -114,8 +113,16 @@ func (s *sheet) name(all []group) {
 	}
 }
 
-// sections are the names that parts of a page have.
-var sections = map[string]bool{"": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
+// link leads to a subject, "" where nothing on the page is about it.
+func (s *reportSheet) link(subject measure.Subject) string {
+	if at := s.links[subject]; at != "" {
+		return "#" + at
+	}
+	return ""
+}
+
+// names are the names that parts of a page have.
+var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
 	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true, "warnings": true, "next": true}
 
 // slug is a name as a part of an address: lower case letters, digits and hyphens.
@@ -137,46 +144,45 @@ func slug(name string) string {
 			break
 		}
 	}
-	if sections[b.String()] {
+	if names[b.String()] {
 		return "k-" + b.String()
 	}
 	return b.String()
 }
 
 // figures are the numbers of the whole program, and how many of its parts are in which state.
-func (s *sheet) figures() {
+func (s *reportSheet) figures() {
+	add := func(label string, r row) {
+		s.Figures = append(s.Figures, figure{label, r.Values, r.delta(), rowClass(r), true})
+	}
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
 		for _, r := range s.Rows {
-			if r.F.Scope == measure.ScopeWorkload && r.F.Metric == x && r.F.Name == "" {
-				s.Figures = append(s.Figures, figure{metric(x), strings.ReplaceAll(r.Values, nb+"→", " →"), r.delta(), rowClass(r), true})
+			if r.F.Subject() == measure.Workload && r.F.Metric == x {
+				add(metric(x), r)
 			}
 		}
 	}
 	for _, r := range s.Rows {
 		if r.F.Scope == measure.ScopeOutput && len(s.Figures) < 4 {
-			s.Figures = append(s.Figures, figure{Elide(r.Subject, 30), strings.ReplaceAll(r.Values, nb+"→", " →"), r.delta(), rowClass(r), true})
+			add(Elide(r.Subject, 30), r)
 		}
-	}
-	if len(s.Rows) == 0 {
-		return
 	}
 	c := s.Report.Counts
-	count := func(n int, label, note, class string) {
-		if n > 0 {
-			s.Figures = append(s.Figures, figure{label, fmt.Sprint(n), note, class, false})
+	for _, x := range []struct {
+		n                  int
+		label, note, class string
+	}{{c.Regressed, "regressed", "that fail the gate", "worse"}, {c.Warned, "slower", "without failing the gate", "doubt"},
+		{len(s.of(open)), "undecided", "that could fail the gate", "doubt"}, {c.Improved, "improved", "", "better"}, {c.Unchanged, "unchanged", "within their limits", ""}} {
+		if x.n > 0 && len(s.Rows) > 0 {
+			s.Figures = append(s.Figures, figure{x.label, fmt.Sprint(x.n), x.note, x.class, false})
 		}
 	}
-	count(c.Regressed, "regressed", "that fail the gate", "worse")
-	count(c.Warned, "slower", "without failing the gate", "doubt")
-	count(len(s.of(open)), "undecided", "that could fail the gate", "doubt")
-	count(c.Improved, "improved", "", "better")
-	count(c.Unchanged, "unchanged", "within their limits", "")
 }
 
 // rowClass is how a row is coloured and filtered.
 func rowClass(r row) string {
 	switch r.Class {
-	case failing, warned, grew:
+	case failing, warned, increased:
 		return "worse"
 	case open, harmless:
 		return "doubt"
@@ -188,69 +194,46 @@ func rowClass(r row) string {
 	return "same"
 }
 
-// change is a row of the table of changes: what one subject, or one metric of the workload, became.
-type change struct {
-	Link     string
-	Article  bool
-	Subject  string
-	Full     string // the whole name, where that is another
-	In       string
-	Metric   string
-	Values   string
-	Change   string
-	By       string // relative, to sort by
-	Interval string
-	Forest   plot.SVG
-	Share    string
-	Part     string // likewise
-	Step     string // what it adds to a step
-	Adds     string // likewise
-	Class    string
-	Result   string
-}
-
 // changes are the rows, those that add most to a step first.
-func (s *sheet) changes(all []group) {
+func (s *reportSheet) changes(all []group) {
 	type entry struct {
-		group
-		adds float64
+		row
+		adds result.Number
 	}
 	var list []entry
 	for _, g := range all {
 		if g[0].F.Scope != measure.ScopeWorkload {
-			list = append(list, entry{g, adds(g)})
+			e := entry{g[0], unknown}
+			for i := range g {
+				if e.adds = g[i].cost(); e.adds.Known() {
+					break
+				}
+			}
+			list = append(list, e)
 			continue
 		}
-		for i, r := range g { // each of its metrics is one of its own
+		for _, r := range g { // each of its metrics is one of its own
 			if r.Class != unchanged || r.F.Unit == ns {
-				list = append(list, entry{g[i : i+1], adds(g[i : i+1])})
+				list = append(list, entry{r, r.cost()})
 			}
 		}
 	}
-	size := func(x float64) float64 {
-		if math.IsNaN(x) {
+	size := func(e entry) float64 {
+		if !e.adds.Known() {
 			return -1
 		}
-		return math.Abs(x)
+		return math.Abs(float64(e.adds))
 	}
-	weight := func(e entry) int {
-		if e.group[0].Class >= same {
-			return 1
-		}
-		return 0
-	}
-	large.Sort(list, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(weight(a), weight(b)), cmp.Compare(size(b.adds), size(a.adds)))
+	slices.SortStableFunc(list, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.Class/same, b.Class/same), cmp.Compare(size(b), size(a)))
 	})
-	if len(list) > maxChanges {
-		s.Untold, list = len(list)-maxChanges, list[:maxChanges]
-	}
+	untold := max(len(list)-maxChanges, 0)
+	list = list[:len(list)-untold]
 	var limits, seen []float64
 	for _, e := range list {
-		f := e.group[0].F
-		seen = append(seen, float64(f.Change))
-		if f.Limit.Known() && f.Limit > 0 {
-			limits = append(limits, float64(f.Limit))
+		seen = append(seen, float64(e.F.Change))
+		if e.F.Limit.Known() && e.F.Limit > 0 {
+			limits = append(limits, float64(e.F.Limit))
 		}
 	}
 	bend := 0.03
@@ -258,39 +241,54 @@ func (s *sheet) changes(all []group) {
 		bend = limits[len(limits)/2]
 	}
 	forest := plot.NewForest(bend, seen)
-	s.Bend = percent(result.Number(bend))
-	s.Axis = forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })
+	t := &table{Title: "Every comparison, by what it adds to a step", Class: "rows", Columns: []column{{Title: "Name", Sorted: true, Up: true}, {Title: "Baseline → head"},
+		{Title: "Change", Right: true, Sorted: true}, {Title: "Interval", Pic: true, Head: forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })},
+		{Title: "A step", Right: true, Sorted: true, Label: "a step"}, {Title: "GPU time", Right: true, Sorted: true, Label: "GPU time"}, {Title: "Outcome", Sorted: true, Up: true}}}
+	told := map[measure.Subject]bool{}
 	for _, e := range list {
-		s.Changes = append(s.Changes, s.change(e.group[0], e.adds, forest))
+		t.Rows = append(t.Rows, s.change(e.row, e.adds, forest, told))
 	}
+	if untold > 0 {
+		t.More = fmt.Sprintf("%d more rows, which changed a step least, are not drawn; the report inside has them.", untold)
+	}
+	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Table: t, Search: s.At == "", About: "Each row is a kernel, range or number of the workload, those that changed a step most first: " +
+		"its change as a dot with the interval, in the shaded band what its limit allows. The scale is linear up to " + percent(result.Number(bend)) + ", logarithmic beyond."})
 }
 
-func (s *sheet) change(r row, adds float64, forest plot.Forest) change {
-	f := r.F
-	c := change{
-		Subject: Elide(r.Subject, maxName), Full: r.FullName, In: Elide(Clean(f.Role), maxName), Metric: r.Metric, Values: r.Values, Change: r.Change, By: brief(f.Change),
-		Interval: r.Interval, Share: r.Share, Part: brief(f.Share), Adds: brief(result.Number(adds)), Class: rowClass(r), Result: plainResult(r), Link: s.links[f.Subject()],
-	}
-	if f.Scope == measure.ScopeWorkload && f.Name == "" {
-		c.Subject, c.Metric = r.Metric, "of the workload"
+func (s *reportSheet) change(r row, adds result.Number, forest plot.Forest, told map[measure.Subject]bool) tableRow {
+	f, subject := r.F, r.F.Subject()
+	name := cell{Text: Elide(r.Subject, maxName), Full: r.FullName, Note: Elide(Clean(f.Role), maxName)}
+	about := r.Metric
+	if subject == measure.Workload {
+		name.Text, about = r.Metric, "of the workload"
 	}
 	if f.Scope == measure.ScopeKernel && len(r.Parts) == 0 {
-		c.Full = join(" ", c.Full, "["+r.Geometry+"]")
+		name.Full = join(" ", name.Full, wrapped("[", r.Geometry, "]"))
 	}
-	c.Article = slices.ContainsFunc(s.Articles, func(a article) bool { return a.Link == c.Link })
-	if !c.Article && s.told[f.Subject()] {
-		c.Link = ""
+	out := tableRow{Outcome: rowClass(r)}
+	switch {
+	case s.articles[subject]:
+		name.Link = s.link(subject)
+	case !told[subject]:
+		out.ID = s.links[subject]
 	}
-	s.told[f.Subject()] = true
-	if n := result.Number(adds); n.Known() {
-		c.Step = signed(n)
+	told[subject] = true
+	class, calm := out.Outcome, out.Outcome
+	if class == "same" {
+		class = ""
 	}
-	class := c.Class
-	if class == "same" || class == "new" {
-		class = "calm"
+	if calm == "same" || calm == "new" {
+		calm = "calm"
 	}
-	c.Forest = forest.Row(class, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))
-	return c
+	step := ""
+	if adds.Known() {
+		step = signed(adds)
+	}
+	result := strings.TrimLeft(r.Result(), "❌⚠️✅ ")
+	out.Cells = []cell{name, {Text: r.Values, Note: about}, {Text: r.Change, Sort: brief(f.Change), Class: class},
+		{Text: r.Interval, SVG: forest.Row(calm, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))},
+		{Text: step, Sort: brief(adds)}, {Text: r.Share, Sort: brief(f.Share)}, {Text: result, Class: class}}
+	return out
 }
 
 // brief is a number to sort by, "" where it is not known.
@@ -299,36 +297,6 @@ func brief(n result.Number) string {
 		return ""
 	}
 	return strconv.FormatFloat(float64(n), 'g', 4, 64)
-}
-
-// plainResult is the outcome in words, without a mark.
-func plainResult(r row) string {
-	text := r.Result()
-	if i := strings.LastIndex(text, nb); i >= 0 {
-		text = text[i+len(nb):]
-	}
-	for _, mark := range []string{"❌ ", "⚠️ ", "✅ "} {
-		text = strings.TrimPrefix(text, mark)
-	}
-	return text
-}
-
-// adds is by how much a subject makes a step longer, in ns, NaN where that is not known.
-func adds(g group) float64 {
-	for _, r := range g {
-		switch r.F.Metric {
-		case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
-			base, head := r.F.Base, r.F.Head
-			switch {
-			case r.F.Outcome == result.Added && !base.Known():
-				base = 0
-			case r.F.Outcome == result.Removed && !head.Known():
-				head = 0
-			}
-			return float64(head - base)
-		}
-	}
-	return math.NaN()
 }
 
 // tidy takes zeros off the end of a number that has a unit behind it: "84.00 µs" is "84 µs".
@@ -348,56 +316,35 @@ func tick(unit string) func(float64) string {
 	return func(v float64) string { return tidy(measure.Quantity(v, Clean(unit))) }
 }
 
-// sight is what could be seen of one comparison.
-type sight struct{ Subject, Metric, Runs, MDE, Limit, Result, Reason string }
-
 // sights lists every comparison with what it could have shown.
-func (s *sheet) sights() {
-	for _, r := range s.Rows {
-		if len(s.Sights) == maxSights {
-			break
-		}
-		x := sight{Subject: Elide(r.Subject, maxName), Metric: r.Metric, Limit: r.Limit, Result: plainResult(r)}
+func (s *reportSheet) sights() *table {
+	t := &table{Title: "MDE", Class: "sights", About: "MDE: the smallest change that this data would show in 80 % of cases", Columns: []column{{Title: "Name"}, {Title: "Metric"},
+		{Title: "Runs", Right: true, Label: "runs"}, {Title: "MDE", Right: true, Label: "MDE"}, {Title: "Limit", Right: true, Label: "limit"}, {Title: "Outcome"}}}
+	for _, r := range s.Rows[:min(len(s.Rows), maxSights)] {
+		x := cells(Elide(r.Subject, maxName), r.Metric, "", "", r.Limit, strings.TrimLeft(r.Result(), "❌⚠️✅ "))
 		if r.Class != unchanged {
-			x.Reason = r.Reason
+			x[5].Note = r.Reason
 		}
-		if n := [2]int{measured(r.F.BaseRuns), measured(r.F.HeadRuns)}; n != [2]int{} {
-			x.Runs = fmt.Sprintf("%d / %d", n[0], n[1])
+		if n := [2]int{len(known(r.F.BaseRuns)), len(known(r.F.HeadRuns))}; n != [2]int{} {
+			x[2].Text = fmt.Sprintf("%d / %d", n[0], n[1])
 		}
 		if r.F.MDE.Known() && r.F.MDE > 0 {
-			x.MDE = percent(r.F.MDE)
-			if r.F.MDE > 10 {
-				x.MDE = "over ×10"
-			}
+			x[3].Text = mde(r.F.MDE)
 		}
-		s.Sights = append(s.Sights, x)
+		t.Rows = append(t.Rows, tableRow{Cells: x})
 	}
-}
-
-func measured(values []result.Number) int {
-	n := 0
-	for _, v := range values {
-		if v.Known() {
-			n++
-		}
-	}
-	return n
-}
-
-// rankRow is what one of several processes or devices took.
-type rankRow struct {
-	Name, Base, Head, Wait, Class string
-	Heat                          plot.SVG
+	return t
 }
 
 // ranks lists ranks by what they compute in a step, or else devices by their kernel time.
-func (s *sheet) ranks() {
+func (s *reportSheet) ranks() {
 	type rank struct {
 		name             string
 		base, head, wait result.Number
 		class            string
 	}
 	var list []rank
+	var said []string
 	if s.view.Ranks != nil {
 		for _, k := range s.Report.Ranks.Ranks {
 			class := ""
@@ -406,14 +353,16 @@ func (s *sheet) ranks() {
 			}
 			list = append(list, rank{Clean(k.Name), k.Base, k.Compute, k.Wait, class})
 		}
-		s.RanksTold = s.view.Ranks.Told
+		if len(s.Causes) == 0 || !s.Causes[0].rank {
+			said = s.view.Ranks.Told
+		}
 	} else {
 		for _, r := range s.Rows {
 			if r.F.Scope == measure.ScopeDevice && r.F.Metric == measure.GPUTime.Name {
-				list = append(list, rank{r.Subject, r.F.Base, r.F.Head, result.Number(math.NaN()), rowClass(r)})
+				list = append(list, rank{r.Subject, r.F.Base, r.F.Head, unknown, rowClass(r)})
 			}
 		}
-		large.Sort(list, func(a, b rank) int { return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name)) })
+		slices.SortStableFunc(list, func(a, b rank) int { return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name)) })
 	}
 	most := 0.0
 	for _, x := range list {
@@ -423,11 +372,41 @@ func (s *sheet) ranks() {
 			}
 		}
 	}
-	for i, x := range list {
-		if i == maxChanges {
-			break
-		}
-		s.Ranks = append(s.Ranks, rankRow{Elide(x.name, 40), cell(x.base, ns), cell(x.head, ns), cell(x.wait, ns), x.class,
-			plot.Pair(float64(x.base)/most, float64(x.head)/most, x.class)})
+	t := &table{Title: "Compute time by rank", Columns: []column{{Title: "Rank"}, {Title: "Bars", Pic: true}, {Title: "Baseline", Right: true, Label: "baseline"},
+		{Title: "Head", Right: true, Label: "head"}, {Title: "Waits", Right: true, Label: "waits"}}}
+	for _, x := range list[:min(len(list), maxChanges)] {
+		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(x.name, 40)}, {SVG: plot.Pair(float64(x.base)/most, float64(x.head)/most, x.class)},
+			{Text: cellOf(x.base, ns)}, {Text: cellOf(x.head, ns), Class: x.class}, {Text: cellOf(x.wait, ns)}}})
 	}
+	if len(t.Rows) == 0 {
+		return
+	}
+	s.add(part{ID: "ranks", Title: "Ranks", Nav: "Ranks", Said: said, Table: t,
+		About: "What each rank or device computes in a step: the baseline above, the head below, on one scale. A rank waits in collectives for the others."})
+}
+
+// falls is the waterfall: what the change of the step is made of, each part drawn around zero.
+func (s *reportSheet) falls() {
+	if s.Fall == nil || len(s.Fall.Rows) == 0 {
+		return
+	}
+	var parts [][3]float64
+	for _, x := range s.Fall.Rows {
+		parts = append(parts, [3]float64{float64(x.Change), float64(x.Low), float64(x.High)})
+	}
+	draw := plot.NewFall(parts)
+	t := &table{Title: "Parts of the change of the step", Class: "falls", Columns: []column{{Title: "Part"}, {Title: "Bar", Pic: true}, {Title: "Change", Right: true}, {Title: "Interval", Class: "in"}}}
+	for i, x := range s.Fall.Rows {
+		class := "worse"
+		if x.Change < 0 {
+			class = "better"
+		}
+		name := cell{Text: x.What}
+		if x.Subject != (measure.Subject{}) {
+			name.Link = s.link(x.Subject)
+		}
+		t.Rows = append(t.Rows, tableRow{Cells: []cell{name, {SVG: draw.Bar(i)}, {Text: x.Text, Class: class}, {Text: between(x.Own)}}})
+	}
+	s.add(part{ID: "where", Title: "Where the time went", Nav: "Where the time went", Table: t,
+		About: "The " + s.Fall.about() + ". Each bar is a part of that change that is certain, longer to the right, shorter to the left; with the last one they add up."})
 }

@@ -54,8 +54,8 @@ type junitResult struct {
 }
 
 // junit writes a test suite a workload: one test case a comparison, whose name stays the same from run to run, and one for the verdict. What fails
-// the gate is a failure, a gate without a verdict an error; what is undecided, added, removed or slower without failing
-// the gate is skipped, with the reason.
+// the gate is a failure, as the verdict then is, a gate without a verdict an error; what is undecided, added, removed or slower
+// without failing the gate is skipped, with the reason.
 func junit(v *view, _ Options) (string, error) {
 	all := junitSuites{Name: "nsgate"}
 	for _, w := range v.each {
@@ -71,32 +71,45 @@ func newSuite(v *view) junitSuite {
 	suite := junitSuite{Name: "nsgate: " + v.Workload}
 	first := junitCase{Class: v.Workload, Name: "verdict"}
 	suite.Tests = 1 + len(v.Rows)
-	if !v.judged() {
+	switch {
+	case !v.judged():
 		suite.Errors++
 		first.Error = &junitResult{Line(v.Reason), v.Word, xmlLines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next))}
+	case v.Report.Verdict == result.Fail:
+		suite.Failures++
+		var why []string
+		for _, c := range v.Causes {
+			if c.Class == failing {
+				why = append(why, c.Why...)
+			}
+		}
+		first.Failure = &junitResult{Line(flat(v.headline())), v.Word, xmlLines(slices.Concat([]string{v.Reason}, why, v.Fall.Lines()))}
 	}
 	suite.Cases = append(suite.Cases, first)
 	names := map[string]int{first.Name: 1}
 	for _, r := range v.Rows {
 		c := junitCase{Class: v.Workload, Name: Line(id(r.F) + " · " + r.Metric)}
 		if r.F.Unit == "ns" && r.F.Head.Known() {
-			c.Time = strconv.FormatFloat(float64(r.F.Head)/1e9, 'f', -1, 64)
+			c.Time = strconv.FormatFloat(measure.Round(float64(r.F.Head))/1e9, 'f', -1, 64)
 		}
 		// GitLab keeps the first of several cases with one name.
 		if names[c.Name]++; names[c.Name] > 1 {
 			c.Name += fmt.Sprintf(" (%d)", names[c.Name])
 		}
-		c.File, c.Line = v.kept(r.F)
-		lines := append([]string{r.Metric + ": " + r.describe(), r.Reason, r.Runs, r.Match}, r.Evidence...)
+		c.File, c.Line = v.place(r.F)
+		lines := append([]string{r.Metric + ": " + r.describe(), r.Reason, r.runs(), r.Match, r.place()}, r.Evidence...)
 		if r.F.Metric == measure.StepTime.Name {
 			lines = append(lines, v.Fall.Lines()...)
 		}
-		result := &junitResult{r.title(), string(r.F.Outcome), xmlLines(append(lines, r.Cause, Elide(r.FullName, 600)))}
+		if r.F.Cause != nil {
+			lines = append(lines, r.F.Cause.Summary)
+		}
+		result := &junitResult{r.title(), string(r.F.Outcome), xmlLines(append(lines, Elide(r.FullName, 600)))}
 		switch r.Class {
 		case failing:
 			suite.Failures++
 			c.Failure = result
-		case improved, unchanged:
+		case improved, unchanged, increased:
 		default:
 			suite.Skipped++
 			c.Skipped = result

@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -35,9 +33,12 @@ type page struct {
 	b     strings.Builder
 	width int
 	color bool
+	ascii bool
 }
 
-func newPage(o Options) *page { return &page{width: max(cmp.Or(o.Width, 100), 40), color: o.Color} }
+func newPage(o Options) *page {
+	return &page{width: max(cmp.Or(o.Width, 100), 40), color: o.Color, ascii: o.ASCII}
+}
 
 // verdict writes the first line.
 func (p *page) verdict(word string, s style, reason string) {
@@ -84,116 +85,6 @@ func (p *page) list(title, mark string, s style, texts []string) {
 func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
 func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 
-// column is a column of a table. Where the page is too narrow, columns of a high rank go first, and those that may be
-// shortened lose the middle of their cells.
-type column struct {
-	title string
-	right bool
-	rank  int
-	least int // columns that a cell keeps; 0 where it may not be shortened
-	// optional columns are left out where every cell is empty.
-	optional bool
-}
-
-// table writes rows in aligned columns under their titles; paint gives the style of a row, nil for none. Where the page is too
-// narrow for all that may not be left out or shortened, a row takes lines of its own.
-func (p *page) table(titles []column, rows [][]string, paint func(row int) style) {
-	const indent, gap, shortest = 2, 2, 8
-	widths, rank := make([]int, len(titles)), 0
-	titles = slices.Clone(titles)
-	for i, c := range titles {
-		widths[i] = columns(c.title)
-		for _, row := range rows {
-			widths[i] = max(widths[i], columns(row[i]))
-		}
-		if c.optional && !slices.ContainsFunc(rows, func(row []string) bool { return row[i] != "" }) {
-			titles[i].rank = math.MaxInt
-			continue
-		}
-		rank = max(rank, c.rank)
-	}
-	// over is by how many columns of the terminal the table is too wide.
-	over := func(width func(i int) int) int {
-		total := indent - gap
-		for i, c := range titles {
-			if c.rank <= rank {
-				total += width(i) + gap
-			}
-		}
-		return total - p.width
-	}
-	least := func(i int) int {
-		if least := titles[i].least; least > 0 {
-			return min(widths[i], least)
-		}
-		return widths[i]
-	}
-	for rank > 0 && over(least) > 0 {
-		rank--
-	}
-	if over(least) > 0 {
-		p.cards(titles, rows, paint)
-		return
-	}
-	for i, c := range titles {
-		if n := over(func(i int) int { return widths[i] }); n > 0 && c.least > 0 {
-			widths[i] = min(widths[i], max(widths[i]-n, shortest))
-		}
-	}
-	shown := apart(rows, widths[0])
-	write := func(s style, cells func(i int) string) {
-		var line []string
-		for i, c := range titles {
-			if c.rank > rank {
-				continue
-			}
-			cell := bind(Elide(cells(i), widths[i]))
-			if c.right {
-				cell = strings.Repeat(nb, widths[i]-columns(cell)) + cell
-			}
-			line = append(line, pad(cell, widths[i]))
-		}
-		p.line(indent, indent, span{strings.Join(line, strings.Repeat(nb, gap)), s})
-	}
-	write(dim, func(i int) string { return titles[i].title })
-	for r := range rows {
-		s := none
-		if paint != nil {
-			s = paint(r)
-		}
-		write(s, func(i int) string { return shown[r][i] })
-	}
-}
-
-// cards writes each row as a paragraph under its first cell: what stands in the others, each behind the title of its column.
-func (p *page) cards(titles []column, rows [][]string, paint func(row int) style) {
-	for r, row := range apart(rows, p.width-2) {
-		s := none
-		if paint != nil {
-			s = paint(r)
-		}
-		p.line(2, 4, span{row[0], s})
-		var spans []span
-		for i, c := range titles[1:] {
-			cell := strings.TrimSpace(row[i+1])
-			if cell == "" {
-				continue
-			}
-			if len(spans) > 0 {
-				spans = append(spans, span{nb + "· ", none})
-			}
-			if c.title != "" {
-				spans = append(spans, span{bind(c.title) + nb, dim})
-			}
-			if c.least == 0 && columns(c.title)+columns(cell)+len("    · ") < p.width { // else it would lose its middle
-				cell = bind(cell)
-			}
-			spans = append(spans, span{cell, s})
-		}
-		p.line(4, 4, spans...)
-	}
-}
-
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
 // space unless one of them has it. A word wider than a line loses its middle.
 func (p *page) line(first, rest int, spans ...span) {
@@ -201,7 +92,11 @@ func (p *page) line(first, rest int, spans ...span) {
 	var words [][]span
 	open := false // the last word goes on
 	for _, s := range spans {
-		for text := s.text; text != ""; {
+		text := s.text
+		if p.ascii {
+			text = plainASCII(text)
+		}
+		for text != "" {
 			i := strings.IndexFunc(text, breakable)
 			word := text
 			if i >= 0 {
@@ -226,7 +121,11 @@ func (p *page) line(first, rest int, spans ...span) {
 	var line []span
 	indent, used := first, first
 	flush := func() {
-		p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+defuse(p.paint(line)), " ") + "\n")
+		text := defuse(p.paint(line))
+		if p.ascii {
+			text = strings.NewReplacer("♯", "+", "∶", ".").Replace(text)
+		}
+		p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+text, " ") + "\n")
 		line, indent, used = nil, rest, rest
 	}
 	for _, w := range words {

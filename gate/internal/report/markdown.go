@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
 func init() {
@@ -13,137 +16,264 @@ func init() {
 
 // Limits of the Markdown form.
 const (
-	defaultMaxBytes = 900 << 10 // GitHub drops a job summary above 1 MiB
-	maxRows         = 50        // rows of the first table
-	maxNotes        = 20        // reasons, warnings and next steps
-	maxProse        = 500       // runes of a sentence
-	maxCause        = 1500      // runes of a kernel's cause
-	maxCommand      = 4000      // runes of a command
+	defaultMaxBytes = 60_000 // GitHub takes 65,536 characters of a comment
+	maxRows         = 50     // rows of the table of changes
+	maxNotes        = 20     // reasons, warnings and next steps
+	maxProse        = 500    // runes of a sentence
+	maxCommand      = 4000   // runes of a command
 )
 
-// markdown writes the report for a job summary or a merge request of GitHub or GitLab: the verdict, a table of what
-// failed and what is open, the rest folded away. It never exceeds Options.MaxBytes; rows that do not fit are counted.
+// markdown writes the report for a job summary or a comment on a merge request of GitHub or GitLab: the verdict, why, where the time
+// went, and what changed. It never exceeds Options.MaxBytes; rows that do not fit are counted.
 func markdown(v *view, o Options) (string, error) {
+	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
 	if v.several() {
-		return markdowns(v, o)
+		return markdowns(v, limit), nil
 	}
-	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
-	head := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n", v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
-	sections := v.Sections()
-	all := groups(sections[0].Rows)
-	top := fewDevices(all)
-	notes := bullets("Why", reasons(top), limit/3)
-	notes += bullets("Warnings", proses(v.Warnings), limit/3-len(notes))
-	notes += counters(top, limit/3-len(notes))
+	return v.markdown("## "+v.Icon()+" nsgate: "+strings.ToLower(v.Word)+" · "+code(v.Workload), limit, true), nil
+}
+
+// markdown writes the report on one workload under a title, in at most so many bytes; next is false where the whole gate says it.
+func (v *view) markdown(title string, limit int, next bool) string {
+	lead := strings.TrimLeft(strings.TrimPrefix(v.headline(), v.Word+nb+" "+bind(Elide(v.Workload, 30))), nb+" ")
+	head := title + "\n\n**" + prose(flat(lead)) + "**"
+	if sides := v.sides(); sides != "" {
+		head += " · " + prose(sides)
+	}
+	head += "\n"
+	if len(head) > limit {
+		return Cut(head, limit)
+	}
+	body := ""
+	if !v.judged() || v.Report.Undecided {
+		body += "\n" + prose(v.Reason) + "\n"
+	}
+	body += v.why(limit/3) + bullets("Warnings", v.Warnings, limit/4)
+	if v.Report.Verdict != result.Pass && v.Fall != nil && len(v.Fall.Rows) > 0 {
+		body += v.Fall.table().markdown(limit / 4)
+	}
 	if s := v.Report.Measured; s != nil {
-		notes += panelsMarkdown("\nMeasured: "+prose(headline(s))+"\n", s, false, limit/3)
+		body += panelsMarkdown("\nMeasured: "+prose(headline(s))+"\n", s, false, limit/3)
 	}
-	fall := fallTable(v.Fall, limit/3-len(notes))
-	fall += ranksMarkdown(v.Ranks, limit/3-len(notes)-len(fall))
-	tail := footer(v, limit/3)
-	room := limit - len(head) - len(fall) - len(notes) - len(tail)
-	if room < 0 { // too small for anything but the verdict
-		return Cut(head, limit), nil
+	body += ranksMarkdown(v.Ranks, limit/4)
+	foot := v.compared(limit / 4)
+	if next {
+		foot += v.next(limit / 4)
 	}
-	for i, s := range sections {
-		title := fmt.Sprintf("%s (%d)", s.Title, len(s.Rows))
-		text := fold(title, table(s.Rows, len(s.Rows), room-len(fold(title, " "))))
-		if i == 0 {
-			rows, left := s.Rows, len(all)-len(top)
-			if left > 0 {
-				rows = slices.Concat(top...)
-			}
-			if text = table(rows, maxRows, room); left > 0 && text != "" {
-				text += fmt.Sprintf("\n%s besides; the JSON report holds all.\n", count(left, "slower device"))
-			}
-			notes = fall + text + notes
-		} else {
-			notes += text
-		}
-		room -= len(text)
+	room := limit - len(head) - len(foot)
+	if room < 0 {
+		return Cut(head, limit)
 	}
-	return head + notes + tail, nil
+	if len(body) > room {
+		body = v.why(room)
+	}
+	rows := slices.Concat(v.of(failing, warned, open, increased), unfollowed(v.of(differing)), v.of(improved, added, removed))
+	body += v.changed(rows, room-len(body))
+	if more := v.counters(room - len(body)); len(body)+len(more) <= room {
+		body += more
+	}
+	return head + body + foot
 }
 
-// markdowns writes the verdict on all workloads with a line for each, and the report on each below.
-func markdowns(whole *view, o Options) (string, error) {
-	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
-	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| workload | verdict | |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
+// markdowns writes the verdict on all workloads with a row for each, then what changed in each that does not plainly pass.
+func markdowns(whole *view, limit int) string {
+	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| Workload | Verdict | |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
+	var changed []*view
 	for _, v := range whole.each {
-		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(v.Reason))
-	}
-	text += bullets("Warnings", proses(whole.Warnings), limit/8) + footer(whole, limit/8)
-	if room := limit - len(text); room < 0 {
-		return Cut(text, limit), nil
-	}
-	o.MaxBytes = (limit-len(text))/len(whole.each) - 100
-	for _, v := range whole.each {
-		section, err := markdown(v, o)
-		if err != nil {
-			return "", err
+		told := v.Reason
+		if r := v.effect(); r != nil && v.judged() {
+			told = v.effectLine(r, maxHeadline, true)
 		}
-		text += "\n" + strings.Replace(section, "nsgate: ", code(v.Workload)+": ", 1)
+		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(told))
+		if v.Tone != good || len(v.Warnings) > 0 {
+			changed = append(changed, v)
+		}
 	}
-	return Cut(text, limit), nil
+	foot := bullets("Warnings", whole.Warnings, limit/8)
+	if whole.Next == nil { // one for the whole gate: the first that any workload has
+		for _, v := range changed {
+			if whole.Next = v.Next; v.Next != nil {
+				break
+			}
+		}
+	}
+	foot += whole.next(limit / 8)
+	if room := limit - len(text) - len(foot); room < 0 {
+		return Cut(text, limit)
+	}
+	for i, v := range changed {
+		room := (limit - len(text) - len(foot)) / (len(changed) - i)
+		text += v.markdown("\n### "+v.Icon()+" "+code(v.Workload)+": "+strings.ToLower(v.Word), room, false)
+	}
+	return text + foot
 }
 
-// reasons says of each subject why it is where it is.
-func reasons(top []group) []string {
-	var out []string
-	for _, g := range top {
-		said := proses(g.said())
-		said = said[:min(len(said), 8)]
-		if c := g.cause(); c != nil {
-			why := "why: " + paragraph(c.Summary, maxCause)
-			for i, guide := range c.Guides {
-				why += [...]string{" Read: ", ", "}[min(i, 1)] + "[" + paragraph(guide.Title, 120) + "](" + guide.Link + ")"
+// why says of each cause why the program got slower.
+func (v *view) why(room int) string {
+	var lines []string
+	for _, list := range [][]cause{v.Causes, v.Open} {
+		for _, c := range list {
+			name, line := Elide(c.lead().Subject, 60), ""
+			for i, t := range c.Why[:min(len(c.Why), 6)] {
+				if rest, ok := strings.CutPrefix(t, name); ok && i == 0 {
+					line = code(name) + prose(rest)
+					continue
+				}
+				line += "; " + prose(t)
 			}
-			said = append(said, why)
-		}
-		if len(said) > 0 {
-			out = append(out, code(g[0].Subject)+": "+strings.Join(said, "; "))
+			if c.Class != increased && c.Class != failing && c.lead().Reason != "" {
+				line += "; " + prose(c.lead().Reason)
+			}
+			if file, n := v.at(c); file != "" {
+				line += "; " + v.linked(file, n)
+			}
+			for _, r := range c.Rows {
+				if r.F.Cause != nil {
+					for i, g := range guides(r.F.Cause) {
+						line += [...]string{". Read ", ", "}[min(i, 1)] + "[" + prose(g.Title) + "](" + g.Link + ")"
+					}
+					break
+				}
+			}
+			lines = append(lines, strings.TrimPrefix(line, "; "))
 		}
 	}
-	return out
+	return listed("Why", lines, room)
+}
+
+// at is where in the repository a cause is.
+func (v *view) at(c cause) (file string, line int) {
+	for _, r := range c.Rows {
+		if file, line = v.place(r.F); file != "" {
+			return file, line
+		}
+	}
+	return "", 0
+}
+
+// linked is a place in the repository, with a link to it where the host is known.
+func (v *view) linked(file string, line int) string {
+	at := code(fmt.Sprintf("%s:%d", file, line))
+	if link := v.source.file(v.Report.Head.Commit, file, line); link != "" {
+		return `<a href="` + entities.Replace(link) + `">` + at + "</a>"
+	}
+	return at
+}
+
+// changed is the table of what changed. It has three columns, which GitHub shows without scrolling: what else is known of a row stands
+// in smaller type below.
+func (v *view) changed(rows []row, room int) string {
+	rows = untold(rows)
+	var b strings.Builder
+	b.WriteString("\n| Name | Before → after | Change |\n| --- | --- | ---: |\n")
+	room -= 100 // for the note about rows that are cut
+	shown := 0
+	for _, r := range rows[:min(maxRows, len(rows))] {
+		icon, result := r.mark()
+		cells := []string{icon + code(r.Subject) + below(prose(Elide(r.Metric, 30)), prose(Elide(result, 60)), bind(prose(wrapped("", r.Share, " of GPU time"))), prose(Elide(r.Geometry, 60))),
+			bind(prose(r.Values)) + below(r.runs()), bind(prose(r.Change)) + below(join(", ", bind(prose(r.Interval)), bind(prose(wrapped("limit ", r.Limit, "")))))}
+		line := "| " + strings.Join(cells, " | ") + " |\n"
+		if b.Len()+len(line) > room {
+			break
+		}
+		b.WriteString(line)
+		shown++
+	}
+	if shown == 0 {
+		return ""
+	}
+	if cut := len(rows) - shown; cut > 0 {
+		fmt.Fprintf(&b, "\n%d more rows are cut here; the JSON report holds all.\n", cut)
+	}
+	return b.String()
+}
+
+// mark is the sign of a row's class with the space behind it, "" for none, and the result in words, which may be anybody's.
+func (r row) mark() (sign, result string) {
+	result = r.Result()
+	if sign, word, ok := strings.Cut(classes[r.Class].result, " "); ok && classes[r.Class].result == result && sign[0] >= utf8.RuneSelf {
+		return sign + nb, word
+	}
+	return "", result
+}
+
+// below puts what is known under the text of a cell, in smaller type.
+func below(texts ...string) string {
+	return wrapped("<br><sub>", join(" · ", texts...), "</sub>")
 }
 
 // counters gives the metrics behind each cause, folded away, as many tables as fit into room bytes.
-func counters(top []group, room int) string {
+func (v *view) counters(room int) string {
 	text := ""
-	for _, g := range top {
-		c := g.cause()
-		if c == nil || len(c.Counters) == 0 {
-			continue
+	for _, list := range [][]cause{v.Causes, v.Open} {
+		for _, c := range list {
+			i := slices.IndexFunc(c.Rows, func(r row) bool { return r.F.Cause != nil && len(r.F.Cause.Metrics) > 0 })
+			if i < 0 {
+				continue
+			}
+			t := counterTable(c.Rows[i].F.Cause)
+			t.Title = ""
+			more := folded("Counters of "+code(c.Rows[i].Subject), wrapped("\n", prose(bounds(c.Rows[i].F.Cause)), "\n")+t.markdown(room-len(text)-200))
+			if len(text)+len(more) > room {
+				return text
+			}
+			text += more
 		}
-		t := ""
-		if c.Before != "" {
-			t = fmt.Sprintf("\nBefore: %s. After: %s.\n", prose(c.Before), prose(c.After))
-		}
-		t += "\n| Metric | Before | After |\n| --- | ---: | ---: |\n"
-		for _, m := range c.Counters {
-			t += fmt.Sprintf("| %s | %s | %s |\n", prose(m[0]), bind(prose(m[1])), bind(prose(m[2])))
-		}
-		more := fold("Counters of "+code(g[0].Subject), t)
-		if len(text)+len(more) > room {
-			break
-		}
-		text += more
 	}
 	return text
 }
 
-// footer says what was compared and how to go on, the next steps in at most room bytes.
-func footer(v *view, room int) string {
-	compared := ""
+// compared says what was compared, folded away.
+func (v *view) compared(room int) string {
+	text := ""
 	for _, f := range v.Facts {
-		compared += fmt.Sprintf("| %s | %s |\n", f.Label, prose(f.Text))
+		text += fmt.Sprintf("- %s: %s\n", f.Label, prose(f.Text))
 	}
-	if compared != "" {
-		compared = "\n| | |\n| --- | --- |\n" + compared
+	if len(text) > room {
+		return ""
 	}
-	text := fold("What was compared", compared) + bullets("Next", proses(v.Next), room)
+	return folded("What was compared", wrapped("\n", text, ""))
+}
+
+// next says how to go on, in at most room bytes.
+func (v *view) next(room int) string {
+	text := bullets("Next", v.Next, room)
 	for _, c := range v.Commands {
-		text += "\n" + c.Label + ":\n\n" + pre(c.Text) + "\n"
+		if more := "\n" + c.Label + ":\n\n" + pre(c.Text) + "\n"; len(text)+len(more) <= room {
+			text += more
+		}
+	}
+	return text
+}
+
+// folded hides a text that is not empty under a title.
+func folded(title, body string) string {
+	return wrapped("\n<details><summary>"+title+"</summary>\n", body, "\n</details>\n")
+}
+
+// bullets lists texts under a title, at most [maxNotes] and as many as fit into room bytes.
+func bullets(title string, texts []string, room int) string {
+	lines := make([]string, len(texts))
+	for i, t := range texts {
+		lines[i] = prose(t)
+	}
+	return listed(title, lines, room)
+}
+
+// listed lists lines of Markdown under a title.
+func listed(title string, lines []string, room int) string {
+	text := "\n**" + title + "**\n\n"
+	for i, l := range lines {
+		if i == maxNotes || len(text)+len(l)+64 > room {
+			if i == 0 {
+				return ""
+			}
+			return text + fmt.Sprintf("- … and %d more\n", len(lines)-i)
+		}
+		text += "- " + l + "\n"
+	}
+	if len(lines) == 0 {
+		return ""
 	}
 	return text
 }

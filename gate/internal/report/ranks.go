@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -24,7 +23,7 @@ const (
 type ranks struct {
 	Told  []string // about the straggler
 	About []fact   // what all ranks have, as least, median and most, and as a strip of bars
-	panel          // the ranks one by one
+	Table *table   // the ranks one by one
 }
 
 // newRanks puts ranks into words; nil where there are none.
@@ -49,22 +48,19 @@ func newRanks(r *result.Ranks) *ranks {
 			x.About = append(x.About, fact{of.label, text})
 		}
 	}
-	x.Title, x.Names = "Ranks", true
-	x.Columns = []column{{least: 8}, {title: "compute", right: true}, {title: "base", right: true, rank: 4, optional: true},
-		{title: "step", right: true, rank: 3, optional: true}, {title: "waits", right: true, rank: 1, optional: true},
-		{title: "others wait", right: true, rank: 2, optional: true}, {title: "exposed", right: true, rank: 5, optional: true},
-		{title: "hidden", right: true, rank: 6, optional: true}}
+	x.Table = &table{Title: "Ranks", Columns: []column{{least: 8, Name: true}, {Title: "compute", Right: true}, {Title: "baseline", Right: true, rank: 4, optional: true},
+		{Title: "step", Right: true, rank: 3, optional: true}, {Title: "waits", Right: true, rank: 1, optional: true},
+		{Title: "others wait", Right: true, rank: 2, optional: true}, {Title: "exposed", Right: true, rank: 5, optional: true},
+		{Title: "hidden", Right: true, rank: 6, optional: true}}}
 	shown := slices.Clone(r.Ranks)
 	if len(shown) > rankRows {
-		large.Sort(shown, func(a, b result.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
+		slices.SortStableFunc(shown, func(a, b result.Rank) int { return cmp.Compare(b.Compute, a.Compute) })
 		shown = shown[:rankRows]
+		x.Table.About = fmt.Sprintf("the %d that compute longest, of %d", len(shown), len(r.Ranks))
 	}
 	for _, k := range shown {
-		x.Rows = append(x.Rows, []string{Elide(Clean(k.Name), 20), cell(k.Compute, ns), cell(k.Base, ns), cell(k.Step, ns), cell(k.Wait, ns),
-			cell(k.Caused, ns), cell(k.Exposed, ns), cell(k.Hidden, ns)})
-	}
-	if more := len(r.Ranks) - len(shown); more > 0 {
-		x.panel.About = fmt.Sprintf("the %d that compute longest, of %d", len(shown), len(r.Ranks))
+		x.Table.add(Elide(Clean(k.Name), 20), cellOf(k.Compute, ns), cellOf(k.Base, ns), cellOf(k.Step, ns), cellOf(k.Wait, ns),
+			cellOf(k.Caused, ns), cellOf(k.Exposed, ns), cellOf(k.Hidden, ns))
 	}
 	return x
 }
@@ -76,9 +72,11 @@ func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 		return ""
 	}
 	bars := strip(known, value)
-	large.Sort(known, func(a, b result.Rank) int { return cmp.Compare(value(a), value(b)) })
+	slices.SortStableFunc(known, func(a, b result.Rank) int { return cmp.Compare(value(a), value(b)) })
 	n := len(known)
-	end := func(k result.Rank) string { return quantity(value(k), ns) + " " + bind(Elide(Clean(k.Name), 20)) }
+	end := func(k result.Rank) string {
+		return quantity(value(k), ns) + " " + bind(Elide(Clean(k.Name), 20))
+	}
 	text := end(known[0]) + " … " + end(known[n-1])
 	if n > 2 {
 		text = end(known[0]) + " … median " + quantity((value(known[(n-1)/2])+value(known[n/2]))/2, ns) + " … " + end(known[n-1])
@@ -97,7 +95,7 @@ func strip(list []result.Rank, value func(result.Rank) result.Number) string {
 		high[at] = max(high[at], v)
 		least, most = min(least, v), max(most, v)
 	}
-	runes := []rune("▁▂▃▄▅▆▇█")
+	runes := []rune(sparkBars)
 	var b strings.Builder
 	for _, v := range high {
 		at := 0
@@ -109,23 +107,23 @@ func strip(list []result.Rank, value func(result.Rank) result.Number) string {
 	return b.String()
 }
 
-// ranks writes the ranks of the head: what is said of them, and where there is something to look at, one by one.
+// ranks writes the ranks of the head: what is said of them, and with all the ranks one by one.
 func (p *page) ranks(r *ranks, all bool) {
 	if r == nil {
 		return
 	}
-	p.title(r.Title)
+	p.title("Ranks")
 	for _, t := range r.Told {
 		p.line(2, 4, span{"• ", yellow}, span{t, none})
 	}
 	for _, f := range r.About {
 		p.line(2, 11, span{pad(f.Label, 7) + nb + " ", dim}, span{f.Text, none})
 	}
-	if all || len(r.Told) > 0 && len(r.Rows) == rankRows {
-		if r.panel.About != "" {
-			p.dim(2, r.panel.About)
+	if all || len(r.Told) > 0 && len(r.Table.Rows) == rankRows {
+		if r.Table.About != "" {
+			p.dim(2, r.Table.About)
 		}
-		p.table(r.Columns, r.Rows, nil)
+		p.table(r.Table)
 	}
 }
 
@@ -134,19 +132,24 @@ func ranksMarkdown(r *ranks, room int) string {
 	if r == nil {
 		return ""
 	}
-	text := cmp.Or(bullets(r.Title, proses(r.Told), room), "\n**"+r.Title+"**\n")
-	table := "\n| | |\n| --- | --- |\n"
+	text := bullets("Ranks", r.Told, room)
 	for _, f := range r.About {
-		table += fmt.Sprintf("| %s | %s |\n", f.Label, bind(prose(f.Text)))
+		text += "\n" + f.Label + ": " + bind(prose(f.Text)) + "\n"
 	}
-	text += table
-	table = "\n" + r.head()
-	for _, cells := range r.Rows {
-		table += r.row(cells)
-	}
-	text += fold(cmp.Or(r.panel.About, "one by one"), table)
+	list := *r.Table
+	list.Title, list.About = "", ""
+	text += folded(cmp.Or(r.Table.About, "Ranks one by one"), list.markdown(room))
 	if len(text) > room {
 		return ""
 	}
 	return text
+}
+
+// strips are what all ranks have, a line each.
+func (r *ranks) strips() []string {
+	var out []string
+	for _, f := range r.About {
+		out = append(out, pad(f.Label, 7)+nb+" "+f.Text)
+	}
+	return out
 }

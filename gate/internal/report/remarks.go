@@ -1,37 +1,88 @@
 package report
 
 import (
+	"fmt"
 	"io/fs"
+	"net/url"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/locate"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Locator says where in a repository a finding of a report is written down; file is relative to its root.
-type Locator func(r *result.Report, f result.Finding) (file string, line int, ok bool)
+// Locator says where in a repository the kernel of a finding is defined; file is relative to its root.
+type Locator func(f result.Finding) (file string, line int, ok bool)
 
-// NewLocator finds the definition of a finding's kernel in a repository, and where it knows none asks rows, which says
-// where in the baseline a finding stands. Either may be nil. The repository is searched once, when it is first needed.
-func NewLocator(root fs.FS, rows Locator) Locator {
-	definition := func(string) (string, int, bool) { return "", 0, false }
-	if root != nil {
-		definition = locate.Kernels(root)
-	}
-	return func(r *result.Report, f result.Finding) (string, int, bool) {
-		if f.Scope == measure.ScopeKernel {
-			if file, line, ok := definition(f.Kernel); ok {
-				return file, line, true
-			}
-		}
-		if rows == nil {
+// NewLocator finds the definitions of kernels in a repository, which is searched once, when it is first needed.
+func NewLocator(root fs.FS) Locator {
+	definition := locate.Kernels(root)
+	return func(f result.Finding) (string, int, bool) {
+		if f.Scope != measure.ScopeKernel {
 			return "", 0, false
 		}
-		return rows(r, f)
+		return definition(f.Kernel)
 	}
 }
 
-// Remark is what a reviewer should see beside the code: the findings on one kernel, range or workload.
+// Source is where the CI host shows the repository. The zero value knows none, and nothing has a link.
+type Source struct {
+	URL    string // "https://github.com/owner/name"
+	GitLab bool   // else its pages lie as those of GitHub do
+}
+
+// SourceOf is where the remote of a repository is shown, as far as its address says: that of GitHub or GitLab.
+func SourceOf(remote string) Source {
+	if user, rest, ok := strings.Cut(remote, "@"); ok && !strings.Contains(user, "/") { // git@host:owner/name
+		remote = "https://" + strings.Replace(rest, ":", "/", 1)
+	}
+	u, err := url.Parse(strings.TrimSuffix(remote, ".git"))
+	if err != nil || u.Host == "" {
+		return Source{}
+	}
+	u.Scheme, u.User = "https", nil
+	switch {
+	case u.Host == "github.com":
+		return Source{URL: u.String()}
+	case strings.Contains(u.Host, "gitlab"):
+		return Source{URL: u.String(), GitLab: true}
+	}
+	return Source{}
+}
+
+func (s Source) link(parts ...string) string {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return ""
+	}
+	if s.GitLab {
+		parts = append([]string{"-"}, parts...)
+	}
+	return u.JoinPath(parts...).String()
+}
+
+// commit and file are the pages of a commit and of a line in it, "" where that is not known.
+func (s Source) commit(id string) string {
+	if !isCommit(id) {
+		return ""
+	}
+	return s.link("commit", id)
+}
+
+func (s Source) file(commit, file string, line int) string {
+	if file = relative(file); file == "" || !isCommit(commit) {
+		return ""
+	}
+	link := s.link("blob", commit, file)
+	return wrapped("", link, fmt.Sprintf("#L%d", line))
+}
+
+// isCommit reports whether a text is the name of a commit.
+func isCommit(id string) bool {
+	return len(id) >= 7 && len(id) <= 64 && strings.Trim(id, "0123456789abcdef") == ""
+}
+
+// Remark is what a reviewer should see beside the code: one cause.
 type Remark struct {
 	Fails bool // the gate; else it is a warning
 	Title string
@@ -44,7 +95,7 @@ type Remark struct {
 // nothing to tell.
 func Waterfall(r *result.Report) []string {
 	var out []string
-	for _, l := range newView(r, Options{}).Fall.Lines() {
+	for _, l := range newFall(r).Lines() {
 		out = append(out, Line(l))
 	}
 	return out
@@ -58,36 +109,39 @@ func Remarks(r *result.Report, o Options) []Remark {
 		if len(r.Workloads) > 0 {
 			of = v.Workload + ": "
 		}
-		failed = append(failed, v.remarks(of, failing)...)
-		others = append(others, v.remarks(of, warned, open)...)
+		for _, list := range [][]cause{v.Causes, v.Open} {
+			for _, c := range list {
+				switch c.Class {
+				case failing:
+					failed = append(failed, v.remark(of, c))
+				case warned, open:
+					others = append(others, v.remark(of, c))
+				}
+			}
+		}
 	}
 	return append(failed, others...)
 }
 
-// remarks are about the rows of some classes; of goes before their titles.
-func (v *view) remarks(of string, classes ...class) []Remark {
-	var out []Remark
-	for _, g := range groups(v.of(classes...)) {
-		x := Remark{Fails: g[0].Class == failing, Title: of + g[0].title()}
-		x.File, x.Line = v.place(g[0].F)
-		var lines []string
-		for _, r := range g {
-			lines = append(lines, r.Metric+": "+r.describe(), r.Reason)
-		}
-		if g[0].F.Subject() == measure.Workload {
-			lines = append(lines, v.Fall.Lines()...)
-			if v.Ranks != nil {
-				lines = append(lines, v.Ranks.Told...)
-			}
-		}
-		lines = append(lines, g.evidence()...)
-		if c := g.cause(); c != nil {
-			lines = append(lines, c.Summary)
-		}
-		for _, l := range nonempty(append(lines, Elide(g[0].FullName, 600))...) {
-			x.Lines = append(x.Lines, Line(l))
-		}
-		out = append(out, x)
+// remark puts a cause into a title and lines; of goes before the title.
+func (v *view) remark(of string, c cause) Remark {
+	lead := c.lead()
+	x := Remark{Fails: c.Class == failing, Title: Line(flat(of + v.effectLine(&lead, 100, false)))}
+	x.File, x.Line = v.at(c)
+	lines := c.Why
+	if c.Class != failing {
+		lines = append(lines[:len(lines):len(lines)], lead.Reason)
 	}
-	return out
+	for _, r := range c.Rows {
+		if r.F.Subject() == measure.Workload && r.F.Metric == measure.StepTime.Name {
+			lines = append(lines[:len(lines):len(lines)], v.Fall.Lines()...)
+		}
+	}
+	for _, l := range nonempty(append(lines[:len(lines):len(lines)], c.places()...)...) {
+		x.Lines = append(x.Lines, Line(flat(l)))
+	}
+	if full := lead.FullName; full != "" {
+		x.Lines = append(x.Lines, Line(Elide(full, 600)))
+	}
+	return x
 }

@@ -1,4 +1,4 @@
-// Package report renders what a gate found: [Render] writes a [decide.Report] as text for a terminal, Markdown, HTML or
+// Package report renders what a gate found: [Render] writes a [result.Report] as text for a terminal, Markdown, HTML or
 // one of the formats that CI hosts read, [ReadJSON] reads a saved one back, and [Remarks] gives what belongs beside the
 // code under review.
 //
@@ -25,16 +25,23 @@ import (
 type Options struct {
 	Width    int  // columns of text, at least 40; 0 means 100
 	Color    bool // text: SGR colours, which never carry a meaning alone
+	ASCII    bool // text: no other characters
 	Verbose  bool // text: every finding, and full names
 	Quiet    bool // text: the verdict only
-	MaxBytes int  // Markdown: size that is never exceeded; 0 means 900 KiB
-	// ShowAll is what shows the findings that text leaves out, "--verbose"; "" where nothing does.
+	MaxBytes int  // Markdown: size that is never exceeded; 0 means 60 kB
+	// ShowAll is what shows what text leaves out, "--verbose"; "" where nothing does.
 	ShowAll string
+	// Ways are commands that show more of the report, each behind its label; Runs is the flag that says how many runs to take.
+	Ways [][2]string
+	Runs string
 	// Reproduce stands for the report's own command, which may say less than the user may see; "" for that.
 	Reproduce string
-	// Locate says where in the repository a finding is written down; nil where that is unknown. JUnit, code quality and
-	// remarks point there; the first two fall back to the report's baseline.
+	// Locate says where in the repository the kernel of a finding is defined; nil where that is unknown.
 	Locate Locator
+	// Source is where the CI host shows the repository.
+	Source Source
+	// Version is that of this nsgate.
+	Version string
 }
 
 // Format is one way to write a report.
@@ -68,8 +75,8 @@ func CalibrationFormats() []string {
 	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].calibration == nil })
 }
 
-// FormatOf is the format whose files have the suffix of this one, the longest suffix that fits, or the only one that ends like it; ""
-// for none.
+// FormatOf is the format whose files have the suffix of this one, the longest suffix that fits, or the only one that ends like it;
+// "" for none.
 func FormatOf(file string) string {
 	best, like := "", []string{}
 	for _, name := range Formats() {
@@ -86,11 +93,8 @@ func FormatOf(file string) string {
 	return best
 }
 
-// Lookup finds a format by its name.
-func Lookup(name string) (Format, bool) {
-	f, ok := formats[name]
-	return f, ok
-}
+// About says what a format is for, and the suffix that its files usually have.
+func About(name string) (about, suffix string) { return formats[name].About, formats[name].Suffix }
 
 // Render writes the report in the named format. An unknown format is an error that lists the known ones.
 func Render(format string, w io.Writer, r *result.Report, o Options) error {

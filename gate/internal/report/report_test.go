@@ -59,12 +59,12 @@ func TestGolden(t *testing.T) {
 		".quiet.txt": {"text", Options{Width: 80, Quiet: true}},
 	}
 	for _, name := range Formats() {
-		f, _ := Lookup(name)
-		if f.Suffix == "" || f.About == "" {
+		about, suffix := About(name)
+		if suffix == "" || about == "" {
 			t.Errorf("%s does not say what it is for", name)
 		}
 		if name != "html" {
-			forms[f.Suffix] = form{name, normal}
+			forms[suffix] = form{name, normal}
 		}
 	}
 	shown := map[string][]string{"fail": slices.Sorted(maps.Keys(forms)), "several": {".txt", ".md", ".junit.xml"}, "hostile": nil, "empty": nil}
@@ -104,7 +104,7 @@ func TestRenderUnknownFormat(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range strings.Fields("codequality dotenv html json junit markdown openmetrics text") {
-		if _, ok := Lookup(name); !ok || !strings.Contains(err.Error(), name) {
+		if about, _ := About(name); about == "" || !strings.Contains(err.Error(), name) {
 			t.Errorf("no %s in %v", name, err)
 		}
 	}
@@ -155,21 +155,39 @@ func TestTextCountsColumns(t *testing.T) {
 	}
 }
 
-// The kernel's definition comes before the row of the baseline; only kernels have one.
+// Only kernels have a definition.
 func TestNewLocator(t *testing.T) {
-	root := fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}}
-	rows := func(_ *result.Report, f result.Finding) (string, int, bool) { return "b.csv", 7, f.Kernel != "new" }
-	kernel, other, added := result.Finding{Kernel: "k", Scope: "kernel"}, result.Finding{Kernel: "k", Scope: "range"}, result.Finding{Kernel: "new", Scope: "kernel"}
+	locate := NewLocator(fstest.MapFS{"a.cu": {Data: []byte("__global__ void k() {}")}})
 	for _, c := range []struct {
-		locate Locator
-		f      result.Finding
+		f    result.Finding
+		want string
+	}{
+		{result.Finding{Kernel: "k", Scope: "kernel"}, "a.cu"}, {result.Finding{Kernel: "k", Scope: "range"}, ""}, {result.Finding{Kernel: "new", Scope: "kernel"}, ""},
+	} {
+		if file, _, ok := locate(c.f); ok != (c.want != "") || ok && file != c.want {
+			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
+		}
+	}
+}
+
+// What is known of the CI host and of git's remote leads to commits and lines, and nothing else does.
+func TestSource(t *testing.T) {
+	const id = "0123456789abcdef0123456789abcdef01234567"
+	for _, c := range []struct {
+		source Source
 		want   string
 	}{
-		{NewLocator(root, rows), kernel, "a.cu"}, {NewLocator(root, rows), other, "b.csv"}, {NewLocator(nil, rows), kernel, "b.csv"},
-		{NewLocator(root, rows), added, ""}, {NewLocator(root, nil), other, ""}, {NewLocator(nil, nil), kernel, ""},
+		{Source{URL: "https://github.com/o/n"}, "https://github.com/o/n/blob/" + id + "/src/a%20b.cu#L7"},
+		{Source{URL: "https://gitlab.example.org/g/n", GitLab: true}, "https://gitlab.example.org/g/n/-/blob/" + id + "/src/a%20b.cu#L7"},
+		{SourceOf("git@github.com:o/n.git"), "https://github.com/o/n/blob/" + id + "/src/a%20b.cu#L7"},
+		{SourceOf("https://user:secret@gitlab.com/o/n.git"), "https://gitlab.com/o/n/-/blob/" + id + "/src/a%20b.cu#L7"},
+		{SourceOf("/srv/git/n.git"), ""}, {SourceOf("ssh://example.org/n"), ""}, {Source{URL: "javascript:alert(1)"}, ""}, {Source{}, ""},
 	} {
-		if file, _, ok := c.locate(nil, c.f); ok != (c.want != "") || ok && file != c.want {
-			t.Errorf("%s of scope %s is in %q, want %q", c.f.Kernel, c.f.Scope, file, c.want)
+		if got := c.source.file(id, "src/a b.cu", 7); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.source, got, c.want)
+		}
+		if got := c.source.commit("HEAD\" onclick"); got != "" {
+			t.Errorf("%+v leads to %q", c.source, got)
 		}
 	}
 }

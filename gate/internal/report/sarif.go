@@ -27,13 +27,17 @@ type (
 		Results     []sarifResult     `json:"results"`
 	}
 	sarifDriver struct {
-		Name  string      `json:"name"`
-		Info  string      `json:"informationUri"`
-		Rules []sarifRule `json:"rules"`
+		Name    string      `json:"name"`
+		Version string      `json:"version,omitempty"`
+		Info    string      `json:"informationUri"`
+		Rules   []sarifRule `json:"rules"`
 	}
 	sarifRule struct {
-		ID    string       `json:"id"`
-		Short sarifMessage `json:"shortDescription"`
+		ID      string       `json:"id"`
+		Short   sarifMessage `json:"shortDescription"`
+		Full    sarifMessage `json:"fullDescription"`
+		Help    sarifMessage `json:"help"`
+		HelpURI string       `json:"helpUri"`
 	}
 	sarifInvocation struct {
 		Successful bool `json:"executionSuccessful"`
@@ -61,16 +65,17 @@ type (
 	}
 )
 
-// sarif writes one rule a metric and one result an issue: failing regressions and a gate without a verdict as errors, what
+// sarif writes one rule a metric and one result a cause: failing regressions and a gate without a verdict as errors, what
 // does not fail the gate as warnings, what is undecided as notes. Several workloads are one run: GitHub takes no second one of a tool.
-func sarif(v *view, _ Options) (string, error) {
+func sarif(v *view, o Options) (string, error) {
 	judged := !slices.ContainsFunc(v.each, func(w *view) bool { return !w.judged() })
 	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
-	run.Tool.Driver = sarifDriver{Name: "nsgate", Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
+	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: o.Version, Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
 	rules := &run.Tool.Driver.Rules
 	for _, i := range v.issues() {
 		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.check }) {
-			*rules = append(*rules, sarifRule{i.check, sarifMessage{sarifText(about(i.check))}})
+			short, help := about(i.check)
+			*rules = append(*rules, sarifRule{i.check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)}, sarifMessage{sarifText(help)}, helpPage})
 		}
 		x := sarifResult{
 			Rule: i.check, Level: [...]string{failing: "error", warned: "warning", open: "note"}[i.class],
@@ -86,12 +91,16 @@ func sarif(v *view, _ Options) (string, error) {
 	return indented(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-// about says what a check looks at.
-func about(check string) string {
+// helpPage is where the manual says what a verdict means.
+const helpPage = "https://github.com/nsgate/nsgate/blob/main/cmd/nsgate/docs/start.md"
+
+// about says what a check looks at, and what to do about it.
+func about(check string) (short, help string) {
 	if check == "nsgate/no-verdict" {
-		return "The measurement carries no verdict."
+		return "The measurement carries no verdict.", "The gate cannot answer. The message says why, and the report names the next step."
 	}
-	return "The gate judges this metric: " + measure.Metric{Name: strings.TrimPrefix(check, "nsgate/")}.Title() + "."
+	metric := measure.Metric{Name: strings.TrimPrefix(check, "nsgate/")}.Title()
+	return "The gate judges this metric: " + metric + ".", "The " + metric + " got worse than the policy allows. Mend it, or take it as the new baseline with nsgate accept."
 }
 
 // sarifText keeps brackets from becoming a link.

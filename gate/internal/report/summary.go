@@ -21,17 +21,6 @@ const (
 // maxPattern is how many columns the sentence of a pattern has at most: it may hold names out of the recording.
 const maxPattern = 400
 
-// panel is a part of a summary: a table, with the most important rows first.
-type panel struct {
-	Title, About string
-	Columns      []column
-	Rows         [][]string
-	// Wraps is true where the last column is text, which may take several lines.
-	Wraps bool
-	// Names is true where the first column holds names out of the recording.
-	Names bool
-}
-
 // headline is a summary in a few words.
 func headline(s *result.Summary) string {
 	var what string
@@ -60,38 +49,14 @@ func per(s *result.Summary) string {
 	return "run"
 }
 
-// panels are the tables of a summary; inside puts a range into the ones around it.
-func panels(s *result.Summary, all bool, inside func(path []string) string) []panel {
-	list := []panel{
-		partsPanel(s, all), kernelsPanel(s, all), countersPanel(s, all), collectivesPanel(s), rangesPanel(s, all, inside), copiesPanel(s), othersPanel(s),
-	}
-	var out []panel
-	for _, p := range list {
-		if len(p.Rows) > 0 {
-			out = append(out, p)
-		}
-	}
-	return out
+// panels are the tables of a summary, with whole names of kernels where full is set; inside puts a range into the ones around it.
+func panels(s *result.Summary, all, full bool, inside func(path []string) string) []*table {
+	list := []*table{stepTable(s, all), kernelTable(s, all, full), boundTable(s, all), collectiveTable(s), rangeTable(s, all, inside), copyTable(s), otherTable(s)}
+	return slices.DeleteFunc(list, func(t *table) bool { return len(t.Rows) == 0 })
 }
 
-// cell is a number in a table, "" where it is not known.
-func cell(n result.Number, unit string) string {
-	if !n.Known() {
-		return ""
-	}
-	return quantity(n, unit)
-}
-
-func shareCell(n result.Number) string {
-	if !n.Known() {
-		return ""
-	}
-	return share(n)
-}
-
-func partsPanel(s *result.Summary, all bool) panel {
-	p := panel{Title: "Step", About: "who owns the time of a typical one", Wraps: true,
-		Columns: []column{{title: "time", right: true}, {title: "share", right: true}, {title: "of"}}}
+func stepTable(s *result.Summary, all bool) *table {
+	t := &table{Title: "Step", Class: "falls", About: "what a typical one is made of", Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
 	rest, left := result.Number(0), 0
 	for i, x := range s.Parts {
 		// One that is left out alone may as well be shown.
@@ -100,19 +65,19 @@ func partsPanel(s *result.Summary, all bool) panel {
 			left++
 			continue
 		}
-		p.Rows = append(p.Rows, []string{quantity(x.Time, ns), share(x.Share), owner(x.Class, x.Where, x.Idle)})
+		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: quantity(x.Time, ns)}, {SVG: barOf(x.Share, x.Class, x.Idle)}, {Text: share(x.Share)}, {Text: owner(x.Class, x.Where, x.Idle)}}})
 	}
 	if left > 0 && rest > 0 {
-		p.Rows = append(p.Rows, []string{quantity(rest, ns), share(rest / s.Period), "everything else"})
+		t.add(quantity(rest, ns), "", share(rest/s.Period), "everything else")
 	}
-	return p
+	return t
 }
 
-func kernelsPanel(s *result.Summary, all bool) panel {
-	p := panel{Title: "Kernels", Names: true, Columns: []column{{least: 24}, {title: "share", right: true}, {title: "a launch", right: true},
-		{title: "launches", right: true, rank: 2, optional: true}, {title: "total", right: true, rank: 1, optional: true}, {title: "of the step", right: true, rank: 4, optional: true},
-		{title: "geometry", rank: 3, optional: true}, {title: "range", rank: 5, least: 12, optional: true}}}
-	p.About = join(" · ", nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", " launches", per(s)))...)
+func kernelTable(s *result.Summary, all, full bool) *table {
+	t := &table{Title: "Kernels", Columns: []column{{Title: "", least: 24, Name: true}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "a launch", Right: true, Label: "a launch"},
+		{Title: "launches", Right: true, rank: 2, optional: true, Label: "launches"}, {Title: "total", Right: true, rank: 1, optional: true, Label: "total"}, {Title: "of the step", Right: true, rank: 4, optional: true, Label: "of the step"},
+		{Title: "geometry", rank: 3, optional: true}, {Title: "range", rank: 5, least: 12, optional: true}}}
+	t.About = join(" · ", nonempty(amount(s.GPUTime, ns, "", per(s)), amount(s.Launches, "count", " launches", per(s)))...)
 	var rest result.SummaryKernel
 	left := 0
 	kernels := slices.DeleteFunc(slices.Clone(s.Kernels), func(k result.SummaryKernel) bool { return k.Collective != nil })
@@ -123,63 +88,63 @@ func kernelsPanel(s *result.Summary, all bool) panel {
 			left++
 			continue
 		}
-		geometry := ""
-		if k.Grid != "" || k.Block != "" {
-			geometry = Clean(k.Grid + "/" + k.Block)
+		name := cell{Text: subject(measure.ScopeKernel, k.Title())}
+		switch {
+		case full:
+			name.Text = subject(measure.ScopeKernel, k.Name)
+		case k.Name != k.Kernel:
+			name.Full = Clean(k.Name)
 		}
-		name := subject(measure.ScopeKernel, k.Title())
-		if all {
-			name = subject(measure.ScopeKernel, k.Name)
-		}
-		p.Rows = append(p.Rows, []string{name, shareCell(k.Share), cell(k.Time, ns), cell(k.Launches, "count"), total(s, k.Total),
-			cell(k.Owned, ns), Elide(geometry, 40), Elide(Clean(k.Role), 60)})
+		t.Rows = append(t.Rows, tableRow{Cells: append([]cell{name, {SVG: barOf(k.Share, "", false)}}, cells(shareOf(k.Share), cellOf(k.Time, ns), cellOf(k.Launches, "count"), total(s, k.Total),
+			cellOf(k.Owned, ns), Elide(geometry(k), 40), Elide(Clean(k.Role), 60))...)})
 	}
 	if left > 0 {
-		p.Rows = append(p.Rows, []string{fmt.Sprintf("%d more", left), shareCell(rest.Share), "", cell(rest.Launches, "count"), total(s, rest.Total), "", "", ""})
+		t.add(fmt.Sprintf("%d more", left), "", shareOf(rest.Share), "", cellOf(rest.Launches, "count"), total(s, rest.Total), "", "", "")
 	}
-	return p
+	return t
 }
 
-// countersPanel says what limits the kernels, as far as Nsight Compute counted it.
-func countersPanel(s *result.Summary, all bool) panel {
-	p := panel{Title: "Counters", About: "what limits a kernel; in percent of the peak", Names: true, Columns: []column{{least: 24},
-		{title: "registers", right: true}, {title: "occupancy", right: true}, {title: "DRAM", right: true}, {title: "SM", right: true}, {title: "bound"}}}
+func geometry(k result.SummaryKernel) string {
+	if k.Grid == "" && k.Block == "" {
+		return ""
+	}
+	return Clean(k.Grid + "/" + k.Block)
+}
+
+// boundTable says what limits the kernels, as far as Nsight Compute counted it.
+func boundTable(s *result.Summary, all bool) *table {
+	t := &table{Title: "Counters", About: "what limits a kernel; in percent of the peak", Columns: []column{{least: 24, Name: true}, {Title: "registers", Right: true, Label: "registers"},
+		{Title: "occupancy", Right: true, Label: "occupancy"}, {Title: "DRAM", Right: true, Label: "DRAM"}, {Title: "SM", Right: true, Label: "SM"}, {Title: "bound"}}}
 	for i, k := range s.Kernels {
-		c := k.Counters
-		if c == nil || !all && i >= summaryKernels {
-			continue
+		if c := k.Counters; c != nil && (all || i < summaryKernels) {
+			t.add(subject(measure.ScopeKernel, k.Title()), cellOf(c.Registers, "count"), cellOf(c.Occupancy, "%"), cellOf(c.DRAM, "%"), cellOf(c.SM, "%"), Clean(c.Bound))
 		}
-		p.Rows = append(p.Rows, []string{subject(measure.ScopeKernel, k.Title()), cell(c.Registers, "count"), cell(c.Occupancy, "%"), cell(c.DRAM, "%"),
-			cell(c.SM, "%"), Clean(c.Bound)})
 	}
-	return p
+	return t
 }
 
-// collectivesPanel are the kernels that move data between GPUs.
-func collectivesPanel(s *result.Summary) panel {
-	p := panel{Title: "Collectives", About: "times of a launch, and their total, are without the waiting for ranks that come late", Names: true, Columns: []column{{least: 12}, {title: "share", right: true},
-		{title: "a launch", right: true}, {title: "launches", right: true, rank: 3, optional: true}, {title: "total", right: true, rank: 2, optional: true},
-		{title: "waits", right: true, rank: 1, optional: true}, {title: "exposed", right: true, rank: 4, optional: true}, {title: "bytes", right: true, rank: 5, optional: true},
-		{title: "algorithm bandwidth", right: true, rank: 6, optional: true}, {title: "geometry", rank: 7, optional: true}, {title: "kernel", rank: 8, least: 16, optional: true}}}
+// collectiveTable is the kernels that move data between GPUs.
+func collectiveTable(s *result.Summary) *table {
+	t := &table{Title: "Collectives", About: "times of a launch, and their total, are without the waiting for late ranks", Columns: []column{{Title: "", least: 12, Name: true}, {Title: "share", Right: true, Label: "share"},
+		{Title: "a launch", Right: true, Label: "a launch"}, {Title: "launches", Right: true, rank: 3, optional: true, Label: "launches"}, {Title: "total", Right: true, rank: 2, optional: true, Label: "total"},
+		{Title: "waits", Right: true, rank: 1, optional: true, Label: "waits"}, {Title: "exposed", Right: true, rank: 4, optional: true, Label: "exposed"}, {Title: "bytes", Right: true, rank: 5, optional: true},
+		{Title: "algorithm bandwidth", Right: true, rank: 6, optional: true}, {Title: "geometry", rank: 7, optional: true}, {Title: "kernel", rank: 8, least: 16, optional: true}}}
 	for _, k := range s.Kernels {
 		c := k.Collective
 		if c == nil {
 			continue
 		}
-		geometry, name := "", ""
-		if k.Grid != "" || k.Block != "" {
-			geometry = Clean(k.Grid + "/" + k.Block)
-		}
-		if name = subject(measure.ScopeKernel, k.Kernel); c.Operation == k.Kernel {
+		name := subject(measure.ScopeKernel, k.Kernel)
+		if c.Operation == k.Kernel {
 			name = ""
 		}
-		p.Rows = append(p.Rows, []string{Elide(Clean(cmp.Or(c.Operation, k.Kernel)), 40), shareCell(k.Share), cell(k.Time, ns), cell(k.Launches, "count"), total(s, k.Total),
-			cell(c.Wait, ns), cell(k.Owned, ns), cell(c.Bytes, "B"), cell(c.Rate, "B/s"), Elide(geometry, 40), Elide(name, 60)})
+		t.add(Elide(Clean(cmp.Or(c.Operation, k.Kernel)), 40), shareOf(k.Share), cellOf(k.Time, ns), cellOf(k.Launches, "count"), total(s, k.Total),
+			cellOf(c.Wait, ns), cellOf(k.Owned, ns), cellOf(c.Bytes, "B"), cellOf(c.Rate, "B/s"), Elide(geometry(k), 40), Elide(name, 60))
 		if !c.Wait.Known() {
-			p.About = ""
+			t.About = ""
 		}
 	}
-	return p
+	return t
 }
 
 // total is what a kernel costs; of single launches that says nothing.
@@ -187,7 +152,7 @@ func total(s *result.Summary, n result.Number) string {
 	if s.Recorded.Environment.Profiler().ByLaunch() {
 		return ""
 	}
-	return cell(n, ns)
+	return cellOf(n, ns)
 }
 
 // amount is a number with what it is counted by, "" where it is not known.
@@ -198,50 +163,49 @@ func amount(n result.Number, unit, of, per string) string {
 	return bind(quantity(n, unit) + of + " a " + per)
 }
 
-func rangesPanel(s *result.Summary, all bool, inside func([]string) string) panel {
-	p := panel{Title: "Ranges", About: "kernel time by NVTX range", Names: true,
-		Columns: []column{{least: 12}, {title: "share", right: true}, {title: "GPU time", right: true, rank: 1}}}
+func rangeTable(s *result.Summary, all bool, inside func([]string) string) *table {
+	t := &table{Title: "Ranges", About: "kernel time by NVTX range", Columns: []column{{least: 12, Name: true}, {Title: "share", Right: true}, {Title: "GPU time", Right: true, rank: 1}}}
 	left := 0
 	var walk func(ranges []result.SummaryRange, path []string)
 	walk = func(ranges []result.SummaryRange, path []string) {
 		for _, r := range ranges {
 			path := append(path[:len(path):len(path)], cmp.Or(trimmed(r.Name), "(outside of all)"))
-			if !all && (len(p.Rows) >= summaryRanges || r.Share < summaryLeast) {
+			if !all && (len(t.Rows) >= summaryRanges || r.Share < summaryLeast) {
 				left++
 			} else {
-				p.Rows = append(p.Rows, []string{inside(path), shareCell(r.Share), cell(r.Time, ns)})
+				t.add(inside(path), shareOf(r.Share), cellOf(r.Time, ns))
 			}
 			walk(r.Ranges, path)
 		}
 	}
 	walk(s.Ranges, nil)
 	if left > 0 {
-		p.Rows = append(p.Rows, []string{fmt.Sprintf("%d more", left), "", ""})
+		t.add(fmt.Sprintf("%d more", left), "", "")
 	}
-	return p
+	return t
 }
 
-func copiesPanel(s *result.Summary) panel {
-	p := panel{Title: "Copies", About: "shares are of the time of all kernels and copies", Columns: []column{{least: 12}, {title: "share", right: true},
-		{title: "rate", right: true}, {title: "time", right: true, rank: 1}, {title: "bytes", right: true, rank: 2}, {title: "count", right: true, rank: 4},
-		{title: "of the step", right: true, rank: 5, optional: true}, {title: "memory", rank: 3, optional: true}}, Names: true}
+func copyTable(s *result.Summary) *table {
+	t := &table{Title: "Copies", About: "shares are of the time of all kernels and copies", Columns: []column{{least: 12, Name: true}, {Title: "share", Right: true, Label: "share"},
+		{Title: "rate", Right: true, Label: "rate"}, {Title: "time", Right: true, rank: 1, Label: "time"}, {Title: "bytes", Right: true, rank: 2}, {Title: "count", Right: true, rank: 4, Label: "count"},
+		{Title: "of the step", Right: true, rank: 5, optional: true, Label: "of the step"}, {Title: "memory", rank: 3, optional: true}}}
 	for _, c := range s.Copies {
-		p.Rows = append(p.Rows, []string{Clean(c.Kind), shareCell(c.Share), cell(c.Rate, "B/s"), cell(c.Time, ns), cell(c.Bytes, "B"),
-			cell(c.Count, "count"), cell(c.Owned, ns), Clean(c.Memory)})
+		t.add(Clean(c.Kind), shareOf(c.Share), cellOf(c.Rate, "B/s"), cellOf(c.Time, ns), cellOf(c.Bytes, "B"),
+			cellOf(c.Count, "count"), cellOf(c.Owned, ns), Clean(c.Memory))
 	}
-	return p
+	return t
 }
 
-func othersPanel(s *result.Summary) panel {
-	p := panel{Title: "Also measured", Names: true, Columns: []column{{least: 12}, {title: "of", least: 12, optional: true}, {title: "value", right: true}}}
+func otherTable(s *result.Summary) *table {
+	t := &table{Title: "Also measured", Columns: []column{{least: 12, Name: true}, {Title: "of", least: 12, optional: true}, {Title: "value", Right: true, Label: "value"}}}
 	for _, x := range s.Others {
 		of := trimmed(x.Name)
 		if role := trimmed(x.Role); role != "" {
 			of += " in " + role
 		}
-		p.Rows = append(p.Rows, []string{metric(x.Metric), of, quantity(x.Value, x.Unit)})
+		t.add(metric(x.Metric), of, quantity(x.Value, x.Unit))
 	}
-	return p
+	return t
 }
 
 // told are the patterns of a summary in words.
@@ -255,13 +219,7 @@ func told(s *result.Summary) []string {
 
 // recording is where, how and how often a summary was measured.
 func recording(s *result.Summary) []fact {
-	var out []fact
-	for _, f := range []fact{{"GPU", machine(s.Recorded.Environment)}, {"runs", side(s.Recorded)}} {
-		if f.Text = trimmed(f.Text); f.Text != "" {
-			out = append(out, f)
-		}
-	}
-	return out
+	return factsOf(fact{"GPU", machine(s.Recorded.Environment)}, fact{"runs", side(s.Recorded)})
 }
 
 // summaryText writes the summary for a person at a terminal.
@@ -283,92 +241,32 @@ func (p *page) panels(s *result.Summary, all bool) {
 	inside := func(path []string) string {
 		return strings.Repeat(nb, 2*min(len(path)-1, 8)) + path[len(path)-1]
 	}
-	for _, x := range panels(s, all, inside) {
+	for _, t := range panels(s, all, all, inside) {
 		p.b.WriteByte('\n')
-		p.line(0, 2, span{x.Title, none}, span{nb + " " + x.About, dim})
-		if x.Wraps {
-			p.wrapped(x.Rows)
-			continue
-		}
-		p.table(x.Columns, x.Rows, nil)
+		p.line(0, 2, span{t.Title, none}, span{nb + " " + t.About, dim})
+		p.table(t)
 	}
 	p.ranks(newRanks(s.Ranks), true)
-}
-
-// wrapped writes rows of which the last cell may take several lines; the others stand to the right of their columns.
-func (p *page) wrapped(rows [][]string) {
-	last := len(rows[0]) - 1
-	widths := make([]int, last)
-	in := 2
-	for i := range widths {
-		for _, r := range rows {
-			widths[i] = max(widths[i], columns(r[i]))
-		}
-		in += widths[i] + 2
-	}
-	for _, r := range rows {
-		text := ""
-		for i, n := range widths {
-			text += strings.Repeat(nb, n-columns(r[i])) + bind(r[i]) + nb + nb
-		}
-		p.line(2, in, span{text, none}, span{r[last], none})
-	}
 }
 
 // summaryMarkdown writes the summary for a page of GitHub or GitLab, never more than Options.MaxBytes.
 func summaryMarkdown(s *result.Summary, o Options) (string, error) {
 	limit := cmp.Or(max(o.MaxBytes, 0), defaultMaxBytes)
-	text := "## nsgate: " + prose(headline(s)) + "\n\n| | |\n| --- | --- |\n"
+	text := "## nsgate: " + prose(headline(s)) + "\n\n"
 	for _, f := range recording(s) {
-		text += fmt.Sprintf("| %s | %s |\n", f.Label, prose(f.Text))
+		text += fmt.Sprintf("- %s: %s\n", f.Label, prose(f.Text))
 	}
-	text += bullets("Patterns", proses(told(s)), limit/4) + bullets("Warnings", proses(nonempty(s.Warnings...)), limit/4)
+	text += bullets("Patterns", told(s), limit/4) + bullets("Warnings", nonempty(s.Warnings...), limit/4)
 	return panelsMarkdown(text, s, o.Verbose, limit), nil
 }
 
 // panelsMarkdown adds the tables of a summary to a text, to at most limit bytes in all.
 func panelsMarkdown(text string, s *result.Summary, all bool, limit int) string {
-	for _, x := range panels(s, all, func(path []string) string { return strings.Join(path, "/") }) {
-		table := "\n**" + x.Title + "**"
-		if x.About != "" {
-			table += ": " + prose(x.About)
+	for _, t := range panels(s, all, all, func(path []string) string { return strings.Join(path, "/") }) {
+		more := t.markdown(limit - len(text) - 100)
+		if text += more; more == "" || strings.Contains(more, "more rows are cut here") {
+			return Cut(text, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n"
 		}
-		table += "\n\n" + x.head()
-		for _, r := range x.Rows {
-			line := x.row(r)
-			if len(text)+len(table)+len(line) > limit-100 {
-				return Cut(text+table, limit-100) + "\n\nThe rest is cut here; the JSON form holds all.\n"
-			}
-			table += line
-		}
-		text += table
 	}
 	return Cut(text+ranksMarkdown(newRanks(s.Ranks), limit-len(text)), limit)
-}
-
-// head is the head of a panel's table in Markdown.
-func (x *panel) head() string {
-	head, rule := "|", "|"
-	for _, c := range x.Columns {
-		head += " " + c.title + " |"
-		if c.right {
-			rule += " ---: |"
-		} else {
-			rule += " --- |"
-		}
-	}
-	return head + "\n" + rule + "\n"
-}
-
-// row is a row of it.
-func (x *panel) row(cells []string) string {
-	line := "|"
-	for i, c := range cells {
-		if i == 0 && x.Names {
-			line += " " + code(c) + " |"
-		} else {
-			line += " " + bind(prose(c)) + " |"
-		}
-	}
-	return line + "\n"
 }

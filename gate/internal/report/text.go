@@ -1,7 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -12,32 +15,45 @@ func init() {
 	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
 }
 
-// texts writes the verdict on all workloads, that on each, and below what text writes of each.
-func texts(whole *view, o Options) (string, error) {
+// What text shows of a class unless it shows all: so many causes, ranks, differences.
+const maxCauses, maxDifferences = 8, 40
+
+// texts writes the verdict on all workloads, a line for each, and below what text writes of each that does not pass.
+func texts(whole *view, o Options) string {
 	p := newPage(o)
-	p.verdict(whole.Word, styles[whole.Tone], whole.Reason)
-	width := 0
+	p.line(0, columns(whole.Word)+2, span{bind(whole.Word) + nb + " ", styles[whole.Tone]}, span{whole.Reason, none})
+	name, word := 0, 0
 	for _, v := range whole.each {
-		width = max(width, columns(v.Workload))
+		name, word = max(name, columns(v.Workload)), max(word, columns(v.Word))
 	}
-	width = min(width, p.width/3)
+	name = min(name, p.width/3)
 	for _, v := range whole.each {
-		p.line(2, width+4, span{pad(bind(Elide(v.Workload, width)), width) + nb + " ", none}, span{bind(v.Word) + nb + " ", styles[v.Tone]}, span{v.Reason, none})
+		told := v.Reason
+		if r := v.effect(); r != nil && v.judged() {
+			told = v.effectLine(r, maxHeadline-name-word-6, true)
+		}
+		p.line(2, name+word+6, span{pad(bind(Elide(v.Workload, name)), name) + nb + " ", none}, span{pad(bind(v.Word), word) + nb + " ", styles[v.Tone]}, span{told, none})
 	}
 	if o.Quiet {
-		return p.b.String(), nil
+		return p.b.String()
 	}
-	p.body(whole, o.Verbose)
+	p.warnings(whole.Warnings)
 	for _, v := range whole.each {
+		if v.Tone == good && !o.Verbose && len(v.Warnings) == 0 {
+			continue
+		}
 		p.b.WriteByte('\n')
 		p.line(0, 0, span{bind(Rule(v.Workload, p.width)), dim})
-		section, err := text(v, o)
-		if err != nil {
-			return "", err
-		}
+		each := o
+		each.Ways = nil // they are of the whole
+		section, _ := text(v.without(), each)
 		p.b.WriteString(section)
 	}
-	return p.b.String(), nil
+	p.way(whole)
+	if o.Verbose {
+		p.compared(whole)
+	}
+	return p.b.String()
 }
 
 // Rule is the line above what is about one workload of several, so many columns wide.
@@ -46,125 +62,459 @@ func Rule(workload string, width int) string {
 	return "── " + name + " " + strings.Repeat("─", max(width-columns(name)-4, 2))
 }
 
-// text writes the verdict, what failed, what is open, what was compared, and the commands that go on from here. Only
-// commands and paths may be wider than Options.Width.
+// text writes the verdict, why, where the time went and the commands that go on from here. Only commands and paths may be wider than
+// Options.Width.
 func text(v *view, o Options) (string, error) {
 	if v.several() {
-		return texts(v, o)
+		return texts(v, o), nil
 	}
 	p := newPage(o)
-	s := styles[v.Tone]
-	if v.Tone == good && v.Report.Counts.Warned > 0 {
-		s = yellow
+	p.headline(v)
+	if o.Quiet {
+		return p.b.String(), nil
 	}
-	p.verdict(v.Word, s, v.Reason)
-	if !o.Quiet {
-		p.body(v, o.Verbose)
+	switch {
+	case !v.judged():
+		p.refused(v)
+	case v.Report.Verdict == result.Fail:
+		p.failed(v, o)
+	case v.Report.Undecided:
+		p.undecided(v)
+	default:
+		p.passed(v)
+	}
+	if s := v.Report.Measured; s != nil {
+		p.title("Measured: " + headline(s))
+		p.panels(s, o.Verbose)
+	}
+	p.differences(v, o)
+	if !v.judged() {
+		p.whys(v)
+	}
+	if o.Verbose {
+		p.all(v)
+	}
+	p.way(v)
+	if o.Verbose {
+		p.compared(v)
 	}
 	return p.b.String(), nil
 }
 
-// body writes everything below the verdict.
-func (p *page) body(v *view, verbose bool) {
-	if s := v.Report.Measured; s != nil {
-		p.title("Measured: " + headline(s))
-		p.panels(s, verbose)
+// headline writes the first line, and what was measured behind it or below.
+func (p *page) headline(v *view) {
+	s := styles[v.Tone]
+	if v.Tone == good && v.Report.Counts.Warned > 0 {
+		s = yellow
 	}
-	p.fall(v.Fall, verbose)
-	p.ranks(v.Ranks, verbose)
-	lists, rest := v.Lists(verbose)
-	for _, l := range lists {
-		if l.class == improved {
-			p.warnings(v.Warnings)
+	word := bind(v.Word)
+	rest := strings.TrimPrefix(v.headline(), v.Word)
+	tail := ""
+	if r := v.effect(); v.Report.Verdict == result.Fail || v.Report.Undecided {
+		if tail = v.sides(); r != nil && r.runs() != "" {
+			tail += nb + nb + r.runs()
 		}
-		if l.class == differing {
-			p.differences(l)
+	}
+	line := columns(word + rest)
+	if tail != "" && line+3+columns(tail) <= p.width {
+		p.line(0, columns(word)+2, span{word, s}, span{rest, none}, span{nb + nb + " " + tail, dim})
+		return
+	}
+	p.line(0, columns(word)+2, span{word, s}, span{rest, none})
+	if tail != "" {
+		p.dim(2, tail)
+	}
+}
+
+// labelled writes texts behind a label.
+func (p *page) labelled(label string, s style, texts ...string) {
+	in := 10
+	if p.width < 60 {
+		in = 4
+	}
+	for i, t := range texts {
+		if i > 0 {
+			label = ""
+		}
+		if in == 4 && i == 0 {
+			p.line(2, in, span{bind(label) + nb + " ", dim}, span{t, s})
 			continue
 		}
-		for i, g := range l.Groups {
-			if i == 0 {
-				p.title(l.title)
-			}
-			if l.part == lookAt {
-				if i > 0 {
-					p.b.WriteByte('\n')
+		p.line(2, in, span{pad(bind(label), in-3) + " ", dim}, span{t, s})
+	}
+}
+
+// failed writes why the gate failed, then where the time went.
+func (p *page) failed(v *view, o Options) {
+	p.b.WriteByte('\n')
+	if len(v.Causes) == 0 {
+		p.labelled("Why", none, v.Reason)
+	}
+	var others []cause
+	for i, c := range v.Causes {
+		if i == 0 {
+			p.labelled("Why", none, c.Why...)
+			p.labelled("Where", none, c.places()...)
+			continue
+		}
+		if c.Class == failing {
+			others = append(others, c)
+		}
+	}
+	p.also(v, others, o.Verbose)
+	p.besides(v)
+	if len(v.Causes) > 0 && v.Causes[0].rank && v.Ranks != nil {
+		p.b.WriteByte('\n')
+		p.labelled("Ranks", none, v.Ranks.strips()...)
+	}
+	p.waterfall(v)
+	p.notes(v)
+	if len(v.Next) > 0 {
+		p.b.WriteByte('\n')
+		p.labelled("Next", none, v.Next...)
+	}
+}
+
+// also writes further causes that fail the gate, a line each.
+func (p *page) also(v *view, list []cause, all bool) {
+	most := maxCauses
+	if all {
+		most = len(list)
+	}
+	var lines []string
+	for i, c := range list {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("%d more", len(list)-i))
+			break
+		}
+		r := c.lead()
+		text := v.effectLine(&r, math.MaxInt, false)
+		if len(c.Why) > 0 && (c.rank || c.idle != nil || len(r.Parts) > 0) {
+			text = c.Why[0]
+		}
+		if at := c.places(); len(at) > 0 {
+			text += ", " + at[0]
+		} else if r.F.Role != "" && len(r.Parts) == 0 {
+			text += ", in range " + Clean(r.F.Role)
+		}
+		lines = append(lines, text)
+	}
+	p.labelled("Also", none, lines...)
+}
+
+// besides counts what else there is to look at.
+func (p *page) besides(v *view) {
+	var list []string
+	for _, x := range []struct {
+		class class
+		what  string
+	}{{warned, "slower without failing the gate"}, {open, "undecided"}, {improved, "improved"}, {added, "added"}, {removed, "removed"}} {
+		n := 0
+		switch x.class {
+		case warned:
+			for _, c := range v.Causes {
+				if c.Class == warned {
+					n++
 				}
-				p.block(g, styles[l.tone], verbose)
+			}
+		default:
+			n = len(groups(untold(v.of(x.class))))
+		}
+		if n > 0 {
+			list = append(list, bind(fmt.Sprintf("%d %s", n, x.what)))
+		}
+	}
+	if len(list) > 0 {
+		p.labelled("Besides", dim, strings.Join(list, ", ")+wrapped(nb+"(", bind(v.showAll), ")"))
+	}
+}
+
+// waterfall writes where the time of a step went, and the times of the whole program that the headline does not say.
+func (p *page) waterfall(v *view) {
+	drawn := v.Fall != nil && len(v.Fall.Rows) > 0
+	if drawn {
+		p.b.WriteByte('\n')
+		p.line(2, 2, span{"Where the time went, per " + v.per(), none})
+		width := 0
+		for _, r := range v.Fall.Rows {
+			width = max(width, columns(r.Text))
+		}
+		for _, r := range v.Fall.Rows {
+			what := r.What
+			if r.Class == "" {
+				what += wrapped(nb+"(", bind(v.showAll), ")")
+			}
+			p.line(4, 4+width+3, span{strings.Repeat(nb, width-columns(r.Text)) + r.Text + nb + nb + " ", none}, span{what, none})
+		}
+	}
+	if whole := v.whole(); whole != "" {
+		if !drawn {
+			p.b.WriteByte('\n')
+		}
+		p.line(2, 4, span{whole, none})
+	}
+}
+
+// whole says what became of the step, the GPU time and the kernels: "GPU time 398.0 → 398.1 µs; 6 kernels, none changed".
+func (v *view) whole() string {
+	shown := v.effect()
+	var parts []string
+	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, "step"}, {measure.GPUTime.Name, "GPU time"}} {
+		for _, r := range v.Rows {
+			if r.F.Subject() != measure.Workload || r.F.Metric != x.metric || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
 				continue
 			}
-			p.short(g, styles[l.tone])
-			if c := g.cause(); c != nil {
-				p.line(4, 9, span{"why" + nb + " ", dim}, span{c.Summary, none})
+			text := bind(x.name) + nb + r.Values
+			if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
+				text += nb + "(" + r.Change + ")"
 			}
-			if verbose {
-				p.name(g[0].FullName)
-			}
-		}
-		if l.More > 0 {
-			p.dim(2, fmt.Sprintf("… and %d more", l.More))
+			parts = append(parts, text)
 		}
 	}
-	if verbose && len(v.Rows) > 0 {
-		p.title("All comparisons")
-		var cells [][]string
-		for _, r := range v.Rows {
-			cells = append(cells, r.cells())
+	kernels, other := map[measure.Subject]bool{}, map[measure.Subject]bool{}
+	for _, r := range v.Rows {
+		if r.F.Scope == measure.ScopeKernel && !r.Told {
+			kernels[r.F.Subject()] = true
+			if !slices.Contains([]class{unchanged, harmless, same}, r.Class) {
+				other[r.F.Subject()] = true
+			}
 		}
-		p.table(comparisons, cells, func(i int) style { return styles[v.Rows[i].Tone()] })
 	}
-	if rest != "" {
+	if len(parts) == 0 || len(kernels) == 0 || !v.judged() {
+		return strings.Join(parts, ", ")
+	}
+	changed := "none changed"
+	if n := len(other); n > 0 {
+		changed = fmt.Sprintf("%d changed", n)
+	}
+	return strings.Join(parts, ", ") + "; " + count(len(kernels), "kernel") + ", " + bind(changed)
+}
+
+// passed writes what the gate could have found, and what a reader may want to know of a program that passes.
+func (p *page) passed(v *view) {
+	if v.effect() == nil {
+		p.line(2, 2, span{v.unsaid(), none})
+	}
+	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report), "")))
+	var increases, gains []string
+	for _, c := range v.Causes {
+		switch c.Class {
+		case warned:
+			p.labelled("Slower", yellow, join(", ", c.Why[0], c.lead().Reason))
+		case increased:
+			increases = append(increases, join(", ", slices.Concat([]string{strings.TrimPrefix(c.lead().Subject+" ", "workload ") + c.lead().Metric + " " + c.lead().Values + " a " + v.per()}, group(c.Rows).evidence())...))
+		}
+	}
+	for _, g := range groups(untold(v.of(improved))) {
+		gains = append(gains, g[0].Subject+" "+g[0].Metric+" "+g[0].Values+" ("+g[0].Change+")")
+	}
+	for _, x := range []struct {
+		label string
+		style style
+		list  []string
+	}{{"New", yellow, increases}, {"Faster", green, gains}} {
+		if n := len(x.list); n > 3 {
+			x.list = append(x.list[:3:3], fmt.Sprintf("%d more", n-3)+wrapped(" (", v.showAll, ")"))
+		}
+		p.labelled(x.label, x.style, x.list...)
+	}
+	if v.Fall != nil && v.Fall.Certain && math.Abs(float64(v.Fall.Head/v.Fall.Base-1)) >= 0.01 {
+		p.waterfall(v)
+	}
+	p.notes(v)
+	p.labelled("Next", none, v.Next...)
+}
+
+// undecided writes what is open and the command that settles it.
+func (p *page) undecided(v *view) {
+	runs, reason := 0, v.Reason
+	n := 0
+	for _, c := range v.Open {
+		for _, r := range c.Rows {
+			if r.Class != open {
+				continue
+			}
+			if n == 0 && r.Reason != "" {
+				reason = r.Reason
+			}
+			n++
+			runs = max(runs, moreRuns(r.F))
+		}
+	}
+	p.labelled("Open", none, reason+wrapped("; ", plural(n-1, "more comparison", "more comparisons"), ""))
+	p.labelled("Settle", none, cmp.Or(strings.Join(v.Next, "; "), v.settle(runs), "measure the base build beside the head"))
+	p.notes(v)
+}
+
+// plural is a count with its noun, "" for none.
+func plural(n int, one, many string) string {
+	if n <= 0 {
+		return ""
+	}
+	return count(n, one, many)
+}
+
+// moreRuns is how many runs a side would settle a finding, 0 where that is not known.
+func moreRuns(f result.Finding) int {
+	for _, x := range f.Also {
+		if n, ok := x.Args["runs"].(result.Number); ok && x.Key == "more-runs" {
+			return int(n)
+		}
+	}
+	return 0
+}
+
+// settle is the command that takes so many runs, "" where there is none.
+func (v *view) settle(runs int) string {
+	const check = "nsgate check"
+	command, ok := strings.CutPrefix(trimmed(v.Report.Reproduce), check)
+	if !ok || runs == 0 || v.runs == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s %d%s", check, v.runs, runs, command)
+}
+
+// refused writes why there is no verdict, and the way out.
+func (p *page) refused(v *view) {
+	p.line(2, 2, span{v.unsaid(), none})
+	p.labelled("Next", none, v.Next...)
+	if len(v.Causes)+len(v.Open) > 0 && !slices.ContainsFunc(v.Rows, func(r row) bool { return r.Class == differing }) {
 		p.b.WriteByte('\n')
-		p.dim(0, rest)
+		p.also(v, slices.Concat(v.Causes, v.Open), false)
 	}
-	if len(v.Facts) > 0 {
-		p.title("Compared")
+	if v.Fall != nil && len(v.Fall.Rows) > 0 {
+		p.waterfall(v)
 	}
-	for _, f := range v.Facts {
-		p.line(2, 12, span{pad(f.Label, 8) + nb + " ", dim}, span{f.Text, none})
+	p.notes(v)
+}
+
+// notes writes the warnings.
+func (p *page) notes(v *view) {
+	if len(v.Warnings) > 0 && (v.Report.Verdict == result.Fail || len(v.Warnings) > 1) {
+		p.b.WriteByte('\n')
 	}
-	p.next(v.Next)
-	for _, c := range v.Commands { // on a line of its own, unbroken so that it can be copied
-		p.title(c.Label)
-		p.b.WriteString("  " + defuse(c.Text) + "\n")
+	for _, t := range v.Warnings {
+		p.line(2, 4, span{"! ", yellow}, span{t, none})
 	}
 }
 
 // differences writes what differs and cannot be judged in a table.
-func (p *page) differences(l list) {
-	if len(l.Rows) == 0 {
+func (p *page) differences(v *view, o Options) {
+	rows := unfollowed(untold(v.of(differing)))
+	if len(rows) == 0 {
 		return
 	}
-	var cells [][]string
-	for _, r := range l.Rows {
-		cells = append(cells, r.difference())
+	t := differences(rows)
+	if !o.Verbose {
+		t.most(maxDifferences, func(left int) string { return fmt.Sprintf("%d more", left) + wrapped(" (", v.showAll, ")") })
 	}
-	p.title(l.title + ", " + l.Rows[0].Reason)
-	p.table(differences, cells, nil)
-	for _, g := range groups(l.Rows) {
+	p.title("Differences, " + rows[0].Reason)
+	p.table(t)
+	for _, g := range groups(rows) {
 		if told := strings.Join(nonempty(append([]string{g[0].Match}, g.evidence()...)...), "; "); told != "" {
 			p.line(2, 4, span{"• " + bind(Elide(g[0].Subject, 40)) + ": " + told, none})
 		}
 	}
 }
 
-// block writes the findings on one subject in full.
-func (p *page) block(g group, s style, verbose bool) {
-	f := g[0]
-	about := g.about("")
-	// A name keeps all that tells it apart, on as many lines as it needs.
-	if about != "" && columns(f.Subject) <= p.width-4-columns(about) {
-		p.line(2, 4, span{bind(f.Subject) + " ", s}, span{nb + about, dim})
-	} else {
-		p.line(2, 4, span{f.Subject, s})
-		p.dim(4, about)
-	}
-	if len(f.Parts) > 0 {
-		p.parts(f)
-	} else {
-		if f.F.Scope == measure.ScopeKernel && verbose {
-			p.name(f.FullName)
+// whys says of what is not judged why it differs, where counters tell.
+func (p *page) whys(v *view) {
+	for _, g := range groups(untold(v.of(differing, open, harmless, added, removed, unchanged, same))) {
+		for _, r := range g {
+			if r.F.Cause != nil {
+				p.b.WriteByte('\n')
+				p.line(2, 4, span{r.Subject + nb + " " + r.Metric + nb + r.Values + wrapped(" (", r.Change, ")"), none})
+				p.line(4, 9, span{"why" + nb + " ", dim}, span{Clean(r.F.Cause.Summary), none})
+				break
+			}
 		}
-		p.dim(4, g.origin())
+	}
+}
+
+// all writes every finding that is not unchanged in full, every comparison and the ranks.
+func (p *page) all(v *view) {
+	for _, list := range []struct {
+		title string
+		rows  []row
+	}{{"Findings", untold(v.of(failing, warned, open, increased, improved, added, removed))}} {
+		for i, g := range groups(list.rows) {
+			if i == 0 {
+				p.title(list.title)
+			} else {
+				p.b.WriteByte('\n')
+			}
+			p.block(v, g)
+		}
+	}
+	p.ranks(v.Ranks, true)
+	if len(v.Rows) > 0 {
+		t := comparisons(v.Rows)
+		p.title(t.Title)
+		p.table(t)
+	}
+}
+
+// compared writes what was compared, and how.
+func (p *page) compared(v *view) {
+	if len(v.Facts) > 0 {
+		p.title("Compared")
+	}
+	for _, f := range v.Facts {
+		p.line(2, 12, span{pad(f.Label, 8) + nb + " ", dim}, span{f.Text, none})
+	}
+	for _, c := range v.Commands { // on a line of its own, unbroken so that it can be copied
+		p.title(c.Label)
+		p.b.WriteString("  " + defuse(c.Text) + "\n")
+	}
+}
+
+// way writes the commands that go on from a verdict.
+func (p *page) way(v *view) {
+	var list []fact
+	if accept := trimmed(v.Report.Accept); accept != "" {
+		list = append(list, fact{"Intended?", accept})
+	}
+	for _, x := range v.ways {
+		list = append(list, fact{x[0], x[1]})
+	}
+	if v.Report.Verdict != result.Fail || len(list) == 0 {
+		return
+	}
+	p.b.WriteByte('\n')
+	width := 0
+	for _, f := range list {
+		width += columns(f.Label) + 2 + columns(f.Text) + 6
+	}
+	if width-4 <= p.width {
+		var spans []span
+		for i, f := range list {
+			if i > 0 {
+				spans = append(spans, span{strings.Repeat(nb, 5) + " ", none})
+			}
+			spans = append(spans, span{bind(f.Label) + nb + " ", dim}, span{bind(f.Text), none})
+		}
+		p.line(2, 2, spans...)
+		return
+	}
+	for _, f := range list { // unbroken, so that it can be copied
+		p.b.WriteString("  " + pad(f.Label, 9) + "  " + defuse(f.Text) + "\n")
+	}
+}
+
+// block writes the findings on one subject in full.
+func (p *page) block(v *view, g group) {
+	f := g[0]
+	s := styles[f.Tone()]
+	p.line(2, 4, span{f.Subject, s})
+	p.name(f.FullName)
+	about := join(" · ", f.Geometry, wrapped("", f.Share, nb+"of GPU time"), cmp.Or(f.Match, wrapped("in range ", Clean(f.F.Role), "")))
+	p.dim(4, about)
+	for _, x := range f.Parts {
+		mark, time := "+", x.F.Head
+		if x.F.Outcome == result.Removed {
+			mark, time = "-", x.F.Base
+		}
+		p.line(4, 8, span{mark + nb + bind(quantity(time, x.F.Unit)) + nb + " ", dim}, span{x.Subject, dim})
 	}
 	label := 0
 	for _, r := range g {
@@ -172,19 +522,10 @@ func (p *page) block(g group, s style, verbose bool) {
 	}
 	in := 4 + label + 2
 	for i, r := range g {
-		spans := []span{{pad(Elide(r.Metric, 24), label) + nb + " ", none}, {r.Values, none}}
-		if p.width < narrow { // a long interval may go on in the next line
-			r.Interval = strings.ReplaceAll(r.Interval, nb+"…"+nb, " …"+nb)
-		}
-		if r.Change != "" {
-			spans = append(spans, span{" (", none}, span{r.Change, s}, span{strings.TrimPrefix(r.delta(), r.Change) + ")", none})
-		}
-		if r.Allowed != "" {
-			spans = append(spans, span{", " + r.Allowed, none})
-		}
+		spans := []span{{pad(Elide(r.Metric, 24), label) + nb + " ", none}, {join(", ", r.Values+wrapped(" (", r.delta(), ")"), r.Allowed), none}}
 		p.line(4, in, spans...)
-		if r.Runs != "" && (i == 0 || verbose) {
-			p.dim(in, r.Runs+" "+nb+fmt.Sprintf("%d and %s", len(r.F.BaseRuns), count(len(r.F.HeadRuns), "run")))
+		if runs := r.runs(); runs != "" {
+			p.dim(in, runs+" "+nb+fmt.Sprintf("%d and %s", len(r.F.BaseRuns), count(len(r.F.HeadRuns), "run")))
 		}
 		if (i == 0 || r.Reason != g[i-1].Reason) && !(r.F.ReasonKey == "one-run" && r.F.Cause != nil) {
 			p.line(in, in, span{r.Reason, none})
@@ -193,40 +534,13 @@ func (p *page) block(g group, s style, verbose bool) {
 	for _, e := range g.evidence() {
 		p.line(4, 6, span{"• ", none}, span{e, none})
 	}
-	if c := g.cause(); c != nil {
-		p.line(4, 9, span{"why" + nb + " ", dim}, span{c.Summary, none})
+	if at := f.place(); at != "" {
+		p.line(4, 6, span{"• " + bind("at") + nb, none}, span{at, none})
 	}
-}
-
-// parts writes the kernels of a replacement.
-func (p *page) parts(r row) {
-	p.dim(4, "in "+Clean(r.F.Role))
-	for _, x := range r.Parts {
-		mark, time := "+", x.F.Head
-		if x.F.Outcome == result.Removed {
-			mark, time = "-", x.F.Base
+	for _, r := range g {
+		if r.F.Cause != nil {
+			p.line(4, 9, span{"why" + nb + " ", dim}, span{join(" ", Clean(r.F.Cause.Summary), wrapped("(", trimmed(r.F.Cause.Note), ")")), none})
+			break
 		}
-		p.line(4, 8, span{mark + nb + bind(quantity(time, x.F.Unit)) + nb + " ", dim}, span{x.Subject, dim})
 	}
-}
-
-// short writes the findings on one subject in a line.
-func (p *page) short(g group, s style) {
-	spans := []span{{g[0].Subject + " ", s}}
-	for i, r := range g {
-		text := nb
-		if i > 0 {
-			text = "· "
-		}
-		text += bind(Elide(r.Metric, 24)) + nb + r.Values
-		if d := r.delta(); d != "" {
-			text += " (" + d + ")"
-		}
-		spans = append(spans, span{text + " ", none})
-	}
-	if about := g.about(g[0].Match); about != "" {
-		spans = append(spans, span{"· " + about, dim})
-	}
-	p.line(2, 4, spans...)
-	p.dim(4, strings.Join(g.evidence(), "; "))
 }

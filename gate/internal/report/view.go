@@ -7,28 +7,32 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// A view is a report as every format shows it: rows sorted into sections, numbers printed, texts cleaned. Nothing is
-// escaped yet for a target; number and unit are bound with [nb].
+// A view is a report as every format shows it: what changed as causes, each told once, the rows that were compared in the report's
+// order, numbers printed and texts cleaned. Nothing is escaped yet for a target; number and unit are bound with [nb].
 type view struct {
 	Report       *result.Report
 	Word, Reason string // the verdict
 	Tone         tone
 	Workload     string  // "default" where it has no name
 	each         []*view // of a report on several workloads those on each, else the view itself
-	Rows         []row   // in the report's order, worst first
+	Rows         []row   // worst first
+	Causes       []cause // why the program got slower: what fails the gate, then what does not, those that cost most first
+	Open         []cause // what is undecided and could fail the gate
 	Fall         *fall   // where the change of the step comes from, nil where that is not known
 	Ranks        *ranks  // of the head's jobs, nil where there are not several
 	Warnings     []string
 	Next         []string
-	Facts        []fact // about what was compared
-	Commands     []fact // that go on from here
+	Facts        []fact      // about what was compared
+	Commands     []fact      // that go on from here
+	ways         [][2]string // see [Options]
+	showAll      string      // likewise
+	runs         string      // likewise
 	locate       Locator
-	showAll      string // see [Options]
+	source       Source
 }
 
 // fact is a text under its label.
@@ -51,8 +55,8 @@ const (
 	failing class = iota
 	warned
 	open
+	increased
 	differing
-	grew
 	improved
 	added
 	removed
@@ -61,31 +65,26 @@ const (
 	unchanged
 )
 
-// lookAt is the part of the findings that a reader has to look at.
-const lookAt = "Look at"
-
 // classification is what is said of a class.
 type classification struct {
 	outcome result.Outcome // of its findings, unless another class takes them; "" where only others are left to it
 	title   string
-	part    string // of the report, in formats that show all
 	result  string // of a finding, with a mark where it matters
 	tone    tone
-	most    int // subjects that text shows unless it shows all; 0 to count them only
 }
 
 var classes = [...]classification{
-	failing:   {result.Regressed, "Regressed", lookAt, "❌ regressed", bad, 20},
-	warned:    {result.Regressed, "Slower, without failing the gate", lookAt, "⚠️ slower", doubtful, 5},
-	open:      {"", "Undecided", lookAt, "⚠️ undecided", doubtful, 5},
-	grew:      {result.Grew, "Grew", "Grew", "⚠️ grew", doubtful, 10},
-	differing: {"", "Differences", lookAt, "not judged", plain, 40},
-	improved:  {result.Improved, "Improved", "Improved", "✅ improved", good, 5},
-	added:     {result.Added, "Added", "Added and removed", "added", plain, 10},
-	removed:   {result.Removed, "Removed", "Added and removed", "removed", plain, 10},
-	harmless:  {result.Inconclusive, "Undecided that cannot fail the gate", "Undecided that cannot fail the gate", "⚠️ undecided", plain, 0},
-	same:      {"", "Without a difference", "Without a difference", "not judged", plain, 0},
-	unchanged: {result.Unchanged, "Unchanged", "Unchanged", "unchanged", plain, 0},
+	failing:   {result.Regressed, "Regressed", "❌ regressed", bad},
+	warned:    {result.Regressed, "Slower, without failing the gate", "⚠️ slower", doubtful},
+	open:      {"", "Undecided", "⚠️ undecided", doubtful},
+	increased: {result.Grew, "Increased counts", "⚠️ increased", doubtful},
+	differing: {"", "Differences", "not judged", plain},
+	improved:  {result.Improved, "Improved", "✅ improved", good},
+	added:     {result.Added, "Added", "added", plain},
+	removed:   {result.Removed, "Removed", "removed", plain},
+	harmless:  {result.Inconclusive, "Undecided, cannot fail the gate", "⚠️ undecided", plain},
+	same:      {"", "Without a difference", "not judged", plain},
+	unchanged: {result.Unchanged, "Unchanged", "unchanged", plain},
 }
 
 func classOf(f result.Finding) class {
@@ -107,16 +106,10 @@ func classOf(f result.Finding) class {
 	return harmless // an outcome that nobody knows
 }
 
-// section is a part of the rows under its title.
-type section struct {
-	Title string
-	Rows  []row
-}
-
 func newView(r *result.Report, o Options) *view {
 	v := &view{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
-		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, showAll: o.ShowAll,
+		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, source: o.Source, ways: o.Ways, showAll: o.ShowAll, runs: o.Runs,
 	}
 	for _, c := range []fact{{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, {"To accept as the new baseline", r.Accept}} {
 		if c.Text = trimmed(c.Text); c.Text != "" {
@@ -127,15 +120,16 @@ func newView(r *result.Report, o Options) *view {
 	for _, f := range r.Findings {
 		v.Rows = append(v.Rows, newRow(f))
 	}
-	per := "run"
-	if r.Head.Step != "" {
-		per = "step"
-	}
-	tell(v.Rows, per)
-	if v.Fall = newFall(r.Waterfall); v.Fall != nil && v.differs() {
-		v.Fall.Tells = true
-	}
+	tell(v.Rows)
+	v.Fall = newFall(r)
+	v.Causes, v.Open = v.causes(failing, warned, increased), v.causes(open)
 	v.verdict()
+	shown := v.effect()
+	for _, list := range [][]cause{v.Causes, v.Open} {
+		for i := range list {
+			v.tell(&list[i], shown)
+		}
+	}
 	v.each = []*view{v}
 	if len(r.Workloads) > 0 {
 		v.each = nil
@@ -144,6 +138,21 @@ func newView(r *result.Report, o Options) *view {
 		v.each = append(v.each, newView(w, o))
 	}
 	return v
+}
+
+// without is the view without the ways that go on from a report.
+func (v *view) without() *view {
+	out := *v
+	out.ways, out.each = nil, []*view{&out}
+	return &out
+}
+
+// per is what times are counted by.
+func (v *view) per() string {
+	if v.Report.Head.Step != "" {
+		return "step"
+	}
+	return "run"
 }
 
 // several reports whether the view is of a report on several workloads.
@@ -172,9 +181,6 @@ func (v *view) Icon() string { return [...]string{good: "✅", doubtful: "⚠️
 func (v *view) judged() bool {
 	return v.Report.Verdict == result.Pass || v.Report.Verdict == result.Fail
 }
-
-// differs reports whether there are differences that nobody judged.
-func (v *view) differs() bool { return len(v.of(differing)) > 0 }
 
 // of gives the rows of some classes, one class after the other.
 func (v *view) of(classes ...class) []row {
@@ -206,38 +212,28 @@ func untold(rows []row) []row {
 	return out
 }
 
-// Sections splits the rows for formats that show all. Only the first, which is [lookAt], may be empty.
-func (v *view) Sections() []section {
-	var out []section
-	for c, x := range classes {
-		if last := len(out) - 1; last < 0 || out[last].Title != x.part {
-			out = append(out, section{Title: x.part})
+// counts are how many comparisons are of each class, in words: "2 improved", "14 unchanged".
+func (v *view) counts(of ...class) []string {
+	var out []string
+	for _, c := range of {
+		if n := len(groups(untold(v.of(c)))); n > 0 {
+			out = append(out, bind(fmt.Sprintf("%d %s", n, strings.ToLower(classes[c].title))))
 		}
-		s := &out[len(out)-1]
-		s.Rows = append(s.Rows, untold(v.of(class(c)))...)
 	}
-	return append(out[:1], slices.DeleteFunc(out[1:], func(s section) bool { return len(s.Rows) == 0 })...)
+	return out
 }
 
-// place is where in the repository what a finding is about is called, or else written down; "" where that is unknown.
+// place is where in the repository the kernel of a finding is launched or defined; "" where that is unknown.
 func (v *view) place(f result.Finding) (file string, line int) {
 	if o := f.Origin; o != nil && o.File != "" {
 		return Line(o.File), max(o.Line, 1)
 	}
 	if v.locate != nil {
-		if file, line, ok := v.locate(v.Report, f); ok {
+		if file, line, ok := v.locate(f); ok {
 			return Line(file), max(line, 1)
 		}
 	}
 	return "", 0
-}
-
-// kept is the place of a finding, or else the baseline's directory; "" where there is no baseline.
-func (v *view) kept(f result.Finding) (file string, line int) {
-	if file, line = v.place(f); file == "" && v.Report.Baseline != "" {
-		return Line(v.Report.Baseline), 1
-	}
-	return file, line
 }
 
 // facts describes both sides: hardware, runs, warm-up, pairing and what such data can see; verbose also what is not known
@@ -278,11 +274,12 @@ func facts(r *result.Report, verbose bool) []fact {
 	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
 		add("pairing", pairing(r, verbose))
 	}
-	if s := sees(r); s != "" {
+	if s := detects(r); s != "" {
+		s += " (80 % power)"
 		if r.Family > 0 && r.Alpha > 0 {
-			s += fmt.Sprintf("; at most %s false alarms a gate, over %s with a spread", percent(r.Alpha), measure.Count(r.Family, "comparison"))
+			s += fmt.Sprintf("; at most %s false alarms a gate, over %s", percent(r.Alpha), measure.Count(r.Family, "comparison"))
 		}
-		add("sees", s)
+		add("detects", s)
 	}
 	for _, u := range r.Utilization {
 		add("GPU use", utilization(u, r.Head.Step))
@@ -322,17 +319,47 @@ func pairing(r *result.Report, verbose bool) string {
 	return "different sessions" + spread
 }
 
-// ago prints a time between two sessions: "40 s", "12 minutes", "2 days".
-func ago(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f"+nb+"s", max(d.Seconds(), 1))
-	case d < 2*time.Hour:
-		return measure.Count(int(d.Minutes()), "minute")
-	case d < 48*time.Hour:
-		return measure.Count(int(d.Hours()), "hour")
+// detects is the smallest change that a report would show, each kind from its own MDE: "GPU time +0.4 %, step +5.6 %,
+// kernels +0.5 … 1.1 %"; "" where that is not known.
+func detects(r *result.Report) string {
+	var parts []string
+	var kernels []result.Number
+	for _, x := range []struct {
+		scope measure.Scope
+		name  string
+		short string
+	}{{measure.ScopeOutput, "", ""}, {measure.ScopeWorkload, measure.GPUTime.Name, "GPU time"}, {measure.ScopeWorkload, measure.StepTime.Name, "step"}} {
+		for _, f := range r.Findings {
+			if f.Scope == x.scope && (x.name == "" || f.Metric == x.name && f.Name == "") && f.MDE > 0 && f.MDE.Known() && len(parts) < 4 {
+				parts = append(parts, Elide(cmp.Or(x.short, trimmed(f.Title())), 24)+" +"+mde(f.MDE))
+			}
+		}
 	}
-	return measure.Count(int(d.Hours()/24), "day")
+	for _, f := range r.Findings {
+		if f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && f.Gates && f.MDE > 0 && f.MDE.Known() {
+			kernels = append(kernels, f.MDE)
+		}
+	}
+	slices.Sort(kernels)
+	if n := len(kernels); n > 1 && mde(kernels[0]) != mde(kernels[n-1]) {
+		parts = append(parts, "kernels +"+strings.TrimSuffix(mde(kernels[0]), nb+"%")+bind(" … ")+mde(kernels[n-1]))
+	} else if n > 0 {
+		parts = append(parts, "kernels +"+mde(kernels[0]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mde prints the smallest change that is detected, in two digits.
+func mde(n result.Number) string {
+	switch {
+	case n >= 10:
+		return "1000" + nb + "%"
+	case n >= 0.1:
+		return fmt.Sprintf("%.0f"+nb+"%%", 100*float64(n))
+	case n >= 0.01:
+		return fmt.Sprintf("%.1f"+nb+"%%", 100*float64(n))
+	}
+	return fmt.Sprintf("%.2f"+nb+"%%", 100*float64(n))
 }
 
 // utilization prints how a range, or the steps, used the GPU: "forward: SM active 68.4 → 70.1 %, tensor active 25.5 → 31.0 %".
@@ -347,67 +374,4 @@ func utilization(u result.Utilization, step string) string {
 	}
 	of := cmp.Or(u.Range, step, "all")
 	return Elide(Clean(of), 40) + ": " + strings.Join(parts, ", ")
-}
-
-// machine prints GPU, board, driver, CUDA and profiler of an environment, "" for none.
-func machine(e model.Environment) string {
-	var parts []string
-	gpu := e.GPU
-	if e.GPUs > 1 && gpu != "" {
-		gpu = fmt.Sprintf("%d × %s", e.GPUs, gpu)
-	}
-	for _, p := range []fact{{"", gpu}, {"board ", e.Board}, {"driver ", e.Driver}, {"CUDA ", e.CUDA}, {"", e.Tool}} {
-		if p.Text != "" {
-			parts = append(parts, p.Label+p.Text)
-		}
-	}
-	if e.ClockMHz > 0 {
-		parts = append(parts, fmt.Sprintf("SM clock %d MHz", e.ClockMHz))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// side prints how many runs a side has, of what, and what was taken for warm-up.
-func side(s result.Side) string {
-	if s.Runs == 0 {
-		return "nothing that can be used"
-	}
-	parts := []string{measure.Count(s.Runs, "run")}
-	if s.Unprofiled > 0 {
-		parts[0] += fmt.Sprintf(" and %d untraced", s.Unprofiled)
-	}
-	if s.Sessions > 0 {
-		parts[0] += " in " + measure.Count(s.Sessions, "session")
-	}
-	if s.Step != "" {
-		parts = append(parts, fmt.Sprintf("per step %q", Clean(s.Step)))
-	} else if s.Repeats > 0 {
-		parts = append(parts, fmt.Sprintf("steps told by kernels, which repeat %s", measure.Count(int(s.Repeats), "time")))
-	}
-	switch {
-	case s.Skipped != "" && s.Warmup != "":
-		parts = append(parts, "warm-up "+s.Warmup+": "+s.Skipped)
-	case s.Skipped != "":
-		parts = append(parts, s.Skipped)
-	case s.Warmup != "":
-		parts = append(parts, "warm-up "+s.Warmup)
-	}
-	if s.Commit != "" {
-		parts = append(parts, "commit "+Elide(Clean(s.Commit), 24))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// sees is what change a report would show, "" where that is not known.
-func sees(r *result.Report) string {
-	var mdes []result.Number
-	for _, f := range r.Findings {
-		if f.MDE.Known() && f.MDE > 0 {
-			mdes = append(mdes, f.MDE)
-		}
-	}
-	if slices.Sort(mdes); len(mdes) == 0 {
-		return ""
-	}
-	return "a change of " + percent(mdes[len(mdes)/2]) + " in 80 % of cases (median MDE)"
 }

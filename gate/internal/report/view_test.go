@@ -31,14 +31,14 @@ func TestDescribe(t *testing.T) {
 		Kernel: "saxpy", Scope: "kernel", Metric: "time", Unit: "ns", Outcome: result.Regressed,
 		Base: 21200, Head: 22260, Change: 0.05, Low: 0.046, High: 0.052, Limit: 0.03, Rule: "default",
 	}
-	if got, want := newRow(f).describe(), "21.20 µs → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {
+	if got, want := newRow(f).describe(), "21.20 → 22.26 µs (+5.00 %, interval +4.60 … +5.20 %), limit 3 %"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got, want := newRow(f).title(), "saxpy: time +5.00 %"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	f.Rule, f.Unit, f.Base, f.Head, f.Low, f.High = "nsgate.toml:12", "B", 4194304, 4194308, 1e-6, 1e-6
-	if got, want := newRow(f).describe(), "4194304 B → 4194308 B (+5.00 %), limit 3 % (nsgate.toml:12)"; got != want {
+	if got, want := newRow(f).describe(), "4194304 → 4194308 B (+5.00 %), limit 3 % (nsgate.toml:12)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

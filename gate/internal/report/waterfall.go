@@ -1,117 +1,175 @@
 package report
 
 import (
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// fall is a waterfall in words: the change of a step, and what it is made of.
+// fall is the change of a step and what it is certainly made of.
 type fall struct {
-	Title string // "step 571.9 µs → 854.2 µs (+282.3 µs, +49.4 %)"
-	Tells bool   // the step changed by enough that a reader wants to know
-	Rows  []fallRow
+	Base, Head result.Number
+	Rows       []fallRow // the largest first, then the rest of the change; they add up
+	// Certain is true where the step itself changed for certain.
+	Certain bool
 }
 
-// fallRow is a part of the change; the rows add up to it.
-type fallRow struct{ Change, Interval, What string }
+// fallRow is a part of the change: a kernel, a kind of copies, or a cause of idle time.
+type fallRow struct {
+	result.Own
+	What    string
+	Subject measure.Subject // of a kernel; none of all else
+	Class   string          // of the waterfall's part, "" for the rest
+	Text    string          // the change, in the unit of the largest
+}
 
 const (
-	// tellsFrom is the relative change of a step from which on its waterfall is shown where all is shown that matters.
-	tellsFrom = 0.01
-	// fallRows is how many parts are named, fallLeast how large one has to be, of the step and of the change.
-	fallRows, fallLeast, fallPart = 8, 0.0005, 0.01
-	// fallOwners is how many kernels are named of a part.
-	fallOwners = 3
+	// fallRows is how many parts are named, fallStep how large one has to be of the step, fallPart of its change.
+	fallRows, fallStep, fallPart = 8, 0.0005, 0.05
+	// fallLeast is how large the largest part has to be of a step that did not change for certain.
+	fallLeast = 0.005
 	// wherePlace is how many columns the host's place in idle time has at most.
 	wherePlace = 160
-	// narrow is the width under which intervals are left out.
-	narrow = 80
 )
 
-// newFall puts a waterfall into words; nil where there is none.
-func newFall(w *result.Waterfall) *fall {
-	if w == nil || !w.Change.Known() || !(w.Base > 0) {
+// newFall takes the change of a report's step apart; nil where that is not known. The step is that which was judged, so that one
+// number stands for it everywhere. A part whose interval holds zero is a part of the rest.
+func newFall(r *result.Report) *fall {
+	w := r.Waterfall
+	if w == nil || !w.Change.Known() || !(w.Base > 0) || !(w.Head > 0) {
 		return nil
 	}
-	relative := float64(w.Change / w.Base)
-	f := &fall{Tells: math.Abs(relative) >= tellsFrom, Title: fmt.Sprintf("step %s → %s (%s, %s)",
-		quantity(w.Base, ns), quantity(w.Head, ns), signed(w.Change), bind(measure.Change(relative)))}
-	rest, left := result.Number(0), 0
-	for _, p := range w.Parts {
-		size := math.Abs(float64(p.Change))
-		if len(f.Rows) == fallRows || size < fallLeast*float64(w.Base) || size < fallPart*math.Abs(float64(w.Change)) {
-			rest += p.Change
-			left++
-			continue
+	f := &fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own)}
+	for _, x := range r.Findings {
+		if x.Scope == measure.ScopeWorkload && x.Metric == measure.StepTime.Name && x.Name == "" && x.Base.Known() && x.Head.Known() {
+			f.Base, f.Head = judged(x)
+			f.Certain = f.Certain || x.Outcome == result.Regressed || x.Outcome == result.Improved
 		}
-		f.Rows = append(f.Rows, fallRow{signed(p.Change), between(p.Own), part(p)})
 	}
-	if left > 0 && signed(rest) != signed(0) {
-		f.Rows = append(f.Rows, fallRow{signed(rest), "", "everything else"})
+	change := f.Head - f.Base
+	var rows []fallRow
+	for _, p := range w.Parts {
+		rest := p.Own
+		for _, o := range p.Owners {
+			what := subject(measure.ScopeKernel, o.Title())
+			if p.Class != "compute" {
+				what = Clean(p.Class) + ": " + what
+			}
+			rows = append(rows, fallRow{Own: o.Own, What: what, Subject: o.Subject(), Class: p.Class})
+			rest.Change -= o.Change
+		}
+		if len(p.Owners) == 0 {
+			rows = append(rows, fallRow{Own: rest, What: owner(p.Class, p.Where, p.Idle), Class: p.Class})
+		}
 	}
+	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
+	rows = slices.DeleteFunc(rows, func(x fallRow) bool {
+		size := result.Number(math.Abs(float64(x.Change)))
+		return !x.Change.Known() || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) || known && !certain(x.Own)
+	})
+	slices.SortStableFunc(rows, func(a, b fallRow) int {
+		return cmp.Compare(math.Abs(float64(b.Change)), math.Abs(float64(a.Change)))
+	})
+	f.Rows = rows[:min(len(rows), fallRows)]
+	if len(f.Rows) == 0 || known && !f.Certain && math.Abs(float64(f.Rows[0].Change)) < fallLeast*float64(f.Base) {
+		f.Rows = nil
+		return f
+	}
+	rest := change
+	for _, x := range f.Rows {
+		rest -= x.Change
+	}
+	f.Rows = append(f.Rows, fallRow{Own: result.Own{Change: rest, Low: unknown, High: unknown}, What: "everything else"})
+	f.print()
 	return f
+}
+
+// certain reports whether the interval of a change lies on one side of zero.
+func certain(o result.Own) bool {
+	return o.Low.Known() && o.High.Known() && (o.Low > 0 || o.High < 0)
+}
+
+// print gives all changes the unit and the decimals of the largest, so that a reader can add them up.
+func (f *fall) print() {
+	largest := 0.0
+	for _, x := range f.Rows {
+		largest = math.Max(largest, math.Abs(float64(x.Change)))
+	}
+	text := measure.Quantity(largest, ns)
+	number, unit, _ := strings.Cut(text, " ")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || v == 0 {
+		v, largest = 1, 1
+	}
+	_, after, _ := strings.Cut(number, ".")
+	for i, x := range f.Rows {
+		n := strconv.FormatFloat(float64(x.Change)*v/largest, 'f', min(len(after), 2), 64)
+		if x.Change >= 0 || strings.Trim(n, "-0.") == "" {
+			n = "+" + strings.TrimPrefix(n, "-")
+		}
+		f.Rows[i].Text = n + nb + unit
+	}
+}
+
+// about prints the step before and after.
+func (f *fall) about() string {
+	return "step" + nb + pair(f.Base, f.Head, ns, 4) + nb + "(" + changed(f.Head/f.Base-1) + ")"
 }
 
 // Lines is the change of a step and what it is made of, a line each.
 func (f *fall) Lines() []string {
-	if f == nil || !f.Tells {
+	if f == nil || len(f.Rows) == 0 {
 		return nil
 	}
-	lines := []string{f.Title}
+	lines := []string{f.about()}
 	for _, r := range f.Rows {
-		lines = append(lines, r.Change+" "+r.What)
+		lines = append(lines, r.Text+" "+r.What)
 	}
 	return lines
 }
 
-const ns = "ns"
-
-// owner is what a part of a step is.
-func owner(class, where string, idle bool) string {
-	what := map[string]string{"compute": "kernels", "exposed copies": "copies", "profiler": "the profiler's own work", "unknown": "idle"}[class]
-	if what == "" {
-		what = Clean(class)
+// table is the waterfall as rows.
+func (f *fall) table() *table {
+	t := &table{Title: "Where the time went, per step", Columns: []column{{Title: "", Right: true}, {Title: "", least: 12, wrap: true}}}
+	for _, r := range f.Rows {
+		t.add(r.Text, r.What)
 	}
-	if idle && class != "unknown" {
-		what = "idle, " + what
-	}
-	if where != "" {
-		what += ", " + Elide(Clean(where), wherePlace)
-	}
-	return what
+	return t
 }
 
-// part is what a part of a step is, with the kernels that changed most.
-func part(p result.WaterfallPart) string {
-	what := owner(p.Class, p.Where, p.Idle)
-	var owners []string
-	for i, o := range p.Owners {
-		if i == fallOwners {
-			owners = append(owners, fmt.Sprintf("%d more", len(p.Owners)-i))
-			break
-		}
-		owners = append(owners, Elide(subject(measure.ScopeKernel, o.Title()), 60)+" "+signed(o.Change))
-	}
-	if len(owners) > 0 {
-		what += ": " + strings.Join(owners, ", ")
-	}
-	return what
+// idle names the causes of idle time.
+var idle = map[string]string{
+	"launch-starved":     "GPU idle: waiting for the CPU",
+	"blocking":           "GPU idle: synchronisation",
+	"dependency-stalled": "GPU idle: dependency",
+	"micro gaps":         "GPU idle: launch gaps",
+	"unknown":            "GPU idle",
 }
 
-// signed prints a change of time with its sign.
-func signed(n result.Number) string {
-	switch text := quantity(result.Number(math.Abs(float64(n))), ns); {
-	case !n.Known():
-		return measure.Unknown
-	case n < 0:
-		return "-" + text
-	default:
-		return "+" + text
+// owner is what a part of a step is: "GPU idle: waiting for the CPU, in range step after cudaDeviceSynchronize".
+func owner(class, where string, isIdle bool) string {
+	what := cmp.Or(idle[class], map[string]string{"compute": "kernels", "profiler": "the profiler's own work"}[class], Clean(class))
+	if isIdle && idle[class] == "" {
+		what = "GPU idle: " + what
 	}
+	return join(", ", what, place(where))
+}
+
+// place says where the host was in idle time: "host code in step after f" is in range step after f.
+func place(where string) string {
+	where = Clean(where)
+	if code, ok := strings.CutPrefix(where, "host code"); ok {
+		where = strings.TrimSpace(code)
+	}
+	if before, after, ok := strings.Cut(where, "in "); ok && (before == "" || strings.HasSuffix(before, " ")) {
+		where = before + "in range " + after
+	}
+	return Elide(where, wherePlace)
 }
 
 // between prints the interval of a change, "" where there is none.
@@ -120,44 +178,4 @@ func between(o result.Own) string {
 		return ""
 	}
 	return signed(o.Low) + " … " + signed(o.High)
-}
-
-// fall writes the waterfall.
-func (p *page) fall(f *fall, verbose bool) {
-	if f == nil || !f.Tells && !verbose {
-		return
-	}
-	p.title("Where the time went")
-	p.line(2, 4, span{f.Title, none})
-	widest := func(cell func(fallRow) string) (n int) {
-		for _, r := range f.Rows {
-			n = max(n, columns(cell(r)))
-		}
-		return n
-	}
-	change, interval := widest(func(r fallRow) string { return r.Change }), widest(func(r fallRow) string { return r.Interval })
-	for _, r := range f.Rows {
-		spans, in := []span{{strings.Repeat(nb, change-columns(r.Change)) + r.Change + nb + " ", none}}, 4+change+2
-		if p.width >= narrow && interval > 0 {
-			spans = append(spans, span{pad(bind(r.Interval), interval) + nb + " ", dim})
-			in += interval + 2
-		}
-		p.line(4, in, append(spans, span{r.What, none})...)
-	}
-}
-
-// fallTable is the waterfall in Markdown, "" where there is nothing to tell.
-func fallTable(f *fall, room int) string {
-	if f == nil || !f.Tells {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("\n**Where the time went**: " + prose(f.Title) + "\n\n| Change | Interval | Of |\n| ---: | --- | --- |\n")
-	for _, r := range f.Rows {
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", bind(prose(r.Change)), bind(prose(r.Interval)), prose(r.What))
-	}
-	if b.Len() > room {
-		return ""
-	}
-	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -27,8 +28,8 @@ const (
 )
 
 // Draw takes out of the traces of one side what pictures of it need, cut as [Sessions] cuts them by the step that is named: the step
-// nearest the median, and how the launches of these kernels spread.
-func Draw(traces []model.Trace, o Options, kernels []measure.Subject) (*model.Drawing, error) {
+// nearest the median, of one rank where that is named and there is one, and how the launches of these kernels spread.
+func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank string) (*model.Drawing, error) {
 	if len(traces) == 0 {
 		return nil, nil
 	}
@@ -48,12 +49,17 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject) (*model.Dr
 	}
 	d := drawing{index: map[measure.Subject]int{}, spread: make([]spread, len(kernels))}
 	var all []drawable
+	if !slices.ContainsFunc(cuts, func(c *cut) bool { return c.rankName() == rank }) {
+		rank = ""
+	}
 	for run, c := range cuts {
 		if err := c.load(); err != nil {
 			return nil, err
 		}
 		d.Skipped = max(d.Skipped, c.skip)
-		all = append(all, c.drawable(run)...)
+		if rank == "" || c.rankName() == rank {
+			all = append(all, c.drawable(run)...)
+		}
 		for i, k := range kernels {
 			d.spread[i].add(c, k)
 		}
@@ -84,6 +90,14 @@ func (d *drawing) of(s measure.Subject) int64 {
 		d.Subjects = append(d.Subjects, s)
 	}
 	return int64(i)
+}
+
+// rankName names the rank of a job that a cut is of, "" where it is of none.
+func (c *cut) rankName() string {
+	if c.Job == "" {
+		return ""
+	}
+	return "rank " + strconv.Itoa(c.Rank)
 }
 
 // drawable is a step that may be drawn.
@@ -125,7 +139,7 @@ func (d *drawing) step(cuts []*cut, all []drawable) error {
 		return err
 	}
 	defer c.unload()
-	s := &model.DrawnStep{Run: x.run + 1, Steps: len(c.steps), Device: x.device, Length: x.period.End - x.period.Start}
+	s := &model.DrawnStep{Rank: c.rankName(), Run: x.run + 1, Steps: len(c.steps), Device: x.device, Length: x.period.End - x.period.Start}
 	d.Step = s
 	within := map[int32]model.Interval{} // where on the GPU a range lies
 	d.operations(c, s, x.period, within)

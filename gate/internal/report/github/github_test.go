@@ -46,7 +46,7 @@ func TestAnnotations(t *testing.T) {
 	unchanged.Outcome = result.Unchanged
 
 	o := Options{
-		Locate: func(_ *result.Report, f result.Finding) (string, int, bool) {
+		Locate: func(f result.Finding) (string, int, bool) {
 			if f.Kernel == "saxpy" {
 				return "src/k.cu", 2, true
 			}
@@ -54,14 +54,15 @@ func TestAnnotations(t *testing.T) {
 		},
 	}
 	r := &result.Report{Verdict: result.Fail, Findings: []result.Finding{unchanged, warned, saxpy, open, total, gone}}
-	const numbers = "21.20 µs → 22.26 µs (+5.00 %25, interval +4.60 … +5.20 %25), limit 3 %25%0Abeyond the limit"
+	title := func(name string) string {
+		return "title=" + name + " 21.20 → 22.26 µs +5.0 %25 (+4.6 … +5.2 %25%2C limit 3 %25)::" + name
+	}
+	const numbers, registers = ": 21.20 → 22.26 µs a launch, +5.00 %25 (+4.60 … +5.20 %25, limit 3 %25)%0A", "registers 32 → 255%0A"
 	want := []string{
-		"::error file=src/k.cu,line=2,title=saxpy%3A time +5.00 %25::time: " + numbers + "%0Atotal time: " + numbers +
-			"%0Aregisters 32 → 255%0Avoid saxpy<float>(int)",
-		"::error file=perf/a%2Cb%3Ac.csv,line=7,title=gone%3A time +5.00 %25::time: " + numbers +
-			"%0Aregisters 32 → 255%0Avoid gone<float>(int)",
-		"::warning title=small%3A time +5.00 %25::time: " + numbers + "%0Aregisters 32 → 255%0Avoid small<float>(int)",
-		"::warning title=open%3A time +5.00 %25::time: " + numbers + "%0Aregisters 32 → 255%0Avoid open<float>(int)",
+		"::error file=src/k.cu,line=2," + title("saxpy") + " takes 1.060 µs longer a launch%0A" + registers + "void saxpy<float>(int)",
+		"::error file=perf/a%2Cb%3Ac.csv,line=7," + title("gone") + numbers + registers + "void gone<float>(int)",
+		"::warning " + title("small") + numbers + registers + "beyond the limit%0Avoid small<float>(int)",
+		"::warning " + title("open") + numbers + registers + "beyond the limit%0Avoid open<float>(int)",
 	}
 	if got := annotate(t, r, o); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -80,10 +81,10 @@ func TestAnnotations(t *testing.T) {
 func TestAnnotationsOfTheStep(t *testing.T) {
 	step := regression("workload")
 	step.Name, step.Scope, step.Metric, step.Evidence = "", measure.ScopeWorkload, measure.StepTime.Name, nil
-	own := result.Own{Base: 500e3, Head: 700e3, Change: 200e3}
+	own := result.Own{Base: 500e3, Head: 700e3, Change: 200e3, Low: 150e3, High: 250e3}
 	r := &result.Report{Verdict: result.Fail, Findings: []result.Finding{step}, Waterfall: &result.Waterfall{Own: own,
 		Parts: []result.WaterfallPart{{Class: "launch-starved", Idle: true, Where: "host code", Own: own}}}}
-	const told = "%0Astep 500.0 µs → 700.0 µs (+200.0 µs, +40.0 %25)%0A+200.0 µs idle, launch-starved, host code"
+	const told = "%0Astep 21.20 → 22.26 µs (+5.00 %25)%0A+200.0 µs GPU idle: waiting for the CPU"
 	if got := annotate(t, r, Options{}); len(got) != 1 || !strings.Contains(got[0], told) {
 		t.Errorf("got %q, want %q in it", got, told)
 	}

@@ -30,7 +30,7 @@
     const want = chips.find(c => c.getAttribute("aria-pressed") === "true").dataset.f;
     let n = 0;
     rows.forEach((r, i) => {
-      const hit = (want === "all" || r.dataset.o === want || want === "changed" && r.dataset.o !== "same") &&
+      const hit = (want === "all" || r.className === want || want === "changed" && r.className !== "same") &&
         words.every(w => names[i].includes(w));
       r.hidden = !hit;
       n += hit;
@@ -44,7 +44,7 @@
   if (search) {
     search.addEventListener("input", show);
     chips.forEach(c => c.addEventListener("click", () => press(c.dataset.f)));
-    press(rows.length > 30 && rows.some(r => r.dataset.o !== "same") ? "changed" : "all");
+    press(rows.length > 30 && rows.some(r => r.className !== "same") ? "changed" : "all");
   }
 
   // Long tables without a search show what changed until they are asked for the rest.
@@ -92,6 +92,50 @@
   addEventListener("pointerover", hint);
   addEventListener("pointerdown", hint);
   addEventListener("keydown", e => { if (e.key === "Escape") tip.hidden = true; });
+
+  // A click on a mark leads to its kernel.
+  addEventListener("click", e => {
+    const to = e.target.dataset && e.target.dataset.to;
+    if (to && document.getElementById(to)) location.hash = to;
+  });
+
+  // Steps: + and - zoom, arrows move, 0 shows all; the steps of both sides move together.
+  const zoomed = $(".zoom");
+  let zoom = 1;
+  const widen = (by, at, centre) => {
+    const old = zoom;
+    zoom = Math.min(32, Math.max(1, by === 0 ? 1 : zoom * by));
+    zoomed.forEach(z => { z.firstElementChild.style.width = 100 * zoom + "%"; });
+    const left = (at.scrollLeft + centre) * zoom / old - centre;
+    zoomed.forEach(z => { z.scrollLeft = left; });
+  };
+  zoomed.forEach(z => {
+    z.addEventListener("keydown", e => {
+      const by = {"+": 2, "=": 2, "-": .5, "0": 0}[e.key];
+      if (by === undefined || e.ctrlKey || e.metaKey) return;
+      e.preventDefault();
+      widen(by, z, z.clientWidth / 2);
+    });
+    z.addEventListener("wheel", e => {
+      if (!e.ctrlKey) return;
+      e.preventDefault();
+      widen(e.deltaY < 0 ? 1.25 : .8, z, e.clientX - z.getBoundingClientRect().left);
+    }, {passive: false});
+    z.addEventListener("scroll", () => zoomed.forEach(o => { if (Math.abs(o.scrollLeft - z.scrollLeft) > 1) o.scrollLeft = z.scrollLeft; }));
+  });
+
+  // Commands are copied by a button, where the browser allows it.
+  if (navigator.clipboard) $("pre").forEach(p => {
+    const b = document.createElement("button"), text = p.textContent;
+    b.type = "button";
+    b.className = "copy";
+    b.textContent = "Copy";
+    b.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(text);
+      b.textContent = "Copied";
+    });
+    p.prepend(b);
+  });
 
   // The report inside, as a file.
   $(".save").forEach(b => b.addEventListener("click", async () => {

@@ -1,0 +1,224 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// maxHeadline is how many columns the first line of a report has at most.
+const maxHeadline = 80
+
+// effect is the row that the headline is about: the largest effect on the program, output before step before GPU time, else the cause
+// that costs most; nil where nothing was compared.
+func (v *view) effect() *row {
+	classes := []class{failing, warned}
+	switch {
+	case v.Report.Verdict == result.Fail:
+		classes = []class{failing}
+	case v.Report.Undecided:
+		classes = []class{open, failing}
+	case v.Report.Verdict == result.Pass:
+		classes = []class{warned, improved, unchanged, harmless, same}
+	}
+	for _, c := range classes {
+		if r := v.program(c); r != nil {
+			return r
+		}
+		if c == failing || c == open {
+			for _, list := range [][]cause{v.Causes, v.Open} {
+				if len(list) > 0 && list[0].Class == c {
+					r := list[0].lead()
+					return &r
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// program is the row of the whole program in a class: that of an output, the step or the GPU time; nil for none.
+func (v *view) program(c class) *row {
+	for _, is := range []func(f result.Finding) bool{
+		func(f result.Finding) bool { return f.Scope == measure.ScopeOutput },
+		func(f result.Finding) bool { return f.Metric == measure.StepTime.Name },
+		func(f result.Finding) bool { return f.Metric == measure.GPUTime.Name },
+	} {
+		var worst *row
+		for i := range v.Rows {
+			r := &v.Rows[i]
+			if (r.F.Scope == measure.ScopeOutput || r.F.Subject() == measure.Workload) && r.Class == c && r.F.Base.Known() && is(r.F) &&
+				(worst == nil || math.Abs(float64(r.F.Change)) > math.Abs(float64(worst.F.Change))) {
+				worst = r
+			}
+		}
+		if worst != nil {
+			return worst
+		}
+	}
+	return nil
+}
+
+// headline says the verdict, the workload and the largest effect on the program in at most [maxHeadline] columns.
+func (v *view) headline() string {
+	start := v.Word + nb + " "
+	r := v.effect()
+	if r == nil || !v.judged() {
+		if v.Workload != "default" {
+			start += bind(Elide(v.Workload, 30)) + nb + " "
+		}
+		told, _ := v.clauses(maxHeadline - columns(start))
+		return start + told
+	}
+	start += bind(Elide(v.Workload, 30)) + nb + " "
+	return start + v.effectLine(r, maxHeadline-columns(start), true)
+}
+
+// unsaid is what the headline of a refusal leaves out of its reason.
+func (v *view) unsaid() string {
+	room := maxHeadline - columns(v.Word) - 2
+	if v.Workload != "default" {
+		room -= columns(Elide(v.Workload, 30)) + 2
+	}
+	_, rest := v.clauses(room)
+	return rest
+}
+
+// clauses splits the reason into what fits into a headline and the rest.
+func (v *view) clauses(room int) (first, rest string) {
+	if columns(v.Reason) <= room {
+		return v.Reason, ""
+	}
+	for _, at := range []string{": ", "; ", ", "} {
+		first, rest, ok := strings.Cut(v.Reason, at)
+		if ok && columns(first) <= room && columns(first) >= 20 && strings.Count(first, "(") == strings.Count(first, ")") {
+			return first, rest
+		}
+	}
+	first, _ = split(v.Reason, room)
+	if at := strings.LastIndex(first, " "); at > 20 {
+		first = first[:at]
+	}
+	return first, strings.TrimSpace(v.Reason[len(first):])
+}
+
+// effectLine prints a row in so many columns, with as much of the interval, the limit and, where that is asked for, the cause as there
+// is room for: "step 571 → 830 µs  +45 % (+42 … +49 %, limit 5 %)".
+func (v *view) effectLine(r *row, room int, why bool) string {
+	name := r.Subject
+	switch r.F.Metric {
+	case measure.StepTime.Name:
+		name = "step"
+	case measure.GPUTime.Name:
+		if name = "GPU time"; r.F.Subject() != measure.Workload {
+			name = r.Subject + " GPU time"
+		}
+	case measure.Time.Name, measure.CopyTime.Name, measure.Total.Name:
+	default:
+		if r.F.Scope != measure.ScopeOutput {
+			name = strings.TrimPrefix(name+" "+r.Metric, "workload ")
+		}
+	}
+	base, head := judged(r.F)
+	digits := 4
+	if math.Abs(float64(r.F.Change)) >= 0.1 {
+		digits = 3
+	}
+	values := r.Values
+	if base.Known() && head.Known() && r.Class != added && r.Class != removed {
+		values = pair(base, head, r.F.Unit, digits)
+	}
+	limit := strings.Join(limits(r.F, "limit ", "at least ", "at most "), ", ")
+	interval := roughInterval(r.F)
+	caused := ""
+	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && !slices.ContainsFunc(v.Causes[0].Rows[:1], func(x row) bool { return x.F.Subject() == r.F.Subject() && !v.Causes[0].rank }) {
+		caused = v.Causes[0].Short
+	}
+	full, short := join(", ", interval, limit), limit
+	forms := [][2]string{{full, caused}, {short, caused}, {"", caused}, {full, ""}, {short, ""}, {"", ""}}
+	if caused == "" || v.Causes[0].idle != nil { // the line below says it
+		forms = [][2]string{{full, caused}, {full, ""}, {short, ""}, {"", ""}}
+	}
+	if r.Class == open { // what is open is how far it may go
+		forms = [][2]string{{full, ""}, {interval, ""}, {"", ""}}
+	}
+	for _, wide := range []int{60, 30, 16} {
+		for _, f := range forms {
+			text := bind(Elide(name, wide)) + " " + values
+			if change := roughly(r.F.Change); change != "" {
+				text += nb + " " + change
+			}
+			if f[0] != "" {
+				text += " (" + f[0] + ")"
+			}
+			if f[1] != "" {
+				text += ": " + f[1]
+			}
+			if columns(text) <= room {
+				return text
+			}
+		}
+	}
+	return Elide(bind(Elide(name, 16))+" "+values, max(room, 8))
+}
+
+// decimals is how many digits after the point a change has in a headline, in per cent.
+func decimals(change float64) int {
+	switch a := math.Abs(change); {
+	case a < 0.00995:
+		return 2
+	case a < 0.0995:
+		return 1
+	}
+	return 0
+}
+
+// roughly prints a change in two digits, "" where it is not known.
+func roughly(n result.Number) string {
+	switch x := float64(n); {
+	case !n.Known():
+		return ""
+	case x >= 10:
+		return changed(n)
+	default:
+		return rough(x, decimals(x)) + nb + "%"
+	}
+}
+
+func rough(x float64, digits int) string {
+	s := fmt.Sprintf("%+.*f", digits, 100*x)
+	if strings.Trim(s, "+-0.") == "" {
+		return "0"
+	}
+	return s
+}
+
+// roughInterval prints the interval of a change with the digits of the change.
+func roughInterval(f result.Finding) string {
+	if !f.Low.Known() || !f.High.Known() || f.Low == f.High || f.Change >= 10 || f.High >= 10 {
+		return ""
+	}
+	d := decimals(cmp.Or(float64(f.Change), float64(f.High)))
+	return rough(float64(f.Low), d) + bind(" … ") + rough(float64(f.High), d) + nb + "%"
+}
+
+// sides says on what and in how many runs both sides were measured: "NVIDIA H200, 5 and 3 runs".
+func (v *view) sides() string {
+	r := v.Report
+	runs := ""
+	switch {
+	case r.Base.Runs > 0 && r.Head.Runs > 0:
+		runs = fmt.Sprintf("%d and %s", r.Base.Runs, measure.Count(r.Head.Runs, "run"))
+		if r.Base.Unprofiled > 0 || r.Head.Unprofiled > 0 {
+			runs += fmt.Sprintf(" (%d and %d unprofiled)", r.Base.Unprofiled, r.Head.Unprofiled)
+		}
+	case r.Head.Runs > 0:
+		runs = measure.Count(r.Head.Runs, "run")
+	}
+	return bind(join(", ", trimmed(gpus(r.Head.Environment)), runs))
+}

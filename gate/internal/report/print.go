@@ -1,0 +1,290 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+const ns = "ns"
+
+// unknown is a number that is not known.
+var unknown = result.Number(math.NaN())
+
+func quantity(n result.Number, unit string) string {
+	if n == 0 && unit == ns {
+		return "0" + nb + ns
+	}
+	return bind(measure.Quantity(float64(n), Clean(unit)))
+}
+
+func percent(n result.Number) string   { return bind(measure.Percent(float64(n))) }
+func deviation(n result.Number) string { return bind(measure.Deviation(float64(n))) }
+func share(n result.Number) string     { return bind(measure.Share(float64(n))) }
+func count(n int, thing string, more ...string) string {
+	return bind(measure.Count(n, thing, more...))
+}
+
+// changed prints a relative change, bare without its unit.
+func changed(n result.Number) string { return bind(measure.Change(float64(n))) }
+func bare(n result.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
+
+// interval prints the ends of a change's interval, "" where there is none.
+func interval(change, low, high result.Number) string {
+	return bind(measure.ChangeInterval(float64(change), float64(low), float64(high)))
+}
+
+// cellOf is a number in a table, "" where it is not known; shareOf a part of a whole.
+func cellOf(n result.Number, unit string) string {
+	if !n.Known() {
+		return ""
+	}
+	return quantity(n, unit)
+}
+
+func shareOf(n result.Number) string {
+	if !n.Known() {
+		return ""
+	}
+	return share(n)
+}
+
+// signed prints a change of time with its sign.
+func signed(n result.Number) string {
+	switch text := quantity(result.Number(math.Abs(float64(n))), ns); {
+	case !n.Known():
+		return measure.Unknown
+	case n < 0:
+		return "-" + text
+	default:
+		return "+" + text
+	}
+}
+
+// metric is a metric in words: "total time".
+func metric(name string) string { return Clean(measure.Metric{Name: name}.Title()) }
+
+// judged are the two values whose ratio is the change that was judged, for the change is that of means over runs and sessions, not
+// of two medians: each is moved by as much.
+func judged(f result.Finding) (base, head result.Number) {
+	base, head = f.Base, f.Head
+	if !f.Change.Known() || f.Change <= -1 || !(base > 0) || !(head > 0) || f.Unit == "count" || f.Unit == "B" {
+		return base, head
+	}
+	k := math.Sqrt((1 + float64(f.Change)) / float64(head/base))
+	return base / result.Number(k), head * result.Number(k)
+}
+
+// pair prints two values in so many digits, with one unit where both have the same: "571.2 → 829.8 µs".
+func pair(base, head result.Number, unit string, digits int) string {
+	a, b := significant(base, unit, digits), significant(head, unit, digits)
+	x, of, _ := strings.Cut(a, " ")
+	if _, same, _ := strings.Cut(b, " "); same == of {
+		a = x
+	}
+	return bind(a + " → " + b)
+}
+
+// significant prints a value in at most so many digits.
+func significant(n result.Number, unit string, digits int) string {
+	text := measure.Quantity(float64(n), Clean(unit))
+	number, of, ok := strings.Cut(text, " ")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || v == math.Trunc(v) && (unit == "count" || unit == "B") {
+		return text
+	}
+	whole := 1 + int(math.Floor(math.Log10(math.Max(math.Abs(v), 1))))
+	if number = strconv.FormatFloat(v, 'f', max(digits-whole, 0), 64); !ok {
+		return number
+	}
+	return number + " " + of
+}
+
+// values prints both values of a finding, or the one that there is.
+func values(f result.Finding) string {
+	base, head := judged(f)
+	switch {
+	case !base.Known() && head.Known():
+		return quantity(head, f.Unit)
+	case f.Outcome == result.Removed && !head.Known():
+		return "was" + nb + quantity(base, f.Unit)
+	}
+	if base != head && base.Known() && f.Outcome != result.Unchanged && significant(base, f.Unit, 4) == significant(head, f.Unit, 4) {
+		return bind(measure.Exactly(float64(base), "") + " → " + measure.Exactly(float64(head), Clean(f.Unit)))
+	}
+	return pair(base, head, f.Unit, 4)
+}
+
+// seconds prints a wall time as a person plans with it: "0.4 s", "9 s", "3 min".
+func seconds(n result.Number) string {
+	switch s := float64(n); {
+	case !n.Known():
+		return measure.Unknown
+	case s < 1:
+		return bind(fmt.Sprintf("%.1f s", s))
+	case s < 119.5:
+		return bind(fmt.Sprintf("%.0f s", s))
+	default:
+		return bind(fmt.Sprintf("%.0f min", s/60))
+	}
+}
+
+// ago prints a time between two sessions: "40 s", "12 minutes", "2 days".
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.0f"+nb+"s", max(d.Seconds(), 1))
+	case d < 2*time.Hour:
+		return measure.Count(int(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return measure.Count(int(d.Hours()), "hour")
+	}
+	return measure.Count(int(d.Hours()/24), "day")
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown day"
+	}
+	return t.UTC().Format("2006-01-02")
+}
+
+// machine prints GPU, board, driver, CUDA and profiler of an environment, "" for none.
+func machine(e model.Environment) string {
+	clock := ""
+	if e.ClockMHz > 0 {
+		clock = strconv.Itoa(e.ClockMHz)
+	}
+	var parts []string
+	for _, p := range []struct{ before, text, after string }{{"", gpus(e), ""}, {"board ", e.Board, ""}, {"driver ", e.Driver, ""}, {"CUDA ", e.CUDA, ""},
+		{"", e.Tool, ""}, {"SM clock ", clock, " MHz"}} {
+		if p.text != "" {
+			parts = append(parts, p.before+p.text+p.after)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gpus is the model of the GPUs, with how many there are.
+func gpus(e model.Environment) string {
+	if e.GPUs > 1 && e.GPU != "" {
+		return fmt.Sprintf("%d × %s", e.GPUs, e.GPU)
+	}
+	return e.GPU
+}
+
+// side prints how many runs a side has, of what, and what was taken for warm-up.
+func side(s result.Side) string {
+	if s.Runs == 0 {
+		return "nothing that can be used"
+	}
+	parts := []string{measure.Count(s.Runs, "run")}
+	if s.Unprofiled > 0 {
+		parts[0] += fmt.Sprintf(" and %d unprofiled", s.Unprofiled)
+	}
+	if s.Sessions > 0 {
+		parts[0] += " in " + measure.Count(s.Sessions, "session")
+	}
+	if s.Step != "" {
+		parts = append(parts, fmt.Sprintf("per step %q", Clean(s.Step)))
+	} else if s.Repeats > 0 {
+		parts = append(parts, fmt.Sprintf("steps found by kernels, which repeat %s", measure.Count(int(s.Repeats), "time")))
+	}
+	switch {
+	case s.Skipped != "" && s.Warmup != "":
+		parts = append(parts, "warm-up "+s.Warmup+": "+s.Skipped)
+	case s.Skipped != "" || s.Warmup != "":
+		parts = append(parts, cmp.Or(s.Skipped, "warm-up "+s.Warmup))
+	}
+	if s.Commit != "" {
+		parts = append(parts, "commit "+Elide(Clean(s.Commit), 24))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// known are the values that are known.
+func known(values []result.Number) []result.Number {
+	return slices.DeleteFunc(slices.Clone(values), func(n result.Number) bool { return !n.Known() })
+}
+
+const (
+	// maxSpark is how many runs of a side a sparkline shows.
+	maxSpark  = 24
+	sparkBars = "▁▂▃▄▅▆▇█"
+)
+
+// wrapped puts words around a text that is not empty.
+func wrapped(before, text, after string) string {
+	if text == "" {
+		return ""
+	}
+	return before + text + after
+}
+
+// spark draws the runs of both sides as bars on one scale, "▁▂▁▁ → ▇█▇▇"; "" where either side has fewer than two. The
+// scale spans at least the limit, so that noise which nobody judges stays flat.
+func spark(base, head []result.Number, limit result.Number) string {
+	if min(len(known(base)), len(known(head))) < 2 {
+		return ""
+	}
+	draw := barsFor(slices.Concat(base, head), limit)
+	return draw(base) + nb + "→" + nb + draw(head)
+}
+
+// barsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.
+func barsOf(runs []result.Number, most int) string {
+	cut := ""
+	if len(runs) > most {
+		runs, cut = runs[len(runs)-most+1:], "…"
+	}
+	if len(known(runs)) < 2 {
+		return ""
+	}
+	return cut + barsFor(runs, 0.01)(runs)
+}
+
+// barsFor draws runs as bars on the scale of all of these, which spans at least the limit.
+func barsFor(all []result.Number, limit result.Number) func([]result.Number) string {
+	values := known(all)
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		low, high = min(low, float64(v)), max(high, float64(v))
+	}
+	span := high - low
+	if limit.Known() {
+		span = max(span, math.Abs(low)*float64(limit))
+	}
+	if span == 0 || math.IsInf(span, 0) {
+		span = 1
+	}
+	bars := []rune(sparkBars)
+	return func(runs []result.Number) string {
+		var b strings.Builder
+		if len(runs) > maxSpark {
+			b.WriteRune('…')
+			runs = runs[len(runs)-maxSpark:]
+		}
+		for _, v := range runs {
+			if !v.Known() {
+				b.WriteRune('·')
+				continue
+			}
+			i := int((float64(v) - low) / span * float64(len(bars)-1))
+			b.WriteRune(bars[min(max(i, 0), len(bars)-1)])
+		}
+		return b.String()
+	}
+}
+
+// join puts facts behind each other, leaving out those that are unknown.
+func join(between string, facts ...string) string {
+	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), between)
+}
