@@ -243,7 +243,7 @@ func (s *reportSheet) changes(all []group) {
 	forest := plot.NewForest(bend, seen)
 	t := &table{Title: "Every comparison, by what it adds to a step", Class: "rows", Columns: []column{{Title: "Name", Sorted: true, Up: true}, {Title: "Baseline → head"},
 		{Title: "Change", Right: true, Sorted: true}, {Title: "Interval", Pic: true, Head: forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })},
-		{Title: "A step", Right: true, Sorted: true, Label: "a step"}, {Title: "GPU time", Right: true, Sorted: true, Label: "GPU time"}, {Title: "Outcome", Sorted: true, Up: true}}}
+		{Title: "A step", Right: true, Sorted: true}, {Title: "GPU time", Right: true, Sorted: true}, {Title: "Outcome", Sorted: true, Up: true}}}
 	told := map[measure.Subject]bool{}
 	for _, e := range list {
 		t.Rows = append(t.Rows, s.change(e.row, e.adds, forest, told))
