@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -85,7 +86,7 @@ func (v *view) foldRanks(list []cause, program *[]row) []cause {
 	s := v.Report.Ranks.Straggler
 	c := cause{Class: unchanged, Subject: Clean(s.Rank), Cost: s.Waited, rank: true}
 	*program = slices.DeleteFunc(*program, func(r row) bool {
-		if r.F.Metric == measure.Imbalance.Name {
+		if r.F.Metric == model.Imbalance.Name {
 			c.take(r)
 			return true
 		}
