@@ -382,13 +382,13 @@ func TestFull(t *testing.T) {
 		{"merged", "256k", "../tmp", "", 3, session, `check -- true`},
 		{"baseline", "4k", "new", "", 2, base, `record --baseline new --from $KERNELS/base`},
 		{"grown baseline", "16k", "old", "", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
-		{"report", "4k", "reports", "", 2, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
+		{"report", "4k", "reports", "", 1, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
 		{"kept", "4k", "kept", "", 2, `the profiles cannot be kept: .*no space left on device; name a directory`, `check --keep-profiles kept -- true`},
 		{"owner", "", "", "0", 2, private, `check -- true`},
 		{"limited events", "", "", "1", 3, session, `check -- true`},
 		{"limited export", "", "", "200", 3, session, `check -- true`},
 		{"limited baseline", "", "", "1", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
-		{"limited report", "", "", "1", 2, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
+		{"limited report", "", "", "1", 1, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
 		{"printed", "", "", "", 2, `write /dev/stdout: no space left on device`, `compare $KERNELS/base $KERNELS/base >/dev/full`},
 		{"a device", "", "", "", 2, `--report: /dev/full cannot be written`, `compare --report json=/dev/full $KERNELS/base $KERNELS/base`},
 	}
@@ -463,7 +463,7 @@ func TestReadOnly(t *testing.T) {
 		{"below a file", `record --baseline app/b -- ./app`, `no baseline can be written to app/b: not a directory`, false},
 		{"report below a file", `check --report html=app/r -- ./app`, `--report: app/r cannot be written: not a directory`, false},
 		{"no directory", `check --report html=none/r -- ./app`, `--report: none/r cannot be written: no such file or directory; make the directory none first`, false},
-		{"accepted", `accept --baseline ro/b --reason x report.json`, `no baseline can be written to ro/b/default/nvidia-h200: read-only file system`, false},
+		{"accepted", `accept --workload default --baseline ro/b --reason x report.json`, `no baseline can be written to ro/b/default/nvidia-h200: read-only file system`, false},
 		{"outputs", `check -- ./app`, `cannot write the outputs of GitHub Actions: read-only file system`, true},
 	}
 	for _, tt := range tests {
