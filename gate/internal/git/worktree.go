@@ -41,22 +41,37 @@ func Head(ctx context.Context, dir, except string) (commit string, changed bool,
 	if err != nil {
 		return commit, false, err
 	}
-	top, cells := Top(dir), strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
-	for i := 0; i+1 < len(cells); i += 2 {
-		if changed, err := differ(ctx, top, strings.Fields(cells[i]), cells[i+1], off); changed || err != nil {
-			return commit, changed, err
-		}
-	}
-	return commit, false, nil
+	changed, err = differ(ctx, Top(dir), rows, off)
+	return commit, changed, err
 }
 
-// differ reports whether a file that was written after its index entry has other contents.
-func differ(ctx context.Context, top string, entry []string, name string, off []string) (bool, error) {
-	if len(entry) != 5 || entry[4] != "M" || entry[0] != ":"+entry[1] || !strings.HasPrefix(entry[1], "100") {
-		return true, nil
+// differ reports whether a file of some rows of git diff-files has other contents than its index entry: rows are files that were
+// written later. A checkout that was copied has a row for every file, so one process hashes them all.
+func differ(ctx context.Context, top, rows string, off []string) (bool, error) {
+	var names, ids []string
+	cells := strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
+	for i := 0; i+1 < len(cells); i += 2 {
+		entry, name := strings.Fields(cells[i]), cells[i+1]
+		if len(entry) != 5 || entry[4] != "M" || entry[0] != ":"+entry[1] || !strings.HasPrefix(entry[1], "100") || strings.ContainsAny(name, "\n\"") {
+			return true, nil
+		}
+		names, ids = append(names, name), append(ids, entry[2])
 	}
-	id, err := Output(ctx, top, slices.Concat(off, []string{"hash-object", "--", name})...)
-	return err == nil && id != entry[2] && !stored(ctx, top, name), err
+	if len(names) == 0 {
+		return false, nil
+	}
+	cmd := Command(ctx, top, slices.Concat(off, []string{"hash-object", "--stdin-paths"})...)
+	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
+	out, err := answer(ctx, cmd)
+	if err != nil {
+		return false, err
+	}
+	for i, id := range strings.Split(out, "\n") {
+		if i < len(ids) && id != ids[i] && !stored(ctx, top, names[i]) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 var filterKey = regexp.MustCompile(`^filter\.([^=\n]+)\.(clean|smudge|process|required)$`)
