@@ -12,6 +12,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -103,7 +104,7 @@ const sizeLimit = 128 << 20
 // table, no kernel, no permission, a broken table, numbers in another language) is a *model.Refusal.
 func Read(r io.Reader, name string) (*Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
-	pages := newPages(name, in)
+	pages := newPages(name, newPrintedPage(cells.UTF8(in)))
 	b := builder{profile: &Profile{Source: name}, devices: map[string]bool{}}
 	var broken error // the first table that is
 	for t := pages.next(); t != nil; t = pages.next() {

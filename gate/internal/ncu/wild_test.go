@@ -205,7 +205,7 @@ func TestWildRefusals(t *testing.T) {
 		{"summary of kernels, cut", rows(`...,"Kernel Name","...","Invocations","...,","Metric Name","Metric Unit","Minimum","Maximum","Average"`, `...,"axpy","...,"100","...","dram__bytes.avg","byte","1","2","3"`), "x.csv:1: a summary", "--page raw"},
 		{"summary in text", "  axpy (48, 1, 1)x(256, 1, 1), Device 0, CC 8.6, Invocations 3\n    Metric Name                 Metric Unit    Minimum    Maximum    Average\n", "x.csv:2: the page is text", "--csv"},
 		{"details in text", "  axpy (48, 1, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 8.6\n    Section: GPU Speed Of Light Throughput\n    ----------\n" +
-			"    Metric Name             Metric Unit Metric Value\n    ----------\n    Duration                         us         2.88\n", "x.csv:4: the page is text", "--csv"},
+			"    Metric Name             Metric Unit Metric Value\n    ----------\n    Duration                         us         2.88\n", "x.csv:1: the table holds no kernel", "filter"},
 		{"session page", rows("Launch Settings", `"Launch Attribute","Value"`, `"Profiler Command Line","ncu --set full app"`), "x.csv:2: the session page holds no launch", "--page raw"},
 		{"source page", rows(`"Kernel Name","axpy"`, `"Address","Source","Warp Stall Sampling (All Samples)","# Samples"`, `"0x7f00","      LDC R1, c[0x0][0x28]","3","3"`), "x.csv:2: the source page holds instructions", "--page raw"},
 		{"source page of a file", rows(`"File Name","/src/axpy.cu"`, `"#","Source","Instructions Executed"`, `"1","__global__ void axpy(","0"`), "x.csv:2: the source page", "--page raw"},

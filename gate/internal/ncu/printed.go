@@ -1,0 +1,95 @@
+package ncu
+
+import (
+	"bufio"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/cells"
+)
+
+// launchLine begins a launch on the details page as ncu prints it without --csv; ncu before 2023 prints a date for the geometry.
+var launchLine = regexp.MustCompile(`^ {2}(\S.*?)(?: (\([0-9]+, [0-9]+, [0-9]+\))x(\([0-9]+, [0-9]+, [0-9]+\))|, 20[0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9:]{8})?` +
+	`, Context [0-9]+, Stream ([0-9]+)(?:, Device ([0-9]+))?(?:, CC [0-9.]+)?$`)
+
+var (
+	sectionLine = regexp.MustCompile(`^ {4}Section: (.*\S)\s*$`)
+	titleLine   = regexp.MustCompile(`^ {4}Metric Name +Metric Unit +Metric Value\s*$`)
+	ruleLine    = regexp.MustCompile(`^ {4}-+ -+ -+\s*$`)
+)
+
+// printedPage turns details pages that ncu printed without --csv into CSV, line for line, so that line numbers hold. Other lines
+// stay as they are before the first launch, and of ncu itself also behind it.
+type printedPage struct {
+	in      *bufio.Reader
+	rest    []byte
+	launch  []string // ID, kernel, stream, block, grid and device; nil before the first
+	section string
+	rule    []int // where the columns of the table begin
+	rows    bool  // the lines are rows of metrics
+	headed  bool  // the header of the CSV is written
+	number  int
+}
+
+func newPrintedPage(r io.Reader) io.Reader { return &printedPage{in: bufio.NewReaderSize(r, 64<<10)} }
+
+func (p *printedPage) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 {
+		line, err := cells.Line(p.in)
+		if line == "" && err != nil {
+			return 0, err
+		}
+		p.rest = []byte(p.line(line))
+	}
+	n := copy(b, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// line gives what stands for a line.
+func (p *printedPage) line(text string) string {
+	line := strings.TrimRight(text, "\r\n")
+	if m := launchLine.FindStringSubmatch(line); m != nil {
+		p.launch, p.section, p.rows = []string{strconv.Itoa(p.number), m[1], m[4], m[3], m[2], m[5]}, "", false
+		p.number++
+		if p.headed {
+			return "\n"
+		}
+		p.headed = true
+		return row("ID", "Kernel Name", "Stream", "Block Size", "Grid Size", "Device", "Section Name", "Metric Name", "Metric Unit", "Metric Value")
+	}
+	switch m := sectionLine.FindStringSubmatch(line); {
+	case p.launch == nil:
+		return text
+	case strings.HasPrefix(line, "=="):
+		p.headed = false
+		return text
+	case m != nil:
+		p.section, p.rows = m[1], false
+	case ruleLine.MatchString(line):
+		p.rule = p.rule[:0]
+		for i := range line {
+			if line[i] == '-' && line[i-1] == ' ' {
+				p.rule = append(p.rule, i)
+			}
+		}
+	case titleLine.MatchString(line):
+		p.rows = true
+	case p.rows && len(p.rule) == 3 && len(line) > p.rule[2] && strings.HasPrefix(line, "    "):
+		at := func(from, to int) string { return strings.TrimSpace(line[from:to]) }
+		return row(append(p.launch[:6:6], p.section, at(p.rule[0], p.rule[1]), at(p.rule[1], p.rule[2]), at(p.rule[2], len(line)))...)
+	default:
+		p.rows = p.rows && strings.TrimSpace(line) == ""
+	}
+	return "\n"
+}
+
+// row writes a row of CSV with quotes around each cell, as ncu does.
+func row(cells ...string) string {
+	for i, c := range cells {
+		cells[i] = `"` + strings.ReplaceAll(c, `"`, `""`) + `"`
+	}
+	return strings.Join(cells, ",") + "\n"
+}

@@ -1,0 +1,68 @@
+package ncu_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// The details page as ncu prints it without --csv is read like the CSV.
+func TestPrintedPage(t *testing.T) {
+	const page = `==PROF== Connected to process 4711 (/home/u/app)
+step 1 done
+==PROF== Disconnected from process 4711
+[4711] app@127.0.0.1
+  void saxpy<(int)4>(float *, "x") (1056, 1, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 9.0
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ----------- ------------
+    Metric Name             Metric Unit Metric Value
+    ----------------------- ----------- ------------
+    SM Frequency                    Ghz         1.60
+    Duration                         us        81.47
+    DRAM Throughput                   %        71.98
+    ----------------------- ----------- ------------
+
+    OPT   This kernel's memory throughput is fine.
+
+    Section: Launch Statistics
+    -------------------------------- --------------- ---------------
+    Metric Name                          Metric Unit    Metric Value
+    -------------------------------- --------------- ---------------
+    Registers Per Thread             register/thread              16
+    Threads                                   thread         270,336
+    -------------------------------- --------------- ---------------
+
+  reduce(int), 2020-Apr-29 12:00:00, Context 1, Stream 7
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ----------- ------------
+    Metric Name             Metric Unit Metric Value
+    ----------------------- ----------- ------------
+    Duration                         ms         1.25
+    ----------------------- ----------- ------------
+`
+	for name, text := range map[string]string{"plain": page, "Windows": strings.ReplaceAll(page, "\n", "\r\n")} {
+		p, err := ncu.Read(strings.NewReader(text), "out.txt")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(p.Records) != 2 || p.Devices != 1 {
+			t.Fatalf("%s: %+v", name, p)
+		}
+		a, b := p.Records[0], p.Records[1]
+		want := measure.Subject{Scope: measure.ScopeKernel, Name: `void saxpy<4>(float *, "x")`, Grid: measure.Dim3{X: 1056, Y: 1, Z: 1}, Block: measure.Dim3{X: 256, Y: 1, Z: 1}}
+		if a.Subject != want && a.Subject.Grid != want.Grid || a.Subject.Block != want.Block || a.Subject.Short() != "saxpy" {
+			t.Errorf("%s: %+v", name, a.Subject)
+		}
+		if a.Metrics["ncu_time"] != 81470 || a.Metrics["registers"] != 16 || a.Metrics["dram_throughput"] != 71.98 || a.Line != 10 {
+			t.Errorf("%s: %v, line %d", name, a.Metrics, a.Line)
+		}
+		if b.Subject.Short() != "reduce" || b.Metrics["ncu_time"] != 1.25e6 {
+			t.Errorf("%s: %+v %v", name, b.Subject, b.Metrics)
+		}
+	}
+	if !ncu.Sniff([]byte(page)) {
+		t.Error("is not recognised")
+	}
+}
