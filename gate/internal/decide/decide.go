@@ -73,6 +73,10 @@ func decide(t comparison, estimates []estimate) (findings []result.Finding, fami
 				alpha *= weights[k] / total
 			}
 			a := decideChange(t, e, f, corrected, alpha)
+			if a.change.Known() {
+				f.Base = result.Number(e.judgedBase())
+				f.Head = f.Base * (1 + a.change)
+			}
 			if e.limit.Bounded() {
 				a = decideBounds(e.pair, f, a)
 			}

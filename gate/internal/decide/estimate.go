@@ -168,6 +168,19 @@ func welch(e estimate) estimate {
 	return e
 }
 
+// judgedBase is the value of the baseline that the change is relative to: the weighted geometric mean of the runs that are judged, the
+// arithmetic mean where a value is zero.
+func (e *estimate) judgedBase() float64 {
+	values := stats.Pooled(e.base)
+	if slices.Min(values) == slices.Max(values) {
+		return values[0]
+	}
+	if !e.relative {
+		return stats.Average(e.base)
+	}
+	return math.Exp(e.contrast.Means[0])
+}
+
 // natural turns an estimate on the working scale into a relative change.
 func (e *estimate) natural(x float64) float64 {
 	if e.relative {

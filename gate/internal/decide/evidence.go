@@ -128,7 +128,7 @@ func (x *evidence) countBeyond(e *estimate) {
 		runs.base, runs.head = undrawn(e.shown[0], e.base), undrawn(e.shown[1], e.head) // an outlier is a run of the baseline as well
 	}
 	beyond := apart(runs, x.doubtful(), x.sign(), 0)
-	x.headRuns, x.runsBeyond = len(stats.Pooled(e.head)), len(beyond)
+	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.head)), len(beyond)
 	if len(beyond) == 0 {
 		return
 	}

@@ -42,3 +42,42 @@ func rank(f *result.Finding) float64 {
 	}
 	return group*10 - weight
 }
+
+// detects collects the MDEs of findings, nil where there are none.
+func detects(findings []result.Finding) *result.Detects {
+	unknown := result.Unknown
+	d := &result.Detects{GPUTime: unknown, Step: unknown, Output: unknown, KernelLeast: unknown, KernelMost: unknown}
+	raise := func(to *result.Number, mde result.Number) {
+		if !(*to >= mde) {
+			*to = mde
+		}
+	}
+	some := false
+	for i := range findings {
+		f := &findings[i]
+		if !f.MDE.Known() {
+			continue
+		}
+		known := true
+		switch {
+		case f.Scope == measure.ScopeOutput:
+			raise(&d.Output, f.MDE)
+		case f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name:
+			d.GPUTime = f.MDE
+		case f.Subject() == measure.Workload && f.Metric == measure.StepTime.Name:
+			d.Step = f.MDE
+		case f.Scope == measure.ScopeKernel && f.Gates && f.Unit == measure.Time.Unit:
+			raise(&d.KernelMost, f.MDE)
+			if !(d.KernelLeast <= f.MDE) {
+				d.KernelLeast = f.MDE
+			}
+		default:
+			known = false
+		}
+		some = some || known
+	}
+	if !some {
+		return nil
+	}
+	return d
+}

@@ -110,7 +110,7 @@ func compare(r *result.Report, t *comparison) (refusal *result.Remark) {
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
 	large.By(r.Findings, rank)
 	r.Label()
-	r.Counts = count(r.Findings)
+	r.Counts, r.Detects = count(r.Findings), detects(r.Findings)
 	return nil
 }
 

@@ -123,8 +123,9 @@ type Finding struct {
 	// Severity is what the policy says of a regression here: "fail" or "warn". What it ignores is no finding.
 	Severity string `json:"severity"`
 
-	Base   Number `json:"base"`   // typical value of the base, in Unit
-	Head   Number `json:"head"`   // typical value of the head, in Unit
+	// Base and Head are the values that are judged, in Unit: Change is Head/Base - 1. Without a judged change they are medians.
+	Base   Number `json:"base"`
+	Head   Number `json:"head"`
 	Change Number `json:"change"` // relative: 0.05 is +5 %
 	Low    Number `json:"low"`    // interval of Change, at [Report.Confidence]
 	High   Number `json:"high"`
@@ -308,6 +309,9 @@ type Report struct {
 	Family int    `json:"family"`
 	// Confidence is the level of every finding's interval, 0 in reports of releases that did not write it: 0.9 there too.
 	Confidence Number `json:"confidence,omitempty"`
+
+	// Detects is the smallest change that this comparison finds, nil where nothing was judged.
+	Detects *Detects `json:"detects,omitempty"`
 
 	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
 	Off []Off `json:"off,omitempty"`

@@ -125,3 +125,13 @@ const (
 	SameBoard     Boards = "same"  // of one class, see [model.Hardware.Class]
 	OtherBoard    Boards = "other" // no class is on both sides
 )
+
+// Detects are the smallest relative changes that a comparison finds in 80 % of cases (MDE); unknown for what was not judged.
+type Detects struct {
+	GPUTime Number `json:"gpu_time"`
+	Step    Number `json:"step"`
+	Output  Number `json:"output"` // the largest of the outputs
+	// KernelLeast and KernelMost are the smallest and the largest of the kernels that can fail the gate.
+	KernelLeast Number `json:"kernel_least"`
+	KernelMost  Number `json:"kernel_most"`
+}

@@ -11,6 +11,7 @@ import (
 // are as estimated from this one contrast; moderate them before use.
 type Contrast struct {
 	Estimate      float64
+	Means         [2]float64 // of base and head, whose difference is Estimate
 	Run           Variance
 	RunWeight     float64
 	Session       Variance
@@ -40,12 +41,16 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 		}
 		w := 1 / (1/x.n + 1/y.n)
 		sum += w * (y.mean - x.mean)
+		c.Means[0] += w * x.mean
+		c.Means[1] += w * y.mean
 		weight += w
 		c.PairWeight += 2 * w * w
 		c.SideWeights[0] += w * w / x.n
 		c.SideWeights[1] += w * w / y.n
 	}
 	if weight > 0 {
+		c.Means[0] /= weight
+		c.Means[1] /= weight
 		c.PairWeight /= weight * weight
 		c.SideWeights[0] /= weight * weight
 		c.SideWeights[1] /= weight * weight
@@ -55,7 +60,7 @@ func NewContrast(base, head [][]float64, shared [][2]int) Contrast {
 	}
 	bm, bw, bn := unweighted(b)
 	hm, hw, hn := unweighted(h)
-	c.Estimate = hm - bm
+	c.Estimate, c.Means = hm-bm, [2]float64{bm, hm}
 	c.RunWeight = bw + hw
 	c.SideWeights = [2]float64{bw, hw}
 	c.SessionWeight = 1/bn + 1/hn
