@@ -99,6 +99,10 @@ var (
 	RunTime = row("run_time", "ns", Lower, judged|onHost)
 	// Elapsed is the wall time of a section of the run.
 	Elapsed = row("elapsed_time", "ns", Lower, judged|onHost)
+	// Sensitivity is d ln period / d ln host time of a step, by replaying it: 0 where the GPU never waits for the CPU, 1 where it
+	// always does. ReplayError is how far the replay at the recorded speed is from the recorded period, relative to it.
+	Sensitivity = row("host_sensitivity", "ratio", Neither, 0)
+	ReplayError = row("replay_error", "ratio", Neither, 0)
 	// Growth is the kernel time of the last quarter of the steps that count over that of the first.
 	Growth = row("growth", "ratio", Neither, 0)
 	// WarmupLaunches is the number of a kernel's launches that are left out as warm-up, of a run without steps.

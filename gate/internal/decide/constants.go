@@ -77,6 +77,10 @@ const (
 	outputBatchSD = 0.005
 	outputHostSD  = 0.01
 	outputOtherSD = 0.04
+	// outputGPUSD is what is left between any two machines of a program whose steps do not depend on the CPU.
+	outputGPUSD = 0.01
+	// replayErrorMost is the error of a replay up to which its sensitivity is used: 0.34 % was the worst of 78 PyTorch runs.
+	replayErrorMost = 0.005
 )
 
 // sections

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -23,6 +24,9 @@ func outputSessions(t comparison) stats.Variance {
 		sd = outputBatchSD
 	case sameHosts(slices.Concat(t.base.Sessions, t.head.Sessions)):
 		sd = outputHostSD
+	}
+	if s := t.sensitivity(); !t.batches && !math.IsNaN(s) {
+		sd = math.Min(sd, math.Sqrt(outputGPUSD*outputGPUSD+s*s*sd*sd))
 	}
 	return stats.Variance{S2: sd * sd, DF: stats.SessionWeight}
 }

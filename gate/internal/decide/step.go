@@ -43,9 +43,11 @@ func stepPool(p pool) pool {
 // stepSessions is the variance of steps, and of other times that depend on the host, between sessions: of one GPU the sessions',
 // between hosts that of the GPU and the part of the CPU's that reaches the step.
 func stepSessions(t comparison, m measure.Metric) stats.Variance {
-	host := t.waiting() * stepHostSD
+	host := t.hostShare() * stepHostSD
 	host, day, batch := math.Sqrt(stepGPUSD*stepGPUSD+host*host), stepDaySD, stepBatchSD
 	switch m {
+	case measure.MeanStep:
+		host = math.Sqrt(host*host + stallHostSD*stallHostSD)
 	case measure.MeanToTypical:
 		host, day, batch = stallHostSD, stallHostSD, stallBatchSD
 	case measure.Elapsed:
@@ -58,6 +60,27 @@ func stepSessions(t comparison, m measure.Metric) stats.Variance {
 		host = day
 	}
 	return stats.Variance{S2: host * host, DF: stepHostDF}
+}
+
+// sensitivity is how much a step depends on the host's speed, the more of the two sides: d ln period / d ln host time, measured
+// under the profiler, which slows the host. It is NaN where a side was not replayed, or not exactly.
+func (t comparison) sensitivity() float64 {
+	most := 0.0
+	for _, side := range []*recorded.Index{t.base, t.head} {
+		if !(side.Typical(measure.Workload, measure.ReplayError.Name) <= replayErrorMost) {
+			return math.NaN()
+		}
+		most = math.Max(most, side.Typical(measure.Workload, measure.Sensitivity.Name))
+	}
+	return math.Min(most, 1)
+}
+
+// hostShare is the part of a change of the host's speed that a step shows, from 0 to 1.
+func (t comparison) hostShare() float64 {
+	if s := t.sensitivity(); !math.IsNaN(s) {
+		return s
+	}
+	return t.waiting()
 }
 
 // waiting bounds how much of a change of the host's speed a step shows, from 0 to 1: nothing where the GPU never waits for the

@@ -180,6 +180,9 @@ func (c *Calls) Len() (n int) {
 	return n
 }
 
+// Threads is the number of threads that made calls.
+func (c *Calls) Threads() int { return len(c.threads) }
+
 // Span is from the start of the first call to the end of the last, zero for none.
 func (c *Calls) Span() (span Interval) {
 	for i := range c.threads {
