@@ -50,7 +50,7 @@ var layout = map[string]struct {
 	"gate/internal/decide":        {5, nil},
 	"gate/internal/calibrate":     {6, nil},
 	"gate":                        {6, nil},
-	"gate/command":                {11, nil},
+	"gate/command":                {12, nil},
 	"gate/internal/why":           {3, nil},
 	"gate/internal/rank":          {3, nil},
 	"gate/internal/run":           {4, nil},
@@ -58,13 +58,14 @@ var layout = map[string]struct {
 	"gate/internal/report/github": {8, []string{"github.com/sethvargo/go-githubactions"}},
 	"gate/internal/profile":       {8, nil},
 	"gate/internal/app":           {9, nil},
-	"gate/internal/cli":           {10, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
-	"cmd/nsgate":                  {12, nil},
+	"gate/internal/bisect":        {10, nil},
+	"gate/internal/cli":           {11, []string{"github.com/spf13/pflag", "github.com/spf13/cobra", "golang.org/x/term"}},
+	"cmd/nsgate":                  {13, nil},
 	// The manual in the binary.
 	"cmd/nsgate/docs":      {0, nil},
 	"gate/internal/manual": {1, nil},
 	// Beside nsgate, for its packages.
-	"gate/internal/manpages": {11, []string{"github.com/cpuguy83/go-md2man/v2", "github.com/spf13/cobra"}},
+	"gate/internal/manpages": {12, []string{"github.com/cpuguy83/go-md2man/v2", "github.com/spf13/cobra"}},
 	// For tests only: nothing but tests imports them.
 	"gate/internal/exporttest":           {2, nil},
 	"gate/internal/faketools":            {0, nil},

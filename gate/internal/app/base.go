@@ -94,6 +94,21 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	return build, remove, err
 }
 
+// Checkout checks a commit out and builds it, apart from this checkout, as getenv says it; nil asks for nothing. The caller calls remove
+// when it is done, also after an error.
+func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) string, observe func(Event)) (build Build, remove func(), err error) {
+	if err := b.At(ctx, commit); err != nil {
+		return Build{}, func() {}, err
+	}
+	if getenv != nil {
+		if err := b.Separate(getenv); err != nil {
+			return Build{}, func() {}, err
+		}
+	}
+	b.revision.Ref = commit[:12]
+	return b.ready(ctx, func(e Event) { tell(observe, e) })
+}
+
 // Commands are what makes the base build ready.
 func (b *Base) Commands() []Command {
 	if b.revision == nil {

@@ -20,6 +20,9 @@ func judged(in decide.Input, warnings []string) *result.Report {
 	return r.With(x)
 }
 
+// Refused turns a refusal into a report without a verdict, and lets everything else through.
+func Refused(r *result.Report, err error) (*result.Report, error) { return refused(r, err) }
+
 // refused turns a refusal into a report without a verdict, with the baseline that was read, and lets everything else through.
 func refused(r *result.Report, err error, base ...model.Session) (*result.Report, error) {
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {

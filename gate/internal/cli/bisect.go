@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/bisect"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -61,7 +62,7 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 	if v.dryRun {
 		return printCommands(e, j.machine.Commands(j.looks, &j.build))
 	}
-	b, err := app.Bisect{
+	b, err := bisect.Bisect{
 		Workload: j.name, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.build, Policy: j.policy, Looks: j.looks, Rule: j.rule,
 		Kernel: v.kernel, Metric: v.metric, MaxTime: max(v.most, 0*time.Second), Explain: app.Explain(v.explain), Getenv: e.getenv, Observe: j.progress,
 		Measurer: j.machine.Of,

@@ -1,4 +1,5 @@
-package app
+// Package bisect searches the commits between two for those that made a workload slower.
+package bisect
 
 import (
 	"context"
@@ -8,23 +9,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured by turns. Then
-// commits between them are built in worktrees and measured by turns with both ends, and are asked how much of the change they
+// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then
+// commits between them are built in worktrees and measured interleaved with both ends, and are asked how much of the change they
 // have. At last each culprit is measured beside the commit before it, which gives its change and cause.
 type Bisect struct {
 	Workload string
-	// Measurer measures a build as the head, see [Machine].
-	Measurer func(head Build) Measurer
+	// Measurer measures a build as the head, see [app.Machine].
+	Measurer func(head app.Build) app.Measurer
 	// Build is the workload in the checkout here; each commit's is the same in its worktree.
-	Build     Build
+	Build     app.Build
 	Good, Bad string // git revisions; the line between them is that of first parents
 	Script    string // a shell command that builds a worktree, "" where nothing needs to be built
 	Policy    *thresholds.Policy
@@ -34,10 +38,10 @@ type Bisect struct {
 	Kernel, Metric string
 	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
 	MaxTime time.Duration
-	Explain Explain
+	Explain app.Explain
 	// Getenv looks up variables that may lead into the checkout here; nil for none.
 	Getenv  func(string) string
-	Observe func(Event)
+	Observe func(app.Event)
 }
 
 // bisection is a search in progress.
@@ -46,8 +50,8 @@ type bisection struct {
 	line   []history.Commit // the good end first
 	search *history.Search
 	out    *history.Bisection
-	good   Build // in its worktree, as is
-	bad    Build
+	good   app.Build // in its worktree, as is
+	bad    app.Build
 	names  []string // what commits call the subject that is followed
 	until  time.Time
 	state  state
@@ -68,7 +72,7 @@ func (c Bisect) Run(ctx context.Context) (*history.Bisection, error) {
 	}
 	err := b.between(ctx)
 	if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) && b.out.Ends == nil {
-		b.out.Ends, err = refused(nil, err)
+		b.out.Ends, err = app.Refused(nil, err)
 	}
 	b.out.Complete = !errors.Is(err, errTime)
 	if err != nil && b.out.Complete {
@@ -111,18 +115,20 @@ func (b *bisection) between(ctx context.Context) error {
 
 // findLine lists the commits.
 func (b *bisection) findLine(ctx context.Context) error {
-	ends := [2]*Base{{}, {}}
+	var ends [2]string
 	for i, revision := range []string{b.Good, b.Bad} {
-		if err := ends[i].At(ctx, revision); err != nil {
+		found, err := run.FindRevision(ctx, revision)
+		if err != nil {
 			return err
 		}
+		ends[i] = found.Commit
 	}
-	good, bad := ends[0].revision.Commit, ends[1].revision.Commit
+	good, bad := ends[0], ends[1]
 	if good == bad {
 		return fmt.Errorf("%s and %s are the same commit: there is nothing between them", b.Good, b.Bad)
 	}
-	lines := ask("", "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s", good+".."+bad)
-	all := ask("", "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
+	lines := ask(ctx, "log", "--reverse", "--first-parent", "--ancestry-path", "--format=%H%x00%an%x00%cI%x00%s", good+".."+bad)
+	all := ask(ctx, "log", "-1", "--format=%H%x00%an%x00%cI%x00%s", good)
 	if lines == "" {
 		return fmt.Errorf("%s is no ancestor of %s, or the clone is too shallow to tell: git fetch --unshallow", b.Good, b.Bad)
 	}
@@ -138,25 +144,15 @@ func (b *bisection) findLine(ctx context.Context) error {
 }
 
 // at checks a commit out and builds it.
-func (b *bisection) at(ctx context.Context, commit string) (Build, func(), error) {
-	base := &Base{Build: b.Build, Script: b.Script}
-	if err := base.At(ctx, commit); err != nil {
-		return Build{}, func() {}, err
-	}
-	if b.Getenv != nil {
-		if err := base.Separate(b.Getenv); err != nil {
-			return Build{}, func() {}, err
-		}
-	}
-	base.revision.Ref = commit[:12]
-	return base.ready(ctx, func(e Event) { tell(b.Observe, e) })
+func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), error) {
+	return (&app.Base{Build: b.Build, Script: b.Script}).Checkout(ctx, commit, b.Getenv, b.Observe)
 }
 
 // prove measures the ends and chooses what to follow. Ends that do not differ beyond the limits leave nothing to follow.
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
-		tell(b.Observe, Event{Stage: Bisecting, Text: "both ends"})
-		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, ExplainNever, func(r *result.Report) bool { return b.choose(r) != nil })
+		b.tell(app.Event{Stage: app.Bisecting, Text: "both ends"})
+		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, func(r *result.Report) bool { return b.choose(r) != nil })
 		if err != nil {
 			return err
 		}
@@ -172,6 +168,23 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 	b.names = names(b.out.Followed)
 	b.search = history.NewSearch(len(b.line)-1, reading(b.out.Followed))
 	return b.state.write()
+}
+
+func (b *bisection) tell(e app.Event) {
+	if b.Observe != nil {
+		b.Observe(e)
+	}
+}
+
+// ask is an answer of git in the working directory, "" where it has none.
+func ask(ctx context.Context, args ...string) string {
+	out, _ := git.Output(ctx, "", args...)
+	return strings.TrimSpace(out)
+}
+
+// list puts names in order, each once.
+func list(words []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }
 
 // chosen reports whether something was asked for.
@@ -229,8 +242,8 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 		}
 		before := slices.IndexFunc(b.line, func(x history.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
 		id := c.Commits[len(c.Commits)-1].ID
-		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " beside the commit before it"})
-		if c.Report, err = refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
+		b.tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " beside the commit before it"})
+		if c.Report, err = app.Refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
 			return err
 		}
 		if f := b.follow(c.Report); f != nil {

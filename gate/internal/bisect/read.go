@@ -1,4 +1,4 @@
-package app
+package bisect
 
 import (
 	"cmp"
@@ -7,47 +7,28 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// pair is two builds that are measured by turns, look after look.
-type pair struct {
-	check  *Check
-	base   Build
-	all    Measurement
-	taken  int            // runs a side
-	report *result.Report // after the last look
+// pair is a build beside another.
+func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
+	return (&app.Check{Workload: b.Workload, Measurer: b.Measurer(head), Policy: b.Policy, Rule: b.Rule, Explain: explain, Observe: b.Observe}).Beside(base)
 }
 
-func (b *bisection) pair(base, head Build, explain Explain) *pair {
-	return &pair{base: base, check: &Check{Workload: b.Workload, Measurer: b.Measurer(head), Base: &Base{Build: base}, Paired: true, Policy: b.Policy,
-		Rule: b.Rule, Explain: explain, Observe: b.Observe}}
-}
-
-// upTo measures until each side has so many runs, and judges them.
-func (p *pair) upTo(ctx context.Context, runs int) (err error) {
-	p.report, err = p.check.look(ctx, runs-p.taken, &p.base, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
-		return m.sessions(p.check.Rule, nil)
-	}, decide.Look{})
-	p.taken = runs
-	return err
-}
-
-// beside measures one build by turns with another, until a report is enough.
-func (b *bisection) beside(ctx context.Context, base, head Build, looks []int, explain Explain, enough func(*result.Report) bool) (*result.Report, error) {
+// beside measures one build interleaved with another, until a report is enough.
+func (b *bisection) beside(ctx context.Context, base, head app.Build, looks []int, explain app.Explain, enough func(*result.Report) bool) (*result.Report, error) {
 	p := b.pair(base, head, explain)
 	for _, runs := range looks {
-		if err := p.upTo(ctx, runs); err != nil {
+		if err := p.UpTo(ctx, runs); err != nil {
 			return nil, err
 		}
-		if enough(p.report) {
+		if enough(p.Report) {
 			break
 		}
 	}
-	return p.check.explained(ctx, p.report, &p.base)
+	return p.Explained(ctx)
 }
 
 // read asks a commit how much of the change it has, once.
@@ -58,9 +39,9 @@ func (b *bisection) read(ctx context.Context, i int) error {
 		if !b.until.IsZero() && time.Now().After(b.until) {
 			return errTime
 		}
-		tell(b.Observe, Event{Stage: Bisecting, Text: id[:12] + " " + b.line[i].Subject, Runs: b.search.Left()})
+		b.tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " " + b.line[i].Subject, Runs: b.search.Left()})
 		x = known{}
-		r, err := refused(nil, b.ask(ctx, id, &x))
+		r, err := app.Refused(nil, b.ask(ctx, id, &x))
 		if err != nil {
 			return err
 		}
@@ -88,17 +69,17 @@ func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 		return err
 	}
 	whole := *b.search.At(len(b.line) - 1)
-	good, bad := b.pair(b.good, build, ExplainNever), b.pair(b.bad, build, ExplainNever)
+	good, bad := b.pair(b.good, build, app.ExplainNever), b.pair(b.bad, build, app.ExplainNever)
 	for _, runs := range b.looks() {
 		for _, end := range []struct {
-			*pair
+			*app.Pair
 			reads **history.Reading
 		}{{good, &x.FromGood}, {bad, &x.FromBad}} {
-			if err := end.upTo(ctx, runs); err != nil {
+			if err := end.UpTo(ctx, runs); err != nil {
 				return err
 			}
 			*end.reads = nil
-			if f := b.follow(end.report); f != nil {
+			if f := b.follow(end.Report); f != nil {
 				*end.reads = new(reading(f))
 			}
 		}

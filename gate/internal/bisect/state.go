@@ -1,4 +1,4 @@
-package app
+package bisect
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -40,7 +41,7 @@ type known struct {
 // readState is what an earlier search of the same kind left, empty where there is none.
 func readState(key string) state {
 	fresh := state{Key: key, Readings: map[string]known{}, began: time.Now()}
-	if dir := ask("", "rev-parse", "--path-format=absolute", "--git-dir"); dir != "" {
+	if dir := app.GitDir(); dir != "" {
 		fresh.file = filepath.Join(dir, "nsgate-bisect.json")
 	}
 	text, err := os.ReadFile(fresh.file)
