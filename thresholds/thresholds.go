@@ -171,6 +171,24 @@ func Default() *Policy {
 // leaves out. Metrics that are not judged by themselves ([measure.Metric.Judged]) are ignored unless a rule names them, in
 // full where they have no direction; lower is then better.
 func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
+	l := p.initial(s, m)
+	for i := range p.Rules {
+		if r := &p.Rules[i]; r.matches(s, m) {
+			r.apply(&l, m)
+			return l
+		}
+	}
+	if !m.Judged() || s.Scope == measure.ScopeSection && (m == measure.Launches || s == measure.Steps || s == measure.Between) {
+		l.Severity = Ignore // steps are judged by their period
+	}
+	if m == measure.Total && s.Scope == measure.ScopeKernel {
+		l.loosen(p.Limit(s, measure.Time))
+	}
+	return l
+}
+
+// initial is the limit of a metric of a subject before any rule.
+func (p *Policy) initial(s measure.Subject, m measure.Metric) Limit {
 	l := Limit{Max: countLimit, Severity: Fail, Rule: "default"}
 	switch {
 	case m.Name == measure.CopyTime.Name && p.Threshold < copyLimit:
@@ -184,40 +202,27 @@ func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	case m.Unit == "ns", s.Scope == measure.ScopeOutput:
 		l.Max, l.Rule = p.Threshold, p.Places.Of("threshold")
 	}
-	for i := range p.Rules {
-		r := &p.Rules[i]
-		if !r.matches(s, m) {
-			continue
-		}
-		l.Rule = r.Where
-		if r.Max != nil {
-			l.Max = *r.Max
-		}
-		if r.Floor != nil && r.Floor.Fits(m) {
-			l.Floor = r.Floor.Value
-		}
-		if r.AtMost != nil && r.AtMost.Fits(m) {
-			l.AtMost = &r.AtMost.Value
-		}
-		if r.AtLeast != nil && r.AtLeast.Fits(m) {
-			l.AtLeast = &r.AtLeast.Value
-		}
-		if l.Bounded() && r.Max == nil {
-			l.Max = math.Inf(1)
-		}
-		if r.Severity != "" {
-			l.Severity = r.Severity
-		}
-		l.Drift = r.Drift
-		return l
-	}
-	if !m.Judged() || s.Scope == measure.ScopeSection && (m == measure.Launches || s == measure.Steps || s == measure.Between) {
-		l.Severity = Ignore // steps are judged by their period
-	}
-	if m == measure.Total && s.Scope == measure.ScopeKernel {
-		l.loosen(p.Limit(s, measure.Time))
-	}
 	return l
+}
+
+// apply sets what the rule says about a metric.
+func (r *Rule) apply(l *Limit, m measure.Metric) {
+	l.Rule, l.Drift, l.Severity = r.Where, r.Drift, cmp.Or(r.Severity, l.Severity)
+	if r.Floor != nil && r.Floor.Fits(m) {
+		l.Floor = r.Floor.Value
+	}
+	if r.AtMost != nil && r.AtMost.Fits(m) {
+		l.AtMost = &r.AtMost.Value
+	}
+	if r.AtLeast != nil && r.AtLeast.Fits(m) {
+		l.AtLeast = &r.AtLeast.Value
+	}
+	switch {
+	case r.Max != nil:
+		l.Max = *r.Max
+	case l.Bounded():
+		l.Max = math.Inf(1)
+	}
 }
 
 // loosen allows what a rule allows the time of a launch to what all launches take, of which no rule speaks: else a kernel that may
@@ -231,11 +236,23 @@ func (l *Limit) loosen(launch Limit) {
 
 // matches reports whether the rule applies to the metric of the subject.
 func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
+	return r.names(s, m) && r.selects(s)
+}
+
+// names reports whether the rule applies to the metric. The step is judged by its typical and its mean period, which are limited
+// together.
+func (r *Rule) names(s measure.Subject, m measure.Metric) bool {
 	switch {
-	case m.Better == measure.Neither && string(r.Metric) != m.Name, !m.Judged() && r.Metric == "",
-		r.Metric != "" && !r.Metric.Match(m.Name) && !(s == measure.Workload && m.OnHost() && r.Metric.Match(measure.StepTime.Name)):
-		return false // the step is judged by its typical and its mean period, which are limited together
+	case m.Better == measure.Neither:
+		return string(r.Metric) == m.Name
+	case r.Metric == "":
+		return m.Judged()
 	}
+	return r.Metric.Match(m.Name) || s == measure.Workload && m.OnHost() && r.Metric.Match(measure.StepTime.Name)
+}
+
+// selects reports whether the rule applies to the subject.
+func (r *Rule) selects(s measure.Subject) bool {
 	switch {
 	case r.Kernel != "":
 		if s.Scope != measure.ScopeKernel {

@@ -194,19 +194,7 @@ func newMoves(r *result.Report, head *model.Session, live []model.Session) moves
 			had[x.Subject] = true
 		}
 	}
-	old := map[string]bool{} // names of kernels that others stand for
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if !differs(f) {
-			continue
-		}
-		if m.moved[f.Subject()] = true; f.Match != "exact" {
-			old[f.Name] = true
-			for _, name := range f.BaseNames {
-				old[name] = true
-			}
-		}
-	}
+	old := m.findings(r)
 	for x := range had {
 		if x.Scope == measure.ScopeKernel && !has[x] && (old[x.Name] || m.moved[x]) {
 			m.gone[x] = true
@@ -224,14 +212,37 @@ func newMoves(r *result.Report, head *model.Session, live []model.Session) moves
 			}
 		}
 	}
-	for _, s := range append(slices.Clone(live), *head) {
+	m.addRoles(append(slices.Clone(live), *head))
+	return m
+}
+
+// findings takes the subjects of the findings that differ, and returns the names of kernels that others replaced.
+func (m *moves) findings(r *result.Report) (old map[string]bool) {
+	old = map[string]bool{}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !differs(f) {
+			continue
+		}
+		if m.moved[f.Subject()] = true; f.Match != "exact" {
+			old[f.Name] = true
+			for _, name := range f.BaseNames {
+				old[name] = true
+			}
+		}
+	}
+	return old
+}
+
+// addRoles lists the paths of ranges around what moved.
+func (m *moves) addRoles(sessions []model.Session) {
+	for _, s := range sessions {
 		for _, x := range s.Series {
 			if (m.moved[x.Subject] || m.gone[x.Subject]) && x.Role != "" && !slices.Contains(m.roles, x.Role) {
 				m.roles = append(m.roles, x.Role)
 			}
 		}
 	}
-	return m
 }
 
 // differs reports whether a finding says that something is not as it was.
