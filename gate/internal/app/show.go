@@ -47,6 +47,9 @@ func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(out.Kernels) == 0 { // pages of ncu without a duration
+		out.Kernels = untimed(sessions)
+	}
 	for i := range out.Kernels {
 		out.Kernels[i].Counters = counters(&out.Kernels[i], cut[0])
 	}
@@ -82,4 +85,21 @@ func counters(k *result.SummaryKernel, sessions []model.Session) *result.Summary
 		}
 	}
 	return nil
+}
+
+// untimed are the kernels of the newest session, of which no time is known.
+func untimed(sessions []model.Session) (out []result.SummaryKernel) {
+	unknown := result.Number(math.NaN())
+	seen := map[measure.Subject]bool{}
+	for _, x := range sessions[len(sessions)-1].Series {
+		if s := x.Subject; s.Scope == measure.ScopeKernel && !seen[s] {
+			seen[s] = true
+			k := result.SummaryKernel{Kernel: s.Short(), Name: s.Name, Share: unknown, Time: unknown, Launches: unknown, Total: unknown, Owned: unknown}
+			if s.Geometry() != "" {
+				k.Grid, k.Block = s.Grid.String(), s.Block.String()
+			}
+			out = append(out, k)
+		}
+	}
+	return out
 }

@@ -18,7 +18,7 @@ type bounds struct {
 }
 
 // usual are the bounds of every file. A trace that goes over them would be many gigabytes long.
-var usual = bounds{records: 5_000_000, text: 256 << 20}
+var usual = bounds{records: 3_000_000, text: 256 << 20}
 
 // microsecond is the unit of times, in ns.
 const microsecond = 1000
