@@ -51,7 +51,7 @@ func (c *Calibrate) Commands() []Command {
 func (c *Calibrate) Run(ctx context.Context) (*calibrate.Calibration, error) {
 	out, err := c.run(ctx)
 	if r := (*model.Refusal)(nil); errors.As(err, &r) {
-		out, err = calibrate.CalibrationRefused(r, c.Policy), nil
+		out, err = calibrate.Refused(r, c.Policy), nil
 	}
 	if err != nil {
 		return nil, err

@@ -205,8 +205,8 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 	return c, &last, forecasts
 }
 
-// CalibrationRefused is the calibration of a measurement that failed or must not be used.
-func CalibrationRefused(err error, policy *thresholds.Policy) *Calibration {
+// Refused is the calibration of a measurement that failed or must not be used.
+func Refused(err error, policy *thresholds.Policy) *Calibration {
 	c := newCalibration(policy)
 	c.Reason, c.ReasonKey, c.Next = decide.ReasonOf(err)
 	return c

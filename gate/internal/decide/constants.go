@@ -35,7 +35,7 @@ const (
 	countedDF = 1000
 	// coarse is the timer's tick relative to a kernel's time from which on its spread says nothing about a few others'.
 	coarse = 0.005
-	// maxRuns is as many runs as a hint ever asks for.
+	// MaxRuns is as many runs as a hint ever asks for.
 	MaxRuns = 40
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// forecast is what is known of one comparison before a gate is measured.
+// Forecast is what is known of one comparison before a gate is measured.
 type Forecast struct {
 	estimate
 	Finding result.Finding
@@ -41,7 +41,7 @@ func forecasts(policy *thresholds.Policy, estimates []estimate, findings []resul
 	return out
 }
 
-// detectable are the smallest relative effects that gates of 0, 1, 2 … runs a side or more would find in 80 % of cases, if the
+// Detectable are the smallest relative effects that gates of 0, 1, 2 … runs a side or more would find in 80 % of cases, if the
 // spread between runs is what it is here. A noisy kernel's real spread counts even where few runs would moderate it away.
 func (f *Forecast) Detectable(limit float64) []float64 {
 	out := make([]float64, MaxRuns+1)
@@ -62,12 +62,12 @@ func (f *Forecast) Detectable(limit float64) []float64 {
 	return out
 }
 
-// counts reports whether plans have to find a slowdown of it.
+// Counts reports whether plans have to find a slowdown of it.
 func (f *Forecast) Counts() bool {
 	return f.Finding.Gates && (f.subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
 }
 
-// judgeHalves judges two halves of a session by each other, and returns what that tells of every comparison, or why it tells nothing.
+// JudgeHalves judges two halves of a session by each other, and returns what that tells of every comparison, or why it tells nothing.
 func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forecast, *result.Remark) {
 	if _, r := comparable(base, head); r != nil {
 		return nil, r
@@ -85,8 +85,8 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 // subject is what the forecast is of.
 func (f *Forecast) About() measure.Subject { return f.subject }
 
-// measured is the metric that it is of.
+// Measured is the metric that it is of.
 func (f *Forecast) Measured() measure.Metric { return f.metric }
 
-// most is the limit that the policy sets.
+// Most is the limit that the policy sets.
 func (f *Forecast) Most() float64 { return f.limit.Max }

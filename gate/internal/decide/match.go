@@ -164,7 +164,7 @@ func list(t comparison, subjects []measure.Subject, outcome result.Outcome, beca
 func same(t comparison, s measure.Subject) []pair {
 	var out []pair
 	attributes := changed(t, s, s)
-	ofBase, ofHead := t.base.Held[s], t.head.Held[s]
+	ofBase, ofHead := t.base.Entries[s], t.head.Entries[s]
 	for _, m := range measure.Metrics {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new

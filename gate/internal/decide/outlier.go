@@ -115,7 +115,7 @@ func moves(s, other *recorded.Index, session int, t comparison) [][]float64 {
 	n := s.Sessions[session].Profiled() // which come first
 	out := make([][]float64, n+other.Runs())
 	for _, subject := range s.Subjects() {
-		x := s.Held[subject].In(session, t.time.Name)
+		x := s.Entries[subject].In(session, t.time.Name)
 		if subject.Scope != measure.ScopeKernel || x == nil || s.Share(subject) < t.policy.Impact {
 			continue
 		}

@@ -110,7 +110,7 @@ func noStep(without, with string) *result.Remark {
 		"no step was found in the %s, and the %s has one", without, with)
 }
 
-// unsteady counts the runs whose warm-up has no end, where one was looked for.
+// Unsteady counts the runs whose warm-up has no end, where one was looked for.
 func Unsteady(s *model.Session) int {
 	n := 0
 	for _, run := range s.Runs[:s.Profiled()] {

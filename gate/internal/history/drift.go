@@ -28,8 +28,8 @@ const (
 	ofHost = 2.5
 )
 
-// creep is what paths show for certain: those from the anchor, and those through the base.
-func creep(since []model.Session, anchored []path, recent []model.Session, steps []path, alpha float64) (out []result.Remark) {
+// drifts is what paths show for certain: those from the anchor, and those through the base.
+func drifts(since []model.Session, anchored []path, recent []model.Session, steps []path, alpha float64) (out []result.Remark) {
 	var p []float64
 	for _, x := range anchored {
 		p = append(p, x.beyondChance)
@@ -40,7 +40,7 @@ func creep(since []model.Session, anchored []path, recent []model.Session, steps
 	p = stats.Holm(p, nil)
 	slow := func(x path) bool { return math.Expm1(x.change)*x.base > x.floor }
 	told := map[measure.Subject]bool{}
-	var over, crept, creeping []path
+	var over, drifted, drifting []path
 	for i, x := range anchored {
 		switch by := math.Expm1(x.change); {
 		case !slow(x) || !(p[i] < alpha):
@@ -48,27 +48,27 @@ func creep(since []model.Session, anchored []path, recent []model.Session, steps
 			over = append(over, x)
 			told[x.subject] = true
 		case x.limit.Drift == nil && by > x.limit.Max && math.Max(x.step, x.accepted) <= ownStep*x.change:
-			crept = append(crept, x)
+			drifted = append(drifted, x)
 			told[x.subject] = true
 		}
 	}
 	for i, x := range steps {
 		if p[len(anchored)+i] < alpha && slow(x) && x.step <= ownStep*x.change && !told[x.subject] {
-			creeping = append(creeping, x)
+			drifting = append(drifting, x)
 		}
 	}
 	if len(over) > 0 {
 		w, also := worst(over)
-		drifted := w.drifted(since, also)
-		drifted.Limit = result.Number(*w.limit.Drift)
-		out = append(out, result.Say(reason.OverDrift{Drifted: drifted, Rule: w.limit.Rule}))
+		x := w.drifted(since, also)
+		x.Limit = result.Number(*w.limit.Drift)
+		out = append(out, result.Say(reason.OverDrift{Drifted: x, Rule: w.limit.Rule}))
 	}
-	if len(crept) > 0 {
-		w, also := worst(crept)
+	if len(drifted) > 0 {
+		w, also := worst(drifted)
 		out = append(out, result.Say(w.drifted(since, also)))
 	}
-	if len(creeping) > 0 {
-		w, also := worst(creeping)
+	if len(drifting) > 0 {
+		w, also := worst(drifting)
 		day, commit := w.anchor(recent)
 		out = append(out, result.Say(reason.Drifting{Kernel: w.subject.Short(), Metric: w.metric.Name, Change: w.by(0), Interval: w.interval(),
 			Since: day, Commit: commit, Sessions: len(w.at) - 1, Also: also}))
@@ -102,7 +102,7 @@ func (x *path) changes(sessions []model.Session) (n int) {
 	return n
 }
 
-// separate leaves out what was measured again within the hour: the later session stands for it, unless it holds a part alone.
+// Separate leaves out what was measured again within the hour: the later session stands for it, unless it holds a part alone.
 func Separate(sessions []model.Session) []model.Session {
 	var out []model.Session
 	for i, s := range sessions {
@@ -185,7 +185,7 @@ func follow(sessions []model.Session, t Basis) []path {
 
 // judge asks both questions of a path. Sessions differ by an effect of their own, with standard deviation sd, those of
 // different hosts by one of the host besides. The effect of a host stays with all its sessions, so that a baseline that moves to another host has
-// not crept once more with each session there.
+// not drifted once more with each session there.
 func (x *path) judge(sessions []model.Session, sd float64) {
 	last := len(x.at) - 1
 	changes := make([]float64, last)
@@ -231,7 +231,7 @@ func (x *path) unaccepted(steps []float64, sessions []model.Session) (difference
 	return differences
 }
 
-// wider is the factor by which steps of unit variance vary more than expected, at least 1. A steady creep makes steps grow
+// wider is the factor by which steps of unit variance vary more than expected, at least 1. Steady drift makes steps grow
 // evenly and is not counted: only how their differences scatter.
 func wider(differences []float64) float64 {
 	seen := stats.SampleVariance(differences)
@@ -289,27 +289,23 @@ func (x *path) anchor(sessions []model.Session) (since, commit string) {
 	return since, s.Commit
 }
 
-// by is what the times of sessions are compared by.
+// Basis is the metrics and the policy by which sessions are compared.
 type Basis struct {
 	Time, Total measure.Metric // of a launch, and of all launches of a kernel
 	Tick        float64        // ns, of the timer
 	Policy      *thresholds.Policy
 }
 
-// drifted says what became slower over the sessions of a baseline, oldest first, and head, step by step and each step too
-// small for a gate. trail is every session since the anchor, base those in effect; head is the last of both. Two questions are asked of the time of every
-// kernel with a part in the GPU time of at least the policy's impact, and of the workload's GPU time; together they raise a false
-// alarm in at most the policy's alpha of gates:
+// Drift finds changes that many sessions add up to, each too small for a gate. trail holds every session since the anchor, base
+// those in effect; the head is the last of both. It looks at GPU time and at kernels from the policy's impact on; together the
+// questions raise a false alarm in at most the policy's alpha of gates:
 //
-//   - "crept": is the head slower than the anchor, the oldest session of the trail, by more than its limit allows? Where a rule
-//     says how much it may creep that is "over-creep", and fails the gate;
-//   - "creeping", of what has not crept: do the steps from session to session of the base, from the anchor on, add up (a one-sided CUSUM),
-//     however little that is against the limit?
+//   - drifted: the head is slower than the anchor, the oldest session of the trail, by more than its limit. Where a rule limits
+//     drift, it is over-drift, which fails the gate.
+//   - drifting, of the others: the steps between the sessions of the base add up (one-sided CUSUM), however small against the limit.
 //
-// Each answer is one remark, on the subject that costs most, with the names of the others. A kernel is followed by name and
-// geometry from the first session that has it. One step that makes most of a change is no creep: the head's is the gate's to judge,
-// and an accepted one was. What a rule limits counts whatever its steps. A base of one session, or one that head cannot be held
-// against, has nothing to say.
+// A kernel is followed by name and geometry from the first session that has it. Where one step makes most of a change, it is no
+// drift: the head's step is judged by the gate, and an accepted one was.
 func Drift(trail, base []model.Session, of, steps Basis, policy *thresholds.Policy) []result.Remark {
-	return creep(trail, follow(trail, of), base, follow(base, steps), policy.Alpha)
+	return drifts(trail, follow(trail, of), base, follow(base, steps), policy.Alpha)
 }

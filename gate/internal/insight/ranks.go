@@ -39,7 +39,7 @@ func ranksOf(s *recorded.Index) []measure.Subject {
 	return out
 }
 
-// ranks describes those of the head, nil where there are not several. The base is nil where there is none.
+// CompareRanks describes the ranks of the head, nil where there are not several. The base may be nil.
 func CompareRanks(base, head *recorded.Index, policy *thresholds.Policy) *result.Ranks {
 	limit := policy.Limit(measure.Workload, model.Imbalance).Max
 	if math.IsInf(limit, 1) { // a rule that only bounds it

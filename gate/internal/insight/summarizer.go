@@ -83,7 +83,7 @@ var shown = []string{
 
 // others are the metrics of the workload, or of a part of it, that have none.
 func (s *summarizer) others(subject measure.Subject) (out []measure.Metric) {
-	h := s.side.Held[subject]
+	h := s.side.Entries[subject]
 	if h == nil {
 		return nil
 	}

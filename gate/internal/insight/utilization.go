@@ -12,7 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// utilization lists the steps and the ranges of which the GPU's metrics were sampled in the head, the ranges with the most
+// NewUtilization lists the steps and the ranges of which the GPU's metrics were sampled in the head, the ranges with the most
 // GPU time first; and those that were too short for it.
 func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
 	if !head.HasMetric(measure.Workload, model.SamplingPeriod.Name) {
@@ -45,7 +45,7 @@ func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short
 	return out, short
 }
 
-// grown are the facts that go with a peak of device memory: where it is, and what of it grew, the most first.
+// MemoryGrowth are the facts that go with a peak of device memory: where it is, and what of it grew, the most first.
 func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 	var out []result.Remark
 	peak := func(s *recorded.Index) string { return s.Note(measure.Workload, model.MemoryPeak.Name) }

@@ -20,7 +20,7 @@ const (
 	ownerLeast, ownersMost = 0.001, 8
 )
 
-// waterfall takes the change of the step apart; nil where a side does not know who owns its steps.
+// NewWaterfall attributes the change of the step to its parts; nil where a side does not know to what its steps are attributed.
 func NewWaterfall(base, head *recorded.Index, off []result.Off) *result.Waterfall {
 	keep := [2][]bool{}
 	for i, side := range []*recorded.Index{base, head} {
@@ -107,7 +107,7 @@ func stepped(s *recorded.Index, off []result.Off, which string) []bool {
 	drawn, _ := stats.Winsorised(periods)
 	for i, session := range periods {
 		has := false
-		for _, h := range s.Held {
+		for _, h := range s.Entries {
 			has = has || h.In(i, model.Owned.Name) != nil
 		}
 		for run, v := range session {
@@ -118,7 +118,7 @@ func stepped(s *recorded.Index, off []result.Off, which string) []bool {
 	return out
 }
 
-// owned are the parts of the kept runs; of what a session does not know, they own nothing. Where only what was accepted is known of a
+// Owned are the parts of the kept runs; of what a session does not know, they own nothing. Where only what was accepted is known of a
 // session, all else takes as long as it did in the others.
 func Owned(s *recorded.Index, subject measure.Subject, keep []bool) []float64 {
 	var out []float64
@@ -126,7 +126,7 @@ func Owned(s *recorded.Index, subject measure.Subject, keep []bool) []float64 {
 	elsewhere := stats.Average(sessions)
 	at := 0
 	for i, session := range sessions {
-		held := s.Sessions[i].Accepted && s.Held[subject].In(i, model.Owned.Name) == nil && !math.IsNaN(elsewhere)
+		held := s.Sessions[i].Accepted && s.Entries[subject].In(i, model.Owned.Name) == nil && !math.IsNaN(elsewhere)
 		for _, v := range session {
 			switch {
 			case held:

@@ -10,23 +10,24 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// side is the sessions of base or head with an index over their series.
+// Index holds the sessions of the baseline or the head with their series by subject.
 type Index struct {
 	Sessions []model.Session
-	Held     map[measure.Subject]*held
-	sorted   []measure.Subject // all that is held
-	Total    measure.Metric    // what a kernel costs
+	Entries  map[measure.Subject]*Entry
+	sorted   []measure.Subject // of the entries
+	Total    measure.Metric    // the metric of a kernel's cost
 	Whole    float64           // typical kernel time of the workload
 }
 
-// held is what the sessions have of a subject. Names of kernels are long: each is looked up once for all of that.
-type held struct {
+// Entry holds the series of a subject. Names of kernels are long, so each is looked up once for all its metrics.
+type Entry struct {
 	Series [][]model.Series // by session
-	share  float64          // see [side.share], NaN until somebody asks
+	share  float64          // see [Index.Share], NaN until it is computed
 }
 
+// New indexes sessions. total is the metric of a kernel's cost.
 func New(sessions []model.Session, total measure.Metric) *Index {
-	s := &Index{Sessions: sessions, Held: map[measure.Subject]*held{}, Total: total}
+	s := &Index{Sessions: sessions, Entries: map[measure.Subject]*Entry{}, Total: total}
 	for i := range sessions {
 		// The series of a subject mostly stand together.
 		for rest := sessions[i].Series; len(rest) > 0; {
@@ -34,10 +35,10 @@ func New(sessions []model.Session, total measure.Metric) *Index {
 			for n < len(rest) && rest[n].Subject == rest[0].Subject {
 				n++
 			}
-			h := s.Held[rest[0].Subject]
+			h := s.Entries[rest[0].Subject]
 			if h == nil {
-				h = &held{Series: make([][]model.Series, len(sessions)), share: math.NaN()}
-				s.Held[rest[0].Subject] = h
+				h = &Entry{Series: make([][]model.Series, len(sessions)), share: math.NaN()}
+				s.Entries[rest[0].Subject] = h
 				s.sorted = append(s.sorted, rest[0].Subject)
 			}
 			if h.Series[i] == nil {
@@ -61,8 +62,8 @@ func New(sessions []model.Session, total measure.Metric) *Index {
 	return s
 }
 
-// in is a metric of one session, nil where that does not have it.
-func (h *held) In(session int, metric string) *model.Series {
+// In is a metric of one session, nil where that does not have it.
+func (h *Entry) In(session int, metric string) *model.Series {
 	if h == nil {
 		return nil
 	}
@@ -74,8 +75,8 @@ func (h *held) In(session int, metric string) *model.Series {
 	return nil
 }
 
-// newest is the series of the newest session that has it, nil where none does.
-func (h *held) Newest(metric string) *model.Series {
+// Newest is the series of the newest session that has it, nil where none does.
+func (h *Entry) Newest(metric string) *model.Series {
 	if h == nil {
 		return nil
 	}
@@ -87,15 +88,15 @@ func (h *held) Newest(metric string) *model.Series {
 	return nil
 }
 
-// byLaunch reports whether sessions come from Nsight Compute, which measures single launches and not the workload.
+// ByLaunch reports whether sessions come from Nsight Compute, which measures single launches and not the workload.
 func ByLaunch(sessions []model.Session) bool {
 	return len(sessions) > 0 && sessions[len(sessions)-1].Profiler().ByLaunch()
 }
 
-// subjects lists what the side has, in stable order. The list is the side's own.
+// Subjects lists what the side has, in stable order. The list is the side's own.
 func (s *Index) Subjects() []measure.Subject { return s.sorted }
 
-// runs is how many traced runs the sessions have in all.
+// Runs is how many traced runs the sessions have in all.
 func (s *Index) Runs() int {
 	n := 0
 	for i := range s.Sessions {
@@ -104,22 +105,24 @@ func (s *Index) Runs() int {
 	return n
 }
 
-func (s *Index) Has(subject measure.Subject) bool { return s.Held[subject] != nil }
+// Has reports whether any session has the subject.
+func (s *Index) Has(subject measure.Subject) bool { return s.Entries[subject] != nil }
 
-// metrics lists the metrics of a subject, in the order of measure.Metrics.
+// Metrics lists the metrics of a subject, in the order of measure.Metrics.
 func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
-	h := s.Held[subject]
+	h := s.Entries[subject]
 	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
 }
 
+// HasMetric reports whether any session has the metric of the subject.
 func (s *Index) HasMetric(subject measure.Subject, metric string) bool {
-	return s.Held[subject].Newest(metric) != nil
+	return s.Entries[subject].Newest(metric) != nil
 }
 
-// values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
+// Values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
 // session has none. In a session that has a kernel, the traced runs without it launched it zero times and spent no time on it.
 func (s *Index) Values(subject measure.Subject, metric string) [][]float64 {
-	out, h := make([][]float64, len(s.Sessions)), s.Held[subject]
+	out, h := make([][]float64, len(s.Sessions)), s.Entries[subject]
 	for i := range s.Sessions {
 		session := &s.Sessions[i]
 		if x := h.In(i, metric); x != nil {
@@ -146,7 +149,7 @@ func (s *Index) absent(session int, subject measure.Subject, values []float64) [
 	if subject.Scope != measure.ScopeKernel || s.Total != measure.Total || !slices.ContainsFunc(values, math.IsNaN) {
 		return values
 	}
-	h := s.Held[subject]
+	h := s.Entries[subject]
 	times, launches, total := h.In(session, measure.Time.Name), h.In(session, measure.Launches.Name), h.In(session, measure.Total.Name)
 	if times == nil {
 		return values
@@ -161,7 +164,7 @@ func (s *Index) absent(session int, subject measure.Subject, values []float64) [
 	return out
 }
 
-// sum adds a metric of several subjects run by run. A session that has none of them stays NaN.
+// Sum adds a metric of several subjects run by run. A session that has none of them stays NaN.
 func (s *Index) Sum(subjects []measure.Subject, metric string) [][]float64 {
 	out := s.Values(subjects[0], metric)
 	for i := range out {
@@ -183,7 +186,7 @@ func (s *Index) Sum(subjects []measure.Subject, metric string) [][]float64 {
 	return out
 }
 
-// typical is the median over all runs, NaN where there is none.
+// Typical is the median over all runs, NaN where there is none.
 func (s *Index) Typical(subject measure.Subject, metric string) float64 {
 	if !s.HasMetric(subject, metric) {
 		return math.NaN()
@@ -191,14 +194,15 @@ func (s *Index) Typical(subject measure.Subject, metric string) float64 {
 	return Typical(s.Values(subject, metric))
 }
 
+// Typical is the median over the runs of all sessions, NaN where there is none.
 func Typical(sessions [][]float64) float64 { return stats.Median(stats.Pooled(sessions)) }
 
-// find is the series of the newest session that has it.
+// Find is the series of the newest session that has it.
 func (s *Index) Find(subject measure.Subject, metric string) *model.Series {
-	return s.Held[subject].Newest(metric)
+	return s.Entries[subject].Newest(metric)
 }
 
-// role is the path of ranges around a kernel, "" outside all.
+// Role is the path of ranges around a kernel, "" outside all.
 func (s *Index) Role(subject measure.Subject) string {
 	if x := s.Find(subject, s.Total.Name); x != nil {
 		return x.Role
@@ -206,6 +210,7 @@ func (s *Index) Role(subject measure.Subject) string {
 	return ""
 }
 
+// Note is the note on a metric in the newest session that has it.
 func (s *Index) Note(subject measure.Subject, metric string) string {
 	if x := s.Find(subject, metric); x != nil {
 		return x.Note
@@ -213,9 +218,9 @@ func (s *Index) Note(subject measure.Subject, metric string) string {
 	return ""
 }
 
-// share is the subject's part of the workload's kernel time; of copies, of kernel and copy time together.
+// Share is the subject's part of the workload's kernel time; of copies, of kernel and copy time together.
 func (s *Index) Share(subject measure.Subject) float64 {
-	h := s.Held[subject]
+	h := s.Entries[subject]
 	if h == nil {
 		return s.shareOf(subject)
 	}

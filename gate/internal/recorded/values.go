@@ -7,12 +7,12 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// kernels are those among subjects.
+// Kernels are those among subjects.
 func Kernels(subjects []measure.Subject) []measure.Subject {
 	return slices.DeleteFunc(slices.Clone(subjects), func(s measure.Subject) bool { return s.Scope != measure.ScopeKernel })
 }
 
-// names are the short names of subjects, each once.
+// Names are the short names of subjects, each once.
 func Names(subjects []measure.Subject) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -24,7 +24,7 @@ func Names(subjects []measure.Subject) []string {
 	return out
 }
 
-// classes are the classes of hardware of some sessions, each once.
+// Classes are the classes of hardware of some sessions, each once.
 func Classes(sessions []model.Session) []string {
 	var out []string
 	for i := range sessions {

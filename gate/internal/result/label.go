@@ -41,7 +41,7 @@ func tells(apart bool, what string, size measure.Dim3) string {
 	return " · " + what + " " + strings.TrimSuffix(strings.TrimSuffix(size.String(), "x1"), "x1")
 }
 
-// label names the kernels of a report so that no two look alike.
+// Label names the kernels of a report so that no two look alike.
 func (r *Report) Label() {
 	var subjects []measure.Subject
 	var names []string
@@ -112,7 +112,7 @@ func (o *WaterfallOwner) Subject() measure.Subject {
 	return KernelSubject(o.Name, o.Grid, o.Block)
 }
 
-// labelled sets the labels of things so that no two look alike; of says what each is of, its short name and where its label goes.
+// Labelled sets the labels of things so that no two look alike; of says what each is of, its short name and where its label goes.
 func Labelled[T any](things []T, of func(*T) (subject measure.Subject, short string, label *string)) {
 	var subjects []measure.Subject
 	for i := range things {
@@ -126,7 +126,7 @@ func Labelled[T any](things []T, of func(*T) (subject measure.Subject, short str
 	}
 }
 
-// label names the kernels of a summary so that no two look alike.
+// Label names the kernels of a summary so that no two look alike.
 func (s *Summary) Label() {
 	Labelled(s.Kernels, func(k *SummaryKernel) (measure.Subject, string, *string) { return k.subject(), k.Kernel, &k.Label })
 }
@@ -138,6 +138,7 @@ func (k *SummaryKernel) subject() measure.Subject {
 	return KernelSubject(k.Name, k.Grid, k.Block)
 }
 
+// KernelSubject is the subject of a kernel by its full name and geometry.
 func KernelSubject(name, grid, block string) measure.Subject {
 	f := Finding{Scope: measure.ScopeKernel, Name: name, Grid: grid, Block: block}
 	return f.Subject()

@@ -367,7 +367,7 @@ func (r *Report) Each() []*Report {
 	return []*Report{r}
 }
 
-// add takes in the counts of another report.
+// Add takes in the counts of another report.
 func (c *Counts) Add(o Counts) {
 	c.Regressed += o.Regressed
 	c.Improved += o.Improved
@@ -379,7 +379,7 @@ func (c *Counts) Add(o Counts) {
 	c.Grew += o.Grew
 }
 
-// overDrift is the key of what crept further than a rule allows.
+// OverDrift is the key of what crept further than a rule allows.
 const OverDrift = "over-drift"
 
 // OverDrift reports whether something crept further than a rule allows: to accept it takes a new anchor.
@@ -390,19 +390,20 @@ func (r *Report) OverDrift() bool {
 // NotJudged reports whether a finding is a difference and no more, for the sides have too few runs to judge it.
 func (f *Finding) NotJudged() bool { return f.ReasonKey == "not-judged" }
 
-// harm is the change for the worse: positive where the head is slower, or puts out less.
+// Harm is the change for the worse: positive where the head is slower, or puts out less.
 func (f *Finding) Harm() float64 {
 	m, _ := measure.MetricByName(f.Metric)
 	return -float64(m.Better) * float64(f.Change)
 }
 
-// unknown is a number that is not known.
+// Unknown is a number that is not known.
 var Unknown = Number(math.NaN())
 
-// confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
+// Confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
 // one-sided tests at 5 % (Schuirmann 1987).
 const Confidence = 0.9
 
+// Numbers are the values of all sessions, one after the other.
 func Numbers(sessions [][]float64) []Number {
 	out := []Number{}
 	for _, v := range slices.Concat(sessions...) {

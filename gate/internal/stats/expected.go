@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// minRuns is the fewest runs of a side from which a spread between runs can be known.
+	// MinRuns is the fewest runs of a side from which a spread between runs can be known.
 	MinRuns = 2
-	// poolLeast is the fewest kernels from which a prior is learnt; with fewer only its place is.
+	// PoolLeast is the fewest kernels from which a prior is learnt; with fewer only its place is.
 	PoolLeast = 8
 	// priorMost bounds a learnt prior's degrees of freedom: kernels never share one variance exactly.
 	priorMost = 10
-	// stepRunSD is the sd between runs that is expected of a steady program: 0.5 % of 40 runs on an H200.
+	// StepRunSD is the sd between runs that is expected of a steady program: 0.5 % of 40 runs on an H200.
 	StepRunSD = 0.005
 	// placeLeast is the fewest variances that place a prior below what is expected before seeing any.
 	placeLeast = 3
 	// strayFrom is how many sds from the middle of its side a run is a stray one, which counts as if it were so far.
 	strayFrom = 3
-	// normalQuartile is the median absolute deviation of a normal distribution, in standard deviations.
+	// NormalQuartile is the median absolute deviation of a normal distribution, in standard deviations.
 	NormalQuartile = 0.6745
-	// sessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
+	// SessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
 	// sessions; sessionDF are the degrees of freedom of the result. The prior is known from 12 hosts and some thirty
 	// kernels, so it counts as known.
 	// batchSD is what two batches of runs on one GPU, minutes apart, differ by before seeing them: 37 batches on an idle H200
@@ -29,7 +29,7 @@ const (
 	SessionWeight, SessionDF = 8, 1000
 )
 
-// runPrior is the variance between runs that is expected of a metric before seeing it: on H200 GPUs kernels move by
+// RunPrior is the variance between runs that is expected of a metric before seeing it: on H200 GPUs kernels move by
 // 0.05 to 0.3 % between runs of one host.
 var RunPrior = Variance{S2: 0.002 * 0.002, DF: 3}
 
@@ -55,7 +55,7 @@ func Positive(v []Variance) []Variance {
 	return slices.DeleteFunc(slices.Clone(v), func(x Variance) bool { return !(x.DF > 0 && x.S2 > 0) })
 }
 
-// winsorised draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's
+// Winsorised draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's
 // winsorizing), and returns how far they were: a run that is off neither makes a finding nor hides one.
 func Winsorised(sessions [][]float64) (drawn [][]float64, strays []float64) {
 	middle := func(values []float64) float64 { return math.Log(Median(Known(values))) }

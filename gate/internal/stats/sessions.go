@@ -5,6 +5,7 @@ import (
 	"slices"
 )
 
+// Average is the mean of the known values of all sessions.
 func Average(sessions [][]float64) float64 {
 	values, sum := Pooled(sessions), 0.0
 	for _, v := range values {
@@ -13,7 +14,7 @@ func Average(sessions [][]float64) float64 {
 	return sum / float64(len(values))
 }
 
-// pooled are the values that are known, of all sessions.
+// Pooled are the values that are known, of all sessions.
 func Pooled(sessions [][]float64) []float64 {
 	n := 0
 	for _, s := range sessions {
@@ -30,11 +31,12 @@ func Pooled(sessions [][]float64) []float64 {
 	return out
 }
 
-// known leaves out the runs that have no value.
+// Known leaves out the runs that have no value.
 func Known(values []float64) []float64 {
 	return slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 }
 
+// Transform applies a function to every value.
 func Transform(sessions [][]float64, f func(float64) float64) [][]float64 {
 	out := make([][]float64, len(sessions))
 	for i, s := range sessions {
