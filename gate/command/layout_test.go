@@ -28,7 +28,6 @@ var layout = map[string]struct {
 	"gate/internal/git":           {1, nil},
 	"gate/internal/input":         {0, nil},
 	"gate/internal/host":          {2, nil},
-	"gate/internal/large":         {0, nil},
 	"gate/internal/devicecode":    {0, []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
 	"gate/internal/locate":        {0, nil},
 	"gate/internal/sqlitepage":    {0, nil},

@@ -16,7 +16,6 @@ import (
 
 	"github.com/gocarina/gocsv"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -115,7 +114,7 @@ func (e *Entry) body() (out []row) {
 		if ids := e.Replaces[s]; len(ids) > 0 {
 			add(supersedesKey, strings.Join(ids, " "))
 		}
-		large.Sort(of[s], func(a, b model.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
+		slices.SortStableFunc(of[s], func(a, b model.Series) int { return cmp.Compare(a.Metric.Name, b.Metric.Name) })
 		for _, x := range of[s] {
 			out = append(out, row{
 				r.Scope, r.Subject, x.Metric.Name, join(x.Values, formatSample), x.Metric.Unit, escape(x.Role), escape(x.Note),

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -18,7 +17,7 @@ const (
 
 // sort puts the oldest first, and each file after those that it names, whatever their times.
 func (b *Baseline) sort() {
-	large.Sort(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
+	slices.SortStableFunc(b.Entries, func(x, y Entry) int { return byAge(x.Session, y.Session) })
 	at := b.ids()
 	out, done := make([]Entry, 0, len(b.Entries)), make([]bool, len(b.Entries))
 	var put func(i int)
@@ -250,7 +249,7 @@ func (b *Baseline) InEffect() []model.Session {
 			out = append(out, session)
 		}
 	}
-	large.Sort(out, byAge)
+	slices.SortStableFunc(out, byAge)
 	return out
 }
 
@@ -270,7 +269,7 @@ func (b *Baseline) SinceAnchor() []model.Session {
 			out = append(out, e.Session)
 		}
 	}
-	large.Sort(out, byAge)
+	slices.SortStableFunc(out, byAge)
 	return out
 }
 
@@ -299,7 +298,7 @@ func (b *Baseline) All() (out []model.Session) {
 			out = append(out, e.Session)
 		}
 	}
-	large.Sort(out, byAge)
+	slices.SortStableFunc(out, byAge)
 	return out
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/insight"
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -312,7 +311,7 @@ func (c *Calibration) measure(s *model.Session, forecasts []decide.Forecast) {
 	if x, ok := s.Find(measure.Workload, measure.StepTime.Name); ok {
 		c.Noise = append(c.Noise, stepNoise(s, x))
 	}
-	large.Sort(c.Noise, func(a, b Noise) int {
+	slices.SortStableFunc(c.Noise, func(a, b Noise) int {
 		return cmp.Or(-cmp.Compare(a.Scope, b.Scope), -cmp.Compare(a.SD, b.SD))
 	})
 }

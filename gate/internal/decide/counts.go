@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -68,7 +67,7 @@ func calls(t comparison) []result.Remark {
 	}
 	var out []result.Remark
 	subjects := slices.Concat(t.base.Subjects(), t.head.Subjects())
-	large.Sort(subjects, measure.Subject.Compare)
+	slices.SortStableFunc(subjects, measure.Subject.Compare)
 	for _, s := range slices.Compact(subjects) {
 		if s.Scope != measure.ScopeCall {
 			continue

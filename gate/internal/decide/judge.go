@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -108,7 +107,7 @@ func compare(r *result.Report, t *comparison) (refusal *result.Remark) {
 		r.Apart = x
 	}
 	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
-	large.By(r.Findings, rank)
+	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int { return cmp.Compare(rank(&a), rank(&b)) })
 	r.Label()
 	r.Counts, r.Detects = count(r.Findings), detects(r.Findings)
 	return nil

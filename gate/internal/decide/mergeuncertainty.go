@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -81,7 +80,7 @@ func unmerged(t comparison) []result.Remark {
 	if len(subjects) == 0 {
 		return nil
 	}
-	large.Sort(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
+	slices.SortStableFunc(subjects, func(a, b measure.Subject) int { // kernels say more than sums over them
 		return rankOfScope(a) - rankOfScope(b)
 	})
 	return []result.Remark{result.Say(reason.Unmerged{Names: recorded.Names(subjects), Sessions: sessions, Most: result.Number(most)})}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -27,7 +26,7 @@ func commonShift(t comparison, findings []result.Finding) []result.Remark {
 			moved = append(moved, f)
 		}
 	}
-	large.Sort(moved, func(a, b result.Finding) int { return cmp.Compare(a.Change, b.Change) })
+	slices.SortStableFunc(moved, func(a, b result.Finding) int { return cmp.Compare(a.Change, b.Change) })
 	var best []result.Finding
 	for i := range moved {
 		for j := i + 1; j <= len(moved); j++ {
@@ -46,7 +45,7 @@ func commonShift(t comparison, findings []result.Finding) []result.Remark {
 		return nil
 	}
 	best = slices.Clone(best)
-	large.Sort(best, func(a, b result.Finding) int { return cmp.Compare(b.Share, a.Share) })
+	slices.SortStableFunc(best, func(a, b result.Finding) int { return cmp.Compare(b.Share, a.Share) })
 	var names []string
 	var changes []float64
 	for _, f := range best {

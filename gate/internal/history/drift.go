@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
@@ -272,7 +271,7 @@ func worst(paths []path) (path, []string) {
 		}
 		return x.share * x.change
 	}
-	large.Sort(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
+	slices.SortStableFunc(paths, func(a, b path) int { return cmp.Compare(kernel(b), kernel(a)) })
 	var others []measure.Subject
 	for _, x := range paths[1:] {
 		others = append(others, x.subject)

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -35,7 +34,7 @@ func ranksOf(s *recorded.Index) []measure.Subject {
 			out = append(out, x)
 		}
 	}
-	large.Sort(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
+	slices.SortStableFunc(out, func(a, b measure.Subject) int { return cmp.Compare(number(a), number(b)) })
 	return out
 }
 
@@ -210,7 +209,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 		}
 		out = append(out, x)
 	}
-	large.Sort(out, func(a, b result.StragglerKernel) int { return cmp.Compare(b.More, a.More) })
+	slices.SortStableFunc(out, func(a, b result.StragglerKernel) int { return cmp.Compare(b.More, a.More) })
 	return out
 }
 

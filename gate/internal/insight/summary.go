@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
@@ -113,9 +112,9 @@ func finish(x *result.Summary) {
 		x.Copies[i].Share = part(x.Copies[i].Time, whole+work)
 	}
 	falling := func(a, b result.Number) int { return cmp.Compare(b, a) }
-	large.Sort(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
-	large.By(x.Kernels, func(k *result.SummaryKernel) float64 { return -float64(k.Total) })
-	large.Sort(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
+	slices.SortStableFunc(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
+	slices.SortStableFunc(x.Kernels, func(a, b result.SummaryKernel) int { return cmp.Compare(-float64(a.Total), -float64(b.Total)) })
+	slices.SortStableFunc(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
 }
 
 // place is a range while the tree of them grows.
@@ -191,7 +190,7 @@ func (p *place) ranges(measured map[string]result.Number, places map[string]int,
 		}
 		out = append(out, r)
 	}
-	large.Sort(out, func(a, b result.SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
+	slices.SortStableFunc(out, func(a, b result.SummaryRange) int { return cmp.Compare(b.Time, a.Time) })
 	return out
 }
 

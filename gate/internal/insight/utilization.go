@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -24,7 +23,7 @@ func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short
 			subjects = append(subjects, s)
 		}
 	}
-	large.Sort(subjects[1:], func(a, b measure.Subject) int { return cmp.Compare(head.Share(b), head.Share(a)) })
+	slices.SortStableFunc(subjects[1:], func(a, b measure.Subject) int { return cmp.Compare(head.Share(b), head.Share(a)) })
 	var without []string
 	for _, s := range subjects {
 		u := result.Utilization{Range: s.Name}
@@ -77,7 +76,7 @@ func MemoryGrowth(base, head *recorded.Index) []result.Remark {
 		}
 	}
 	all = append(all, rest)
-	large.Sort(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
+	slices.SortStableFunc(all, func(a, b growth) int { return cmp.Compare(b.head-b.base, a.head-a.base) })
 	for _, g := range all[:min(len(all), 3)] {
 		if g.head > g.base {
 			out = append(out, result.Say(MemoryGrew{g.name, result.Number(g.base), result.Number(g.head), model.MemoryHeld.Unit}))

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -45,7 +44,7 @@ func NewWaterfall(base, head *recorded.Index, off []result.Off) *result.Waterfal
 	}
 	var whole [2][]float64
 	subjects := slices.Concat(base.Subjects(), head.Subjects())
-	large.Sort(subjects, measure.Subject.Compare)
+	slices.SortStableFunc(subjects, measure.Subject.Compare)
 	for _, subject := range slices.Compact(subjects) {
 		if !base.HasMetric(subject, model.Owned.Name) && !head.HasMetric(subject, model.Owned.Name) {
 			continue
@@ -73,11 +72,11 @@ func NewWaterfall(base, head *recorded.Index, off []result.Off) *result.Waterfal
 		e.part.Owners = slices.DeleteFunc(e.part.Owners, func(o result.WaterfallOwner) bool {
 			return math.Abs(float64(o.Change)) < ownerLeast*float64(w.Base)
 		})
-		large.Sort(e.part.Owners, func(a, b result.WaterfallOwner) int { return largest(a.Own, b.Own) })
+		slices.SortStableFunc(e.part.Owners, func(a, b result.WaterfallOwner) int { return largest(a.Own, b.Own) })
 		e.part.Owners = e.part.Owners[:min(len(e.part.Owners), ownersMost)]
 		w.Parts = append(w.Parts, e.part)
 	}
-	large.Sort(w.Parts, func(a, b result.WaterfallPart) int { return largest(a.Own, b.Own) })
+	slices.SortStableFunc(w.Parts, func(a, b result.WaterfallPart) int { return largest(a.Own, b.Own) })
 	return w
 }
 

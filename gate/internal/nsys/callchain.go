@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -157,7 +156,7 @@ func (r *reader) callers(p *process) []model.Caller {
 	for _, c := range out {
 		slices.SortFunc(c.Calls, func(a, b model.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	}
-	large.Sort(out, func(a, b model.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
+	slices.SortStableFunc(out, func(a, b model.Caller) int { return cmp.Compare(len(b.Calls), len(a.Calls)) })
 	return out
 }
 

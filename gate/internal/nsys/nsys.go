@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -170,7 +169,7 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)
 	}
-	large.Sort(traces, func(a, b model.Trace) int {
+	slices.SortStableFunc(traces, func(a, b model.Trace) int {
 		return cmp.Or(cmp.Compare(a.Launches[0].Start, b.Launches[0].Start), cmp.Compare(a.Process, b.Process))
 	})
 	return traces, nil

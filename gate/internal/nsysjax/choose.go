@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -65,7 +64,7 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 	chosen := slices.Concat(exports, slices.DeleteFunc(reports, func(r member) bool {
 		return slices.ContainsFunc(exports, func(e member) bool { return without(e) == without(r) })
 	}))
-	large.Sort(chosen, func(a, b member) int { return strings.Compare(a.path, b.path) })
+	slices.SortStableFunc(chosen, func(a, b member) int { return strings.Compare(a.path, b.path) })
 	for _, m := range chosen {
 		raw = slices.DeleteFunc(raw, func(r member) bool { return r.stem == m.stem })
 		delete(combined, m.stem)

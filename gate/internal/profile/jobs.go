@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 )
@@ -127,7 +126,7 @@ func by(files []file, key func(file) string) (out []group) {
 		out[i].files = append(out[i].files, f)
 	}
 	for _, g := range out {
-		large.Sort(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
+		slices.SortStableFunc(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	return out
 }
@@ -136,7 +135,7 @@ func by(files []file, key func(file) string) (out []group) {
 // false where one does not say when it was.
 func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 	files = slices.Clone(files)
-	large.Sort(files, func(a, b file) int { return a.start.Compare(b.start) })
+	slices.SortStableFunc(files, func(a, b file) int { return a.start.Compare(b.start) })
 	stem := func(f file) string {
 		if pattern == loneNumber {
 			return perProcess.ReplaceAllString(f.name[:loneNumber.FindStringSubmatchIndex(f.name)[2]], "")
@@ -155,7 +154,7 @@ func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 		out[i].files = append(out[i].files, f)
 	}
 	for _, g := range out {
-		large.Sort(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
+		slices.SortStableFunc(g.files, func(a, b file) int { return cmp.Compare(a.rank, b.rank) })
 	}
 	return out, true
 }

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/input"
-	"github.com/nsgate/nsgate/gate/internal/large"
 )
 
 // Identity is which process of a job this one is.
@@ -176,7 +175,7 @@ func Gathered(dir, job string) ([]Left, error) {
 			out = append(out, l)
 		}
 	}
-	large.Sort(out, func(a, b Left) int { return a.Rank - b.Rank })
+	slices.SortStableFunc(out, func(a, b Left) int { return a.Rank - b.Rank })
 	return out, nil
 }
 

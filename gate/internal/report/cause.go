@@ -44,7 +44,7 @@ func (v *view) causes(of ...class) []cause {
 		list = append(list, c)
 	}
 	list = v.foldRanks(list, &program)
-	list = foldSections(foldRanges(list))
+	list = foldSections(foldDevices(foldRanges(list)))
 	if step := group(program).of(measure.StepTime.Name); step != nil {
 		if c, ok := v.idle(*step, program); ok {
 			list = append(list, c)
@@ -139,6 +139,34 @@ func foldRanges(list []cause) []cause {
 		list[i].take(r.Rows...)
 	}
 	return list
+}
+
+// foldDevices puts many slower devices into the kernel that costs most, or else into the first of them: what they have in common says
+// more.
+func foldDevices(list []cause) []cause {
+	const many = 3
+	worst(list)
+	device := func(c cause) bool { return !c.rank && c.Rows[0].F.Scope == measure.ScopeDevice }
+	at := slices.IndexFunc(list, func(c cause) bool { return c.Rows[0].F.Scope == measure.ScopeKernel })
+	if at < 0 {
+		at = slices.IndexFunc(list, device)
+	}
+	n := 0
+	for _, c := range list {
+		if device(c) {
+			n++
+		}
+	}
+	if n < many {
+		return list
+	}
+	for i := range list {
+		if i != at && device(list[i]) {
+			list[at].take(list[i].Rows...)
+			list[i].Rows = nil
+		}
+	}
+	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
 }
 
 // foldSections puts what lies outside of the steps, such as the warm-up, into the first kernel that got slower: its time outside of the
@@ -275,8 +303,8 @@ func (v *view) tell(c *cause, shown *row) {
 			c.Short = Elide(r.Subject, 40) + " " + n.Values + " launches"
 		}
 	}
-	for _, e := range group(slices.DeleteFunc(slices.Clone(c.Rows), func(r row) bool { return r.F.Metric == measure.StepTime.Name })).evidence() {
-		if c.idle == nil {
+	for _, e := range group(c.Rows).evidence() {
+		if c.idle == nil && !strings.HasPrefix(e, "mostly ") { // the waterfall says it
 			c.Why = append(c.Why, e)
 		}
 	}
@@ -353,7 +381,7 @@ func replaced(r row, per string) (why []string, short string) {
 	why = []string{fmt.Sprintf("%s %s the place of %s in range %s: %s a %s, %s (%s)", few(fresh, " and "), verb, few(gone, " and "), cmp.Or(Clean(r.F.Role), per), r.Values, per,
 		r.Change, join(", ", r.Interval, r.Allowed))}
 	if len(r.Parts) > 2 {
-		const most = 4
+		const most = 3
 		for i, list := range times {
 			if len(list) > most {
 				times[i] = append(list[:most:most], fmt.Sprintf("%d more", len(list)-most))

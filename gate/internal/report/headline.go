@@ -220,5 +220,5 @@ func (v *view) sides() string {
 	case r.Head.Runs > 0:
 		runs = measure.Count(r.Head.Runs, "run")
 	}
-	return bind(join(", ", trimmed(gpus(r.Head.Environment)), runs))
+	return join(", ", bind(trimmed(gpus(r.Head.Environment))), bind(runs))
 }

@@ -122,7 +122,7 @@ func (p *page) headline(v *view) {
 	}
 	p.line(0, columns(word)+2, span{word, s}, span{rest, none})
 	if tail != "" {
-		p.dim(2, tail)
+		p.line(2, 2, span{strings.Replace(tail, nb+nb, nb+" ", 1), dim})
 	}
 }
 
@@ -166,6 +166,10 @@ func (p *page) failed(v *view, o Options) {
 	if len(v.Causes) > 0 && v.Causes[0].rank && v.Ranks != nil {
 		p.b.WriteByte('\n')
 		p.labelled("Ranks", none, v.Ranks.strips()...)
+		if len(v.Ranks.Table.Rows) == rankRows {
+			p.dim(2, v.Ranks.Table.About)
+			p.table(v.Ranks.Table)
+		}
 	}
 	p.waterfall(v)
 	p.notes(v)

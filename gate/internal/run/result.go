@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -139,7 +138,7 @@ func assign(traces []model.Trace, runs []Run) ([][]model.Trace, error) {
 			return nil, model.Refuse(model.RanksDiffer, "run the workload once before, so that nothing is compiled or tuned while it is measured",
 				"run %d of %d has %d processes with kernels, run 1 has %d", i+1, len(runs), len(ts), len(out[first]))
 		}
-		large.Sort(ts, func(a, b model.Trace) int { return firstDevice(a) - firstDevice(b) })
+		slices.SortStableFunc(ts, func(a, b model.Trace) int { return firstDevice(a) - firstDevice(b) })
 	}
 	return out, nil
 }

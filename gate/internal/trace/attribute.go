@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -289,7 +288,7 @@ func (p *partition) close() {
 	for owner, time := range p.sums {
 		step.Parts = append(step.Parts, Part{owner, time})
 	}
-	large.Sort(step.Parts, func(a, b Part) int {
+	slices.SortStableFunc(step.Parts, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Copy, b.Copy),
 			cmp.Compare(a.Call, b.Call), cmp.Compare(a.After, b.After), cmp.Compare(a.Range, b.Range))
 	})

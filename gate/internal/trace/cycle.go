@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -83,7 +82,7 @@ func (c *cut) inOrder() []int32 {
 		return cmp.Or(cmp.Compare(x.API, y.API), cmp.Compare(x.Start, y.Start))
 	}
 	if !slices.IsSortedFunc(order, called) {
-		large.Sort(order, called)
+		slices.SortStableFunc(order, called)
 	}
 	return order
 }
@@ -126,7 +125,7 @@ func recurring(seen []map[measure.Subject]recurrence, times int) (out []measure.
 		}
 		return 1
 	}
-	large.Sort(out, func(a, b measure.Subject) int {
+	slices.SortStableFunc(out, func(a, b measure.Subject) int {
 		return cmp.Or(cmp.Compare(other(a), other(b)), cmp.Compare(seen[0][a].times, seen[0][b].times),
 			cmp.Compare(seen[0][a].first, seen[0][b].first))
 	})

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -20,7 +19,7 @@ func Join(runs []model.Session) ([]model.Session, error) {
 			runs[i].Runs[0].Start = r.Start
 		}
 	}
-	large.Sort(runs, func(a, b model.Session) int {
+	slices.SortStableFunc(runs, func(a, b model.Session) int {
 		return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Start.Compare(b.Start))
 	})
 	var out []model.Session
@@ -48,7 +47,7 @@ func Join(runs []model.Session) ([]model.Session, error) {
 			return nil, err
 		}
 	}
-	large.Sort(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/large"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -203,7 +202,7 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 		return nil, err
 	}
 	all := s.jobs
-	large.Sort(all, func(a, b job) int { return order(a.first(), b.first()) })
+	slices.SortStableFunc(all, func(a, b job) int { return order(a.first(), b.first()) })
 	var out []model.Session
 	for len(all) > 0 {
 		n := 1
@@ -217,7 +216,7 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 		out = append(out, x)
 		all = all[n:]
 	}
-	large.Sort(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(out, func(a, b model.Session) int { return a.Start.Compare(b.Start) })
 	return out, nil
 }
 
