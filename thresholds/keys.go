@@ -93,7 +93,7 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return warmup(&w.Warmup) }},
 	{"step", "the range that repeats, found by itself", `"step"`, "the NVTX range that the workload repeats",
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
-	{"runs", `5`, `7`, "fresh processes; the spread between them is what a change is held against",
+	{"runs", `5`, `7`, "fresh processes; their spread says which changes are certain",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
 	{"code", "none", `["build/*.so", "./app"]`, "files with device code, relative to dir: executables, libraries, cubins, or a directory of them; compared beside what is measured",
 		func(w *Workload) field { return patterns(&w.Code) }},

@@ -32,7 +32,7 @@ type Accept struct {
 	Home string
 	// Directory is that of the baseline itself, "" for what Root and Report say.
 	Directory string
-	// Anchor, where not "", names the state as the one that what follows is held against for how far it crept.
+	// Anchor, where not "", is the name of the session from which drift is measured.
 	Anchor string
 	// Force accepts what [Accept.Doubts] has something against.
 	Force bool

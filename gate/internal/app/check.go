@@ -34,7 +34,7 @@ type Check struct {
 	Measurer Measurer
 	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
 	Baselines Baselines
-	// Base is another build to measure by turns with the head, nil for none. Where Paired it is measured at once, whatever
+	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once, whatever
 	// the baselines say.
 	Base   *Base
 	Paired bool
@@ -57,10 +57,10 @@ type Check struct {
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
-	trail []model.Session // since the anchor of the baseline that the head is held against
+	trail []model.Session // since the anchor of the baseline
 }
 
-// Screens reports whether the head is held against the committed baselines first.
+// Screens reports whether the head is compared with the committed baselines first.
 func (c *Check) Screens() bool { return len(c.own()) > 0 && !c.Paired }
 
 // Valid says what keeps the check from being tried: a kernel that the baseline lacks, where there is no base build. Run says
@@ -91,7 +91,7 @@ func (c *Check) Spread() bool {
 	return false
 }
 
-// pick keeps the sessions that the head is held against.
+// pick keeps the sessions that the head is compared with.
 func (c *Check) pick(sessions []model.Session) []model.Session {
 	if c.Profiler == "" {
 		return sessions
@@ -195,7 +195,7 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	return r.In(result.Context{Baseline: chosen.Dir}), nil
 }
 
-// pair measures both builds by turns and judges the head against the base build.
+// pair measures both builds interleaved and judges the head against the base build.
 func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 	build, remove, err := c.Base.ready(ctx, c.tell)
 	defer remove()
@@ -223,7 +223,7 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 }
 
 // judge measures until a look settles it, and at most to the last: each look takes further runs, judges all of them,
-// and may be wrong in its share of the policy's error only. sides cuts what was measured into what is held against what.
+// and may be wrong in its share of the policy's error only. sides splits the recorded runs into baseline and head sessions.
 func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measurement,
 	sides func(*Measurement) (base, head []model.Session, err error)) (*result.Report, error) {
 	var r *result.Report

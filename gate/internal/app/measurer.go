@@ -22,7 +22,7 @@ type Build = run.Build
 // Measurer takes runs of a workload: with the profilers of this machine ([Machine]), from finished profiles ([Finished]), or as
 // a test makes them up.
 type Measurer interface {
-	// Measure takes so many further runs, each a fresh process, of the head, and by turns with it of base where that is
+	// Measure takes so many further runs, each a fresh process, of the head, and interleaved with it of base where that is
 	// not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
 	// Models are the GPU models on which it measures, none where they are not known before.
@@ -205,7 +205,7 @@ func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
 	return head, nil
 }
 
-// count profiles the builds by turns with Nsight Compute.
+// count profiles the builds interleaved with Nsight Compute.
 func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	c, err := run.Count(ctx, m.ncuPlan(), base, runs, func(isBase bool, index, of int) {
 		side := ""
@@ -288,7 +288,7 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 			Command{Remark: fmt.Sprintf("%d times, each a fresh process; DIR is a private directory", looks[0])})
 		if base != nil {
 			plan.Build = *base
-			out = append(out, Command{Remark: "by turns with the base:"}, Command{Words: plan.CommandLine()})
+			out = append(out, Command{Remark: "interleaved with the base:"}, Command{Words: plan.CommandLine()})
 		}
 		return out
 	}

@@ -32,7 +32,7 @@ type Record struct {
 	Reason string
 	// Replace puts the session in place of all that the baseline holds so far.
 	Replace bool
-	// Anchor, where not "", names the state as the one that what follows is held against for how far it crept.
+	// Anchor, where not "", is the name of the session from which drift is measured.
 	Anchor string
 	// Code are the files with device code, which the baseline stores as well.
 	Code CodeFiles
@@ -210,7 +210,7 @@ func storable(own []model.Session, policy *thresholds.Policy) error {
 	return nil
 }
 
-// fits refuses sessions that cannot be held against those of the baseline, or that differ from one of the same hour without a
+// fits refuses sessions that cannot be compared with those of the baseline, or that differ from one of the same hour without a
 // reason, and says where they differ.
 func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if len(old) == 0 || c.Replace && c.Reason != "" {

@@ -90,7 +90,7 @@ func current(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(cmp.Or(renamed[name], name))
 }
 
-// share is how many unprofiled runs there are for each profiled one, of which there are so many.
+// share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
 func (m *measureFlags) share(w *thresholds.Workload, by model.Profiler, runs int) (float64, error) {
 	switch flag := source(m.fs, "unprofiled"); {
 	case m.unprofiled < 0 || m.unprofiled > maxRuns:

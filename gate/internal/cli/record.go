@@ -205,7 +205,7 @@ func printWritten(w io.Writer, done *app.Recorded) {
 	fmt.Fprintf(w, "%s now holds %s; commit it\n", report.Clean(done.Dir), measure.Count(done.Total, "session"))
 }
 
-// because is a reason behind what it is the reason of.
+// because is a reason in parentheses, "" for none.
 func because(reason string) string {
 	if reason == "" {
 		return ""

@@ -29,7 +29,7 @@ func (w *words) String() string { return strings.Join(*w, ",") }
 // Type is how the help names the value.
 func (w *words) Type() string { return "NAME" }
 
-// once is the value of a flag of which a second one would be about something else.
+// once is the value of a flag that may be given once.
 type once string
 
 // Set refuses a second value.

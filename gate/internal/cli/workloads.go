@@ -49,7 +49,7 @@ func (m *measureFlags) choose(p *thresholds.Policy, command []string) ([]thresho
 		case len(p.Workloads) == 1:
 			return p.Workloads, nil
 		case m.from != "" || len(runnable) == 0:
-			return nil, usageError("%s has several workloads: say of which these profiles are with --workload (%s)", p.File, names(p.Workloads))
+			return nil, usageError("%s has several workloads: name that of these profiles with --workload (%s)", p.File, names(p.Workloads))
 		}
 		return runnable, nil
 	}
