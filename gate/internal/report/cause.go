@@ -339,6 +339,8 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 	text := name + ": " + r.Values + of + wrapped(", ", r.Change, "") + wrapped(" (", join(", ", r.Interval, r.Allowed), ")")
 	if base, head := judged(r.F); headed && of != "" && base.Known() && head > base {
 		text = name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
+	} else if headed && r.F.Scope == measure.ScopeOutput {
+		text = "No kernel, copy or step got slower with " + name + ": what did lies outside of the profiled steps, or the profiler hides it"
 	} else if headed && of == "" && r.F.Subject() == measure.Workload {
 		text = "No kernel, copy or cause of idle time changed enough to explain it"
 	}

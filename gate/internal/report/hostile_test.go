@@ -23,7 +23,7 @@ var (
 var nasty = []string{
 	"", " ", "saxpy", "\x1b[31mred\x1b[0m", "a\nb", "a\r\nb", "\u202eevil", "\x00", "\xff\xfe", "\u009b31m", "\u2028x", "\u200b",
 	"a|b", "a\\|b", "`", "``` ", "<script>alert(1)</script>", "</code></details>", "]]>", "@octocat", "org/x#1", "::error::x",
-	"##[error]x", ": :", "\u00a0::error::x", "| --- |", "- # x", "1. x", "[a](javascript:b)", "![a](b)", "&lt;script&gt;",
+	"##[error]x", "##vso[task.complete]x", "##teamcity[buildStop]", ": :", "\u00a0::error::x", "| --- |", "- # x", "1. x", "[a](javascript:b)", "![a](b)", "&lt;script&gt;",
 	"<!--", "$x$", "_a_", "*a*", "~~a~~", "https://x.example", strings.Repeat("long ", 200), strings.Repeat("é", 700),
 	strings.Repeat("<|@", 400), "%s%d%!", "\t\t", "e\u0301", "\ufeff",
 }
@@ -72,8 +72,26 @@ func checkLine(t *testing.T, l string) {
 			t.Errorf("%U in %q", r, l)
 		}
 	}
-	if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") {
+	if strings.HasPrefix(strings.TrimSpace(l), "::") || strings.Contains(l, "##[") || strings.Contains(l, "##vso[") || strings.Contains(l, "##teamcity[") {
 		t.Errorf("a CI runner would obey %q", l)
+	}
+}
+
+// Where the locale is C, text is ASCII, as wide as it may be.
+func TestPlainASCII(t *testing.T) {
+	for name, r := range reports(t) {
+		r.Reproduce, r.Accept = "", ""
+		for _, w := range r.Workloads {
+			w.Reproduce, w.Accept = "", ""
+		}
+		for _, width := range []int{40, 80} {
+			for l := range strings.Lines(render(t, "text", r, Options{Width: width, ASCII: true, Verbose: true})) {
+				l = strings.TrimSuffix(l, "\n")
+				if i := strings.IndexFunc(l, func(r rune) bool { return r > unicode.MaxASCII }); i >= 0 || len(l) > width {
+					t.Errorf("%s at %d: %q", name, width, l)
+				}
+			}
+		}
 	}
 }
 

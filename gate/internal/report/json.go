@@ -64,8 +64,8 @@ func jsonText(value any) (string, error) {
 	enc.SetEscapeHTML(false) // kernel names are full of angle brackets
 	enc.SetIndent("", "  ")
 	err := enc.Encode(value)
-	// GitHub's runner obeys "##[command]" anywhere in a log line; inside a string the escaped form means the same.
-	return strings.ReplaceAll(b.String(), "##[", `\u0023#[`), err
+	// CI runners obey "##[command]" and its like anywhere in a log line; inside a string the escaped form means the same.
+	return strings.ReplaceAll(b.String(), "##", `\u0023#`), err
 }
 
 // Fields of a finding that must stand in a file: a number that is missing would be read as zero.

@@ -123,7 +123,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	flush := func() {
 		text := defuse(p.paint(line))
 		if p.ascii {
-			text = strings.NewReplacer("♯", "+", "∶", ".").Replace(text)
+			text = strings.NewReplacer("♯", "+", "∶", ".", "…", "~").Replace(text)
 		}
 		p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+text, " ") + "\n")
 		line, indent, used = nil, rest, rest
