@@ -169,60 +169,6 @@ type Finding struct {
 	Cause *Cause `json:"cause,omitempty"`
 }
 
-// Origin is a place in the program from which a kernel is launched, or another CUDA call made: the one where most of it
-// comes from.
-type Origin struct {
-	// Call is the CUDA function that is called there, "" where the finding's kernel is launched.
-	Call     string `json:"call,omitempty"`
-	File     string `json:"file,omitempty"` // relative to the repository, "" where the place is known by its function alone
-	Line     int    `json:"line,omitempty"`
-	Function string `json:"function"`
-	Share    Number `json:"share"` // of the launches, or of the time in the call; of the calls where these are counted
-}
-
-// Cause is why a kernel got slower, from the counters of Nsight Compute in base and head.
-type Cause struct {
-	// Summary is the whole in one to three sentences.
-	Summary string `json:"summary"`
-	// Reasons are what speaks for it, the likeliest first; none where nothing explains the change.
-	Reasons []string `json:"reasons,omitempty"`
-	// Guides are where NVIDIA's documentation explains the reasons, each once.
-	Guides []Guide `json:"guides,omitempty"`
-	// Base and Head say what limits the kernel: "memory-bound, 71 % of the fp32 roof". Empty where that is not known.
-	Base string `json:"base,omitempty"`
-	Head string `json:"head,omitempty"`
-	// Metrics are the medians over the profiled launches; Base is unknown where only the head was profiled.
-	Metrics []CauseMetric `json:"metrics,omitempty"`
-	// BaseRoof and HeadRoof are the kernel's places under the roofs of its GPU, nil where they are not known.
-	BaseRoof *Roof `json:"base_roof,omitempty"`
-	HeadRoof *Roof `json:"head_roof,omitempty"`
-	// Note says what the cause does not rest on, such as a missing base.
-	Note string `json:"note,omitempty"`
-}
-
-// Roof is the place of a kernel under the roofs of its main precision.
-type Roof struct {
-	Precision string `json:"precision"` // "fp64", "fp32", "fp16", "tensor"
-	Intensity Number `json:"intensity"` // FLOP a byte of memory traffic
-	Ridge     Number `json:"ridge"`     // intensity from which on arithmetic is the lower roof
-	Achieved  Number `json:"achieved"`  // FLOP/s
-	Roof      Number `json:"roof"`      // FLOP/s at this intensity
-}
-
-// Guide is a section of NVIDIA's documentation.
-type Guide struct {
-	Title string `json:"title"`
-	Link  string `json:"link"`
-}
-
-// CauseMetric is one metric of Nsight Compute in base and head.
-type CauseMetric struct {
-	Name string `json:"name"`
-	Unit string `json:"unit"`
-	Base Number `json:"base"`
-	Head Number `json:"head"`
-}
-
 // Subject is what the finding is about.
 func (f *Finding) Subject() measure.Subject {
 	s := measure.Subject{Scope: f.Scope, Name: f.Name}

@@ -1,0 +1,104 @@
+package calibrate
+
+import (
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// CalibrationSchema is the version of the JSON form of a Calibration. Fields are only ever added to it.
+const CalibrationSchema = "nsgate.calibration/1"
+
+// Calibration is what runs of one unchanged program say about the gates that can be had on a machine.
+type Calibration struct {
+	Schema string `json:"schema"`
+	// Sound is false where the measurement says nothing about gates: Reason says why, Next what to do about it.
+	Sound  bool   `json:"sound"`
+	Reason string `json:"reason,omitempty"`
+	// ReasonKey and ReasonArgs are the reason as a [Remark]: a [model.Reason.Key], "" where that is in no list.
+	ReasonKey  string      `json:"reason_key,omitempty"`
+	ReasonArgs result.Args `json:"reason_args,omitempty"`
+	Next       []string    `json:"next,omitempty"`
+
+	Workload string      `json:"workload,omitempty"`
+	Measured result.Side `json:"measured"`
+	// SecondsPerRun is the wall time of a run, its part of the profiler's time included; unknown for finished profiles.
+	SecondsPerRun result.Number `json:"seconds_per_run"`
+	Threshold     result.Number `json:"threshold"` // the policy's limit of times
+	Rule          string        `json:"rule"`      // where it comes from
+	Alpha         result.Number `json:"alpha"`     // the policy's chance of a false alarm a gate
+
+	Noise []Noise        `json:"noise"` // the workload and its step, the outputs, then kernels from the policy's impact on, noisiest first
+	Gates UnchangedGates `json:"gates"`
+	MDE   []MDE          `json:"mde"`  // by runs
+	Plan  []Plan         `json:"plan"` // by threshold
+	// Host is how this host compares with the baseline's sessions, see [Fingerprint]; none where nobody asked.
+	Host     []result.Remark `json:"host,omitempty"`
+	Warnings []string        `json:"warnings,omitempty"`
+	Doubts   []result.Remark `json:"doubts,omitempty"` // those warnings that the calibration itself made, as data
+}
+
+// Noise is how one metric of a kernel, the GPU time of the workload, or an output moves between runs and within them.
+type Noise struct {
+	Kernel   string        `json:"kernel"`          // short name
+	Name     string        `json:"name"`            // full name
+	Label    string        `json:"label,omitempty"` // as of a [Finding]
+	Scope    measure.Scope `json:"scope"`
+	Grid     string        `json:"grid,omitempty"`
+	Block    string        `json:"block,omitempty"`
+	Role     string        `json:"role,omitempty"`
+	Metric   string        `json:"metric"`
+	Unit     string        `json:"unit"`
+	Share    result.Number `json:"share"`    // of the workload's GPU time
+	Launches result.Number `json:"launches"` // per step, or per run where there are no steps; the median run's
+	Typical  result.Number `json:"typical"`  // the median run, in Unit
+	SD       result.Number `json:"sd"`       // between runs, relative
+	// Within is how much the launches of the median run differ, as a robust relative standard deviation; nil for the
+	// workload, for kernels of few launches, and in sessions that were recorded without it.
+	Within *result.Number  `json:"within,omitempty"`
+	MDE    result.Number   `json:"mde"`  // relative, with as many runs a side as Gates has, whatever the limit
+	Runs   []result.Number `json:"runs"` // in the order in which they ran; null where a run had none
+	Levels *Levels         `json:"levels,omitempty"`
+}
+
+// Levels are two values between which runs jump, see [stats.Levels].
+type Levels struct {
+	Low  result.Number `json:"low"`
+	High result.Number `json:"high"`
+	Runs int           `json:"runs"` // at Low
+}
+
+// UnchangedGates counts what became of gates whose base and head are random runs of the same session, so that every
+// regression is a false alarm. Gates share runs, so that the bounds hold for gates of these runs; another session may
+// be quieter or louder.
+type UnchangedGates struct {
+	Runs      int `json:"runs"`      // a side
+	Gates     int `json:"gates"`     // different draws
+	Alarms    int `json:"alarms"`    // that failed
+	Undecided int `json:"undecided"` // that passed undecided or had no verdict
+	// AlarmBound and UndecidedBound are the rates that are not exceeded with this confidence, 0.95 (Clopper and Pearson
+	// 1934).
+	AlarmBound     result.Number `json:"alarm_bound"`
+	UndecidedBound result.Number `json:"undecided_bound"`
+	Confidence     result.Number `json:"confidence,omitempty"`
+}
+
+// MDE is the smallest relative slowdown that is found in 80 % of cases with so many runs a side or more, both sides in
+// one session.
+type MDE struct {
+	Runs     int           `json:"runs"`
+	Workload result.Number `json:"workload"` // of the workload's GPU time, whatever the limit
+	Kernels  result.Number `json:"kernels"`  // of each kernel from 5 % of GPU time on, whatever the limit; unknown without any
+	Limited  result.Number `json:"limited"`  // of all these and the outputs, under the policy's limits
+}
+
+// Plan is what it takes to gate a threshold: the fewest runs a side with which a slowdown of one and a half times the
+// limit is found in 80 % of cases, in the workload's GPU time, in each kernel from 5 % of it on and, with as many untraced
+// runs, in each output, while base and head are of one session.
+type Plan struct {
+	Threshold result.Number `json:"threshold"`
+	Runs      int           `json:"runs"`    // a side, 0 where more than 40 would be needed
+	Seconds   result.Number `json:"seconds"` // to measure one side; unknown for finished profiles
+	// Hardest is what asks for the most runs: a kernel's short name or "workload".
+	Hardest string        `json:"hardest"`
+	MDE     result.Number `json:"mde"` // of Hardest with so many runs, or with 40
+}
