@@ -38,14 +38,6 @@ func Within(root, file string) string {
 	return cmp.Or(inside(root, path), inside(realRoot, realPath))
 }
 
-// beside is a path that is relative to home, as it is where it is absolute.
-func beside(home, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(home, path)
-}
-
 // ask is an answer of git in a directory, "" where it has none.
 func ask(dir string, args ...string) string {
 	out, _ := git.Output(context.Background(), dir, args...)

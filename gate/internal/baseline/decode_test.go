@@ -21,15 +21,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// replaces says that a session takes the place of others for all that it holds.
-func replaces(s model.Session, ids ...string) map[measure.Subject][]string {
-	out := make(map[measure.Subject][]string)
-	for _, x := range s.Series {
-		out[x.Subject] = ids
-	}
-	return out
-}
-
 func TestGolden(t *testing.T) {
 	golden, dir := filepath.Join("testdata", "golden"), t.TempDir()
 	first := record(t, dir, sample()...)

@@ -165,15 +165,15 @@ func TestPublishedObjects(t *testing.T) {
 	read := func(name string) []Kernel {
 		found, _ := filepath.Glob(filepath.Join(dir, name))
 		nested, _ := filepath.Glob(filepath.Join(dir, "*", name))
-		for _, f := range append(found, nested...) {
-			kernels, err := Read(f, "x")
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kernels
+		files := append(found, nested...)
+		if len(files) == 0 {
+			t.Fatalf("no %s in the archive", name)
 		}
-		t.Fatalf("no %s in the archive", name)
-		return nil
+		kernels, err := Read(files[0], "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kernels
 	}
 	path := func(name string) string {
 		found, _ := filepath.Glob(filepath.Join(dir, name))

@@ -212,17 +212,6 @@ func untold(rows []row) []row {
 	return out
 }
 
-// counts are how many comparisons are of each class, in words: "2 improved", "14 unchanged".
-func (v *view) counts(of ...class) []string {
-	var out []string
-	for _, c := range of {
-		if n := len(groups(untold(v.of(c)))); n > 0 {
-			out = append(out, bind(fmt.Sprintf("%d %s", n, strings.ToLower(classes[c].title))))
-		}
-	}
-	return out
-}
-
 // place is where in the repository the kernel of a finding is launched or defined; "" where that is unknown.
 func (v *view) place(f result.Finding) (file string, line int) {
 	if o := f.Origin; o != nil && o.File != "" {

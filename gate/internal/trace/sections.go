@@ -113,7 +113,7 @@ func (s *sectioning) bounds() (warm, begin, end, gaps int64) {
 	first := func(from int) int {
 		return from + sort.Search(len(s.firsts)-from, func(i int) bool { return s.firsts[from+i] < math.MaxInt64 })
 	}
-	warm, begin, end = s.work.End, s.work.End, s.work.End
+	warm, begin = s.work.End, s.work.End
 	if i := first(0); i < len(s.firsts) {
 		warm = s.firsts[i]
 	}

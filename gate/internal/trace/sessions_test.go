@@ -28,9 +28,10 @@ type madeUp struct {
 
 // runs are so many runs one after the other.
 func (m madeUp) runs(n int) (out []model.Trace) {
-	for range n {
-		out = append(out, m.trace())
-		m.at += 1_000_000_000
+	for i := range n {
+		run := m
+		run.at += int64(i) * 1_000_000_000
+		out = append(out, run.trace())
 	}
 	return out
 }
