@@ -81,7 +81,15 @@ func session(t *testing.T, runs int, command ...string) Plan {
 	t.Setenv("NSGATE_FAKE_PROFILES", strings.Join(files, string(os.PathListSeparator)))
 	os.Unsetenv("CUDA_VISIBLE_DEVICES")
 	t.Cleanup(func() {
-		if left := marked(marker); len(left) > 0 {
+		left := marked(marker)
+		for range 100 { // a killed process takes a moment to end
+			if len(left) == 0 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+			left = marked(marker)
+		}
+		if len(left) > 0 {
 			t.Errorf("processes are left: %q", left)
 		}
 		if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) > 0 {
