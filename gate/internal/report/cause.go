@@ -330,20 +330,7 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 	case measure.Total.Name, measure.CopyTime.Name:
 		of = " a " + v.per()
 	}
-	name := Elide(r.Subject, 60)
-	if r.F.Subject() == measure.Workload {
-		name = r.Metric
-	} else if of == "" {
-		name += " " + r.Metric
-	}
-	text := name + ": " + r.Values + of + wrapped(", ", r.Change, "") + wrapped(" (", join(", ", r.Interval, r.Allowed), ")")
-	if base, head := judged(r.F); headed && of != "" && base.Known() && head > base {
-		text = name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
-	} else if headed && r.F.Scope == measure.ScopeOutput {
-		text = "No kernel, copy or step got slower with " + name + ": what did lies outside of the profiled steps, or the profiler hides it"
-	} else if headed && of == "" && r.F.Subject() == measure.Workload {
-		text = "No kernel, copy or cause of idle time changed enough to explain it"
-	}
+	text := r.changeText(of, headed)
 	for _, x := range c.Rows {
 		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload && (x.Class == increased || x.F.Metric == measure.Launches.Name) {
 			text += ", " + x.Metric + " " + x.Values
@@ -356,6 +343,26 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 		text += ", " + r.Share + " of GPU time"
 	}
 	return text
+}
+
+// changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers that the headline says.
+func (r row) changeText(of string, headed bool) string {
+	name := Elide(r.Subject, 60)
+	if r.F.Subject() == measure.Workload {
+		name = r.Metric
+	} else if of == "" {
+		name += " " + r.Metric
+	}
+	base, head := judged(r.F)
+	switch {
+	case headed && of != "" && base.Known() && head > base:
+		return name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
+	case headed && r.F.Scope == measure.ScopeOutput:
+		return "No kernel, copy or step got slower with " + name + ": what did lies outside of the profiled steps, or the profiler hides it"
+	case headed && of == "" && r.F.Subject() == measure.Workload:
+		return "No kernel, copy or cause of idle time changed enough to explain it"
+	}
+	return name + ": " + r.Values + of + wrapped(", ", r.Change, "") + wrapped(" (", join(", ", r.Interval, r.Allowed), ")")
 }
 
 // replaced says which kernels took the place of which.

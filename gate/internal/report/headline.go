@@ -110,20 +110,7 @@ func (v *view) clauses(room int) (first, rest string) {
 // effectLine prints a row in so many columns, with as much of the interval, the limit and, where that is asked for, the cause as there
 // is room for: "step 571 → 830 µs  +45 % (+42 … +49 %, limit 5 %)".
 func (v *view) effectLine(r *row, room int, why bool) string {
-	name := r.Subject
-	switch r.F.Metric {
-	case measure.StepTime.Name:
-		name = "step"
-	case measure.GPUTime.Name:
-		if name = "GPU time"; r.F.Subject() != measure.Workload {
-			name = r.Subject + " GPU time"
-		}
-	case measure.Time.Name, measure.CopyTime.Name, measure.Total.Name:
-	default:
-		if r.F.Scope != measure.ScopeOutput {
-			name = strings.TrimPrefix(name+" "+r.Metric, "workload ")
-		}
-	}
+	name := r.effectName()
 	base, head := judged(r.F)
 	digits := 4
 	if math.Abs(float64(r.F.Change)) >= 0.1 {
@@ -133,38 +120,58 @@ func (v *view) effectLine(r *row, room int, why bool) string {
 	if base.Known() && head.Known() && r.Class != added && r.Class != removed {
 		values = pair(base, head, r.F.Unit, digits)
 	}
-	limit := strings.Join(limits(r.F, "limit ", "at least ", "at most "), ", ")
-	interval := roughInterval(r.F)
-	caused := ""
-	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && !slices.ContainsFunc(v.Causes[0].Rows[:1], func(x row) bool { return x.F.Subject() == r.F.Subject() && !v.Causes[0].rank }) {
-		caused = v.Causes[0].Short
-	}
-	full, short := join(", ", interval, limit), limit
-	forms := [][2]string{{full, caused}, {short, caused}, {"", caused}, {full, ""}, {short, ""}, {"", ""}}
-	if caused == "" || v.Causes[0].idle != nil { // the line below says it
-		forms = [][2]string{{full, caused}, {full, ""}, {short, ""}, {"", ""}}
-	}
-	if r.Class == open { // what is open is how far it may go
-		forms = [][2]string{{full, ""}, {interval, ""}, {"", ""}}
-	}
+	forms := v.effectForms(r, why)
 	for _, wide := range []int{60, 30, 16} {
 		for _, f := range forms {
 			text := bind(Elide(name, wide)) + " " + values
 			if change := roughly(r.F.Change); change != "" {
 				text += nb + " " + change
 			}
-			if f[0] != "" {
-				text += " (" + f[0] + ")"
-			}
-			if f[1] != "" {
-				text += ": " + f[1]
-			}
+			text += wrapped(" (", f[0], ")") + wrapped(": ", f[1], "")
 			if columns(text) <= room {
 				return text
 			}
 		}
 	}
 	return Elide(bind(Elide(name, 16))+" "+values, max(room, 8))
+}
+
+// effectName names the quantity of a row in a headline: "step", "saxpy", "forward GPU time".
+func (r *row) effectName() string {
+	switch r.F.Metric {
+	case measure.StepTime.Name:
+		return "step"
+	case measure.GPUTime.Name:
+		if r.F.Subject() == measure.Workload {
+			return "GPU time"
+		}
+		return r.Subject + " GPU time"
+	case measure.Time.Name, measure.CopyTime.Name, measure.Total.Name:
+		return r.Subject
+	}
+	if r.F.Scope == measure.ScopeOutput {
+		return r.Subject
+	}
+	return strings.TrimPrefix(r.Subject+" "+r.Metric, "workload ")
+}
+
+// effectForms are the texts in brackets and after the colon of an effect line, the longest first. The text after the colon is the cause,
+// which only why asks for.
+func (v *view) effectForms(r *row, why bool) [][2]string {
+	limit := strings.Join(limits(r.F, "limit ", "at least ", "at most "), ", ")
+	interval := roughInterval(r.F)
+	caused := ""
+	if why && len(v.Causes) > 0 && v.Report.Verdict == result.Fail && !slices.ContainsFunc(v.Causes[0].Rows[:1], func(x row) bool { return x.F.Subject() == r.F.Subject() && !v.Causes[0].rank }) {
+		caused = v.Causes[0].Short
+	}
+	full := join(", ", interval, limit)
+	switch {
+	case r.Class == open: // the interval says how large the change may be
+		return [][2]string{{full, ""}, {interval, ""}, {"", ""}}
+	case caused == "" || v.Causes[0].idle != nil: // the line below says it
+		return [][2]string{{full, caused}, {full, ""}, {limit, ""}, {"", ""}}
+	}
+	return [][2]string{{full, caused}, {limit, caused}, {"", caused}, {full, ""}, {limit, ""}, {"", ""}}
 }
 
 // decimals is how many digits after the point a change has in a headline, in per cent.

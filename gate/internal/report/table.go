@@ -105,17 +105,8 @@ func (t *table) Shown() []int { return t.shown(true) }
 func (p *page) table(t *table) {
 	const indent, gap, shortest = 2, 2, 8
 	at := t.shown(false)
-	widths, rank, last := make([]int, len(t.Columns)), 0, at[len(at)-1]
-	for _, i := range at {
-		widths[i] = columns(t.Columns[i].Title)
-		for _, row := range t.Rows {
-			widths[i] = max(widths[i], columns(row.Cells[i].Text))
-		}
-		if t.Columns[i].wrap {
-			widths[i] = min(widths[i], 24)
-		}
-		rank = max(rank, t.Columns[i].rank)
-	}
+	widths, rank := t.widths(at)
+	last := at[len(at)-1]
 	// over is by how many columns of the terminal the table is too wide.
 	over := func(width func(i int) int) int {
 		total := indent - gap
@@ -176,6 +167,23 @@ func (p *page) table(t *table) {
 	if t.More != "" {
 		p.dim(indent, t.More)
 	}
+}
+
+// widths are the columns of the terminal that the columns at these indices would take, by their index in the table; rank is the highest
+// of their ranks.
+func (t *table) widths(at []int) (widths []int, rank int) {
+	widths = make([]int, len(t.Columns))
+	for _, i := range at {
+		widths[i] = columns(t.Columns[i].Title)
+		for _, row := range t.Rows {
+			widths[i] = max(widths[i], columns(row.Cells[i].Text))
+		}
+		if t.Columns[i].wrap {
+			widths[i] = min(widths[i], 24)
+		}
+		rank = max(rank, t.Columns[i].rank)
+	}
+	return widths, rank
 }
 
 // cards writes each row as a paragraph under its first cell: what stands in the others, each behind the title of its column.

@@ -234,14 +234,17 @@ func facts(r *result.Report, verbose bool) []fact {
 			out = append(out, fact{label, text})
 		}
 	}
-	if n := len(r.Workloads); n > 0 {
-		if r.Alpha > 0 {
-			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", percent(r.Alpha), n))
-		}
+	course := func() []fact {
 		for _, note := range r.Notes {
 			add("course", note)
 		}
 		return out
+	}
+	if n := len(r.Workloads); n > 0 {
+		if r.Alpha > 0 {
+			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", percent(r.Alpha), n))
+		}
+		return course()
 	}
 	add("workload", r.Workload)
 	base, head := machine(r.Base.Environment), machine(r.Head.Environment)
@@ -278,10 +281,7 @@ func facts(r *result.Report, verbose bool) []fact {
 		kept += ", newest session of " + at.UTC().Format("2006-01-02")
 	}
 	add("baseline", kept)
-	for _, note := range r.Notes {
-		add("course", note)
-	}
-	return out
+	return course()
 }
 
 // pairing says how base and head were measured beside each other, and what that does to the intervals.

@@ -45,30 +45,10 @@ func newFall(r *result.Report) *fall {
 		return nil
 	}
 	f := &fall{Base: w.Base, Head: w.Head, Certain: certain(w.Own)}
-	for _, x := range r.Findings {
-		if x.Scope == measure.ScopeWorkload && x.Metric == measure.StepTime.Name && x.Name == "" && x.Base.Known() && x.Head.Known() {
-			f.Base, f.Head = judged(x)
-			f.Certain = f.Certain || x.Outcome == result.Regressed || x.Outcome == result.Improved
-		}
-	}
+	f.judge(r.Findings)
 	change := f.Head - f.Base
-	var rows []fallRow
-	for _, p := range w.Parts {
-		rest := p.Own
-		for _, o := range p.Owners {
-			what := subject(measure.ScopeKernel, o.Title())
-			if p.Class != "compute" {
-				what = Clean(p.Class) + ": " + what
-			}
-			rows = append(rows, fallRow{Own: o.Own, What: what, Subject: o.Subject(), Class: p.Class})
-			rest.Change -= o.Change
-		}
-		if len(p.Owners) == 0 {
-			rows = append(rows, fallRow{Own: rest, What: owner(p.Class, p.Where, p.Idle), Class: p.Class})
-		}
-	}
 	known := w.Low.Known() // with one run a side nothing is certain, and all is shown
-	rows = slices.DeleteFunc(rows, func(x fallRow) bool {
+	rows := slices.DeleteFunc(fallParts(w), func(x fallRow) bool {
 		size := result.Number(math.Abs(float64(x.Change)))
 		return !x.Change.Known() || size < fallStep*f.Base || size < fallPart*result.Number(math.Abs(float64(change))) || known && !certain(x.Own)
 	})
@@ -87,6 +67,34 @@ func newFall(r *result.Report) *fall {
 	f.Rows = append(f.Rows, fallRow{Own: result.Own{Change: rest, Low: unknown, High: unknown}, What: "everything else"})
 	f.print()
 	return f
+}
+
+// judge takes the step time of the findings, where they hold one, and whether it changed for certain.
+func (f *fall) judge(findings []result.Finding) {
+	for _, x := range findings {
+		if x.Scope == measure.ScopeWorkload && x.Metric == measure.StepTime.Name && x.Name == "" && x.Base.Known() && x.Head.Known() {
+			f.Base, f.Head = judged(x)
+			f.Certain = f.Certain || x.Outcome == result.Regressed || x.Outcome == result.Improved
+		}
+	}
+}
+
+// fallParts are the kernels of each part of a waterfall, and the parts that no kernel is named for.
+func fallParts(w *result.Waterfall) []fallRow {
+	var rows []fallRow
+	for _, p := range w.Parts {
+		for _, o := range p.Owners {
+			what := subject(measure.ScopeKernel, o.Title())
+			if p.Class != "compute" {
+				what = Clean(p.Class) + ": " + what
+			}
+			rows = append(rows, fallRow{Own: o.Own, What: what, Subject: o.Subject(), Class: p.Class})
+		}
+		if len(p.Owners) == 0 {
+			rows = append(rows, fallRow{Own: p.Own, What: owner(p.Class, p.Where, p.Idle), Class: p.Class})
+		}
+	}
+	return rows
 }
 
 // certain reports whether the interval of a change lies on one side of zero.
