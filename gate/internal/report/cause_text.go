@@ -1,0 +1,199 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// lead is the row that the cause is named by: a failing time before all else.
+func (c *cause) lead() row {
+	for _, metric := range []string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name} {
+		for _, r := range c.Rows {
+			if r.Class == c.Class && r.F.Metric == metric {
+				return r
+			}
+		}
+	}
+	return c.Rows[0]
+}
+
+// tell puts a cause into words; shown is the row that the headline is about.
+func (v *view) tell(c *cause, shown *row) {
+	r := c.lead()
+	headed := shown != nil && shown.F.Subject() == r.F.Subject() && shown.F.Metric == r.F.Metric
+	switch {
+	case c.rank:
+		if v.Ranks != nil {
+			c.Why = v.Ranks.Told
+		}
+		c.Short = c.Subject + " is slower"
+		if v.Report.Ranks.Straggler.Late {
+			c.Short = c.Subject + " is late"
+		}
+	case c.idle != nil:
+		c.Why, c.Short = []string{waits(*c.idle, v.per(), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
+	case len(r.Parts) > 0:
+		c.Why, c.Short = replaced(r, v.per())
+	default:
+		c.Why, c.Short = []string{v.slower(c, r, headed)}, Elide(r.Subject, 40)+" "+cmp.Or(r.Change, string(r.F.Outcome))
+		if n := group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel && r.F.Metric != measure.Time.Name {
+			c.Short = Elide(r.Subject, 40) + " " + n.Values + " launches"
+		}
+	}
+	for _, e := range group(c.Rows).evidence() {
+		if c.idle == nil && !strings.HasPrefix(e, "mostly ") { // the waterfall says it
+			c.Why = append(c.Why, e)
+		}
+	}
+	for _, x := range c.Rows {
+		if x.F.Cause != nil && trimmed(x.F.Cause.Summary) != "" {
+			why := trimmed(x.F.Cause.Summary)
+			if note := trimmed(x.F.Cause.Note); note != "" {
+				why += " (" + note + ")"
+			}
+			c.Why = append(c.Why, why)
+			break
+		}
+	}
+	c.Why = slices.DeleteFunc(c.Why, func(s string) bool { return strings.TrimSpace(s) == "" })
+}
+
+// slower says how something changed, and where it runs; headed leaves out the numbers that the headline says.
+func (v *view) slower(c *cause, r row, headed bool) string {
+	of := ""
+	switch r.F.Metric {
+	case measure.Time.Name:
+		of = " a launch"
+	case measure.Total.Name, measure.CopyTime.Name:
+		of = " a " + v.per()
+	}
+	text := r.changeText(of, headed)
+	for _, x := range c.Rows {
+		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload && (x.Class == increased || x.F.Metric == measure.Launches.Name) {
+			text += ", " + x.Metric + " " + x.Values
+		}
+	}
+	if role := Clean(r.F.Role); role != "" {
+		text += ", in range " + role
+	}
+	if r.Share != "" && r.F.Scope == measure.ScopeKernel {
+		text += ", " + r.Share + " of GPU time"
+	}
+	return text
+}
+
+// changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers that the headline says.
+func (r row) changeText(of string, headed bool) string {
+	name := Elide(r.Subject, 60)
+	if r.F.Subject() == measure.Workload {
+		name = r.Metric
+	} else if of == "" {
+		name += " " + r.Metric
+	}
+	base, head := judged(r.F)
+	switch {
+	case headed && of != "" && base.Known() && head > base:
+		return name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
+	case headed && r.F.Scope == measure.ScopeOutput:
+		return "No kernel, copy or step got slower with " + name + ": what did lies outside of the profiled steps, or the profiler hides it"
+	case headed && of == "" && r.F.Subject() == measure.Workload:
+		return "No kernel, copy or cause of idle time changed enough to explain it"
+	}
+	return name + ": " + r.Values + of + wrapped(", ", r.Change, "") + wrapped(" (", join(", ", r.Interval, r.Allowed), ")")
+}
+
+// replaced says which kernels took the place of which.
+func replaced(r row, per string) (why []string, short string) {
+	var gone, fresh []string
+	var times [2][]string
+	for _, x := range r.Parts {
+		name := Elide(x.Subject, 60)
+		if x.F.Outcome == result.Removed {
+			gone, times[0] = append(gone, name), append(times[0], name+" "+quantity(x.F.Base, x.F.Unit))
+		} else {
+			fresh, times[1] = append(fresh, name), append(times[1], name+" "+quantity(x.F.Head, x.F.Unit))
+		}
+	}
+	few := func(names []string, and string) string {
+		if len(names) > 2 {
+			return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
+		}
+		return strings.Join(names, and)
+	}
+	verb, verbs := "takes", "replaces"
+	if len(fresh) > 1 {
+		verb, verbs = "take", "replace"
+	}
+	why = []string{fmt.Sprintf("%s %s the place of %s in range %s: %s a %s, %s (%s)", few(fresh, " and "), verb, few(gone, " and "), cmp.Or(Clean(r.F.Role), per), r.Values, per,
+		r.Change, join(", ", r.Interval, r.Allowed))}
+	if len(r.Parts) > 2 {
+		const most = 3
+		for i, list := range times {
+			if len(list) > most {
+				times[i] = append(list[:most:most], fmt.Sprintf("%d more", len(list)-most))
+			}
+		}
+		why = append(why, "gone: "+strings.Join(times[0], ", ")+"; new: "+strings.Join(times[1], ", "))
+	}
+	brief := func(names []string) string {
+		if len(names) == 1 {
+			return Elide(names[0], 28)
+		}
+		return count(len(names), "kernel")
+	}
+	return why, brief(fresh) + " " + verbs + " " + brief(gone)
+}
+
+// waits says for what the GPU waits; calls is the count of synchronising calls, nil where that did not increase.
+func waits(part fallRow, per string, calls *row) string {
+	more := quantity(part.Change, ns) + " "
+	if part.Base > part.Head/10 {
+		more += "longer "
+	}
+	_, where, _ := strings.Cut(part.What, ", ")
+	text := ""
+	switch part.Class {
+	case "launch-starved":
+		text = "The GPU waits " + more + "in every " + per + " for the CPU"
+	case "blocking":
+		text = "The host waits for the GPU and then issues late: the GPU is idle " + more + "in every " + per
+	case "dependency-stalled":
+		text = "Issued work waits " + more + "in every " + per + " for an event or another stream"
+	case "micro gaps":
+		text = "Gaps between operations take " + more + "in every " + per
+	default:
+		text = "The GPU is idle " + more + "in every " + per
+	}
+	text = join(", ", text, where)
+	if calls == nil {
+		return text
+	}
+	told := calls.Values + " a " + per
+	for _, e := range calls.Evidence {
+		call, numbers, _ := strings.Cut(e, " ")
+		if counts, in, ok := strings.Cut(numbers, ", in "); ok {
+			e, numbers = call+" "+counts+" a "+per+", in range "+in, counts+" a "+per+", in range "+in
+		}
+		if told = e; strings.HasSuffix(text, call) {
+			told = numbers
+			break
+		}
+	}
+	return text + " (" + told + ")"
+}
+
+// places are where in the program the kernels of a cause are launched, or where the CUDA calls are made.
+func (c *cause) places() []string {
+	var out []string
+	for _, r := range c.Rows {
+		if at := r.place(); at != "" && !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}

@@ -1,0 +1,270 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// failed writes why the gate failed, then where the time went.
+func (p *page) failed(v *view, o Options) {
+	p.b.WriteByte('\n')
+	if len(v.Causes) == 0 {
+		p.labelled("Why", none, v.Reason)
+	}
+	var others []cause
+	for i, c := range v.Causes {
+		if i == 0 {
+			p.labelled("Why", none, c.Why...)
+			p.labelled("Where", none, c.places()...)
+			continue
+		}
+		if c.Class == failing {
+			others = append(others, c)
+		}
+	}
+	p.also(v, others, o.Verbose)
+	p.besides(v)
+	if len(v.Causes) > 0 && v.Causes[0].rank && v.Ranks != nil {
+		p.b.WriteByte('\n')
+		p.labelled("Ranks", none, v.Ranks.strips()...)
+		if len(v.Ranks.Table.Rows) == rankRows {
+			p.dim(2, v.Ranks.Table.About)
+			p.table(v.Ranks.Table)
+		}
+	}
+	p.waterfall(v)
+	p.notes(v)
+	if len(v.Next) > 0 {
+		p.b.WriteByte('\n')
+		p.labelled("Next", none, v.Next...)
+	}
+}
+
+// also writes further causes that fail the gate, a line each.
+func (p *page) also(v *view, list []cause, all bool) {
+	most := maxCauses
+	if all {
+		most = len(list)
+	}
+	var lines []string
+	for i, c := range list {
+		if i == most {
+			lines = append(lines, fmt.Sprintf("%d more", len(list)-i))
+			break
+		}
+		r := c.lead()
+		text := v.effectLine(&r, math.MaxInt, false)
+		if len(c.Why) > 0 && (c.rank || c.idle != nil || len(r.Parts) > 0) {
+			text = c.Why[0]
+		}
+		if at := c.places(); len(at) > 0 {
+			text += ", " + at[0]
+		} else if r.F.Role != "" && len(r.Parts) == 0 {
+			text += ", in range " + Clean(r.F.Role)
+		}
+		lines = append(lines, text)
+	}
+	p.labelled("Also", none, lines...)
+}
+
+// besides counts what else there is to look at.
+func (p *page) besides(v *view) {
+	var list []string
+	for _, x := range []struct {
+		class class
+		what  string
+	}{{warned, "slower without failing the gate"}, {open, "undecided"}, {improved, "improved"}, {added, "added"}, {removed, "removed"}} {
+		n := 0
+		switch x.class {
+		case warned:
+			for _, c := range v.Causes {
+				if c.Class == warned {
+					n++
+				}
+			}
+		default:
+			n = len(groups(untold(v.of(x.class))))
+		}
+		if n > 0 {
+			list = append(list, bind(fmt.Sprintf("%d %s", n, x.what)))
+		}
+	}
+	if len(list) > 0 {
+		p.labelled("Besides", dim, strings.Join(list, ", ")+wrapped(nb+"(", bind(v.showAll), ")"))
+	}
+}
+
+// waterfall writes where the time of a step went, and the times of the whole program that the headline does not say.
+func (p *page) waterfall(v *view) {
+	drawn := v.Fall != nil && len(v.Fall.Rows) > 0
+	if drawn {
+		p.b.WriteByte('\n')
+		p.line(2, 2, span{"Where the time went, per " + v.per(), none})
+		width := 0
+		for _, r := range v.Fall.Rows {
+			width = max(width, columns(r.Text))
+		}
+		for _, r := range v.Fall.Rows {
+			what := r.What
+			if r.Class == "" {
+				what += wrapped(nb+"(", bind(v.showAll), ")")
+			}
+			p.line(4, 4+width+3, span{strings.Repeat(nb, width-columns(r.Text)) + r.Text + nb + nb + " ", none}, span{what, none})
+		}
+	}
+	if whole := v.whole(); whole != "" {
+		if !drawn {
+			p.b.WriteByte('\n')
+		}
+		p.line(2, 4, span{whole, none})
+	}
+}
+
+// whole says what became of the step, the GPU time and the kernels: "GPU time 398.0 → 398.1 µs; 6 kernels, none changed".
+func (v *view) whole() string {
+	shown := v.effect()
+	var parts []string
+	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, "step"}, {measure.GPUTime.Name, "GPU time"}} {
+		for _, r := range v.Rows {
+			if r.F.Subject() != measure.Workload || r.F.Metric != x.metric || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
+				continue
+			}
+			text := bind(x.name) + nb + r.Values
+			if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
+				text += nb + "(" + r.Change + ")"
+			}
+			parts = append(parts, text)
+		}
+	}
+	kernels, other := map[measure.Subject]bool{}, map[measure.Subject]bool{}
+	for _, r := range v.Rows {
+		if r.F.Scope == measure.ScopeKernel && !r.Told {
+			kernels[r.F.Subject()] = true
+			if !slices.Contains([]class{unchanged, harmless, same}, r.Class) {
+				other[r.F.Subject()] = true
+			}
+		}
+	}
+	if len(parts) == 0 || len(kernels) == 0 || !v.judged() {
+		return strings.Join(parts, ", ")
+	}
+	changed := "none changed"
+	if n := len(other); n > 0 {
+		changed = fmt.Sprintf("%d changed", n)
+	}
+	return strings.Join(parts, ", ") + "; " + count(len(kernels), "kernel") + ", " + bind(changed)
+}
+
+// passed writes what the gate could have found, and what a reader may want to know of a program that passes.
+func (p *page) passed(v *view) {
+	if v.effect() == nil {
+		p.line(2, 2, span{v.unsaid(), none})
+	}
+	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report), "")))
+	var increases, gains []string
+	for _, c := range v.Causes {
+		switch c.Class {
+		case warned:
+			p.labelled("Slower", yellow, join(", ", c.Why[0], c.lead().Reason))
+		case increased:
+			increases = append(increases, join(", ", slices.Concat([]string{strings.TrimPrefix(c.lead().Subject+" ", "workload ") + c.lead().Metric + " " + c.lead().Values + " a " + v.per()}, group(c.Rows).evidence())...))
+		}
+	}
+	for _, g := range groups(untold(v.of(improved))) {
+		gains = append(gains, g[0].Subject+" "+g[0].Metric+" "+g[0].Values+" ("+g[0].Change+")")
+	}
+	for _, x := range []struct {
+		label string
+		style style
+		list  []string
+	}{{"New", yellow, increases}, {"Faster", green, gains}} {
+		if n := len(x.list); n > 3 {
+			x.list = append(x.list[:3:3], fmt.Sprintf("%d more", n-3)+wrapped(" (", v.showAll, ")"))
+		}
+		p.labelled(x.label, x.style, x.list...)
+	}
+	if v.Fall != nil && v.Fall.Certain && math.Abs(float64(v.Fall.Head/v.Fall.Base-1)) >= 0.01 {
+		p.waterfall(v)
+	}
+	p.notes(v)
+	p.labelled("Next", none, v.Next...)
+}
+
+// undecided writes what is open and the command that settles it.
+func (p *page) undecided(v *view) {
+	runs, reason := 0, v.Reason
+	n := 0
+	for _, c := range v.Open {
+		for _, r := range c.Rows {
+			if r.Class != open {
+				continue
+			}
+			if n == 0 && r.Reason != "" {
+				reason = r.Reason
+			}
+			n++
+			runs = max(runs, moreRuns(r.F))
+		}
+	}
+	p.labelled("Open", none, reason+wrapped("; ", plural(n-1, "more comparison", "more comparisons"), ""))
+	p.labelled("Settle", none, cmp.Or(strings.Join(v.Next, "; "), v.settle(runs), "measure the base build beside the head"))
+	p.notes(v)
+}
+
+// plural is a count with its noun, "" for none.
+func plural(n int, one, many string) string {
+	if n <= 0 {
+		return ""
+	}
+	return count(n, one, many)
+}
+
+// moreRuns is how many runs a side would settle a finding, 0 where that is not known.
+func moreRuns(f result.Finding) int {
+	for _, x := range f.Also {
+		if n, ok := x.Args["runs"].(result.Number); ok && x.Key == "more-runs" {
+			return int(n)
+		}
+	}
+	return 0
+}
+
+// settle is the command that takes so many runs, "" where there is none.
+func (v *view) settle(runs int) string {
+	const check = "nsgate check"
+	command, ok := strings.CutPrefix(trimmed(v.Report.Reproduce), check)
+	if !ok || runs == 0 || v.runs == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s %d%s", check, v.runs, runs, command)
+}
+
+// refused writes why there is no verdict, and the way out.
+func (p *page) refused(v *view) {
+	p.line(2, 2, span{v.unsaid(), none})
+	p.labelled("Next", none, v.Next...)
+	if len(v.Causes)+len(v.Open) > 0 && !slices.ContainsFunc(v.Rows, func(r row) bool { return r.Class == differing }) {
+		p.b.WriteByte('\n')
+		p.also(v, slices.Concat(v.Causes, v.Open), false)
+	}
+	if v.Fall != nil && len(v.Fall.Rows) > 0 {
+		p.waterfall(v)
+	}
+	p.notes(v)
+}
+
+// notes writes the warnings.
+func (p *page) notes(v *view) {
+	if len(v.Warnings) > 0 && (v.Report.Verdict == result.Fail || len(v.Warnings) > 1) {
+		p.b.WriteByte('\n')
+	}
+	for _, t := range v.Warnings {
+		p.line(2, 4, span{"! ", yellow}, span{t, none})
+	}
+}
