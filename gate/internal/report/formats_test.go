@@ -31,6 +31,14 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// junitSchema is the part of junit-10.xsd of Jenkins' xUnit plugin that is written: the attributes of each element.
+var junitSchema = map[string][]string{
+	"testsuites": {"name", "time", "tests", "failures", "errors"},
+	"testsuite":  {"name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id", "package", "file", "log", "url"},
+	"testcase":   {"name", "time", "classname", "group"},
+	"failure":    {"type", "message"}, "error": {"type", "message"}, "skipped": {"type", "message"},
+}
+
 // checkJUnit holds the rules of the readers: counters that agree, a class and a name in every case, no name twice, an
 // explanation in the content, and text of XML 1.0 only.
 func checkJUnit(t *testing.T, text string) junitSuites {
@@ -47,13 +55,24 @@ func checkJUnit(t *testing.T, text string) junitSuites {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if e, ok := token.(xml.StartElement); ok && !slices.Contains([]string{"testsuites", "testsuite", "testcase", "failure", "error", "skipped"}, e.Name.Local) {
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		known, ok := junitSchema[e.Name.Local]
+		if !ok {
 			t.Errorf("an element of its own: %s", e.Name.Local)
+		}
+		for _, a := range e.Attr {
+			if !slices.Contains(known, a.Name.Local) {
+				t.Errorf("junit-10.xsd has no attribute %s of %s", a.Name.Local, e.Name.Local)
+			}
 		}
 	}
 	var sum junitCounts
 	for _, suite := range all.Suites {
 		var n junitCounts
+		skipped := 0
 		names := make(map[string]bool)
 		for _, c := range suite.Cases {
 			n.Tests++
@@ -64,7 +83,7 @@ func checkJUnit(t *testing.T, text string) junitSuites {
 			if v, err := strconv.ParseFloat(c.Time, 64); c.Time != "" && (err != nil || v < 0) {
 				t.Errorf("time %q", c.Time)
 			}
-			for result, count := range map[*junitResult]*int{c.Failure: &n.Failures, c.Error: &n.Errors, c.Skipped: &n.Skipped} {
+			for result, count := range map[*junitResult]*int{c.Failure: &n.Failures, c.Error: &n.Errors, c.Skipped: &skipped} {
 				if result == nil {
 					continue
 				}
@@ -74,10 +93,10 @@ func checkJUnit(t *testing.T, text string) junitSuites {
 				}
 			}
 		}
-		if n != suite.junitCounts {
-			t.Errorf("counters %+v, counted %+v", suite.junitCounts, n)
+		if n != suite.junitCounts || skipped != suite.Skipped {
+			t.Errorf("counters %+v and %d skipped, counted %+v and %d", suite.junitCounts, suite.Skipped, n, skipped)
 		}
-		sum = junitCounts{sum.Tests + n.Tests, sum.Failures + n.Failures, sum.Errors + n.Errors, sum.Skipped + n.Skipped}
+		sum = junitCounts{sum.Tests + n.Tests, sum.Failures + n.Failures, sum.Errors + n.Errors}
 	}
 	if len(all.Suites) == 0 || sum != all.junitCounts {
 		t.Errorf("counters %+v of %d suites, counted %+v", all.junitCounts, len(all.Suites), sum)
@@ -529,7 +548,7 @@ func TestLocatePointsIntoTheRepository(t *testing.T) {
 	o := Options{Locate: func(f result.Finding) (string, int, bool) {
 		return "src/k.cu", 7, f.Kernel == "saxpy"
 	}}
-	if text := render(t, "junit", r, o); !strings.Contains(text, `file="src/k.cu" line="7"`) || strings.Contains(text, `file="`+r.Baseline) {
+	if text := render(t, "junit", r, o); !strings.Contains(text, "src/k.cu:7\n") || strings.Contains(text, r.Baseline) {
 		t.Error(text)
 	}
 	places := make(map[string]int)

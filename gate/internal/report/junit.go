@@ -14,8 +14,8 @@ func init() {
 	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit})
 }
 
-// The elements that GitLab, Jenkins and others read. There is no schema; the common ground is described at
-// github.com/testmoapp/junitxml. GitLab shows the content of failure and skipped, others their message.
+// The elements and attributes of junit-10.xsd, by which Jenkins' xUnit plugin validates, and which GitLab and others read. GitLab
+// shows the content of failure and skipped, others their message.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -26,22 +26,20 @@ type junitSuites struct {
 type junitSuite struct {
 	Name string `xml:"name,attr"`
 	junitCounts
-	Cases []junitCase `xml:"testcase"`
+	Skipped int         `xml:"skipped,attr"`
+	Cases   []junitCase `xml:"testcase"`
 }
 
 type junitCounts struct {
 	Tests    int `xml:"tests,attr"`
 	Failures int `xml:"failures,attr"`
 	Errors   int `xml:"errors,attr"`
-	Skipped  int `xml:"skipped,attr"`
 }
 
 type junitCase struct {
 	Class   string       `xml:"classname,attr"`
 	Name    string       `xml:"name,attr"`
 	Time    string       `xml:"time,attr,omitempty"` // seconds
-	File    string       `xml:"file,attr,omitempty"`
-	Line    int          `xml:"line,attr,omitempty"`
 	Failure *junitResult `xml:"failure"`
 	Error   *junitResult `xml:"error"`
 	Skipped *junitResult `xml:"skipped"`
@@ -61,7 +59,7 @@ func junit(v *view, _ Options) (string, error) {
 	for _, w := range v.each {
 		s := newSuite(w)
 		all.Suites = append(all.Suites, s)
-		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 	}
 	text, err := xml.MarshalIndent(all, "", "  ")
 	return xml.Header + string(text) + "\n", err
@@ -96,8 +94,10 @@ func newSuite(v *view) junitSuite {
 		if names[c.Name]++; names[c.Name] > 1 {
 			c.Name += fmt.Sprintf(" (%d)", names[c.Name])
 		}
-		c.File, c.Line = v.place(r.F)
 		lines := append([]string{r.Metric + ": " + r.describe(), r.Reason, r.runs(), r.Match, r.place()}, r.Evidence...)
+		if file, line := v.place(r.F); file != "" && r.place() == "" {
+			lines = append(lines, fmt.Sprintf("%s:%d", file, line))
+		}
 		if r.F.Metric == measure.StepTime.Name {
 			lines = append(lines, v.Fall.Lines()...)
 		}
