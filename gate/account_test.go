@@ -289,3 +289,35 @@ func TestAccount(t *testing.T) {
 		})
 	}
 }
+
+// A report names the parts of a recording that no limit covers: the sections and the kernels that the policy ignores.
+func TestUnjudgedParts(t *testing.T) {
+	policy, err := thresholds.Parse("nsgate.toml", []byte("[[rule]]\nsection = \"before\"\nseverity = \"ignore\"\n[[rule]]\nkernel = \"sgemm*\"\nseverity = \"ignore\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut, err := profile.Cut(profile.Rule{}, &profile.Recording{Traces: recordedRuns(t, "base")}, &profile.Recording{Traces: recordedRuns(t, "unchanged")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shares := func(policy *thresholds.Policy) (gpu, wall map[string]result.Number) {
+		gpu, wall = map[string]result.Number{}, map[string]result.Number{}
+		u := decide.Judge(decide.Input{Baseline: cut[0], Head: cut[1], Policy: policy}).Unjudged
+		if u == nil {
+			t.Fatal("not known what has no limit")
+		}
+		for _, x := range u.Parts {
+			gpu[x.What], wall[x.What] = x.GPUShare, x.WallShare
+		}
+		gpu["all"], wall["all"] = u.GPUShare, u.WallShare
+		return gpu, wall
+	}
+	gpu, wall := shares(thresholds.Default())
+	ignoredGPU, ignoredWall := shares(policy)
+	if gpu["ignored kernels"] != 0 || wall["before"] != 0 {
+		t.Errorf("by default, GPU time %v and wall time %v have no limit", gpu, wall)
+	}
+	if ignoredGPU["ignored kernels"] < 0.3 || ignoredWall["before"] < 0.1 || ignoredGPU["all"] < ignoredGPU["ignored kernels"] || ignoredWall["all"] < ignoredWall["before"] {
+		t.Errorf("with rules that ignore, GPU time %v and wall time %v have no limit", ignoredGPU, ignoredWall)
+	}
+}

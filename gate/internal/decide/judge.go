@@ -110,6 +110,9 @@ func compare(r *result.Report, t *comparison) (refusal *result.Remark) {
 	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int { return cmp.Compare(rank(&a), rank(&b)) })
 	r.Label()
 	r.Counts, r.Detects = count(r.Findings), detects(r.Findings)
+	if t.few == nil {
+		r.Unjudged = coverage(t.head, t.policy, r.Findings)
+	}
 	return nil
 }
 

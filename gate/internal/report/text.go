@@ -80,6 +80,7 @@ func text(v *view, o Options) (string, error) {
 	default:
 		p.passed(v)
 	}
+	p.unjudged(v.Report.Unjudged, o.Verbose)
 	if s := v.Report.Measured; s != nil {
 		p.title("Measured: " + headline(s))
 		p.panels(s, o.Verbose)

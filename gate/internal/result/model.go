@@ -258,6 +258,8 @@ type Report struct {
 
 	// Detects is the smallest change that this comparison finds, nil where nothing was judged.
 	Detects *Detects `json:"detects,omitempty"`
+	// Unjudged is the part of the head that no limit covers, nil where that is not known or the runs are too few.
+	Unjudged *Unjudged `json:"unjudged,omitempty"`
 
 	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
 	Off []Off `json:"off,omitempty"`

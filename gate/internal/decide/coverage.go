@@ -1,0 +1,139 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// Groups of kernels without a limit of their own.
+const (
+	ignoredKernels = "ignored kernels"
+	smallKernels   = "kernels below the impact floor"
+	newKernels     = "new kernels"
+	freeKernels    = "kernels without a limit"
+)
+
+// limits tells which parts of the head have a finding with a limit.
+type limits struct {
+	head     *recorded.Index
+	impact   float64
+	findings []result.Finding
+	kernels  map[measure.Subject]string // the group of each kernel with a finding, "" where it has a limit
+	names    map[string]bool            // kernels of the head that are limited together with others
+}
+
+// coverage is the part of the head that no limit covers, nil where the sections of its runs are not known. Steps, and the time
+// between them, are covered by the step's period. Kernels need a limit of their own or of those that they were matched with; the
+// total GPU time covers new kernels only.
+func coverage(head *recorded.Index, policy *thresholds.Policy, findings []result.Finding) *result.Unjudged {
+	l := limits{head: head, impact: policy.Impact, findings: findings, kernels: map[measure.Subject]string{}, names: map[string]bool{}}
+	var parts []result.UnjudgedPart
+	inSteps := 0.0
+	for _, s := range measure.Sections {
+		part := result.UnjudgedPart{What: s.Name}
+		if gpu := shareOfRun(head, s, measure.GPUTime); s == measure.Steps || s == measure.Between {
+			inSteps += gpu
+		} else if !l.has(s, measure.GPUTime) {
+			part.GPUShare = result.Number(gpu)
+		}
+		if !l.times(s) {
+			part.WallShare = result.Number(shareOfRun(head, s, measure.Elapsed))
+		}
+		parts = append(parts, part)
+	}
+	out := &result.Unjudged{GPUShare: result.Unknown, WallShare: result.Unknown}
+	if wholeRun(head, measure.GPUTime) > 0 {
+		out.GPUShare = 0
+		parts = append(parts, l.unlimitedKernels(inSteps)...)
+	}
+	if wholeRun(head, measure.Elapsed) > 0 {
+		out.WallShare = 0
+	}
+	if !out.GPUShare.Known() && !out.WallShare.Known() {
+		return nil
+	}
+	for _, part := range parts {
+		if part.GPUShare > 0 || part.WallShare > 0 {
+			out.GPUShare, out.WallShare = min(out.GPUShare+part.GPUShare, 1), min(out.WallShare+part.WallShare, 1)
+			out.Parts = append(out.Parts, part)
+		}
+	}
+	return out
+}
+
+// has reports whether a subject has a finding with a limit on one of these metrics.
+func (l *limits) has(s measure.Subject, metrics ...measure.Metric) bool {
+	return slices.ContainsFunc(l.findings, func(f result.Finding) bool {
+		return f.Scope == s.Scope && f.Name == s.Name && l.limited(&f) &&
+			slices.ContainsFunc(metrics, func(m measure.Metric) bool { return m.Name == f.Metric })
+	})
+}
+
+// limited reports whether a finding has a limit that is compared. Below the impact floor a limit fails no gate.
+func (l *limits) limited(f *result.Finding) bool {
+	if f.Outcome == result.Added || f.Outcome == result.Removed || !f.Limit.Known() && f.AtMost == nil && f.AtLeast == nil {
+		return false
+	}
+	return f.Gates || f.Subject() == measure.Workload || float64(f.Share) >= l.impact
+}
+
+// times reports whether the wall time of a section has a limit.
+func (l *limits) times(s measure.Subject) bool {
+	switch s {
+	case measure.Steps, measure.Between:
+		return l.has(measure.Workload, measure.MeanStep, measure.StepTime, measure.RunTime)
+	case measure.Warmup:
+		return l.has(s, measure.Elapsed) || l.has(measure.Workload, measure.RunTime)
+	}
+	return l.has(s, measure.Elapsed)
+}
+
+// unlimitedKernels are the groups of kernels in the steps without a limit. inSteps is the part of the GPU time in the steps.
+func (l *limits) unlimitedKernels(inSteps float64) (out []result.UnjudgedPart) {
+	for i := range l.findings {
+		l.take(&l.findings[i])
+	}
+	total := l.has(measure.Workload, measure.GPUTime)
+	shares := map[string]float64{}
+	for _, s := range recorded.Kernels(l.head.Subjects()) {
+		group, known := l.kernels[s]
+		if !known {
+			group = ignoredKernels
+		}
+		if group != "" && !l.names[s.Name] && !(group == newKernels && total) {
+			shares[group] += l.head.Share(s) * inSteps
+		}
+	}
+	for _, group := range []string{smallKernels, newKernels, freeKernels, ignoredKernels} {
+		out = append(out, result.UnjudgedPart{What: group, GPUShare: result.Number(math.Min(shares[group], inSteps))})
+	}
+	return out
+}
+
+// take notes what a finding says of the kernels that it is about.
+func (l *limits) take(f *result.Finding) {
+	s := f.Subject()
+	if s.Scope != measure.ScopeKernel || f.Metric != measure.Time.Name && f.Metric != measure.Total.Name {
+		return
+	}
+	old, known := l.kernels[s]
+	switch {
+	case l.limited(f):
+		l.kernels[s] = ""
+		for _, name := range f.HeadNames {
+			l.names[name] = true
+		}
+	case known && old == "":
+	case f.Outcome == result.Added:
+		l.kernels[s] = newKernels
+	case float64(f.Share) < l.impact:
+		l.kernels[s] = smallKernels
+	default:
+		l.kernels[s] = freeKernels
+	}
+}

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// unjudgedMost is the share of a run without a limit that a report says unasked.
+const unjudgedMost = 0.1
+
+// unjudged writes which part of the run no limit covers, where that is much or all is shown.
+func (p *page) unjudged(u *result.Unjudged, all bool) {
+	if u != nil && (all || u.WallShare > unjudgedMost || u.GPUShare > unjudgedMost) {
+		p.line(2, 14, span{bind("Not judged") + nb + " ", dim}, span{unjudged(u), none})
+	}
+}
+
+// unjudged prints what no limit covers: "12.0 % of wall time (before 8.0 %, between 4.0 %), 0.40 % of GPU time".
+func unjudged(u *result.Unjudged) string {
+	var out []string
+	for _, x := range []struct {
+		of    string
+		whole result.Number
+		part  func(result.UnjudgedPart) result.Number
+	}{
+		{"wall time", u.WallShare, func(x result.UnjudgedPart) result.Number { return x.WallShare }},
+		{"GPU time", u.GPUShare, func(x result.UnjudgedPart) result.Number { return x.GPUShare }},
+	} {
+		if !x.whole.Known() {
+			continue
+		}
+		var parts []string
+		for _, part := range u.Parts {
+			if n := x.part(part); n > 0 {
+				parts = append(parts, bind(trimmed(part.What)+" "+share(n)))
+			}
+		}
+		out = append(out, bind(share(x.whole)+" of "+x.of)+wrapped(" (", strings.Join(parts, ", "), ")"))
+	}
+	return strings.Join(out, ", ")
+}
