@@ -385,7 +385,7 @@ func TestFull(t *testing.T) {
 		{"report", "4k", "reports", "", 1, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
 		{"kept", "4k", "kept", "", 2, `the profiles cannot be kept: .*no space left on device; name a directory`, `check --keep-profiles kept -- true`},
 		{"owner", "", "", "0", 2, private, `check -- true`},
-		{"limited events", "", "", "1", 3, session, `check -- true`},
+		{"limited events", "", "", "2", 3, session, `check -- true`},
 		{"limited export", "", "", "200", 3, session, `check -- true`},
 		{"limited baseline", "", "", "1", 2, base, `record --baseline old --from $H200/sessions/kernels-b/nvidia-h200`},
 		{"limited report", "", "", "1", 1, report, `compare --report json=reports/r.json $KERNELS/base $KERNELS/saxpy_1.05`},
