@@ -54,8 +54,8 @@ func (h past) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.
 	return out
 }
 
-// crept is what Creep says of the last session, by key.
-func crept(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
+// driftOf is what Creep says of the last session, by key.
+func driftOf(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
 	out := map[string]result.Remark{}
 	for _, x := range decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
 		out[x.Key] = x
@@ -85,8 +85,8 @@ func TestCreepThatNoGateSees(t *testing.T) {
 		for i := 1; i <= merges; i++ {
 			one, all = one && pass(s[i-1:i], s[i]), all && pass(base, s[i])
 			history := append(slices.Clone(base), s[i])
-			seen = seen || crept(history, policy)["drifted"].Key != ""
-			summed = summed || crept(history, wide)["drifting"].Key != ""
+			seen = seen || driftOf(history, policy)["drifted"].Key != ""
+			summed = summed || driftOf(history, wide)["drifting"].Key != ""
 			base = append(base, s[i])
 			base = base[max(0, len(base)-baseline.Keep):]
 		}
@@ -182,7 +182,7 @@ func (made series) seen(policy *thresholds.Policy, n int) (seen int, mean float6
 	for range n {
 		s := made(r, 15, 0.005)
 		for i := 2; i < len(s); i++ {
-			if len(crept(s[:i+1], policy)) > 0 {
+			if len(driftOf(s[:i+1], policy)) > 0 {
 				mean += float64(i)
 				seen++
 				break
@@ -196,7 +196,7 @@ func (made series) seen(policy *thresholds.Policy, n int) (seen int, mean float6
 func (made series) unchanged(policy *thresholds.Policy, n int) (anchor, sums int) {
 	r := rand.New(rand.NewPCG(13, 17))
 	for range n {
-		said := crept(made(r, 3+r.IntN(9), 0), policy)
+		said := driftOf(made(r, 3+r.IntN(9), 0), policy)
 		if said["drifted"].Key != "" {
 			anchor++
 		}
@@ -251,7 +251,7 @@ func TestCreepSays(t *testing.T) {
 		return h.sessions(rand.New(rand.NewPCG(1, 2)), n, drift, slow...)
 	}
 	s := series(7, 0.0075, 1, 3)
-	x, ok := crept(s, policy)["drifted"]
+	x, ok := driftOf(s, policy)["drifted"]
 	if !ok {
 		t.Fatal("nothing crept")
 	}
@@ -293,16 +293,16 @@ func TestCreepSays(t *testing.T) {
 		{"recorded again within the hour", sameHour, policy},
 		{"ignored", s, ignored},
 	} {
-		if said := crept(tt.s, tt.policy); len(said) > 0 {
+		if said := driftOf(tt.s, tt.policy); len(said) > 0 {
 			t.Errorf("%s: %v", tt.name, said)
 		}
 	}
 	other := slices.Clone(s)
 	other[6].GPU = "NVIDIA H100"
-	if said := crept(other, policy); len(said) > 0 {
+	if said := driftOf(other, policy); len(said) > 0 {
 		t.Errorf("another GPU: %v", said)
 	}
-	if said := crept(append(slices.Clone(s[:3]), other[6], s[4], s[5], s[6]), policy); len(said) != 1 {
+	if said := driftOf(append(slices.Clone(s[:3]), other[6], s[4], s[5], s[6]), policy); len(said) != 1 {
 		t.Errorf("a session of another GPU among the others: %v", said)
 	}
 }
