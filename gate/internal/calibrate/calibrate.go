@@ -72,7 +72,7 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 		c.SecondsPerRun = result.Number(perRun.Seconds())
 	}
 	if len(sessions) == 0 {
-		return c.refuse(result.Refuse(model.NothingMeasured, "measure one", "there is no session to calibrate with")), nil, nil
+		return c.refuse(result.Refuse(model.NoSession, "measure one", "there is no session to calibrate with")), nil, nil
 	}
 	last := sessions[len(sessions)-1]
 	c.Measured = insight.Describe([]model.Session{last})
@@ -133,11 +133,11 @@ func fit(s *model.Session) *result.Remark {
 	}
 	runs := s.Profiled()
 	if runs < calibrationRuns {
-		return result.Refuse(model.Unsplittable, "measure at least 4 runs, better 10",
+		return result.Refuse(model.FewRuns, "measure at least 4 runs, better 10",
 			"%s cannot be split into two sides of at least two", measure.Count(runs, "run"))
 	}
 	if n := decide.Unsteady(s); 2*n > runs {
-		return result.Refuse(model.Unsettled, "let the workload run longer, or say what is warm-up", "no steady state in %d of %d runs", n, runs)
+		return result.Refuse(model.Unsteady, "let the workload run longer, or say what is warm-up", "no steady state in %d of %d runs", n, runs)
 	}
 	return nil
 }

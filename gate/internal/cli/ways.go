@@ -21,7 +21,6 @@ var ways = map[string]string{
 	"nothing-to-count":    "--launch-skip N",
 	"other-baseline":      "--replace",
 	"other-step":          "--step",
-	"unsettled":           "--warmup N, --warmup capture",
 	"unsteady":            "--warmup N, --warmup capture",
 }
 

@@ -154,18 +154,18 @@ func sameWay(b, h *model.Session) *result.Remark {
 		if b.GraphTrace == h.GraphTrace {
 			return result.Refuse(model.WholeGraphs, "profile with --cuda-graph-trace=node", "CUDA graphs were traced as a whole: the kernels inside them cannot be judged")
 		}
-		return result.Refuse(model.OtherGraphTrace, "profile both sides with --cuda-graph-trace=node",
+		return result.Refuse(model.OtherMode, "profile both sides with --cuda-graph-trace=node",
 			"CUDA graphs were traced differently: %s in the baseline, %s in the head", graphs(b.GraphTrace), graphs(h.GraphTrace))
 	case b.Mode != h.Mode:
 		return result.Refuse(model.OtherMode, again, "the profiler was set differently: %s in the baseline, %s in the head",
 			cmp.Or(b.Mode, "not known"), cmp.Or(h.Mode, "not known"))
 	case b.GPUs != h.GPUs:
-		return result.Refuse(model.OtherDevices, again, "the baseline used %s, the head %s", measure.Count(b.GPUs, "GPU"), measure.Count(h.GPUs, "GPU"))
+		return result.Refuse(model.OtherMode, again, "the baseline used %s, the head %s", measure.Count(b.GPUs, "GPU"), measure.Count(h.GPUs, "GPU"))
 	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
-		return result.Refuse(model.OtherProcesses, again, "the baseline ran %s at a time, the head %s",
+		return result.Refuse(model.OtherMode, again, "the baseline ran %s at a time, the head %s",
 			measure.Count(b.Processes, "process", "processes"), measure.Count(h.Processes, "process", "processes"))
 	case (b.Warmup == "capture") != (h.Warmup == "capture"):
-		return result.Refuse(model.OtherCapture, again, "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop")
+		return result.Refuse(model.OtherMode, again, "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop")
 	case b.Step != h.Step:
 		return result.Refuse(model.OtherStep, "name the range that both repeat as the step",
 			"baseline and head have different steps: %s in the baseline, %s in the head", quoted(b.Step), quoted(h.Step))
@@ -234,7 +234,7 @@ func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []result
 			switch {
 			case sampled(s, policy, m, rule.Where):
 			case s.HasMetric(measure.Workload, model.SamplingPeriod.Name):
-				return nil, result.Refuse(model.NotSampled, "limit it for the workload or for a longer range, or remove the rule",
+				return nil, result.Refuse(model.MetricMissing, "limit it for the workload or for a longer range, or remove the rule",
 					"nothing that %s limits has %s: the GPU does not count it, or the range is shorter than the sampling period", rule.Where, m.Title())
 			default:
 				notes = append(notes, result.Say(reason.NeedsProfiler{Metric: m.Name, Rule: rule.Where, Sampled: true}))

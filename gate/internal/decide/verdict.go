@@ -155,10 +155,10 @@ func unmeasuredKernels(t comparison, findings []result.Finding) *result.Remark {
 			return result.Refuse(model.NotProfiled, "if it is gone on purpose, record the baseline anew; else profile what took its place too",
 				"ncu profiled no launch of %s in the head, which the baseline has", f.Title())
 		case f.Undecided && f.Metric == model.NcuTime.Name && f.Base.Known() != f.Head.Known():
-			return about(result.Refuse(model.TimeUnjudged, "profile again; see what ncu says of this kernel",
+			return about(result.Refuse(model.Unjudged, "profile again; see what ncu says of this kernel",
 				"the %s of %s cannot be judged: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		case f.Undecided && once:
-			return about(result.Refuse(model.CounterUnjudged, "measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest",
+			return about(result.Refuse(model.Unjudged, "measure at least 2 runs a side, or judge what is counted only: a rule with severity = \"ignore\" for the rest",
 				"the %s of %s cannot be judged: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		}
 	}

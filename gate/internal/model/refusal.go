@@ -43,12 +43,9 @@ const (
 	BeingWritten     Kind = "being-written"
 	Damaged          Kind = "damaged"
 	BadValue         Kind = "bad-value"
-	BadNumber        Kind = "bad-number"
 	BadTable         Kind = "bad-table"
-	ForeignSchema    Kind = "foreign-schema"
 	NewSchema        Kind = "new-schema"
 	OtherFormat      Kind = "other-format"
-	OtherTable       Kind = "other-table"
 	GitLFS           Kind = "git-lfs"
 	Compressed       Kind = "compressed"
 	TooLarge         Kind = "too-large"
@@ -58,7 +55,6 @@ const (
 	SeveralProcesses Kind = "several-processes"
 	NoMeasurement    Kind = "no-measurement"
 	OtherDevice      Kind = "other-device"
-	CoarseTimes      Kind = "coarse-times"
 
 	// Recordings that lack something.
 	RowsMissing        Kind = "rows-missing"
@@ -133,36 +129,27 @@ const (
 	NotSeparable      Kind = "not-separable"
 
 	// Comparisons and calibrations.
-	NoSession       Kind = "no-session"
-	BadSession      Kind = "bad-session"
-	OtherGPU        Kind = "other-gpu"
-	MixedProfilers  Kind = "mixed-profilers"
-	OtherProfiler   Kind = "other-profiler"
-	OtherMode       Kind = "other-mode"
-	OtherGraphTrace Kind = "other-graph-trace"
-	OtherDevices    Kind = "other-devices"
-	OtherProcesses  Kind = "other-processes"
-	OtherCapture    Kind = "other-capture"
-	OtherStep       Kind = "other-step"
-	StepLost        Kind = "step-lost"
-	OtherWork       Kind = "other-work"
-	OtherWorkload   Kind = "other-workload"
-	FewRuns         Kind = "few-runs"
-	OutlierRun      Kind = "single-run-outlier"
-	ZeroTime        Kind = "zero-time"
-	Unsteady        Kind = "unsteady"
-	NothingJudged   Kind = "nothing-judged"
-	CountersOnly    Kind = "counters-only"
-	MetricMissing   Kind = "metric-missing"
-	NotSampled      Kind = "not-sampled"
-	NotProfiled     Kind = "not-profiled"
-	TimeUnjudged    Kind = "time-unjudged"
-	CounterUnjudged Kind = "counter-unjudged"
-	Doubted         Kind = "doubted"
-	NothingMeasured Kind = "nothing-measured"
-	Unsplittable    Kind = "unsplittable"
-	Unsettled       Kind = "unsettled"
-	Drift           Kind = "drift"
+	NoSession      Kind = "no-session"
+	BadSession     Kind = "bad-session"
+	OtherGPU       Kind = "other-gpu"
+	MixedProfilers Kind = "mixed-profilers"
+	OtherProfiler  Kind = "other-profiler"
+	OtherMode      Kind = "other-mode"
+	OtherStep      Kind = "other-step"
+	StepLost       Kind = "step-lost"
+	OtherWork      Kind = "other-work"
+	OtherWorkload  Kind = "other-workload"
+	FewRuns        Kind = "few-runs"
+	OutlierRun     Kind = "single-run-outlier"
+	ZeroTime       Kind = "zero-time"
+	Unsteady       Kind = "unsteady"
+	NothingJudged  Kind = "nothing-judged"
+	CountersOnly   Kind = "counters-only"
+	MetricMissing  Kind = "metric-missing"
+	NotProfiled    Kind = "not-profiled"
+	Unjudged       Kind = "unjudged"
+	Doubted        Kind = "doubted"
+	Drift          Kind = "drift"
 )
 
 // Kinds lists every kind of refusal with its meaning, as the manual shows them.
@@ -175,13 +162,10 @@ var Kinds = []struct {
 	{Truncated, "The file ends before its content does."},
 	{BeingWritten, "Another program is writing the file."},
 	{Damaged, "The content contradicts the file's own format."},
-	{BadValue, "A field holds a value that its profiler does not write."},
-	{BadNumber, "A number is written in the manner of another language."},
-	{BadTable, "The header or a row of a table does not have its profiler's form."},
-	{ForeignSchema, "A database has tables that nsys does not write."},
+	{BadValue, "A value is of a form or size that its profiler does not write, or its decimal separator is unclear."},
+	{BadTable, "The columns or a row of a table do not have their profiler's form."},
 	{NewSchema, "A database was written by an nsys newer than this nsgate."},
-	{OtherFormat, "The file is of a kind that is not read, or not read there."},
-	{OtherTable, "The file holds another table, page or archive than that of the launches."},
+	{OtherFormat, "The file is of a kind that is not read, or holds another table or page than that of the launches."},
 	{GitLFS, "The file is a Git LFS pointer."},
 	{Compressed, "The file is compressed or encrypted in a way that is not read."},
 	{TooLarge, "Reading would exceed a bound on memory or time, which the message names."},
@@ -191,7 +175,6 @@ var Kinds = []struct {
 	{SeveralProcesses, "A file merges the recordings of several processes or runs."},
 	{NoMeasurement, "A saved report holds no measurement."},
 	{OtherDevice, "The recording is of a device that is not judged, or does not name it."},
-	{CoarseTimes, "The times are rounded to more than a kernel lasts."},
 	{RowsMissing, "The rows do not add up to the total that the profiler states."},
 	{ImporterString, "nsys lost events at an NVTX string, as with JAX and TensorFlow."},
 	{ImporterFailed, "nsys could not import some events."},
@@ -203,7 +186,7 @@ var Kinds = []struct {
 	{WholeGraphs, "CUDA graphs were traced as a whole, without their kernels."},
 	{NoKernels, "The recording holds no kernel, because none was launched or selected."},
 	{ClockBackwards, "Times contradict each other: an end before its start, a kernel before its launch."},
-	{ZeroLength, "Launches took no time: the timer is too coarse or failed."},
+	{ZeroLength, "Launches took no time, or their times are rounded too coarsely."},
 	{CorrelationMissing, "Launches have no CUDA call, so their NVTX ranges are unknown."},
 	{CuptiFailed, "CUPTI failed while torch.profiler recorded."},
 	{ReportSkipped, "nsys stats did not print the report that is needed."},
@@ -254,16 +237,12 @@ var Kinds = []struct {
 	{NotCountable, "Counters of ncu need a workload to run, and say nothing about noise."},
 	{Throttled, "The GPU was kept from its clock by heat or power."},
 	{NotSeparable, "Recordings of several sessions cannot be told apart."},
-	{NoSession, "A side holds no session."},
+	{NoSession, "A side, or a calibration, has no session."},
 	{BadSession, "A session contradicts itself."},
 	{OtherGPU, "The measurements are of different GPU models."},
 	{MixedProfilers, "One side mixes the measurements of several profilers."},
 	{OtherProfiler, "Baseline and head were measured by different profilers."},
-	{OtherMode, "The profiler's settings differ between baseline and head."},
-	{OtherGraphTrace, "CUDA graphs were traced differently in baseline and head."},
-	{OtherDevices, "Baseline and head used different numbers of GPUs."},
-	{OtherProcesses, "Baseline and head ran different numbers of processes."},
-	{OtherCapture, "Only one of baseline and head is restricted to a capture range."},
+	{OtherMode, "Baseline and head differ in profiler settings, GPUs, processes or capture range."},
 	{OtherStep, "Baseline and head are measured by different steps."},
 	{StepLost, "Only one of baseline and head repeats a step."},
 	{OtherWork, "Baseline and head did different numbers of steps."},
@@ -274,14 +253,9 @@ var Kinds = []struct {
 	{Unsteady, "Most runs reach no steady state."},
 	{NothingJudged, "The policy leaves nothing to judge."},
 	{CountersOnly, "Pages of ncu hold no duration, and no rule limits their counters."},
-	{MetricMissing, "No kernel has a metric that a rule limits."},
-	{NotSampled, "Nothing that a rule limits has a sampled metric."},
+	{MetricMissing, "Nothing that a rule limits has its metric."},
 	{NotProfiled, "ncu profiled no launch of a kernel of the baseline."},
-	{TimeUnjudged, "The time of a kernel cannot be judged."},
-	{CounterUnjudged, "A counter of a kernel cannot be judged."},
+	{Unjudged, "A time or counter of a kernel cannot be judged."},
 	{Doubted, "A metric looks worse, and not surely enough to fail."},
-	{NothingMeasured, "There is no session to calibrate with."},
-	{Unsplittable, "Too few runs to split for a calibration."},
-	{Unsettled, "Most runs of a calibration reach no steady state."},
 	{Drift, "The GPU time drifts during a calibration."},
 }

@@ -31,10 +31,10 @@ func (l *language) see(c *cell) {
 	case form == cells.Point, form == cells.Thousands:
 		l.english = true
 	case form == cells.ThreeAfterPoint && l.unclear == nil: // ncu writes two decimals or six, never three
-		l.unclear = model.Refuse(model.BadNumber, withC,
+		l.unclear = model.Refuse(model.BadValue, withC,
 			"%s: the number is ambiguous: its point may separate thousands or decimals", c.place())
 	case form == cells.Foreign && l.foreign == nil:
-		l.foreign = model.Refuse(model.BadNumber, withC,
+		l.foreign = model.Refuse(model.BadValue, withC,
 			"%s: the number is written with a decimal comma, or with other signs than commas between thousands", c.place())
 	}
 }

@@ -129,14 +129,14 @@ var elsewhere = []struct {
 	kind    model.Kind
 	what    string
 }{
-	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true, model.OtherTable, "a summary (--print-summary) does not hold the single launches"},
-	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, model.OtherTable, "the source page holds instructions, not launches"},
-	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, model.OtherTable, "the session page holds no launch"},
-	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, model.OtherTable, "the page is text: ncu writes a table with --csv"},
+	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true, model.OtherFormat, "a summary (--print-summary) does not hold the single launches"},
+	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, model.OtherFormat, "the source page holds instructions, not launches"},
+	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, model.OtherFormat, "the session page holds no launch"},
+	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, model.OtherFormat, "the page is text: ncu writes a table with --csv"},
 	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true, model.BadTable, "the line ends of the output are lost: every row needs its line"},
 	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true, model.BadTable,
 		"the cells are not separated by commas, as ncu does: a spreadsheet wrote the file"},
-	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true, model.OtherTable,
+	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true, model.OtherFormat,
 		"the window of Nsight Compute exported the table, with the units in the names"},
 	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, model.BadTable, noID},
 	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, model.BadTable, noID},

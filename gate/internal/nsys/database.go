@@ -114,7 +114,7 @@ func (db *database) readSchema() error {
 		return err
 	}
 	if view != "" {
-		return model.Refuse(model.ForeignSchema, exportAgain, "%s: %s is not a table of its own: nsys did not write it so", db.name, view)
+		return model.Refuse(model.BadTable, exportAgain, "%s: %s is not a table of its own: nsys did not write it so", db.name, view)
 	}
 	has := func(table string) bool { return slices.Contains(tables, table) }
 	if !has("StringIds") {
@@ -216,7 +216,7 @@ func (db *database) require(table string, columns ...string) error {
 				return model.Refuse(model.NewSchema, updateNsgate,
 					"%s: table %s has no column %s: it was written by an nsys that is newer than this nsgate", db.name, table, c)
 			}
-			return model.Refuse(model.ForeignSchema, exportAgain, "%s: table %s has no column %s: nsys did not write it so", db.name, table, c)
+			return model.Refuse(model.BadTable, exportAgain, "%s: table %s has no column %s: nsys did not write it so", db.name, table, c)
 		}
 	}
 	return nil

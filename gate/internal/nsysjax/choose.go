@@ -74,13 +74,13 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 		return nil, model.Refuse(model.ImporterFailed, "import it with the nsys that wrote it, or record the workload again",
 			"%s in %s was never made a report: nsys could not import it", raw[0].show(), a.name)
 	case len(chosen) == 0 && tables > 0:
-		return nil, model.Refuse(model.OtherTable, keepReports+": nsys-jax puts the report (.nsys-rep) beside its tables, which hold NVTX ranges and no kernel",
+		return nil, model.Refuse(model.OtherFormat, keepReports+": nsys-jax puts the report (.nsys-rep) beside its tables, which hold NVTX ranges and no kernel",
 			"%s holds tables (.parquet) but no report of nsys", a.name)
 	case len(chosen) == 0 && len(archives) > 0:
-		return nil, model.Refuse(model.OtherTable, "unpack it and give those",
+		return nil, model.Refuse(model.OtherFormat, "unpack it and give those",
 			"%s holds %s and no report of nsys; archives within it are not opened", a.name, archives[0].show()+more(len(archives)))
 	case len(chosen) == 0:
-		return nil, model.Refuse(model.OtherTable, "give an archive that nsys-jax wrote, or a report (.nsys-rep)",
+		return nil, model.Refuse(model.OtherFormat, "give an archive that nsys-jax wrote, or a report (.nsys-rep)",
 			"%s holds no report of nsys (%d files)", a.name, regular)
 	case len(missing) > 0:
 		return nil, model.Refuse(model.SeveralProcesses, keepReports,

@@ -182,7 +182,7 @@ func (c *collection) finish() (Run, error) {
 	switch {
 	case len(tables) > 0:
 		slices.Sort(tables)
-		return Run{}, model.Refuse(model.OtherTable, again, "%s: no table of kernels, only %s", files, strings.Join(slices.Compact(tables), ", "))
+		return Run{}, model.Refuse(model.OtherFormat, again, "%s: no table of kernels, only %s", files, strings.Join(slices.Compact(tables), ", "))
 	case c.blank != "":
 		return Run{}, model.Refuse(model.EmptyFile, noKernel,
 			"%s is empty: nsys stats leaves such a file where it skips a report", c.blank)

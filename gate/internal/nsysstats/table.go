@@ -173,7 +173,7 @@ func (t *table) take(line int, column string, n number, most int64) (int64, erro
 	case n.text == "":
 		return 0, model.Refuse(model.BadValue, again, "%s: column %s: the cell is empty", place(t.file, line), measure.Quote(t.titles[column]))
 	case n.form == cells.Foreign:
-		return refuse(model.BadNumber, withC, "is written with a decimal comma or with points between thousands")
+		return refuse(model.BadValue, withC, "is written with a decimal comma or with points between thousands")
 	case n.form == cells.NoNumber:
 		return refuse(model.BadValue, again, "is no number")
 	case n.Digits < 0:
@@ -183,7 +183,7 @@ func (t *table) take(line int, column string, n number, most int64) (int64, erro
 	case n.form == cells.Thousands:
 		t.english = true
 	case n.form == cells.ThreeAfterComma && t.unclear == nil:
-		_, t.unclear = refuse(model.BadNumber, withC, "is ambiguous: its comma may separate thousands or decimals")
+		_, t.unclear = refuse(model.BadValue, withC, "is ambiguous: its comma may separate thousands or decimals")
 	}
 	return value, nil
 }
@@ -201,7 +201,7 @@ func (t *table) count(line int, column string, n number, most int64) (int64, err
 // fine refuses a table whose times are rounded to more than many a kernel lasts.
 func (t *table) fine(what string) error {
 	if t.step > coarsest {
-		return model.Refuse(model.CoarseTimes, nanosecond, "%s: the %s are rounded to %.0f ns", t.place(), what, t.step)
+		return model.Refuse(model.ZeroLength, nanosecond, "%s: the %s are rounded to %.0f ns", t.place(), what, t.step)
 	}
 	return nil
 }
