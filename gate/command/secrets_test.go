@@ -94,7 +94,7 @@ func TestSecrets(t *testing.T) {
 		{"show", "", []string{"show", "--format", "json", ".nsgate/default/nvidia-h200"}, 0, "nsgate.summary/1", false},
 		{"doctor", "", []string{"doctor"}, -1, "", false},
 	}
-	formats := report.Formats()
+	formats := report.Formats(report.Report)
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,7 @@ func TestTables(t *testing.T) {
 		inputs += fmt.Sprintf("| %s | %s | %s |\n", f.Name, files, f.Gives)
 	}
 	formats := "| format | for |\n| --- | --- |\n"
-	for _, name := range report.Formats() {
+	for _, name := range report.Formats(report.Report) {
 		about, _ := report.About(name)
 		formats += fmt.Sprintf("| `%s` | %s |\n", name, about)
 	}

@@ -99,7 +99,7 @@ func (s *baselineShow) run(_ context.Context, e *env, args arguments) error {
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return report.RenderSummary(s.out.format, s.out.to(e), summary, s.out.options(e))
+	return report.Render(s.out.format, s.out.to(e), summary, s.out.options(e))
 }
 
 type baselineDiff struct{ keepFlags }

@@ -42,7 +42,7 @@ func (v *bisectVerb) bind(fs *pflag.FlagSet) {
 	fs.DurationVar(&v.most, "max-time", 0, "stop when so much time is over, such as 30m; the same command goes on from there")
 	fs.StringVar(&v.explain, "explain", "auto", "say from Nsight Compute why the commit is slower: auto, always or never")
 	v.policy.bind(fs)
-	v.out.bindShown(fs, report.BisectionFormats())
+	v.out.bindShown(fs, report.Formats(report.Bisection))
 }
 
 func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
@@ -70,7 +70,7 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	if err := report.RenderBisection(v.out.format, v.out.to(e), b, v.out.options(e)); err != nil {
+	if err := report.Render(v.out.format, v.out.to(e), b, v.out.options(e)); err != nil {
 		return err
 	}
 	if len(b.Culprits) == 0 || !b.Complete || b.Refuted() {

@@ -34,7 +34,7 @@ func (v *calibrateVerb) bind(fs *pflag.FlagSet) {
 	fs.BoolVar(&v.host, "host", false, "say how the kernels of this host compare with the baseline's sessions")
 	fs.Lookup("runs").Usage = fmt.Sprintf("fresh processes to measure (default %d, or twice the workload's runs where that is more)", new(app.Calibrate).Measured())
 	v.policy.bind(fs)
-	v.out.bindShown(fs, report.CalibrationFormats())
+	v.out.bindShown(fs, report.Formats(report.Calibration))
 }
 
 func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
@@ -68,7 +68,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	showWay(answer.ReasonKey, answer.Next)
-	if err := report.RenderCalibration(v.out.format, v.out.to(e), answer, v.out.options(e)); err != nil {
+	if err := report.Render(v.out.format, v.out.to(e), answer, v.out.options(e)); err != nil {
 		return err
 	}
 	if !answer.Sound {

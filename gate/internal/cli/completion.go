@@ -78,11 +78,11 @@ func completeFlags(c *cobra.Command) {
 func formatsOf(command string) []string {
 	switch command {
 	case "calibrate":
-		return report.CalibrationFormats()
+		return report.Formats(report.Calibration)
 	case "show":
-		return report.SummaryFormats()
+		return report.Formats(report.Summary)
 	}
-	return report.Formats()
+	return report.Formats(report.Report)
 }
 
 // reports completes FORMAT=FILE.
@@ -91,7 +91,7 @@ func reports(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCo
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	var out []string
-	for _, f := range report.Formats() {
+	for _, f := range report.Formats(report.Report) {
 		out = append(out, f+"=")
 	}
 	return out, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

@@ -34,7 +34,7 @@ func (v *historyVerb) bind(fs *pflag.FlagSet) {
 	fs.StringVarP(&v.workload, "workload", "w", "", "name of the workload, as in nsgate.toml and in the baseline")
 	fs.StringVar(&v.root, "baseline", "", baselineUsage)
 	v.policy.bindFile(fs)
-	v.out.bindLook(fs, report.HistoryFormats())
+	v.out.bindLook(fs, report.Formats(report.History))
 }
 
 func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
@@ -81,7 +81,7 @@ func showHistories(e *env, out *outputFlags, workload string, all []*history.His
 		if i > 0 {
 			fmt.Fprintln(e.Out)
 		}
-		if err := report.RenderHistory(out.format, out.to(e), h, out.options(e)); err != nil {
+		if err := report.Render(out.format, out.to(e), h, out.options(e)); err != nil {
 			return err
 		}
 	}

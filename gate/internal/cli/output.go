@@ -43,7 +43,7 @@ type file struct{ format, name, flag string }
 var autoAlwaysNever = []string{"auto", "always", "never"}
 
 func (o *outputFlags) bind(fs *pflag.FlagSet) {
-	o.bindShown(fs, report.Formats())
+	o.bindShown(fs, report.Formats(report.Report))
 	fs.StringArrayVarP(&o.outputs, "output", "o", nil, "write the report to this file as well, in the format of its suffix, repeatable: report.json, summary.md, report.html")
 	fs.StringArrayVar(&o.reports, "report", nil, "write the report to a file as well: FORMAT=FILE, repeatable")
 	fs.StringVar(&o.annotations, "annotations", "auto", "GitHub annotations, job summary and outputs: auto, always or never")

@@ -31,7 +31,7 @@ type showVerb struct {
 
 func (v *showVerb) bind(fs *pflag.FlagSet) {
 	v.sampleFlags.bind(fs)
-	v.out.bindLook(fs, report.SummaryFormats())
+	v.out.bindLook(fs, report.Formats(report.Summary))
 }
 
 func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
@@ -51,7 +51,7 @@ func (v *showVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
-	return report.RenderSummary(v.out.format, v.out.to(e), summary, v.out.options(e))
+	return report.Render(v.out.format, v.out.to(e), summary, v.out.options(e))
 }
 
 // showCode lists the kernels in a file or directory with device code.

@@ -38,11 +38,7 @@ func Step(title, about string, lanes []Lane, length float64, label func(float64)
 	}
 	s := begin("step", height+axisHeight, title, about)
 	scale := Scale{0, length}
-	for _, t := range scale.Ticks(5) {
-		x := scale.At(t)
-		s.line("grid", x, 0, x, height)
-		s.text(anchor(x), x, height+axisHeight-4, label(t))
-	}
+	s.axis(scale, 5, height, label)
 	y := 0.0
 	for _, l := range lanes {
 		if l.Name != "" {
@@ -84,50 +80,5 @@ func (s *svg) lane(l Lane, y float64, scale Scale) {
 	}
 	for _, c := range classes {
 		s.shape(c+" many", y, l.Height, small[c].String())
-	}
-}
-
-// Box is a node of a tree: what it costs, and what lies in it.
-type Box struct {
-	Class, Label, Tip, Link string
-	Size                    float64
-	Boxes                   []Box
-}
-
-const boxHeight = 22
-
-// Flame draws a tree from its root at the top: the width of a box is its size, and those below it lie in it.
-func Flame(title, about string, root Box) SVG {
-	s := begin("flame", float64(root.depth())*(boxHeight+1), title, about)
-	if root.Size > 0 {
-		s.box(root, 0, 1, 0)
-	}
-	return s.end()
-}
-
-func (b Box) depth() int {
-	deepest := 0
-	for _, x := range b.Boxes {
-		deepest = max(deepest, x.depth())
-	}
-	return deepest + 1
-}
-
-// thinnest is the part of the width from which on a box is drawn.
-const thinnest = 0.003
-
-func (s *svg) box(b Box, from, to, y float64) {
-	if to-from < thinnest {
-		return
-	}
-	s.rect(b.Class, from, to, y, boxHeight, b.Tip, b.Link)
-	if to-from > 0.025 {
-		s.label("inside", from, to, y, boxHeight, b.Label)
-	}
-	at := from
-	for _, x := range b.Boxes {
-		width := (to - from) * x.Size / b.Size
-		s.box(x, at, at+width, y+boxHeight+1)
-		at += width
 	}
 }

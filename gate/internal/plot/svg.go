@@ -80,7 +80,30 @@ func (s *svg) shape(class string, y, height float64, path string) {
 		number(y), number(height), class, path)
 }
 
-// ends are where a text at a tick is put, so that none leaves the drawing.
+// axis draws ticks across a drawing of so many pixels, about so many of them, with their values below.
+func (s *svg) axis(scale Scale, ticks int, height float64, label func(float64) string) {
+	for _, t := range scale.Ticks(ticks) {
+		x := scale.At(t)
+		s.line("grid", x, 0, x, height)
+		s.text(anchor(x), x, height+axisHeight-4, label(t))
+	}
+}
+
+// trace draws a line through the values that are known, over a band of the drawing; x says how far to the right each lies.
+func (s *svg) trace(class string, height float64, values []float64, x func(i int) float64, scale Scale) {
+	path, pen := "", "M"
+	for i, v := range values {
+		if !math.IsNaN(v) {
+			path += pen + strconv.Itoa(int(1000*x(i))) + " " + strconv.Itoa(int(1000*(1-scale.At(v))))
+			pen = "L"
+		}
+	}
+	if path != "" {
+		s.shape("trace "+class, 0, height, path)
+	}
+}
+
+// anchor is the class of a text at a tick, so that no text leaves the drawing.
 func anchor(x float64) string {
 	switch {
 	case x < 0.06:
@@ -149,6 +172,9 @@ func Around(room float64, values ...float64) Scale {
 	}
 	return Scale{low - pad, high + pad}
 }
+
+// axisHeight is what the values below a drawing take, in pixels.
+const axisHeight = 18
 
 // Ticks are round values inside the scale, about so many.
 func (s Scale) Ticks(about int) []float64 {

@@ -1,9 +1,6 @@
 package plot
 
-import (
-	"math"
-	"strconv"
-)
+import "math"
 
 // Timeline is what is known of moments, by their indices.
 type Timeline struct {
@@ -46,17 +43,7 @@ func Trend(title string, values []float64, changes []int, t Timeline, label func
 	for _, c := range changes {
 		s.line("limit", between(c), 0, between(c), band)
 	}
-	path, pen := "", "M"
-	for i, v := range values {
-		if math.IsNaN(v) {
-			continue
-		}
-		path += pen + strconv.Itoa(int(1000*at(i))) + " " + strconv.Itoa(int(1000*(1-scale.At(v))))
-		pen = "L"
-	}
-	if path != "" {
-		s.shape("trace base", 0, band, path)
-	}
+	s.trace("base", band, values, func(i int) float64 { return at(i) }, scale)
 	for i, v := range values {
 		if !math.IsNaN(v) && i < len(t.Tips) {
 			s.dot("run", at(i), band*(1-scale.At(v)), 3, t.Tips[i]+": "+label(v))

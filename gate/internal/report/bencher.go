@@ -8,7 +8,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "bencher", Suffix: ".bencher.json", About: "Bencher (its adapter json): the head's numbers", render: bencher})
+	register("bencher", ".bencher.json", "Bencher (its adapter json): the head's numbers",
+		map[Kind]form{Report: viewed(bencher)})
 }
 
 // bencherValue is a metric of the Bencher Metric Format.

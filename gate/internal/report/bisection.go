@@ -2,23 +2,12 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// BisectionFormats lists the names that [RenderBisection] knows, sorted.
-func BisectionFormats() []string {
-	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].bisection == nil })
-}
-
-// RenderBisection writes what a search for commits found in the named format, as [Render] does with a report.
-func RenderBisection(format string, w io.Writer, b *history.Bisection, o Options) error {
-	return writeAs(format, w, "bisection", b, o, formats[format].bisection, BisectionFormats())
-}
 
 // bisectionText writes for a person at a terminal: the commits, what each changed and why, and what was measured on the way.
 func bisectionText(b *history.Bisection, o Options) (string, error) {
@@ -64,7 +53,7 @@ func bisectionText(b *history.Bisection, o Options) (string, error) {
 
 // nearest says how far the ends are from what can be looked for, and what it would take.
 func (p *page) nearest(b *history.Bisection) {
-	if s := detects(b.Ends); s != "" {
+	if s := detects(b.Ends.Detects); s != "" {
 		p.line(0, 2, span{fmt.Sprintf("%s a side detect %s (80 %% power).", count(b.Ends.Head.Runs, "run"), s), none})
 	}
 	f := b.Nearest

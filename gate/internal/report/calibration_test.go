@@ -32,7 +32,7 @@ func TestCalibrationGolden(t *testing.T) {
 		} {
 			t.Run(name+"."+form.ext, func(t *testing.T) {
 				var b bytes.Buffer
-				if err := RenderCalibration(form.format, &b, c, form.o); err != nil {
+				if err := Render(form.format, &b, c, form.o); err != nil {
 					t.Fatal(err)
 				}
 				golden(t, filepath.Join("testdata/calibration", name+"."+form.ext), b.Bytes())
@@ -46,7 +46,7 @@ func TestCalibrationText(t *testing.T) {
 		for _, width := range []int{1, 40, 60, 80, 100, 160} {
 			for _, verbose := range []bool{false, true} {
 				var b strings.Builder
-				if err := RenderCalibration("text", &b, c, Options{Width: width, Verbose: verbose}); err != nil {
+				if err := Render("text", &b, c, Options{Width: width, Verbose: verbose}); err != nil {
 					t.Fatal(err)
 				}
 				for _, l := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
@@ -63,7 +63,7 @@ func TestCalibrationText(t *testing.T) {
 			}
 		}
 	}
-	if err := RenderCalibration("junit", io.Discard, new(calibrate.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "html, json, text") {
+	if err := Render("junit", io.Discard, new(calibrate.Calibration), Options{}); err == nil || !strings.Contains(err.Error(), "html, json, text") {
 		t.Errorf("got %v", err)
 	}
 }

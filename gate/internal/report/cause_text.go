@@ -95,7 +95,7 @@ func (r row) changeText(of string, headed bool) string {
 	} else if of == "" {
 		name += " " + r.Metric
 	}
-	base, head := judged(r.F)
+	base, head := r.F.Base, r.F.Head
 	switch {
 	case headed && of != "" && base.Known() && head > base:
 		return name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of

@@ -1,7 +1,8 @@
 package report
 
 func init() {
-	register(Format{Name: "codequality", Suffix: ".codequality.json", About: "remarks in merge requests of GitLab", render: codeQuality})
+	register("codequality", ".codequality.json", "remarks in merge requests of GitLab",
+		map[Kind]form{Report: viewed(codeQuality)})
 }
 
 // A codeIssue has the six fields that GitLab reads of a Code Climate issue, all of them required: its parser stops at

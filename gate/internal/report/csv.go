@@ -9,7 +9,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "csv", Suffix: ".csv", About: "spreadsheets and data frames: a row a comparison", render: csvReport, history: historyCSV})
+	register("csv", ".csv", "spreadsheets and data frames: a row a comparison",
+		map[Kind]form{Report: viewed(csvReport), History: as(historyCSV)})
 }
 
 var csvColumns = []string{"workload", "outcome", "gates", "scope", "name", "grid", "block", "metric", "unit", "base", "head",
@@ -43,7 +44,7 @@ func (v *view) csvRows(w *csv.Writer) {
 	v.csvVerdict(w, csvText(v.Workload))
 	for _, r := range v.Rows {
 		f := r.F
-		base, head := judged(f)
+		base, head := f.Base, f.Head
 		w.Write([]string{csvText(v.Workload), csvText(string(f.Outcome)), strconv.FormatBool(f.Gates), csvText(string(f.Scope)), csvText(f.Name),
 			csvText(f.Grid), csvText(f.Block), csvText(f.Metric), csvText(f.Unit), csvNumber(base), csvNumber(head), csvNumber(f.Change),
 			csvNumber(f.Low), csvNumber(f.High), csvNumber(f.P), csvNumber(f.MDE), csvNumber(f.Share), csvNumber(f.Limit), csvText(f.Rule),

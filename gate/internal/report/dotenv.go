@@ -7,7 +7,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "dotenv", Suffix: ".env", About: "verdict and counts for later jobs of a GitLab pipeline", render: dotenv})
+	register("dotenv", ".env", "verdict and counts for later jobs of a GitLab pipeline",
+		map[Kind]form{Report: viewed(dotenv)})
 }
 
 // dotenv writes variables: constant names, words and numbers made here, nothing else. None is a variable that stands for

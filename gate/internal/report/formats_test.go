@@ -568,7 +568,7 @@ func checkFormats(t *testing.T, s string) {
 	t.Helper()
 	r := hostile(s)
 	texts := map[string]string{}
-	for _, format := range Formats() {
+	for _, format := range Formats(Report) {
 		if slices.Contains([]string{"json", "text", "markdown"}, format) {
 			continue
 		}

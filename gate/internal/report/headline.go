@@ -111,7 +111,7 @@ func (v *view) clauses(room int) (first, rest string) {
 // is room for: "step 571 → 830 µs  +45 % (+42 … +49 %, limit 5 %)".
 func (v *view) effectLine(r *row, room int, why bool) string {
 	name := r.effectName()
-	base, head := judged(r.F)
+	base, head := r.F.Base, r.F.Head
 	digits := 4
 	if math.Abs(float64(r.F.Change)) >= 0.1 {
 		digits = 3

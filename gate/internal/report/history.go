@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/csv"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -14,16 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// HistoryFormats lists the names that [RenderHistory] knows, sorted.
-func HistoryFormats() []string {
-	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].history == nil })
-}
-
-// RenderHistory writes a history in the named format, as [Render] does with a report.
-func RenderHistory(format string, w io.Writer, h *history.History, o Options) error {
-	return writeAs(format, w, "history", h, o, formats[format].history, HistoryFormats())
-}
 
 // historyRows is how many trends text shows, unless all are asked for.
 const historyRows = 15

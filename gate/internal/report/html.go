@@ -19,8 +19,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "html", Suffix: ".html", About: "a browser: one file with pictures, which needs no network", render: htmlReport,
-		calibration: htmlCalibration, summary: htmlSummary, history: htmlHistory})
+	register("html", ".html", "a browser: one file with pictures, which needs no network",
+		map[Kind]form{Report: viewed(htmlReport), Calibration: as(htmlCalibration), Summary: as(htmlSummary), History: as(htmlHistory)})
 }
 
 //go:embed html
@@ -122,7 +122,7 @@ func (s *sheet) add(p part) {
 	if p.Fold != nil && len(p.Fold.Table.Rows) == 0 {
 		p.Fold = nil
 	}
-	if len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Findings)+len(p.Commands) == 0 && p.Table == nil && p.Fold == nil && p.Card == "" {
+	if len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Findings)+len(p.Commands) == 0 && p.Table == nil && p.Fold == nil {
 		return
 	}
 	p.ID = s.At + p.ID

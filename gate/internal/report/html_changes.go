@@ -149,23 +149,3 @@ func tidy(text string) string {
 func tick(unit string) func(float64) string {
 	return func(v float64) string { return tidy(measure.Quantity(v, Clean(unit))) }
 }
-
-// sights lists every comparison with what it could have shown.
-func (s *reportSheet) sights() *table {
-	t := &table{Title: "MDE", Class: "sights", About: "MDE: the smallest change that this data would show in 80 % of cases", Columns: []column{{Title: "Name"}, {Title: "Metric"},
-		{Title: "Runs", Right: true, Label: "runs"}, {Title: "MDE", Right: true, Label: "MDE"}, {Title: "Limit", Right: true, Label: "limit"}, {Title: "Outcome"}}}
-	for _, r := range s.Rows[:min(len(s.Rows), maxSights)] {
-		x := cells(Elide(r.Subject, maxName), r.Metric, "", "", r.Limit, strings.TrimLeft(r.Result(), "❌⚠️✅ "))
-		if r.Class != unchanged {
-			x[5].Note = r.Reason
-		}
-		if n := [2]int{len(known(r.F.BaseRuns)), len(known(r.F.HeadRuns))}; n != [2]int{} {
-			x[2].Text = fmt.Sprintf("%d / %d", n[0], n[1])
-		}
-		if r.F.MDE.Known() && r.F.MDE > 0 {
-			x[3].Text = mde(r.F.MDE)
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: x})
-	}
-	return t
-}

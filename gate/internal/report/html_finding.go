@@ -1,15 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -28,16 +29,11 @@ type finding struct {
 type counters struct {
 	Summary, Limits        string
 	Guides                 []result.Guide
-	Roof                   *picture
 	Counters, MoreCounters *table
 }
 
-const (
-	// maxCounters is how many counters are shown at once, those that the rules look at first.
-	maxCounters = 10
-	// pastLeast is from how many sessions of the baseline on what came before the head is drawn.
-	pastLeast = 3
-)
+// maxCounters is how many counters are shown at once, those that the rules look at first.
+const maxCounters = 10
 
 // findings are those that a reader has to look at, the worst first.
 func (s *reportSheet) findings() part {
@@ -81,11 +77,10 @@ func (s *reportSheet) finding(g group) finding {
 			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run", About: join(" · ", x.Values, x.delta(), x.Allowed), SVG: svg})
 		}
 	}
-	a.Pictures = append(a.Pictures, s.past(r)...)
 	a.Pictures = append(a.Pictures, s.launches(r.F.Subject(), a.Class)...)
 	for _, x := range g {
 		if x.F.Cause != nil {
-			a.Cause = newCounters(x.F.Cause, unbind(a.Subject))
+			a.Cause = newCounters(x.F.Cause)
 			break
 		}
 	}
@@ -124,31 +119,11 @@ func (s *reportSheet) runs(r row) plot.SVG {
 	if class == "doubt" || class == "same" || class == "new" {
 		class = "head"
 	}
-	base, head := judged(r.F)
+	base, head := r.F.Base, r.F.Head
 	return plot.Runs(Elide(r.Subject, maxName)+": "+r.Metric+" in every run", []plot.Group{
 		{Name: "baseline", Class: "base", Runs: drawn(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(base)},
 		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(head)},
 	}, limit, tick(r.F.Unit))
-}
-
-// past draws the median run of each session of the baseline, the oldest first, and that of the head.
-func (s *reportSheet) past(r row) []picture {
-	runs, sessions := r.F.BaseRuns, sessionsOf(&s.Report.Base, len(r.F.BaseRuns))
-	if len(sessions) < pastLeast || len(known(runs)) == 0 || !r.F.Head.Known() {
-		return nil
-	}
-	var values []float64
-	line := plot.Timeline{Anchor: -1}
-	for i, n := range sessions {
-		if n < 0 || n > len(runs) {
-			return nil // a report that was edited
-		}
-		values, runs = append(values, stats.Median(drawn(known(runs[:n])))), runs[n:]
-		line.Tips = append(line.Tips, fmt.Sprintf("session %d", i+1))
-	}
-	values, line.Tips = append(values, float64(r.F.Head)), append(line.Tips, "head")
-	svg := plot.Trend(Elide(r.Subject, maxName)+": "+r.Metric+" by session", values, []int{len(sessions)}, line, tick(r.F.Unit))
-	return []picture{{Title: r.Metric + ", session by session, then the head", About: fmt.Sprintf("the median run of each of the baseline's %d sessions, the oldest to the left", len(sessions)), SVG: svg}}
 }
 
 // drawn are runs as a picture has them, NaN where a value is not known.
@@ -206,8 +181,12 @@ func (s *reportSheet) launches(subject measure.Subject, class string) []picture 
 		every, skipped = max(x.of.Every, 1), max(skipped, x.side.Skipped)
 	}
 	if len(series) > 0 {
-		out = append(out, picture{Title: "its time in each step", About: "median over the runs; the shaded steps are warm-up and do not count",
-			SVG: plot.Over(name+": its time over the steps", series, every, skipped, label)})
+		chart := plot.Chart{Title: name + ": its time over the steps", Series: series, Warmup: skipped + 1, Value: label,
+			Name: func(n int) string { return fmt.Sprintf("step %d", n) }}
+		for i := range slices.MaxFunc(series, func(a, b plot.Series) int { return cmp.Compare(len(a.Values), len(b.Values)) }).Values {
+			chart.At = append(chart.At, i*every+1)
+		}
+		out = append(out, picture{Title: "its time in each step", About: "median over the runs; the shaded steps are warm-up and do not count", SVG: plot.Lines(chart)})
 	}
 	return out
 }
@@ -268,9 +247,9 @@ func counterTable(c *result.Cause) *table {
 	return t
 }
 
-// newCounters says why, with the counters behind it and the place under the roofs.
-func newCounters(c *result.Cause, name string) *counters {
-	x := &counters{Summary: join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")")), Limits: bounds(c), Guides: guides(c), Roof: roof(c, name)}
+// newCounters says why, with the counters behind it.
+func newCounters(c *result.Cause) *counters {
+	x := &counters{Summary: join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")")), Limits: bounds(c), Guides: guides(c)}
 	t := counterTable(c)
 	if n := len(t.Rows); n > maxCounters {
 		more := *t

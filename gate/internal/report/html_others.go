@@ -86,7 +86,9 @@ func (s *sheet) foresight(c *calibrate.Calibration) {
 		About: "The smallest slowdown that is found in 80" + nb + "% of cases, by how many runs a side has; baseline and head in one session. " +
 			fmt.Sprintf("Of %d gates between random runs of this unchanged program, %s a side, %d failed (with 95%s%% confidence under %s of such gates) and %d could not decide (under %s).",
 				g.Gates, count(g.Runs, "run"), g.Alarms, nb, rate(g.AlarmBound), g.Undecided, rate(g.UndecidedBound))}
-	if svg := plot.Curve("The smallest slowdown found in 80 % of cases, by the runs a side", at, lines, func(v float64) string { return tidy(measure.Percent(v)) }); svg != "" {
+	chart := plot.Chart{Title: "The smallest slowdown found in 80 % of cases, by the runs a side", Series: lines, At: at, Whole: true,
+		Name: func(n int) string { return count(n, "run") }, Value: func(v float64) string { return tidy(measure.Percent(v)) }}
+	if svg := plot.Lines(chart); svg != "" {
 		p.Pictures = []picture{{Title: "Smallest slowdown found", About: "by runs a side", SVG: svg}}
 		p.Legend = []meaning{{"run head", "workload"}, {"run better", "kernels from 5" + nb + "% of GPU time on"}, {"run worse", "all of these under the policy’s limits"}}
 	}
@@ -153,36 +155,16 @@ func htmlSummary(m *result.Summary, _ Options) (string, error) {
 	s.warnings(nonempty(m.Warnings...))
 	s.add(part{ID: "patterns", Title: "Patterns", Said: told(m)})
 	for _, t := range panels(m, true, false, func(path []string) string { return strings.Join(path, "/") }) {
-		id := slug(t.Title)
-		if t.Title == "Ranges" {
-			s.add(part{ID: "ranges", Title: t.Title, About: "Kernel time by NVTX range: a box is as wide as its time, those below lie in it.",
-				Card: plot.Flame("Kernel time by NVTX range", "Each box is a range, as wide as its kernel time; those below lie in it.",
-					plot.Box{Label: cmp.Or(Elide(Clean(m.Recorded.Step), 60), "run"), Class: "c0", Size: float64(m.GPUTime), Boxes: rangeBoxes(m.Ranges, 0)})})
-			continue
-		}
 		about := t.About
 		t.About = ""
 		t.most(maxChanges, func(left int) string { return fmt.Sprintf("%d more; the report inside has them.", left) })
-		s.add(part{ID: id, Title: t.Title, About: about, Table: t})
+		s.add(part{ID: slug(t.Title), Title: t.Title, About: about, Table: t})
 	}
 	if r := newRanks(m.Ranks); r != nil {
 		s.add(part{ID: "ranks", Title: "Ranks", Said: r.Told, Facts: r.About, Table: r.Table})
 	}
 	s.add(part{ID: "measured", Title: "How it was measured", Facts: recording(m)})
 	return s.html(saved)
-}
-
-func rangeBoxes(ranges []result.SummaryRange, depth int) []plot.Box {
-	if depth > deepest {
-		return nil
-	}
-	var out []plot.Box
-	for _, r := range ranges {
-		name := cmp.Or(Elide(trimmed(r.Name), maxName), "(outside of all)")
-		out = append(out, plot.Box{Label: name + " " + share(r.Share), Tip: name + ": " + quantity(r.Time, ns) + ", " + share(r.Share) + " of the kernel time",
-			Class: "c0", Size: float64(r.Time), Boxes: rangeBoxes(r.Ranges, depth+1)})
-	}
-	return out
 }
 
 // barOf draws a part of a whole in the colour of its class.

@@ -13,7 +13,7 @@ import (
 
 const (
 	// maxChanges, maxArticles and maxSights bound what a page shows of very many kernels; the report inside holds all.
-	maxChanges, maxArticles, maxSights = 300, 24, 120
+	maxChanges, maxArticles = 300, 24
 	// maxName is how many columns of a name a page shows; all of it is a click away.
 	maxName = 120
 )
@@ -76,12 +76,10 @@ func newReportSheet(v *view, at string) *sheet {
 	articles := s.findings()
 	s.changes(all)
 	s.add(articles)
-	s.flame()
 	if !guilty {
 		s.ranks()
 	}
-	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts, Commands: v.Commands,
-		Fold: &fold{"What each comparison could show, and what was not judged", s.sights()}})
+	s.add(part{ID: "measured", Title: "How it was measured", Nav: "How it was measured", Facts: v.Facts, Commands: v.Commands})
 	return s.sheet
 }
 

@@ -10,21 +10,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
-	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func init() {
-	register(Format{Name: "json", Suffix: ".json", About: "everything, for programs and for nsgate itself",
-		render:      jsonReport,
-		calibration: func(c *calibrate.Calibration, _ Options) (string, error) { return jsonText(c) },
-		summary:     func(s *result.Summary, _ Options) (string, error) { return jsonText(s) },
-		bisection:   func(b *history.Bisection, _ Options) (string, error) { return jsonText(b) },
-		history:     func(h *history.History, _ Options) (string, error) { return jsonText(h) }})
+	register("json", ".json", "everything, for programs and for nsgate itself",
+		map[Kind]form{Report: viewed(jsonReport),
+			Calibration: jsonForm, Summary: jsonForm, Bisection: jsonForm, History: jsonForm})
 }
+
+// jsonForm writes a value as it is.
+func jsonForm(value any, _ Options) (string, error) { return jsonText(value) }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,
 // invalid UTF-8 becomes U+FFFD and empty lists are written as [], never null.

@@ -147,7 +147,7 @@ func FuzzReadJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, format := range Formats() {
+		for _, format := range Formats(Report) {
 			var b bytes.Buffer
 			if err := Render(format, &b, r, Options{}); err != nil && format != "json" {
 				t.Errorf("%s: %v", format, err)

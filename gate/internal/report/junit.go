@@ -11,7 +11,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "junit", Suffix: ".junit.xml", About: "test reports of GitLab, Jenkins and others", render: junit})
+	register("junit", ".junit.xml", "test reports of GitLab, Jenkins and others",
+		map[Kind]form{Report: viewed(junit)})
 }
 
 // The elements and attributes of junit-10.xsd, by which Jenkins' xUnit plugin validates, and which GitLab and others read. GitLab

@@ -11,7 +11,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "markdown", Suffix: ".md", About: "job summaries, comments on merge requests", render: markdown, summary: summaryMarkdown})
+	register("markdown", ".md", "job summaries, comments on merge requests",
+		map[Kind]form{Report: viewed(markdown), Summary: as(summaryMarkdown)})
 }
 
 // Limits of the Markdown form.

@@ -13,7 +13,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "openmetrics", Suffix: ".metrics.txt", About: "metrics reports of GitLab, Prometheus", render: openMetrics})
+	register("openmetrics", ".metrics.txt", "metrics reports of GitLab, Prometheus",
+		map[Kind]form{Report: viewed(openMetrics)})
 }
 
 // family is one metric family of the OpenMetrics text format 1.0.

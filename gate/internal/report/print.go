@@ -72,17 +72,6 @@ func signed(n result.Number) string {
 // metric is a metric in words: "total time".
 func metric(name string) string { return Clean(measure.Metric{Name: name}.Title()) }
 
-// judged are the two values whose ratio is the change that was judged, for the change is that of means over runs and sessions, not
-// of two medians: each is moved by as much.
-func judged(f result.Finding) (base, head result.Number) {
-	base, head = f.Base, f.Head
-	if !f.Change.Known() || f.Change <= -1 || !(base > 0) || !(head > 0) || f.Unit == "count" || f.Unit == "B" {
-		return base, head
-	}
-	k := math.Sqrt((1 + float64(f.Change)) / float64(head/base))
-	return base / result.Number(k), head * result.Number(k)
-}
-
 // pair prints two values in so many digits, with one unit where both have the same: "571.2 → 829.8 µs".
 func pair(base, head result.Number, unit string, digits int) string {
 	a, b := significant(base, unit, digits), significant(head, unit, digits)
@@ -110,7 +99,7 @@ func significant(n result.Number, unit string, digits int) string {
 
 // values prints both values of a finding, or the one that there is.
 func values(f result.Finding) string {
-	base, head := judged(f)
+	base, head := f.Base, f.Head
 	switch {
 	case !base.Known() && head.Known():
 		return quantity(head, f.Unit)

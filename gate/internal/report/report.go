@@ -44,46 +44,71 @@ type Options struct {
 	Version string
 }
 
-// Format is one way to write a report.
-type Format struct {
-	Name   string // by which [Render] knows it
-	Suffix string // that its files usually have
-	About  string // whom it is for
+// Kind is what can be rendered.
+type Kind string
 
-	// render renders a report, on several workloads too.
-	render func(*view, Options) (string, error)
-	// calibration renders a calibration; nil where the format has no form of it.
-	calibration func(*calibrate.Calibration, Options) (string, error)
-	// summary renders a summary; nil likewise.
-	summary func(*result.Summary, Options) (string, error)
-	// bisection renders what a search for commits found; nil likewise.
-	bisection func(*history.Bisection, Options) (string, error)
-	// history renders a history; nil likewise.
-	history func(*history.History, Options) (string, error)
+// The kinds of values that [Render] takes.
+const (
+	Report      Kind = "report"      // *result.Report
+	Calibration Kind = "calibration" // *calibrate.Calibration
+	Summary     Kind = "summary"     // *result.Summary
+	Bisection   Kind = "bisection"   // *history.Bisection
+	History     Kind = "history"     // *history.History
+)
+
+func kindOf(value any) Kind {
+	switch value.(type) {
+	case *calibrate.Calibration:
+		return Calibration
+	case *result.Summary:
+		return Summary
+	case *history.Bisection:
+		return Bisection
+	case *history.History:
+		return History
+	}
+	return Report
+}
+
+// format is one way to write values: a name for [Render], the suffix of its files, whom it is for, and the kinds that it knows.
+type format struct {
+	name, suffix, about string
+	forms               map[Kind]form
+}
+
+// form renders a value of one kind.
+type form func(value any, o Options) (string, error)
+
+func as[T any](render func(T, Options) (string, error)) form {
+	return func(value any, o Options) (string, error) { return render(value.(T), o) }
+}
+
+// viewed is the form of a report.
+func viewed(render func(*view, Options) (string, error)) form {
+	return as(func(r *result.Report, o Options) (string, error) { return render(newView(r, o), o) })
 }
 
 // formats holds every format by its name; each file of a format adds its own.
-var formats = make(map[string]Format)
+var formats = make(map[string]format)
 
-func register(f Format) { formats[f.Name] = f }
-
-// Formats lists the names that [Render] knows, sorted.
-func Formats() []string { return slices.Sorted(maps.Keys(formats)) }
-
-// CalibrationFormats lists the names that [RenderCalibration] knows, sorted.
-func CalibrationFormats() []string {
-	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].calibration == nil })
+func register(name, suffix, about string, forms map[Kind]form) {
+	formats[name] = format{name, suffix, about, forms}
 }
 
-// FormatOf is the format whose files have the suffix of this one, the longest suffix that fits, or the only one that ends like it;
-// "" for none.
+// Formats lists the names of the formats for values of a kind, sorted.
+func Formats(kind Kind) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)), func(name string) bool { return formats[name].forms[kind] == nil })
+}
+
+// FormatOf is the format whose files have the longest suffix of this one, or the only one that ends like it; "" for none.
 func FormatOf(file string) string {
 	best, like := "", []string{}
-	for _, name := range Formats() {
-		if s := formats[name].Suffix; strings.HasSuffix(file, s) && len(s) > len(formats[best].Suffix) {
+	for _, name := range Formats(Report) {
+		suffix := formats[name].suffix
+		if strings.HasSuffix(file, suffix) && len(suffix) > len(formats[best].suffix) {
 			best = name
 		}
-		if ext := filepath.Ext(file); ext != "" && strings.HasSuffix(formats[name].Suffix, ext) {
+		if ext := filepath.Ext(file); ext != "" && strings.HasSuffix(suffix, ext) {
 			like = append(like, name)
 		}
 	}
@@ -94,45 +119,19 @@ func FormatOf(file string) string {
 }
 
 // About says what a format is for, and the suffix that its files usually have.
-func About(name string) (about, suffix string) { return formats[name].About, formats[name].Suffix }
+func About(name string) (about, suffix string) { return formats[name].about, formats[name].suffix }
 
-// Render writes the report in the named format. An unknown format is an error that lists the known ones.
-func Render(format string, w io.Writer, r *result.Report, o Options) error {
-	f, ok := formats[format]
-	if !ok {
-		return fmt.Errorf("unknown report format %q; the formats are %s", format, strings.Join(Formats(), ", "))
+// Render writes a value of any [Kind] in the named format. A format that is unknown, or that has no form of this kind, is an error
+// that lists those that have one.
+func Render(name string, w io.Writer, value any, o Options) error {
+	kind := kindOf(value)
+	render := formats[name].forms[kind]
+	if render == nil {
+		return fmt.Errorf("unknown %s format %q; the formats are %s", kind, name, strings.Join(Formats(kind), ", "))
 	}
-	text, err := f.render(newView(r, o), o)
-	return write(w, text, "report", format, err)
-}
-
-// RenderCalibration writes the calibration in the named format, as [Render] does with a report.
-func RenderCalibration(format string, w io.Writer, c *calibrate.Calibration, o Options) error {
-	return writeAs(format, w, "calibration", c, o, formats[format].calibration, CalibrationFormats())
-}
-
-// SummaryFormats lists the names that [RenderSummary] knows, sorted.
-func SummaryFormats() []string {
-	return slices.DeleteFunc(Formats(), func(name string) bool { return formats[name].summary == nil })
-}
-
-// RenderSummary writes the summary in the named format, as [Render] does with a report.
-func RenderSummary(format string, w io.Writer, s *result.Summary, o Options) error {
-	return writeAs(format, w, "summary", s, o, formats[format].summary, SummaryFormats())
-}
-
-// writeAs writes a value of some kind by the form that a format has of it, nil for none; known are the formats that have one.
-func writeAs[T any](format string, w io.Writer, kind string, value T, o Options, form func(T, Options) (string, error), known []string) error {
-	if form == nil {
-		return fmt.Errorf("unknown %s format %q; the formats are %s", kind, format, strings.Join(known, ", "))
-	}
-	text, err := form(value, o)
-	return write(w, text, kind, format, err)
-}
-
-func write(w io.Writer, text, what, format string, err error) error {
+	text, err := render(value, o)
 	if err != nil {
-		return fmt.Errorf("cannot write the %s as %s: %w", what, format, err)
+		return fmt.Errorf("cannot write the %s as %s: %w", kind, name, err)
 	}
 	_, err = io.WriteString(w, text)
 	return err

@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 		".color.txt": {"text", Options{Width: 80, Color: true, ShowAll: "--verbose"}},
 		".quiet.txt": {"text", Options{Width: 80, Quiet: true}},
 	}
-	for _, name := range Formats() {
+	for _, name := range Formats(Report) {
 		about, suffix := About(name)
 		if suffix == "" || about == "" {
 			t.Errorf("%s does not say what it is for", name)
@@ -100,7 +100,7 @@ func golden(t *testing.T, file string, got []byte) {
 
 func TestRenderUnknownFormat(t *testing.T) {
 	err := Render("xml", io.Discard, new(result.Report), Options{})
-	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(), ", ")) {
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), strings.Join(Formats(Report), ", ")) {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range strings.Fields("codequality dotenv html json junit markdown openmetrics text") {

@@ -152,7 +152,7 @@ func (r row) runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit)
 func (r row) cost() result.Number {
 	switch r.F.Metric {
 	case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
-		base, head := judged(r.F)
+		base, head := r.F.Base, r.F.Head
 		switch {
 		case r.F.Outcome == result.Added && !base.Known():
 			base = 0

@@ -9,7 +9,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "sarif", Suffix: ".sarif", About: "code scanning of GitHub and other readers of SARIF 2.1.0", render: sarif})
+	register("sarif", ".sarif", "code scanning of GitHub and other readers of SARIF 2.1.0",
+		map[Kind]form{Report: viewed(sarif)})
 }
 
 // The objects of SARIF 2.1.0 that are written: those that GitHub reads.

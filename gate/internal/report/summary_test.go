@@ -64,7 +64,7 @@ func TestSummaryGolden(t *testing.T) {
 func renderSummary(t *testing.T, format string, s *result.Summary, o Options) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := RenderSummary(format, &b, s, o); err != nil {
+	if err := Render(format, &b, s, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -105,12 +105,12 @@ func TestSummaryMarkdown(t *testing.T) {
 
 // A summary of nothing is one, and a format without one is an error.
 func TestSummaryOfNothing(t *testing.T) {
-	for _, format := range SummaryFormats() {
+	for _, format := range Formats(Summary) {
 		if text := renderSummary(t, format, &result.Summary{}, Options{}); text == "" {
 			t.Errorf("%s says nothing", format)
 		}
 	}
-	err := RenderSummary("junit", io.Discard, new(result.Summary), Options{})
+	err := Render("junit", io.Discard, new(result.Summary), Options{})
 	if err == nil || !strings.Contains(err.Error(), "html, json, markdown, text") {
 		t.Errorf("got %v", err)
 	}

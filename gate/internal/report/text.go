@@ -9,7 +9,8 @@ import (
 )
 
 func init() {
-	register(Format{Name: "text", Suffix: ".txt", About: "a person at a terminal or before a log", render: text, calibration: calibrationText, summary: summaryText, bisection: bisectionText, history: historyText})
+	register("text", ".txt", "a person at a terminal or before a log",
+		map[Kind]form{Report: viewed(text), Calibration: as(calibrationText), Summary: as(summaryText), Bisection: as(bisectionText), History: as(historyText)})
 }
 
 // What text shows of a class unless it shows all: so many causes, ranks, differences.

@@ -166,7 +166,7 @@ func (p *page) passed(v *view) {
 	if v.effect() == nil {
 		p.line(2, 2, span{v.unsaid(), none})
 	}
-	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report), "")))
+	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report.Detects), "")))
 	var increases, gains []string
 	for _, c := range v.Causes {
 		switch c.Class {

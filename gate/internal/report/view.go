@@ -266,7 +266,7 @@ func facts(r *result.Report, verbose bool) []fact {
 	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
 		add("pairing", pairing(r, verbose))
 	}
-	if s := detects(r); s != "" {
+	if s := detects(r.Detects); s != "" {
 		s += " (80 % power)"
 		if r.Family > 0 && r.Alpha > 0 {
 			s += fmt.Sprintf("; at most %s false alarms a gate, over %s", percent(r.Alpha), measure.Count(r.Family, "comparison"))
@@ -308,32 +308,28 @@ func pairing(r *result.Report, verbose bool) string {
 	return "different sessions" + spread
 }
 
-// detects is the smallest change that a report would show, each kind from its own MDE: "GPU time +0.4 %, step +5.6 %,
-// kernels +0.5 … 1.1 %"; "" where that is not known.
-func detects(r *result.Report) string {
+// detects prints the smallest changes that a comparison finds: "GPU time +0.4 %, step +5.6 %, kernels +0.5 … 1.1 %"; "" where they are
+// not known.
+func detects(d *result.Detects) string {
+	if d == nil {
+		return ""
+	}
 	var parts []string
-	var kernels []result.Number
 	for _, x := range []struct {
-		scope measure.Scope
-		name  string
-		short string
-	}{{measure.ScopeOutput, "", ""}, {measure.ScopeWorkload, measure.GPUTime.Name, "GPU time"}, {measure.ScopeWorkload, measure.StepTime.Name, "step"}} {
-		for _, f := range r.Findings {
-			if f.Scope == x.scope && (x.name == "" || f.Metric == x.name && f.Name == "") && f.MDE > 0 && f.MDE.Known() && len(parts) < 4 {
-				parts = append(parts, Elide(cmp.Or(x.short, trimmed(f.Title())), 24)+" +"+mde(f.MDE))
-			}
+		name string
+		mde  result.Number
+	}{{"output", d.Output}, {"GPU time", d.GPUTime}, {"step", d.Step}} {
+		if x.mde > 0 {
+			parts = append(parts, x.name+" +"+mde(x.mde))
 		}
 	}
-	for _, f := range r.Findings {
-		if f.Scope == measure.ScopeKernel && f.Metric == measure.Time.Name && f.Gates && f.MDE > 0 && f.MDE.Known() {
-			kernels = append(kernels, f.MDE)
-		}
-	}
-	slices.Sort(kernels)
-	if n := len(kernels); n > 1 && mde(kernels[0]) != mde(kernels[n-1]) {
-		parts = append(parts, "kernels +"+strings.TrimSuffix(mde(kernels[0]), nb+"%")+bind(" … ")+mde(kernels[n-1]))
-	} else if n > 0 {
-		parts = append(parts, "kernels +"+mde(kernels[0]))
+	least, most := mde(d.KernelLeast), mde(d.KernelMost)
+	switch {
+	case !(d.KernelLeast > 0):
+	case least == most:
+		parts = append(parts, "kernels +"+most)
+	default:
+		parts = append(parts, "kernels +"+strings.TrimSuffix(least, nb+"%")+bind(" … ")+most)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -73,7 +73,7 @@ func newFall(r *result.Report) *fall {
 func (f *fall) judge(findings []result.Finding) {
 	for _, x := range findings {
 		if x.Scope == measure.ScopeWorkload && x.Metric == measure.StepTime.Name && x.Name == "" && x.Base.Known() && x.Head.Known() {
-			f.Base, f.Head = judged(x)
+			f.Base, f.Head = x.Base, x.Head
 			f.Certain = f.Certain || x.Outcome == result.Regressed || x.Outcome == result.Improved
 		}
 	}
