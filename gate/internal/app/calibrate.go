@@ -8,8 +8,6 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // DefaultRuns is how many fresh processes a side of a gate has unless somebody says otherwise.
@@ -23,11 +21,7 @@ const FewestCalibrated = 4
 
 // Calibrate measures the unchanged workload and says how much it moves from run to run, and which gates that allows.
 type Calibrate struct {
-	Workload  string // its name in the answer
-	Measurer  Measurer
-	Baselines Baselines          // that say by which step to count; they are not changed
-	Policy    *thresholds.Policy // must be given
-	Rule      profile.Rule       // how traces are cut; what it leaves open is as in the baseline
+	Job
 	// Gates is the number of runs a side of the gates to foresee, 0 for [DefaultRuns]; Runs how many to measure, 0 for
 	// twice as many and at least ten.
 	Gates, Runs int

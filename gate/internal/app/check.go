@@ -21,25 +21,18 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
-	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/thresholds"
 )
 
 // Check measures a head and judges it: against the committed baseline, and where that is not a clear pass and there is a
 // base build, beside that.
 type Check struct {
-	Workload string // its name in reports
-	Measurer Measurer
-	// Baselines are the committed ones, see [ReadBaselines]; none where only a base build is measured.
-	Baselines Baselines
+	Job
 	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once, whatever
 	// the baselines say.
 	Base   *Base
 	Paired bool
-	// Policy says what is allowed. It must be given.
-	Policy *thresholds.Policy
 	// Looks are the numbers of runs a side after which to judge, ascending, at least one: the measurement goes on to the
 	// next while something is undecided. The chance of a false alarm is shared out among them.
 	Looks []int
@@ -47,15 +40,10 @@ type Check struct {
 	Profiler model.Profiler
 	// Kernels are the short names of those to judge, none for all.
 	Kernels []string
-	Rule    profile.Rule // how traces are cut; what it leaves open is as in the baseline
 	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
 	Explain Explain
-	// Code are the files with device code, which is compared beside what is measured.
-	Code CodeFiles
 	// Draw has the report hold what pictures show.
 	Draw bool
-	// Observe, where not nil, is told how it goes.
-	Observe func(Event)
 
 	trail []model.Session // since the anchor of the baseline
 }
@@ -117,7 +105,7 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 		return nil, err
 	}
 	c.nameKernels()
-	defer c.tell(Event{Stage: Done})
+	defer c.Tell(Event{Stage: Done})
 	r, err := c.run(ctx)
 	var base []model.Session
 	if own := c.own(); len(own) == 1 && c.Base == nil {
@@ -125,7 +113,7 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 	}
 	if r, err = refused(r, err, base...); err == nil {
 		r = r.In(result.Context{Workload: c.Workload})
-		tellSpent(c.Observe, c.Measurer, r.HeadSessions)
+		c.tellSpent(r.HeadSessions)
 	}
 	return r, err
 }
@@ -147,7 +135,7 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	case screen.Verdict == result.Pass && !screen.Undecided:
 		return screen, nil
 	}
-	c.tell(Event{Stage: Pairing, Text: answer(screen)})
+	c.Tell(Event{Stage: Pairing, Text: answer(screen)})
 	r, err := c.pair(ctx)
 	if r, err = refused(r, err); err != nil {
 		return nil, err
@@ -197,7 +185,7 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 
 // pair measures both builds interleaved and judges the head against the base build.
 func (c *Check) pair(ctx context.Context) (*result.Report, error) {
-	build, remove, err := c.Base.ready(ctx, c.tell)
+	build, remove, err := c.Base.ready(ctx, c.Tell)
 	defer remove()
 	if err != nil {
 		return nil, err
@@ -230,7 +218,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 	taken, again := 0, 0
 	for i, share := range stats.Spend(c.Policy.Alpha, looks) {
 		if i > 0 {
-			c.tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
+			c.Tell(Event{Stage: Looking, Run: taken, Runs: looks[i]})
 		}
 		look := decide.Look{Number: i + 1, Of: len(looks), Runs: looks[i], MostRuns: looks[len(looks)-1], Alpha: share}
 		var err error
@@ -311,8 +299,6 @@ func open(f result.Finding) bool {
 	return f.Gates && f.Outcome == result.Inconclusive && !(f.High <= f.Limit)
 }
 
-func (c *Check) tell(e Event) { tell(c.Observe, e) }
-
 // answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".
 func answer(r *result.Report) string {
 	switch {
@@ -343,8 +329,8 @@ func (c *Check) Commands() []Command {
 
 // nameKernels has Nsight Compute profile the kernels that the baselines have, where nobody names any.
 func (c *Check) nameKernels() {
-	m, ok := c.Measurer.(*Machine)
-	if !ok || m.Counters == nil || len(m.Counters.Kernels) > 0 {
+	m := c.Measurer.Machine()
+	if m == nil || m.Counters == nil || len(m.Counters.Kernels) > 0 {
 		return
 	}
 	counters := *m.Counters

@@ -57,11 +57,13 @@ func ExampleCheck() {
 		log.Fatal(err)
 	}
 	c := &app.Check{
-		Workload:  "kernels",
-		Measurer:  &replay{app.Finished{Path: "../../../testdata/h200/kernels/unchanged"}},
-		Baselines: app.Baselines{{Dir: ".nsgate/kernels/nvidia-h200", Sessions: sides[0]}},
-		Policy:    thresholds.Default(),
-		Looks:     []int{5},
+		Job: app.Job{
+			Workload:  "kernels",
+			Measurer:  &replay{app.Finished{Path: "../../../testdata/h200/kernels/unchanged"}},
+			Baselines: app.Baselines{{Dir: ".nsgate/kernels/nvidia-h200", Sessions: sides[0]}},
+			Policy:    thresholds.Default(),
+		},
+		Looks: []int{5},
 	}
 	r, err := c.Run(ctx)
 	if err != nil {

@@ -83,7 +83,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 		return nil, nil
 	}
 	if _, err := exec.LookPath("ncu"); err != nil {
-		c.tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower"})
+		c.Tell(Event{Stage: Hint, Text: "install Nsight Compute (ncu) to see why a kernel got slower"})
 		return nil, nil
 	}
 	skip := run.NcuSkip
@@ -92,7 +92,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 	}
 	skip = max(skip, 0)
 	profile := func(side string, build Build, name func(*result.Finding) string) (*ncu.Profile, error) {
-		c.tell(Event{Stage: Explaining, Side: side})
+		c.Tell(Event{Stage: Explaining, Side: side})
 		var kernels []string
 		for _, i := range indices {
 			if short := measure.ShortName(name(&r.Findings[i])); !slices.Contains(kernels, short) {
@@ -116,7 +116,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		c.tell(Event{Stage: Hint, Text: "no explanation: " + err.Error()})
+		c.Tell(Event{Stage: Hint, Text: "no explanation: " + err.Error()})
 		return nil, nil
 	}
 	return causes(r, indices, before, after), nil

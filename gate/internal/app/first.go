@@ -56,7 +56,7 @@ func (s Several) Run(ctx context.Context) (*result.Report, error) {
 		policy := *c.Policy
 		policy.Alpha /= float64(len(s))
 		own.Policy = &policy
-		c.tell(Event{Stage: Checking, Text: c.Workload})
+		c.Tell(Event{Stage: Checking, Text: c.Workload})
 		r, err := own.Run(ctx)
 		if err != nil {
 			return nil, err

@@ -34,13 +34,13 @@ func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.
 	if !red {
 		return nil, nil
 	}
-	c.tell(Event{Stage: Tracing})
+	c.Tell(Event{Stage: Tracing})
 	traces, err := m.stacks(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		c.tell(Event{Stage: Hint, Text: "no call stacks: " + err.Error()})
+		c.Tell(Event{Stage: Hint, Text: "no call stacks: " + err.Error()})
 		return nil, nil
 	}
 	s := sources{root: Repository(), dir: m.Head.Dir}

@@ -10,7 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
@@ -18,13 +17,8 @@ import (
 
 // Record measures a workload and writes, or extends, its baseline.
 type Record struct {
-	Workload string   // its name, which the baseline bears
-	Root     string   // directory of the baselines
-	Measurer Measurer // of the workload
-	Runs     int      // fresh processes, at least one
-	// Policy says how much of the GPU time a kernel needs to matter, and which changes are worth a warning. It must be given.
-	Policy *thresholds.Policy
-	Rule   profile.Rule // how traces are cut; what it leaves open is as in the baseline
+	Job
+	Runs int // fresh processes, at least one
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
 	// Measurer must have a [Machine].
 	Counters *Counters
@@ -34,10 +28,6 @@ type Record struct {
 	Replace bool
 	// Anchor, where not "", is the name of the session from which drift is measured.
 	Anchor string
-	// Code are the files with device code, which the baseline stores as well.
-	Code CodeFiles
-	// Observe, where not nil, is told how it goes and what to doubt.
-	Observe func(Event)
 }
 
 // Recorded is what [Record.Run] wrote.
@@ -64,13 +54,9 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	if err := baseline.Writable(c.Root); err != nil {
 		return nil, err
 	}
-	baselines, err := ReadBaselines(c.Root, c.Workload)
-	if err != nil {
-		return nil, err
-	}
-	defer tell(c.Observe, Event{Stage: Done})
+	defer c.Tell(Event{Stage: Done})
 	all := &Measurement{}
-	head, err := c.measure(ctx, c.Measurer, c.Runs, baselines, all)
+	head, err := c.measure(ctx, c.Measurer, c.Runs, c.Baselines, all)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +70,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for _, w := range all.Warnings {
 		c.warn(w)
 	}
-	tellSpent(c.Observe, c.Measurer, head)
+	c.tellSpent(head)
 	if c.Reason != "" {
 		why, err := reason(c.Reason)
 		if err != nil {
@@ -117,7 +103,7 @@ func (c *Record) Commands() []Command {
 	return out
 }
 
-func (c *Record) warn(text string) { tell(c.Observe, Event{Stage: Warning, Text: text}) }
+func (c *Record) warn(text string) { c.Tell(Event{Stage: Warning, Text: text}) }
 
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {

@@ -55,8 +55,8 @@ func inSteps(sessions []model.Session) time.Duration {
 }
 
 // tellSpent says where the time of a measurement on this machine went; nothing for finished profiles.
-func tellSpent(observe func(Event), by Measurer, sessions []model.Session) {
-	if m, ok := by.(*Machine); ok && m.spent.runs > 0 {
-		tell(observe, Event{Stage: Spent, Text: m.spent.say(sessions)})
+func (j *Job) tellSpent(sessions []model.Session) {
+	if m := j.Measurer.Machine(); m != nil && m.spent.runs > 0 {
+		j.Tell(Event{Stage: Spent, Text: m.spent.say(sessions)})
 	}
 }

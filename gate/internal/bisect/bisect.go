@@ -13,52 +13,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/profile"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
-
-// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then
-// commits between them are built in worktrees and measured interleaved with both ends, and are asked how much of the change they
-// have. At last each culprit is measured beside the commit before it, which gives its change and cause.
-type Bisect struct {
-	Workload string
-	// Measurer measures a build as the head, see [app.Machine].
-	Measurer func(head app.Build) app.Measurer
-	// Build is the workload in the checkout here; each commit's is the same in its worktree.
-	Build     app.Build
-	Good, Bad string // git revisions; the line between them is that of first parents
-	Script    string // a shell command that builds a worktree, "" where nothing needs to be built
-	Policy    *thresholds.Policy
-	Looks     []int // numbers of runs a side, ascending: the next is taken while a reading is open
-	Rule      profile.Rule
-	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what matters most of what regressed.
-	Kernel, Metric string
-	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
-	MaxTime time.Duration
-	Explain app.Explain
-	// Getenv looks up variables that may lead into the checkout here; nil for none.
-	Getenv  func(string) string
-	Observe func(app.Event)
-}
-
-// bisection is a search in progress.
-type bisection struct {
-	*Bisect
-	line   []history.Commit // the good end first
-	search *history.Search
-	out    *history.Bisection
-	good   app.Build // in its worktree, as is
-	bad    app.Build
-	names  []string // what commits call the subject that is followed
-	until  time.Time
-	state  state
-}
-
-// errTime ends a search whose time is up.
-var errTime = errors.New("the time is up")
 
 // Run searches. A [decide.Bisection] whose ends do not differ, or cannot be measured, has no finding to follow; the report of the ends
 // says why. The error is a mistake of the caller or the end of ctx; what was measured by then is kept for the next Run.
@@ -143,15 +101,16 @@ func (b *bisection) findLine(ctx context.Context) error {
 	return nil
 }
 
-// at checks a commit out and builds it.
-func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), error) {
-	return (&app.Base{Build: b.Build, Script: b.Script}).Checkout(ctx, commit, b.Getenv, b.Observe)
+// key tells one search from another.
+func (b *bisection) key() string {
+	words := slices.Concat([]string{b.out.Good.ID, b.out.Bad.ID, b.Workload, b.Script, b.Build.Dir, b.Kernel, b.Metric}, b.Build.Command)
+	return strings.Join(words, "\x00")
 }
 
 // prove measures the ends and chooses what to follow. Ends that do not differ beyond the limits leave nothing to follow.
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
-		b.tell(app.Event{Stage: app.Bisecting, Text: "both ends"})
+		b.Tell(app.Event{Stage: app.Bisecting, Text: "both ends"})
 		b.out.Ends, err = b.beside(ctx, b.good, b.bad, b.Looks, app.ExplainNever, func(r *result.Report) bool { return b.choose(r) != nil })
 		if err != nil {
 			return err
@@ -168,12 +127,6 @@ func (b *bisection) prove(ctx context.Context) (err error) {
 	b.names = names(b.out.Followed)
 	b.search = history.NewSearch(len(b.line)-1, reading(b.out.Followed))
 	return b.state.write()
-}
-
-func (b *bisection) tell(e app.Event) {
-	if b.Observe != nil {
-		b.Observe(e)
-	}
 }
 
 // ask is an answer of git in the working directory, "" where it has none.
@@ -242,7 +195,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 		}
 		before := slices.IndexFunc(b.line, func(x history.Commit) bool { return x.ID == c.Commits[0].ID }) - 1
 		id := c.Commits[len(c.Commits)-1].ID
-		b.tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " beside the commit before it"})
+		b.Tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " beside the commit before it"})
 		if c.Report, err = app.Refused(b.neighbours(ctx, b.line[before].ID, id)); err != nil {
 			return err
 		}

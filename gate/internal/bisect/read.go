@@ -3,6 +3,7 @@ package bisect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,9 +13,51 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
+// Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then
+// commits between them are built in worktrees and measured interleaved with both ends, and are asked how much of the change they
+// have. At last each culprit is measured beside the commit before it, which gives its change and cause.
+type Bisect struct {
+	app.Job
+	// Build is the workload in the checkout here; each commit's is the same in its worktree.
+	Build     app.Build
+	Good, Bad string // git revisions; the line between them is that of first parents
+	Script    string // a shell command that builds a worktree, "" where nothing needs to be built
+	Looks     []int  // numbers of runs a side, ascending: the next is taken while a reading is open
+	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what matters most of what regressed.
+	Kernel, Metric string
+	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
+	MaxTime time.Duration
+	Explain app.Explain
+	// Getenv looks up variables that may lead into the checkout here; nil for none.
+	Getenv func(string) string
+}
+
+// bisection is a search in progress.
+type bisection struct {
+	*Bisect
+	line   []history.Commit // the good end first
+	search *history.Search
+	out    *history.Bisection
+	good   app.Build // in its worktree, as is
+	bad    app.Build
+	names  []string // what commits call the subject that is followed
+	until  time.Time
+	state  state
+}
+
+// errTime ends a search whose time is up.
+var errTime = errors.New("the time is up")
+
+// at checks a commit out and builds it.
+func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), error) {
+	return (&app.Base{Build: b.Build, Script: b.Script}).Checkout(ctx, commit, b.Getenv, b.Observe)
+}
+
 // pair is a build beside another.
 func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
-	return (&app.Check{Workload: b.Workload, Measurer: b.Measurer(head), Policy: b.Policy, Rule: b.Rule, Explain: explain, Observe: b.Observe}).Beside(base)
+	job := b.Job
+	job.Measurer = b.Measurer.Machine().Of(head)
+	return (&app.Check{Job: job, Explain: explain}).Beside(base)
 }
 
 // beside measures one build interleaved with another, until a report is enough.
@@ -39,7 +82,7 @@ func (b *bisection) read(ctx context.Context, i int) error {
 		if !b.until.IsZero() && time.Now().After(b.until) {
 			return errTime
 		}
-		b.tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " " + b.line[i].Subject, Runs: b.search.Left()})
+		b.Tell(app.Event{Stage: app.Bisecting, Text: id[:12] + " " + b.line[i].Subject, Runs: b.search.Left()})
 		x = known{}
 		r, err := app.Refused(nil, b.ask(ctx, id, &x))
 		if err != nil {
@@ -61,7 +104,7 @@ func (b *bisection) read(ctx context.Context, i int) error {
 	return nil
 }
 
-// ask measures a commit by turns with the good end and by turns with the bad one, and more often while what it reads is open.
+// ask measures a commit interleaved with the good end, then with the bad one, with more runs while the reading is undecided.
 func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 	build, remove, err := b.at(ctx, commit)
 	defer remove()

@@ -4,20 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
-
-// key tells one search from another.
-func (b *bisection) key() string {
-	words := slices.Concat([]string{b.out.Good.ID, b.out.Bad.ID, b.Workload, b.Script, b.Build.Dir, b.Kernel, b.Metric}, b.Build.Command)
-	return strings.Join(words, "\x00")
-}
 
 // state is what a search has measured, kept in the git directory until it has ended.
 type state struct {

@@ -16,17 +16,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func acceptCommand() *command {
-	return &command{
-		name:    "accept",
-		usage:   "[flags] [REPORT]",
-		summary: "take what a report says has changed into the baseline",
-		own:     1, optional: true,
-		wants: "one saved report",
-		verb:  &acceptVerb{},
-	}
-}
-
 type acceptVerb struct {
 	app.Accept
 	only words

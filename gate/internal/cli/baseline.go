@@ -16,21 +16,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func baselineCommand() *command {
-	return &command{
-		name: "baseline", page: "baseline", summary: "list the committed sessions, show, compare and remove them", usage: "[flags]",
-		verb: &baselineList{},
-		parts: []*command{
-			{name: "list", page: "baseline-list", usage: "[flags]", summary: "list the committed sessions, newest first", verb: &baselineList{}},
-			{name: "show", page: "baseline-show", usage: "[flags] ID", summary: "summarize one session", own: 1, wants: "one session", verb: &baselineShow{}},
-			{name: "diff", page: "baseline-diff", usage: "[flags] ID ID", summary: "judge one session against another under the policy", own: 2,
-				wants: "two sessions", verb: &baselineDiff{}},
-			{name: "remove", page: "baseline-remove", usage: "--reason WHY ID", summary: "take a session back: what it replaced holds again", own: 1,
-				wants: "one session", verb: &baselineRemove{}},
-		},
-	}
-}
-
 // keepFlags choose baselines and the look of what is printed about them.
 type keepFlags struct {
 	app.Keep

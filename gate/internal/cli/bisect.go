@@ -13,19 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func bisectCommand() *command {
-	return &command{
-		name:     "bisect",
-		usage:    "[flags] GOOD BAD [-- WORKLOAD…]",
-		summary:  "find the commit that made the workload slower",
-		workload: true,
-		own:      2,
-		wants:    "two git revisions, GOOD and BAD,",
-		sides:    []string{"GOOD", "BAD"},
-		verb:     &bisectVerb{},
-	}
-}
-
 type bisectVerb struct {
 	measureFlags
 	policy                         policyFlags
@@ -60,12 +47,11 @@ func (v *bisectVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	if v.dryRun {
-		return printCommands(e, j.machine.Commands(j.looks, &j.build))
+		return printCommands(e, j.Measurer.Machine().Commands(j.looks, &j.build))
 	}
 	b, err := bisect.Bisect{
-		Workload: j.name, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.build, Policy: j.policy, Looks: j.looks, Rule: j.rule,
-		Kernel: v.kernel, Metric: v.metric, MaxTime: max(v.most, 0*time.Second), Explain: app.Explain(v.explain), Getenv: e.getenv, Observe: j.progress,
-		Measurer: j.machine.Of,
+		Job: j.Job, Build: j.build, Good: args.own[0], Bad: args.own[1], Script: v.build, Looks: j.looks,
+		Kernel: v.kernel, Metric: v.metric, MaxTime: max(v.most, 0), Explain: app.Explain(v.explain), Getenv: e.getenv,
 	}.Run(ctx)
 	if err != nil {
 		return err

@@ -11,16 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-func calibrateCommand() *command {
-	return &command{
-		name:     "calibrate",
-		usage:    "[flags] [-- WORKLOAD…]",
-		summary:  "measure the noise here, and how many runs a limit needs",
-		workload: true,
-		verb:     &calibrateVerb{},
-	}
-}
-
 type calibrateVerb struct {
 	measureFlags
 	policy policyFlags
@@ -54,11 +44,9 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 	case v.runs.first > 0 && v.runs.first < app.FewestCalibrated && v.from == "":
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d", source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
 	}
-	c := &app.Calibrate{
-		Workload: j.name, Measurer: j.measurer, Policy: j.policy, Rule: j.rule, Gates: j.gates, Runs: v.runs.first, Host: v.host, Baselines: j.baselines,
-	}
-	if v.fs.Changed("unprofiled") && j.machine != nil {
-		j.machine.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
+	c := &app.Calibrate{Job: j.Job, Gates: j.gates, Runs: v.runs.first, Host: v.host}
+	if m := j.Measurer.Machine(); v.fs.Changed("unprofiled") && m != nil {
+		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}
 	if v.dryRun {
 		return printCommands(e, c.Commands())

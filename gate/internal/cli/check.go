@@ -16,16 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-func checkCommand() *command {
-	return &command{
-		name:     "check",
-		usage:    "[flags] [-- WORKLOAD…]",
-		summary:  "measure the workload and judge it against the committed baseline or a base build",
-		workload: true,
-		verb:     &checkVerb{},
-	}
-}
-
 type checkVerb struct {
 	measureFlags
 	base                                 baseFlags
@@ -64,7 +54,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if v.dryRun {
 		return v.print(e, checks)
 	}
-	by := basis{jobs[0].policy.File, v.policy.looser, jobs[0].root}
+	by := basis{jobs[0].Policy.File, v.policy.looser, jobs[0].Root}
 	if v.noGPU == "skip" && v.from == "" && !inCI(e) && !v.bisecting {
 		if r := app.NoGPU(ctx); r != nil {
 			v.out.passes = true
@@ -79,7 +69,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	if err != nil {
 		return err
 	}
-	r = v.complete(e, r, jobs, args.workload)
+	r = v.complete(e, r, jobs)
 	err = v.out.publish(e, r, by)
 	if x := (*exit)(nil); v.noBaseline == "fail" && withoutBaseline(r) && errors.As(err, &x) && x.code == ExitNoVerdict {
 		x.code = ExitFail
@@ -104,9 +94,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	var checks app.Several
 	for _, j := range jobs {
 		c := &app.Check{
-			Workload: j.name, Measurer: j.measurer, Baselines: j.baselines, Policy: j.policy, Looks: j.looks, Paired: v.base.paired,
-			Profiler: by, Kernels: v.counters.Kernels, Rule: j.rule, Explain: app.Explain(v.explain), Draw: v.out.draws(), Observe: j.progress,
-			Code: j.code,
+			Job: j.Job, Looks: j.looks, Paired: v.base.paired, Profiler: by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
 		}
 		if c.Base, err = v.base.resolve(ctx, e, v.from, j); err != nil {
 			return nil, nil, err
@@ -114,8 +102,8 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
-		if j.machine != nil && by.ByLaunch() {
-			j.machine.Counters = &v.counters.Counters
+		if m := j.Measurer.Machine(); m != nil && by.ByLaunch() {
+			m.Counters = &v.counters.Counters
 		}
 		if err := v.judgeable(c, j); err != nil {
 			return nil, nil, err
@@ -139,11 +127,11 @@ func (v *checkVerb) print(e *env, checks app.Several) error {
 }
 
 // complete is a report with what only the command knows: how to reproduce and accept it, and where its baseline is.
-func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job, workload []string) *result.Report {
+func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job) *result.Report {
 	several := len(jobs) > 1
 	saved := !several && saveLast(r)
 	r = r.Map(func(_ int, w *result.Report) *result.Report {
-		return w.In(result.Context{Baseline: fromHome(jobs[0].policy.File, w.Baseline)})
+		return w.In(result.Context{Baseline: fromHome(jobs[0].Policy.File, w.Baseline)})
 	})
 	saved = saved || several && saveLast(r)
 	v.out.kept = saved
@@ -151,15 +139,15 @@ func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job, workload []s
 		c := offerAccept(w, &v.out, saved, several)
 		c.Next = append(c.Next, others(w, jobs[i])...)
 		if several {
-			c.Reproduce = e.named(jobs[i].name)
+			c.Reproduce = e.again(jobs[i].Workload)
 		}
 		return w.In(c)
 	})
 	if several {
-		return r.In(result.Context{Reproduce: e.again})
+		return r.In(result.Context{Reproduce: e.again("")})
 	}
 	var c result.Context
-	c.Reproduce, v.out.reproduce = e.repeat(jobs[0], jobs[0].policy, workload)
+	c.Reproduce, v.out.reproduce = e.repeat(jobs[0])
 	return r.In(c)
 }
 
@@ -190,7 +178,7 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	switch first := c.Base == nil && !c.Screens(); {
 	case first && c.Profiler.ByLaunch() && m.from == "" && len(c.Kernels) == 0:
 		return usageError("no baseline of workload %q in %s; write one with nsgate record --ncu, on the code to compare with, or name kernels with --kernel",
-			j.name, j.root)
+			j.Workload, j.Root)
 	case lone && (first || !c.Screens()):
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
 	case lone && c.Base == nil && !c.Spread():
@@ -202,11 +190,11 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 
 // others names the workloads that have a baseline where the one that was checked has none.
 func others(r *result.Report, j *job) []string {
-	have := app.WorkloadsIn(j.root)
+	have := app.WorkloadsIn(j.Root)
 	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
 		return nil
 	}
-	return []string{meant("--workload ", j.name, have) + "baselines there are of " + strings.Join(have, ", ")}
+	return []string{meant("--workload ", j.Workload, have) + "baselines there are of " + strings.Join(have, ", ")}
 }
 
 // untestable is the exit code by which git bisect run skips a commit. All others under 128 but 0 say that it is bad.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -13,51 +12,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/input"
 )
-
-// The exit codes. They never depend on the output format. A signal n ends nsgate with 128+n.
-const (
-	ExitPass      = 0 // pass
-	ExitFail      = 1 // a regression
-	ExitUsage     = 2 // wrong usage, policy or baseline file
-	ExitNoVerdict = 3 // the data cannot carry a verdict
-)
-
-// Streams are what a command reads and writes. Reports go to Out, everything else to Err.
-type Streams struct {
-	In       io.Reader
-	Out, Err io.Writer
-}
-
-// env is the world of one command.
-type env struct {
-	Streams
-	getenv  func(string) string
-	environ func() []string // all variables, as NAME=VALUE
-	line    []string        // the command line, without the name of the program
-	again   string          // the command line that repeats the command, for reports
-	failed  error           // of a help page, whose printer returns none
-	raw     io.Writer       // standard error without cleaning, for terminals and CI hosts
-}
-
-// exit is an error that carries an exit code; without err its message has been shown already.
-type exit struct {
-	code   int
-	err    error
-	passed bool // on from a program, which was sent the signals too
-}
-
-func (e *exit) Error() string { return fmt.Sprint(e.err) }
-func (e *exit) Unwrap() error { return e.err }
-
-// usageError is a mistake on the command line.
-func usageError(format string, args ...any) error {
-	return &exit{code: ExitUsage, err: fmt.Errorf(format, args...)}
-}
-
-// interrupted is the cause of a context that a signal ended.
-type interrupted struct{ signal syscall.Signal }
-
-func (i interrupted) Error() string { return "interrupted (" + i.signal.String() + ")" }
 
 // Main runs nsgate with the arguments after the program's name and returns its exit code.
 func Main(parent context.Context, args []string, s Streams) int {

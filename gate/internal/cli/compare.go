@@ -11,18 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-func compareCommand() *command {
-	return &command{
-		name:    "compare",
-		usage:   "[flags] BASE HEAD",
-		summary: "judge from profiles or saved sessions, no GPU needed",
-		own:     2,
-		wants:   "two sides, BASE and HEAD,",
-		sides:   []string{"BASE", "HEAD"},
-		verb:    &compareVerb{},
-	}
-}
-
 type compareVerb struct {
 	sampleFlags
 	policy   policyFlags
@@ -63,7 +51,7 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	return v.out.publish(e, r.In(result.Context{Reproduce: e.again}), basis{policy: p.File, looser: v.policy.looser})
+	return v.out.publish(e, r.In(result.Context{Reproduce: e.again("")}), basis{policy: p.File, looser: v.policy.looser})
 }
 
 // hide declares an old name of a flag, which help does not show.

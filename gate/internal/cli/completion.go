@@ -6,40 +6,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-func completionCommand() *command {
-	return &command{
-		name:    "completion",
-		usage:   "bash|zsh|fish|powershell",
-		summary: "print a script that completes commands, flags and their values in a shell",
-		own:     1,
-		wants:   "a shell: bash, zsh, fish or powershell,",
-		words:   []string{"bash", "zsh", "fish", "powershell"},
-		verb:    completionVerb{},
-	}
-}
-
-type completionVerb struct{}
-
-func (completionVerb) bind(*pflag.FlagSet) {}
+type completionVerb struct{ flagless }
 
 func (completionVerb) run(_ context.Context, e *env, args arguments) error {
-	switch tree := root(e); args.own[0] {
+	switch tree := e.command.Root(); args.own[0] {
 	case "bash":
 		return tree.GenBashCompletionV2(e.Out, true)
 	case "zsh":
 		return tree.GenZshCompletion(e.Out)
 	case "fish":
 		return tree.GenFishCompletion(e.Out, true)
-	case "powershell":
-		return tree.GenPowerShellCompletionWithDesc(e.Out)
 	}
-	return usageError("completion wants a shell: bash, zsh, fish or powershell")
+	return e.command.Root().GenPowerShellCompletionWithDesc(e.Out)
 }
 
 // completeFlags says what values the flags of a command may have.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -89,25 +90,6 @@ func (e *env) text() io.Writer {
 	return e.Out
 }
 
-// to is standard output for the format that is printed.
-func (o *outputFlags) to(e *env) io.Writer {
-	if o.format == "text" {
-		return e.text()
-	}
-	return e.Out
-}
-
-func (o *outputFlags) coloured(e *env) bool {
-	forced := e.getenv("FORCE_COLOR")
-	switch {
-	case o.color != "auto":
-		return o.color == "always"
-	case e.getenv("NO_COLOR") != "" || forced == "0" || forced == "false":
-		return false
-	}
-	return forced != "" || e.getenv("TERM") != "dumb" && columns(e.Out) > 0
-}
-
 // width is the terminal's width; COLUMNS, then 100 where there is none.
 func width(e *env) int {
 	given, _ := strconv.Atoi(e.getenv("COLUMNS"))
@@ -142,4 +124,23 @@ func (e *env) complain(err error, code int) {
 	if err := github.PublishError(report.Clean(err.Error()), file, line, code, github.Options{Writer: e.raw, Getenv: e.getenv}); err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)
 	}
+}
+
+// noVerdict says that a measurement cannot be used, in a word what is not done with it, and ends with exit code 3; other errors pass.
+func noVerdict(e *env, what string, err error) error {
+	list := []error{err}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		list = several.Unwrap()
+	}
+	for _, err := range list {
+		r := (*model.Refusal)(nil)
+		if !errors.As(err, &r) {
+			return err
+		}
+		fmt.Fprintln(e.Err, "nsgate: not "+what+":", report.Clean(r.Reason))
+		if r.Next != "" {
+			fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(string(r.Kind), r.Next)))
+		}
+	}
+	return &exit{code: ExitNoVerdict}
 }

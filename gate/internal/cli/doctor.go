@@ -15,15 +15,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func doctorCommand() *command {
-	return &command{
-		name:    "doctor",
-		usage:   "[flags]",
-		summary: "say what is missing to measure here, and what to do about it",
-		verb:    &doctorVerb{},
-	}
-}
-
 type doctorVerb struct {
 	policy     policyFlags
 	nsys, root string

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,9 +17,8 @@ const (
 )
 
 // fromEnvironment sets each flag that the command line left alone from its variable: --keep-profiles from
-// NSGATE_KEEP_PROFILES, but for those that are [typed] only. An empty variable counts as unset. given is what was set, as a
-// command line would say it.
-func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []string, wrong error) {
+// NSGATE_KEEP_PROFILES, except those that are [typed] only. An empty variable counts as unset.
+func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (wrong error) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		name := variable(f.Name)
 		value := getenv(name)
@@ -43,11 +43,10 @@ func fromEnvironment(fs *pflag.FlagSet, getenv func(string) string) (given []str
 			if err := fs.Set(f.Name, v); err != nil {
 				wrong = usageError("%s: %v", name, err)
 			}
-			given = append(given, "--"+f.Name+"="+v)
 		}
 		fs.SetAnnotation(f.Name, from, []string{name})
 	})
-	return given, wrong
+	return wrong
 }
 
 // source is how a flag was given: "--threshold", or "NSGATE_THRESHOLD" where the variable set it.
@@ -87,4 +86,12 @@ func collect(c *cobra.Command, known *[]string) {
 
 func variable(flag string) string {
 	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// renamed are the old names of flags, which work and are not shown.
+var renamed = map[string]string{"bare": "unprofiled"}
+
+// current is the name of a flag by its name or an old one.
+func current(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(cmp.Or(renamed[name], name))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"embed"
 	"fmt"
 	"io"
 	"regexp"
@@ -15,6 +16,22 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/manual"
 	"github.com/nsgate/nsgate/gate/internal/profile"
 )
+
+// helps are the texts of --help: help/COMMAND.txt for each command, which ends in examples, and help/nsgate.txt. A line such as
+// {inputs} stands for a list that the code has.
+//
+//go:embed help
+var helps embed.FS
+
+// helpText is the text of a command and its examples.
+func helpText(page string) (text, examples string) {
+	all, err := helps.ReadFile("help/" + page + ".txt")
+	if err != nil {
+		panic(err) // a command without its text
+	}
+	text, examples, _ = strings.Cut(filled(string(all), lists()), "\nExamples:\n\n")
+	return text, examples
+}
 
 // lists are what stands for a line such as {inputs} in a text of help.
 func lists() map[string]func() string {

@@ -13,17 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-func historyCommand() *command {
-	return &command{
-		name:    "history",
-		usage:   "[flags] [REPORT…]",
-		summary: "show how the workload changed over the sessions of its baseline",
-		own:     maxReports, optional: true,
-		wants: "saved JSON reports",
-		verb:  &historyVerb{},
-	}
-}
-
 type historyVerb struct {
 	policy         policyFlags
 	out            outputFlags

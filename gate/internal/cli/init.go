@@ -19,15 +19,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-func initCommand() *command {
-	return &command{
-		name:    "init",
-		usage:   "[flags]",
-		summary: "write an nsgate.toml and CI files to start from",
-		verb:    &initVerb{},
-	}
-}
-
 type initVerb struct {
 	ci            string
 	dryRun, force bool

@@ -71,3 +71,12 @@ func lastReport(root string) (r *result.Report, dir string, err error) {
 	}
 	return r, dir, nil
 }
+
+func readReport(file string) (*result.Report, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return report.ReadJSON(f, file)
+}

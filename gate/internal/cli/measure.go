@@ -82,14 +82,6 @@ func (m *measureFlags) bindMetrics(fs *pflag.FlagSet) {
 	fs.BoolVar(&m.GPUMetrics, "gpu-metrics", false, "sample the GPU's metrics too, in two further runs: SM, tensor cores, DRAM, PCIe, NVLink")
 }
 
-// renamed are the old names of flags, which work and are not shown.
-var renamed = map[string]string{"bare": "unprofiled"}
-
-// current is the name of a flag by its name or an old one.
-func current(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(cmp.Or(renamed[name], name))
-}
-
 // share is the number of unprofiled runs for each profiled one; runs is the number of profiled ones.
 func (m *measureFlags) share(w *thresholds.Workload, by model.Profiler, runs int) (float64, error) {
 	switch flag := source(m.fs, "unprofiled"); {
@@ -107,19 +99,11 @@ func (m *measureFlags) share(w *thresholds.Workload, by model.Profiler, runs int
 
 // job is a workload that is about to be measured.
 type job struct {
-	name      string
-	root      string // of the baselines
-	baselines app.Baselines
-	policy    *thresholds.Policy
-	build     app.Build // with its launcher; no command with --from
-	launcher  []string  // in front of a command where nsys runs around both
-	gates     int       // runs a side that the policy file gives it, 0 for none
-	looks     []int     // numbers of runs after which to judge
-	rule      profile.Rule
-	progress  func(app.Event)
-	measurer  app.Measurer
-	machine   *app.Machine // that measures, nil with --from
-	code      app.CodeFiles
+	app.Job
+	build    app.Build // with its launcher; no command with --from
+	launcher []string  // in front of a command where nsys runs around both
+	gates    int       // runs a side that the policy file gives it, 0 for none
+	looks    []int     // numbers of runs after which to judge
 }
 
 // resolve finds out what to measure, and by what policy: what follows "--", or workloads of the policy file. What the
@@ -162,7 +146,7 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by
 	if len(jobs) > 1 {
 		var of []string
 		for _, j := range jobs {
-			of = append(of, j.name)
+			of = append(of, j.Workload)
 		}
 		return nil, usageError("this is about one workload at a time: choose one with --workload (%s)", strings.Join(of, ", "))
 	}
@@ -174,16 +158,16 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	if err := thresholds.CheckName(w.Name); err != nil {
 		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
 	}
-	j := &job{name: w.Name, root: kept(m.baseline, p.File), gates: w.Runs, progress: progress, policy: p.For(w.Name),
-		code: app.CodeFiles{Dir: filepath.Join(home(p.File), w.Dir), Patterns: w.Code}}
+	j := &job{gates: w.Runs, Job: app.Job{Workload: w.Name, Root: kept(m.baseline, p.File), Observe: progress, Policy: p.For(w.Name),
+		Code: app.CodeFiles{Dir: filepath.Join(home(p.File), w.Dir), Patterns: w.Code}}}
 	var err error
-	if j.rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule(); err != nil {
+	if j.Rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule(); err != nil {
 		return nil, err
 	}
 	if err := m.build(j, p, w, command); err != nil {
 		return nil, err
 	}
-	if j.baselines, err = app.ReadBaselines(j.root, j.name); err != nil {
+	if j.Baselines, err = app.ReadBaselines(j.Root, j.Workload); err != nil {
 		return nil, err
 	}
 	own := m.Options
@@ -204,16 +188,16 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	j.looks = cmp.Or(m.runs, runPlan{usual, usual}).looks()
 	if m.from != "" {
 		j.looks = j.looks[:1]
-		j.measurer = &app.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
+		j.Measurer = &app.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
 		return j, nil
 	}
-	own.Nsys, own.Timeout = m.nsys, m.limit(w, j.baselines)
+	own.Nsys, own.Timeout = m.nsys, m.limit(w, j.Baselines)
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
-	j.machine = &app.Machine{Options: own, Head: j.build, Observe: j.progress}
-	j.measurer = j.machine
-	j.machine.Unprofiled, err = m.share(w, by, cmp.Or(m.runs.first, j.looks[0]))
+	machine := &app.Machine{Options: own, Head: j.build, Observe: progress}
+	j.Measurer = machine
+	machine.Unprofiled, err = m.share(w, by, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
 }
 
@@ -304,4 +288,58 @@ func printCommands(e *env, commands []app.Command) error {
 		fmt.Fprintln(e.Out, line)
 	}
 	return nil
+}
+
+// choose finds the workloads that are meant: those of the policy file that --workload names, by patterns too, else all that can
+// be run. One that the file lacks has no command, and the name that was given, "default" where none was.
+func (m *measureFlags) choose(p *thresholds.Policy, command []string) ([]thresholds.Workload, error) {
+	single := command != nil || m.from != ""
+	if len(m.workload) == 0 {
+		runnable := slices.DeleteFunc(slices.Clone(p.Workloads), func(w thresholds.Workload) bool { return w.Command == nil })
+		switch {
+		case command != nil || len(p.Workloads) == 0:
+			return []thresholds.Workload{{Name: "default"}}, nil
+		case len(p.Workloads) == 1:
+			return p.Workloads, nil
+		case m.from != "" || len(runnable) == 0:
+			return nil, usageError("%s has several workloads: name that of these profiles with --workload (%s)", p.File, names(p.Workloads))
+		}
+		return runnable, nil
+	}
+	var chosen []thresholds.Workload
+	for _, pattern := range m.workload {
+		found := false
+		for _, w := range p.Workloads {
+			if !thresholds.Glob(pattern).Match(w.Name) {
+				continue
+			}
+			found = true
+			if !slices.ContainsFunc(chosen, func(c thresholds.Workload) bool { return c.Name == w.Name }) {
+				chosen = append(chosen, w)
+			}
+		}
+		switch {
+		case found:
+		case single && !strings.ContainsAny(pattern, "*?"):
+			chosen = append(chosen, thresholds.Workload{Name: pattern})
+		case len(p.Workloads) == 0:
+			return nil, usageError("no workload %q: there is no %s that names any; give its command after --", pattern, policyFile)
+		default:
+			return nil, usageError("no workload %q in %s; %sit has %s; the command of another goes after --", pattern, p.File,
+				meant("", pattern, strings.Split(names(p.Workloads), ", ")), names(p.Workloads))
+		}
+	}
+	if single && len(chosen) > 1 {
+		return nil, usageError("--workload names several workloads (%s), and what is given is of one", names(chosen))
+	}
+	return chosen, nil
+}
+
+// names lists workloads.
+func names(workloads []thresholds.Workload) string {
+	var out []string
+	for _, w := range workloads {
+		out = append(out, w.Name)
+	}
+	return strings.Join(out, ", ")
 }

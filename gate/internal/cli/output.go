@@ -293,3 +293,22 @@ func sourceHost(e *env) report.Source {
 	}
 	return report.SourceOf(app.Origin(app.Repository()))
 }
+
+// to is standard output for the format that is printed.
+func (o *outputFlags) to(e *env) io.Writer {
+	if o.format == "text" {
+		return e.text()
+	}
+	return e.Out
+}
+
+func (o *outputFlags) coloured(e *env) bool {
+	forced := e.getenv("FORCE_COLOR")
+	switch {
+	case o.color != "auto":
+		return o.color == "always"
+	case e.getenv("NO_COLOR") != "" || forced == "0" || forced == "false":
+		return false
+	}
+	return forced != "" || e.getenv("TERM") != "dumb" && columns(e.Out) > 0
+}

@@ -11,17 +11,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func policyCommand() *command {
-	return &command{
-		name:    "policy",
-		usage:   "[flags] [FILE]",
-		summary: "check the policy file and print the rules that it makes",
-		own:     1, optional: true,
-		wants: "one file",
-		verb:  &policyVerb{},
-	}
-}
-
 type policyVerb struct{ policyFlags }
 
 func (v *policyVerb) run(_ context.Context, e *env, args arguments) error {

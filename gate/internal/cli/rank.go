@@ -12,16 +12,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-func rankCommand() *command {
-	return &command{
-		name:     "rank",
-		usage:    "[flags] -- PROGRAM…",
-		summary:  "run one rank of a job under nsys, inside srun, mpirun or torchrun",
-		workload: true,
-		verb:     &rankVerb{},
-	}
-}
-
 type rankVerb struct {
 	app.Rank
 	ranks string

@@ -17,16 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func recordCommand() *command {
-	return &command{
-		name:     "record",
-		usage:    "[flags] [-- WORKLOAD…]",
-		summary:  "measure the workload and write, or extend, its baseline",
-		workload: true,
-		verb:     &recordVerb{},
-	}
-}
-
 type recordVerb struct {
 	measureFlags
 	policy                policyFlags
@@ -81,21 +71,18 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 
 // record records one workload, which may be one of several.
 func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) error {
-	c := &app.Record{
-		Workload: j.name, Root: j.root, Measurer: j.measurer, Runs: j.looks[0], Policy: j.policy,
-		Rule: j.rule, Reason: v.reason, Replace: v.replace, Anchor: v.anchor, Observe: j.progress, Code: j.code,
-	}
+	c := &app.Record{Job: j.Job, Runs: j.looks[0], Reason: v.reason, Replace: v.replace, Anchor: v.anchor}
 	if v.count {
 		c.Counters = &v.counters.Counters
 	}
 	if v.dryRun {
 		if several {
-			fmt.Fprintln(e.Out, "# workload", j.name)
+			fmt.Fprintln(e.Out, "# workload", j.Workload)
 		}
 		return printCommands(e, c.Commands())
 	}
 	if several {
-		j.progress(app.Event{Stage: app.Checking, Text: j.name})
+		j.Tell(app.Event{Stage: app.Checking, Text: j.Workload})
 	}
 	done, err := c.Run(ctx)
 	if err != nil {
@@ -106,29 +93,10 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 		return err
 	}
 	if several && !v.quiet {
-		fmt.Fprintln(e.text(), report.Rule(j.name, width(e)))
+		fmt.Fprintln(e.text(), report.Rule(j.Workload, width(e)))
 	}
 	printRecorded(e.text(), done, width(e), v.quiet)
 	return nil
-}
-
-// noVerdict says that a measurement cannot be used, in a word what is not done with it, and ends with exit code 3; other errors pass.
-func noVerdict(e *env, what string, err error) error {
-	list := []error{err}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		list = several.Unwrap()
-	}
-	for _, err := range list {
-		r := (*model.Refusal)(nil)
-		if !errors.As(err, &r) {
-			return err
-		}
-		fmt.Fprintln(e.Err, "nsgate: not "+what+":", report.Clean(r.Reason))
-		if r.Next != "" {
-			fmt.Fprintln(e.Err, "nsgate:", report.Clean(WayOut(string(r.Kind), r.Next)))
-		}
-	}
-	return &exit{code: ExitNoVerdict}
 }
 
 // recorded says what sessions of one profiler hold.

@@ -4,27 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
-	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
-
-func reportCommand() *command {
-	return &command{
-		name:    "report",
-		usage:   "[flags] [REPORT]",
-		summary: "render a saved JSON report in any format",
-		own:     1, optional: true,
-		wants: "at most one saved report",
-		verb:  &reportVerb{},
-	}
-}
 
 type reportVerb struct {
 	policy policyFlags
@@ -83,14 +70,5 @@ func again(ctx context.Context, e *env, r *result.Report, file string, policy *p
 	if err != nil {
 		return nil, err
 	}
-	return judged.In(result.Context{Workload: r.Workload, Baseline: r.Baseline, Reproduce: e.again}), nil
-}
-
-func readReport(file string) (*result.Report, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return report.ReadJSON(f, file)
+	return judged.In(result.Context{Workload: r.Workload, Baseline: r.Baseline, Reproduce: e.again("")}), nil
 }

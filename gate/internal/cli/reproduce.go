@@ -11,33 +11,43 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// reproduce is the command line that repeats a command, as it was typed: without what says only where output goes, and
-// without command lines, which may hold secrets, the workload's own among them.
-func reproduce(line []string, fs *pflag.FlagSet) string {
-	again := "nsgate"
-	for i := 0; i < len(line); i++ {
-		name, value, joined := strings.Cut(line[i], "=")
-		words := []string{name}
-		switch f := flagNamed(fs, name); {
-		case name == "--":
-			return again + noCommand
-		case f == nil:
-			words = []string{line[i]}
-		default:
-			if !joined && f.NoOptDefVal == "" && i+1 < len(line) {
-				i++
-				value = line[i]
-				words = append(words, shown(f.Name, value))
-			} else if joined {
-				words = []string{name + "=" + shown(f.Name, value)}
-			}
-			if slices.Contains([]string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}, f.Name) {
-				continue
+// unrepeated are the flags that say only where output goes.
+var unrepeated = []string{"format", "report", "annotations", "color", "json", "output", "verbose", "quiet", "patch", "patch-reason", "keep-profiles"}
+
+// noCommand stands for the command line of a workload in reports.
+const noCommand = " -- WORKLOAD…"
+
+// again is the command line that repeats this command, for one workload where that is not "": its flags, also those that variables
+// set, without where output goes. Command lines of builds and workloads, which may hold secrets, are left out.
+func (e *env) again(workload string) string {
+	words := []string{"nsgate", e.command.Name()}
+	e.command.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || slices.Contains(unrepeated, f.Name) || workload != "" && f.Name == "workload" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			switch v = shown(f.Name, v); {
+			case v == f.NoOptDefVal:
+				words = append(words, "--"+f.Name)
+			case f.NoOptDefVal != "" || strings.HasPrefix(v, "-"):
+				words = append(words, "--"+f.Name+"="+v)
+			default:
+				words = append(words, "--"+f.Name, v)
 			}
 		}
-		again += " " + thresholds.JoinCommand(words)
+	})
+	if workload != "" {
+		words = append(words, "--workload", workload)
 	}
-	return again
+	line := thresholds.JoinCommand(append(words, e.args.own...))
+	if e.args.workload != nil {
+		line += noCommand
+	}
+	return line
 }
 
 // elided are the absolute paths of a command line, and what stands for them in reports that are stored: where they lead to seen from
@@ -79,40 +89,21 @@ func (e *env) stored(r *result.Report) *result.Report {
 	return &out
 }
 
-// noCommand stands for a command line in reports.
-const noCommand = " -- WORKLOAD…"
-
 // repeat is how a job's check is repeated: in reports, which are stored, and as it may be shown on a terminal. A workload that the
-// policy file has with the same command is repeated by its name. Else a report has no command line, and a terminal that of whoever
-// sits there, unless it carries a value of the environment.
-func (e *env) repeat(j *job, p *thresholds.Policy, command []string) (stored, shown string) {
-	flags, cut := strings.CutSuffix(e.again, noCommand)
-	switch w, ok := p.Workload(j.name); {
-	case !cut:
-		return e.again, e.again
+// policy file has with the same command is repeated by its name. Else a report has no command line, and a terminal has that of its
+// user, unless it holds a value of the environment.
+func (e *env) repeat(j *job) (stored, shown string) {
+	stored = e.again("")
+	flags, command := strings.TrimSuffix(stored, noCommand), e.args.workload
+	switch w, ok := j.Policy.Workload(j.Workload); {
+	case command == nil:
+		return stored, stored
 	case ok && slices.Equal(w.Command, command):
 		return flags, flags
 	case !e.carries(command):
-		return e.again, flags + " -- " + thresholds.JoinCommand(command)
+		return stored, flags + " -- " + thresholds.JoinCommand(command)
 	}
-	return e.again, e.again
-}
-
-// named is the command line for one of several workloads.
-func (e *env) named(workload string) string {
-	words, _ := thresholds.SplitCommand(e.again)
-	out := words[:2:2]
-	for i := 2; i < len(words); i++ {
-		switch name, _, joined := strings.Cut(words[i], "="); {
-		case name == "--workload" || name == "-w":
-			if !joined {
-				i++
-			}
-		default:
-			out = append(out, words[i])
-		}
-	}
-	return thresholds.JoinCommand(append(out, "--workload", workload))
+	return stored, stored
 }
 
 // harmless are variables whose values say only where something is and who is there.
@@ -126,17 +117,6 @@ func (e *env) carries(command []string) bool {
 		name, value, _ := strings.Cut(v, "=")
 		return len(value) >= least && !slices.Contains(harmless, name) && strings.Contains(line, value)
 	})
-}
-
-// flagNamed is the flag that a word of a command line sets, nil for none.
-func flagNamed(fs *pflag.FlagSet, word string) *pflag.Flag {
-	if long, ok := strings.CutPrefix(word, "--"); ok {
-		return fs.Lookup(long)
-	}
-	if short, ok := strings.CutPrefix(word, "-"); ok && len(short) == 1 {
-		return fs.ShorthandLookup(short)
-	}
-	return nil
 }
 
 // shown is a flag's value as reports may hold it: without command lines and arguments of nsys that may be variables of the

@@ -10,17 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 )
 
-func scrubCommand() *command {
-	return &command{
-		name:    "scrub",
-		usage:   "[flags] PATH",
-		summary: "reduce a recording to what is judged, to hand it to another job",
-		own:     1,
-		wants:   "one recording",
-		verb:    &scrubVerb{},
-	}
-}
-
 type scrubVerb struct {
 	sampleFlags
 	out string

@@ -13,17 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-func showCommand() *command {
-	return &command{
-		name:    "show",
-		usage:   "[flags] PATH",
-		summary: "say what was recorded, without a judgement",
-		own:     1,
-		wants:   "one recording",
-		verb:    &showVerb{},
-	}
-}
-
 type showVerb struct {
 	sampleFlags
 	out outputFlags

@@ -67,3 +67,12 @@ func (t *timeLimit) String() string {
 
 // Type is how the help names the value.
 func (t *timeLimit) Type() string { return "TIME" }
+
+// meant is "did you mean --threshold? ", "" where nothing known is near.
+func meant(mark, word string, known []string) string {
+	near := thresholds.Nearest(word, known)
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s%s? ", mark, near)
+}

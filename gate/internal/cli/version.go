@@ -12,15 +12,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func versionCommand() *command {
-	return &command{
-		name:    "version",
-		usage:   "[flags]",
-		summary: "print the version",
-		verb:    &versionVerb{},
-	}
-}
-
 type versionVerb struct{ json bool }
 
 func (v *versionVerb) bind(fs *pflag.FlagSet) {

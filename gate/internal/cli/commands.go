@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/manual"
+)
+
+// commands are the subcommands, in the order in which help lists them.
+func commands() []command {
+	schemas := manual.Schemas()
+	shells := []string{"bash", "zsh", "fish", "powershell"}
+	return []command{
+		{use: "record [flags] [-- WORKLOAD…]", summary: "measure the workload and write, or extend, its baseline", workload: true, verb: &recordVerb{}},
+		{use: "check [flags] [-- WORKLOAD…]", summary: "measure the workload and judge it against the committed baseline or a base build", workload: true, verb: &checkVerb{}},
+		{use: "compare [flags] BASE HEAD", summary: "judge from profiles or saved sessions, no GPU needed", own: 2, wants: "two sides, BASE and HEAD,",
+			sides: []string{"BASE", "HEAD"}, verb: &compareVerb{}},
+		{use: "accept [flags] [REPORT]", summary: "take what a report says has changed into the baseline", own: 1, optional: true, wants: "one saved report", verb: &acceptVerb{}},
+		{use: "baseline [flags]", summary: "list the committed sessions, show, compare and remove them", verb: &baselineList{}, parts: []command{
+			{use: "list [flags]", summary: "list the committed sessions, newest first", verb: &baselineList{}},
+			{use: "show [flags] ID", summary: "summarize one session", own: 1, wants: "one session", verb: &baselineShow{}},
+			{use: "diff [flags] ID ID", summary: "judge one session against another under the policy", own: 2, wants: "two sessions", verb: &baselineDiff{}},
+			{use: "remove --reason WHY ID", summary: "take a session back: what it replaced holds again", own: 1, wants: "one session", verb: &baselineRemove{}},
+		}},
+		{use: "calibrate [flags] [-- WORKLOAD…]", summary: "measure the noise here, and how many runs a limit needs", workload: true, verb: &calibrateVerb{}},
+		{use: "history [flags] [REPORT…]", summary: "show how the workload changed over the sessions of its baseline", own: maxReports, optional: true,
+			wants: "saved JSON reports", verb: &historyVerb{}},
+		{use: "bisect [flags] GOOD BAD [-- WORKLOAD…]", summary: "find the commit that made the workload slower", workload: true, own: 2,
+			wants: "two git revisions, GOOD and BAD,", sides: []string{"GOOD", "BAD"}, verb: &bisectVerb{}},
+		{use: "show [flags] PATH", summary: "say what was recorded, without a judgement", own: 1, wants: "one recording", verb: &showVerb{}},
+		{use: "scrub [flags] PATH", summary: "reduce a recording to what is judged, to hand it to another job", own: 1, wants: "one recording", verb: &scrubVerb{}},
+		{use: "report [flags] [REPORT]", summary: "render a saved JSON report in any format", own: 1, optional: true, wants: "at most one saved report", verb: &reportVerb{}},
+		{use: "rank [flags] -- PROGRAM…", summary: "run one rank of a job under nsys, inside srun, mpirun or torchrun", workload: true, verb: &rankVerb{}},
+		{use: "policy [flags] [FILE]", summary: "check the policy file and print the rules that it makes", own: 1, optional: true, wants: "one file", verb: &policyVerb{}},
+		{use: "init [flags]", summary: "write an nsgate.toml and CI files to start from", verb: &initVerb{}},
+		{use: "doctor [flags]", summary: "say what is missing to measure here, and what to do about it", verb: &doctorVerb{}},
+		{use: "schema " + strings.Join(schemas, "|"), summary: "print the JSON schema of nsgate.toml, or of what nsgate writes as JSON", own: 1,
+			wants: "one schema", words: schemas, verb: schemaVerb{}},
+		{use: "completion " + strings.Join(shells, "|"), summary: "print a script that completes commands, flags and their values in a shell", own: 1,
+			wants: "one shell", words: shells, verb: completionVerb{}},
+		{use: "version [flags]", summary: "print the version", verb: &versionVerb{}},
+	}
+}
+
+// Root is the tree of commands, for man pages.
+func Root() *cobra.Command {
+	return root(&env{getenv: func(string) string { return "" }, environ: func() []string { return nil }})
+}
+
+// root is the tree of commands.
+func root(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use: "nsgate", Short: "a performance gate for programs that use a GPU", Args: cobra.ArbitraryArgs,
+		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	}
+	for _, c := range commands() {
+		root.AddCommand(c.cobra(e, ""))
+	}
+	version := root.Flags().Bool("version", false, "print the version")
+	root.RunE = func(_ *cobra.Command, args []string) error {
+		switch {
+		case *version:
+			fmt.Fprintln(e.Out, versionLine())
+			return nil
+		case len(args) == 0:
+			fmt.Fprint(e.Err, overview(root, e))
+			return &exit{code: ExitUsage}
+		}
+		return unknownCommand(root, args[0])
+	}
+	root.SetOut(e.Out)
+	root.SetErr(e.Err)
+	root.SetFlagErrorFunc(unknownFlag)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		switch words := c.Flags().Args(); {
+		case c != root:
+			fmt.Fprint(e.Out, commandHelp(c, max(width(e), 40), slices.Contains(e.line, "-h") && !slices.Contains(e.line, "--help")))
+		case len(words) > 0:
+			e.failed = unknownCommand(root, words[0])
+		default:
+			fmt.Fprint(e.Out, overview(root, e))
+		}
+	})
+	root.SetHelpCommand(helpCommand(e, root))
+	return root
+}
+
+// unknownCommand names the command that a word may have been meant for.
+func unknownCommand(root *cobra.Command, word string) error {
+	var known []string
+	for _, c := range root.Commands() {
+		known = append(known, c.Name())
+	}
+	return usageError("unknown command %q; %snsgate --help lists the commands", word, meant("", word, known))
+}
+
+// unknownFlag names the flag that a misspelt one may have been meant for.
+func unknownFlag(c *cobra.Command, err error) error {
+	near := ""
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var known []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		near = meant("--", unknown.GetSpecifiedName(), known)
+	}
+	return usageError("%w; %s%s --help lists the flags", err, near, c.CommandPath())
+}
