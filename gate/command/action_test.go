@@ -28,7 +28,7 @@ func TestAction(t *testing.T) {
 		t.Fatal(err)
 	}
 	var help bytes.Buffer
-	if code := cli.Main(context.Background(), []string{"check", "--help"}, cli.Streams{Out: &help, Err: &help}); code != 0 {
+	if code := cli.Main(context.Background(), []string{"check", "--help", "all"}, cli.Streams{Out: &help, Err: &help}); code != 0 {
 		t.Fatal(help.String())
 	}
 	variables := regexp.MustCompile(`(?m)^        ([A-Z_]+): \$\{\{ inputs\.([a-z-]+) \}\}$`).FindAllStringSubmatch(runs, -1)

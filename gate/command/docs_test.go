@@ -106,7 +106,7 @@ func TestCommandLines(t *testing.T) {
 	flagsOf := func(command string) string {
 		if _, ok := helps[command]; !ok {
 			var b bytes.Buffer
-			if code := cli.Main(context.Background(), []string{command, "--help"}, cli.Streams{Out: &b, Err: &b}); code != 0 {
+			if code := cli.Main(context.Background(), []string{command, "--help", "all"}, cli.Streams{Out: &b, Err: &b}); code != 0 {
 				b.Reset()
 			}
 			helps[command] = b.String()

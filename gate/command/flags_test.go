@@ -25,7 +25,7 @@ func TestFlagsAreOfTheCommand(t *testing.T) {
 	ours := make(map[string]bool)
 	for _, command := range []string{"record", "check", "compare", "calibrate", "accept", "report", "doctor", "init"} {
 		var help bytes.Buffer
-		cli.Main(context.Background(), []string{command, "--help"}, cli.Streams{Out: &help, Err: &help})
+		cli.Main(context.Background(), []string{command, "--help", "all"}, cli.Streams{Out: &help, Err: &help})
 		for _, flag := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`).FindAllStringSubmatch(help.String(), -1) {
 			ours[flag[1]] = !slices.Contains(foreign, flag[1])
 		}

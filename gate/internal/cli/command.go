@@ -79,7 +79,7 @@ func (c *command) cobra(e *env, above string) *cobra.Command {
 	fs := out.Flags()
 	fs.SortFlags = false
 	c.bind(fs)
-	fs.BoolP("help", "h", false, "show this help; -h only the flags that are used most")
+	fs.BoolP("help", "h", false, "show this help; --help all explains every flag")
 	completeFlags(out)
 	out.RunE = func(_ *cobra.Command, words []string) error {
 		if err := e.misspelt(out.Root()); err != nil {

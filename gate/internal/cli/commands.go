@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,9 +40,9 @@ func commands() []command {
 		{use: "init [flags]", summary: "write an nsgate.toml and CI files to start from", verb: &initVerb{}},
 		{use: "doctor [flags]", summary: "say what is missing to measure here, and what to do about it", verb: &doctorVerb{}},
 		{use: "schema " + strings.Join(schemas, "|"), summary: "print the JSON schema of nsgate.toml, or of what nsgate writes as JSON", own: 1,
-			wants: "one schema", words: schemas, verb: schemaVerb{}},
+			wants: "one of " + strings.Join(schemas, ", "), words: schemas, verb: schemaVerb{}},
 		{use: "completion " + strings.Join(shells, "|"), summary: "print a script that completes commands, flags and their values in a shell", own: 1,
-			wants: "one shell", words: shells, verb: completionVerb{}},
+			wants: "one of " + strings.Join(shells, ", "), words: shells, verb: completionVerb{}},
 		{use: "version [flags]", summary: "print the version", verb: &versionVerb{}},
 	}
 }
@@ -80,7 +79,7 @@ func root(e *env) *cobra.Command {
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		switch words := c.Flags().Args(); {
 		case c != root:
-			fmt.Fprint(e.Out, commandHelp(c, max(width(e), 40), slices.Contains(e.line, "-h") && !slices.Contains(e.line, "--help")))
+			fmt.Fprint(e.Out, commandHelp(c, max(width(e), 40), len(words) == 1 && words[0] == "all"))
 		case len(words) > 0:
 			e.failed = unknownCommand(root, words[0])
 		default:

@@ -100,76 +100,61 @@ var flagGroups = []struct {
 	{"What is printed and written", []string{"format", "json", "output", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
 }
 
-// common are the flags that -h shows of a command with many.
+// common are the flags that --help shows of a command with many.
 var common = []string{"workload", "runs", "from", "baseline", "base-ref", "build", "policy", "threshold", "format", "output", "patch", "verbose", "quiet", "reason", "dry-run", "help"}
 
-// few is up to how many flags -h shows all of them.
+// few is up to how many flags --help shows all of them.
 const few = 12
 
-// commandHelp is the help of a command within so many columns: examples first, and in the short form only the common flags.
-func commandHelp(c *cobra.Command, columns int, short bool) string {
-	fs := c.Flags()
-	all := 0
-	fs.VisitAll(func(f *pflag.Flag) { all++ })
+// commandHelp is the help of a command within so many columns: examples first. Of a command with many flags it is the first paragraph
+// and the common flags, unless all is wanted.
+func commandHelp(c *cobra.Command, columns int, all bool) string {
+	n := 0
+	c.Flags().VisitAll(func(*pflag.Flag) { n++ })
 	var b strings.Builder
 	b.WriteString(reflow(c.CommandPath()+": "+c.Short, columns))
 	fmt.Fprintf(&b, "\nUsage:\n\n    %s %s\n", strings.TrimSuffix(c.CommandPath(), " "+c.Name()), c.Use)
 	for _, sub := range c.Commands() {
 		fmt.Fprintf(&b, "    %s %s\n", c.CommandPath(), sub.Use)
 	}
-	if c.Example != "" {
-		b.WriteString("\nExamples:\n\n" + c.Example)
+	b.WriteString("\nExamples:\n\n" + c.Example)
+	text := c.Long
+	if n > few && !all {
+		text, _, _ = strings.Cut(text, "\n\n")
 	}
-	if !short {
-		b.WriteString("\n" + reflow(c.Long, min(columns, 120)))
-	}
-	if all <= few {
-		b.WriteString("\nFlags:\n\n" + trailing.ReplaceAllString(fs.FlagUsagesWrapped(columns), "\n"))
-		return b.String()
-	}
-	if !short {
-		b.WriteString("\n" + flagHelp(fs, columns))
-		return b.String()
-	}
-	part := pflag.NewFlagSet("", pflag.ContinueOnError)
-	part.SortFlags = false
-	fs.VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(common, f.Name) {
-			part.AddFlag(f)
+	b.WriteString("\n" + reflow(text, min(columns, 120)))
+	switch {
+	case n <= few:
+		b.WriteString("\nFlags:\n\n" + usages(c, columns, func(string) bool { return true }))
+	case !all:
+		b.WriteString("\nCommon flags:\n\n" + usages(c, columns, func(flag string) bool { return slices.Contains(common, flag) }))
+		fmt.Fprintf(&b, "\n%s --help all explains all %d flags, and more.\n", c.CommandPath(), n)
+	default:
+		var grouped []string
+		for _, g := range flagGroups {
+			grouped = append(grouped, g.flags...)
+			if part := usages(c, columns, func(flag string) bool { return slices.Contains(g.flags, flag) }); part != "" {
+				b.WriteString("\n" + g.title + ":\n\n" + part)
+			}
 		}
-	})
-	fmt.Fprintf(&b, "\nCommon flags (%s --help explains all %d):\n\n%s", c.CommandPath(), all, trailing.ReplaceAllString(part.FlagUsagesWrapped(columns), "\n"))
+		b.WriteString("\nFurther flags:\n\n" + usages(c, columns, func(flag string) bool { return !slices.Contains(grouped, flag) }))
+	}
 	return b.String()
 }
 
-// flagHelp lists the flags of a command by what they are about, within so many columns.
-func flagHelp(fs *pflag.FlagSet, width int) string {
-	var text strings.Builder
-	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
-	rest.SortFlags = false
-	fs.VisitAll(rest.AddFlag)
-	list := func(title string, belongs func(*pflag.Flag) bool) {
-		part, left := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
-		part.SortFlags, left.SortFlags = false, false
-		rest.VisitAll(func(f *pflag.Flag) {
-			if belongs(f) {
-				part.AddFlag(f)
-			} else {
-				left.AddFlag(f)
-			}
-		})
-		if rest = left; part.HasAvailableFlags() {
-			text.WriteString("\n" + title + ":\n\n" + part.FlagUsagesWrapped(width))
+// usages lists the flags of a command that belong to a part, within so many columns.
+func usages(c *cobra.Command, columns int, belongs func(flag string) bool) string {
+	part := pflag.NewFlagSet("", pflag.ContinueOnError)
+	part.SortFlags = false
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if belongs(f.Name) {
+			part.AddFlag(f)
 		}
-	}
-	for _, g := range flagGroups {
-		list(g.title, func(f *pflag.Flag) bool { return slices.Contains(g.flags, f.Name) })
-	}
-	list("Further flags", func(*pflag.Flag) bool { return true })
-	return trailing.ReplaceAllString(text.String()[1:], "\n")
+	})
+	return trailing.ReplaceAllString(part.FlagUsagesWrapped(columns), "\n")
 }
 
-// trailing is the space that a flag leaves at the end of a line where what it means stands on the next.
+// trailing is the space that a flag leaves at the end of a line where its meaning stands on the next.
 var trailing = regexp.MustCompile(` +\n`)
 
 // reflow breaks the paragraphs of a text anew, to so many columns. Lines that are indented, such as examples, stay; what stands after a
