@@ -76,15 +76,12 @@ func codeOf(sessions []model.Session) []devicecode.Kernel {
 }
 
 // judgeCode adds the comparison of device code to a report where both sides have some, and returns why it fails the gate.
-func judgeCode(r *result.Report, in Input) (failed *result.Remark) {
-	base, head := codeOf(in.Baseline), codeOf(in.Head)
+func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresholds.Policy) (failed *result.Remark) {
+	base, head := codeOf(baseline), codeOf(heads)
 	if base == nil || head == nil {
 		return nil
 	}
-	r.Code = JudgeCode(base, head, in.Policy)
-	if !r.Code.Equal() && !in.CodeOnly {
-		r.Note(result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)}))
-	}
+	r.Code = JudgeCode(base, head, policy)
 	explainByCode(r)
 	for _, x := range r.Code.Limited {
 		said := result.Say(reason.CodeLimit{Kernel: x.Kernel, Arch: x.Arch, Metric: x.Metric, Base: x.Base, Head: x.Head, Rule: x.Rule})
@@ -95,19 +92,6 @@ func judgeCode(r *result.Report, in Input) (failed *result.Remark) {
 		r.Warn(said)
 	}
 	return failed
-}
-
-// codeAlone is the report on device code where nothing was measured. It says nothing of time.
-func codeAlone(r *result.Report, in Input) *result.Report {
-	r.HeadSessions = nil
-	failed := judgeCode(r, in)
-	because := result.Say(reason.CodeChanged{CodeCounts: codeCounts(r.Code)})
-	r.Verdict = result.Pass
-	if failed != nil {
-		r.Verdict, because = result.Fail, *failed
-	}
-	r.Because(because)
-	return r
 }
 
 // codeCounts counts the kernels whose code differs.

@@ -157,17 +157,6 @@ func answered(f result.Finding, a answer) result.Finding {
 	return f
 }
 
-// share is the part of the workload's GPU time that a pair is about, the larger of base and head.
-func (t comparison) share(p pair) float64 {
-	if p.subject.Scope == measure.ScopeSection {
-		return math.Max(shareOfRun(t.base, p.subject, p.metric), shareOfRun(t.head, p.subject, p.metric))
-	}
-	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
-		return math.Max(recorded.Typical(p.base)/t.base.Whole, recorded.Typical(p.head)/t.head.Whole)
-	}
-	return math.Max(t.base.Share(p.subject), t.head.Share(p.subject))
-}
-
 // floor is the absolute change up to which nothing is a finding: what the policy says, at least one tick of the timer
 // a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
 func (t comparison) floor(p pair) float64 {
@@ -192,32 +181,6 @@ func (t comparison) floor(p pair) float64 {
 		}
 	}
 	return floor
-}
-
-// apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
-// two of the base's standard deviations and a margin.
-func apart(e estimate, limit, sign, margin float64) (off []float64) {
-	scale := func(v float64) float64 { return sign * v / stats.Average(e.base) }
-	if e.relative {
-		scale = func(v float64) float64 { return sign * math.Log(v) }
-	}
-	prior := e.pool.prior
-	if e.pool.unequal {
-		prior = e.pool.sides[0]
-	}
-	sd := math.Sqrt(moderateRuns(e.metric, e.contrast.Sides[0], prior).S2)
-	if e.pool.exact {
-		sd = 0
-	}
-	all := stats.Pooled(stats.Transform(e.base, scale))
-	least := math.Max(stats.Median(all)+e.working(limit), slices.Max(all)+2*sd)
-	least += margin
-	for _, v := range stats.Pooled(e.head) {
-		if scale(v) > least {
-			off = append(off, v)
-		}
-	}
-	return off
 }
 
 // qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
@@ -345,7 +308,24 @@ func value(n *result.Number) result.Number {
 	return *n
 }
 
-// runs is the smaller number of runs of the two sides.
-func runs(base, head [][]float64) int {
-	return min(len(slices.Concat(base...)), len(slices.Concat(head...)))
+// decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
+func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) answer {
+	x := weigh(t, &e, &f, p, alpha)
+	g := guardOf(&x)
+	a := answer{change: result.Number(x.change), low: result.Number(x.low), high: result.Number(x.high), p: result.Number(x.p), mde: result.Number(x.mde)}
+	d := g.doubt(&x)
+	a.undecided, a.doubted = d >= undecided, d == doubted
+	a = a.with(g.outcome, g.reason(&x))
+	if e.drawn {
+		raw := e.pair
+		raw.base, raw.head = e.shown[0], e.shown[1]
+		a.because = append(a.because, outlier(raw)...)
+	}
+	switch g.adds {
+	case matched:
+		a.because = append(a.because, qualified(t, e.pair, f)...)
+	case remedy:
+		a.because = append(a.because, settle(t, e, a, x.limit, alpha)...)
+	}
+	return a
 }

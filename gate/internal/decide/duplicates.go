@@ -3,49 +3,12 @@ package decide
 import (
 	"hash/maphash"
 	"math"
-	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
-
-// unusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
-// Where the policy has several workloads another one may have the subject, which is idle and only worth a remark.
-func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {
-	sessions := slices.Concat(base, head)
-	for i := range p.Rules {
-		rule := &p.Rules[i]
-		if rule.Severity == thresholds.Ignore || applies(rule, sessions) {
-			continue
-		}
-		anything := *rule
-		anything.Kernel, anything.Range, anything.Device, anything.Copy, anything.Output = "", "", "", "", ""
-		switch {
-		case !applies(&anything, sessions): // the report says so
-		case len(p.Workloads) > 1:
-			idle = append(idle, result.Say(reason.RuleIdle{Rule: rule.Where, Here: true}))
-		default:
-			unused = append(unused, result.Say(reason.RuleIdle{Rule: rule.Where}))
-		}
-	}
-	return unused, idle
-}
-
-// applies reports whether a rule is about anything in sessions, whatever stands before it in the policy.
-func applies(rule *thresholds.Rule, sessions []model.Session) bool {
-	alone := thresholds.Policy{Rules: []thresholds.Rule{*rule}}
-	for i := range sessions {
-		for _, x := range sessions[i].Series {
-			if alone.Limit(x.Subject, x.Metric).Rule == rule.Where {
-				return true
-			}
-		}
-	}
-	return false
-}
 
 // duplicates warns where the same recordings stand on both sides: their agreement proves nothing.
 func duplicates(base, head []model.Session) []result.Remark {

@@ -122,28 +122,6 @@ func guardOf(x *evidence) *guard {
 	return &guards[len(guards)-1]
 }
 
-// decideChange is the outcome of a comparison. p is corrected, alpha the part of the gate's error that it may spend.
-func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) answer {
-	x := weigh(t, &e, &f, p, alpha)
-	g := guardOf(&x)
-	a := answer{change: result.Number(x.change), low: result.Number(x.low), high: result.Number(x.high), p: result.Number(x.p), mde: result.Number(x.mde)}
-	d := g.doubt(&x)
-	a.undecided, a.doubted = d >= undecided, d == doubted
-	a = a.with(g.outcome, g.reason(&x))
-	if e.drawn {
-		raw := e.pair
-		raw.base, raw.head = e.shown[0], e.shown[1]
-		a.because = append(a.because, outlier(raw)...)
-	}
-	switch g.adds {
-	case matched:
-		a.because = append(a.because, qualified(t, e.pair, f)...)
-	case remedy:
-		a.because = append(a.because, settle(t, e, a, x.limit, alpha)...)
-	}
-	return a
-}
-
 func (x *evidence) fromZero() bool   { return x.base == 0 }
 func (x *evidence) listedOnly() bool { return x.metric.Informational() && !x.gates }
 func (x *evidence) counted() bool    { return x.metric.Exact && x.head > x.floor }

@@ -52,22 +52,23 @@ func Judge(in Input) *result.Report {
 		return refuse(r, refusal)
 	}
 	r.Warn(doubts(base, in.Head, policy)...)
-	notes, refusal := unmeasured(in.Head, policy)
-	if refusal != nil {
-		return refuse(r, refusal)
-	}
-	r.Note(notes...)
-	r.Note(onOthers(in.Baseline, base)...)
 	t := newComparison(base, in.Head, policy)
 	t.bound = bound(in.Baseline)
-	if refusal := compare(r, &t); refusal != nil {
+	m := matching{t, match(t), unmetRules(t.head, policy)}
+	if refusal := firstRefusal(matchRefusals, m); refusal != nil {
 		return refuse(r, refusal)
 	}
+	r.Note(needProfilers(m.rules)...)
+	r.Note(onOthers(in.Baseline, base)...)
+	compare(r, &t, m.pairs)
 	unused, idle := unusedRules(policy, in.Baseline, in.Head)
 	r.Warn(slices.Concat(unused, duplicates(in.Baseline, in.Head))...)
 	drift := Drift(in.Baseline, in.Since, in.Head, policy)
 	g := gather(t, r.Findings, r.Family, drift)
-	g.code = judgeCode(r, in)
+	g.code = judgeCode(r, in.Baseline, in.Head, policy)
+	if r.Code != nil && !r.Code.Equal() {
+		r.Note(result.Say(reason.CodeDiffers{CodeCounts: codeCounts(r.Code)}))
+	}
 	v := verdictOf(g)
 	r.Verdict, r.Undecided = v.verdict, v.undecided
 	r.Because(v.because)
@@ -80,15 +81,24 @@ func Judge(in Input) *result.Report {
 	return r
 }
 
-// compare adds the findings and all that is said about how the sides compare, or returns why they cannot be compared.
-func compare(r *result.Report, t *comparison) (refusal *result.Remark) {
+// codeAlone is the report on device code where nothing was measured. It says nothing of time.
+func codeAlone(r *result.Report, in Input) *result.Report {
+	r.HeadSessions = nil
+	failed := judgeCode(r, in.Baseline, in.Head, in.Policy)
+	because := result.Say(reason.CodeChanged{CodeCounts: codeCounts(r.Code)})
+	r.Verdict = result.Pass
+	if failed != nil {
+		r.Verdict, because = result.Fail, *failed
+	}
+	r.Because(because)
+	return r
+}
+
+// compare adds the findings and all that is said about how the sides compare.
+func compare(r *result.Report, t *comparison, pairs []pair) {
 	var short []result.Remark
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Note(short...)
-	pairs := match(*t)
-	if refusal := cmp.Or(related(*t, pairs), timed(*t, pairs), lostStep(*t)); refusal != nil {
-		return refusal
-	}
 	r.Note(t.singleRunRemarks()...)
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
@@ -113,7 +123,6 @@ func compare(r *result.Report, t *comparison) (refusal *result.Remark) {
 	if t.few == nil {
 		r.Unjudged = coverage(t.head, t.policy, r.Findings)
 	}
-	return nil
 }
 
 // Refuse is the report on a measurement that could not be judged at all, with the sides as far as they are known. A

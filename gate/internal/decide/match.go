@@ -15,26 +15,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// pair is one metric of one subject as both sides have it, or as one side has it.
-type pair struct {
-	subject    measure.Subject
-	metric     measure.Metric
-	match      string         // see [Finding.Match]
-	base, head [][]float64    // samples by session and run, NaN for runs that are left out
-	shown      [2][][]float64 // samples of base and head with those
-	limit      thresholds.Limit
-	listed     result.Outcome // Added or Removed, where there is nothing to compare
-	outliers   []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
-	because    result.Remark  // of that outcome
-	oneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
-	baseNames  []string
-	headNames  []string // where they are several
-	facts      []result.Remark
-}
-
-// compared reports whether both sides have something to compare.
-func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
-
 // match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
 // with another geometry, the same short name, the same short name but for the numbers of a code generator, the same place
 // in the same NVTX range, and what is left of both as two sums. What is matched below the first level is judged by its total time, because one launch of the
@@ -190,13 +170,6 @@ func wanted(t comparison, s measure.Subject, m measure.Metric) bool {
 		return false
 	}
 	return t.named(pair{metric: m, limit: t.policy.Limit(s, m)})
-}
-
-// named reports whether the rule that limits a metric names it in full.
-func (t comparison) named(p pair) bool {
-	return slices.ContainsFunc(t.policy.Rules, func(r thresholds.Rule) bool {
-		return string(r.Metric) == p.metric.Name && r.Where == p.limit.Rule
-	})
 }
 
 // alone is a subject that only the head has, as far as the policy bounds its values.

@@ -20,9 +20,6 @@ type pool struct {
 	jumping       float64 // the part of the estimates whose runs jump between two levels
 }
 
-// kind names the pairs whose variances are expected to be alike.
-func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
-
 // times is the kind of the times of kernels.
 func (t comparison) times() string {
 	return (&pair{subject: measure.Subject{Scope: measure.ScopeKernel}, metric: t.time}).kind()

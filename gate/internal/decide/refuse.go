@@ -6,78 +6,239 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
+
+// refusal is a row of a table of refusals: a gate whose input meets the condition has no verdict.
+type refusal[Of any] struct {
+	name string
+	kind model.Kind
+	when func(Of) bool
+	says func(Of) (reason, next string)
+}
+
+// firstRefusal is the first row that applies, nil where none does.
+func firstRefusal[Of any](rows []refusal[Of], x Of) *result.Remark {
+	for _, row := range rows {
+		if row.when(x) {
+			reason, next := row.says(x)
+			return &result.Remark{Key: string(row.kind), Sentence: reason, Next: next}
+		}
+	}
+	return nil
+}
 
 const again = "measure both sides with the same settings"
 
-// comparable returns the base sessions that head can be held against, or why there are none.
+// sessionRefusals are the reasons for which the sessions of a head cannot be compared with those of a baseline. Each row relies on
+// the rows above.
+var sessionRefusals = []refusal[*sides]{
+	{"no session", model.NoSession, func(s *sides) bool { return len(s.base) == 0 || len(s.head) == 0 },
+		func(s *sides) (string, string) {
+			return "the " + s.sideWhere(func(x []model.Session) bool { return len(x) == 0 }) + " holds no session", "measure it first"
+		}},
+	{"damaged session", model.BadSession, func(s *sides) bool { return damage(s.base) != nil || damage(s.head) != nil },
+		func(s *sides) (string, string) {
+			return s.sideWhere(func(x []model.Session) bool { return damage(x) != nil }) + ": " + cmp.Or(damage(s.base), damage(s.head)).Error(), "measure again"
+		}},
+	{"head of several profilers", model.MixedProfilers, func(s *sides) bool { return s.foreign() != nil },
+		func(s *sides) (string, string) {
+			return "the head mixes the measurements of " + string(s.foreign().Profiler()) + " and " + string(s.newest().Profiler()),
+				"judge the profiles of one profiler at a time"
+		}},
+	{"other profiler", model.OtherProfiler, func(s *sides) bool { return len(s.ofProfiler) == 0 },
+		func(s *sides) (string, string) {
+			return "the baseline was measured with " + string(s.base[0].Profiler()) + ", the head with " + string(s.newest().Profiler()) +
+				": they time the same kernel differently", "measure both sides with the same profiler"
+		}},
+	{"other GPU", model.OtherGPU, func(s *sides) bool { return len(s.fits) == 0 || slices.ContainsFunc(s.head, s.otherGPU) },
+		func(s *sides) (string, string) {
+			return "baseline and head were measured on different GPUs: " + strings.Join(s.models(), ", "),
+				"record a baseline on " + cmp.Or(s.newest().GPU, "the GPU of the head") + ", or run this check on the baseline's GPU"
+		}},
+	differ("graphs traced as a whole", model.WholeGraphs, func(b, h *model.Session) bool { return b.GraphTrace == "graph" && h.GraphTrace == "graph" },
+		func(_, _ *model.Session) (string, string) {
+			return "CUDA graphs were traced as a whole: the kernels inside them cannot be judged", "profile with --cuda-graph-trace=node"
+		}),
+	differ("graphs traced otherwise", model.OtherMode, func(b, h *model.Session) bool { return (b.GraphTrace == "graph") != (h.GraphTrace == "graph") },
+		func(b, h *model.Session) (string, string) {
+			return "CUDA graphs were traced differently: " + graphs(b.GraphTrace) + " in the baseline, " + graphs(h.GraphTrace) + " in the head",
+				"profile both sides with --cuda-graph-trace=node"
+		}),
+	differ("profiler set otherwise", model.OtherMode, func(b, h *model.Session) bool { return b.Mode != h.Mode },
+		func(b, h *model.Session) (string, string) {
+			return "the profiler was set differently: " + cmp.Or(b.Mode, "not known") + " in the baseline, " + cmp.Or(h.Mode, "not known") + " in the head", again
+		}),
+	differ("other number of GPUs", model.OtherMode, func(b, h *model.Session) bool { return b.GPUs != h.GPUs },
+		func(b, h *model.Session) (string, string) {
+			return "the baseline used " + measure.Count(b.GPUs, "GPU") + ", the head " + measure.Count(h.GPUs, "GPU"), again
+		}),
+	differ("other number of processes", model.OtherMode, func(b, h *model.Session) bool {
+		return b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0
+	},
+		func(b, h *model.Session) (string, string) {
+			return "the baseline ran " + measure.Count(b.Processes, "process", "processes") + " at a time, the head " +
+				measure.Count(h.Processes, "process", "processes"), again
+		}),
+	differ("captured on one side", model.OtherMode, func(b, h *model.Session) bool { return (b.Warmup == "capture") != (h.Warmup == "capture") },
+		func(_, _ *model.Session) (string, string) {
+			return "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop", again
+		}),
+	differ("other step", model.OtherStep, func(b, h *model.Session) bool { return b.Step != h.Step },
+		func(b, h *model.Session) (string, string) {
+			return "baseline and head have different steps: " + quoted(b.Step) + " in the baseline, " + quoted(h.Step) + " in the head",
+				"name the range that both repeat as the step"
+		}),
+	differ("other number of steps", model.OtherWork, func(b, h *model.Session) bool {
+		return b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h))
+	},
+		func(b, h *model.Session) (string, string) {
+			return "the workload did a different amount of work: " + measure.Count(steps(b), "step") + " in the baseline, " + strconv.Itoa(steps(h)) + " in the head", again
+		}),
+	{"no steady state", model.Unsteady, func(s *sides) bool {
+		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !growAlike(s.fits, s.head)
+	},
+		func(s *sides) (string, string) {
+			which, sessions := "head", s.head
+			if mostUnsteady(s.fits) {
+				which, sessions = "baseline", s.fits
+			}
+			unsteady, runs := steadiness(sessions)
+			return "no steady state in " + strconv.Itoa(unsteady) + " of the " + strconv.Itoa(runs) + " runs of the " + which,
+				"let the workload run longer, or say what is warm-up"
+		}},
+}
+
+// sides are the sessions that a gate is given, before they are known to be comparable. Each list holds those of the one before that
+// fit the newest session of the head.
+type sides struct {
+	base, head []model.Session
+	ofProfiler []model.Session // of base: of the head's profiler
+	fits       []model.Session // of these: of the head's GPU and board
+}
+
+func newSides(base, head []model.Session) *sides {
+	s := &sides{base: base, head: head}
+	if len(head) == 0 {
+		return s
+	}
+	// What one profiler says of a kernel is never compared with what another one says.
+	h := s.newest().Profiler()
+	s.ofProfiler = slices.DeleteFunc(slices.Clone(base), func(b model.Session) bool {
+		p := b.Profiler()
+		return p != h && p != "" && h != ""
+	})
+	if ofGPU := slices.DeleteFunc(slices.Clone(s.ofProfiler), s.otherGPU); len(ofGPU) > 0 {
+		s.fits = onBoard(ofGPU, head)
+	}
+	return s
+}
+
+// comparable returns the sessions of the baseline that the head can be compared with, or why there are none.
 func comparable(base, head []model.Session) ([]model.Session, *result.Remark) {
-	for _, side := range []struct {
-		name     string
-		sessions []model.Session
-	}{{"baseline", base}, {"head", head}} {
-		if len(side.sessions) == 0 {
-			return base, result.Refuse(model.NoSession, "measure it first", "the %s holds no session", side.name)
+	s := newSides(base, head)
+	because := firstRefusal(sessionRefusals, s)
+	if len(s.fits) == 0 {
+		return base, because
+	}
+	return s.fits, because
+}
+
+func (s *sides) newest() *model.Session { return &s.head[len(s.head)-1] }
+
+// foreign is a session of the head that another profiler measured than its newest one, nil where there is none.
+func (s *sides) foreign() *model.Session {
+	for i := range s.head {
+		if s.head[i].Profiler() != s.newest().Profiler() {
+			return &s.head[i]
 		}
-		for i := range side.sessions {
-			if err := side.sessions[i].Check(); err != nil {
-				return base, result.Refuse(model.BadSession, "measure again", "%s: %v", side.name, err)
+	}
+	return nil
+}
+
+// otherGPU reports whether a session is of another GPU model than the head. One that does not name its GPU, as pages of ncu and old
+// traces do, may be of any.
+func (s *sides) otherGPU(x model.Session) bool {
+	gpu := s.newest().GPU
+	return x.GPU != gpu && x.GPU != "" && gpu != ""
+}
+
+// models are the GPU models of both sides.
+func (s *sides) models() (out []string) {
+	for _, x := range slices.Concat(s.base, s.head) {
+		if x.GPU != "" && !slices.Contains(out, x.GPU) {
+			out = append(out, x.GPU)
+		}
+	}
+	return out
+}
+
+// sideWhere names the first side of which a condition holds.
+func (s *sides) sideWhere(condition func([]model.Session) bool) string {
+	if condition(s.base) {
+		return "baseline"
+	}
+	return "head"
+}
+
+// damage is why a session is none, nil where all are.
+func damage(sessions []model.Session) error {
+	for i := range sessions {
+		if err := sessions[i].Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differ is a row about the first session of the baseline and of the head that were measured or run differently.
+func differ(name string, kind model.Kind, when func(b, h *model.Session) bool, says func(b, h *model.Session) (reason, next string)) refusal[*sides] {
+	find := func(s *sides) (*model.Session, *model.Session) {
+		for i := range s.fits {
+			for j := range s.head {
+				if when(&s.fits[i], &s.head[j]) {
+					return &s.fits[i], &s.head[j]
+				}
 			}
 		}
+		return nil, nil
 	}
-	h := head[len(head)-1]
-	var models []string
-	for _, s := range append(slices.Clone(base), head...) {
-		if s.GPU != "" && !slices.Contains(models, s.GPU) {
-			models = append(models, s.GPU)
+	return refusal[*sides]{name, kind, func(s *sides) bool { b, _ := find(s); return b != nil },
+		func(s *sides) (string, string) { return says(find(s)) }}
+}
+
+// mostUnsteady reports whether most runs have no steady state.
+func mostUnsteady(sessions []model.Session) bool {
+	unsteady, runs := steadiness(sessions)
+	return 2*unsteady > runs
+}
+
+// steadiness counts the profiled runs, and those of them without a steady state.
+func steadiness(sessions []model.Session) (unsteady, runs int) {
+	for i := range sessions {
+		unsteady += Unsteady(&sessions[i])
+		runs += sessions[i].Profiled()
+	}
+	return unsteady, runs
+}
+
+// Unsteady counts the runs whose warm-up has no end, where one was looked for.
+func Unsteady(s *model.Session) int {
+	n := 0
+	for _, run := range s.Runs[:s.Profiled()] {
+		if !run.Steady && s.Warmup == "auto" {
+			n++
 		}
 	}
-	base, refused := sameProfiler(base, head)
-	if refused != nil {
-		return base, refused
-	}
-	// A session that does not name its GPU, as pages of ncu and old traces do, may be of any.
-	otherGPU := func(s model.Session) bool { return s.GPU != h.GPU && s.GPU != "" && h.GPU != "" }
-	fits := slices.DeleteFunc(slices.Clone(base), otherGPU)
-	if len(fits) == 0 || slices.ContainsFunc(head, otherGPU) {
-		return base, result.Refuse(model.OtherGPU, "record a baseline on "+cmp.Or(h.GPU, "the GPU of the head")+", or run this check on the baseline's GPU",
-			"baseline and head were measured on different GPUs: %s", strings.Join(models, ", "))
-	}
-	fits = onBoard(fits, head)
-	for _, b := range fits {
-		for i := range head {
-			if refused := sameWay(&b, &head[i]); refused != nil {
-				return fits, refused
-			}
-		}
-	}
-	for _, side := range []struct {
-		name     string
-		sessions []model.Session
-	}{{"baseline", fits}, {"head", head}} {
-		runs, restless := 0, 0
-		for i := range side.sessions {
-			runs += side.sessions[i].Profiled()
-			restless += Unsteady(&side.sessions[i])
-		}
-		if 2*restless > runs && !growAlike(fits, head) {
-			return fits, result.Refuse(model.Unsteady, "let the workload run longer, or say what is warm-up",
-				"no steady state in %d of the %d runs of the %s", restless, runs, side.name)
-		}
-	}
-	return fits, nil
+	return n
 }
 
 // growAlike reports whether the steps of both sides get longer, or shorter, by the same factor within a run: then the same steps are
-// compared, and that there is no steady state is no difference.
+// compared, and a missing steady state is no difference.
 func growAlike(base, head []model.Session) bool {
 	const apart = 0.02
 	b, h := recorded.New(base, measure.Total), recorded.New(head, measure.Total)
@@ -92,90 +253,7 @@ func growAlike(base, head []model.Session) bool {
 	return x > 0 && y > 0 && math.Abs(math.Log(x/y)) <= apart
 }
 
-// lostStep refuses sides of which one repeats nothing: its step is lost, and nothing would judge that.
-func lostStep(t comparison) *result.Remark {
-	has := func(s *recorded.Index) bool { return s.HasMetric(measure.Workload, measure.StepTime.Name) }
-	knows := func(s *recorded.Index) bool { return s.Has(measure.Steps) } // a side of another format has no step to lose
-	switch {
-	case has(t.base) && !has(t.head) && knows(t.head):
-		return noStep("head", "baseline")
-	case has(t.head) && !has(t.base) && knows(t.base):
-		return noStep("baseline", "head")
-	}
-	return nil
-}
-
-func noStep(without, with string) *result.Remark {
-	return result.Refuse(model.StepLost, "name the range that both repeat as the step, or take both as one piece",
-		"no step was found in the %s, and the %s has one", without, with)
-}
-
-// Unsteady counts the runs whose warm-up has no end, where one was looked for.
-func Unsteady(s *model.Session) int {
-	n := 0
-	for _, run := range s.Runs[:s.Profiled()] {
-		if !run.Steady && s.Warmup == "auto" {
-			n++
-		}
-	}
-	return n
-}
-
-// sameProfiler returns the base sessions that come from the profiler of the head: what one profiler says of a kernel is
-// never held against what another one says.
-func sameProfiler(base, head []model.Session) ([]model.Session, *result.Remark) {
-	h := head[len(head)-1].Profiler()
-	for i := range head {
-		if p := head[i].Profiler(); p != h {
-			return base, result.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
-				"the head mixes the measurements of %s and %s", p, h)
-		}
-	}
-	others := []string{}
-	fits := slices.DeleteFunc(slices.Clone(base), func(s model.Session) bool {
-		p := s.Profiler()
-		if p != h && p != "" && h != "" {
-			others = append(others, string(p))
-			return true
-		}
-		return false
-	})
-	if len(fits) == 0 {
-		return base, result.Refuse(model.OtherProfiler, "measure both sides with the same profiler",
-			"the baseline was measured with %s, the head with %s: they time the same kernel differently", others[0], h)
-	}
-	return fits, nil
-}
-
-// sameWay says why two sessions were not measured in the same way.
-func sameWay(b, h *model.Session) *result.Remark {
-	switch {
-	case b.GraphTrace == "graph" || h.GraphTrace == "graph":
-		if b.GraphTrace == h.GraphTrace {
-			return result.Refuse(model.WholeGraphs, "profile with --cuda-graph-trace=node", "CUDA graphs were traced as a whole: the kernels inside them cannot be judged")
-		}
-		return result.Refuse(model.OtherMode, "profile both sides with --cuda-graph-trace=node",
-			"CUDA graphs were traced differently: %s in the baseline, %s in the head", graphs(b.GraphTrace), graphs(h.GraphTrace))
-	case b.Mode != h.Mode:
-		return result.Refuse(model.OtherMode, again, "the profiler was set differently: %s in the baseline, %s in the head",
-			cmp.Or(b.Mode, "not known"), cmp.Or(h.Mode, "not known"))
-	case b.GPUs != h.GPUs:
-		return result.Refuse(model.OtherMode, again, "the baseline used %s, the head %s", measure.Count(b.GPUs, "GPU"), measure.Count(h.GPUs, "GPU"))
-	case b.Processes != h.Processes && b.Processes > 0 && h.Processes > 0:
-		return result.Refuse(model.OtherMode, again, "the baseline ran %s at a time, the head %s",
-			measure.Count(b.Processes, "process", "processes"), measure.Count(h.Processes, "process", "processes"))
-	case (b.Warmup == "capture") != (h.Warmup == "capture"):
-		return result.Refuse(model.OtherMode, again, "only one side is restricted to the range between cudaProfilerStart and cudaProfilerStop")
-	case b.Step != h.Step:
-		return result.Refuse(model.OtherStep, "name the range that both repeat as the step",
-			"baseline and head have different steps: %s in the baseline, %s in the head", quoted(b.Step), quoted(h.Step))
-	case b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h)):
-		return result.Refuse(model.OtherWork, again, "the workload did a different amount of work: %d steps in the baseline, %d in the head", steps(b), steps(h))
-	}
-	return nil
-}
-
-// steps is the number of steps of the session's shortest traced run.
+// steps is the number of steps of the session's shortest profiled run.
 func steps(s *model.Session) int {
 	least := s.Runs[0].Total
 	for _, r := range s.Runs[:s.Profiled()] {
@@ -184,161 +262,98 @@ func steps(s *model.Session) int {
 	return least
 }
 
-// related refuses sides that have nothing in common but the workload as a whole: no kernel, not even by its short name or its
-// place, no range, and no step. What one program takes says nothing about another.
-func related(t comparison, pairs []pair) *result.Remark {
-	if t.base.Sessions[0].Step != "" || t.time == model.NcuTime {
-		return nil // both repeat the same step; Nsight Compute sees the kernels that it was told to
+// matchRefusals are the reasons for which matched sides cannot be judged: a rule has nothing to judge, or the sides have too little
+// in common.
+var matchRefusals = []refusal[matching]{
+	{"metric not sampled", model.MetricMissing, func(m matching) bool { return m.unmet(true) != nil },
+		func(m matching) (string, string) {
+			x := m.unmet(true)
+			return "nothing that " + x.rule.Where + " limits has " + x.metric.Title() + ": the GPU does not count it, or the range is shorter than the sampling period",
+				"limit it for the workload or for a longer range, or remove the rule"
+		}},
+	{"metric missing", model.MetricMissing, func(m matching) bool { return m.unmet(false) != nil },
+		func(m matching) (string, string) {
+			x := m.unmet(false)
+			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
+				"profile with ncu --set full; where the GPU does not count it, remove the rule"
+		}},
+	{"nothing in common", model.OtherWorkload, matching.unrelated,
+		func(m matching) (string, string) {
+			base, head := recorded.Kernels(m.base.Subjects()), recorded.Kernels(m.head.Subjects())
+			return "baseline and head have no kernel and no range in common: " + measure.Count(len(base), "kernel") + " in the baseline, " +
+				measure.Count(len(head), "kernel") + " in the head", "compare two builds of one workload"
+		}},
+	{"kernel without time", model.ZeroTime, func(m matching) bool { return m.timeless() != nil },
+		func(m matching) (string, string) {
+			p := m.timeless()
+			base, head := recorded.Typical(p.base), recorded.Typical(p.head)
+			without, with := "baseline", "head"
+			if head == 0 {
+				without, with = "head", "baseline"
+			}
+			return p.subject.Short() + " takes no time in the " + without + " and " + measure.Quantity(math.Max(base, head), "ns") + " in the " + with +
+				": the timer failed, or the profile was changed", "measure again"
+		}},
+	{"step lost", model.StepLost, func(m matching) bool { return lostStep(m.base, m.head) || lostStep(m.head, m.base) },
+		func(m matching) (string, string) {
+			without, with := "head", "baseline"
+			if lostStep(m.head, m.base) {
+				without, with = "baseline", "head"
+			}
+			return "no step was found in the " + without + ", and the " + with + " has one",
+				"name the range that both repeat as the step, or take both as one piece"
+		}},
+}
+
+// matching is a comparison whose subjects are paired.
+type matching struct {
+	comparison
+	pairs []pair
+	rules []unmet
+}
+
+// unmet is the first rule that limits a metric which the head had to have and lacks, nil where there is none; sampled selects rules
+// on metrics of the whole GPU.
+func (m matching) unmet(sampled bool) *unmet {
+	i := slices.IndexFunc(m.rules, func(x unmet) bool { return x.expected && x.sampled == sampled })
+	if i < 0 {
+		return nil
+	}
+	return &m.rules[i]
+}
+
+// unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its short name or
+// its place, no range, and no step. What one program takes says nothing about another.
+func (m matching) unrelated() bool {
+	if m.base.Sessions[0].Step != "" || m.time == model.NcuTime {
+		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
 	}
 	common := func(p pair) bool {
 		return p.compared() && p.match != "rest" && (p.subject.Scope == measure.ScopeKernel || p.subject.Scope == measure.ScopeRange)
 	}
-	base, head := recorded.Kernels(t.base.Subjects()), recorded.Kernels(t.head.Subjects())
-	if len(base) == 0 || len(head) == 0 || slices.ContainsFunc(pairs, common) {
-		return nil
-	}
-	return result.Refuse(model.OtherWorkload, "compare two builds of one workload",
-		"baseline and head have no kernel and no range in common: %s in the baseline, %s in the head",
-		measure.Count(len(base), "kernel"), measure.Count(len(head), "kernel"))
+	base, head := recorded.Kernels(m.base.Subjects()), recorded.Kernels(m.head.Subjects())
+	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.pairs, common)
 }
 
-// timed refuses a kernel that takes no time on one side and a good deal on the other: a time of zero is no measurement.
-func timed(t comparison, pairs []pair) *result.Remark {
+// timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time of zero is no
+// measurement.
+func (m matching) timeless() *pair {
 	const ticks = 10 // of the timer; what takes less may well be read as zero
-	least := ticks * math.Max(t.tick, 1)
-	for _, p := range pairs {
-		if p.metric.Name != t.time.Name || p.match != "exact" {
-			continue
-		}
+	least := ticks * math.Max(m.tick, 1)
+	for i, p := range m.pairs {
 		base, head := recorded.Typical(p.base), recorded.Typical(p.head)
-		switch {
-		case head == 0 && base > least:
-			return noTime(p, "head", "baseline", base)
-		case base == 0 && head > least:
-			return noTime(p, "baseline", "head", head)
+		if p.metric.Name == m.time.Name && p.match == "exact" && (head == 0 && base > least || base == 0 && head > least) {
+			return &m.pairs[i]
 		}
 	}
 	return nil
 }
 
-// unmeasured refuses a head in which no kernel has a metric that a rule names for it: the policy's word is not judged,
-// and that is no pass. The metrics of Nsight Compute are not expected of another profiler; a note says where they are judged.
-func unmeasured(head []model.Session, policy *thresholds.Policy) (notes []result.Remark, refused *result.Remark) {
-	s := recorded.New(head, measure.Total)
-	for _, rule := range policy.Rules {
-		m, full := measure.MetricByName(string(rule.Metric))
-		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
-			continue
-		}
-		if slices.Contains(measure.GPUMetrics, m) {
-			switch {
-			case sampled(s, policy, m, rule.Where):
-			case s.HasMetric(measure.Workload, model.SamplingPeriod.Name):
-				return nil, result.Refuse(model.MetricMissing, "limit it for the workload or for a longer range, or remove the rule",
-					"nothing that %s limits has %s: the GPU does not count it, or the range is shorter than the sampling period", rule.Where, m.Title())
-			default:
-				notes = append(notes, result.Say(reason.NeedsProfiler{Metric: m.Name, Rule: rule.Where, Sampled: true}))
-			}
-			continue
-		}
-		of, has := 0, 0
-		for _, subject := range s.Subjects() {
-			if subject.Scope == measure.ScopeKernel && policy.Limit(subject, m).Rule == rule.Where {
-				of++
-				if s.HasMetric(subject, m.Name) {
-					has++
-				}
-			}
-		}
-		switch {
-		case of == 0 || has > 0:
-		case recorded.ByLaunch(head):
-			return nil, result.Refuse(model.MetricMissing, "profile with ncu --set full; where the GPU does not count it, remove the rule",
-				"no kernel has %s, which %s limits", m.Title(), rule.Where)
-		case slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
-			notes = append(notes, result.Say(reason.NeedsProfiler{Metric: m.Name, Rule: rule.Where}))
-		}
-	}
-	return notes, nil
-}
-
-// sampled reports whether anything that a rule limits has a metric of the whole GPU: the workload or a range, for it is
-// sampled of no kernel.
-func sampled(s *recorded.Index, policy *thresholds.Policy, m measure.Metric, rule string) bool {
-	for _, subject := range s.Subjects() {
-		if s.HasMetric(subject, m.Name) && policy.Limit(subject, m).Rule == rule {
-			return true
-		}
-	}
-	return false
-}
-
-// doubts are differences between the sides that do not forbid a comparison but belong beside its result.
-func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Remark {
-	b, h := base[len(base)-1], head[len(head)-1]
-	var out []result.Remark
-	differ := func(what, x, y string) {
-		if x != "" && y != "" && x != y {
-			out = append(out, result.Say(reason.Versions{What: what, Base: x, Head: y}))
-		}
-	}
-	differ("driver", b.Driver, h.Driver)
-	differ("CUDA", b.CUDA, h.CUDA)
-	differ("profiler", minor(b.Tool), minor(h.Tool))
-	differ("power limit", watts(b.PowerW), watts(h.PowerW))
-	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
-		const day = 24 * time.Hour
-		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
-	}
-	if (b.GPU == "") != (h.GPU == "") {
-		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
-	}
-	if boardsOf(base, head) == result.OtherBoard {
-		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Classes(base), Head: recorded.Classes(head)}))
-	}
-	if b.Step != "" && steps(&b) != steps(&h) {
-		out = append(out, result.Say(reason.Steps{Base: steps(&b), Head: steps(&h)}))
-	}
-	return out
-}
-
-// newest is when the newest session began.
-func newest(sessions []model.Session) (at time.Time) {
-	for i := range sessions {
-		if sessions[i].Start.After(at) {
-			at = sessions[i].Start
-		}
-	}
-	return at
-}
-
-// watts is a power limit in words, "" where it is not known.
-func watts(limit int) string {
-	if limit == 0 {
-		return ""
-	}
-	return measure.Quantity(float64(limit), "W")
-}
-
-// minor cuts a version after its second number: "nsys 2025.3.2" to "nsys 2025.3".
-func minor(version string) string {
-	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 {
-		return parts[0] + "." + parts[1]
-	}
-	return version
-}
-
-// tooFewRuns refuses sides of which neither has a spread between runs.
-func tooFewRuns(base, head int) *result.Remark {
-	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run of the head is compared by their spread",
-		"%s against %d cannot judge times: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)
-	r.Args = result.Args{"base": result.Number(base), "head": result.Number(head)}
-	return r
-}
-
-func noTime(p pair, without, with string, time float64) *result.Remark {
-	return result.Refuse(model.ZeroTime, "measure again", "%s takes no time in the %s and %s in the %s: the timer failed, or the profile was changed",
-		p.subject.Short(), without, measure.Quantity(time, "ns"), with)
+// lostStep reports whether one side has a step and the other has none, so that nothing would judge it. A side of another format has
+// no step to lose.
+func lostStep(with, without *recorded.Index) bool {
+	return with.HasMetric(measure.Workload, measure.StepTime.Name) && !without.HasMetric(measure.Workload, measure.StepTime.Name) &&
+		without.Has(measure.Steps)
 }
 
 // graphs says how CUDA graphs were traced.

@@ -72,3 +72,11 @@ func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 	}
 	return asOne(moves, least)
 }
+
+// tooFewRuns refuses sides of which neither has a spread between runs.
+func tooFewRuns(base, head int) *result.Remark {
+	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run of the head is compared by their spread",
+		"%s against %d cannot judge times: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)
+	r.Args = result.Args{"base": result.Number(base), "head": result.Number(head)}
+	return r
+}

@@ -121,9 +121,6 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 	return v
 }
 
-// hangsOnCPU reports whether the CPUs of hosts make a metric differ, of which kernels say nothing.
-func (p *pair) hangsOnCPU() bool { return p.isStep() || p.metric.Unprofiled() }
-
 // hostEffect is the relative change up to which an estimate may be the host's, whatever its variance: a single kernel's, or the part that
 // it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {

@@ -231,17 +231,3 @@ func (t comparison) neighbour(m measure.Metric, change float64) bool {
 	}
 	return false
 }
-
-// isStep reports whether a pair is the period of a step, or another time that depends on the host.
-func (p *pair) isStep() bool { return p.metric.OnHost() }
-
-// winsorised is a pair whose sides are both winsorised, see [winsorised].
-func winsorised(p pair) pair {
-	if hasZero(p.base) || hasZero(p.head) {
-		return p
-	}
-	base, far := stats.Winsorised(p.base)
-	head, strays := stats.Winsorised(p.head)
-	p.base, p.head, p.outliers = base, head, slices.Concat(p.outliers, far, strays)
-	return p
-}

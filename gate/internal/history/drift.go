@@ -22,9 +22,6 @@ const (
 	overshoot = 0.583
 	// ownStep is the part of a change that the head alone may make: more is a step, and the gate's to judge.
 	ownStep = 2.0 / 3
-	// ofHost is the variance of a host's effect by that of a session's: of memory-bound kernels on the two kinds of H200
-	// host 0.8 %, where sessions are expected to differ by 0.5 %.
-	ofHost = 2.5
 )
 
 // drifts is what paths show for certain: those from the anchor, and those through the base.
@@ -112,25 +109,6 @@ func Separate(sessions []model.Session) []model.Session {
 		}
 	}
 	return out
-}
-
-// path is how long a subject took from the anchor to the head.
-type path struct {
-	subject measure.Subject
-	metric  measure.Metric
-	limit   thresholds.Limit
-	share   float64
-	floor   float64 // ns up to which nothing is a finding
-	at      []int   // the sessions that have it, the anchor first
-	times   []float64
-	runs    []float64 // how many stand behind each time
-	base    float64   // ns in the anchor
-	run     stats.Variance
-	// Of the head against the anchor on the log scale: the change, half of its interval, and the part of the last step.
-	change, margin, step float64
-	accepted             float64 // the largest step that somebody accepted
-	// The probabilities of such a change from the anchor, and of such a sum of steps, without a change.
-	beyondChance, addsUp float64
 }
 
 // follow traces every subject that counts through sessions, the last of which is the head.

@@ -4,7 +4,14 @@ import (
 	"math"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
+
+// ofHost is the variance of a host's effect by that of a session's: of memory-bound kernels on the two kinds of H200
+// host 0.8 %, where sessions are expected to differ by 0.5 %.
+const ofHost = 2.5
 
 // sameHost reports whether two sessions are known to be of one host.
 func sameHost(a, b *model.Session) bool { return a.GPUHash != "" && a.GPUHash == b.GPUHash }
@@ -69,4 +76,23 @@ func (x *path) innovations(changes []float64, sessions []model.Session, sd float
 		}
 	}
 	return out
+}
+
+// path is how long a subject took from the anchor to the head.
+type path struct {
+	subject measure.Subject
+	metric  measure.Metric
+	limit   thresholds.Limit
+	share   float64
+	floor   float64 // ns up to which nothing is a finding
+	at      []int   // the sessions that have it, the anchor first
+	times   []float64
+	runs    []float64 // how many stand behind each time
+	base    float64   // ns in the anchor
+	run     stats.Variance
+	// Of the head against the anchor on the log scale: the change, half of its interval, and the part of the last step.
+	change, margin, step float64
+	accepted             float64 // the largest step that somebody accepted
+	// The probabilities of such a change from the anchor, and of such a sum of steps, without a change.
+	beyondChance, addsUp float64
 }

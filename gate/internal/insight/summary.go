@@ -4,13 +4,11 @@ package insight
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -51,70 +49,6 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 		out.Warn(result.Say(Restless{restless, s.side.Runs()}))
 	}
 	return out, nil
-}
-
-// likeLast keeps the sessions of the GPU model, profiler and step of another.
-func likeLast(sessions []model.Session, last *model.Session) []model.Session {
-	return slices.DeleteFunc(slices.Clone(sessions), func(s model.Session) bool {
-		return s.GPU != last.GPU || s.Profiler() != last.Profiler() || s.Step != last.Step
-	})
-}
-
-// addPart adds what a subject has of the step to its part.
-func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
-	if !time.Known() {
-		return
-	}
-	class, where := subject.Idle()
-	p := result.SummaryPart{Class: cmp.Or(class, classOf(subject)), Where: where}
-	p.Idle = class != "" && class != trace.Profiler.String()
-	i := slices.IndexFunc(x.Parts, func(o result.SummaryPart) bool { return o.Class == p.Class && o.Where == p.Where })
-	if i < 0 {
-		i = len(x.Parts)
-		x.Parts = append(x.Parts, p)
-	}
-	x.Parts[i].Time += time
-}
-
-// finish fills in the shares and puts the largest first.
-func finish(x *result.Summary) {
-	part := func(n, of result.Number) result.Number {
-		if !(of > 0) {
-			return result.Unknown
-		}
-		return n / of
-	}
-	if len(x.Parts) > 0 {
-		x.Period = 0
-		for _, p := range x.Parts {
-			x.Period += p.Time
-		}
-	}
-	for i := range x.Parts {
-		x.Parts[i].Share = part(x.Parts[i].Time, x.Period)
-	}
-	whole, work := x.GPUTime, result.Number(0)
-	if !whole.Known() { // one launch of each kernel stands for the workload
-		whole = 0
-		for _, k := range x.Kernels {
-			whole += k.Total
-		}
-	}
-	for i := range x.Kernels {
-		x.Kernels[i].Share = part(x.Kernels[i].Total, whole)
-	}
-	for _, c := range x.Copies {
-		if c.Time.Known() {
-			work += c.Time
-		}
-	}
-	for i := range x.Copies {
-		x.Copies[i].Share = part(x.Copies[i].Time, whole+work)
-	}
-	falling := func(a, b result.Number) int { return cmp.Compare(b, a) }
-	slices.SortStableFunc(x.Parts, func(a, b result.SummaryPart) int { return falling(a.Time, b.Time) })
-	slices.SortStableFunc(x.Kernels, func(a, b result.SummaryKernel) int { return cmp.Compare(-float64(a.Total), -float64(b.Total)) })
-	slices.SortStableFunc(x.Copies, func(a, b result.SummaryCopy) int { return falling(a.Time, b.Time) })
 }
 
 // place is a range while the tree of them grows.
@@ -204,15 +138,4 @@ func firstRange(path string, measured map[string]result.Number) (name, rest stri
 		}
 	}
 	return name, rest
-}
-
-// sumOf adds up what is known.
-func sumOf[T any](list []T, value func(T) result.Number) result.Number {
-	sum := 0.0
-	for _, x := range list {
-		if v := float64(value(x)); !math.IsNaN(v) {
-			sum += v
-		}
-	}
-	return result.Number(sum)
 }

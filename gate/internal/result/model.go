@@ -2,8 +2,6 @@
 package result
 
 import (
-	"encoding/json"
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -37,67 +35,6 @@ const (
 	// Grew is a count that is larger: it is said, and no regression where no rule names it.
 	Grew Outcome = "grew"
 )
-
-// Number is a float64 whose NaN (unknown) and infinities are null in JSON.
-type Number float64
-
-// MarshalJSON writes null for numbers that JSON cannot hold.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !n.Known() {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
-// UnmarshalJSON reads null as NaN.
-func (n *Number) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		*n = Number(math.NaN())
-		return nil
-	}
-	return json.Unmarshal(b, (*float64)(n))
-}
-
-// Known reports whether the number is finite.
-func (n Number) Known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
-
-// Remark is one thing worth saying, as data: which, and with what in it.
-type Remark struct {
-	// Key names what is said; it stays the same from release to release.
-	Key      string `json:"key"`
-	Args     Args   `json:"args,omitempty"`
-	Sentence string `json:"sentence,omitempty"`
-	// Next is what to do about a refusal.
-	Next string `json:"next,omitempty"`
-}
-
-// Args are the arguments of a [Remark] by name: a string, a []string, or a Number. Shares and changes are fractions,
-// amounts in the unit that stands beside them under "unit", else in that of the metric.
-type Args map[string]any
-
-// UnmarshalJSON reads numbers as [Number] and lists as []string.
-func (a *Args) UnmarshalJSON(b []byte) error {
-	var in map[string]any
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	*a = in
-	for name, value := range in {
-		switch v := value.(type) {
-		case nil:
-			in[name] = Unknown
-		case float64:
-			in[name] = Number(v)
-		case []any:
-			list := make([]string, len(v))
-			for i := range v {
-				list[i], _ = v[i].(string)
-			}
-			in[name] = list
-		}
-	}
-	return nil
-}
 
 // Finding is the result of comparing one metric of one subject.
 type Finding struct {
@@ -344,18 +281,6 @@ func (f *Finding) Harm() float64 {
 	return -float64(m.Better) * float64(f.Change)
 }
 
-// Unknown is a number that is not known.
-var Unknown = Number(math.NaN())
-
 // Confidence of the printed intervals. A change is called unchanged when the interval lies inside the limit: two
 // one-sided tests at 5 % (Schuirmann 1987).
 const Confidence = 0.9
-
-// Numbers are the values of all sessions, one after the other.
-func Numbers(sessions [][]float64) []Number {
-	out := []Number{}
-	for _, v := range slices.Concat(sessions...) {
-		out = append(out, Number(v))
-	}
-	return out
-}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -10,6 +11,44 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
+
+// Remark is one thing worth saying, as data: which, and with what in it.
+type Remark struct {
+	// Key names what is said; it stays the same from release to release.
+	Key      string `json:"key"`
+	Args     Args   `json:"args,omitempty"`
+	Sentence string `json:"sentence,omitempty"`
+	// Next is what to do about a refusal.
+	Next string `json:"next,omitempty"`
+}
+
+// Args are the arguments of a [Remark] by name: a string, a []string, or a Number. Shares and changes are fractions,
+// amounts in the unit that stands beside them under "unit", else in that of the metric.
+type Args map[string]any
+
+// UnmarshalJSON reads numbers as [Number] and lists as []string.
+func (a *Args) UnmarshalJSON(b []byte) error {
+	var in map[string]any
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	*a = in
+	for name, value := range in {
+		switch v := value.(type) {
+		case nil:
+			in[name] = Unknown
+		case float64:
+			in[name] = Number(v)
+		case []any:
+			list := make([]string, len(v))
+			for i := range v {
+				list[i], _ = v[i].(string)
+			}
+			in[name] = list
+		}
+	}
+	return nil
+}
 
 // Reason says why something is so. Its kind is the name of its type in lower case with hyphens, its arguments are its exported
 // fields: strings, lists of strings, booleans and numbers.
@@ -37,55 +76,6 @@ func Say(r Reason) Remark {
 // Refuse stores the reason of a verdict that cannot be given. The sentence is formatted like fmt.Sprintf.
 func Refuse(kind model.Kind, next, format string, args ...any) *Remark {
 	return &Remark{Key: string(kind), Sentence: fmt.Sprintf(format, args...), Next: next}
-}
-
-// Because sets the reason of the verdict.
-func (r *Report) Because(x Remark) {
-	r.Reason, r.ReasonKey, r.ReasonArgs, r.Next = x.Sentence, x.Key, x.Args, nil
-	if x.Next != "" {
-		r.Next = []string{x.Next}
-	}
-}
-
-// Warn adds doubts about the comparison.
-func (r *Report) Warn(doubts ...Remark) {
-	r.Doubts, r.Warnings = append(r.Doubts, doubts...), append(r.Warnings, sentences(doubts)...)
-}
-
-// Note adds what is said about how the verdict came about.
-func (r *Report) Note(remarks ...Remark) {
-	r.Remarks, r.Notes = append(r.Remarks, remarks...), append(r.Notes, sentences(remarks)...)
-}
-
-// Because sets the reason of the outcome and what qualifies it.
-func (f *Finding) Because(x Remark, also ...Remark) {
-	f.Reason, f.ReasonKey, f.ReasonArgs, f.Also = x.Sentence, x.Key, x.Args, nil
-	f.Qualify(also...)
-}
-
-// Qualify adds to the reason of the outcome.
-func (f *Finding) Qualify(also ...Remark) {
-	f.Also = append(f.Also, also...)
-	for _, x := range also {
-		f.Reason += "; " + x.Sentence
-	}
-}
-
-// State adds facts about the change.
-func (f *Finding) State(facts ...Remark) {
-	f.Facts, f.Evidence = append(f.Facts, facts...), append(f.Evidence, sentences(facts)...)
-}
-
-// Warn adds doubts about what was measured.
-func (s *Summary) Warn(doubts ...Remark) {
-	s.Doubts, s.Warnings = append(s.Doubts, doubts...), append(s.Warnings, sentences(doubts)...)
-}
-
-func sentences(remarks []Remark) (out []string) {
-	for _, x := range remarks {
-		out = append(out, x.Sentence)
-	}
-	return out
 }
 
 // shape is the stored form of a type of reasons.
@@ -128,18 +118,6 @@ func split(name string, separator rune) string {
 	}
 	return b.String()
 }
-
-// Change is a relative change: "+5.2 %".
-func (n Number) Change() string { return measure.Change(float64(n)) }
-
-// Percent is a fraction: "5.2 %".
-func (n Number) Percent() string { return measure.Percent(float64(n)) }
-
-// In is an amount of a unit: "5.2 µs".
-func (n Number) In(unit string) string { return measure.Quantity(float64(n), unit) }
-
-// Text is the number alone.
-func (n Number) Text() string { return measure.Number(float64(n)) }
 
 // Title is the name of a metric in a sentence: "total time".
 func Title(metric string) string { return measure.Metric{Name: metric}.Title() }

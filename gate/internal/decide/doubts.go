@@ -1,0 +1,68 @@
+package decide
+
+import (
+	"strings"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// doubts are differences between the sides that do not forbid a comparison but belong beside its result.
+func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Remark {
+	b, h := base[len(base)-1], head[len(head)-1]
+	var out []result.Remark
+	differ := func(what, x, y string) {
+		if x != "" && y != "" && x != y {
+			out = append(out, result.Say(reason.Versions{What: what, Base: x, Head: y}))
+		}
+	}
+	differ("driver", b.Driver, h.Driver)
+	differ("CUDA", b.CUDA, h.CUDA)
+	differ("profiler", minor(b.Tool), minor(h.Tool))
+	differ("power limit", watts(b.PowerW), watts(h.PowerW))
+	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
+		const day = 24 * time.Hour
+		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
+	}
+	if (b.GPU == "") != (h.GPU == "") {
+		out = append(out, result.Say(reason.UnknownGPU{Model: b.GPU + h.GPU}))
+	}
+	if boardsOf(base, head) == result.OtherBoard {
+		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Classes(base), Head: recorded.Classes(head)}))
+	}
+	if b.Step != "" && steps(&b) != steps(&h) {
+		out = append(out, result.Say(reason.Steps{Base: steps(&b), Head: steps(&h)}))
+	}
+	return out
+}
+
+// newest is when the newest session began.
+func newest(sessions []model.Session) (at time.Time) {
+	for i := range sessions {
+		if sessions[i].Start.After(at) {
+			at = sessions[i].Start
+		}
+	}
+	return at
+}
+
+// watts is a power limit in words, "" where it is not known.
+func watts(limit int) string {
+	if limit == 0 {
+		return ""
+	}
+	return measure.Quantity(float64(limit), "W")
+}
+
+// minor cuts a version after its second number: "nsys 2025.3.2" to "nsys 2025.3".
+func minor(version string) string {
+	if parts := strings.SplitN(version, ".", 3); len(parts) == 3 {
+		return parts[0] + "." + parts[1]
+	}
+	return version
+}

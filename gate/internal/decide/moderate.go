@@ -1,0 +1,141 @@
+package decide
+
+import (
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// estimates computes the change of every pair and its variance, for which pairs of one kind learn from one another. What is not
+// compared has no estimate.
+func estimates(t *comparison, pairs []pair) []estimate {
+	out := make([]estimate, 0, len(pairs))
+	for _, p := range pairs {
+		e := estimate{pair: p}
+		if p.compared() {
+			e = contrast(*t, p)
+		}
+		out = append(out, e)
+	}
+	pools := poolUp(*t, out)
+	again := false
+	for i := range out {
+		if e, some := drawn(*t, out[i], pools[out[i].kind()].prior); out[i].compared() && some {
+			out[i], again = e, true
+		}
+	}
+	if again {
+		pools = poolUp(*t, out)
+	}
+	sessions, uncertain := newSpreads(*t, out), t.uncertain()
+	t.shift = together(*t, out)
+	for i, e := range out {
+		switch {
+		case !e.compared():
+		case e.isStep():
+			out[i] = moderate(*t, e, stepPool(pools[e.kind()]), sessions)
+			out[i].outlierChance = t.stepOutliers(&out[i])
+		default:
+			out[i] = moderate(*t, e, pools[e.kind()], sessions)
+		}
+		out[i].unmerged = uncertain.in(e.pair)
+	}
+	return out
+}
+
+// together is the relative change by which nearly all kernels moved, 0 where they did not or are too few.
+func together(t comparison, estimates []estimate) float64 {
+	var moves []float64
+	for _, e := range estimates {
+		if e.compared() && e.relative && e.metric.Name == t.time.Name && t.share(e.pair) >= t.policy.Impact {
+			moves = append(moves, e.contrast.Estimate)
+		}
+	}
+	if len(moves) < batchLeast {
+		return 0
+	}
+	return asOne(moves, CommonSize/2)
+}
+
+// contrast holds the two sides against each other on the log scale, or relative to the base's mean where a value is zero.
+func contrast(t comparison, p pair) estimate {
+	e := estimate{pair: p, relative: true}
+	scale := math.Log
+	if hasZero(p.base) || hasZero(p.head) {
+		e.relative = false
+		mean := stats.Average(p.base)
+		scale = func(v float64) float64 { return v / mean }
+	}
+	e.contrast = stats.NewContrast(stats.Transform(p.base, scale), stats.Transform(p.head, scale), t.shared)
+	if t.batches {
+		e.contrast.SessionWeight = e.contrast.PairWeight
+	}
+	if p.metric.Exact {
+		e.contrast.SessionWeight = 0 // hosts do not differ in what is counted
+	}
+	if math.Abs(e.contrast.Estimate) < rounding {
+		e.contrast.Estimate = 0 // equal values whose mean logarithm was rounded is no change of what is counted
+	}
+	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
+		// Rounding to the timer's tick is noise of its own: uniform over one tick.
+		tick := t.tick / stats.Average(p.base)
+		for _, v := range []*stats.Variance{&e.contrast.Run, &e.contrast.Sides[0], &e.contrast.Sides[1]} {
+			v.S2 = math.Max(v.S2, tick*tick/12)
+		}
+	}
+	return e
+}
+
+// moderate turns the raw variances of an estimate into the variance of its contrast.
+func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
+	e.pool, e.outlierChance = pool, pool.outlierChance(&e)
+	if e.metric.Exact && (pool.exact || t.time == model.NcuTime) {
+		e.run = e.contrast.Run
+		if e.run.DF == 0 && t.time == model.NcuTime {
+			e.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
+		}
+		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
+		return e
+	}
+	e.run = moderateRuns(e.metric, e.contrast.Run, pool.prior)
+	if e.contrast.Run.DF == 0 {
+		e.run = stats.Variance{} // the prior alone decides nothing
+	}
+	if e.contrast.SessionWeight > 0 {
+		e.session = sessions.of(t, &e)
+		e.hostEffect = sessions.hostEffect(t, &e)
+	}
+	e.variance = e.with([]float64{e.contrast.RunWeight}, e.run)
+	if pool.unequal && e.run.DF > 0 {
+		e = welch(e)
+	}
+	return e
+}
+
+// moderateRuns is the variance between runs of a metric, shrunk toward what is expected of its kind.
+func moderateRuns(m measure.Metric, v, expected stats.Variance) stats.Variance {
+	if m.Unprofiled() {
+		return moderateOutput(v, expected)
+	}
+	return stats.Moderate(v, expected)
+}
+
+// welch gives an estimate a variance between runs a side (Welch 1938), each moderated by the prior of its side. That makes
+// nothing surer than one variance for both would.
+func welch(e estimate) estimate {
+	w := e.contrast.SideWeights[:]
+	var sides []stats.Variance
+	for i, v := range e.contrast.Sides {
+		sides = append(sides, moderateRuns(e.metric, v, e.pool.sides[i]))
+	}
+	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, result.Confidence) > stats.Margin(e.variance, result.Confidence) {
+		e.variance = v
+		// What needs one variance for both takes the one that comes to the same.
+		e.run = stats.Satterthwaite([]float64{w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1])}, sides)
+	}
+	return e
+}

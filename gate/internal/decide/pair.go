@@ -1,0 +1,57 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/stats"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// pair is one metric of one subject as both sides have it, or as one side has it.
+type pair struct {
+	subject    measure.Subject
+	metric     measure.Metric
+	match      string         // see [Finding.Match]
+	base, head [][]float64    // samples by session and run, NaN for runs that are left out
+	shown      [2][][]float64 // samples of base and head with those
+	limit      thresholds.Limit
+	listed     result.Outcome // Added or Removed, where there is nothing to compare
+	outliers   []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
+	because    result.Remark  // of that outcome
+	oneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
+	baseNames  []string
+	headNames  []string // where they are several
+	facts      []result.Remark
+}
+
+// compared reports whether both sides have something to compare.
+func (p *pair) compared() bool { return p.listed == "" && !p.oneSided }
+
+// named reports whether the rule that limits a metric names it in full.
+func (t comparison) named(p pair) bool {
+	return slices.ContainsFunc(t.policy.Rules, func(r thresholds.Rule) bool {
+		return string(r.Metric) == p.metric.Name && r.Where == p.limit.Rule
+	})
+}
+
+// kind names the pairs whose variances are expected to be alike.
+func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.Name }
+
+// isStep reports whether a pair is the period of a step, or another time that depends on the host.
+func (p *pair) isStep() bool { return p.metric.OnHost() }
+
+// winsorised is a pair whose sides are both winsorised, see [winsorised].
+func winsorised(p pair) pair {
+	if hasZero(p.base) || hasZero(p.head) {
+		return p
+	}
+	base, far := stats.Winsorised(p.base)
+	head, strays := stats.Winsorised(p.head)
+	p.base, p.head, p.outliers = base, head, slices.Concat(p.outliers, far, strays)
+	return p
+}
+
+// hangsOnCPU reports whether the CPUs of hosts make a metric differ, of which kernels say nothing.
+func (p *pair) hangsOnCPU() bool { return p.isStep() || p.metric.Unprofiled() }

@@ -1,0 +1,155 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+var (
+	kernel = measure.Subject{Scope: measure.ScopeKernel, Name: "sgemm"}
+	other  = measure.Subject{Scope: measure.ScopeKernel, Name: "relu"}
+)
+
+// session has three runs of ten steps with one kernel.
+func session() model.Session {
+	s := model.Session{Step: "step", Warmup: "auto"}
+	s.GPU, s.GPUs, s.Tool, s.Tick = "NVIDIA H200", 1, "nsys 2025.3.2", 1
+	for range 3 {
+		s.Runs = append(s.Runs, model.Run{Steady: true, Total: 10})
+	}
+	s.Series = []model.Series{{Subject: kernel, Metric: measure.Time, Values: model.Values{1e5, 1e5, 1e5}}}
+	return s
+}
+
+func setting(series ...model.Series) func(*model.Session) {
+	return func(s *model.Session) { s.Series = series }
+}
+
+func TestSessionRefusals(t *testing.T) {
+	unchanged := func(*model.Session) {}
+	cases := []struct {
+		row        string               // "" for no refusal
+		base, head func(*model.Session) // what is otherwise in their sessions, nil for no session
+		says       string
+	}{
+		{"no session", nil, unchanged, "the baseline holds no session"},
+		{"no session", unchanged, nil, "the head holds no session"},
+		{"damaged session", unchanged, func(s *model.Session) { s.Runs = nil }, "head: the session holds no run"},
+		{"other profiler", func(s *model.Session) { s.Tool = "ncu 2025.3" }, unchanged, "with ncu, the head with nsys"},
+		{"", func(s *model.Session) { s.Tool = "" }, unchanged, ""},
+		{"other GPU", func(s *model.Session) { s.GPU = "NVIDIA H100" }, unchanged, "NVIDIA H100, NVIDIA H200"},
+		{"", func(s *model.Session) { s.GPU = "" }, unchanged, ""},
+		{"graphs traced as a whole", func(s *model.Session) { s.GraphTrace = "graph" }, func(s *model.Session) { s.GraphTrace = "graph" }, "as a whole"},
+		{"graphs traced otherwise", func(s *model.Session) { s.GraphTrace = "graph" }, func(s *model.Session) { s.GraphTrace = "node" }, "as a whole in the baseline, node by node in the head"},
+		{"", func(s *model.Session) { s.GraphTrace = "node" }, unchanged, ""},
+		{"profiler set otherwise", func(s *model.Session) { s.Mode = "clock none" }, unchanged, "clock none in the baseline, not known in the head"},
+		{"other number of GPUs", func(s *model.Session) { s.GPUs = 2 }, unchanged, "2 GPUs, the head 1 GPU"},
+		{"other number of processes", func(s *model.Session) { s.Processes = 2 }, func(s *model.Session) { s.Processes = 1 }, "2 processes at a time, the head 1 process"},
+		{"", func(s *model.Session) { s.Processes = 2 }, unchanged, ""},
+		{"captured on one side", func(s *model.Session) { s.Warmup = "capture" }, unchanged, "only one side"},
+		{"other step", func(s *model.Session) { s.Step = "" }, unchanged, `none in the baseline, "step" in the head`},
+		{"other number of steps", func(s *model.Session) { s.Runs[1].Total = 21 }, func(s *model.Session) { s.Runs[0].Total = 4 }, "10 steps in the baseline, 4 in the head"},
+		{"", unchanged, func(s *model.Session) { s.Runs[0].Total = 5 }, ""},
+		{"no steady state", unchanged, func(s *model.Session) { s.Runs[0].Steady, s.Runs[1].Steady = false, false }, "2 of the 3 runs of the head"},
+		{"", unchanged, func(s *model.Session) { s.Runs[0].Steady = false }, ""},
+		{"", unchanged, func(s *model.Session) { s.Warmup, s.Runs[0].Steady, s.Runs[1].Steady = "4", false, false }, ""},
+		{"", unchanged, unchanged, ""},
+	}
+	tested := map[string]bool{"head of several profilers": true}
+	for _, c := range cases {
+		side := func(edit func(*model.Session)) []model.Session {
+			if edit == nil {
+				return nil
+			}
+			s := session()
+			edit(&s)
+			return []model.Session{s}
+		}
+		holds(t, sessionRefusals, newSides(side(c.base), side(c.head)), c.row, c.says)
+		tested[c.row] = true
+	}
+	torch := session()
+	torch.Tool = "torch.profiler 2.6"
+	holds(t, sessionRefusals, newSides([]model.Session{session()}, []model.Session{torch, session()}), "head of several profilers", "torch.profiler and nsys")
+	for _, row := range sessionRefusals {
+		if !tested[row.name] {
+			t.Errorf("no case for refusal %q", row.name)
+		}
+	}
+}
+
+func TestMatchRefusals(t *testing.T) {
+	time := func(s measure.Subject, v float64) model.Series {
+		return model.Series{Subject: s, Metric: measure.Time, Values: model.Values{v, v, v}}
+	}
+	step := model.Series{Subject: measure.Workload, Metric: measure.StepTime, Values: model.Values{1e6, 1e6, 1e6}}
+	sections := model.Series{Subject: measure.Steps, Metric: measure.Elapsed, Values: model.Values{1e7, 1e7, 1e7}}
+	noStep := func(series ...model.Series) func(*model.Session) {
+		return func(s *model.Session) { s.Step, s.Series = "", series }
+	}
+	rule := func(metric measure.Metric) []thresholds.Rule {
+		return []thresholds.Rule{{Metric: thresholds.Glob(metric.Name), Where: "nsgate.toml:3", Severity: thresholds.Fail}}
+	}
+	byNcu := func(s *model.Session) {
+		s.Tool, s.Series = "ncu 2025.3", []model.Series{{Subject: kernel, Metric: model.NcuTime, Values: model.Values{1e5, 1e5, 1e5}}}
+	}
+	sampled := setting(time(kernel, 1e5), model.Series{Subject: measure.Workload, Metric: model.SamplingPeriod, Values: model.Values{1e5, 1e5, 1e5}})
+	cases := []struct {
+		row        string // "" for no refusal
+		base, head func(*model.Session)
+		rules      []thresholds.Rule
+		says       string
+	}{
+		{"metric not sampled", sampled, sampled, rule(measure.GPUMetrics[0]), "nsgate.toml:3"},
+		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(measure.GPUMetrics[0]), ""},
+		{"metric missing", byNcu, byNcu, rule(model.DRAMThroughput), "nsgate.toml:3"},
+		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(model.DRAMThroughput), ""},
+		{"nothing in common", noStep(time(kernel, 1e5)), noStep(time(other, 1e5)), nil, "1 kernel in the baseline, 1 kernel in the head"},
+		{"", setting(time(kernel, 1e5)), setting(time(other, 1e5)), nil, ""},
+		{"kernel without time", setting(time(kernel, 0)), setting(time(kernel, 1e5)), nil, "sgemm takes no time in the baseline and 100.0 µs in the head"},
+		{"kernel without time", setting(time(kernel, 1e5)), setting(time(kernel, 0)), nil, "sgemm takes no time in the head"},
+		{"", setting(time(kernel, 0)), setting(time(kernel, 9)), nil, ""},
+		{"step lost", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5), sections), nil, "no step was found in the head"},
+		{"step lost", noStep(time(kernel, 1e5), sections), noStep(time(kernel, 1e5), step, sections), nil, "no step was found in the baseline"},
+		{"", noStep(time(kernel, 1e5), step, sections), noStep(time(kernel, 1e5)), nil, ""},
+		{"", noStep(time(kernel, 1e5), step), noStep(time(kernel, 1e5), step), nil, ""},
+	}
+	tested := map[string]bool{}
+	for _, c := range cases {
+		base, head, policy := session(), session(), thresholds.Default()
+		c.base(&base)
+		c.head(&head)
+		base.SortSeries()
+		head.SortSeries()
+		policy.Rules = c.rules
+		x := newComparison([]model.Session{base}, []model.Session{head}, policy)
+		holds(t, matchRefusals, matching{x, match(x), unmetRules(x.head, policy)}, c.row, c.says)
+		tested[c.row] = true
+	}
+	for _, row := range matchRefusals {
+		if !tested[row.name] {
+			t.Errorf("no case for refusal %q", row.name)
+		}
+	}
+}
+
+// holds reports a table whose first row that applies is not the one of a name ("" for none), or does not say something.
+func holds[Of any](t *testing.T, rows []refusal[Of], x Of, name, says string) {
+	t.Helper()
+	i := slices.IndexFunc(rows, func(row refusal[Of]) bool { return row.when(x) })
+	if i < 0 || name == "" {
+		if i >= 0 || name != "" {
+			t.Errorf("row %d applies, want %q", i, name)
+		}
+		return
+	}
+	got := firstRefusal(rows, x)
+	if rows[i].name != name || got.Key != string(rows[i].kind) || !strings.Contains(got.Sentence, says) || got.Next == "" {
+		t.Errorf("%q: %+v; want %q, %q", rows[i].name, got, name, says)
+	}
+}

@@ -1,0 +1,94 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
+)
+
+// unmet is a rule that names a metric in full which nothing in the head has: the policy's word is not judged.
+type unmet struct {
+	rule     *thresholds.Rule
+	metric   measure.Metric
+	sampled  bool // a metric of the whole GPU, which is sampled
+	expected bool // the head's profiler had to measure it: no pass
+}
+
+// unmetRules lists the rules that name a metric which nothing in the head has. The metrics of Nsight Compute are not expected of
+// another profiler, nor samples of the GPU where nobody asked for them.
+func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
+	for i := range policy.Rules {
+		rule := &policy.Rules[i]
+		m, full := measure.MetricByName(string(rule.Metric))
+		if !full || m.Judged() || rule.Severity == thresholds.Ignore {
+			continue
+		}
+		sampled := slices.Contains(measure.GPUMetrics, m)
+		limited, has := 0, 0
+		for _, s := range head.Subjects() {
+			if (sampled || s.Scope == measure.ScopeKernel) && policy.Limit(s, m).Rule == rule.Where {
+				limited++
+				if head.HasMetric(s, m.Name) {
+					has++
+				}
+			}
+		}
+		byLaunch := recorded.ByLaunch(head.Sessions)
+		switch {
+		case has > 0 || !sampled && limited == 0:
+		case sampled:
+			out = append(out, unmet{rule, m, true, head.HasMetric(measure.Workload, model.SamplingPeriod.Name)})
+		case byLaunch || slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
+			out = append(out, unmet{rule, m, false, byLaunch})
+		}
+	}
+	return out
+}
+
+// needProfilers names rules that another profiler would judge.
+func needProfilers(rules []unmet) (out []result.Remark) {
+	for _, x := range rules {
+		out = append(out, result.Say(reason.NeedsProfiler{Metric: x.metric.Name, Rule: x.rule.Where, Sampled: x.sampled}))
+	}
+	return out
+}
+
+// unusedRules names the rules of the policy that limit nothing in the sessions: a renamed kernel loses its limit in silence.
+// Where the policy has several workloads another one may have the subject, which is idle and only worth a remark.
+func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle []result.Remark) {
+	sessions := slices.Concat(base, head)
+	for i := range p.Rules {
+		rule := &p.Rules[i]
+		if rule.Severity == thresholds.Ignore || applies(rule, sessions) {
+			continue
+		}
+		anything := *rule
+		anything.Kernel, anything.Range, anything.Device, anything.Copy, anything.Output = "", "", "", "", ""
+		switch {
+		case !applies(&anything, sessions): // the report says so
+		case len(p.Workloads) > 1:
+			idle = append(idle, result.Say(reason.RuleIdle{Rule: rule.Where, Here: true}))
+		default:
+			unused = append(unused, result.Say(reason.RuleIdle{Rule: rule.Where}))
+		}
+	}
+	return unused, idle
+}
+
+// applies reports whether a rule is about anything in sessions, whatever stands before it in the policy.
+func applies(rule *thresholds.Rule, sessions []model.Session) bool {
+	alone := thresholds.Policy{Rules: []thresholds.Rule{*rule}}
+	for i := range sessions {
+		for _, x := range sessions[i].Series {
+			if alone.Limit(x.Subject, x.Metric).Rule == rule.Where {
+				return true
+			}
+		}
+	}
+	return false
+}
