@@ -49,7 +49,8 @@ const (
 const (
 	// offMost is the part of a session's runs, rounded down, that may be left out for being off as a whole.
 	offMost = 0.25
-	// drawnMost is the part of a session's runs that may be drawn in as outliers of a kernel: one of five.
+	// drawnMost is the part of a session's runs that may be drawn in as outliers of a kernel, or be slow steps and not be mentioned:
+	// one of five.
 	drawnMost = 0.2
 	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is drawn.
 	outlierFrom, outlierTo = 6, 2

@@ -94,7 +94,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	if !math.IsInf(x.limit, 1) {
 		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, power))
 	}
-	if x.open() {
+	if x.open() || x.isStep() && x.gates {
 		x.countBeyond(e)
 	}
 	return x
@@ -235,6 +235,12 @@ func (x *evidence) doubtful() float64 {
 // so many that delays of the CPU hardly ever do that.
 func (x *evidence) mostBeyond() bool {
 	return x.open() && 2*x.runsBeyond > x.headRuns && (!x.isStep() || x.across || x.pBeyond <= stepDelays)
+}
+
+// severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and every run of
+// the baseline.
+func (x *evidence) severalBeyond() bool {
+	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > drawnMost*float64(x.headRuns)
 }
 
 // bound names what the change is compared with: the rule's "limit", or the floor where that is more and the change is not far

@@ -85,7 +85,9 @@ var guards = []guard{
 	{"faster", (*evidence).found,
 		result.Improved, never, because(func(x *evidence) result.Reason { return reason.Better{Limit: result.Number(x.limit), Time: true} }), nothing},
 
-	// An interval within the limit.
+	// An interval within the limit. That of a step leaves out delays of the host, which may be the program's own.
+	{"several runs of a step beyond every run of the baseline", func(x *evidence) bool { return x.within() && x.severalBeyond() },
+		result.Inconclusive, gating, because(mostRunsBeyond), remedy},
 	{"unchanged", (*evidence).within,
 		result.Unchanged, never, because(func(x *evidence) result.Reason { return reason.Within{Bound: x.limitOf(x.change)} }), nothing},
 
