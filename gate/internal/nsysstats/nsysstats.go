@@ -4,28 +4,26 @@
 // It reads the traces of kernels and copies (cuda_gpu_trace), and the summaries of kernels (cuda_gpu_kern_sum) and of copies
 // (cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum), under all their names.
 //
-// The tables are second to an SQLite export, which gate/nsys reads. A summary has no single launches, so that its warm-up
+// The tables say less than an SQLite export, which gate/nsys reads. A summary has no single launches, so that its warm-up
 // cannot be left out. Sizes are rounded to thousands of bytes. No table says whether CUDA graphs were traced as a whole, so
 // that their kernels are missing, nor which process launched a kernel, so that several count as one run. What cannot be
 // read for certain is refused.
 package nsysstats
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// Tool is the profiler of everything that this package gives, see model.Environment.
-const Tool = "nsys-stats"
 
 // File is one file, or one stream, of output. The name stands in messages and says which report the file holds.
 type File struct {
@@ -39,15 +37,15 @@ type Run struct {
 	// the table prints them. It does not say when a kernel was launched: Launch.API is Launch.Start.
 	Trace *model.Trace
 	// Summary is a session of this one run, from summaries over its kernels and copies. Time is the mean over all launches
-	// of the run (Avg), the first ones included, whose warm-up no summary lets one leave out. The bytes of copies that the
+	// of the run (Avg), the first ones included, because a summary leaves no warm-up out. The bytes of copies that the
 	// table rounds by more than one in a hundred are missing.
 	Summary *model.Session
 }
 
-// Read reads the tables of one run. The error is a *model.Refusal where they cannot be judged: no kernels in them, a
+// Read reads the tables of one run. The error is a *model.Refusal if they cannot be judged: no kernels in them, a
 // table that is cut or broken, numbers in another language. Reading stops when ctx ends.
 func Read(ctx context.Context, files ...File) (Run, error) {
-	c := collection{tables: map[kind]*table{}, said: make([][]any, len(remarks))}
+	c := collection{tables: map[kind]*table{}, sums: map[kind][]sum{}, said: make([]string, len(messages))}
 	for _, f := range files {
 		if err := c.read(f.Name, cells.Until(ctx, f.Reader)); err != nil {
 			return Run{}, err
@@ -60,8 +58,10 @@ func Read(ctx context.Context, files ...File) (Run, error) {
 type collection struct {
 	files  []string
 	tables map[kind]*table
+	trace  *model.Trace
+	sums   map[kind][]sum
 	others []string // the reports that are there and not read
-	said   [][]any  // the details of each of remarks that nsys printed
+	said   []string // the reasons of those of messages that nsys printed
 	blank  string   // the first file that holds nothing, as nsys leaves it where it skips a report
 }
 
@@ -70,7 +70,7 @@ func (c *collection) read(file string, in io.Reader) error {
 	c.files = append(c.files, file)
 	s := newLines(file, in)
 	announced := ""  // the report that nsys says comes next
-	var after *table // the table before this line, as long as a row may have strayed from it
+	var after *table // the table before this line, as long as a row of it may follow
 	for {
 		line, err := s.next()
 		if err == io.EOF {
@@ -85,42 +85,39 @@ func (c *collection) read(file string, in io.Reader) error {
 		if strings.TrimSpace(line) == "" || after == nil && ordinary(line) {
 			continue
 		}
-		if h, ok := find(line); ok {
+		if h, ok := recognise(line); ok {
 			if after, err = c.table(s, h, announced); err != nil {
 				return err
 			}
 			announced = ""
 			continue
 		}
-		if name, ok := named(line); ok {
-			announced = name
+		if m := report.FindStringSubmatch(line); m != nil {
+			announced = strings.Join(m[1:], "")
 		}
-		for i, r := range remarks {
-			if m := r.looks.FindStringSubmatch(line); m != nil && c.said[i] == nil {
-				c.said[i] = []any{place(file, s.line)}
-				if r.detail != nil {
-					c.said[i] = append(c.said[i], r.detail(m))
-				}
+		for i, m := range messages {
+			if found := m.line.FindStringSubmatch(line); found != nil && c.said[i] == "" {
+				c.said[i] = place(file, s.line) + ": " + m.reason + measure.NormalizeControl(found[1])
 			}
 		}
-		switch cells := strings.Count(line, ",") + 1; {
+		switch count := strings.Count(line, ",") + 1; {
 		case after == nil:
-		case around.MatchString(line), cells >= 3 && !someNumber(line): // or an unknown header
+		case report.MatchString(line), count >= 3 && !someNumber(line): // or an unknown header
 			after = nil
-		case cells >= len(after.columns):
+		case count >= len(after.columns):
 			return model.Refuse(model.BadTable, fromReport,
 				"%s:%d: a row of %s outside of the table: the file is cut or mixed with other output", file, s.line, after.kind)
 		}
 	}
 }
 
-// table reads the table that begins with this header, announced as that report. It gives the table if it was read.
+// table reads the table that begins with this header and was announced as that report. It is nil unless it is of a kind that is read.
 func (c *collection) table(s *lines, h *header, announced string) (*table, error) {
 	if announced != "" && reports[announced] == other {
 		h.kind = other // a report that is not read can look like one that is
 	}
-	// nsys itself writes commas between the thousands of printed tables, whatever the locale.
-	t := &table{header: h, lines: s, from: s.line, english: s.cols.from != nil}
+	// In printed tables nsys itself writes commas between thousands, whatever the locale.
+	t := &table{header: h, lines: s, from: s.line, english: s.starts != nil}
 	if err := t.check(); err != nil {
 		return nil, err
 	}
@@ -129,23 +126,17 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 		c.others = append(c.others, cmp.Or(announced, byName, other.String()))
 		return nil, nil
 	}
-	read := t.readSums
+	var err error
 	if t.kind == gpuTrace {
-		read = t.readTrace
+		c.trace, err = t.readTrace()
+	} else {
+		c.sums[t.kind], err = t.readSums()
 	}
-	if err := read(); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if old := c.tables[t.kind]; old != nil {
-		if old.digest.Sum64() != t.digest.Sum64() {
-			return nil, model.Refuse(model.SeveralTables, oneRun,
-				"%s: %s is there twice, and differs from that at %s", t.place(), t.kind, old.place())
-		}
-		return t, nil
-	}
-	if t.rows == 0 && t.kind <= kernSum {
-		return nil, model.Refuse(model.RowsMissing, fromReport,
-			"%s: %s has a header and no rows: nsys printed none of the kernels", t.place(), t.kind)
+	if old := c.tables[t.kind]; old != nil && old.digest.Sum64() != t.digest.Sum64() {
+		return nil, model.Refuse(model.SeveralTables, oneRun, "%s: %s is there twice, and differs from that at %s", t.place(), t.kind, old.place())
 	}
 	c.tables[t.kind] = t
 	return t, nil
@@ -153,41 +144,49 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 
 // finish makes a run of the tables.
 func (c *collection) finish() (Run, error) {
-	t := cmp.Or(c.tables[gpuTrace], c.tables[kernSum])
-	files := strings.Join(c.files, ", ")
-	if t != nil && c.said[saidNone] == nil {
-		if t.kind == gpuTrace {
-			trace, err := t.finishTrace()
-			return Run{Trace: trace}, err
-		}
-		summary, err := c.finishSummary(t)
+	if c.trace != nil {
+		return Run{Trace: c.trace}, nil
+	}
+	if t := c.tables[kernSum]; t != nil {
+		summary, err := summarize(t, c.sums)
 		return Run{Summary: summary}, err
 	}
-	if len(c.files) == 0 {
-		return Run{}, model.Refuse(model.NoFile, again, "there is no file to read")
-	}
-	if said := c.said[saidNone]; t != nil && (t.kind == kernSum || len(t.traced.launches) > 0) {
-		return Run{}, model.Refuse(model.SeveralTables, oneRun,
-			"%s: nsys says that there are no CUDA kernels, and another table lists some", said[0])
-	}
 	tables := c.others
-	for k := range maps.Keys(c.tables) {
+	for k := range c.tables {
 		tables = append(tables, k.String())
 	}
-	for i, r := range remarks { // the most telling first
-		if said := c.said[i]; said != nil && (len(tables) == 0 || !r.alone) {
-			return Run{}, model.Refuse(r.kind, r.next, r.format, said...)
+	for i, m := range messages {
+		if c.said[i] != "" && (len(tables) == 0 || m.kind == model.NoKernels) {
+			return Run{}, model.Refuse(m.kind, m.next, "%s", c.said[i])
 		}
 	}
+	files := strings.Join(c.files, ", ")
 	switch {
 	case len(tables) > 0:
 		slices.Sort(tables)
 		return Run{}, model.Refuse(model.OtherFormat, again, "%s: no table of kernels, only %s", files, strings.Join(slices.Compact(tables), ", "))
 	case c.blank != "":
-		return Run{}, model.Refuse(model.EmptyFile, noKernel,
-			"%s is empty: nsys stats leaves such a file where it skips a report", c.blank)
+		return Run{}, model.Refuse(model.EmptyFile, noKernel, "%s is empty: nsys stats leaves such a file where it skips a report", c.blank)
 	}
 	return Run{}, model.Refuse(model.OtherFormat, again, "%s: no table of nsys stats", files)
 }
 
-func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }
+// Sniff reports whether the first bytes of a file, 64 KiB of them or all, look like output of nsys stats, be it readable
+// or not.
+func Sniff(head []byte) bool {
+	s := newLines("", bytes.NewReader(head))
+	for {
+		line, err := s.next()
+		if err != nil || strings.ContainsRune(line, 0) {
+			return false
+		}
+		if _, ok := recognise(line); ok || report.MatchString(line) || processing.MatchString(line) {
+			return true
+		}
+		for _, m := range messages {
+			if m.line.MatchString(line) {
+				return true
+			}
+		}
+	}
+}

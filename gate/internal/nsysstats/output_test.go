@@ -101,7 +101,7 @@ func TestPrintedRefusals(t *testing.T) {
 	for name, want := range map[string]string{
 		"odd/nocuda.txt":            "odd/nocuda.txt:11: nsys found no CUDA kernels in the recording",
 		"odd/column.txt":            "odd/column.txt:6: the rows of cuda_gpu_kern_sum add up to 97.8 % of its total: rows are missing",
-		"odd/tsv.txt":               "odd/tsv.txt:2: the table is not printed as CSV",
+		"odd/tsv.txt":               "odd/tsv.txt: no table of nsys stats",
 		"odd/odd_nvtx_kern_sum.csv": "odd/odd_nvtx_kern_sum.csv: no table of kernels, only nvtx_kern_sum",
 		"odd/odd_dx11_pix_sum.csv":  "odd/odd_dx11_pix_sum.csv is empty",
 	} {

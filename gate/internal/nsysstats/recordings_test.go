@@ -214,7 +214,7 @@ func TestRecordedSummaries(t *testing.T) {
 		}
 	}
 	const geometry = "'//'"
-	for metric, value := range map[string]string{"launches": "count(*)", "total": "sum(end - start)", "time": "round(avg(end - start), 1)"} {
+	for metric, value := range map[string]string{"launches": "count(*)", "total": "sum(end - start)", "time": "round(avg(end - start), 3)"} {
 		fill("SELECT 'kernel/' || n.value || " + geometry + " || '" + metric + "', " + value + " FROM " + kernelNames + " GROUP BY 1")
 	}
 	fill("SELECT 'workload///gpu_time', sum(end - start) FROM CUPTI_ACTIVITY_KIND_KERNEL")

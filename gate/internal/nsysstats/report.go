@@ -3,6 +3,18 @@ package nsysstats
 import (
 	"regexp"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+)
+
+// What to do about the refusals of this package.
+const (
+	again      = "export again: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
+	withC      = "export again with LC_ALL=C"
+	oneRun     = "give the tables of one run at a time, made with the same filters"
+	nanosecond = "export again with --timeunit nsec; if that does not help, record again"
+	fromReport = "give nsgate the report or its SQLite export instead (nsys export --type sqlite)"
+	noKernel   = "see that the workload did not fail, that it uses the GPU, and that the capture range covers its kernels"
 )
 
 // kind says which report a table is.
@@ -28,6 +40,34 @@ var reports = map[string]kind{
 	"cuda_gpu_mem_time_sum": memTime, "gpumemtimesum": memTime, "cuda_gpu_mem_size_sum": memSize, "gpumemsizesum": memSize,
 }
 
+var (
+	// report is a line that names the report whose table comes next.
+	report = regexp.MustCompile(`^(?:Processing \[.*\] with|Running) \[(?:[^\]]*[/\\])?(\w+)\.py\b|` +
+		`^ ?\*\* .*\((\w+)(?::[^)]*)?\):$|^\[[0-9]+/[0-9]+\] Executing '(\w+)'`)
+	processing = regexp.MustCompile(`^Processing \[.*\] with \[`)
+)
+
+// messages are the lines by which nsys says why there is no table of kernels, the most telling first. A reason ends with
+// what the line captures.
+var messages = []struct {
+	kind         model.Kind
+	reason, next string
+	line         *regexp.Regexp
+}{
+	{model.NoKernels, "nsys found no CUDA kernels in the recording", noKernel,
+		regexp.MustCompile(`^SKIPPED: .*does not contain (?:CUDA kernel|GPU trace|GPU kernel/memory operations) data()`)},
+	{model.ReportSkipped, "nsys says: ", "releases until 2022 call the reports gputrace and gpukernsum, later ones cuda_gpu_trace and cuda_gpu_kern_sum",
+		regexp.MustCompile(`^(ERROR: Report '.*' could not be found)`)},
+	{model.ReportSkipped, "nsys skipped a report: the recording ", fromReport, regexp.MustCompile(`^SKIPPED: .*?((?:does not contain|could not) .*?)\.?$`)},
+}
+
+// ordinary reports whether a line cannot be anything that nsys says or begins a table with, at little cost: the rows of
+// tables that are not read can be many.
+func ordinary(line string) bool {
+	return !strings.ContainsAny(line, "([*") && !strings.Contains(line, "Total") &&
+		!strings.HasPrefix(line, "SKIPPED") && !strings.HasPrefix(line, "ERROR")
+}
+
 // outputName matches how nsys names a file: PREFIX_REPORT.csv, with the report's arguments behind it.
 var outputName = regexp.MustCompile(`(?i)^(?:(.*?)[_.-])??(gpu[a-z]+|(?:cuda|nvtx|osrt|syscall|openacc|openmp|mpi|nvvideo|um|vulkan|opengl|` +
 	`khrdebug|dx1[12]|wddm|api|kernexec)[a-z0-9_]*(?:sum|trace|proj|details|faults)|unifiedmemory[a-z]*|network_congestion)` +
@@ -35,18 +75,13 @@ var outputName = regexp.MustCompile(`(?i)^(?:(.*?)[_.-])??(gpu[a-z]+|(?:cuda|nvt
 
 // reportOf takes a file name apart. People name the report in the prefix as well: run_gpukernsum_gpukernsum.csv.
 func reportOf(name string) (prefix, report string, ok bool) {
-	m := outputName.FindStringSubmatch(name)
-	if m == nil {
-		return "", "", false
-	}
-	prefix, report = m[1], strings.ToLower(m[2])
-	for {
-		inner := outputName.FindStringSubmatch(prefix + ".csv")
-		if inner == nil {
-			return prefix, report, true
+	for m := outputName.FindStringSubmatch(name); m != nil; m = outputName.FindStringSubmatch(prefix + ".csv") {
+		prefix = m[1]
+		if !ok {
+			report, ok = strings.ToLower(m[2]), true
 		}
-		prefix = inner[1]
 	}
+	return prefix, report, ok
 }
 
 // Group says which files of a directory hold the tables of one run: those that `nsys stats -o PREFIX` wrote beside each
@@ -57,15 +92,14 @@ func Group(names []string) [][]string {
 	at := map[string]int{}
 	for _, name := range names {
 		prefix, _, ok := reportOf(name)
-		i, known := at[prefix]
-		if !ok || !known {
-			i = len(groups)
-			groups = append(groups, nil)
+		if i, known := at[prefix]; ok && known {
+			groups[i] = append(groups[i], name)
+			continue
 		}
 		if ok {
-			at[prefix] = i
+			at[prefix] = len(groups)
 		}
-		groups[i] = append(groups[i], name)
+		groups = append(groups, []string{name})
 	}
 	return groups
 }

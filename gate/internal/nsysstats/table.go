@@ -17,35 +17,85 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// Tool is the profiler of everything that this package gives, see model.Environment.
+const Tool = "nsys-stats"
+
 // table is one table. It is the reader of its text: a line of the names of its columns, and its rows.
 type table struct {
 	*header
 	*lines
 	from   int    // line of the header
+	at     int    // line of the current row
 	rest   []byte // of the text, which is still to be given
 	gap    bool   // a blank line came before
 	open   bool   // the last row has no line end
 	rows   int
 	digest maphash.Hash
-	// unclear is the refusal of the first number whose comma may separate thousands or decimals, until english.
+	wrong  error // the refusal of the first wrong cell of the current row
+	// unclear is the refusal of the first number whose comma may separate thousands or decimals, unless english.
 	unclear error
 	english bool
 	budget  model.NameBudget
 	step    float64 // what durations or totals are rounded to, in ns
-
-	traced *traced // of gpuTrace
-	sums   []sum   // of the summaries
 }
-
-func (t *table) place() string { return place(t.file, t.from) }
 
 // seed is that of all digests, which are compared with each other alone.
 var seed = maphash.MakeSeed()
 
+func place(file string, line int) string { return fmt.Sprintf("%s:%d", file, line) }
+
+func (t *table) place() string { return place(t.file, t.from) }
+
+// check refuses a table without a column that is needed, or in an unknown unit. Sizes without a unit are in bytes, in the
+// summaries until 2021 in KiB. Means without a unit are in that of their total.
+func (t *table) check() error {
+	if len(t.titles) < len(t.columns) {
+		return model.Refuse(model.BadTable, again, "%s: a column of %s is there twice", t.place(), t.kind)
+	}
+	needed, times, sizes := []string{"total", "count", "name"}, []string{"total", "avg"}, []string(nil)
+	switch t.kind {
+	case other:
+		return nil
+	case gpuTrace:
+		needed, times, sizes = []string{"start", "duration", "name"}, []string{"start", "duration"}, []string{"stcsmem", "dymsmem", "bytes"}
+		if t.has("grdx") {
+			needed = append(needed, "grdy", "grdz", "blkx", "blky", "blkz")
+		}
+	case memSize:
+		times, sizes = nil, times
+		if t.units["total"] == "" {
+			t.units["total"] = "kib"
+		}
+	}
+	for _, name := range needed {
+		if !t.has(name) {
+			return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote(name))
+		}
+	}
+	for i, name := range slices.Concat(times, sizes) {
+		want := "ns"
+		if i >= len(times) {
+			want = "B"
+		}
+		if t.units[name] == "" {
+			t.units[name] = t.units["total"]
+		}
+		if !t.has(name) || t.units[name] == "" && want == "B" {
+			continue
+		}
+		factor, base, known := measure.BaseUnit(t.units[name])
+		if !known || base != want {
+			return model.Refuse(model.BadTable, again, "%s: the column %s is in a unit that is not known", t.place(), measure.Quote(t.titles[name]))
+		}
+		t.factor[name] = factor
+	}
+	return nil
+}
+
 // Read gives the text of the table up to the line that ends it.
 func (t *table) Read(p []byte) (int, error) {
 	for len(t.rest) == 0 {
-		line, err := t.lines.next()
+		line, err := t.next()
 		if err == io.EOF {
 			return 0, err
 		}
@@ -57,7 +107,7 @@ func (t *table) Read(p []byte) (int, error) {
 			break
 		}
 		if ends, err := t.ends(line); ends {
-			t.again()
+			t.held = true
 			return 0, io.EOF
 		} else if err != nil {
 			return 0, err
@@ -73,7 +123,7 @@ func (t *table) Read(p []byte) (int, error) {
 // ends reports whether a line stands behind the table, and refuses one that is a piece of a row.
 func (t *table) ends(line string) (bool, error) {
 	if c := line[0]; c < '0' || c > '9' {
-		if _, another := recognise(line); another || around.MatchString(line) {
+		if _, another := recognise(line); another || report.MatchString(line) {
 			return true, nil
 		}
 	}
@@ -101,36 +151,42 @@ func someNumber(line string) bool {
 	})
 }
 
-// each reads the rows into values of the type of row, a pointer to a struct, one by one. Names without their quotes doubled, as nsys
+// coarsest is what times may be rounded to, in ns: --timeunit msec rounds to 100, sec to 100,000.
+const coarsest = 1000
+
+// each gives the rows of a table as values of the struct Row, one by one. Names whose quotes are not doubled, as nsys
 // writes them, are read as they are.
-func (t *table) each(row any, do func(row any, line int) error) error {
+func each[Row any](t *table, do func(*Row) error) error {
 	t.digest.SetSeed(seed)
 	r := csv.NewReader(io.MultiReader(strings.NewReader(strings.Join(t.columns, ",")+"\n"), t))
 	r.LazyQuotes, r.ReuseRecord, r.FieldsPerRecord = true, true, len(t.columns)
-	rows, err := gocsv.NewUnmarshaller(r, row)
-	if err != nil {
-		return fmt.Errorf("%s: %w", t.place(), err)
-	}
-	for {
-		x, err := rows.Read()
-		var syntax *csv.ParseError
-		switch {
-		case err == io.EOF && t.unclear != nil && !t.english:
-			return t.unclear
-		case err == io.EOF:
-			return nil
-		case errors.As(err, &syntax):
-			return model.Refuse(model.BadTable, fromReport, "%s: the row has other cells than the header: "+
-				"a name with commas has lost its quotes, or the table is mixed with other output", place(t.file, t.from+syntax.Line-1))
-		case err != nil:
-			return err
-		}
-		t.rows++
-		line, _ := r.FieldPos(0)
-		if err := do(x, t.from+line-1); err != nil {
-			return err
+	rows, err := gocsv.NewUnmarshaller(r, new(Row))
+	for err == nil {
+		var row any
+		if row, err = rows.Read(); err == nil {
+			t.rows++
+			line, _ := r.FieldPos(0)
+			t.at = t.from + line - 1
+			if err = do(row.(*Row)); t.wrong != nil {
+				return t.wrong
+			}
 		}
 	}
+	var syntax *csv.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		return model.Refuse(model.BadTable, fromReport, "%s: the row has other cells than the header: "+
+			"a name with commas has lost its quotes, or the table is mixed with other output", place(t.file, t.from+syntax.Line-1))
+	case err != io.EOF:
+		return err
+	case t.unclear != nil && !t.english:
+		return t.unclear
+	case t.rows == 0 && t.kind <= kernSum:
+		return model.Refuse(model.RowsMissing, fromReport, "%s: %s has a header and no rows: nsys printed none of the kernels", t.place(), t.kind)
+	case t.step > coarsest:
+		return model.Refuse(model.ZeroLength, nanosecond, "%s: the times are rounded to %.0f ns", t.place(), t.step)
+	}
+	return nil
 }
 
 // number is a cell that holds a number or nothing.
@@ -140,68 +196,11 @@ type number struct {
 	form cells.Form
 }
 
-// UnmarshalCSV parses the text of a cell. What is wrong with it is refused by [table.take], which knows the column.
+// UnmarshalCSV parses the text of a cell. [table.value] refuses what is wrong with it, since it knows the column.
 func (n *number) UnmarshalCSV(text string) error {
 	if text != "None" {
 		n.text = text
 		n.Number, n.form = cells.Parse(text)
-	}
-	return nil
-}
-
-// name is the text of a cell that must be one line.
-type name string
-
-// UnmarshalCSV keeps the text, or nothing of one that holds a line break.
-func (n *name) UnmarshalCSV(text string) error {
-	if !strings.Contains(text, "\n") {
-		*n = name(text)
-	}
-	return nil
-}
-
-// take gives the value of a cell in ns or bytes, at most so large, -1 where the table has no such column.
-func (t *table) take(line int, column string, n number, most int64) (int64, error) {
-	if !t.has(column) {
-		return -1, nil
-	}
-	refuse := func(kind model.Kind, next, what string) (int64, error) {
-		return 0, model.Refuse(kind, next, "%s: column %s: %s %s", place(t.file, line), measure.Quote(t.titles[column]), measure.Quote(n.text), what)
-	}
-	value, fits := n.Int(t.factor[column])
-	switch {
-	case n.text == "":
-		return 0, model.Refuse(model.BadValue, again, "%s: column %s: the cell is empty", place(t.file, line), measure.Quote(t.titles[column]))
-	case n.form == cells.Foreign:
-		return refuse(model.BadValue, withC, "is written with a decimal comma or with points between thousands")
-	case n.form == cells.NoNumber:
-		return refuse(model.BadValue, again, "is no number")
-	case n.Digits < 0:
-		return refuse(model.BadValue, again, "is negative")
-	case !fits || value > most:
-		return refuse(model.BadValue, again, "is more than can be")
-	case n.form == cells.Thousands:
-		t.english = true
-	case n.form == cells.ThreeAfterComma && t.unclear == nil:
-		_, t.unclear = refuse(model.BadValue, withC, "is ambiguous: its comma may separate thousands or decimals")
-	}
-	return value, nil
-}
-
-// count gives a cell that must hold a whole number.
-func (t *table) count(line int, column string, n number, most int64) (int64, error) {
-	value, err := t.take(line, column, n, most)
-	if err == nil && value >= 0 && float64(value) != n.Float(1) {
-		err = model.Refuse(model.BadValue, again, "%s: column %s: %s is no whole number", place(t.file, line), measure.Quote(t.titles[column]),
-			measure.Quote(n.text))
-	}
-	return value, err
-}
-
-// fine refuses a table whose times are rounded to more than many a kernel lasts.
-func (t *table) fine(what string) error {
-	if t.step > coarsest {
-		return model.Refuse(model.ZeroLength, nanosecond, "%s: the %s are rounded to %.0f ns", t.place(), what, t.step)
 	}
 	return nil
 }
@@ -214,5 +213,43 @@ const (
 	busiest = 1 << 36
 )
 
-// coarsest is what times may be rounded to, in ns: --timeunit msec rounds to 100, sec to 100,000.
-const coarsest = 1000
+// value gives a cell of the current row in ns or bytes, -1 where the table has no such column. A cell without a unit holds
+// a whole number. The first wrong cell of a row is refused by [each].
+func (t *table) value(column string, n number, most int64) int64 {
+	if !t.has(column) {
+		return -1
+	}
+	refuse := func(next, what string) error {
+		return model.Refuse(model.BadValue, next, "%s: column %s: %s %s", place(t.file, t.at), measure.Quote(t.titles[column]), measure.Quote(n.text), what)
+	}
+	value, fits := n.Int(t.factor[column])
+	var wrong error
+	switch {
+	case n.form == cells.Foreign:
+		wrong = refuse(withC, "is written with a decimal comma or with points between thousands")
+	case n.form == cells.NoNumber:
+		wrong = refuse(again, "is no number")
+	case n.Digits < 0:
+		wrong = refuse(again, "is negative")
+	case !fits || value > most:
+		wrong = refuse(again, "is more than can be")
+	case t.units[column] == "" && float64(value) != n.Float(1):
+		wrong = refuse(again, "is no whole number")
+	case n.form == cells.Thousands:
+		t.english = true
+	case n.form == cells.ThreeAfterComma && t.unclear == nil:
+		t.unclear = refuse(withC, "is ambiguous: its comma may separate thousands or decimals")
+	}
+	if t.wrong == nil {
+		t.wrong = wrong
+	}
+	return value
+}
+
+// checkName refuses a row without a name, or with one of several lines.
+func (t *table) checkName(name string) error {
+	if name == "" || strings.Contains(name, "\n") {
+		return model.Refuse(model.BadValue, fromReport, "%s: the row has no name", place(t.file, t.at))
+	}
+	return nil
+}

@@ -2,137 +2,106 @@ package nsysstats
 
 import (
 	"bufio"
-	"bytes"
 	"io"
-	"path"
 	"regexp"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
-	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// lines gives the lines of a file without their ends.
+// lines gives the lines of a file without their ends. Tables in columns of fixed width, as nsys stats prints them without
+// --format csv, come out as CSV.
 type lines struct {
-	file string
-	in   *bufio.Reader
-	line int    // number of the current line
-	text string // of it
-	last bool   // it is the last one and has no end
-	held bool   // it is to be given once more
-	cols drawnColumns
+	file   string
+	in     *bufio.Reader
+	line   int      // number of the current line
+	text   string   // of it
+	last   bool     // it is the last one and has no end
+	held   bool     // it is to be given again
+	starts []int    // where the columns of a printed table begin, in characters; nil outside of one
+	ahead  *rawLine // the next line, where it was read already
+}
+
+type rawLine struct {
+	text string
+	err  error
 }
 
 func newLines(file string, in io.Reader) *lines {
 	return &lines{file: file, in: bufio.NewReaderSize(cells.UTF8(in), 64<<10)}
 }
 
-// next reads a line; at the end of the file the error is io.EOF.
+// printedHeader matches the titles of a table in columns of fixed width.
+var printedHeader = regexp.MustCompile(`^ *(?:Time ?\(%\)  +Total Time|Start ?\(\w+\)  +Duration|Total ?\([KMG]?i?B\)  +Count|Total  +Operations)`)
+
+// next reads a line; at the end of the file the error is io.EOF. The rule under the titles of a printed table is left out.
 func (s *lines) next() (string, error) {
 	if s.held {
 		s.held = false
 		return s.text, nil
 	}
-	text, read, err := s.cols.next(s.in)
-	if err != nil && (err != io.EOF || text == "") {
-		return "", err
+	r := s.read()
+	if r.err != nil && (r.err != io.EOF || r.text == "") {
+		return "", r.err
 	}
-	s.line += read
-	s.last = err == io.EOF
-	s.text = strings.TrimRight(text, "\r\n")
+	s.line++
+	s.last = r.err == io.EOF
+	s.text = strings.TrimRight(r.text, "\r\n")
+	switch {
+	case s.starts != nil && strings.TrimSpace(s.text) == "":
+		s.starts = nil
+	case s.starts != nil:
+		s.text = s.cut(s.text)
+	case !s.last && printedHeader.MatchString(s.text):
+		under := s.read()
+		if s.starts = ruled(under.text); s.starts == nil {
+			s.ahead = &under
+			break
+		}
+		s.line++
+		s.text = s.cut(s.text)
+	}
 	return s.text, nil
 }
 
-// again makes the next call of next give the current line.
-func (s *lines) again() { s.held = true }
-
-var (
-	// report is a line that names the report whose table comes next, or the file that it went to.
-	report = regexp.MustCompile(`^(?:Processing \[.*\] with|Running) \[(?:[^\]]*[/\\])?(\w+)\.py\b|` +
-		`^ ?\*\* .*\((\w+)(?::[^)]*)?\):$|^\[[0-9]+/[0-9]+\] Executing '(\w+)'`)
-	processing = regexp.MustCompile(`^Processing \[.*\] with \[`)
-	// around are other lines that nsys prints before, between and after its tables.
-	around = regexp.MustCompile(`^(?:Processing \[|Running \[|Using |SKIPPED|NOTICE|WARNING|ERROR|Generat|Export|Collecting |` +
-		`\[[0-9]+/[0-9]+\] | ?\*\* )`)
-	// begins is where a header may begin behind a line that did not end.
-	begins = regexp.MustCompile(`Time ?\(%\),|Start ?\(\w+\),|Total ?\(\w+\),`)
-	// drawn are the titles of a table that is no CSV: columns, a table with lines, tabs, JSON, HTML.
-	drawn = regexp.MustCompile(`Time ?\(%\)[\s|;]+Total Time|Start ?\(\w+\)[\s|;]+Duration|Total ?\([KMG]?i?B\)[\s|;]+Count|` +
-		`"(?:Time \(%\)|Start \(\w+\)|Total \(MB\))":|<th>(?:Time \(%\)|Start \(\w+\)|Total \(MB\))</th>`)
-)
-
-// saidNone is the place in remarks of the message that there are no kernels.
-const saidNone = 0
-
-// remarks are what nsys says around its tables of why there is no table of kernels, the most telling first. Those that are
-// alone count only where there is no table at all.
-var remarks = []struct {
-	kind   model.Kind
-	next   string
-	format string // of the place, and of the detail where there is one
-	looks  *regexp.Regexp
-	detail func(m []string) any
-	alone  bool
-}{
-	{kind: model.NoKernels, next: noKernel, format: "%s: nsys found no CUDA kernels in the recording", looks: regexp.MustCompile(
-		`^SKIPPED: .*does not contain (?:CUDA kernel|GPU trace|GPU kernel/memory operations) data`)},
-	{kind: model.OtherFormat, next: again, format: "%s: the table is not printed as CSV", looks: drawn, alone: true},
-	{kind: model.ReportSkipped, format: "%s: nsys says %s",
-		next:   "releases until 2022 call the reports gputrace and gpukernsum, later ones cuda_gpu_trace and cuda_gpu_kern_sum",
-		looks:  regexp.MustCompile(`^ERROR: Report '.*' could not be found.*`),
-		detail: func(m []string) any { return measure.Quote(m[0]) }},
-	{kind: model.ReportSkipped, next: fromReport, format: "%s: nsys skipped a report: the recording %s",
-		looks: regexp.MustCompile(`^SKIPPED: .*?((?:file )?does not contain .*|could not .*)$`), alone: true,
-		detail: func(m []string) any { return strings.TrimSuffix(measure.NormalizeControl(m[1]), ".") }},
-	{kind: model.ReportSkipped, next: "give nsgate that file", format: "%s: the table went to the file %s", looks: regexp.MustCompile(
-		`^Processing \[.*\](?:\([^)]*\))? with \[.*\](?:\([^)]*\))? to \[(.*)\]\.\.\. PROCESSED[^E]*$`),
-		detail: func(m []string) any { return measure.Quote(path.Base(m[1])) }},
-}
-
-// ordinary reports whether a line cannot be anything that nsys says or begins a table with, at little cost: the rows of
-// tables that are not read can be many.
-func ordinary(line string) bool {
-	return !strings.ContainsAny(line, "([*") && !strings.Contains(line, "Total") && !strings.Contains(line, "Registers Per Thread") &&
-		!strings.HasPrefix(line, "SKIPPED") && !strings.HasPrefix(line, "ERROR")
-}
-
-// named is the report that a line announces.
-func named(line string) (string, bool) {
-	m := report.FindStringSubmatch(line)
-	if m == nil {
-		return "", false
+func (s *lines) read() rawLine {
+	if r := s.ahead; r != nil {
+		s.ahead = nil
+		return *r
 	}
-	return strings.Join(m[1:], ""), true
+	text, err := cells.Line(s.in)
+	return rawLine{text, err}
 }
 
-// find looks for a header in a line, at its start or behind text that had no end.
-func find(line string) (*header, bool) {
-	if h, ok := recognise(line); ok {
-		return h, true
+// ruled gives where the columns over a line of dashes begin, nil for another line.
+func ruled(line string) (columns []int) {
+	if line = strings.TrimRight(line, " \r\n"); !strings.Contains(line, "---") || strings.Trim(line, "- ") != "" {
+		return nil
 	}
-	if at := begins.FindStringIndex(line); at != nil && at[0] > 0 {
-		return recognise(line[at[0]:])
-	}
-	return nil, false
-}
-
-// Sniff reports whether the first bytes of a file, 64 KiB of them or all, look like output of nsys stats, be it readable
-// or not.
-func Sniff(head []byte) bool {
-	s := newLines("", bytes.NewReader(head))
-	for {
-		line, err := s.next()
-		if err != nil || strings.ContainsRune(line, 0) {
-			return false
+	before := ' '
+	for i, c := range line {
+		if c == '-' && before == ' ' {
+			columns = append(columns, i)
 		}
-		if _, ok := find(line); ok || report.MatchString(line) || processing.MatchString(line) {
-			return true
-		}
-		for _, r := range remarks {
-			if r.looks.MatchString(line) {
-				return true
-			}
-		}
+		before = c
 	}
+	return columns
+}
+
+// cut writes a line of a printed table as CSV. Two blanks separate columns; a cell may begin anywhere in its column.
+func (s *lines) cut(line string) string {
+	text := []rune(line)
+	row := make([]string, len(s.starts))
+	for i, from := range s.starts {
+		end := len(text)
+		if i+1 < len(s.starts) {
+			end = min(s.starts[i+1], end)
+		}
+		cell := strings.TrimSpace(string(text[min(from, end):end]))
+		if strings.ContainsAny(cell, `",`) {
+			cell = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
+		}
+		row[i] = cell
+	}
+	return strings.Join(row, ",")
 }

@@ -3,7 +3,6 @@ package nsysstats
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -32,11 +31,12 @@ type traceRow struct {
 	Target   string `csv:"dstmemkd"`
 	Device   string `csv:"device"`
 	Stream   number `csv:"strm"`
-	Name     name   `csv:"name"`
+	Name     string `csv:"name"`
 }
 
-// traced is what a table of single launches holds.
-type traced struct {
+// tracer collects the rows of a table of single launches.
+type tracer struct {
+	table    *table
 	launches []model.Launch
 	copies   []model.Copy
 	kernels  []model.KernelInfo
@@ -44,7 +44,7 @@ type traced struct {
 	count    []int                      // launches of each kernel
 	devices  map[string]gpu             // by the text of the cell
 	used     []gpu                      // those that launched kernels
-	ignored  map[string]int             // rows that are neither a kernel nor a copy, by name
+	ignored  int                        // rows that are neither a kernel nor a copy
 }
 
 type gpu struct {
@@ -55,8 +55,8 @@ type gpu struct {
 // numbered is the form of "NVIDIA H200 (0)". A recording that does not know the GPU gives " (0)".
 var numbered = regexp.MustCompile(`^(.*?)\s*\(([0-9]{1,6})\)$`)
 
-func (t *traced) device(cell string) gpu {
-	d, ok := t.devices[cell]
+func (x *tracer) device(cell string) gpu {
+	d, ok := x.devices[cell]
 	if !ok {
 		d = gpu{model: cell, number: -1}
 		if m := numbered.FindStringSubmatch(cell); m != nil {
@@ -64,87 +64,114 @@ func (t *traced) device(cell string) gpu {
 			d = gpu{model: m[1], number: int32(n)}
 		}
 		d.model = measure.NormalizeLine(d.model)
-		t.devices[strings.Clone(cell)] = d
+		x.devices[strings.Clone(cell)] = d
 	}
 	return d
 }
 
-func (t *table) readTrace() error {
-	x := &traced{number: map[model.KernelInfo]int32{}, devices: map[string]gpu{}, ignored: map[string]int{}}
-	t.traced = x
-	err := t.each(new(traceRow), func(row any, line int) (err error) {
-		r := row.(*traceRow)
-		keep := func(v int64, e error) int64 { err = cmp.Or(err, e); return v }
-		start := keep(t.take(line, "start", r.Start, latest))
-		end := start + keep(t.take(line, "duration", r.Duration, longest))
-		t.step = max(t.step, r.Duration.Step(t.factor["duration"]))
-		kind, copied := operation(string(r.Name))
-		switch {
-		case r.Name == "":
-			return model.Refuse(model.BadValue, fromReport, "%s: the row has no name", place(t.file, line))
-		case copied && !t.has("bytes"):
-			return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote("bytes"))
-		case copied:
-			c := model.Copy{Start: start, End: end, API: start, Bytes: keep(t.take(line, "bytes", r.Bytes, largest)), Range: -1, Thread: -1,
-				Kind: kind, Source: model.MemoryKindNamed(r.Source), Target: model.MemoryKindNamed(r.Target)}
-			if kind == model.Memset { // the one kind of memory of a memset stands in the first column
-				c.Source, c.Target = model.MemoryUnknown, c.Source
-			}
-			x.copies = append(x.copies, c)
-			return err
-		case labelled(string(r.Name)):
-			x.ignored[measure.Quote(string(r.Name))]++
-			return err
-		}
-		k := model.KernelInfo{Raw: string(r.Name), LocalMemory: -1, Registers: keep(t.count(line, "reg/trd", r.Register, 1<<16)),
-			StaticShared: keep(t.take(line, "stcsmem", r.Static, largest)), DynamicShared: keep(t.take(line, "dymsmem", r.Dynamic, largest))}
-		if t.has("grdx") {
-			extent := func(column string, n number) uint32 { return uint32(keep(t.count(line, column, n, math.MaxUint32))) }
-			k.Subject.Grid = measure.Dim3{X: extent("grdx", r.GridX), Y: extent("grdy", r.GridY), Z: extent("grdz", r.GridZ)}
-			k.Subject.Block = measure.Dim3{X: extent("blkx", r.BlockX), Y: extent("blky", r.BlockY), Z: extent("blkz", r.BlockZ)}
-		}
-		d := x.device(r.Device)
-		x.launches = append(x.launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1, Kernel: x.intern(k), Device: d.number,
-			Stream: int32(keep(t.count(line, "strm", r.Stream, math.MaxInt32)))})
-		if !slices.Contains(x.used, d) {
-			x.used = append(x.used, d)
-		}
-		return err
-	})
-	if err != nil {
+// Copies stand among the kernels by labels: [CUDA memcpy HtoD] until 2023, [CUDA memcpy Host-to-Device] since, with
+// [CUDA Unified Memory memcpy HtoD] and [CUDA memcpy Unified Host-to-Device] for what the driver migrates.
+var direction = regexp.MustCompile(`\b(Host|Device|Array|Peer|[HDAP])(?:-to-|to)(Host|Device|Array|Peer|[HDAP])\b`)
+
+// labelled reports whether a name is the label of an operation other than a kernel.
+func labelled(name string) bool {
+	return strings.HasPrefix(name, "[CUDA ") && strings.IndexByte(name, ']') == len(name)-1
+}
+
+// operation is the kind of a copy or memset, by its label.
+func operation(name string) (kind model.CopyKind, ok bool) {
+	switch {
+	case !labelled(name):
+		return 0, false
+	case strings.Contains(name, "memset"):
+		return model.Memset, true
+	case !strings.Contains(name, "memcpy"):
+		return 0, false
+	}
+	m := direction.FindStringSubmatch(name)
+	if m == nil {
+		return 0, true
+	}
+	way := "memcpy " + m[1][:1] + "to" + m[2][:1]
+	if strings.Contains(name, "Unified") {
+		way = "unified " + way
+	}
+	return model.CopyKindNamed(way), true
+}
+
+// readTrace makes a trace of a table.
+func (t *table) readTrace() (*model.Trace, error) {
+	x := &tracer{table: t, number: map[model.KernelInfo]int32{}, devices: map[string]gpu{}}
+	if err := each(t, x.row); err != nil {
+		return nil, err
+	}
+	return x.finish()
+}
+
+func (x *tracer) row(r *traceRow) error {
+	t := x.table
+	start := t.value("start", r.Start, latest)
+	end := start + t.value("duration", r.Duration, longest)
+	t.step = max(t.step, r.Duration.Step(t.factor["duration"]))
+	if err := t.checkName(r.Name); err != nil {
 		return err
 	}
-	return t.fine("durations")
+	kind, copied := operation(r.Name)
+	switch {
+	case copied && !t.has("bytes"):
+		return model.Refuse(model.BadTable, again, "%s: %s has no column %s", t.place(), t.kind, measure.Quote("bytes"))
+	case copied:
+		c := model.Copy{Start: start, End: end, API: start, Bytes: t.value("bytes", r.Bytes, largest), Range: -1, Thread: -1,
+			Kind: kind, Source: model.MemoryKindNamed(r.Source), Target: model.MemoryKindNamed(r.Target)}
+		if kind == model.Memset { // the one kind of memory of a memset stands in the first column
+			c.Source, c.Target = model.MemoryUnknown, c.Source
+		}
+		x.copies = append(x.copies, c)
+		return nil
+	case labelled(r.Name):
+		x.ignored++
+		return nil
+	}
+	k := model.KernelInfo{Raw: r.Name, LocalMemory: -1, Registers: t.value("reg/trd", r.Register, 1<<16),
+		StaticShared: t.value("stcsmem", r.Static, largest), DynamicShared: t.value("dymsmem", r.Dynamic, largest)}
+	if t.has("grdx") {
+		extent := func(column string, n number) uint32 { return uint32(t.value(column, n, math.MaxUint32)) }
+		k.Subject.Grid = measure.Dim3{X: extent("grdx", r.GridX), Y: extent("grdy", r.GridY), Z: extent("grdz", r.GridZ)}
+		k.Subject.Block = measure.Dim3{X: extent("blkx", r.BlockX), Y: extent("blky", r.BlockY), Z: extent("blkz", r.BlockZ)}
+	}
+	d := x.device(r.Device)
+	x.launches = append(x.launches, model.Launch{Start: start, End: end, API: start, Range: -1, Thread: -1, Kernel: x.intern(k), Device: d.number,
+		Stream: int32(t.value("strm", r.Stream, math.MaxInt32))})
+	if !slices.Contains(x.used, d) {
+		x.used = append(x.used, d)
+	}
+	return nil
 }
 
 // intern numbers the kernels and counts their launches.
-func (t *traced) intern(k model.KernelInfo) int32 {
-	i, ok := t.number[k]
+func (x *tracer) intern(k model.KernelInfo) int32 {
+	i, ok := x.number[k]
 	if !ok {
 		k.Raw = strings.Clone(k.Raw) // the cell is part of a whole row
-		i = int32(len(t.kernels))
-		t.number[k] = i
-		t.kernels = append(t.kernels, k)
-		t.count = append(t.count, 0)
+		i = int32(len(x.kernels))
+		x.number[k] = i
+		x.kernels = append(x.kernels, k)
+		x.count = append(x.count, 0)
 	}
-	t.count[i]++
+	x.count[i]++
 	return i
 }
 
-// finishTrace makes a trace of a table.
-func (t *table) finishTrace() (*model.Trace, error) {
-	x := t.traced
+func (x *tracer) finish() (*model.Trace, error) {
+	t := x.table
 	switch {
 	case len(x.launches) == 0:
-		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %d copies and no kernel", t.place(), t.kind, len(x.copies))
+		return nil, model.Refuse(model.NoKernels, noKernel, "%s: %s lists %s and no kernel", t.place(), t.kind, measure.Count(len(x.copies), "copy"))
 	case !slices.ContainsFunc(x.launches, func(l model.Launch) bool { return l.End > l.Start }):
-		return nil, model.Refuse(model.ZeroLength, noTime, "%s: all %d launches took no time", t.place(), len(x.launches))
+		return nil, model.Refuse(model.ZeroLength, nanosecond, "%s: all %d launches took no time", t.place(), len(x.launches))
 	}
 	slices.SortStableFunc(x.copies, func(a, b model.Copy) int { return cmp.Compare(a.Start, b.Start) })
-	if started := func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) }; !slices.IsSortedFunc(x.launches, started) {
-		slices.SortStableFunc(x.launches, started)
-	}
-	trace := &model.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, MemoryPeak: -1}
+	slices.SortStableFunc(x.launches, func(a, b model.Launch) int { return cmp.Compare(a.Start, b.Start) })
 	for i := range x.kernels {
 		k := &x.kernels[i]
 		if err := t.budget.Add(t.file, k.Raw); err != nil {
@@ -152,35 +179,22 @@ func (t *table) finishTrace() (*model.Trace, error) {
 		}
 		k.Subject = model.KernelSubject(k.Raw, k.Subject.Grid, k.Subject.Block)
 	}
+	kernels, to := model.MergeKernels(x.kernels, x.count)
+	for i := range x.launches {
+		x.launches[i].Kernel = to[x.launches[i].Kernel]
+	}
 	var models []string
 	for _, d := range x.used {
 		models = append(models, d.model)
 	}
-	merged, to := model.MergeKernels(x.kernels, x.count)
-	trace.Kernels = merged
-	for i := range x.launches {
-		x.launches[i].Kernel = to[x.launches[i].Kernel]
-	}
-	trace.Environment = model.Environment{Tool: Tool, GPU: model.Models(models), GPUs: len(x.used),
-		Tick: tick(len(x.launches), func(i int) int64 { return x.launches[i].End - x.launches[i].Start }, t.step)}
+	trace := &model.Trace{Source: t.file, Launches: x.launches, Copies: x.copies, Kernels: kernels, MemoryPeak: -1,
+		Environment: model.Environment{Tool: Tool, GPU: model.Models(models), GPUs: len(x.used),
+			Tick: max(model.Tick(len(x.launches), func(i int) int64 { return x.launches[i].End - x.launches[i].Start }, 1), model.ShortestTick, t.step)}}
 	if t.open {
-		t.warn(trace, "the last row has no line end; if the file was cut there, launches are missing")
+		trace.Warnings = append(trace.Warnings, t.place()+": the last row has no line end; if the file was cut there, launches are missing")
 	}
-	if names := slices.Sorted(maps.Keys(x.ignored)); len(names) > 0 {
-		t.warn(trace, "%d rows of %s are neither kernels nor copies and are not judged", x.ignored[names[0]], names[0])
-		if len(names) > 1 {
-			t.warn(trace, "and so are rows of %d other names", len(names)-1)
-		}
+	if x.ignored > 0 {
+		trace.Warnings = append(trace.Warnings, fmt.Sprintf("%s: %s of neither kernels nor copies, not judged", t.place(), measure.Count(x.ignored, "row")))
 	}
 	return trace, nil
-}
-
-// warn adds a doubt about a table.
-func (t *table) warn(trace *model.Trace, format string, args ...any) {
-	trace.Warnings = append(trace.Warnings, t.place()+": "+fmt.Sprintf(format, args...))
-}
-
-// tick is the resolution of the times: that of the GPU's timer, or what the table rounds them to where that is more.
-func tick(n int, duration func(i int) int64, step float64) float64 {
-	return max(model.Tick(n, duration, 1), model.ShortestTick, step)
 }
