@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -323,5 +325,20 @@ func TestUnjudgedParts(t *testing.T) {
 	}
 	if ignoredGPU["ignored kernels"] < 0.3 || ignoredWall["before"] < 0.1 || ignoredGPU["all"] < ignoredGPU["ignored kernels"] || ignoredWall["all"] < ignoredWall["before"] {
 		t.Errorf("with rules that ignore, GPU time %v and wall time %v have no limit", ignoredGPU, ignoredWall)
+	}
+}
+
+// A report on stalls of some steps explains the mean step, which is what changed.
+func TestStallReport(t *testing.T) {
+	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
+	stalled := edited(head, func(t model.Trace) model.Trace { return stalls(t, 0, 60, 10, 2_000_000) })
+	var out strings.Builder
+	if err := report.Render("text", &out, judgeTraces(t, base, stalled)[0], report.Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"mean step time 5", "a step on average", "everything else", "typical step 5"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
 	}
 }

@@ -44,7 +44,11 @@ func (v *view) causes(of ...class) []cause {
 	}
 	list = v.foldRanks(list, &program)
 	list = foldSections(foldDevices(foldRanges(list)))
-	if step := group(program).of(measure.StepTime.Name); step != nil {
+	step := group(program).of(measure.StepTime.Name)
+	if v.Fall != nil && v.Fall.Mean {
+		step = group(program).of(measure.MeanStep.Name)
+	}
+	if step != nil {
 		if c, ok := v.idle(*step, program); ok {
 			list = append(list, c)
 		}

@@ -36,7 +36,11 @@ func (v *view) tell(c *cause, shown *row) {
 			c.Short = c.Subject + " is late"
 		}
 	case c.idle != nil:
-		c.Why, c.Short = []string{waits(*c.idle, v.per(), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
+		every := "in every " + v.per()
+		if v.Fall.Mean {
+			every = "a " + v.per() + " on average"
+		}
+		c.Why, c.Short = []string{waits(*c.idle, every, v.per(), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
 	case len(r.Parts) > 0:
 		c.Why, c.Short = replaced(r, v.per())
 	default:
@@ -101,6 +105,8 @@ func (r row) changeText(of string, headed bool) string {
 		return name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
 	case headed && r.F.Scope == measure.ScopeOutput:
 		return "No kernel, copy or step got slower with " + name + ": what did lies outside of the profiled steps, or the profiler hides it"
+	case headed && r.F.Metric == measure.MeanStep.Name:
+		return "Some steps take longer, the typical one does not"
 	case headed && of == "" && r.F.Subject() == measure.Workload:
 		return "No kernel, copy or cause of idle time changed enough to explain it"
 	}
@@ -149,8 +155,8 @@ func replaced(r row, per string) (why []string, short string) {
 	return why, brief(fresh) + " " + verbs + " " + brief(gone)
 }
 
-// waits says for what the GPU waits; calls is the count of synchronising calls, nil where that did not increase.
-func waits(part fallRow, per string, calls *row) string {
+// waits says for what the GPU waits, and in which steps; calls is the count of synchronising calls, nil where that did not increase.
+func waits(part fallRow, every, per string, calls *row) string {
 	more := quantity(part.Change, ns) + " "
 	if part.Base > part.Head/10 {
 		more += "longer "
@@ -159,15 +165,15 @@ func waits(part fallRow, per string, calls *row) string {
 	text := ""
 	switch part.Class {
 	case "launch-starved":
-		text = "The GPU waits " + more + "in every " + per + " for the CPU"
+		text = "The GPU waits " + more + every + " for the CPU"
 	case "blocking":
-		text = "The host waits for the GPU and then issues late: the GPU is idle " + more + "in every " + per
+		text = "The host waits for the GPU and then issues late: the GPU is idle " + more + every
 	case "dependency-stalled":
-		text = "Issued work waits " + more + "in every " + per + " for an event or another stream"
+		text = "Issued work waits " + more + every + " for an event or another stream"
 	case "micro gaps":
-		text = "Gaps between operations take " + more + "in every " + per
+		text = "Gaps between operations take " + more + every
 	default:
-		text = "The GPU is idle " + more + "in every " + per
+		text = "The GPU is idle " + more + every
 	}
 	text = join(", ", text, where)
 	if calls == nil {

@@ -135,6 +135,9 @@ func (v *view) whole() string {
 			if r.F.Subject() != measure.Workload || r.F.Metric != x.metric || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
 				continue
 			}
+			if x.metric == measure.StepTime.Name && v.Fall != nil && v.Fall.Mean {
+				x.name = "typical step"
+			}
 			text := bind(x.name) + nb + r.Values
 			if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
 				text += nb + "(" + r.Change + ")"

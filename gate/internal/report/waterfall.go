@@ -17,6 +17,8 @@ type fall struct {
 	Rows       []fallRow // the largest first, then the rest of the change; they add up
 	// Certain is true where the step itself changed for certain.
 	Certain bool
+	// Mean is true where the step is the mean one: only that changed beyond its limit.
+	Mean bool
 }
 
 // fallRow is a part of the change: a kernel, a kind of copies, or a cause of idle time.
@@ -69,13 +71,26 @@ func newFall(r *result.Report) *fall {
 	return f
 }
 
-// judge takes the step time of the findings, where they hold one, and whether it changed for certain.
+// judge takes the step of the findings and whether it changed for certain: the typical one, or the mean one where only that changed.
 func (f *fall) judge(findings []result.Finding) {
-	for _, x := range findings {
-		if x.Scope == measure.ScopeWorkload && x.Metric == measure.StepTime.Name && x.Name == "" && x.Base.Known() && x.Head.Known() {
-			f.Base, f.Head = x.Base, x.Head
-			f.Certain = f.Certain || x.Outcome == result.Regressed || x.Outcome == result.Improved
+	of := func(metric string) *result.Finding {
+		i := slices.IndexFunc(findings, func(x result.Finding) bool {
+			return x.Scope == measure.ScopeWorkload && x.Metric == metric && x.Name == "" && x.Base.Known() && x.Head.Known()
+		})
+		if i < 0 {
+			return nil
 		}
+		return &findings[i]
+	}
+	changed := func(x *result.Finding) bool {
+		return x != nil && (x.Outcome == result.Regressed || x.Outcome == result.Improved)
+	}
+	step, mean := of(measure.StepTime.Name), of(measure.MeanStep.Name)
+	if f.Mean = changed(mean) && !changed(step); f.Mean {
+		step = mean
+	}
+	if step != nil {
+		f.Base, f.Head, f.Certain = step.Base, step.Head, f.Certain || changed(step)
 	}
 }
 
@@ -126,7 +141,11 @@ func (f *fall) print() {
 
 // about prints the step before and after.
 func (f *fall) about() string {
-	return "step" + nb + pair(f.Base, f.Head, ns, 4) + nb + "(" + changed(f.Head/f.Base-1) + ")"
+	step := "step"
+	if f.Mean {
+		step = "mean step"
+	}
+	return step + nb + pair(f.Base, f.Head, ns, 4) + nb + "(" + changed(f.Head/f.Base-1) + ")"
 }
 
 // Lines is the change of a step and what it is made of, a line each.
