@@ -69,17 +69,11 @@ func (p *printedPage) line(text string) string {
 	case m != nil:
 		p.section, p.rows = m[1], false
 	case ruleLine.MatchString(line):
-		p.rule = p.rule[:0]
-		for i := range line {
-			if line[i] == '-' && line[i-1] == ' ' {
-				p.rule = append(p.rule, i)
-			}
-		}
+		p.rule = cells.Rule(line)
 	case titleLine.MatchString(line):
 		p.rows = true
-	case p.rows && len(p.rule) == 3 && len(line) > p.rule[2] && strings.HasPrefix(line, "    "):
-		at := func(from, to int) string { return strings.TrimSpace(line[from:to]) }
-		return row(append(p.launch[:6:6], p.section, at(p.rule[0], p.rule[1]), at(p.rule[1], p.rule[2]), at(p.rule[2], len(line)))...)
+	case p.rows && len(p.rule) == 3 && strings.HasPrefix(line, "    "):
+		return row(append(append(p.launch[:6:6], p.section), cells.Cut(line, p.rule)...)...)
 	default:
 		p.rows = p.rows && strings.TrimSpace(line) == ""
 	}

@@ -54,7 +54,7 @@ func (s *lines) next() (string, error) {
 		s.text = s.cut(s.text)
 	case !s.last && printedHeader.MatchString(s.text):
 		under := s.read()
-		if s.starts = ruled(under.text); s.starts == nil {
+		if s.starts = cells.Rule(under.text); s.starts == nil {
 			s.ahead = &under
 			break
 		}
@@ -73,35 +73,13 @@ func (s *lines) read() rawLine {
 	return rawLine{text, err}
 }
 
-// ruled gives where the columns over a line of dashes begin, nil for another line.
-func ruled(line string) (columns []int) {
-	if line = strings.TrimRight(line, " \r\n"); !strings.Contains(line, "---") || strings.Trim(line, "- ") != "" {
-		return nil
-	}
-	before := ' '
-	for i, c := range line {
-		if c == '-' && before == ' ' {
-			columns = append(columns, i)
-		}
-		before = c
-	}
-	return columns
-}
-
-// cut writes a line of a printed table as CSV. Two blanks separate columns; a cell may begin anywhere in its column.
+// cut writes a line of a printed table as CSV.
 func (s *lines) cut(line string) string {
-	text := []rune(line)
-	row := make([]string, len(s.starts))
-	for i, from := range s.starts {
-		end := len(text)
-		if i+1 < len(s.starts) {
-			end = min(s.starts[i+1], end)
-		}
-		cell := strings.TrimSpace(string(text[min(from, end):end]))
+	row := cells.Cut(line, s.starts)
+	for i, cell := range row {
 		if strings.ContainsAny(cell, `",`) {
-			cell = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
+			row[i] = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
 		}
-		row[i] = cell
 	}
 	return strings.Join(row, ",")
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
@@ -13,62 +15,49 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
+// TableMode is the model.Environment.Mode of a session that comes from a table.
+const TableMode = "key_averages"
+
 // mostTable is the most bytes that the rows of a table may have.
 const mostTable = 64 << 20
 
 var (
 	gap    = regexp.MustCompile(`\s{2,}`)
-	device = regexp.MustCompile(`^Self ([A-Z][A-Za-z0-9_]*)$`)
+	device = regexp.MustCompile(`  Self ([A-Z][A-Za-z0-9_]*)  `)
 	footer = regexp.MustCompile(`^\s*Self ([A-Z][A-Za-z0-9_]*) time total:\s*(\S+)\s*$`)
+	// apiCall matches the functions of the CUDA runtime and driver.
+	apiCall = regexp.MustCompile(`^cu(?:da)?[A-Z]\w*$`)
 )
-
-// isRule reports whether a line is one of the dashed lines around the rows.
-func isRule(line string) bool {
-	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "---") && strings.Contains(line, "-  -") && strings.Trim(line, "- ") == ""
-}
 
 // tableHeader splits a line if it is the header of a table of key_averages.
 func tableHeader(line string) (columns []string, ok bool) {
-	if line = strings.TrimSpace(line); !strings.HasPrefix(line, "Name ") {
-		return nil, false
-	}
-	if columns = gap.Split(line, -1); len(columns) < 3 || columns[0] != "Name" {
-		return nil, false
-	}
-	var calls, cpu bool
-	for _, c := range columns {
-		calls = calls || c == "# of Calls" || c == "Number of Calls"
-		cpu = cpu || strings.HasPrefix(c, "Self CPU") || strings.HasPrefix(c, "CPU total")
-	}
-	return columns, calls && cpu
+	columns = gap.Split(strings.TrimSpace(line), -1)
+	return columns, columns[0] == "Name" && slices.Contains(columns, "# of Calls") && slices.Contains(columns, "Self CPU")
 }
 
-// printed is a table on its way in.
+// printed is a table that is being read.
 type printed struct {
-	src  source
-	line int // of the header
-	// device is how the table calls the GPU: CUDA, or HIP.
-	device string
-	column map[string]int // of the columns behind the names
-	from   int            // where the names begin
-	names  []int          // widths of the columns of names: one, or two with overload names
-	size   int            // bytes of all rows
-	gpu    []printedRow   // rows of what ran on the GPU
-	cpu    map[string]bool
-	closed bool
-	footed bool
-	total  amount // at the foot
+	src     source
+	line    int    // of the header
+	device  string // how the table calls the GPU: CUDA, or HIP
+	columns []string
+	starts  []int // where the columns begin, in characters, by the dashes under the header
+	size    int   // bytes of all rows
+	gpu     []printedRow
+	cpu     map[string]bool // names of what ran on the CPU
+	closed  bool
+	footed  bool
+	total   amount // at the foot
 }
 
-// printedRow is a row of a kernel, copy or annotation.
+// printedRow is a row of a kernel, a copy, an annotation or a call.
 type printedRow struct {
 	name           string
 	total, average amount
 	calls          int64
 }
 
-// amount is a time as printed, in ns, and half of its last place: it is right to within that.
+// amount is a time as printed, in ns, and half of its last place, which is its rounding error.
 type amount struct {
 	ns   int64
 	half float64
@@ -98,11 +87,10 @@ func readTable(src source, in *bufio.Reader) (*model.Session, error) {
 		}
 		err = nil
 		if columns, ok := tableHeader(line); ok {
-			var t *printed
-			t, err = newPrinted(src, number, columns)
-			tables = append(tables, t)
+			t := &printed{src: src, line: number, columns: columns, cpu: map[string]bool{}}
+			tables, err = append(tables, t), t.check(line)
 		} else if len(tables) > 0 {
-			err = tables[len(tables)-1].read(line, number)
+			err = tables[len(tables)-1].read(strings.TrimRight(line, " \t\r\n"), number)
 		}
 		if err != nil {
 			return nil, err
@@ -116,7 +104,7 @@ func readTable(src source, in *bufio.Reader) (*model.Session, error) {
 			return nil, err
 		case first == nil:
 			first = s
-		case !sameSeries(first, s):
+		case !reflect.DeepEqual(first.Series, s.Series):
 			return nil, model.Refuse(model.SeveralTables, "keep one table a file, of one run",
 				"%s: there is another table in line %d, with other numbers", t.place(), tables[0].line)
 		}
@@ -128,47 +116,35 @@ func readTable(src source, in *bufio.Reader) (*model.Session, error) {
 	return first, nil
 }
 
-// newPrinted checks that the header has what is needed.
-func newPrinted(src source, line int, columns []string) (*printed, error) {
-	t := &printed{src: src, line: line, column: make(map[string]int), cpu: make(map[string]bool), names: []int{0}}
-	behind := 1
-	if columns[1] == "Overload Name" {
-		behind, t.names = 2, []int{0, 0}
-	}
-	for i, c := range columns[behind:] {
-		t.column[c] = i
-		if m := device.FindStringSubmatch(c); m != nil && m[1] != "CPU" {
+// check refuses a table without the columns of a GPU that is judged.
+func (t *printed) check(header string) error {
+	for _, m := range device.FindAllStringSubmatch(header, -1) {
+		if m[1] != "CPU" {
 			t.device = m[1]
 		}
 	}
-	_, old := t.column["CUDA total"]
 	switch {
-	case t.device == "" && old:
-		return nil, model.Refuse(model.NotTraced, "update PyTorch and "+printAgain,
-			"%s: a table of PyTorch before 1.8, which lists no kernels", t.place())
 	case t.device == "":
-		return nil, model.Refuse(model.NotTraced, activities+", then "+printAgain,
-			"%s: the table has no GPU times", t.place())
+		return model.Refuse(model.NotTraced, activities+" (with PyTorch 1.8 or later), then "+printAgain, "%s: the table has no GPU times", t.place())
 	case t.device != "CUDA" && t.device != "HIP":
-		return nil, model.Refuse(model.OtherDevice, "profile on a CUDA GPU",
-			"%s: the table is of %s, which nsgate cannot judge", t.place(), measure.Quote(t.device))
+		return model.Refuse(model.OtherDevice, "profile on a CUDA GPU", "%s: the table is of %s, which nsgate cannot judge", t.place(), measure.Quote(t.device))
 	}
-	for _, c := range append(t.times(), "# of Calls") {
-		if _, ok := t.column[c]; !ok {
-			return nil, model.Refuse(model.BadTable, printAgain, "%s: the table has no column %s", t.place(), measure.Quote(c))
+	for _, c := range []string{"CPU total", t.device + " time avg"} {
+		if !slices.Contains(t.columns, c) {
+			return model.Refuse(model.BadTable, printAgain, "%s: the table has no column %s", t.place(), measure.Quote(c))
 		}
 	}
-	return t, nil
+	return nil
 }
 
-// times are the columns of times that are read. What ran on the GPU has no total beside its own time.
-func (t *printed) times() []string {
-	return []string{"Self CPU", "CPU total", "Self " + t.device, t.device + " time avg"}
-}
+// place names the header of the table in messages.
+func (t *printed) place() string { return fmt.Sprintf("%s:%d", t.src, t.line) }
 
-// read takes in a line behind the header.
+// read reads a line behind the header.
 func (t *printed) read(line string, number int) error {
-	line = strings.TrimRight(line, " \t\r\n")
+	refuse := func(kind model.Kind, format string, args ...any) error {
+		return model.Refuse(kind, printAgain, "%s:%d: %s", t.src, number, fmt.Sprintf(format, args...))
+	}
 	switch {
 	case line == "": // between the stacks of two rows
 		return nil
@@ -178,85 +154,185 @@ func (t *printed) read(line string, number int) error {
 			return nil
 		}
 		if t.total, t.footed = parseAmount(m[2]); !t.footed {
-			return model.Refuse(model.BadValue, printAgain, "%s:%d: %s is no time", t.src, number, measure.Quote(m[2]))
+			return refuse(model.BadValue, "%s is no time", measure.Quote(m[2]))
 		}
 		return nil
-	case t.names[0] == 0:
-		if !isRule(line) {
-			return model.Refuse(model.BadTable, printAgain, "%s:%d: the line under the header is no rule", t.src, number)
-		}
-		rules := gap.Split(strings.TrimSpace(line), -1)
-		if len(rules) != len(t.names)+len(t.column) {
-			return model.Refuse(model.BadTable, printAgain,
-				"%s:%d: the rule has other columns than the header", t.src, number)
-		}
-		t.from = strings.IndexByte(line, '-')
-		for i := range t.names {
-			t.names[i] = len(rules[i])
+	case t.starts == nil:
+		if t.starts = cells.Rule(line); len(t.starts) != len(t.columns) {
+			return refuse(model.BadTable, "the line under the header is no rule, or has other columns")
 		}
 		return nil
-	case isRule(line):
+	case cells.Rule(line) != nil:
 		t.closed = true
 		return nil
-	case len(line) >= cells.LongestLine-2:
-		return model.Refuse(model.TooLarge, printAgain, "%s:%d: the line is longer than a row of a table", t.src, number)
 	}
 	if t.size += len(line); t.size > mostTable {
-		return model.Refuse(model.TooLarge, "group its rows: "+printAgain,
-			"%s:%d: the table is larger than %d MB", t.src, number, mostTable>>20)
+		return refuse(model.TooLarge, "the table is larger than %d MB", mostTable>>20)
 	}
-	return t.readRow(line, number)
-}
-
-// readRow takes in a row. The names stand in columns of fixed width, in characters; all others are set apart by at least
-// two spaces, however wide they are.
-func (t *printed) readRow(line string, number int) error {
-	row := []rune(line)
-	if strings.TrimSpace(string(row[:min(t.from, len(row))])) != "" {
-		return model.Refuse(model.BadTable, printAgain,
-			"%s:%d: the row begins before the column of names", t.src, number)
+	row, ok := t.cut(line)
+	if !ok {
+		return refuse(model.BadTable, "the row is no row of the table")
 	}
-	end := t.from
-	for _, width := range t.names {
-		if end += width + 2; len(row) < end || string(row[end-2:end]) != "  " {
-			return model.Refuse(model.BadTable, printAgain, "%s:%d: the row is no row of the table", t.src, number)
-		}
-	}
-	name := strings.TrimSpace(string(row[t.from : t.from+t.names[0]]))
-	if name == "" { // one more line of a stack
+	if row["Name"] == "" { // one more line of a stack
 		return nil
 	}
-	found := gap.Split(strings.TrimSpace(string(row[end:])), -1)
-	cell := func(column string) string {
-		if i := t.column[column]; i < len(found) {
-			return found[i]
+	var times [4]amount
+	for i, c := range []string{"Self CPU", "CPU total", "Self " + t.device, t.device + " time avg"} {
+		if times[i], ok = parseAmount(row[c]); !ok {
+			return refuse(model.BadValue, "column %s: %s is no time", measure.Quote(c), measure.Quote(row[c]))
 		}
-		return ""
 	}
-	var times []amount
-	for _, c := range t.times() {
-		x, ok := parseAmount(cell(c))
-		if !ok {
-			return model.Refuse(model.BadValue, printAgain, "%s:%d: column %s: %s is no time", t.src, number, measure.Quote(c), measure.Quote(cell(c)))
-		}
-		times = append(times, x)
-	}
-	calls, ok := integer([]byte(cell("# of Calls")))
+	calls, ok := integer([]byte(row["# of Calls"]))
 	if !ok || calls < 1 {
-		return model.Refuse(model.BadValue, printAgain, `%s:%d: column "# of Calls": %s is no count`, t.src, number, measure.Quote(cell("# of Calls")))
+		return refuse(model.BadValue, `column "# of Calls": %s is no count`, measure.Quote(row["# of Calls"]))
 	}
 	selfCPU, allCPU, total, average := times[0], times[1], times[2], times[3]
 	if selfCPU.ns != 0 || allCPU.ns != 0 || total.ns <= 0 {
-		t.cpu[name] = true
+		t.cpu[row["Name"]] = true
 		return nil
 	}
-	off := float64(average.ns)*float64(calls) - float64(total.ns)
-	if math.Abs(off) > average.half*float64(calls)+total.half+1 {
-		return model.Refuse(model.BadValue, printAgain, "%s:%d: average times calls is not the total", t.src, number)
+	if math.Abs(float64(average.ns)*float64(calls)-float64(total.ns)) > average.half*float64(calls)+total.half+1 {
+		return refuse(model.BadValue, "average times calls is not the total")
 	}
-	t.gpu = append(t.gpu, printedRow{name: name, total: total, average: average, calls: calls})
+	t.gpu = append(t.gpu, printedRow{row["Name"], total, average, calls})
 	return nil
 }
 
-// place names the header of the table in messages.
-func (t *printed) place() string { return fmt.Sprintf("%s:%d", t.src, t.line) }
+// cut gives the cells of a row up to the calls; what stands behind them may be wider than its column. It is not ok unless
+// two blanks separate the columns.
+func (t *printed) cut(line string) (row map[string]string, ok bool) {
+	row = make(map[string]string, len(t.columns))
+	text := []rune(line)
+	for i, cell := range cells.Cut(line, t.starts) {
+		before := min(t.starts[i], len(text))
+		if margin := text[max(0, before-2):before]; strings.TrimSpace(string(margin)) != "" {
+			return nil, false
+		}
+		row[t.columns[i]] = cell
+		if t.columns[i] == "# of Calls" {
+			break
+		}
+	}
+	return row, true
+}
+
+// session turns a table into a session of one run.
+func (t *printed) session() (*model.Session, error) {
+	switch {
+	case !t.closed:
+		return nil, model.Refuse(model.Truncated, printAgain, "%s: the table that begins here ends in the middle", t.place())
+	case !t.footed:
+		return nil, model.Refuse(model.BadTable, printAgain+" with its last lines",
+			`%s: the table has no line "Self %s time total" at its foot, so that nothing tells whether it is complete`, t.place(), t.device)
+	}
+	ran, err := t.split()
+	if err != nil {
+		return nil, err
+	}
+	s := &model.Session{Environment: model.Environment{Tool: profiler, Mode: TableMode}, Warmup: "0"}
+	add := func(subject measure.Subject, metric measure.Metric, value float64, note string) {
+		s.Series = append(s.Series, model.Series{Subject: subject, Metric: metric, Values: model.Values{value}, Note: note})
+	}
+	works, err := t.merge(ran)
+	if err != nil {
+		return nil, err
+	}
+	var all, launches float64
+	for _, w := range works {
+		if w.subject.Scope == measure.ScopeWorkload {
+			add(w.subject, measure.CopyTime, w.total, w.note)
+			add(w.subject, measure.Copies, w.calls, w.note)
+			continue
+		}
+		if w.note == "" {
+			add(w.subject, measure.Time, w.average, "")
+		}
+		add(w.subject, measure.Total, w.total, w.note)
+		add(w.subject, measure.Launches, w.calls, "")
+		all += w.total
+		launches += w.calls
+	}
+	if launches == 0 {
+		return nil, model.Refuse(model.NoKernels, activities+", then "+printAgain, "%s: the table lists no GPU kernel", t.place())
+	}
+	add(measure.Workload, measure.GPUTime, all, "")
+	add(measure.Workload, measure.Launches, launches, "")
+	s.Runs = []model.Run{{Total: int(launches), Launches: int(launches), Steady: true}}
+	s.SortSeries()
+	return s, s.Check()
+}
+
+// split gives the rows of kernels and copies, and compares their sum with the total at the foot, in which PyTorch before 2.5
+// counts annotations and 2.0 calls. Both have a time on the GPU and are no work of its own: an annotation of record_function
+// lasts from its first kernel to its last, and has the name of a row of the CPU. So have the kernels of torch.compile.
+func (t *printed) split() (ran []printedRow, err error) {
+	var sum, slack [3]float64 // of work, annotations, calls
+	for _, r := range t.gpu {
+		kind := 0
+		switch {
+		case apiCall.MatchString(r.name):
+			kind = 2
+		case r.name == "ProfilerStep*" || t.cpu[r.name] && !strings.HasPrefix(r.name, "triton_"):
+			kind = 1
+		default:
+			ran = append(ran, r)
+		}
+		sum[kind], slack[kind] = sum[kind]+float64(r.total.ns), slack[kind]+r.total.half
+	}
+	total := float64(t.total.ns)
+	for _, counted := range [][3]float64{{1, 0, 0}, {1, 1, 0}, {1, 0, 1}, {1, 1, 1}} {
+		if math.Abs(counted[0]*sum[0]+counted[1]*sum[1]+counted[2]*sum[2]-total) <= t.total.half+1+counted[0]*slack[0]+counted[1]*slack[1]+counted[2]*slack[2] {
+			return ran, nil
+		}
+	}
+	why := "kernels and annotations cannot be told apart"
+	if sum[0] < total {
+		why = "rows are missing"
+	}
+	return nil, model.Refuse(model.RowsMissing, printAgain+"; if that does not help, use the trace: prof.export_chrome_trace",
+		"%s: the rows of what ran on the GPU add up to %.3f ms, the foot of the table says %.3f ms: %s", t.place(), sum[0]/1e6, total/1e6, why)
+}
+
+// work is one kernel, or the copies of one kind. Of copies the note is their kinds of memory.
+type work struct {
+	subject               measure.Subject
+	average, total, calls float64 // times in ns
+	note                  string
+}
+
+// merge adds up the rows of one name, as tables grouped by stack have them, and the copies of one kind. Truncated names
+// that are equal may be different kernels, so that the time of one launch is not known.
+func (t *printed) merge(rows []printedRow) ([]*work, error) {
+	var budget model.NameBudget
+	var works []*work
+	found := make(map[measure.Subject]*work)
+	for _, r := range rows {
+		if err := budget.Add(string(t.src), r.name); err != nil {
+			return nil, err
+		}
+		w := &work{average: float64(r.average.ns), total: float64(r.total.ns), calls: float64(r.calls)}
+		if strings.HasPrefix(r.name, "Memcpy ") || strings.HasPrefix(r.name, "Memset (") {
+			kind, source, target := parseCopy(r.name)
+			w.subject = measure.Subject{Scope: measure.ScopeWorkload, Name: kind.String()}
+			if w.note = target.String(); kind != model.Memset {
+				w.note = source.String() + " to " + w.note
+			}
+		} else {
+			w.subject = model.KernelSubject(r.name, measure.Dim3{}, measure.Dim3{})
+		}
+		have := found[w.subject]
+		if have == nil {
+			found[w.subject] = w
+			works = append(works, w)
+			continue
+		}
+		if strings.HasSuffix(r.name, "..") {
+			have.note = "rows whose truncated names are equal, taken together"
+		} else if w.note != have.note {
+			have.note = "several kinds of memory"
+		}
+		have.total, have.calls = have.total+w.total, have.calls+w.calls
+		have.average = have.total / have.calls
+	}
+	return works, nil
+}

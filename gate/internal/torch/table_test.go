@@ -103,7 +103,7 @@ func TestTable(t *testing.T) {
 	got := readTableString(t, printTable(columns, tableRows, foot))
 	kernel := func(name string) measure.Subject { return measure.Subject{Scope: measure.ScopeKernel, Name: name} }
 	copies := func(name string) measure.Subject { return measure.Subject{Scope: measure.ScopeWorkload, Name: name} }
-	const pinned = "pinned to device"
+	const pinned = "several kinds of memory"
 	want := model.Session{
 		Environment: model.Environment{Tool: "torch.profiler", Mode: TableMode}, Warmup: "0",
 		Runs: []model.Run{{Total: 24, Launches: 24, Steady: true}},
@@ -173,7 +173,7 @@ func TestTableForms(t *testing.T) {
 		"HIP":             printTable(hip, tableRows, strings.ReplaceAll(foot, "CUDA", "HIP")),
 		"stacks":          stack,
 		"old foot":        printTable(columns, tableRows, "Self CUDA time total: 14.189ms"),
-		"in µs":           strings.ReplaceAll(plain, " 1.200ms", "1200.000us"),
+		"in µs":           strings.ReplaceAll(plain, "   1.200ms", "1200.000us"),
 	} {
 		got, err := Read(t.Context(), iotest.HalfReader(strings.NewReader(text)), "t.txt")
 		if err != nil {
@@ -200,7 +200,7 @@ func TestTableCalls(t *testing.T) {
 	}
 }
 
-// Rounding is told, and rows of one kernel are one.
+// Rows of one kernel are one.
 func TestTableNotes(t *testing.T) {
 	got := readTableString(t, printTable(columns, []row{
 		gpu("slow", "2.500s", "2.500s", "1"), gpu("void at::native::elementwise_kernel<128, 4, at::nati...", "3.000ms", "1.500ms", "2"),
@@ -210,8 +210,8 @@ func TestTableNotes(t *testing.T) {
 		name, note string
 		value      float64
 	}{
-		{"slow", "printed to 1e+06 ns", 2.5e9},
-		{"void at::native::elementwise_kernel<128, 4, at::nati...", "printed to 1000 ns; name cut off by the table", 1.5e6},
+		{"slow", "", 2.5e9},
+		{"void at::native::elementwise_kernel<128, 4, at::nati...", "", 1.5e6},
 		{"twice", "", 15000},
 	} {
 		x, ok := got.Find(measure.Subject{Scope: measure.ScopeKernel, Name: c.name}, measure.Time.Name)
@@ -236,7 +236,7 @@ func TestTableCutNames(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", metric, x, want)
 		}
 	}
-	if x, _ := got.Find(subject, measure.Total.Name); x.Note != "2 rows whose names the table cut off alike, taken together" {
+	if x, _ := got.Find(subject, measure.Total.Name); x.Note != "rows whose truncated names are equal, taken together" {
 		t.Errorf("note %q", x.Note)
 	}
 }
@@ -258,10 +258,10 @@ func TestRefusedTables(t *testing.T) {
 		{"no table", "nothing here\n", "holds neither a trace nor a table"},
 		{"space", " \n\n", "holds neither a trace nor a table"},
 		{"CPU only", printTable(append(columns[:6:6], "# of Calls"), []row{append(tableRows[0][:6:6], "6")}, ""), "t.txt:2: the table has no GPU times"},
-		{"old", strings.NewReplacer("Self CUDA %", "CUDA total %", "Self CUDA", "CUDA xx").Replace(plain), "before 1.8"},
+		{"old", strings.NewReplacer("Self CUDA %", "CUDA total %", "Self CUDA", "CUDA xx").Replace(plain), "the table has no GPU times"},
 		{"XPU", printTable(xpu, tableRows, foot), `the table is of "XPU"`},
 		{"no column", strings.Replace(plain, "CUDA time avg", "CUDA time med", 1), `no column "CUDA time avg"`},
-		{"no calls", printTable(append(columns[:10:10], "# of Things", "Number of Calls"), nil, foot), `no column "# of Calls"`},
+		{"no calls", printTable(append(columns[:10:10], "# of Things", "Number of Calls"), nil, foot), "holds neither a trace nor a table"},
 		{"row limit", printTable(columns, tableRows[:4], foot), "add up to 1.200 ms, the foot of the table says 3.912 ms: rows are missing"},
 		{"foot too small", printTable(columns, tableRows, "Self CUDA time total: 3.000ms"), "kernels and annotations cannot be told apart"},
 		{"annotation without its row of the CPU", printTable(columns, append([]row{{"engine_step", "0.00%", "0.000us", "0.00%", "0.000us", "0.000us",
@@ -270,10 +270,10 @@ func TestRefusedTables(t *testing.T) {
 		{"odd foot", printTable(columns, tableRows, "Self CUDA time total: many"), `"many" is no time`},
 		{"ends", strings.Join(lines[:8], ""), "the table that begins here ends in the middle"},
 		{"ends in a row", strings.Join(lines[:7], "") + lines[7][:30], "the row is no row of the table"},
-		{"no rule", strings.Join(append(lines[:2:2], lines[3:]...), ""), "the line under the header is no rule"},
-		{"short rule", lines[0] + lines[1] + "----  ----\n" + strings.Join(lines[3:], ""), "the rule has other columns than the header"},
+		{"no rule", strings.Join(append(lines[:2:2], lines[3:]...), ""), "the line under the header is no rule, or has other columns"},
+		{"short rule", lines[0] + lines[1] + "----  ----\n" + strings.Join(lines[3:], ""), "the line under the header is no rule, or has other columns"},
 		{"before the names", strings.Replace("    "+strings.ReplaceAll(plain, "\n", "\n    "), "\n    "+lines[5], "\n  x "+lines[5], 1),
-			"the row begins before the column of names"},
+			"the row is no row of the table"},
 		{"log line", strings.Replace(plain, lines[5], "INFO: something else happened meanwhile, which is rather long\n", 1), "is no row of the table"},
 		{"table inside", strings.Join(lines[:6], "") + lines[1], "the table that begins here ends in the middle"},
 		{"other numbers", plain + strings.ReplaceAll(strings.ReplaceAll(plain, "1.200ms", "1.201ms"), "200.000us             6", "200.167us             6"),
@@ -283,11 +283,10 @@ func TestRefusedTables(t *testing.T) {
 		{"no calls at all", replace("200.000us            12", "200.000us             0"), `"0" is no count`},
 		{"wrong average", replace("200.000us            12", "201.000us            12"), "average times calls is not the total"},
 		{"decimal comma", strings.ReplaceAll(plain, "1.200ms", "1,200ms"), "is no time"},
-		{"copies only", printTable(columns, []row{tableRows[9]}, "Self CUDA time total: 10.000us"), "lists copies but no GPU kernel"},
+		{"copies only", printTable(columns, []row{tableRows[9]}, "Self CUDA time total: 10.000us"), "the table lists no GPU kernel"},
 		{"CPU rows only", printTable(columns, []row{tableRows[3]}, "Self CUDA time total: 0.000us"), "the table lists no GPU kernel"},
 		{"wide rows", printTable(columns, slices.Repeat([]row{gpu(strings.Repeat("k", 1_000_000), "1.000us", "1.000us", "1")}, 70), foot),
 			"the table is larger than 64 MB"},
-		{"long row", strings.Join(lines[:4], "") + strings.Repeat("x", 1<<20+5) + "\n", "the line is longer than a row of a table"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			refused(t, strings.NewReader(strings.ReplaceAll(c.file, "t.txt", "t.json")), strings.ReplaceAll(c.words, "t.txt", "t.json"))
