@@ -4,14 +4,11 @@ import (
 	"math"
 )
 
-// Fall draws the parts of a change as bars around zero, one a row of a table, on one scale.
-type Fall struct {
-	scale Scale
-	parts [][3]float64
-}
+const fallHeight = 22
 
-// NewFall is the scale for these parts: each a change and its interval, NaN where that is not known.
-func NewFall(parts [][3]float64) *Fall {
+// Fall draws one of the parts of a change as a bar around zero, on the scale of all parts: each a change and its interval, NaN where
+// that is not known.
+func Fall(parts [][3]float64, i int) SVG {
 	low, high := 0.0, 0.0
 	for _, p := range parts {
 		for _, v := range p {
@@ -21,24 +18,18 @@ func NewFall(parts [][3]float64) *Fall {
 		}
 	}
 	room := (high - low) * 0.03
-	return &Fall{Scale{low - room, high + room}, parts}
-}
-
-const fallHeight = 22
-
-// Bar is the bar of a part.
-func (f *Fall) Bar(i int) SVG {
+	scale := Scale{low - room, high + room}
 	s := begin("fall", fallHeight, "", "")
-	change, low, high := f.parts[i][0], f.parts[i][1], f.parts[i][2]
-	class, zero, at := "worse", f.scale.At(0), f.scale.At(change)
+	change, from, to := parts[i][0], parts[i][1], parts[i][2]
+	class, zero, at := "worse", scale.At(0), scale.At(change)
 	if change < 0 {
 		class = "better"
 	}
 	x, y := math.Min(zero, at), math.Max(zero, at)
 	s.line("thread", zero, 0, zero, fallHeight)
 	s.rect(class, x, math.Max(y, x+0.002), 4, fallHeight-8, "")
-	if !math.IsNaN(low) && !math.IsNaN(high) {
-		l, h := f.scale.At(low), f.scale.At(high)
+	if !math.IsNaN(from) && !math.IsNaN(to) {
+		l, h := scale.At(from), scale.At(to)
 		s.line("interval", l, fallHeight/2, h, fallHeight/2)
 		s.line("interval", l, fallHeight/2-4, l, fallHeight/2+4)
 		s.line("interval", h, fallHeight/2-4, h, fallHeight/2+4)

@@ -99,13 +99,13 @@ func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 	for i := range c.Report.Findings {
 		f := &c.Report.Findings[i]
 		if f.Scope == followed.Scope && f.Metric == followed.Metric && (f.Kernel == followed.Kernel || slices.Contains(f.BaseNames, followed.Name)) || f.Gates && f.Outcome == result.Regressed {
-			p.because(f)
+			p.explained(f)
 		}
 	}
 }
 
-// because writes a finding of a culprit in a line, and what is known of its cause.
-func (p *page) because(f *result.Finding) {
+// explained writes a finding of a culprit in a line, and what is known of its cause.
+func (p *page) explained(f *result.Finding) {
 	metric, _ := measure.MetricByName(f.Metric)
 	p.line(4, 6, span{fmt.Sprintf("%s %s: %s (%s)", subject(f.Scope, f.Title()), metric.Title(), values(*f), changed(f.Change)), none})
 	for _, e := range f.Evidence {

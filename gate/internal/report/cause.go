@@ -33,14 +33,7 @@ func (v *view) causes(of ...class) []cause {
 			program = append(program, g...)
 			continue
 		}
-		c := cause{Class: g[0].Class, Rows: g, Subject: g[0].Subject, Cost: unknown}
-		for i := range g {
-			if cost := g[i].cost(); cost.Known() {
-				c.Cost = cost
-				break
-			}
-		}
-		list = append(list, c)
+		list = append(list, cause{Class: g[0].Class, Rows: g, Subject: g[0].Subject, Cost: g.cost()})
 	}
 	list = v.foldRanks(list, &program)
 	list = foldSections(foldDevices(foldRanges(list)))

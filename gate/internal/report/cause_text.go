@@ -54,15 +54,8 @@ func (v *view) tell(c *cause, shown *row) {
 			c.Why = append(c.Why, e)
 		}
 	}
-	for _, x := range c.Rows {
-		if x.F.Cause != nil && trimmed(x.F.Cause.Summary) != "" {
-			why := trimmed(x.F.Cause.Summary)
-			if note := trimmed(x.F.Cause.Note); note != "" {
-				why += " (" + note + ")"
-			}
-			c.Why = append(c.Why, why)
-			break
-		}
+	if x := group(c.Rows).cause(); x != nil {
+		c.Why = append(c.Why, because(x))
 	}
 	c.Why = slices.DeleteFunc(c.Why, func(s string) bool { return strings.TrimSpace(s) == "" })
 }

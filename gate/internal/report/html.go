@@ -28,16 +28,16 @@ var files embed.FS
 
 // templates are parsed when the first page is written.
 var templates = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("page").Funcs(template.FuncMap{"svg": drawing, "soft": soft}).ParseFS(files, "html/*.tmpl")
+	return template.New("page").Funcs(template.FuncMap{"svg": drawing, "soft": soft, "brief": brief, "signed": signed}).ParseFS(files, "html/*.tmpl")
 })
 
 // drawing is a picture as markup, in which package plot has escaped every text.
 func drawing(p plot.SVG) template.HTML { return template.HTML(p) }
 
-// soft is a name that may be broken behind its punctuation marks.
+// soft is a name of bounded length that may be broken behind its punctuation marks.
 func soft(name string) template.HTML {
 	var b strings.Builder
-	for i, part := range breaks(name) {
+	for i, part := range breaks(Elide(name, maxName)) {
 		if i > 0 {
 			b.WriteString("<wbr>")
 		}
@@ -66,7 +66,7 @@ type figure struct {
 	Wide                      bool // a value of two sides
 }
 
-// part is a section of a page.
+// part is a section of a page: a title above whatever it holds.
 type part struct {
 	ID, Title, About string
 	Nav              string // title in the list of parts, "" for none
@@ -75,19 +75,20 @@ type part struct {
 	Facts            []fact
 	Pictures         []picture
 	Legend           []meaning
-	Card             plot.SVG
 	Table            *table
-	Search           bool // the table can be searched
-	Fold             *fold
+	Falls            []fallBar
+	Ranks            []bars
+	Changes          *changes
+	Search           bool // the changes can be searched
 	Findings         []finding
 	More             string // what is left out
 	Commands         []fact
 }
 
-// fold is a table that is opened by a click.
-type fold struct {
-	Title string
-	Table *table
+// empty reports whether a part holds nothing.
+func (p *part) empty() bool {
+	return len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Falls)+len(p.Ranks)+len(p.Findings)+len(p.Commands) == 0 && p.Changes == nil &&
+		(p.Table == nil || len(p.Table.Rows) == 0)
 }
 
 // picture is a drawing under its title.
@@ -114,19 +115,12 @@ func (s *sheet) Nav() []part {
 	return out
 }
 
-// add adds a part that holds something, and gives it its name.
+// add adds a part that holds something, and completes its name.
 func (s *sheet) add(p part) {
-	if p.Table != nil && len(p.Table.Rows) == 0 {
-		p.Table = nil
+	if !p.empty() {
+		p.ID = s.At + p.ID
+		s.Parts = append(s.Parts, p)
 	}
-	if p.Fold != nil && len(p.Fold.Table.Rows) == 0 {
-		p.Fold = nil
-	}
-	if len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Findings)+len(p.Commands) == 0 && p.Table == nil && p.Fold == nil {
-		return
-	}
-	p.ID = s.At + p.ID
-	s.Parts = append(s.Parts, p)
 }
 
 // next and warnings are the parts that several kinds of pages have.

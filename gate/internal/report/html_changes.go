@@ -13,8 +13,25 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// rowClass is how a row is coloured and filtered.
-func rowClass(r row) string {
+// changes is the table of all comparisons on a page, those that change a step most first.
+type changes struct {
+	Rows []change
+	Axis plot.SVG
+}
+
+// change is a row of it.
+type change struct {
+	row
+	Name, About string
+	Colour      string        // class of the numbers
+	Outcome     string        // by which rows are filtered
+	ID, Link    string        // the row's own name, or that of its finding
+	Adds        result.Number // to a step, in ns
+	Picture     plot.SVG
+}
+
+// colour is the class of a row on a page: how it is coloured and filtered.
+func (r row) colour() string {
 	switch r.Class {
 	case failing, warned, increased:
 		return "worse"
@@ -28,101 +45,83 @@ func rowClass(r row) string {
 	return "same"
 }
 
-// changes are the rows, those that add most to a step first.
+// changes adds the table of all comparisons.
 func (s *reportSheet) changes(all []group) {
-	type entry struct {
-		row
-		adds result.Number
-	}
-	var list []entry
+	var list []change
 	for _, g := range all {
 		if g[0].F.Scope != measure.ScopeWorkload {
-			e := entry{g[0], unknown}
-			for i := range g {
-				if e.adds = g[i].cost(); e.adds.Known() {
-					break
-				}
-			}
-			list = append(list, e)
+			list = append(list, change{row: g[0], Adds: g.cost()})
 			continue
 		}
-		for _, r := range g { // each of its metrics is one of its own
+		for _, r := range g { // each number of the workload has a row
 			if r.Class != unchanged || r.F.Unit == ns {
-				list = append(list, entry{r, r.cost()})
+				list = append(list, change{row: r, Adds: r.cost()})
 			}
 		}
 	}
-	size := func(e entry) float64 {
-		if !e.adds.Known() {
+	size := func(c change) float64 {
+		if !c.Adds.Known() {
 			return -1
 		}
-		return math.Abs(float64(e.adds))
+		return math.Abs(float64(c.Adds))
 	}
-	slices.SortStableFunc(list, func(a, b entry) int {
+	slices.SortStableFunc(list, func(a, b change) int {
 		return cmp.Or(cmp.Compare(a.Class/same, b.Class/same), cmp.Compare(size(b), size(a)))
 	})
-	untold := max(len(list)-maxChanges, 0)
-	list = list[:len(list)-untold]
-	var limits, seen []float64
-	for _, e := range list {
-		seen = append(seen, float64(e.F.Change))
-		if e.F.Limit.Known() && e.F.Limit > 0 {
-			limits = append(limits, float64(e.F.Limit))
-		}
+	more := ""
+	if left := len(list) - maxChanges; left > 0 {
+		list = list[:maxChanges]
+		more = fmt.Sprintf("%d more rows, which changed a step least, are not drawn; the report inside has them.", left)
+	}
+	if len(list) == 0 {
+		return
 	}
 	bend := 0.03
+	var limits, seen []float64
+	for _, c := range list {
+		seen = append(seen, float64(c.F.Change))
+		if c.F.Limit.Known() && c.F.Limit > 0 {
+			limits = append(limits, float64(c.F.Limit))
+		}
+	}
 	if slices.Sort(limits); len(limits) > 0 {
 		bend = limits[len(limits)/2]
 	}
 	forest := plot.NewForest(bend, seen)
-	t := &table{Title: "Every comparison, by what it adds to a step", Class: "rows", Columns: []column{{Title: "Name", Sorted: true, Up: true}, {Title: "Baseline → head"},
-		{Title: "Change", Right: true, Sorted: true}, {Title: "Interval", Pic: true, Head: forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })},
-		{Title: "A step", Right: true, Sorted: true}, {Title: "GPU time", Right: true, Sorted: true}, {Title: "Outcome", Sorted: true, Up: true}}}
-	told := map[measure.Subject]bool{}
-	for _, e := range list {
-		t.Rows = append(t.Rows, s.change(e.row, e.adds, forest, told))
+	named := map[measure.Subject]bool{}
+	for i := range list {
+		s.change(&list[i], forest, named)
 	}
-	if untold > 0 {
-		t.More = fmt.Sprintf("%d more rows, which changed a step least, are not drawn; the report inside has them.", untold)
-	}
-	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Table: t, Search: s.At == "", About: "Each row is a kernel, range or number of the workload, those that changed a step most first: " +
-		"its change as a dot with the interval, in the shaded band what its limit allows. The scale is linear up to " + percent(result.Number(bend)) + ", logarithmic beyond."})
+	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more,
+		Changes: &changes{list, forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })},
+		About: "Each row is a kernel, range or number of the workload, those that changed a step most first: " +
+			"its change as a dot with the interval, in the shaded band what its limit allows. The scale is linear up to " + percent(result.Number(bend)) + ", logarithmic beyond."})
 }
 
-func (s *reportSheet) change(r row, adds result.Number, forest plot.Forest, told map[measure.Subject]bool) tableRow {
-	f, subject := r.F, r.F.Subject()
-	name := cell{Text: Elide(r.Subject, maxName), Full: r.FullName, Note: Elide(Clean(f.Role), maxName)}
-	about := r.Metric
+// change completes a row; named are the subjects that have a row already.
+func (s *reportSheet) change(c *change, forest plot.Forest, named map[measure.Subject]bool) {
+	f, subject := c.F, c.F.Subject()
+	c.Name, c.About, c.Outcome = c.Subject, c.Metric, c.colour()
 	if subject == measure.Workload {
-		name.Text, about = r.Metric, "of the workload"
+		c.Name, c.About = c.Metric, "of the workload"
 	}
-	if f.Scope == measure.ScopeKernel && len(r.Parts) == 0 {
-		name.Full = join(" ", name.Full, wrapped("[", r.Geometry, "]"))
+	if f.Scope == measure.ScopeKernel && len(c.Parts) == 0 {
+		c.FullName = join(" ", c.FullName, wrapped("[", c.Geometry, "]"))
 	}
-	out := tableRow{Outcome: rowClass(r)}
 	switch {
 	case s.articles[subject]:
-		name.Link = s.link(subject)
-	case !told[subject]:
-		out.ID = s.links[subject]
+		c.Link = s.links[subject]
+	case !named[subject]:
+		c.ID = s.links[subject]
 	}
-	told[subject] = true
-	class, calm := out.Outcome, out.Outcome
-	if class == "same" {
-		class = ""
+	named[subject] = true
+	dot := c.Outcome
+	if c.Colour = dot; dot == "same" {
+		c.Colour, dot = "", "calm"
+	} else if dot == "new" {
+		dot = "calm"
 	}
-	if calm == "same" || calm == "new" {
-		calm = "calm"
-	}
-	step := ""
-	if adds.Known() {
-		step = signed(adds)
-	}
-	result := strings.TrimLeft(r.Result(), "❌⚠️✅ ")
-	out.Cells = []cell{name, {Text: r.Values, Note: about}, {Text: r.Change, Sort: brief(f.Change), Class: class},
-		{Text: r.Interval, SVG: forest.Row(calm, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))},
-		{Text: step, Sort: brief(adds)}, {Text: r.Share, Sort: brief(f.Share)}, {Text: result, Class: class}}
-	return out
+	c.Picture = forest.Row(dot, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))
 }
 
 // brief is a number to sort by, "" where it is not known.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/plot"
@@ -14,26 +13,22 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// finding is what there is to say and to see of one subject.
+// finding is what there is to say and to see of one subject; its row is the first of the subject.
 type finding struct {
-	ID, Subject, Full, About, Class string
-	Delta, Values, Result           string
-	Source                          *sourceLink
-	Said                            []string
-	Pictures                        []picture
-	Parts                           *table
-	Cause                           *counters
+	row
+	ID, Colour string
+	Source     *sourceLink
+	Said       []string
+	Pictures   []picture
+	Cause      *counters
 }
 
 // counters is why a kernel got slower, by the counters of Nsight Compute.
 type counters struct {
-	Summary, Limits        string
-	Guides                 []result.Guide
-	Counters, MoreCounters *table
+	Summary, Limits string
+	Guides          []result.Guide
+	Table           *table // nil for none
 }
-
-// maxCounters is how many counters are shown at once, those that the rules look at first.
-const maxCounters = 10
 
 // findings are those that a reader has to look at, the worst first.
 func (s *reportSheet) findings() part {
@@ -47,61 +42,49 @@ func (s *reportSheet) findings() part {
 		s.articles[g[0].F.Subject()] = true
 		p.Findings = append(p.Findings, s.finding(g))
 	}
-	if len(p.Findings) == 0 {
-		p.Nav = ""
-	}
 	return p
 }
 
 func (s *reportSheet) finding(g group) finding {
-	r := g[0]
-	a := finding{ID: s.links[r.F.Subject()], Subject: Elide(r.Subject, maxName), Class: rowClass(r), Delta: r.Change, Values: join(", ", r.Metric+" "+r.Values, r.Allowed),
-		Result: strings.TrimLeft(r.Result(), "❌⚠️✅ ")}
-	if r.Class == warned || r.Class == open {
-		a.Class = "doubt"
+	a := finding{row: g[0], ID: s.links[g[0].F.Subject()], Colour: g[0].colour()}
+	if a.Class == warned || a.Class == open {
+		a.Colour = "doubt"
 	}
-	geometry, match := r.Geometry, r.Match
-	if len(r.Parts) > 0 {
-		geometry, match = "", "" // each has its own
-	} else if r.F.Scope == measure.ScopeKernel {
-		a.Full = r.FullName
+	if len(a.Parts) > 0 { // each has its own
+		a.Geometry, a.Match = "", ""
 	}
-	a.About = join(" · ", wrapped("in ", Elide(Clean(r.F.Role), maxName), ""), wrapped("", r.Share, nb+"of GPU time"), geometry)
-	if file, line := s.place(r.F); file != "" {
+	if len(a.Parts) > 0 || a.F.Scope != measure.ScopeKernel {
+		a.FullName = ""
+	}
+	if file, line := s.place(a.F); file != "" {
 		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.source.file(s.Report.Head.Commit, file, line)}
 	}
-	a.Said = nonempty(append(append([]string{match, r.Reason}, g.evidence()...), wrapped("at ", r.place(), ""))...)
-	a.Parts = parts(r)
+	a.Said = nonempty(append(append([]string{a.Match, a.Reason}, g.evidence()...), wrapped("at ", a.place(), ""))...)
 	for i, x := range g {
 		if svg := s.runs(x); svg != "" && i < 3 {
 			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run", About: join(" · ", x.Values, x.delta(), x.Allowed), SVG: svg})
 		}
 	}
-	a.Pictures = append(a.Pictures, s.launches(r.F.Subject(), a.Class)...)
-	for _, x := range g {
-		if x.F.Cause != nil {
-			a.Cause = newCounters(x.F.Cause)
-			break
+	a.Pictures = append(a.Pictures, s.launches(a.F.Subject(), a.Colour)...)
+	if c := g.cause(); c != nil {
+		a.Cause = &counters{Summary: because(c), Limits: bounds(c), Guides: guides(c)}
+		if len(c.Metrics) > 0 {
+			a.Cause.Table = counterTable(c)
 		}
 	}
 	return a
 }
 
-// parts are the kernels of a replacement, nil for none.
-func parts(r row) *table {
-	if len(r.Parts) == 0 {
-		return nil
+// Time is what a kernel of a replacement takes, in the side that it is in.
+func (r row) Time() string {
+	if r.Gone() {
+		return quantity(r.F.Base, r.F.Unit)
 	}
-	t := &table{Title: "Replacement", Class: "plain", About: "What took the place of what, per step", Columns: []column{{Title: "Time", Right: true}, {Title: "Kernel"}, {Title: "State"}}}
-	for _, p := range r.Parts {
-		x := []cell{{Text: quantity(p.F.Head, p.F.Unit)}, {Text: Elide(p.Subject, maxName)}, {Text: "new", Class: "worse"}}
-		if p.F.Outcome == result.Removed {
-			x[0].Text, x[2] = quantity(p.F.Base, p.F.Unit), cell{Text: "gone", Class: "better"}
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: x})
-	}
-	return t
+	return quantity(r.F.Head, r.F.Unit)
 }
+
+// Gone reports whether only the baseline has it.
+func (r row) Gone() bool { return r.F.Outcome == result.Removed }
 
 // runs draws every run of a finding.
 func (s *reportSheet) runs(r row) plot.SVG {
@@ -115,12 +98,12 @@ func (s *reportSheet) runs(r row) plot.SVG {
 			limit = float64(r.F.Base) * (1 - float64(r.F.Limit))
 		}
 	}
-	class := rowClass(r)
+	class := r.colour()
 	if class == "doubt" || class == "same" || class == "new" {
 		class = "head"
 	}
 	base, head := r.F.Base, r.F.Head
-	return plot.Runs(Elide(r.Subject, maxName)+": "+r.Metric+" in every run", []plot.Group{
+	return plot.Runs(r.Subject+": "+r.Metric+" in every run", []plot.Group{
 		{Name: "baseline", Class: "base", Runs: drawn(r.F.BaseRuns), Sessions: sessionsOf(&s.Report.Base, len(r.F.BaseRuns)), Typical: float64(base)},
 		{Name: "head", Class: class, Runs: drawn(r.F.HeadRuns), Sessions: sessionsOf(&s.Report.Head, len(r.F.HeadRuns)), Typical: float64(head)},
 	}, limit, tick(r.F.Unit))
@@ -218,6 +201,11 @@ func guides(c *result.Cause) []result.Guide {
 	return out
 }
 
+// because is why a kernel changed, as its counters tell.
+func because(c *result.Cause) string {
+	return join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")"))
+}
+
 // bounds says what limits a kernel on both sides, "" where that is not known.
 func bounds(c *result.Cause) string {
 	base, head := trimmed(c.Base), trimmed(c.Head)
@@ -245,19 +233,4 @@ func counterTable(c *result.Cause) *table {
 		t.add(Elide(metric(m.Name), 40), quantity(m.Base, m.Unit), quantity(m.Head, m.Unit), change)
 	}
 	return t
-}
-
-// newCounters says why, with the counters behind it.
-func newCounters(c *result.Cause) *counters {
-	x := &counters{Summary: join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")")), Limits: bounds(c), Guides: guides(c)}
-	t := counterTable(c)
-	if n := len(t.Rows); n > maxCounters {
-		more := *t
-		more.Title, more.Rows, t.Rows = "More counters of Nsight Compute", t.Rows[maxCounters:], t.Rows[:maxCounters]
-		x.MoreCounters = &more
-	}
-	if len(t.Rows) > 0 {
-		x.Counters = t
-	}
-	return x
 }

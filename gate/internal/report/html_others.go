@@ -82,7 +82,7 @@ func (s *sheet) foresight(c *calibrate.Calibration) {
 	if len(c.MDE) == 0 {
 		return
 	}
-	p := part{ID: "found", Title: "What can be found", Table: planTable(c), Fold: &fold{"The same as numbers", mdeTable(c)},
+	p := part{ID: "found", Title: "What can be found", Table: planTable(c),
 		About: "The smallest slowdown that is found in 80" + nb + "% of cases, by how many runs a side has; baseline and head in one session. " +
 			fmt.Sprintf("Of %d gates between random runs of this unchanged program, %s a side, %d failed (with 95%s%% confidence under %s of such gates) and %d could not decide (under %s).",
 				g.Gates, count(g.Runs, "run"), g.Alarms, nb, rate(g.AlarmBound), g.Undecided, rate(g.UndecidedBound))}

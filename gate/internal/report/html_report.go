@@ -109,14 +109,6 @@ func (s *reportSheet) name(all []group) {
 	}
 }
 
-// link leads to a subject, "" where nothing on the page is about it.
-func (s *reportSheet) link(subject measure.Subject) string {
-	if at := s.links[subject]; at != "" {
-		return "#" + at
-	}
-	return ""
-}
-
 // names are the names that parts of a page have.
 var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
 	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true, "warnings": true, "next": true}
@@ -149,7 +141,7 @@ func slug(name string) string {
 // figures are the numbers of the whole program, and how many of its parts are in which state.
 func (s *reportSheet) figures() {
 	add := func(label string, r row) {
-		s.Figures = append(s.Figures, figure{label, r.Values, r.delta(), rowClass(r), true})
+		s.Figures = append(s.Figures, figure{label, r.Values, r.delta(), r.colour(), true})
 	}
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
 		for _, r := range s.Rows {
@@ -175,56 +167,48 @@ func (s *reportSheet) figures() {
 	}
 }
 
-// ranks lists ranks by what they compute in a step, or else devices by their kernel time.
-func (s *reportSheet) ranks() {
-	type rank struct {
-		name             string
-		base, head, wait result.Number
-		class            string
-	}
-	var list []rank
-	var said []string
-	if s.view.Ranks != nil {
-		for _, k := range s.Report.Ranks.Ranks {
-			class := ""
-			if k.Base.Known() && k.Compute > k.Base*1.01 {
-				class = "worse"
-			}
-			list = append(list, rank{Clean(k.Name), k.Base, k.Compute, k.Wait, class})
-		}
-		if len(s.Causes) == 0 || !s.Causes[0].rank {
-			said = s.view.Ranks.Told
-		}
-	} else {
-		for _, r := range s.Rows {
-			if r.F.Scope == measure.ScopeDevice && r.F.Metric == measure.GPUTime.Name {
-				list = append(list, rank{r.Subject, r.F.Base, r.F.Head, unknown, rowClass(r)})
-			}
-		}
-		slices.SortStableFunc(list, func(a, b rank) int { return cmp.Or(cmp.Compare(len(a.name), len(b.name)), cmp.Compare(a.name, b.name)) })
-	}
-	most := 0.0
-	for _, x := range list {
-		for _, v := range []result.Number{x.base, x.head} {
-			if v.Known() {
-				most = max(most, float64(v))
-			}
-		}
-	}
-	t := &table{Title: "Compute time by rank", Columns: []column{{Title: "Rank"}, {Title: "Bars", Pic: true}, {Title: "Baseline", Right: true, Label: "baseline"},
-		{Title: "Head", Right: true, Label: "head"}, {Title: "Waits", Right: true, Label: "waits"}}}
-	for _, x := range list[:min(len(list), maxChanges)] {
-		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(x.name, 40)}, {SVG: plot.Pair(float64(x.base)/most, float64(x.head)/most, x.class)},
-			{Text: cellOf(x.base, ns)}, {Text: cellOf(x.head, ns), Class: x.class}, {Text: cellOf(x.wait, ns)}}})
-	}
-	if len(t.Rows) == 0 {
-		return
-	}
-	s.add(part{ID: "ranks", Title: "Ranks", Nav: "Ranks", Said: said, Table: t,
-		About: "What each rank or device computes in a step: the baseline above, the head below, on one scale. A rank waits in collectives for the others."})
+// bars are what the ranks of a job compute in a step, on one scale.
+type bars struct {
+	Name, Base, Head, Wait, Colour string
+	Picture                        plot.SVG
 }
 
-// falls is the waterfall: what the change of the step is made of, each part drawn around zero.
+// ranks adds what each rank computes in a step.
+func (s *reportSheet) ranks() {
+	if s.view.Ranks == nil {
+		return
+	}
+	list := s.Report.Ranks.Ranks[:min(len(s.Report.Ranks.Ranks), maxChanges)]
+	most := result.Number(0)
+	for _, k := range list {
+		for _, v := range known([]result.Number{k.Base, k.Compute}) {
+			most = max(most, v)
+		}
+	}
+	p := part{ID: "ranks", Title: "Ranks", Nav: "Ranks",
+		About: "What each rank computes in a step: the baseline above, the head below, on one scale. A rank waits in collectives for the others."}
+	if len(s.Causes) == 0 || !s.Causes[0].rank {
+		p.Said = s.view.Ranks.Told
+	}
+	for _, k := range list {
+		b := bars{Name: Elide(Clean(k.Name), 40), Base: cellOf(k.Base, ns), Head: cellOf(k.Compute, ns), Wait: cellOf(k.Wait, ns)}
+		if k.Base.Known() && k.Compute > k.Base*1.01 {
+			b.Colour = "worse"
+		}
+		b.Picture = plot.Pair(float64(k.Base/most), float64(k.Compute/most), b.Colour)
+		p.Ranks = append(p.Ranks, b)
+	}
+	s.add(p)
+}
+
+// fallBar is a part of the change of a step, drawn around zero.
+type fallBar struct {
+	fallRow
+	Link, Colour string
+	Picture      plot.SVG
+}
+
+// falls adds the waterfall: what the change of the step is made of.
 func (s *reportSheet) falls() {
 	if s.Fall == nil || len(s.Fall.Rows) == 0 {
 		return
@@ -233,19 +217,14 @@ func (s *reportSheet) falls() {
 	for _, x := range s.Fall.Rows {
 		parts = append(parts, [3]float64{float64(x.Change), float64(x.Low), float64(x.High)})
 	}
-	draw := plot.NewFall(parts)
-	t := &table{Title: "Parts of the change of the step", Class: "falls", Columns: []column{{Title: "Part"}, {Title: "Bar", Pic: true}, {Title: "Change", Right: true}, {Title: "Interval", Class: "in"}}}
+	p := part{ID: "where", Title: "Where the time went", Nav: "Where the time went",
+		About: "The " + s.Fall.about() + ". Each bar is a part of that change that is certain, longer to the right, shorter to the left; with the last one they add up."}
 	for i, x := range s.Fall.Rows {
-		class := "worse"
+		b := fallBar{x, s.links[x.Subject], "worse", plot.Fall(parts, i)}
 		if x.Change < 0 {
-			class = "better"
+			b.Colour = "better"
 		}
-		name := cell{Text: x.What}
-		if x.Subject != (measure.Subject{}) {
-			name.Link = s.link(x.Subject)
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: []cell{name, {SVG: draw.Bar(i)}, {Text: x.Text, Class: class}, {Text: between(x.Own)}}})
+		p.Falls = append(p.Falls, b)
 	}
-	s.add(part{ID: "where", Title: "Where the time went", Nav: "Where the time went", Table: t,
-		About: "The " + s.Fall.about() + ". Each bar is a part of that change that is certain, longer to the right, shorter to the left; with the last one they add up."})
+	s.add(p)
 }

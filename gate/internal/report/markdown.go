@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -170,8 +169,7 @@ func (v *view) changed(rows []row, room int) string {
 	room -= 100 // for the note about rows that are cut
 	shown := 0
 	for _, r := range rows[:min(maxRows, len(rows))] {
-		icon, result := r.mark()
-		cells := []string{icon + code(r.Subject) + below(prose(Elide(r.Metric, 30)), prose(Elide(result, 60)), bind(prose(wrapped("", r.Share, " of GPU time"))), prose(Elide(r.Geometry, 60))),
+		cells := []string{wrapped("", classes[r.Class].mark, nb) + code(r.Subject) + below(prose(Elide(r.Metric, 30)), prose(Elide(r.Result(), 60)), bind(prose(wrapped("", r.Share, " of GPU time"))), prose(Elide(r.Geometry, 60))),
 			bind(prose(r.Values)) + below(r.runs()), bind(prose(r.Change)) + below(join(", ", bind(prose(r.Interval)), bind(prose(wrapped("limit ", r.Limit, "")))))}
 		line := "| " + strings.Join(cells, " | ") + " |\n"
 		if b.Len()+len(line) > room {
@@ -187,15 +185,6 @@ func (v *view) changed(rows []row, room int) string {
 		fmt.Fprintf(&b, "\n%d more rows are cut here; the JSON report holds all.\n", cut)
 	}
 	return b.String()
-}
-
-// mark is the sign of a row's class with the space behind it, "" for none, and the result in words, which may be anybody's.
-func (r row) mark() (sign, result string) {
-	result = r.Result()
-	if sign, word, ok := strings.Cut(classes[r.Class].result, " "); ok && classes[r.Class].result == result && sign[0] >= utf8.RuneSelf {
-		return sign + nb, word
-	}
-	return "", result
 }
 
 // below puts what is known under the text of a cell, in smaller type.

@@ -57,11 +57,11 @@ func shareOf(n result.Number) string {
 	return share(n)
 }
 
-// signed prints a change of time with its sign.
+// signed prints a change of time with its sign, "" where it is not known.
 func signed(n result.Number) string {
 	switch text := quantity(result.Number(math.Abs(float64(n))), ns); {
 	case !n.Known():
-		return measure.Unknown
+		return ""
 	case n < 0:
 		return "-" + text
 	default:

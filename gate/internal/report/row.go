@@ -96,6 +96,9 @@ func (r row) Result() string {
 	return classes[r.Class].result
 }
 
+// Role is the path of ranges that the kernel is launched in.
+func (r row) Role() string { return Elide(Clean(r.F.Role), maxName) }
+
 // place is where in the program a finding's kernel is launched, or a CUDA call made that it is about: "train.py:73 in forward".
 func (r row) place() string {
 	o := r.F.Origin
@@ -290,6 +293,26 @@ func (g group) evidence() []string {
 		}
 	}
 	return out
+}
+
+// cause is why the kernel got slower, nil where nobody asked.
+func (g group) cause() *result.Cause {
+	for i := range g {
+		if c := g[i].F.Cause; c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// cost is that of the first row that has one.
+func (g group) cost() result.Number {
+	for i := range g {
+		if cost := g[i].cost(); cost.Known() {
+			return cost
+		}
+	}
+	return unknown
 }
 
 // of is the row of a metric, nil for none.

@@ -65,26 +65,26 @@ const (
 	unchanged
 )
 
-// classification is what is said of a class.
+// classification is how a class is told.
 type classification struct {
 	outcome result.Outcome // of its findings, unless another class takes them; "" where only others are left to it
-	title   string
-	result  string // of a finding, with a mark where it matters
+	mark    string         // before a result that matters
+	result  string         // of a finding
 	tone    tone
 }
 
 var classes = [...]classification{
-	failing:   {result.Regressed, "Regressed", "❌ regressed", bad},
-	warned:    {result.Regressed, "Slower, without failing the gate", "⚠️ slower", doubtful},
-	open:      {"", "Undecided", "⚠️ undecided", doubtful},
-	increased: {result.Grew, "Increased counts", "⚠️ increased", doubtful},
-	differing: {"", "Differences", "not judged", plain},
-	improved:  {result.Improved, "Improved", "✅ improved", good},
-	added:     {result.Added, "Added", "added", plain},
-	removed:   {result.Removed, "Removed", "removed", plain},
-	harmless:  {result.Inconclusive, "Undecided, cannot fail the gate", "⚠️ undecided", plain},
-	same:      {"", "Without a difference", "not judged", plain},
-	unchanged: {result.Unchanged, "Unchanged", "unchanged", plain},
+	failing:   {result.Regressed, "❌", "regressed", bad},
+	warned:    {result.Regressed, "⚠️", "slower", doubtful},
+	open:      {"", "⚠️", "undecided", doubtful},
+	increased: {result.Grew, "⚠️", "increased", doubtful},
+	differing: {"", "", "not judged", plain},
+	improved:  {result.Improved, "✅", "improved", good},
+	added:     {result.Added, "", "added", plain},
+	removed:   {result.Removed, "", "removed", plain},
+	harmless:  {result.Inconclusive, "⚠️", "undecided", plain},
+	same:      {"", "", "not judged", plain},
+	unchanged: {result.Unchanged, "", "unchanged", plain},
 }
 
 func classOf(f result.Finding) class {

@@ -199,10 +199,10 @@ func place(where string) string {
 	return Elide(where, wherePlace)
 }
 
-// between prints the interval of a change, "" where there is none.
-func between(o result.Own) string {
-	if !o.Low.Known() || !o.High.Known() {
+// Interval prints that of the change, "" where there is none.
+func (x fallRow) Interval() string {
+	if !x.Low.Known() || !x.High.Known() {
 		return ""
 	}
-	return signed(o.Low) + " … " + signed(o.High)
+	return signed(x.Low) + " … " + signed(x.High)
 }
