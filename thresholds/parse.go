@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -46,6 +47,20 @@ func Parse(file string, data []byte) (*Policy, error) {
 	return p, nil
 }
 
+// Default is the policy that applies where no file says otherwise.
+func Default() *Policy {
+	p := &Policy{}
+	for _, k := range rootKeys {
+		if !(Key{Default: k.initial}).Literal() {
+			continue
+		}
+		if err := k.field(p).take(entry{kind: unstable.String, text: strings.Trim(k.initial, `"`)}); err != nil {
+			panic(err)
+		}
+	}
+	return p
+}
+
 func (p *Policy) parse(data []byte) error {
 	tables, err := read(p.File, data)
 	for _, t := range tables {
@@ -68,32 +83,11 @@ func (p *Policy) parse(data []byte) error {
 	return err
 }
 
-// errorAt is an error at a line of the file, whose name [Parse] adds; line 0 is no place.
-func errorAt(line int, format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
-	if line == 0 {
-		return err
-	}
-	return &measure.PlaceError{Line: line, Err: err}
-}
-
-// tableNames are the tables that a file may have, any number of each.
-var tableNames = []string{"rule", "workload", "workload.output"}
-
 // A table is the top of the file (name "") or one [[name]], its entries in the order of the file.
 type table struct {
 	name    string
 	line    int
 	entries []entry
-}
-
-type entry struct {
-	key   string
-	line  int
-	where string // for reports
-	kind  unstable.Kind
-	text  string   // of strings and numbers
-	items []string // of an array of strings
 }
 
 // read takes the file apart with the line of every key, which decoding into structs would lose.
@@ -167,13 +161,14 @@ func malformed(data []byte, line int, said string) string {
 	return said
 }
 
-// lines are those of the entries, by key.
-func (t table) lines() map[string]int {
-	lines := make(map[string]int, len(t.entries))
+// lineOf is the line of a key, 0 where the table lacks it.
+func (t table) lineOf(key string) int {
 	for _, e := range t.entries {
-		lines[e.key] = e.line
+		if e.key == key {
+			return e.line
+		}
 	}
-	return lines
+	return 0
 }
 
 // workload takes one [[workload]].
@@ -186,7 +181,7 @@ func (p *Policy) workload(t table) error {
 		return errorAt(t.line, `[[workload]] has no name; add name = "…"`)
 	}
 	if other, ok := p.Workload(w.Name); ok {
-		return errorAt(t.lines()["name"], "name: %q is already the workload at %s; give one of them another name", w.Name, other.Where)
+		return errorAt(t.lineOf("name"), "name: %q is already the workload at %s; give one of them another name", w.Name, other.Where)
 	}
 	if w.Throughput != "" {
 		w.Outputs = append(w.Outputs, Output{Output: measure.Output{Name: throughput, Pattern: w.Throughput, Better: measure.Higher},
@@ -214,7 +209,7 @@ func (p *Policy) output(t table) error {
 	}
 	for _, other := range w.Outputs {
 		if other.Name == o.Name {
-			return errorAt(t.lines()["name"], "name: %q is already the output at %s; give one of them another name", o.Name, other.Where)
+			return errorAt(t.lineOf("name"), "name: %q is already the output at %s; give one of them another name", o.Name, other.Where)
 		}
 	}
 	w.Outputs = append(w.Outputs, o)
@@ -227,10 +222,9 @@ func (p *Policy) rule(t table) error {
 	if err := take(t.entries, ruleKeys, &r, &r.Places); err != nil {
 		return err
 	}
-	lines := t.lines()
 	selectors := 0
-	for _, g := range []Glob{r.Kernel, r.Range, r.Device, r.Copy, r.Output, r.Section} {
-		if g != "" {
+	for _, x := range r.selectors() {
+		if x.pattern != "" {
 			selectors++
 		}
 	}
@@ -240,6 +234,20 @@ func (p *Policy) rule(t table) error {
 	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift or severity")
 	}
+	if err := p.checkAmounts(&r, t); err != nil {
+		return err
+	}
+	for i := range p.Rules {
+		if o := &p.Rules[i]; o.covers(&r) {
+			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches all that it would; put this one before it, or remove one", o.Where)
+		}
+	}
+	p.Rules = append(p.Rules, r)
+	return nil
+}
+
+// checkAmounts refuses amounts of a rule whose unit is not that of its metric, and bounds that exclude each other.
+func (p *Policy) checkAmounts(r *Rule, t table) error {
 	m, full := measure.MetricByName(string(r.Metric))
 	for _, x := range []struct {
 		key    string
@@ -248,23 +256,17 @@ func (p *Policy) rule(t table) error {
 		switch {
 		case x.amount == nil:
 		case full && !x.amount.Fits(m):
-			return errorAt(lines[x.key], `%s: %s is measured in %s; write it like %q`, x.key, m.Name, cmp.Or(m.Unit, "the program's own unit"), example(m))
+			return errorAt(t.lineOf(x.key), `%s: %s is measured in %s; write it like %q`, x.key, m.Name, cmp.Or(m.Unit, "the program's own unit"), example(m))
 		case !full && x.key == "floor" && x.amount.Unit == "" && p.hasUnits(r.Metric):
-			return errorAt(lines[x.key], `floor: %g has no unit, and what the rule is about is measured in several; write a time ("1us") or a size ("64KiB"), or name the metric`,
+			return errorAt(t.lineOf(x.key), `floor: %g has no unit, and what the rule is about is measured in several; write a time ("1us") or a size ("64KiB"), or name the metric`,
 				x.amount.Value)
 		case !full && x.key != "floor":
-			return errorAt(lines[x.key], "%s bounds one metric; name it in full with metric", x.key)
+			return errorAt(t.lineOf(x.key), "%s bounds one metric; name it in full with metric", x.key)
 		}
 	}
 	if r.AtMost != nil && r.AtLeast != nil && r.AtMost.Value < r.AtLeast.Value {
-		return errorAt(lines["at_most"], "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
+		return errorAt(t.lineOf("at_most"), "no value is at most %g and at least %g", r.AtMost.Value, r.AtLeast.Value)
 	}
-	for i := range p.Rules {
-		if o := &p.Rules[i]; o.covers(&r) {
-			return errorAt(t.line, "the rule never applies: the one at %s comes first and matches all that it would; put this one before it, or remove one", o.Where)
-		}
-	}
-	p.Rules = append(p.Rules, r)
 	return nil
 }
 
@@ -285,71 +287,5 @@ func example(m measure.Metric) string {
 	return "3"
 }
 
-// kindOf names what stands where something else is expected.
-func kindOf(k unstable.Kind) string {
-	switch k {
-	case unstable.Integer, unstable.Float:
-		return "a number"
-	case unstable.Bool:
-		return "true or false"
-	case unstable.Array:
-		return "a list"
-	case unstable.InlineTable:
-		return "a table"
-	}
-	return "a date or time"
-}
-
-// unknown is the error for a key or table that no policy file has.
-func unknown(line int, name string, known []string, what string) error {
-	for _, table := range tableNames {
-		if name == table || what == "key" && "workload."+name == table {
-			return errorAt(line, "%s must be written as a table [[%s]]", name, table)
-		}
-	}
-	return errorAt(line, "unknown %s %q%s", what, name, suggestion(name, known))
-}
-
-// suggestion names the nearest of the known words, or all of them where none is near.
-func suggestion(name string, known []string) string {
-	if near := Nearest(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return "; known are " + strings.Join(slices.Sorted(slices.Values(known)), ", ")
-}
-
-// Nearest is the one of the known words that a misspelt word was meant for, the first in the alphabet where several are as
-// near; "" where none is within two letters of it.
-func Nearest(word string, known []string) string {
-	best, least := "", 3
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := distance(word, k); d < least && d < len(k) {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance of two words, in bytes.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
+// where names a place in the policy file as reports may print it.
+func where(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }

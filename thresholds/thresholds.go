@@ -7,14 +7,10 @@ package thresholds
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
-	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -153,20 +149,6 @@ const countLimit = 0.03
 // to 9 % slower than the others from beginning to end. A rule can set any limit.
 const copyLimit = 0.10
 
-// Default is the policy that applies where no file says otherwise.
-func Default() *Policy {
-	p := &Policy{}
-	for _, k := range rootKeys {
-		if !(Key{Default: k.initial}).Literal() {
-			continue
-		}
-		if err := k.field(p).take(entry{kind: unstable.String, text: strings.Trim(k.initial, `"`)}); err != nil {
-			panic(err)
-		}
-	}
-	return p
-}
-
 // Limit finds what applies to a metric of a subject: the first rule that matches, with the defaults for what it
 // leaves out. Metrics that are not judged by themselves ([measure.Metric.Judged]) are ignored unless a rule names them, in
 // full where they have no direction; lower is then better.
@@ -251,38 +233,39 @@ func (r *Rule) names(s measure.Subject, m measure.Metric) bool {
 	return r.Metric.Match(m.Name) || s == measure.Workload && m.OnHost() && r.Metric.Match(measure.StepTime.Name)
 }
 
+// selector is a scope of subjects, and the names in it that a rule is for; "" for none.
+type selector struct {
+	scope   measure.Scope
+	pattern Glob
+}
+
+// selectors are what a rule may be for. The copies of a workload are its only subjects with a name.
+func (r *Rule) selectors() [6]selector {
+	return [...]selector{{measure.ScopeKernel, r.Kernel}, {measure.ScopeRange, r.Range}, {measure.ScopeDevice, r.Device}, {measure.ScopeWorkload, r.Copy},
+		{measure.ScopeOutput, r.Output}, {measure.ScopeSection, r.Section}}
+}
+
 // selects reports whether the rule applies to the subject.
 func (r *Rule) selects(s measure.Subject) bool {
-	switch {
-	case r.Kernel != "":
-		if s.Scope != measure.ScopeKernel {
+	for _, x := range r.selectors() {
+		if x.pattern == "" {
+			continue
+		}
+		if s.Scope != x.scope || s.Name == "" {
 			return false
 		}
-		short := s.Short()
-		return r.Kernel.Match(s.Name) || r.Kernel.Match(short) || r.Kernel.Match(short+"#"+s.Geometry())
-	case r.Range != "":
-		return s.Scope == measure.ScopeRange && r.Range.Match(s.Name)
-	case r.Device != "":
-		return s.Scope == measure.ScopeDevice && r.Device.Match(s.Name)
-	case r.Copy != "":
-		return s.Scope == measure.ScopeWorkload && s.Name != "" && r.Copy.Match(s.Name)
-	case r.Output != "":
-		return s.Scope == measure.ScopeOutput && r.Output.Match(s.Name)
-	case r.Section != "":
-		return s.Scope == measure.ScopeSection && r.Section.Match(s.Name)
-	case s.Scope == measure.ScopeSection: // has limits of its own, which no rule for all else tightens
-		return r.Metric == "" && (r.Severity == Ignore || r.Severity == Warn)
+		return x.pattern.Match(s.Name) || s.Scope == measure.ScopeKernel && (x.pattern.Match(s.Short()) || x.pattern.Match(s.Short()+"#"+s.Geometry()))
 	}
-	return true
+	// Sections have limits of their own, which a rule for all else may only relax.
+	return s.Scope != measure.ScopeSection || r.Metric == "" && (r.Severity == Ignore || r.Severity == Warn)
 }
 
 // covers reports whether the rule is known to match all that another would.
 func (r *Rule) covers(o *Rule) bool {
-	all := r.Kernel == "" && r.Range == "" && r.Device == "" && r.Copy == "" && r.Output == "" && r.Section == ""
-	for _, x := range [][2]Glob{{r.Kernel, o.Kernel}, {r.Range, o.Range}, {r.Device, o.Device}, {r.Copy, o.Copy}, {r.Output, o.Output}, {r.Section, o.Section}} {
-		if x[0] != "" && x[1] != "" && x[0].covers(x[1]) {
-			all = true
-		}
+	mine, others := r.selectors(), o.selectors()
+	all := mine == (&Rule{}).selectors()
+	for i := range mine {
+		all = all || mine[i].pattern != "" && others[i].pattern != "" && mine[i].pattern.covers(others[i].pattern)
 	}
 	m, named := measure.MetricByName(string(o.Metric))
 	switch {
@@ -354,6 +337,3 @@ func (g Glob) Match(name string) bool {
 func (g Glob) covers(o Glob) bool {
 	return g == o || g == "*" || !strings.ContainsAny(string(o), "*?") && g.Match(string(o))
 }
-
-// where names a place in the policy file as reports may print it.
-func where(file string, line int) string { return fmt.Sprintf("%s:%d", filepath.Base(file), line) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,11 +11,20 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kballard/go-shellquote"
 	"github.com/pelletier/go-toml/v2/unstable"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
+
+// entry is a key of the file with its value.
+type entry struct {
+	key   string
+	line  int
+	where string // for reports
+	kind  unstable.Kind
+	text  string   // of strings and numbers
+	items []string // of an array of strings
+}
 
 // A field is the part of a policy that one key fills.
 type field struct {
@@ -93,52 +101,19 @@ func pattern(to *string) field {
 
 // better is a field for the direction in which an output gets better.
 func better(to *measure.Direction) field {
-	words := map[string]measure.Direction{"higher": measure.Higher, "lower": measure.Lower}
-	return parsed(`"higher" or "lower"`, to, func(s string) (measure.Direction, error) {
-		d, ok := words[s]
-		if !ok {
-			return 0, fmt.Errorf(`%q is unknown; write "higher" or "lower"`, s)
-		}
-		return d, nil
-	}, func(d measure.Direction) string {
-		for word, of := range words {
-			if of == d {
-				return word
-			}
-		}
-		return ""
-	})
+	text := map[measure.Direction]string{measure.Higher: "higher", measure.Lower: "lower"}[*to]
+	f := word(&text, "higher", "lower")
+	take := f.take
+	f.take = func(e entry) error {
+		err := take(e)
+		*to = map[string]measure.Direction{"higher": measure.Higher, "lower": measure.Lower}[text]
+		return err
+	}
+	return f
 }
 
 func amount(to **measure.Amount) field {
 	return optional("amount", to, measure.ParseAmount, measure.Amount.String)
-}
-
-// NoTimeout is the timeout of a workload that may run for ever.
-const NoTimeout time.Duration = -1
-
-// noTimeout is the same as people write it.
-const noTimeout = "none"
-
-// ParseTimeout reads the longest time of a run, [NoTimeout] for "none".
-func ParseTimeout(s string) (time.Duration, error) {
-	s = strings.TrimSpace(s)
-	if s == noTimeout {
-		return NoTimeout, nil
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf(`%q is not a positive duration; write it like "90s" or "2m30s", or "none"`, s)
-	}
-	return d, nil
-}
-
-// FormatTimeout prints what [ParseTimeout] reads.
-func FormatTimeout(d time.Duration) string {
-	if d == NoTimeout {
-		return noTimeout
-	}
-	return d.String()
 }
 
 func timeout(to *time.Duration) field {
@@ -253,15 +228,6 @@ func word[T ~string](to *T, words ...T) field {
 	}, verbatim)
 }
 
-var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-func parseName(s string) (string, error) {
-	if !workloadName.MatchString(s) {
-		return "", fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
-	}
-	return s, nil
-}
-
 // parseOutputName reads a name that stands in tables and on a line of its own.
 func parseOutputName(s string) (string, error) {
 	const most = 64
@@ -291,96 +257,23 @@ func parseMetric(s string) (Glob, error) {
 	return Glob(s), nil
 }
 
-// ParseWarmup reads a warm-up rule and gives its only spelling: "auto", "capture", or a number of steps (launches,
-// where the workload has no steps) to skip.
-func ParseWarmup(s string) (string, error) {
-	switch s = strings.TrimSpace(s); s {
-	case "auto", "capture":
-		return s, nil
-	}
-	n, err := strconv.ParseUint(s, 10, 31)
-	if err != nil {
-		return "", fmt.Errorf(`warm-up %q is not a rule; write "auto", "capture" or the number of steps to skip`, s)
-	}
-	return strconv.FormatUint(n, 10), nil
-}
-
-// SplitCommand splits a command line into words as a POSIX shell would, with quotes and backslashes but without
-// expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: the profiler starts the
-// program itself.
-func SplitCommand(s string) ([]string, error) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }) {
-		return nil, errors.New("command holds a control character; take it out")
-	}
-	words, err := shellquote.Split(s)
-	switch {
-	case errors.Is(err, shellquote.UnterminatedEscapeError):
-		return nil, errors.New("command ends in a backslash; take it out, or quote it")
-	case err != nil:
-		return nil, errors.New("command has no closing quote; end the quotation")
-	case len(words) == 0 || words[0] == "":
-		return nil, errors.New("command is empty; write the program and its arguments")
-	}
-	for i, c := range s {
-		// A backslash before a character changes the words unless a shell would take the character for its own.
-		if !strings.ContainsRune("|&;<>()$`*?", c) {
-			continue
-		}
-		if same, err := shellquote.Split(s[:i] + `\` + s[i:]); err == nil && slices.Equal(words, same) {
-			return nil, fmt.Errorf(`command holds %q, which only a shell understands; quote it, or run a shell: ["sh", "-c", "…"]`, c)
-		}
-	}
-	return words, nil
-}
-
-// JoinCommand writes words as one command line, which [SplitCommand] and a POSIX shell split into the same words.
-func JoinCommand(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = w
-		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-// ParseRanks reads numbers of ranks and spans of them: "0,7", "0-3,8". "" is nil: all.
-func ParseRanks(s string) ([]int, error) {
-	const highest, most = 1 << 20, 1 << 16
-	var out []int
-	for part := range strings.SplitSeq(s, ",") {
-		if s == "" {
-			return nil, nil
-		}
-		from, to, span := strings.Cut(strings.TrimSpace(part), "-")
-		low, err := strconv.Atoi(from)
-		high := low
-		if span && err == nil {
-			high, err = strconv.Atoi(to)
-		}
-		if err != nil || low < 0 || high < low || high > highest {
-			return nil, fmt.Errorf("%q names no ranks; write them like \"0,7\" or \"0-3\"", s)
-		}
-		if high-low >= most-len(out) {
-			return nil, fmt.Errorf("%.40q names more than %d ranks", s, most)
-		}
-		for n := low; n <= high; n++ {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
-}
-
 // ranks checks what [ParseRanks] reads.
 func ranks(s string) (string, error) {
 	_, err := ParseRanks(s)
 	return s, err
 }
 
-// CheckName refuses what cannot be the name of a workload, and so of a directory of its baseline.
-func CheckName(s string) error {
-	_, err := parseName(s)
-	return err
+// kindOf names what stands where something else is expected.
+func kindOf(k unstable.Kind) string {
+	switch k {
+	case unstable.Integer, unstable.Float:
+		return "a number"
+	case unstable.Bool:
+		return "true or false"
+	case unstable.Array:
+		return "a list"
+	case unstable.InlineTable:
+		return "a table"
+	}
+	return "a date or time"
 }

@@ -1,0 +1,137 @@
+package thresholds
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kballard/go-shellquote"
+)
+
+// NoTimeout is the timeout of a workload that may run for ever.
+const NoTimeout time.Duration = -1
+
+// noTimeout is the same as people write it.
+const noTimeout = "none"
+
+// ParseTimeout reads the longest time of a run, [NoTimeout] for "none".
+func ParseTimeout(s string) (time.Duration, error) {
+	s = strings.TrimSpace(s)
+	if s == noTimeout {
+		return NoTimeout, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf(`%q is not a positive duration; write it like "90s" or "2m30s", or "none"`, s)
+	}
+	return d, nil
+}
+
+// FormatTimeout prints what [ParseTimeout] reads.
+func FormatTimeout(d time.Duration) string {
+	if d == NoTimeout {
+		return noTimeout
+	}
+	return d.String()
+}
+
+// ParseWarmup reads a warm-up rule and gives its only spelling: "auto", "capture", or a number of steps (launches,
+// where the workload has no steps) to skip.
+func ParseWarmup(s string) (string, error) {
+	switch s = strings.TrimSpace(s); s {
+	case "auto", "capture":
+		return s, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 31)
+	if err != nil {
+		return "", fmt.Errorf(`warm-up %q is not a rule; write "auto", "capture" or the number of steps to skip`, s)
+	}
+	return strconv.FormatUint(n, 10), nil
+}
+
+// SplitCommand splits a command line into words as a POSIX shell would, with quotes and backslashes but without
+// expansion. What only a shell can do (pipes, redirection, variables, patterns) is refused: the profiler starts the
+// program itself.
+func SplitCommand(s string) ([]string, error) {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f }) {
+		return nil, errors.New("command holds a control character; take it out")
+	}
+	words, err := shellquote.Split(s)
+	switch {
+	case errors.Is(err, shellquote.UnterminatedEscapeError):
+		return nil, errors.New("command ends in a backslash; take it out, or quote it")
+	case err != nil:
+		return nil, errors.New("command has no closing quote; end the quotation")
+	case len(words) == 0 || words[0] == "":
+		return nil, errors.New("command is empty; write the program and its arguments")
+	}
+	for i, c := range s {
+		// A backslash before a character changes the words unless a shell would take the character for its own.
+		if !strings.ContainsRune("|&;<>()$`*?", c) {
+			continue
+		}
+		if same, err := shellquote.Split(s[:i] + `\` + s[i:]); err == nil && slices.Equal(words, same) {
+			return nil, fmt.Errorf(`command holds %q, which only a shell understands; quote it, or run a shell: ["sh", "-c", "…"]`, c)
+		}
+	}
+	return words, nil
+}
+
+// JoinCommand writes words as one command line, which [SplitCommand] and a POSIX shell split into the same words.
+func JoinCommand(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		if w == "" || strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") != "" {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// ParseRanks reads numbers of ranks and spans of them: "0,7", "0-3,8". "" is nil: all.
+func ParseRanks(s string) ([]int, error) {
+	const highest, most = 1 << 20, 1 << 16
+	var out []int
+	for part := range strings.SplitSeq(s, ",") {
+		if s == "" {
+			return nil, nil
+		}
+		from, to, span := strings.Cut(strings.TrimSpace(part), "-")
+		low, err := strconv.Atoi(from)
+		high := low
+		if span && err == nil {
+			high, err = strconv.Atoi(to)
+		}
+		if err != nil || low < 0 || high < low || high > highest {
+			return nil, fmt.Errorf("%q names no ranks; write them like \"0,7\" or \"0-3\"", s)
+		}
+		if high-low >= most-len(out) {
+			return nil, fmt.Errorf("%.40q names more than %d ranks", s, most)
+		}
+		for n := low; n <= high; n++ {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// CheckName refuses what cannot be the name of a workload, and so of a directory of its baseline.
+func CheckName(s string) error {
+	_, err := parseName(s)
+	return err
+}
+
+var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+func parseName(s string) (string, error) {
+	if !workloadName.MatchString(s) {
+		return "", fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
+	}
+	return s, nil
+}
