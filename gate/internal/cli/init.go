@@ -47,7 +47,7 @@ func (v *initVerb) run(_ context.Context, e *env, _ arguments) error {
 		return err
 	}
 	root := cmp.Or(app.Repository(), ".")
-	found := look(os.DirFS(root))
+	found := look(root)
 	if v.ci == "auto" {
 		remote := app.Origin(root)
 		found.github = found.github || hosted(remote, "github")
