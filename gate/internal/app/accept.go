@@ -34,7 +34,7 @@ type Accept struct {
 	Directory string
 	// Anchor, where not "", is the name of the session from which drift is measured.
 	Anchor string
-	// Force accepts what [Accept.Doubts] has something against.
+	// Force accepts in spite of [Accept.Doubts].
 	Force bool
 }
 
@@ -43,7 +43,7 @@ type Accepted struct {
 	Dir     string   // of the baseline
 	Files   []string // that were written, or that hold the very same already
 	Changes []Change // what was accepted, worst first
-	// Whole is true where nothing has changed and the measurement was taken as it is, in place of all that stood before.
+	// Whole is true if nothing has changed and the whole measurement replaces the sessions before it.
 	Whole  bool
 	Reason string
 	Commit string // of the code that was measured, "" where it is not known
@@ -72,7 +72,7 @@ func (a Accept) Dir() (string, error) {
 	return filepath.Join(a.Home, named), nil
 }
 
-// Doubts are what speaks against accepting the report, nothing where nothing does.
+// Doubts are the reasons not to accept the report.
 func (a Accept) Doubts() (out []error) {
 	here, _ := commit()
 	of := a.Report.Head.Commit
@@ -91,8 +91,7 @@ func (a Accept) Doubts() (out []error) {
 	return out
 }
 
-// Run writes the baseline, all of it or nothing. What speaks against that, and a report that cannot be a baseline, is a
-// *model.Refusal, or several of them joined.
+// Run writes the baseline, all of it or nothing. The error joins the *model.Refusal values of [Accept.Doubts].
 func (a Accept) Run() (*Accepted, error) {
 	if doubts := a.Doubts(); len(doubts) > 0 && !a.Force {
 		return nil, errors.Join(doubts...)
@@ -107,7 +106,7 @@ func (a Accept) Run() (*Accepted, error) {
 // maxReason is the length of a reason in characters.
 const maxReason = 500
 
-// reason brings why something is wanted to one line, and refuses what says nothing or too much.
+// reason normalises a reason to one line, and refuses one that is empty or too long.
 func reason(s string) (string, error) {
 	s = measure.NormalizeLine(s)
 	switch n := utf8.RuneCountInString(s); {
@@ -145,8 +144,8 @@ func (a Accept) write(dir string) (*Accepted, error) {
 	return out, err
 }
 
-// entry is what a session of the head changes in a baseline: of what moved the whole, and all sums over kernels, which move with
-// it. Where nothing moved it is the whole session.
+// entry is the part of a session of the head that replaces the baseline: the series of subjects that changed, and all sums over
+// kernels. If nothing changed it is the whole session.
 func (a Accept) entry(b *baseline.Baseline, s model.Session) baseline.Entry {
 	live := s.Profiler().Pick(b.InEffect())
 	m := newMoves(a.Report, &s, live)
@@ -234,7 +233,7 @@ func (m *moves) findings(r *result.Report) (old map[string]bool) {
 	return old
 }
 
-// addRoles lists the paths of ranges around what moved.
+// addRoles lists the paths of the ranges around what changed.
 func (m *moves) addRoles(sessions []model.Session) {
 	for _, s := range sessions {
 		for _, x := range s.Series {
@@ -256,7 +255,7 @@ func differs(f *result.Finding) bool {
 
 func (m moves) any() bool { return len(m.moved)+len(m.gone) > 0 }
 
-// takes reports whether a subject is written: what moved, the ranges around that, and what the whole program or step has.
+// takes reports whether a subject is written: one that changed, a range around one, or the whole program.
 func (m moves) takes(x measure.Subject) bool {
 	switch {
 	case m.moved[x]:
@@ -305,7 +304,7 @@ func (a Accept) Patch(repository string) (patch string, err error) {
 	return patch, err
 }
 
-// header is what stands above a patch, for those who review it. No line of it can be taken for one of the patch.
+// header is the text above a patch, for its reviewers. No line of it looks like a line of a patch.
 func (a *Accepted) header() string {
 	var b strings.Builder
 	b.WriteString("nsgate accepts a change of performance:\n")

@@ -19,7 +19,7 @@ type Base struct {
 	Build Build
 	// Script is a shell command that builds the revision's worktree, "" where nothing needs to be built.
 	Script string
-	// Warnings are doubts that whoever set the base up has to be told.
+	// Warnings are about the way the base was set up.
 	Warnings []string
 
 	revision *run.Revision // nil for a build that lies ready
@@ -63,8 +63,7 @@ func (b *Base) commit() string {
 	return b.revision.Commit[:12]
 }
 
-// ready checks the base out and builds it, where that is called for. The caller calls remove when it is done, also
-// after an error.
+// ready checks the base out and builds it, if it is a revision. The caller calls remove when it is done, also after an error.
 func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove func(), err error) {
 	build, remove = b.Build, func() {}
 	if b.revision == nil {
@@ -94,8 +93,8 @@ func (b *Base) ready(ctx context.Context, tell func(Event)) (build Build, remove
 	return build, remove, err
 }
 
-// Checkout checks a commit out and builds it, apart from this checkout, as getenv says it; nil asks for nothing. The caller calls remove
-// when it is done, also after an error.
+// Checkout checks a commit out and builds it. With getenv it refuses a command that leads into this checkout, see [Base.Separate]. The
+// caller calls remove when it is done, also after an error.
 func (b *Base) Checkout(ctx context.Context, commit string, getenv func(string) string, observe func(Event)) (build Build, remove func(), err error) {
 	if err := b.At(ctx, commit); err != nil {
 		return Build{}, func() {}, err

@@ -16,16 +16,16 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// DefaultRoot is where baselines are kept unless somebody says otherwise, below the working directory.
+// DefaultRoot is the default directory of the baselines, below the working directory.
 const DefaultRoot = ".nsgate"
 
 // Baseline is the committed sessions of a workload on one model of GPU.
 type Baseline struct {
-	Dir      string            // where they are committed
-	Sessions []model.Session   // in effect, oldest first, at least one
-	Trail    []model.Session   // since the anchor, oldest first, see [gate.Creep]
-	All      []model.Session   // those that others replaced as well, oldest first
-	Anchors  map[string]string // names of the anchors among them, by the session's ID
+	Dir         string            // where they are committed
+	Sessions    []model.Session   // in effect, oldest first, at least one
+	SinceAnchor []model.Session   // since the anchor, oldest first, for drift
+	All         []model.Session   // those that others replaced as well, oldest first
+	Anchors     map[string]string // names of the anchors among them, by the session's ID
 }
 
 // Baselines are those of one workload, by directory.
@@ -114,9 +114,9 @@ func anchorTags(b *baseline.Baseline) {
 		}
 	}
 	for _, tag := range releases().before {
-		held := strings.Fields(ask(b.Dir, "ls-tree", "--name-only", tag))
+		files := strings.Fields(ask(b.Dir, "ls-tree", "--name-only", tag))
 		for i := range slices.Backward(b.Entries) {
-			if slices.Contains(held, b.Entries[i].ID+".csv") {
+			if slices.Contains(files, b.Entries[i].ID+".csv") {
 				anchor(i, tag)
 				return
 			}
@@ -126,7 +126,7 @@ func anchorTags(b *baseline.Baseline) {
 
 // tags are the release tags of this repository.
 type tags struct {
-	byCommit map[string]string // of commits, of which as much is written as sessions hold
+	byCommit map[string]string // by the first 12 digits of the commit, as sessions hold it
 	before   []string          // those that HEAD descends from, the newest first
 }
 

@@ -65,7 +65,7 @@ func BenchmarkSessions(b *testing.B) {
 				if err != nil {
 					return nil, err
 				}
-				c := Check{Job: Job{Measurer: &Finished{Path: head}, Baselines: read, Policy: thresholds.Default()}, Looks: []int{5}}
+				c := Check{Job: Job{Measurer: &Saved{Path: head}, Baselines: read, Policy: thresholds.Default()}, Looks: []int{5}}
 				return c.Run(b.Context())
 			})
 		})

@@ -10,13 +10,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// DefaultRuns is how many fresh processes a side of a gate has unless somebody says otherwise.
+// DefaultRuns is the default number of runs of each side.
 const DefaultRuns = 5
 
-// calibrationRuns is how many runs a calibration has at least, where nobody says how many.
+// calibrationRuns is the least default number of runs of a calibration.
 const calibrationRuns = 10
 
-// FewestCalibrated is the fewest runs that say something about noise: two a side.
+// FewestCalibrated is the least number of runs of a calibration: two a side.
 const FewestCalibrated = 4
 
 // Calibrate measures the unchanged workload and says how much it moves from run to run, and which gates that allows.
@@ -38,7 +38,7 @@ func (c *Calibrate) gates() int { return cmp.Or(c.Gates, DefaultRuns) }
 
 // Commands are what Run would run.
 func (c *Calibrate) Commands() []Command {
-	return c.Measurer.Machine().Commands([]int{c.Measured()}, nil)
+	return c.Measurer.Live().Commands([]int{c.Measured()}, nil)
 }
 
 // Run measures and calibrates. What says nothing about gates is a calibration that is not sound.
@@ -56,7 +56,7 @@ func (c *Calibrate) Run(ctx context.Context) (*calibrate.Calibration, error) {
 
 func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 	start := time.Now()
-	all, err := take(ctx, c.Measurer, c.Measured())
+	all, err := measureHead(ctx, c.Measurer, c.Measured())
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 		all.Warnings = append(all.Warnings,
 			"finished profiles do not say whether something else used the GPU or its clocks were held down")
 	}
-	if all.HeldBack != "" {
+	if all.Throttled != "" {
 		return nil, model.Refuse(model.Throttled, "let it cool down, see to its cooling and power supply, and calibrate again",
-			"%s", all.HeldBack)
+			"%s", all.Throttled)
 	}
 	like, _ := c.Baselines.ForGPU(all.Head.GPU())
 	_, head, err := all.sessions(c.Rule, like.Sessions)

@@ -1,15 +1,9 @@
-// Package check is what nsgate does: it measures a workload and judges it ([Check]), judges what was recorded before
-// ([Compare]), writes and extends the committed baseline ([Record], [Accept]), says what noise there is ([Calibrate]), what a
-// recording holds ([Show]) and what is missing to measure at all ([Examine]). The command line parses, calls and prints;
-// everything that it can do a Go program can do with this package:
+// Package app holds the commands of nsgate without the command line: measure a workload and judge it ([Check]), judge recordings
+// ([Compare]), write and extend the committed baseline ([Record], [Accept]), measure the noise ([Calibrate]), sum up a recording
+// ([Show]), examine this machine ([Examine]).
 //
-//	r, err := check.Compare{Base: "before/", Head: "after/", Policy: thresholds.Default()}.Run(ctx)
-//	if err == nil && r.Verdict == decide.Fail {
-//		report.Render("text", os.Stdout, r, report.Options{})
-//	}
-//
-// What cannot be judged is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a
-// baseline that is damaged) or the end of ctx.
+// A refusal is a report without a verdict. An error is a mistake of the caller (a path that does not exist, a baseline that is
+// damaged) or the end of ctx.
 package app
 
 import (
@@ -25,8 +19,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// Check measures a head and judges it: against the committed baseline, and where that is not a clear pass and there is a
-// base build, beside that.
+// Check measures a head and judges it against the committed baseline. Where that is no clear pass and there is a base build, both
+// are measured interleaved, and that decides.
 type Check struct {
 	Job
 	// Base is another build to measure interleaved with the head, nil for none. Where Paired it is measured at once, whatever
@@ -36,16 +30,16 @@ type Check struct {
 	// Looks are the numbers of runs a side after which to judge, ascending, at least one: the measurement goes on to the
 	// next while something is undecided. The chance of a false alarm is shared out among them.
 	Looks []int
-	// Profiler says whose sessions of the baselines to hold the head against; "" takes what the head was measured with.
+	// Profiler chooses the sessions of the baselines that the head is compared with; "" is the profiler of the head.
 	Profiler model.Profiler
 	// Kernels are the short names of those to judge, none for all.
 	Kernels []string
 	// Explain says which regressions to look into with Nsight Compute, where the Measurer can.
 	Explain Explain
-	// Draw has the report hold what pictures show.
+	// Draw adds to the report what pictures show.
 	Draw bool
 
-	trail []model.Session // since the anchor of the baseline
+	sinceAnchor []model.Session // since the anchor of the baseline
 }
 
 // Screens reports whether the head is compared with the committed baselines first.
@@ -65,7 +59,7 @@ func (c *Check) Valid() error {
 	return nil
 }
 
-// Spread reports whether a baseline has the runs against whose spread a single run can be held.
+// Spread reports whether a baseline has enough runs to judge a single run by their spread.
 func (c *Check) Spread() bool {
 	for _, b := range c.own() {
 		runs := 0
@@ -87,12 +81,12 @@ func (c *Check) pick(sessions []model.Session) []model.Session {
 	return c.Profiler.Pick(sessions)
 }
 
-// own are the baselines with sessions to hold the head against, of these alone, and of the kernels to judge.
+// own are the baselines with sessions of the profiler, reduced to these sessions and to the kernels that are judged.
 func (c *Check) own() Baselines {
 	var out Baselines
 	for _, b := range c.Baselines {
 		if own := c.pick(b.Sessions); len(own) > 0 {
-			b.Sessions = only(c.Kernels, own)
+			b.Sessions = keepKernels(c.Kernels, own)
 			out = append(out, b)
 		}
 	}
@@ -147,9 +141,9 @@ func (c *Check) run(ctx context.Context) (*result.Report, error) {
 	return r.With(x), nil
 }
 
-// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one
-// look: what that leaves open the pair settles. On a machine whose GPU is known and has no baseline only that is measured, or,
-// without a base build, what could be its first.
+// screen measures the head alone and judges it against the committed baseline of its GPU. With a base build it takes one look, and
+// pair decides what that leaves undecided. Without a baseline of this machine's GPU nothing is screened: the head can become the
+// first one.
 func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 	own := c.own()
 	chosen := own[0]
@@ -174,7 +168,7 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 			chosen = b
 		}
 		_, head, err := m.sessions(c.Rule, chosen.Sessions)
-		c.trail = only(c.Kernels, chosen.Trail)
+		c.sinceAnchor = keepKernels(c.Kernels, chosen.SinceAnchor)
 		return chosen.Sessions, head, err
 	})
 	if err != nil {
@@ -190,7 +184,7 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.trail = nil
+	c.sinceAnchor = nil
 	own := c.own()
 	all := &Measurement{BaseCommit: c.Base.commit(), Warnings: slices.Clone(c.Base.Warnings)}
 	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]model.Session, []model.Session, error) {
@@ -226,8 +220,8 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 			return nil, err
 		}
 		taken = looks[i]
-		// Runs that are off as a whole are measured again, once, whatever the answer is without them; they stay in the report.
-		if n := off(r, base != nil) - again; n > 0 && !all.finished {
+		// Outlier runs are measured again a single time, whatever the verdict is without them; they stay in the report.
+		if n := outliers(r, base != nil) - again; n > 0 && !all.finished {
 			again += n
 			if r, err = c.look(ctx, n, base, all, sides, look); err != nil {
 				return nil, err
@@ -244,18 +238,18 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 }
 
 // look measures so many further runs and judges all of them.
-func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measurement,
+func (c *Check) look(ctx context.Context, runs int, beside *Build, all *Measurement,
 	sides func(*Measurement) (base, head []model.Session, err error), look decide.Look) (*result.Report, error) {
-	m, err := c.Measurer.Measure(ctx, runs, base)
+	m, err := c.Measurer.Measure(ctx, runs, beside)
 	if err != nil {
 		return nil, err
 	}
 	all.add(m)
-	held, head, err := sides(all)
+	base, head, err := sides(all)
 	if err != nil {
 		return nil, err
 	}
-	head = only(c.Kernels, head)
+	head = keepKernels(c.Kernels, head)
 	if !all.finished {
 		if err := c.Code.attach(head); err != nil {
 			all.Warnings = append(all.Warnings, err.Error())
@@ -265,15 +259,14 @@ func (c *Check) look(ctx context.Context, runs int, base *Build, all *Measuremen
 		if err := c.asked(all, head); err != nil {
 			return nil, err
 		}
-		held, head = alike(held, head)
+		base, head = commonProfiler(base, head)
 	}
-	in := decide.Input{Baseline: held, Head: head, Policy: c.Policy, Since: c.trail, Look: look}
+	in := decide.Input{Baseline: base, Head: head, Policy: c.Policy, Since: c.sinceAnchor, Look: look}
 	return judged(in, all.Warnings), nil
 }
 
-// off is how many runs of a side are off as a whole, of the side that has more of them: of what can be measured again, which is
-// not a committed base.
-func off(r *result.Report, both bool) int {
+// outliers is the number of outlier runs of the side that has more of them; both is false where only the head can be measured again.
+func outliers(r *result.Report, both bool) int {
 	runs := map[string]int{}
 	for _, x := range r.Off {
 		runs[x.Side]++
@@ -284,8 +277,7 @@ func off(r *result.Report, both bool) int {
 	return max(runs["base"], runs["head"])
 }
 
-// asked refuses finished profiles of another profiler than the one asked for. Where none is, they say themselves what
-// they are.
+// asked refuses saved profiles of another profiler than the one that was asked for.
 func (c *Check) asked(m *Measurement, head []model.Session) error {
 	if c.Profiler != "" && len(c.Profiler.Pick(head)) == 0 {
 		return model.Refuse(model.NotAsAsked, "name recordings of that profiler, or do not ask for it",
@@ -312,7 +304,7 @@ func answer(r *result.Report) string {
 
 // Commands are what Run would run at most. DIR and XXXXXX stand for what is not known before.
 func (c *Check) Commands() []Command {
-	m := c.Measurer.Machine()
+	m := c.Measurer.Live()
 	if m == nil {
 		return nil
 	}
@@ -327,9 +319,9 @@ func (c *Check) Commands() []Command {
 		c.Base.Commands(), m.Commands(c.Looks, &c.Base.Build))
 }
 
-// nameKernels has Nsight Compute profile the kernels that the baselines have, where nobody names any.
+// nameKernels has Nsight Compute profile the kernels of the baselines unless others are named.
 func (c *Check) nameKernels() {
-	m := c.Measurer.Machine()
+	m := c.Measurer.Live()
 	if m == nil || m.Counters == nil || len(m.Counters.Kernels) > 0 {
 		return
 	}

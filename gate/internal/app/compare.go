@@ -27,9 +27,9 @@ type Compare struct {
 	Tools  profile.Tools      // that reading some formats takes
 	// Counters are two pages of ncu, of base and head, that explain what got slower; "" for none.
 	Counters [2]string
-	// Draw has the report hold what pictures show.
+	// Draw adds to the report what pictures show.
 	Draw bool
-	// Observe, where not nil, is told what is worth knowing.
+	// Observe, if not nil, receives hints.
 	Observe func(Event)
 }
 
@@ -37,7 +37,7 @@ type Compare struct {
 // does not exist, or that a baseline or report there is damaged.
 func (c Compare) Run(ctx context.Context) (*result.Report, error) { return refused(c.judge(ctx)) }
 
-// open reads both sides, at once where it can. With an error it gives the base alone, where that could be read.
+// open reads both sides, at the same time if neither depends on the other. With an error it returns the base if that could be read.
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
 	side := func(ctx context.Context, what, path, other string, models []string) (*profile.Recording, error) {
 		r, err := c.Tools.Open(ctx, path)
@@ -76,7 +76,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 	return base, head, headErr
 }
 
-// of says which side could not be read; what is refused names its file.
+// of names the side that could not be read; a refusal names its file already.
 func of(side string, err error) error {
 	if model.KindOf(err) != "" {
 		return err
@@ -107,7 +107,7 @@ func (c Compare) judge(ctx context.Context) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, h := alike(sides[0], sides[1])
+	b, h := commonProfiler(sides[0], sides[1])
 	r := judged(decide.Input{Baseline: b, Head: h, Policy: c.Policy}, slices.Concat(base.Warnings, head.Warnings))
 	var x result.Explanation
 	if c.Counters != [2]string{} {

@@ -109,22 +109,22 @@ func (c CodeFiles) attach(sessions []model.Session) error {
 
 // CheckCode compares the device code of the working directory with that of the newest session of the baselines, without a GPU.
 func CheckCode(c *Check) (*result.Report, error) {
-	var held []model.Session
+	var base []model.Session
 	for _, b := range c.Baselines {
 		for _, s := range b.Sessions {
 			if s.Code != nil {
-				held = append(held, s)
+				base = append(base, s)
 			}
 		}
 	}
-	in := decide.Input{Baseline: held, Policy: c.Policy, CodeOnly: true}
+	in := decide.Input{Baseline: base, Policy: c.Policy, CodeOnly: true}
 	kernels, err := c.Code.read()
 	switch {
 	case err != nil:
 		return refusedOr(in, err)
 	case kernels == nil:
 		return refusedOr(in, model.Refuse(model.NoCode, `add code = ["FILE", …] to the [[workload]]`, "workload %s names no files with device code", c.Workload))
-	case held == nil:
+	case base == nil:
 		return refusedOr(in, model.Refuse(model.NoCode, "record the baseline again", "the baseline of workload %s holds no device code", c.Workload))
 	}
 	in.Head = []model.Session{{Code: kernels}}

@@ -8,16 +8,16 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// drawn is of how many kernels it is drawn how their launches spread, the worst first.
-const drawn = 24
+// maxDistributions is the number of kernels whose launch distribution is plotted, most changed first.
+const maxDistributions = 24
 
-// draw is what pictures show of the recordings that a report was made of.
+// draw is what the pictures of a report show of its recordings.
 func draw(r *result.Report, base, head *profile.Recording) *result.Drawn {
 	var kernels []measure.Subject
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		s := f.Subject()
-		if f.Scope == measure.ScopeKernel && f.Outcome != result.Unchanged && len(kernels) < drawn && !slices.Contains(kernels, s) {
+		if f.Scope == measure.ScopeKernel && f.Outcome != result.Unchanged && len(kernels) < maxDistributions && !slices.Contains(kernels, s) {
 			kernels = append(kernels, s)
 		}
 	}

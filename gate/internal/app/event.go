@@ -2,10 +2,10 @@ package app
 
 import "time"
 
-// Stage is a point in the course of a measurement.
+// Stage is a point of a measurement.
 type Stage string
 
-// The stages. A measurement goes from Starting to Done, once or several times; the others come between.
+// The stages. A session goes from Starting to Done.
 const (
 	Starting    Stage = "starting"     // the profiler is being started
 	RunStarted  Stage = "run started"  // Event.Run says which
@@ -21,14 +21,14 @@ const (
 	Checking    Stage = "checking"     // of several workloads Event.Text is next
 	Failed      Stage = "failed"       // a run or a build; Event.Text says which, Event.Output what it printed
 	Looking     Stage = "looking"      // undecided after Event.Run runs: measuring up to Event.Runs
-	Pairing     Stage = "pairing"      // the baseline answered Event.Text: the base build is measured beside the head
+	Pairing     Stage = "pairing"      // the baseline answered Event.Text: both builds are measured interleaved
 	CheckingOut Stage = "checking out" // the base's revision Event.Text
 	Building    Stage = "building"     // the base's revision Event.Text
 	Explaining  Stage = "explaining"   // what regressed is profiled, in the build Event.Side
 	Tracing     Stage = "tracing"      // the head runs once more, for the call stacks of what regressed
 	Bisecting   Stage = "bisecting"    // Event.Text is the next commit to measure, of Event.Runs at most
 	Hint        Stage = "hint"         // Event.Text is worth knowing, and keeps nothing from going on
-	Warning     Stage = "warning"      // Event.Text is a doubt
+	Warning     Stage = "warning"      // Event.Text
 	Spent       Stage = "spent"        // Event.Text says where the time of the measurement went
 )
 
@@ -44,7 +44,7 @@ type Event struct {
 	Output     string        // what a workload or a build printed: untrusted
 }
 
-// tell hands an event to whoever observes, who may be nobody.
+// tell passes an event to an observer, which may be nil.
 func tell(observe func(Event), e Event) {
 	if observe != nil {
 		observe(e)

@@ -34,7 +34,7 @@ func Example() {
 }
 
 // replay is a Measurer that takes its runs from a recording: what a test of one's own CI does without a GPU.
-type replay struct{ app.Finished }
+type replay struct{ app.Saved }
 
 func (m *replay) Measure(ctx context.Context, runs int, base *app.Build) (*app.Measurement, error) {
 	r, err := profile.Open(ctx, m.Path)
@@ -59,7 +59,7 @@ func ExampleCheck() {
 	c := &app.Check{
 		Job: app.Job{
 			Workload:  "kernels",
-			Measurer:  &replay{app.Finished{Path: "../../../testdata/h200/kernels/unchanged"}},
+			Measurer:  &replay{app.Saved{Path: "../../../testdata/h200/kernels/unchanged"}},
 			Baselines: app.Baselines{{Dir: ".nsgate/kernels/nvidia-h200", Sessions: sides[0]}},
 			Policy:    thresholds.Default(),
 		},

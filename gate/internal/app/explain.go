@@ -77,7 +77,7 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*
 // explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and returns
 // the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
 func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map[int]*result.Cause, error) {
-	m := c.Measurer.Machine()
+	m := c.Measurer.Live()
 	indices := slower(r, c.Explain == ExplainAlways)
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || m.Gather != "" || len(indices) == 0 {
 		return nil, nil

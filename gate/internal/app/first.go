@@ -12,7 +12,7 @@ import (
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
 // baseline. What cannot be stored is refused for its own reason.
 func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
-	all, err := take(ctx, c.Measurer, c.Looks[0])
+	all, err := measureHead(ctx, c.Measurer, c.Looks[0])
 	if err != nil {
 		return nil, err
 	}
@@ -41,12 +41,12 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	return r.With(result.Explanation{Measured: measured, Warnings: all.Warnings}), nil
 }
 
-// Several are checks of several workloads, at least one, that are judged as one gate: each may be wrong in its share of the
+// Suite are checks of several workloads, at least one, that are judged as one gate: each may be wrong in its share of the
 // policy's error.
-type Several []*Check
+type Suite []*Check
 
 // Run measures and judges one after the other. A mistake in one ends all.
-func (s Several) Run(ctx context.Context) (*result.Report, error) {
+func (s Suite) Run(ctx context.Context) (*result.Report, error) {
 	if len(s) == 1 {
 		return s[0].Run(ctx)
 	}
@@ -67,7 +67,7 @@ func (s Several) Run(ctx context.Context) (*result.Report, error) {
 }
 
 // RunCode compares device code alone, without a GPU.
-func (s Several) RunCode() (*result.Report, error) {
+func (s Suite) RunCode() (*result.Report, error) {
 	var reports []*result.Report
 	for _, c := range s {
 		r, err := CheckCode(c)

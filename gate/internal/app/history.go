@@ -73,8 +73,8 @@ func (c History) Run(ctx context.Context) (histories []*history.History, shallow
 	return histories, ask("", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 
-// pastBaselines are the sessions below a directory as each commit that touched it left them. What the readers of today cannot read of
-// a commit is left out, for it was a mistake that somebody mended; so is a commit that took the directory away.
+// pastBaselines are the sessions below a directory as each commit that touched it left them. Commits whose
+// files cannot be read, or that removed the directory, are left out.
 func pastBaselines(ctx context.Context, dir string) (out [][]model.Session, err error) {
 	if here, err := os.Getwd(); err == nil && filepath.IsAbs(dir) {
 		if short, err := filepath.Rel(here, dir); err == nil {

@@ -19,29 +19,27 @@ import (
 // Build is one build of the workload.
 type Build = run.Build
 
-// Measurer takes runs of a workload: with the profilers of this machine ([Machine]), from finished profiles ([Finished]), or as
-// a test makes them up.
+// Measurer takes runs of a workload: with the profilers of this machine ([Live]) or from saved profiles ([Saved]).
 type Measurer interface {
 	// Measure takes so many further runs, each a fresh process, of the head, and interleaved with it of base where that is
 	// not nil. It may be called again for more. A measurement that must not be judged is a *model.Refusal.
 	Measure(ctx context.Context, runs int, base *Build) (*Measurement, error)
-	// Models are the GPU models on which it measures, none where they are not known before.
+	// Models are the GPU models on which it measures, none if they are not known before.
 	Models(ctx context.Context) []string
-	// Machine is what runs the workload, nil where nothing can be run.
-	Machine() *Machine
+	// Live is the measurer that runs the workload, nil if nothing can be run.
+	Live() *Live
 }
 
 // Measurement is what a Measurer recorded.
 type Measurement struct {
-	Base, Head profile.Recording // Base is empty unless a base build was measured beside the head
+	Base, Head profile.Recording // Base is empty unless a base build was measured
 	BaseCommit string            // of the base build, "" where it is not known
-	// Place is where and how it was measured, for what the recordings do not say of that themselves.
+	// Place is the environment of the measurement, for recordings that do not name it themselves.
 	Place model.Environment
-	// Warnings are doubts that do not forbid a judgement, each once.
+	// Warnings do not forbid a judgement; none is repeated.
 	Warnings []string
-	// HeldBack says what slowed the GPU down beyond what is normal for it, so that its noise is not the workload's; "" for
-	// nothing.
-	HeldBack string
+	// Throttled is what slowed the GPU down more than is normal, "" for nothing.
+	Throttled string
 	// Longest is how long the longest run took, 0 where that is not known.
 	Longest time.Duration
 
@@ -60,8 +58,8 @@ func (m *Measurement) add(o *Measurement) {
 	if m.Place.Start.IsZero() {
 		m.Place = o.Place
 	}
-	if m.HeldBack == "" {
-		m.HeldBack = o.HeldBack
+	if m.Throttled == "" {
+		m.Throttled = o.Throttled
 	}
 	m.Longest = max(m.Longest, o.Longest)
 	for _, w := range slices.Concat(o.Base.Warnings, o.Head.Warnings, o.Warnings) {
@@ -71,14 +69,14 @@ func (m *Measurement) add(o *Measurement) {
 	}
 }
 
-// Finished is a Measurer of profiles that lie ready.
-type Finished struct {
+// Saved is a Measurer of saved profiles.
+type Saved struct {
 	Path  string // see [profile.Open]
 	Tools profile.Tools
 }
 
-// Measure reads the profiles, whatever number of runs they hold.
-func (f *Finished) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
+// Measure reads the profiles, however many runs they hold.
+func (f *Saved) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, error) {
 	r, err := f.Tools.Open(ctx, f.Path)
 	if err != nil {
 		return nil, err
@@ -87,17 +85,17 @@ func (f *Finished) Measure(ctx context.Context, _ int, _ *Build) (*Measurement, 
 }
 
 // Models are not known before the profiles are read.
-func (f *Finished) Models(context.Context) []string { return nil }
+func (f *Saved) Models(context.Context) []string { return nil }
 
-// Machine is nil: the workload is not run.
-func (f *Finished) Machine() *Machine { return nil }
+// Live is nil: the workload is not run.
+func (f *Saved) Live() *Live { return nil }
 
 // Options are the choices of a user about a measurement. With GPUMetrics the GPU's metrics are sampled in runs of their own,
 // [GPUMetricRuns] of each build beside the first runs that are measured: sampling disturbs.
 type Options = run.Options
 
-// Machine is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
-type Machine struct {
+// Live is a Measurer with the profilers of this machine. Only one may measure at a time in a process.
+type Live struct {
 	Options
 	Head Build
 	// Unprofiled is how many runs without a profiler to take for each profiled one, interleaved with them: 1 for as many, 0 for none.
@@ -108,8 +106,8 @@ type Machine struct {
 	Observe func(Event)
 
 	spent    spent
-	repeated string  // the warning that nsys needed an argument that TraceArgs has held since
-	sampled  [2]bool // whether the GPU's metrics were: of the head alone, and beside a base build
+	repeated string  // the warning that TraceArgs was extended because nsys lost events
+	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
 
 // GPUMetricRuns is how many runs of a build sample the GPU's metrics: the fewest that break a bound for certain.
@@ -123,8 +121,8 @@ type Counters struct {
 	Range       string
 }
 
-// How a session under Nsight Compute is measured unless somebody says otherwise. It replays each launch dozens of times, so
-// that fewer runs are affordable, and fewer are needed: most of what it says is counted.
+// Defaults of a session under Nsight Compute. It replays each launch dozens of times, which is slow; and few runs are enough because
+// most metrics are counts.
 const (
 	CounterRuns    = 3
 	CounterSkip    = run.NcuSkip
@@ -133,7 +131,7 @@ const (
 )
 
 // Measure runs the builds under the profiler and reads what it recorded. Nothing is left: no process, no file.
-func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurement, error) {
+func (m *Live) Measure(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	if m.Counters != nil {
 		return m.count(ctx, runs, base)
 	}
@@ -148,7 +146,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 		out.Longest = max(out.Longest, run.Duration)
 	}
 	out.Base.Outputs, out.Head.Outputs = m.Outputs, m.Outputs
-	if result.Repeated != "" { // once is enough: what follows is measured as worked here
+	if result.Repeated != "" { // later measurements begin with the arguments that worked
 		m.TraceArgs, m.repeated = result.TraceArgs, result.Repeated
 	}
 	if m.repeated != "" {
@@ -156,8 +154,8 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 	}
 	out.Warnings = append(append(out.Warnings, result.Warnings...), model.Doubts(slices.Concat(result.Traces...))...)
 	for _, h := range result.GPU.Slowdowns {
-		if h.Unsound() && out.HeldBack == "" {
-			out.HeldBack = h.String()
+		if h.Unsound() && out.Throttled == "" {
+			out.Throttled = h.String()
 		}
 	}
 	if sampled := &m.sampled[map[bool]int{true: 1}[base != nil]]; m.GPUMetrics && !*sampled {
@@ -172,7 +170,7 @@ func (m *Machine) Measure(ctx context.Context, runs int, base *Build) (*Measurem
 }
 
 // collect is a session as the observer sees it.
-func (m *Machine) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
+func (m *Live) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
 	result, err := run.Session(ctx, p, func(e run.Event) {
 		tell(m.Observe, Event{Stage: Stage(e.Stage), Run: e.Run, Runs: e.Runs, Unprofiled: e.Unprofiled, Elapsed: e.Elapsed, Expected: e.Expected})
 	})
@@ -187,14 +185,14 @@ func (m *Machine) collect(ctx context.Context, p run.Plan) (*run.Result, error) 
 }
 
 // sampling is the plan of the runs in which the GPU's metrics are sampled.
-func (m *Machine) sampling(base *Build) run.Plan {
+func (m *Live) sampling(base *Build) run.Plan {
 	p := m.plan(GPUMetricRuns, base)
 	p.GPUMetrics, p.MemoryUsage, p.Unprofiled, p.Outputs = true, false, 0, nil
 	return p
 }
 
-// stacks runs the head once more and records from where it calls CUDA.
-func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
+// stacks runs the head with call stacks of its CUDA calls.
+func (m *Live) stacks(ctx context.Context) ([]model.Trace, error) {
 	p := m.plan(1, nil)
 	p.Stacks, p.MemoryUsage, p.KeepProfiles, p.Unprofiled, p.Outputs = true, false, "", 0, nil
 	result, err := run.Session(ctx, p, nil)
@@ -206,7 +204,7 @@ func (m *Machine) stacks(ctx context.Context) ([]model.Trace, error) {
 }
 
 // count profiles the builds interleaved with Nsight Compute.
-func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
+func (m *Live) count(ctx context.Context, runs int, base *Build) (*Measurement, error) {
 	c, err := run.Count(ctx, m.ncuPlan(), base, runs, func(isBase bool, index, of int) {
 		side := ""
 		if base != nil {
@@ -222,19 +220,18 @@ func (m *Machine) count(ctx context.Context, runs int, base *Build) (*Measuremen
 	return out, nil
 }
 
-// Machine is m itself.
-func (m *Machine) Machine() *Machine { return m }
+// Live is m itself.
+func (m *Live) Live() *Live { return m }
 
 // Of is a Measurer of another build as the head.
-func (m *Machine) Of(head Build) Measurer {
+func (m *Live) Of(head Build) Measurer {
 	one := *m
 	one.Head = head
 	return &one
 }
 
-// Models are the GPU models of this machine, none where they are not known, or where what a workload gets of them is a
-// part (MIG).
-func (m *Machine) Models(ctx context.Context) []string {
+// Models are the GPU models of this machine, none if they are not known, or if a workload gets a part of one (MIG).
+func (m *Live) Models(ctx context.Context) []string {
 	gpus, err := run.Probe(ctx)
 	if err != nil {
 		return nil
@@ -249,13 +246,13 @@ func (m *Machine) Models(ctx context.Context) []string {
 	return models
 }
 
-func (m *Machine) plan(runs int, base *Build) run.Plan {
+func (m *Live) plan(runs int, base *Build) run.Plan {
 	p := run.Plan{Options: m.Options, Head: m.Head, Base: base, Runs: runs, Unprofiled: int(math.Round(float64(runs) * m.Unprofiled))}
 	p.GPUMetrics = false
 	return p
 }
 
-func (m *Machine) ncuPlan() run.NcuPlan {
+func (m *Live) ncuPlan() run.NcuPlan {
 	return run.NcuPlan{
 		Build: m.Head, Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
 		Skip: m.Counters.Skip, Count: m.Counters.Count, Range: m.Counters.Range, AllowBusy: m.AllowBusy,
@@ -263,7 +260,7 @@ func (m *Machine) ncuPlan() run.NcuPlan {
 }
 
 // profileOnce profiles some launches of kernels of a build once with Nsight Compute.
-func (m *Machine) profileOnce(ctx context.Context, build Build, kernels []string, skip int) (*ncu.Profile, error) {
+func (m *Live) profileOnce(ctx context.Context, build Build, kernels []string, skip int) (*ncu.Profile, error) {
 	return run.Profile(ctx, run.NcuPlan{Build: build, Kernels: kernels, Skip: skip})
 }
 
@@ -275,9 +272,8 @@ type Command struct {
 	Last []string
 }
 
-// Commands are what Measure would run, for looks at these numbers of runs. DIR and XXXXXX stand for what is not known
-// before.
-func (m *Machine) Commands(looks []int, base *Build) []Command {
+// Commands are what Measure would run for looks after these numbers of runs. DIR and XXXXXX stand for names that are chosen later.
+func (m *Live) Commands(looks []int, base *Build) []Command {
 	var out []Command
 	if m == nil {
 		return nil
@@ -325,8 +321,8 @@ func (m *Machine) Commands(looks []int, base *Build) []Command {
 	return out
 }
 
-// Runner runs what nsgate starts nsys with, and the guard of its private files, where the arguments after the program's name
-// say so. The program of whoever measures with a [Machine] calls it first in main: nsys starts that program again.
+// Runner runs the child processes of nsgate (the runner below nsys, the guard of private files) if the arguments ask for one. A program
+// that measures with a [Live] calls it first in main, because nsys starts that program again.
 func Runner(args []string) (exitCode int, ok bool) {
 	if len(args) == 0 || args[0] != run.RunnerArg {
 		return 0, false

@@ -13,7 +13,7 @@ import (
 
 // bumpy replays the runs of a recording one after the other, all kernels of the second a tenth slower.
 type bumpy struct {
-	app.Finished
+	app.Saved
 	path  string
 	asked []int
 }

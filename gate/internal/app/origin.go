@@ -18,7 +18,7 @@ import (
 // is called, and returns that place, and those of what else was called more often, by finding. What keeps it from that is a hint. The
 // error is that of ctx.
 func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.Origin, error) {
-	m := c.Measurer.Machine()
+	m := c.Measurer.Live()
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
 		return nil, nil
 	}

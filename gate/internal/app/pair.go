@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// Pair is the head of a check and another build that are measured interleaved, look after look.
+// Pair is the head of a check and another build, measured interleaved.
 type Pair struct {
 	Report *result.Report // after the last look
 
@@ -18,8 +18,8 @@ type Pair struct {
 	taken int // runs a side
 }
 
-// Beside is the head of a check beside another build, which decides alone: no baseline is read.
-func (c *Check) Beside(base Build) *Pair {
+// Interleaved is a check of the head against another build alone: no baseline is read.
+func (c *Check) Interleaved(base Build) *Pair {
 	own := *c
 	own.Base, own.Paired = &Base{Build: base}, true
 	return &Pair{check: &own, base: base}

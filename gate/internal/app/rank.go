@@ -7,8 +7,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
-// Rank runs one process of a job of many under Nsight Systems and leaves the export of its recording where those of the others lie. A
-// [Machine] that gathers tells the ranks what to do, and that goes before what stands here.
+// Rank runs one process of a job under Nsight Systems and leaves the export of its recording in the directory of the job. What a [Live]
+// that gathers sets for its ranks wins over these fields.
 type Rank struct {
 	Gather string // the directory, which all hosts of the job see
 	Job    string // a name that its ranks share, and no other job in the directory

@@ -20,11 +20,11 @@ type Record struct {
 	Job
 	Runs int // fresh processes, at least one
 	// Counters, where not nil, profiles kernels with Nsight Compute as well, the heaviest ones where it names none. The
-	// Measurer must have a [Machine].
+	// Measurer must have a [Live].
 	Counters *Counters
 	// Reason says why it is recorded, for those who review the baseline.
 	Reason string
-	// Replace puts the session in place of all that the baseline holds so far.
+	// Replace puts the session in place of all sessions of the baseline.
 	Replace bool
 	// Anchor, where not "", is the name of the session from which drift is measured.
 	Anchor string
@@ -36,20 +36,19 @@ type Recorded struct {
 	Sessions [][]model.Session // that were measured, by profiler
 	Files    []string          // that were written, or that hold the very same already
 	Total    int               // sessions that are in effect now
-	// Replaced are the sessions in whose place the new ones stand, Beside how many others there are.
+	// Replaced are the sessions that the new ones replace.
 	Replaced []model.Session
-	Beside   int
-	// Noise is how much the last session of Nsight Systems moves between its runs, none where there are too few.
+	// Noise is the spread between the runs of the last session of Nsight Systems, none with too few runs.
 	Noise []calibrate.Noise
-	// Changes are how it differs from what was recorded before, New and Gone the kernels that one of them has alone.
+	// Changes are the differences from the sessions before, New and Gone the kernels that only one of them has.
 	Changes   []Change
 	New, Gone []string
-	// Held is the report of a session that was not written because it changed within the hour and nobody says why: with a
-	// reason it can be accepted.
-	Held *result.Report
+	// Unwritten is the report of a session that was refused because it changed within the hour and no reason was given. With a reason
+	// it can be accepted.
+	Unwritten *result.Report
 }
 
-// Run measures and writes. A measurement that cannot be stored is a *model.Refusal; what is known of it is returned beside that.
+// Run measures and writes. A measurement that cannot be stored is a *model.Refusal, returned together with what is known of it.
 func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	if err := baseline.Writable(c.Root); err != nil {
 		return nil, err
@@ -89,7 +88,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 
 // Commands are what Run would run; the kernels that Nsight Compute profiles are known only afterwards.
 func (c *Record) Commands() []Command {
-	m := c.Measurer.Machine()
+	m := c.Measurer.Live()
 	if m == nil {
 		return nil
 	}
@@ -107,7 +106,7 @@ func (c *Record) warn(text string) { c.Tell(Event{Stage: Warning, Text: text}) }
 
 // measure takes runs and cuts them like the baseline of their GPU.
 func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines Baselines, all *Measurement) ([]model.Session, error) {
-	m, err := take(ctx, by, runs)
+	m, err := measureHead(ctx, by, runs)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +119,9 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 	return head, err
 }
 
-// counted is the session of Nsight Compute beside the one of Nsight Systems.
+// counted measures the session of Nsight Compute that goes with the timed ones.
 func (c *Record) counted(ctx context.Context, timed []model.Session, all *Measurement) ([]model.Session, error) {
-	m := c.Measurer.Machine()
+	m := c.Measurer.Live()
 	if m == nil {
 		return nil, model.Refuse(model.NotCountable, "record finished pages of ncu by themselves",
 			"counters can be recorded only where the workload is run")
@@ -171,7 +170,6 @@ func (c *Record) store(head []model.Session) (*Recorded, error) {
 				entries = append(entries, e)
 			}
 		}
-		out.Beside = len(live) - len(out.Replaced)
 		return entries, nil
 	})
 	if err != nil {
@@ -186,7 +184,7 @@ func (c *Record) store(head []model.Session) (*Recorded, error) {
 	return out, err
 }
 
-// storable refuses sessions that no gate could use. What may be stored does not depend on what is judged.
+// storable refuses sessions that no check could use, whatever the rules of the policy are.
 func storable(own []model.Session, policy *thresholds.Policy) error {
 	unruled := *policy
 	unruled.Rules = nil
@@ -196,8 +194,8 @@ func storable(own []model.Session, policy *thresholds.Policy) error {
 	return nil
 }
 
-// fits refuses sessions that cannot be compared with those of the baseline, or that differ from one of the same hour without a
-// reason, and says where they differ.
+// fits refuses sessions that cannot be compared with the baseline, and sessions that differ from one of the same hour without a
+// reason. It notes the differences.
 func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 	if len(old) == 0 || c.Replace && c.Reason != "" {
 		return nil
@@ -210,7 +208,7 @@ func (c *Record) fits(old, head []model.Session, out *Recorded) error {
 		changes := Changes(r)
 		if (r.Verdict == result.Fail || r.Counts.Improved > 0) && len(changes) > 0 {
 			if r.Verdict == result.Fail { // what is faster is recorded with a reason
-				out.Held = r.In(result.Context{Baseline: out.Dir, Workload: c.Workload})
+				out.Unwritten = r.In(result.Context{Baseline: out.Dir, Workload: c.Workload})
 			}
 			minutes := int(head[len(head)-1].Start.Sub(again[len(again)-1].Start).Abs().Minutes())
 			return model.Refuse(model.ChangedWithinHour, "say why it is recorded, for those who review the baseline",
@@ -258,9 +256,8 @@ func some(changes []Change) string {
 // maxCounted bounds the kernels that are chosen for Nsight Compute, the heaviest ones.
 const maxCounted = 10
 
-// heaviest are the short names of the kernels with the most GPU time in a session of nsys that are worth a look, without
-// those that hang under ncu, and those that are not launched often enough for the first launches to be skipped. The error
-// is a *model.Refusal where there is none.
+// heaviest are the short names of the kernels with the most GPU time in a session of nsys, without those that hang under ncu and those
+// with at most skip launches. No such kernel is a *model.Refusal.
 func heaviest(s *model.Session, impact float64, skip int) ([]string, error) {
 	cost, often := map[string]float64{}, map[string]bool{} // often: launched more than skip times a run in one geometry
 	whole := 0.0

@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// take measures so many runs of the head, once.
-func take(ctx context.Context, by Measurer, runs int) (*Measurement, error) {
+// measureHead measures so many runs of the head.
+func measureHead(ctx context.Context, by Measurer, runs int) (*Measurement, error) {
 	m, err := by.Measure(ctx, runs, nil)
 	if err != nil {
 		return nil, err
@@ -23,8 +23,8 @@ func take(ctx context.Context, by Measurer, runs int) (*Measurement, error) {
 	return all, nil
 }
 
-// sessions cuts what was measured, all of it alike and like finished sessions, where there are some, and fills in what the
-// recordings do not say.
+// sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It fills in the
+// commit and what recordings of ncu do not say.
 func (m *Measurement) sessions(rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
 	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
 	if err != nil {
@@ -62,9 +62,8 @@ func (m *Measurement) place(s *model.Session) {
 	}
 }
 
-// alike picks what one profiler measured where a side holds what several did, as baselines do: nsys's where both sides have
-// that, else what both have.
-func alike(base, head []model.Session) (b, h []model.Session) {
+// commonProfiler picks the sessions of one profiler where a side holds several, as baselines do: nsys if both sides have it.
+func commonProfiler(base, head []model.Session) (b, h []model.Session) {
 	for _, p := range append([]model.Profiler{model.Nsys, model.Ncu}, model.Profilers(head)...) {
 		b, h := p.Pick(base), p.Pick(head)
 		if len(b) > 0 && len(h) > 0 && (len(h) < len(head) || len(b) < len(base)) {
@@ -74,7 +73,7 @@ func alike(base, head []model.Session) (b, h []model.Session) {
 	return base, head
 }
 
-// kernels lists the short names of the kernels that sessions have, each once.
+// kernels lists the short names of the kernels of sessions, without repetition.
 func kernels(sessions []model.Session) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -91,8 +90,8 @@ func kernels(sessions []model.Session) []string {
 	return names
 }
 
-// only restricts sessions to kernels of these short names; to all where there are none.
-func only(kernels []string, sessions []model.Session) []model.Session {
+// keepKernels restricts sessions to kernels of these short names, all where there are none.
+func keepKernels(kernels []string, sessions []model.Session) []model.Session {
 	if len(kernels) == 0 {
 		return sessions
 	}
@@ -105,7 +104,7 @@ func only(kernels []string, sessions []model.Session) []model.Session {
 	return sessions
 }
 
-// list puts names in order, each once.
+// list joins names in order, without repetition.
 func list(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// spent is where the time of the sessions of a [Machine] went.
+// spent is where the time of the sessions of a [Live] went.
 type spent struct {
 	total, inRuns time.Duration
 	runs          int
@@ -54,9 +54,9 @@ func inSteps(sessions []model.Session) time.Duration {
 	return time.Duration(sum / float64(runs))
 }
 
-// tellSpent says where the time of a measurement on this machine went; nothing for finished profiles.
+// tellSpent reports where the time of a measurement on this machine went.
 func (j *Job) tellSpent(sessions []model.Session) {
-	if m := j.Measurer.Machine(); m != nil && m.spent.runs > 0 {
+	if m := j.Measurer.Live(); m != nil && m.spent.runs > 0 {
 		j.Tell(Event{Stage: Spent, Text: m.spent.say(sessions)})
 	}
 }

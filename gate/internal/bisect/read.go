@@ -56,8 +56,8 @@ func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), e
 // pair is a build beside another.
 func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 	job := b.Job
-	job.Measurer = b.Measurer.Machine().Of(head)
-	return (&app.Check{Job: job, Explain: explain}).Beside(base)
+	job.Measurer = b.Measurer.Live().Of(head)
+	return (&app.Check{Job: job, Explain: explain}).Interleaved(base)
 }
 
 // beside measures one build interleaved with another, until a report is enough.

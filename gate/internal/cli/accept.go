@@ -47,7 +47,7 @@ func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) 
 	}
 	for _, w := range accepted {
 		one := v.Accept
-		if one.Report, one.Home = w, home(findUp(policyFile)); len(v.Report.Workloads) > 0 {
+		if one.Report, one.Home = w, policyDir(findUp(policyFile)); len(v.Report.Workloads) > 0 {
 			one.Directory = ""
 		}
 		if err := accept(e, one); err != nil {

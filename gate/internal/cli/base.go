@@ -49,8 +49,8 @@ type baseFlags struct {
 }
 
 func (b *baseFlags) bind(fs *pflag.FlagSet) {
-	fs.Var((*once)(&b.command), "base-cmd", "command of a base build to measure interleaved with the head (default: the workload's own)")
-	fs.Var((*once)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
+	fs.Var((*single)(&b.command), "base-cmd", "command of a base build to measure interleaved with the head (default: the workload's own)")
+	fs.Var((*single)(&b.ref), "base-ref", "git revision of a base build: checked out in a temporary worktree, and the workload run there")
 	fs.StringVar(&b.build, "build", "", "shell command that builds the worktree of --base-ref, run where nsgate runs here")
 	fs.BoolVar(&b.paired, "paired", false, "measure the base build at once, whatever the committed baseline says")
 	b.fs = fs

@@ -16,39 +16,39 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// keepFlags choose baselines and the look of what is printed about them.
-type keepFlags struct {
-	app.Keep
+// storeFlags choose baselines and the look of what is printed about them.
+type storeFlags struct {
+	app.Store
 	policy policyFlags
 	out    outputFlags
 }
 
-func (k *keepFlags) bind(fs *pflag.FlagSet) {
+func (k *storeFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&k.Root, "baseline", "", baselineUsage)
 	fs.StringVarP(&k.Workload, "workload", "w", "", "only the baselines of this workload")
 	k.policy.bindFile(fs)
 }
 
 // bindShown declares the flags of what is printed too.
-func (k *keepFlags) bindShown(fs *pflag.FlagSet) {
+func (k *storeFlags) bindShown(fs *pflag.FlagSet) {
 	k.bind(fs)
 	k.out.bindLook(fs, []string{"text", "json"})
 }
 
 // load checks the flags, reads the policy and finds the baselines beside it.
-func (k *keepFlags) load() (*thresholds.Policy, error) {
+func (k *storeFlags) load() (*thresholds.Policy, error) {
 	p, err := k.policy.load()
 	if err != nil {
 		return nil, err
 	}
-	k.Root = kept(k.Root, p.File)
+	k.Root = baselineRoot(k.Root, p.File)
 	if k.out.fs == nil {
 		return p, nil
 	}
 	return p, k.out.check()
 }
 
-type baselineList struct{ keepFlags }
+type baselineList struct{ storeFlags }
 
 func (l *baselineList) bind(fs *pflag.FlagSet) { l.bindShown(fs) }
 
@@ -72,7 +72,7 @@ func (l *baselineList) run(_ context.Context, e *env, _ arguments) error {
 	return nil
 }
 
-type baselineShow struct{ keepFlags }
+type baselineShow struct{ storeFlags }
 
 func (s *baselineShow) bind(fs *pflag.FlagSet) { s.bindShown(fs) }
 
@@ -87,7 +87,7 @@ func (s *baselineShow) run(_ context.Context, e *env, args arguments) error {
 	return report.Render(s.out.format, s.out.to(e), summary, s.out.options(e))
 }
 
-type baselineDiff struct{ keepFlags }
+type baselineDiff struct{ storeFlags }
 
 func (d *baselineDiff) bind(fs *pflag.FlagSet) { d.bindShown(fs) }
 
@@ -104,12 +104,12 @@ func (d *baselineDiff) run(_ context.Context, e *env, args arguments) error {
 }
 
 type baselineRemove struct {
-	keepFlags
+	storeFlags
 	reason string
 }
 
 func (r *baselineRemove) bind(fs *pflag.FlagSet) {
-	r.keepFlags.bind(fs)
+	r.storeFlags.bind(fs)
 	fs.StringVar(&r.reason, "reason", "", "why the session is removed, for those who review the baseline (required)")
 }
 
@@ -129,10 +129,10 @@ func (r *baselineRemove) run(_ context.Context, e *env, args arguments) error {
 }
 
 // listBaseline prints the sessions of one baseline, newest first, and what is to be said of them.
-func listBaseline(e *env, b app.KeptBaseline, maxAge time.Duration, now time.Time, out *outputFlags) {
+func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, out *outputFlags) {
 	titles := []string{"session", "age", "what", "commit", "host", "driver", "runs", "kernels", "state", "reason"}
 	var rows [][]string
-	var newest app.KeptSession
+	var newest app.StoredSession
 	unmerged := 0
 	for _, s := range slices.Backward(b.Sessions) {
 		if s.Removes == "" && s.State != "removed" && s.State != "replaced" {
@@ -154,7 +154,7 @@ func listBaseline(e *env, b app.KeptBaseline, maxAge time.Duration, now time.Tim
 }
 
 // sessionRow is a session as a row; another driver than that of the newest is marked.
-func sessionRow(s, newest app.KeptSession, now time.Time) []string {
+func sessionRow(s, newest app.StoredSession, now time.Time) []string {
 	age := ""
 	if !s.Start.IsZero() {
 		age = days(now.Sub(s.Start))

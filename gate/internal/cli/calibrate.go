@@ -45,7 +45,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 		return usageError("%s: a calibration of %d runs says nothing about noise; measure at least %d", source(v.fs, "runs"), v.runs.first, app.FewestCalibrated)
 	}
 	c := &app.Calibrate{Job: j.Job, Gates: j.gates, Runs: v.runs.first, Host: v.host}
-	if m := j.Measurer.Machine(); v.fs.Changed("unprofiled") && m != nil {
+	if m := j.Measurer.Live(); v.fs.Changed("unprofiled") && m != nil {
 		m.Unprofiled = float64(v.unprofiled) / float64(c.Measured())
 	}
 	if v.dryRun {

@@ -78,7 +78,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 }
 
 // request is what the flags ask for: the checks, one a workload.
-func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Several, error) {
+func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Suite, error) {
 	by := model.Profiler(v.profiler)
 	if err := cmp.Or(v.out.check(), oneOf("explain", v.explain, autoAlwaysNever...), oneOf("profiler", v.profiler, "nsys", "ncu"),
 		oneOf("no-gpu", v.noGPU, "fail", "code", "skip"), oneOf("no-baseline", v.noBaseline, "show", "fail"), v.counters.check(by.ByLaunch())); err != nil {
@@ -91,7 +91,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 	if v.base.command != "" && len(jobs) > 1 {
 		return nil, nil, usageError("--base-cmd is the base of one workload: choose one with --workload, or give --base-ref")
 	}
-	var checks app.Several
+	var checks app.Suite
 	for _, j := range jobs {
 		c := &app.Check{
 			Job: j.Job, Looks: j.looks, Paired: v.base.paired, Profiler: by, Kernels: v.counters.Kernels, Explain: app.Explain(v.explain), Draw: v.out.draws(),
@@ -102,7 +102,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 		if v.from != "" && !v.fs.Changed("profiler") {
 			c.Profiler = "" // finished profiles say what measured them
 		}
-		if m := j.Measurer.Machine(); m != nil && by.ByLaunch() {
+		if m := j.Measurer.Live(); m != nil && by.ByLaunch() {
 			m.Counters = &v.counters.Counters
 		}
 		if err := v.judgeable(c, j); err != nil {
@@ -114,7 +114,7 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 }
 
 // print is --dry-run.
-func (v *checkVerb) print(e *env, checks app.Several) error {
+func (v *checkVerb) print(e *env, checks app.Suite) error {
 	for _, c := range checks {
 		if len(checks) > 1 {
 			fmt.Fprintln(e.Out, "# workload", c.Workload)
@@ -131,10 +131,10 @@ func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job) *result.Repo
 	several := len(jobs) > 1
 	saved := !several && saveLast(r)
 	r = r.Map(func(_ int, w *result.Report) *result.Report {
-		return w.In(result.Context{Baseline: fromHome(jobs[0].Policy.File, w.Baseline)})
+		return w.In(result.Context{Baseline: relativeToPolicy(jobs[0].Policy.File, w.Baseline)})
 	})
 	saved = saved || several && saveLast(r)
-	v.out.kept = saved
+	v.out.saved = saved
 	r = r.Map(func(i int, w *result.Report) *result.Report {
 		c := offerAccept(w, &v.out, saved, several)
 		c.Next = append(c.Next, others(w, jobs[i])...)

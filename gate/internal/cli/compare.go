@@ -35,7 +35,7 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: home(p.File), Draw: v.out.draws(), Observe: newProgress(e, false).event}
+	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: policyDir(p.File), Draw: v.out.draws(), Observe: newProgress(e, false).event}
 	c.Tools.Nsys = v.nsys
 	if c.Rule, err = v.rule(); err != nil {
 		return err

@@ -90,7 +90,7 @@ func workloads(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirec
 			names = append(names, w.Name)
 		}
 	}
-	names = append(names, app.WorkloadsIn(kept("", file))...)
+	names = append(names, app.WorkloadsIn(baselineRoot("", file))...)
 	slices.Sort(names)
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }

@@ -85,7 +85,7 @@ func examineRepository(given string, flags *policyFlags, models []string) (out [
 	default:
 		add(app.Good, "policy", fmt.Sprintf("%s, %s, %s", policy.File, measure.Count(len(policy.Workloads), "workload"), measure.Count(len(policy.Rules), "rule")))
 	}
-	root := kept(given, policy.File)
+	root := baselineRoot(given, policy.File)
 	workloads := policy.Workloads
 	if len(workloads) == 0 {
 		workloads = []thresholds.Workload{{Name: "default"}}

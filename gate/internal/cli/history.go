@@ -37,7 +37,7 @@ func (v *historyVerb) run(ctx context.Context, e *env, args arguments) error {
 	if v.workload == "" && len(p.Workloads) > 1 {
 		return usageError("%s has several workloads: choose one with --workload (%s)", p.File, names(p.Workloads))
 	}
-	c := app.History{Workload: cmp.Or(v.workload, names(p.Workloads), "default"), Root: kept(v.root, p.File)}
+	c := app.History{Workload: cmp.Or(v.workload, names(p.Workloads), "default"), Root: baselineRoot(v.root, p.File)}
 	for _, file := range args.own {
 		r, err := readReport(file)
 		if err != nil {

@@ -31,8 +31,8 @@ func hosted(remote, name string) bool {
 	return slices.Contains(strings.Split(host, "."), name)
 }
 
-// strangers are directories of other people's code.
-var strangers = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
+// thirdParty are directories of other people's code.
+var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
 
 // look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and Python programs
 // that import a GPU library. It sees at most the first 20,000 files.
@@ -49,7 +49,7 @@ func look(root string) *finds {
 		case entry.IsDir():
 			found.github = found.github || file == ".github"
 			found.gitlab = found.gitlab || file == ".gitlab"
-			if base != "." && strings.HasPrefix(base, ".") || strings.Count(file, "/") > 4 || slices.Contains(strangers, base) {
+			if base != "." && strings.HasPrefix(base, ".") || strings.Count(file, "/") > 4 || slices.Contains(thirdParty, base) {
 				return fs.SkipDir
 			}
 			return nil

@@ -58,7 +58,7 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	m.fs = fs
 	fs.SetNormalizeFunc(current)
 	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
-	fs.Var((*once)(&m.baseline), "baseline", baselineUsage)
+	fs.Var((*single)(&m.baseline), "baseline", baselineUsage)
 	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", app.DefaultRuns))
 	fs.IntVar(&m.unprofiled, "unprofiled", 0, "runs without a profiler, interleaved with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
 	fs.Var(&m.timeout, "timeout", "time that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
@@ -74,7 +74,7 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 
 // bindFrom declares the flag of commands that take finished profiles instead of a workload.
 func (m *measureFlags) bindFrom(fs *pflag.FlagSet) {
-	fs.Var((*once)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
+	fs.Var((*single)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 }
 
 // bindMetrics binds what calibrate has no use for.
@@ -158,8 +158,8 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	if err := thresholds.CheckName(w.Name); err != nil {
 		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
 	}
-	j := &job{gates: w.Runs, Job: app.Job{Workload: w.Name, Root: kept(m.baseline, p.File), Observe: progress, Policy: p.For(w.Name),
-		Code: app.CodeFiles{Dir: filepath.Join(home(p.File), w.Dir), Patterns: w.Code}}}
+	j := &job{gates: w.Runs, Job: app.Job{Workload: w.Name, Root: baselineRoot(m.baseline, p.File), Observe: progress, Policy: p.For(w.Name),
+		Code: app.CodeFiles{Dir: filepath.Join(policyDir(p.File), w.Dir), Patterns: w.Code}}}
 	var err error
 	if j.Rule, err = (&sampleFlags{warmup: cmp.Or(m.warmup, w.Warmup), step: cmp.Or(m.step, w.Step)}).rule(); err != nil {
 		return nil, err
@@ -188,14 +188,14 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	j.looks = cmp.Or(m.runs, runPlan{usual, usual}).looks()
 	if m.from != "" {
 		j.looks = j.looks[:1]
-		j.Measurer = &app.Finished{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
+		j.Measurer = &app.Saved{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
 		return j, nil
 	}
 	own.Nsys, own.Timeout = m.nsys, m.limit(w, j.Baselines)
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
-	machine := &app.Machine{Options: own, Head: j.build, Observe: progress}
+	machine := &app.Live{Options: own, Head: j.build, Observe: progress}
 	j.Measurer = machine
 	machine.Unprofiled, err = m.share(w, by, cmp.Or(m.runs.first, j.looks[0]))
 	return j, err
@@ -208,7 +208,7 @@ func (m *measureFlags) build(j *job, p *thresholds.Policy, w *thresholds.Workloa
 		j.build.Command = command
 	case m.from == "" && w.Command != nil:
 		j.build = app.Build{Command: w.Command, Dir: w.Dir}
-		if at := filepath.Join(home(p.File), w.Dir); at != "." {
+		if at := filepath.Join(policyDir(p.File), w.Dir); at != "." {
 			j.build.Dir = at
 		}
 	case m.from == "" && w.Where != "":

@@ -27,7 +27,7 @@ func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
 	for _, w := range r.Each() {
 		switch {
 		case w.Baseline != "":
-			baselines = append(baselines, filepath.Join(home(policy), w.Baseline))
+			baselines = append(baselines, filepath.Join(policyDir(policy), w.Baseline))
 		case w.Workload != "" && root != "": // the change may have deleted it
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}

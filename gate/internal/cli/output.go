@@ -34,7 +34,7 @@ type outputFlags struct {
 	files     []file // that --output and --report name
 	reproduce string // on a terminal, "" for what the report says
 	passes    bool   // whatever the verdict is, the exit code is 0
-	kept      bool   // nsgate report finds the report again
+	saved     bool   // nsgate report finds the report again
 }
 
 // file is a file to write a report to, and how it was asked for.
@@ -154,7 +154,7 @@ func (o *outputFlags) options(e *env) report.Options {
 
 // ways are the commands that show more of a report that was kept.
 func (o *outputFlags) ways() [][2]string {
-	if !o.kept {
+	if !o.saved {
 		return nil
 	}
 	return [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --format html"}}
@@ -181,7 +181,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 		showWay(w.ReasonKey, w.Next)
 		return w
 	})
-	home := home(by.policy)
+	home := policyDir(by.policy)
 	notices := ownEdits(e, r, by.policy, by.root)
 	warnings := slices.Clone(by.looser)
 	for _, n := range notices {

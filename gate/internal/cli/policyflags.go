@@ -53,7 +53,7 @@ const maxPolicy = 1 << 20
 
 func (p *policyFlags) bindFile(fs *pflag.FlagSet) {
 	p.fs = fs
-	fs.Var((*once)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
+	fs.Var((*single)(&p.file), "policy", "policy file (default nsgate.toml here or at the repository's root, if there is one)")
 }
 
 // load reads the policy file, if there is one, and lays the flags over it.

@@ -57,7 +57,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 			return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
 		}
 	}
-	// One workload that cannot be recorded keeps no other from being.
+	// A workload that cannot be recorded does not keep the others from being recorded.
 	var failed error
 	for _, j := range jobs {
 		err := v.record(ctx, e, j, len(jobs) > 1)
@@ -86,9 +86,9 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 	}
 	done, err := c.Run(ctx)
 	if err != nil {
-		held := done != nil && done.Held != nil && saveLast(done.Held)
-		if err = noVerdict(e, "recorded", err); held {
-			fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Held, "", true, false))
+		saved := done != nil && done.Unwritten != nil && saveLast(done.Unwritten)
+		if err = noVerdict(e, "recorded", err); saved {
+			fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Unwritten, "", true, false))
 		}
 		return err
 	}
@@ -123,11 +123,11 @@ func recorded(sessions []model.Session) string {
 			unit += fmt.Sprintf(", steps told by kernels, which repeat %s", measure.Count(int(x.Values[0]), "time"))
 		}
 	}
-	beside := ""
+	also := ""
 	if unprofiled > 0 {
-		beside = fmt.Sprintf(" and %d unprofiled", unprofiled)
+		also = fmt.Sprintf(" and %d unprofiled", unprofiled)
 	}
-	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(len(sessions), "session"), measure.Count(runs, "run"), beside,
+	return fmt.Sprintf("%s of %s%s on %s: %s, %s", measure.Count(len(sessions), "session"), measure.Count(runs, "run"), also,
 		cmp.Or(report.Clean(last.GPU), "an unknown GPU"), measure.Count(len(kernels), "kernel"), unit)
 }
 

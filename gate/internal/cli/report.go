@@ -30,14 +30,14 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	file := lastFile() // that of the last check here
-	if v.out.kept = len(args.own) == 0; !v.out.kept {
+	if v.out.saved = len(args.own) == 0; !v.out.saved {
 		file = args.own[0]
 	}
 	if file == "" {
 		return usageError("report wants one saved report here: outside of a git repository none is kept")
 	}
 	r, err := readReport(file)
-	if errors.Is(err, fs.ErrNotExist) && v.out.kept {
+	if errors.Is(err, fs.ErrNotExist) && v.out.saved {
 		return usageError("no report was kept in this repository; check first, or name a saved report")
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func again(ctx context.Context, e *env, r *result.Report, file string, policy *p
 	if err != nil {
 		return nil, err
 	}
-	c := app.Compare{Base: filepath.Join(home(p.File), filepath.FromSlash(r.Baseline)), Head: file, Policy: p, Home: home(p.File), Observe: newProgress(e, false).event}
+	c := app.Compare{Base: filepath.Join(policyDir(p.File), filepath.FromSlash(r.Baseline)), Head: file, Policy: p, Home: policyDir(p.File), Observe: newProgress(e, false).event}
 	judged, err := c.Run(ctx)
 	if err != nil {
 		return nil, err

@@ -29,22 +29,22 @@ func (w *words) String() string { return strings.Join(*w, ",") }
 // Type is how the help names the value.
 func (w *words) Type() string { return "NAME" }
 
-// once is the value of a flag that may be given once.
-type once string
+// single is the value of a flag that may be given once.
+type single string
 
 // Set refuses a second value.
-func (o *once) Set(s string) error {
+func (o *single) Set(s string) error {
 	if *o != "" && string(*o) != s {
 		return fmt.Errorf("%q was given before: one at a time", string(*o))
 	}
-	*o = once(s)
+	*o = single(s)
 	return nil
 }
 
-func (o *once) String() string { return string(*o) }
+func (o *single) String() string { return string(*o) }
 
 // Type is how the help names the value.
-func (o *once) Type() string { return "string" }
+func (o *single) Type() string { return "string" }
 
 // timeLimit is the value of --timeout: a time, [thresholds.NoTimeout] for "none", 0 where nothing was said.
 type timeLimit time.Duration

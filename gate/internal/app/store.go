@@ -19,21 +19,21 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Keep is what can be done with committed baselines apart from measuring: list them, show and compare sessions, remove one.
-type Keep struct {
+// Store is the committed baselines: list them, show and compare sessions, remove one.
+type Store struct {
 	Root     string // directory of the baselines
 	Workload string // only the baselines of this one, "" for all
 }
 
-// KeptBaseline is a baseline with all its sessions.
-type KeptBaseline struct {
-	Dir      string        `json:"dir"`
-	GPU      string        `json:"gpu"`
-	Sessions []KeptSession `json:"sessions"` // oldest first
+// StoredBaseline is a baseline with all its sessions.
+type StoredBaseline struct {
+	Dir      string          `json:"dir"`
+	GPU      string          `json:"gpu"`
+	Sessions []StoredSession `json:"sessions"` // oldest first
 }
 
-// KeptSession is one file of a baseline.
-type KeptSession struct {
+// StoredSession is one file of a baseline.
+type StoredSession struct {
 	ID      string    `json:"id"`
 	File    string    `json:"file"`
 	What    string    `json:"what"` // "record", "accept" or "remove"
@@ -55,17 +55,17 @@ type KeptSession struct {
 }
 
 // dirs are the directories of baselines.
-func (k Keep) dirs() ([]string, error) {
+func (s Store) dirs() ([]string, error) {
 	var out []string
-	workloads := []string{filepath.Dir(baseline.Dir(k.Root, k.Workload, "x"))}
-	if k.Workload == "" {
+	workloads := []string{filepath.Dir(baseline.Dir(s.Root, s.Workload, "x"))}
+	if s.Workload == "" {
 		workloads = nil
-		entries, err := os.ReadDir(k.Root)
+		entries, err := os.ReadDir(s.Root)
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			workloads = append(workloads, filepath.Join(k.Root, e.Name()))
+			workloads = append(workloads, filepath.Join(s.Root, e.Name()))
 		}
 	}
 	for _, w := range workloads {
@@ -83,8 +83,8 @@ func (k Keep) dirs() ([]string, error) {
 }
 
 // open reads all baselines.
-func (k Keep) open() ([]*baseline.Baseline, error) {
-	dirs, err := k.dirs()
+func (s Store) open() ([]*baseline.Baseline, error) {
+	dirs, err := s.dirs()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -99,31 +99,31 @@ func (k Keep) open() ([]*baseline.Baseline, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no baseline in %s; write one with nsgate record, on the code to compare with", k.Root)
+		return nil, fmt.Errorf("no baseline in %s; write one with nsgate record, on the code to compare with", s.Root)
 	}
 	return out, nil
 }
 
 // List lists all baselines with their sessions.
-func (k Keep) List() ([]KeptBaseline, error) {
-	all, err := k.open()
+func (s Store) List() ([]StoredBaseline, error) {
+	all, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	var out []KeptBaseline
+	var out []StoredBaseline
 	for _, b := range all {
-		kept := KeptBaseline{Dir: b.Dir}
+		kept := StoredBaseline{Dir: b.Dir}
 		for i, standing := range b.Standings() {
 			kept.GPU = cmp.Or(kept.GPU, b.Entries[i].GPU)
-			kept.Sessions = append(kept.Sessions, keptSession(&b.Entries[i], standing))
+			kept.Sessions = append(kept.Sessions, storedSession(&b.Entries[i], standing))
 		}
 		out = append(out, kept)
 	}
 	return out, nil
 }
 
-func keptSession(e *baseline.Entry, standing baseline.Standing) KeptSession {
-	s := KeptSession{ID: e.ID, File: e.File, What: "record", Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
+func storedSession(e *baseline.Entry, standing baseline.Standing) StoredSession {
+	s := StoredSession{ID: e.ID, File: e.File, What: "record", Start: e.Start, Commit: e.Commit, GPUHash: e.GPUHash, Driver: e.Driver, CUDA: e.CUDA,
 		Tool: e.Tool, Runs: e.Profiled(), Kernels: len(kernels([]model.Session{e.Session})), Reason: e.Reason, Anchor: e.Anchor,
 		Removes: e.Removes, State: "in effect", Unmerged: standing.Apart}
 	switch {
@@ -143,9 +143,9 @@ func keptSession(e *baseline.Entry, standing baseline.Standing) KeptSession {
 	return s
 }
 
-// find is the one session of all baselines whose ID is, or begins or ends with, id. Several are an error that lists them.
-func (k Keep) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
-	all, err := k.open()
+// find is the one session of all baselines whose ID is, or begins or ends with, id. Suite are an error that lists them.
+func (s Store) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
+	all, err := s.open()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,7 +166,7 @@ func (k Keep) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
 	}
 	switch len(matches) {
 	case 0:
-		return nil, nil, fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, k.Root)
+		return nil, nil, fmt.Errorf("no session %q below %s; nsgate baseline lists them", id, s.Root)
 	case 1:
 		return in, found, nil
 	}
@@ -174,8 +174,8 @@ func (k Keep) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
 }
 
 // Session is what one session holds, summed up.
-func (k Keep) Session(id string) (*result.Summary, error) {
-	_, e, err := k.find(id)
+func (s Store) Session(id string) (*result.Summary, error) {
+	_, e, err := s.find(id)
 	if err != nil {
 		return nil, err
 	}
@@ -186,10 +186,10 @@ func (k Keep) Session(id string) (*result.Summary, error) {
 }
 
 // Diff judges one session against another, of what both hold.
-func (k Keep) Diff(base, head string, policy *thresholds.Policy) (*result.Report, error) {
+func (s Store) Diff(base, head string, policy *thresholds.Policy) (*result.Report, error) {
 	var sides [2][]model.Session
 	for i, id := range []string{base, head} {
-		_, e, err := k.find(id)
+		_, e, err := s.find(id)
 		if err != nil {
 			return nil, err
 		}
@@ -211,11 +211,11 @@ func (k Keep) Diff(base, head string, policy *thresholds.Policy) (*result.Report
 }
 
 // Remove takes a session back, with a reason: what it replaced holds again. Its file stays, and one is added beside it.
-func (k Keep) Remove(id, why string, now time.Time) (file string, err error) {
+func (s Store) Remove(id, why string, now time.Time) (file string, err error) {
 	if why, err = reason(why); err != nil {
 		return "", err
 	}
-	b, found, err := k.find(id)
+	b, found, err := s.find(id)
 	if err != nil {
 		return "", err
 	}
