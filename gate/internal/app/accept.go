@@ -278,7 +278,7 @@ func (a Accept) Patch(repository string) (patch string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name := Within(repository, dir)
+	name := git.Within(repository, dir)
 	if repository == "" || name == "" {
 		return "", fmt.Errorf("the baseline %s lies outside the repository; keep it inside", dir)
 	}

@@ -118,7 +118,7 @@ func namesIn(root string, files []string) (names []string) {
 		if f == "" || err != nil {
 			continue
 		}
-		name := Within(root, f)
+		name := git.Within(root, f)
 		for _, top := range []string{root, real(root)} {
 			if plain, err := filepath.Rel(top, at); err == nil && filepath.IsLocal(plain) {
 				name = filepath.ToSlash(plain)

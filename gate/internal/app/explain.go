@@ -1,15 +1,12 @@
 package app
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
@@ -29,41 +26,6 @@ const (
 	ExplainAlways Explain = "always"
 )
 
-// maxExplained bounds the kernels that are profiled to explain a report, the worst ones.
-const maxExplained = 5
-
-// explainable are the metrics of a single launch whose regression the counters of that launch explain.
-var explainable = []string{measure.Time.Name, model.NcuTime.Name}
-
-// hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
-func hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }
-
-// slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
-// Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
-// a launch that got slower is explained by what happens in it.
-func slower(r *result.Report, all bool) (indices []int) {
-	added := map[string]int{} // by role
-	for _, f := range r.Findings {
-		if f.Outcome == result.Added && f.Scope == measure.ScopeKernel {
-			added[f.Role]++
-		}
-	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
-			(f.Match != "role" || added[f.Role] < 2)
-		switch {
-		case f.Scope != measure.ScopeKernel || f.Outcome != result.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
-			!f.Gates && !all,
-			hangs(f.Kernel),
-			slices.ContainsFunc(indices, func(o int) bool { return r.Findings[o].Subject() == f.Subject() }):
-		case len(indices) < maxExplained:
-			indices = append(indices, i)
-		}
-	}
-	return indices
-}
-
 // explained is a report with the places from which what got slower is called, and with the causes that Nsight Compute finds.
 func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*result.Report, error) {
 	origins, err := c.origins(ctx, r)
@@ -74,11 +36,38 @@ func (c *Check) explained(ctx context.Context, r *result.Report, base *Build) (*
 	return r.With(result.Explanation{Origins: origins, Causes: found}), err
 }
 
+// origins runs the head with call stacks if something got slower that has a place in the repository, and returns these places by
+// finding. What keeps it from that is a hint. The error is that of ctx.
+func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.Origin, error) {
+	m := c.Measurer.Live()
+	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
+		return nil, nil
+	}
+	wanted := why.Targets(r, c.Explain == ExplainAlways)
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	c.Tell(Event{Stage: Tracing})
+	traces, err := m.stacks(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		c.Tell(Event{Stage: Hint, Text: "no call stacks: " + err.Error()})
+		return nil, nil
+	}
+	found := map[int]*result.Origin{}
+	for i, t := range wanted {
+		found[i] = t.Origin(traces, r.Head.Step, why.Sources{Root: Repository(), Dir: m.Head.Dir})
+	}
+	return found, nil
+}
+
 // explain profiles the kernels that regressed with Nsight Compute, in the base build too where there is one, and returns
 // the cause of each finding. What keeps it from explaining is a hint. The error is that of ctx.
 func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map[int]*result.Cause, error) {
 	m := c.Measurer.Live()
-	indices := slower(r, c.Explain == ExplainAlways)
+	indices := why.Slower(r, c.Explain == ExplainAlways)
 	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil || m.Gather != "" || len(indices) == 0 {
 		return nil, nil
 	}
@@ -104,10 +93,10 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 	var before, after *ncu.Profile
 	var err error
 	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
-		before = profileOf(model.Ncu.Pick(b.Sessions)) // what record --ncu committed
+		before = why.ProfileOf(model.Ncu.Pick(b.Sessions)) // what record --ncu committed
 	}
 	if base != nil {
-		before, err = profile("base", *base, baseName)
+		before, err = profile("base", *base, why.BaseName)
 	}
 	if err == nil {
 		after, err = profile("head", m.Head, func(f *result.Finding) string { return f.Name })
@@ -119,7 +108,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 		c.Tell(Event{Stage: Hint, Text: "no explanation: " + err.Error()})
 		return nil, nil
 	}
-	return causes(r, indices, before, after), nil
+	return why.Causes(r, indices, before, after), nil
 }
 
 // launched is how often a run launches a kernel, at least.
@@ -139,172 +128,6 @@ func launched(sessions []model.Session, s measure.Subject) int {
 	return int(math.Min(least, 1e6))
 }
 
-// baseName is the name that the base has for a finding's kernel.
-func baseName(f *result.Finding) string {
-	if len(f.BaseNames) > 0 {
-		return f.BaseNames[0]
-	}
-	return f.Name
-}
-
-// causes are those of some findings, by index, from what ncu says of both sides; base is nil where there is none.
-func causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*result.Cause {
-	out := map[int]*result.Cause{}
-	for _, i := range indices {
-		out[i] = cause(&r.Findings[i], base, head)
-	}
-	return out
-}
-
-// cause is what two profiles say of one finding.
-func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
-	after, missing := launches(head, f.Subject(), "head")
-	if missing != "" {
-		return &result.Cause{Summary: missing}
-	}
-	if base == nil {
-		out := causeOf(why.Stand(after))
-		out.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
-		return out
-	}
-	s := f.Subject()
-	if f.Match != "exact" {
-		s = measure.Subject{Scope: f.Scope, Name: baseName(f)}
-	}
-	before, missing := launches(base, s, "base")
-	if missing != "" {
-		out := causeOf(why.Stand(after))
-		out.Note = strings.TrimSuffix(missing, ".")
-		return out
-	}
-	out := causeOf(why.Explain(before, after))
-	if base.GPU != "" && head.GPU != "" && base.GPU != head.GPU {
-		out.Note = "base and head were profiled on different GPU models"
-	}
-	return out
-}
-
-// launches are those of a kernel in its geometry, in any where the subject or the page has none. Names differ between
-// nsys and ncu in their template arguments: where several kernels could be meant, as where there is none, a sentence says so.
-func launches(p *ncu.Profile, s measure.Subject, side string) ([]ncu.Record, string) {
-	found := slices.DeleteFunc(slices.Clone(p.Find(s)), func(r ncu.Record) bool {
-		return s.Geometry() != "" && r.Subject.Geometry() != "" && r.Subject.Geometry() != s.Geometry()
-	})
-	kinds := map[measure.Subject]bool{}
-	for _, r := range found {
-		kinds[r.Subject] = true
-	}
-	switch {
-	case len(found) == 0:
-		return nil, "ncu profiled no launch of this kernel in the " + side + "."
-	case len(kinds) > 1:
-		return nil, fmt.Sprintf("ncu profiled %d kernels of this short name in the %s, which its names do not tell apart.", len(kinds), side)
-	}
-	return found, ""
-}
-
-func causeOf(w why.Cause) *result.Cause {
-	c := &result.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: roofOf(w.Base), HeadRoof: roofOf(w.Head)}
-	for _, r := range w.Reasons {
-		c.Reasons = append(c.Reasons, r.Text)
-		if guide := (result.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
-			c.Guides = append(c.Guides, guide)
-		}
-	}
-	for _, m := range w.Changes {
-		c.Metrics = append(c.Metrics, result.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: result.Number(m.Base), Head: result.Number(m.Head)})
-	}
-	return c
-}
-
-func roofOf(p why.Position) *result.Roof {
-	r := p.Roofline
-	if r == nil {
-		return nil
-	}
-	return &result.Roof{Precision: r.Precision, Intensity: result.Number(r.Intensity), Ridge: result.Number(r.Ridge), Achieved: result.Number(r.Achieved), Roof: result.Number(r.Roof)}
-}
-
-// explainCounted are the causes of a gate on what ncu measured: that holds the counters already. One run a side judges no time, but
-// its counters are exact: they say why the kernels that moved differ.
-func explainCounted(r *result.Report, base []model.Session) map[int]*result.Cause {
-	if !r.Head.Environment.Profiler().ByLaunch() {
-		return nil
-	}
-	indices := slower(r, true)
-	if len(indices) == 0 {
-		indices = moved(r)
-	}
-	before, after := profileOf(model.Ncu.Pick(base)), profileOf(r.HeadSessions)
-	out := causes(r, indices, before, after)
-	if before != nil && after != nil {
-		explainReplaced(r, before, after, out)
-	}
-	return out
-}
-
-// explainReplaced explains a kernel that is new in the head by the one that is gone, where each is the only one of its geometry.
-func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*result.Cause) {
-	find := func(outcome result.Outcome, geometry string) (found, n int) {
-		for i := range r.Findings {
-			f := &r.Findings[i]
-			if f.Scope == measure.ScopeKernel && f.Outcome == outcome && slices.Contains(explainable, f.Metric) && f.Subject().Geometry() == geometry {
-				found = i
-				n++
-			}
-		}
-		return found, n
-	}
-	for i := range r.Findings {
-		geometry := r.Findings[i].Subject().Geometry()
-		fresh, added := find(result.Added, geometry)
-		gone, removed := find(result.Removed, geometry)
-		if added != 1 || removed != 1 || geometry == "" || out[fresh] != nil {
-			continue
-		}
-		from, missing := launches(before, r.Findings[gone].Subject(), "base")
-		to, lacking := launches(after, r.Findings[fresh].Subject(), "head")
-		if missing == "" && lacking == "" {
-			out[fresh] = causeOf(why.Explain(from, to))
-			out[fresh].Note = "compared with " + measure.ShortName(r.Findings[gone].Name) + " of the base, which has the same geometry and is gone"
-		}
-	}
-}
-
-// moved are the findings of single launches that one run a side leaves open and whose time differs, the largest change first.
-func moved(r *result.Report) (indices []int) {
-	const least = 0.01
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.Scope == measure.ScopeKernel && f.ReasonKey == "one-run" && slices.Contains(explainable, f.Metric) && math.Abs(float64(f.Change)) >= least {
-			indices = append(indices, i)
-		}
-	}
-	slices.SortStableFunc(indices, func(a, b int) int {
-		return cmp.Compare(math.Abs(float64(r.Findings[b].Change)), math.Abs(float64(r.Findings[a].Change)))
-	})
-	return indices[:min(len(indices), maxExplained)]
-}
-
-// profileOf is what finished sessions of ncu still know, each kernel by the newest that has it, as a profile; nil where there is none.
-func profileOf(sessions []model.Session) *ncu.Profile {
-	if len(sessions) == 0 {
-		return nil
-	}
-	p := &ncu.Profile{GPU: sessions[len(sessions)-1].GPU}
-	seen := map[measure.Subject]bool{}
-	for i := range slices.Backward(sessions) {
-		s := &sessions[i]
-		for _, x := range s.Series {
-			if !seen[x.Subject] {
-				seen[x.Subject] = true
-				p.Records = append(p.Records, ncu.Records(s, x.Subject)...)
-			}
-		}
-	}
-	return p
-}
-
 // explainFrom finds causes in two pages of ncu, of base and head. Pages that cannot be judged give a hint instead.
 func explainFrom(pages [2]string, r *result.Report) (found map[int]*result.Cause, hint string, err error) {
 	var profiles [2]*ncu.Profile
@@ -318,5 +141,5 @@ func explainFrom(pages [2]string, r *result.Report) (found map[int]*result.Cause
 			return nil, "no explanation: " + err.Error(), nil
 		}
 	}
-	return causes(r, slower(r, true), profiles[0], profiles[1]), "", nil
+	return why.Causes(r, why.Slower(r, true), profiles[0], profiles[1]), "", nil
 }

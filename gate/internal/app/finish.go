@@ -7,12 +7,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/why"
 )
 
 // judged is the verdict on the input with what the measurement itself explains, in words.
 func judged(in decide.Input, warnings []string) *result.Report {
 	r := decide.Judge(in)
-	x := result.Explanation{Causes: explainCounted(r, in.Baseline)}
+	x := result.Explanation{Causes: why.Counted(r, in.Baseline)}
 	if len(r.Findings) > 0 {
 		x.Patterns = insight.NewPatterns(in.Baseline, in.Head)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/internal/why"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -283,7 +284,7 @@ func heaviest(s *model.Session, impact float64, skip int) ([]string, error) {
 	}
 	var names []string
 	for name, v := range cost {
-		if v >= impact*whole && !hangs(name) && often[name] {
+		if v >= impact*whole && !why.Hangs(name) && often[name] {
 			names = append(names, name)
 		}
 	}

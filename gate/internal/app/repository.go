@@ -1,10 +1,8 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/git"
@@ -12,31 +10,6 @@ import (
 
 // Repository is the directory at or above the working directory that holds .git, "" where none does.
 func Repository() string { return git.Top("") }
-
-// Within names a file relative to root, with slashes; as it is where root is "", "" where it lies elsewhere.
-func Within(root, file string) string {
-	if root == "" {
-		return filepath.ToSlash(file)
-	}
-	path, err := filepath.Abs(file)
-	if err != nil {
-		return ""
-	}
-	inside := func(root, path string) string {
-		relative, err := filepath.Rel(root, path)
-		if err != nil || !filepath.IsLocal(relative) {
-			return ""
-		}
-		return filepath.ToSlash(relative)
-	}
-	// Either may have been reached through a symbolic link.
-	realRoot, err1 := filepath.EvalSymlinks(root)
-	realPath, err2 := filepath.EvalSymlinks(path)
-	if err1 != nil || err2 != nil {
-		return inside(root, path)
-	}
-	return cmp.Or(inside(root, path), inside(realRoot, realPath))
-}
 
 // ask is an answer of git in a directory, "" where it has none.
 func ask(dir string, args ...string) string {

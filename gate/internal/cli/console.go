@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
@@ -119,7 +119,7 @@ func (e *env) complain(err error, code int) {
 	}
 	file, line := "", 0
 	if at := (*measure.PlaceError)(nil); errors.As(err, &at) {
-		file, line = app.Within(e.getenv("GITHUB_WORKSPACE"), at.File), at.Line
+		file, line = git.Within(e.getenv("GITHUB_WORKSPACE"), at.File), at.Line
 	}
 	if err := github.PublishError(report.Clean(err.Error()), file, line, code, github.Options{Writer: e.raw, Getenv: e.getenv}); err != nil {
 		fmt.Fprintln(e.Err, "nsgate:", err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
@@ -31,7 +32,7 @@ func saveLast(r *result.Report) bool {
 	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
 	}
-	if within := app.Within(root, r.Baseline); r.Baseline != "" && within != "" {
+	if within := git.Within(root, r.Baseline); r.Baseline != "" && within != "" {
 		r = r.In(result.Context{Baseline: within})
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

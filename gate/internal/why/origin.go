@@ -1,82 +1,63 @@
-package app
+package why
 
 import (
 	"cmp"
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// origins runs the head once more with call stacks where something that got slower has a place in the repository from which it
-// is called, and returns that place, and those of what else was called more often, by finding. What keeps it from that is a hint. The
-// error is that of ctx.
-func (c *Check) origins(ctx context.Context, r *result.Report) (map[int]*result.Origin, error) {
-	m := c.Measurer.Live()
-	if c.Explain == ExplainNever || c.Explain == "" || m == nil || m.Counters != nil {
-		return nil, nil
-	}
-	wanted, red := map[int]target{}, false
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		slower := f.Outcome == result.Regressed && (f.Gates || c.Explain == ExplainAlways)
-		if t := targetOf(f, r.Waterfall); t.known() && (slower || f.Outcome == result.Grew) {
-			wanted[i] = t
-			red = red || slower
-		}
-	}
-	if !red {
-		return nil, nil
-	}
-	c.Tell(Event{Stage: Tracing})
-	traces, err := m.stacks(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		c.Tell(Event{Stage: Hint, Text: "no call stacks: " + err.Error()})
-		return nil, nil
-	}
-	s := sources{root: Repository(), dir: m.Head.Dir}
-	found := map[int]*result.Origin{}
-	for i, t := range wanted {
-		found[i] = t.origin(traces, r.Head.Step, s)
-	}
-	return found, nil
-}
-
-// target is what is looked for in call stacks: the launches of a kernel, or the calls of a CUDA function.
-type target struct {
+// Target is what is looked for in call stacks: the launches of a kernel, or the calls of a CUDA function.
+type Target struct {
 	kernel measure.Subject
 	call   string // "" for a kernel
 	timed  bool   // what counts is the time in the calls, and not their number
 }
 
-func (t target) known() bool { return t.call != "" || t.kernel.Scope == measure.ScopeKernel }
+func (t Target) known() bool { return t.call != "" || t.kernel.Scope == measure.ScopeKernel }
+
+// Targets are what to look for of the findings that fail the gate, or with all of every one that got slower, and of counts that rose;
+// none where nothing got slower.
+func Targets(r *result.Report, all bool) map[int]Target {
+	wanted, slower := map[int]Target{}, false
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		regressed := f.Outcome == result.Regressed && (f.Gates || all)
+		if t := targetOf(f, r.Waterfall); t.known() && (regressed || f.Outcome == result.Grew) {
+			wanted[i] = t
+			slower = slower || regressed
+		}
+	}
+	if !slower {
+		return nil
+	}
+	return wanted
+}
 
 // targetOf is what a finding is about: a kernel, the synchronising call that there is most more of, or the CUDA call that the GPU
 // waited in or after for most of what a step takes more.
-func targetOf(f *result.Finding, w *result.Waterfall) target {
+func targetOf(f *result.Finding, w *result.Waterfall) Target {
 	switch {
 	case f.Scope == measure.ScopeKernel:
-		return target{kernel: f.Subject()}
+		return Target{kernel: f.Subject()}
 	case f.Scope == measure.ScopeIdle:
 		_, where := f.Subject().Idle()
-		return target{call: trace.CallOf(where), timed: true}
+		return Target{call: trace.CallOf(where), timed: true}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.SyncCalls.Name:
-		return target{call: grownMost(f.Facts)}
+		return Target{call: grownMost(f.Facts)}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && w != nil && len(w.Parts) > 0:
 		if p := w.Parts[0]; p.Idle && p.Change > 0 {
-			return target{call: trace.CallOf(p.Where), timed: true}
+			return Target{call: trace.CallOf(p.Where), timed: true}
 		}
 	}
-	return target{}
+	return Target{}
 }
 
 // grownMost is the function that is called more often by most, "" for none.
@@ -92,9 +73,9 @@ func grownMost(facts []result.Remark) (call string) {
 	return call
 }
 
-// origin is the place in the repository from which most of it is called, nil where none shows. Where any of it is called within
+// Origin is the place in the repository from which most of it is called, nil where none shows. Where any of it is called within
 // steps, only that counts: a program that moves its weights to the GPU waits more often before its first step than in all others.
-func (t target) origin(traces []model.Trace, step string, s sources) *result.Origin {
+func (t Target) Origin(traces []model.Trace, step string, s Sources) *result.Origin {
 	if step != "" {
 		if found, called := t.most(traces, s, step); called {
 			return found
@@ -109,7 +90,7 @@ func (t target) origin(traces []model.Trace, step string, s sources) *result.Ori
 const leastShare = 1. / 3
 
 // most is the place of most calls within a range, of all where that is "", and whether there is any call.
-func (t target) most(traces []model.Trace, s sources, within string) (best *result.Origin, called bool) {
+func (t Target) most(traces []model.Trace, s Sources, within string) (best *result.Origin, called bool) {
 	weights := map[result.Origin]float64{}
 	all := 0.0
 	for i := range traces {
@@ -168,15 +149,15 @@ func covered(spans []model.Interval, at int64) bool {
 	return exact || i > 0 && at < spans[i-1].End
 }
 
-// sources are the files that count as the repository's own.
-type sources struct {
-	root string // of the repository, "" for none: then dir
-	dir  string // in which the workload runs, "" for the current one
+// Sources are the files that count as the repository's own.
+type Sources struct {
+	Root string // of the repository, "" for none: then Dir
+	Dir  string // in which the workload runs, "" for the current one
 }
 
 // place is the innermost frame of a stack that lies in the repository: of machine code, whose lines are not known, the
 // function in an executable of its. A kernel of C++ is launched by a function of the kernel's own name, which says nothing.
-func (s sources) place(c model.Caller, kernel measure.Subject) (result.Origin, bool) {
+func (s Sources) place(c model.Caller, kernel measure.Subject) (result.Origin, bool) {
 	for _, f := range c.Python {
 		if file := s.own(f.File); file != "" {
 			return result.Origin{File: file, Line: f.Line, Function: f.Function}, true
@@ -195,21 +176,21 @@ func (s sources) place(c model.Caller, kernel measure.Subject) (result.Origin, b
 var installed = []string{"site-packages", "dist-packages", "node_modules", "venv", "__pycache__"}
 
 // own is the name of a file of the repository relative to its root, "" for any other file.
-func (s sources) own(file string) string {
+func (s Sources) own(file string) string {
 	if file == "" || strings.HasPrefix(file, "<") { // "<string>", "<frozen importlib._bootstrap>"
 		return ""
 	}
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(s.dir, file)
+		file = filepath.Join(s.Dir, file)
 	}
-	root, err := filepath.Abs(cmp.Or(s.root, s.dir, "."))
+	root, err := filepath.Abs(cmp.Or(s.Root, s.Dir, "."))
 	if err != nil {
 		return ""
 	}
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
 		return ""
 	}
-	name := Within(root, file)
+	name := git.Within(root, file)
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") || slices.Contains(installed, part) {
 			return ""

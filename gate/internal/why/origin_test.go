@@ -1,4 +1,4 @@
-package app
+package why
 
 import (
 	"os"
@@ -43,10 +43,10 @@ func TestOrigin(t *testing.T) {
 		return model.Caller{Kernel: -1, Call: name, Calls: calls, Python: []model.Frame{at(file, line, "f")}}
 	}
 	const sync = "cudaStreamSynchronize"
-	launches := target{kernel: kernel}
+	launches := Target{kernel: kernel}
 	for _, tt := range []struct {
 		name    string
-		target  target
+		target  Target
 		callers []model.Caller
 		want    *result.Origin
 	}{
@@ -64,24 +64,24 @@ func TestOrigin(t *testing.T) {
 		{"machine code: not the stub of the kernel's own name", launches, []model.Caller{
 			launch(2, nil, []model.Frame{at("app", 0, "cudaLaunchKernel"), at("app", 0, "saxpy(int)"), at("app", 0, "step(int, float)")}),
 		}, &result.Origin{Function: "step", Share: 1}},
-		{"a launch is no wait", target{call: sync}, []model.Caller{launch(9, []model.Frame{at("train.py", 1, "f")}, nil)}, nil},
-		{"the longest wait", target{call: sync, timed: true}, []model.Caller{
+		{"a launch is no wait", Target{call: sync}, []model.Caller{launch(9, []model.Frame{at("train.py", 1, "f")}, nil)}, nil},
+		{"the longest wait", Target{call: sync, timed: true}, []model.Caller{
 			call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27)), call("cudaMalloc", "train.py", 3, calls(1, 0, 90)),
 		}, &result.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 0.75}},
-		{"the most calls", target{call: sync}, []model.Caller{call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27))},
+		{"the most calls", Target{call: sync}, []model.Caller{call(sync, "train.py", 1, calls(9, 0, 1)), call(sync, "train.py", 2, calls(1, 0, 27))},
 			&result.Origin{Call: sync, File: "train.py", Line: 1, Function: "f", Share: 0.9}},
-		{"only within steps, on any thread", target{call: sync}, []model.Caller{
+		{"only within steps, on any thread", Target{call: sync}, []model.Caller{
 			call(sync, "train.py", 1, calls(50, 0, 1)), call(sync, "train.py", 2, []model.Interval{{Start: 100, End: 101}, {Start: 230, End: 260}}),
 			call(sync, "train.py", 3, calls(1, 210, 2)), call(sync, "train.py", 4, calls(20, 300, 1)), call(sync, "train.py", 5, calls(20, 205, 0)),
 		}, &result.Origin{Call: sync, File: "train.py", Line: 2, Function: "f", Share: 2. / 3}},
-		{"not where the steps call it from elsewhere", target{call: sync}, []model.Caller{
+		{"not where the steps call it from elsewhere", Target{call: sync}, []model.Caller{
 			call(sync, "train.py", 1, calls(50, 0, 1)), call(sync, "venv/lib/torch.py", 2, calls(1, 120, 2)),
 		}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			traces := []model.Trace{{Kernels: []model.KernelInfo{{Subject: kernel}}, Callers: tt.callers, RangeNames: []string{"load", "step"},
 				Ranges: []model.Range{{Start: 0, End: 90}, {Start: 100, End: 200, Name: 1}, {Start: 150, End: 160, Name: 1}, {Start: 206, End: 300, Name: 1}}}}
-			got := tt.target.origin(traces, "step", sources{root: root, dir: root})
+			got := tt.target.Origin(traces, "step", Sources{Root: root, Dir: root})
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -105,20 +105,20 @@ func TestOriginTarget(t *testing.T) {
 		name    string
 		finding result.Finding
 		fall    *result.Waterfall
-		want    target
+		want    Target
 	}{
-		{"a kernel", result.Finding{Scope: measure.ScopeKernel, Name: "k"}, nil, target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}}},
-		{"host code after a call", step, part(true, "host code in step after cudaDeviceSynchronize", 9), target{call: "cudaDeviceSynchronize", timed: true}},
-		{"in a call", step, part(true, "cudaMalloc in backward", 9), target{call: "cudaMalloc", timed: true}},
-		{"host code alone", step, part(true, "host code in step", 9), target{}},
-		{"not idle", step, part(false, "", 9), target{}},
-		{"less of it", step, part(true, "cudaMalloc in backward", -9), target{}},
-		{"no waterfall", step, nil, target{}},
-		{"the call that grew most", syncs, nil, target{call: "cudaStreamSynchronize"}},
-		{"none grew", fewer, nil, target{}},
-		{"another metric", result.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name}, part(true, "cudaMalloc", 9), target{}},
+		{"a kernel", result.Finding{Scope: measure.ScopeKernel, Name: "k"}, nil, Target{kernel: measure.Subject{Scope: measure.ScopeKernel, Name: "k"}}},
+		{"host code after a call", step, part(true, "host code in step after cudaDeviceSynchronize", 9), Target{call: "cudaDeviceSynchronize", timed: true}},
+		{"in a call", step, part(true, "cudaMalloc in backward", 9), Target{call: "cudaMalloc", timed: true}},
+		{"host code alone", step, part(true, "host code in step", 9), Target{}},
+		{"not idle", step, part(false, "", 9), Target{}},
+		{"less of it", step, part(true, "cudaMalloc in backward", -9), Target{}},
+		{"no waterfall", step, nil, Target{}},
+		{"the call that grew most", syncs, nil, Target{call: "cudaStreamSynchronize"}},
+		{"none grew", fewer, nil, Target{}},
+		{"another metric", result.Finding{Scope: measure.ScopeWorkload, Metric: measure.GPUTime.Name}, part(true, "cudaMalloc", 9), Target{}},
 	} {
-		if got := targetOf(&tt.finding, tt.fall); got.known() && got != tt.want || got.known() != (tt.want != target{}) {
+		if got := targetOf(&tt.finding, tt.fall); got.known() && got != tt.want || got.known() != (tt.want != Target{}) {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}

@@ -1,0 +1,31 @@
+package git
+
+import (
+	"cmp"
+	"path/filepath"
+)
+
+// Within names a file relative to root, with slashes; as it is where root is "", "" where it lies elsewhere.
+func Within(root, file string) string {
+	if root == "" {
+		return filepath.ToSlash(file)
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return ""
+	}
+	inside := func(root, path string) string {
+		relative, err := filepath.Rel(root, path)
+		if err != nil || !filepath.IsLocal(relative) {
+			return ""
+		}
+		return filepath.ToSlash(relative)
+	}
+	// Either may have been reached through a symbolic link.
+	realRoot, err1 := filepath.EvalSymlinks(root)
+	realPath, err2 := filepath.EvalSymlinks(path)
+	if err1 != nil || err2 != nil {
+		return inside(root, path)
+	}
+	return cmp.Or(inside(root, path), inside(realRoot, realPath))
+}

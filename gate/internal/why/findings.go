@@ -1,0 +1,215 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// maxExplained bounds the kernels that are profiled to explain a report, the worst ones.
+const maxExplained = 5
+
+// explainable are the metrics of a single launch whose regression the counters of that launch explain.
+var explainable = []string{measure.Time.Name, model.NcuTime.Name}
+
+// Hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
+func Hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }
+
+// Slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
+// Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
+// a launch that got slower is explained by what happens in it.
+func Slower(r *result.Report, all bool) (indices []int) {
+	added := map[string]int{} // by role
+	for _, f := range r.Findings {
+		if f.Outcome == result.Added && f.Scope == measure.ScopeKernel {
+			added[f.Role]++
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		replaced := f.Metric == measure.Total.Name && f.Match != "exact" && len(f.BaseNames) < 2 &&
+			(f.Match != "role" || added[f.Role] < 2)
+		switch {
+		case f.Scope != measure.ScopeKernel || f.Outcome != result.Regressed || !slices.Contains(explainable, f.Metric) && !replaced,
+			!f.Gates && !all,
+			Hangs(f.Kernel),
+			slices.ContainsFunc(indices, func(o int) bool { return r.Findings[o].Subject() == f.Subject() }):
+		case len(indices) < maxExplained:
+			indices = append(indices, i)
+		}
+	}
+	return indices
+}
+
+// BaseName is the name that the base has for a finding's kernel.
+func BaseName(f *result.Finding) string {
+	if len(f.BaseNames) > 0 {
+		return f.BaseNames[0]
+	}
+	return f.Name
+}
+
+// Causes are those of some findings, by index, from what ncu says of both sides; base is nil where there is none.
+func Causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*result.Cause {
+	out := map[int]*result.Cause{}
+	for _, i := range indices {
+		out[i] = cause(&r.Findings[i], base, head)
+	}
+	return out
+}
+
+// cause is what two profiles say of one finding.
+func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
+	after, missing := launches(head, f.Subject(), "head")
+	if missing != "" {
+		return &result.Cause{Summary: missing}
+	}
+	if base == nil {
+		out := causeOf(Stand(after))
+		out.Note = "nothing to compare with: measure a base build too, or record the baseline with counters"
+		return out
+	}
+	s := f.Subject()
+	if f.Match != "exact" {
+		s = measure.Subject{Scope: f.Scope, Name: BaseName(f)}
+	}
+	before, missing := launches(base, s, "base")
+	if missing != "" {
+		out := causeOf(Stand(after))
+		out.Note = strings.TrimSuffix(missing, ".")
+		return out
+	}
+	out := causeOf(Explain(before, after))
+	if base.GPU != "" && head.GPU != "" && base.GPU != head.GPU {
+		out.Note = "base and head were profiled on different GPU models"
+	}
+	return out
+}
+
+// launches are those of a kernel in its geometry, in any where the subject or the page has none. Names differ between
+// nsys and ncu in their template arguments: where several kernels could be meant, as where there is none, a sentence says so.
+func launches(p *ncu.Profile, s measure.Subject, side string) ([]ncu.Record, string) {
+	found := slices.DeleteFunc(slices.Clone(p.Find(s)), func(r ncu.Record) bool {
+		return s.Geometry() != "" && r.Subject.Geometry() != "" && r.Subject.Geometry() != s.Geometry()
+	})
+	kinds := map[measure.Subject]bool{}
+	for _, r := range found {
+		kinds[r.Subject] = true
+	}
+	switch {
+	case len(found) == 0:
+		return nil, "ncu profiled no launch of this kernel in the " + side + "."
+	case len(kinds) > 1:
+		return nil, fmt.Sprintf("ncu profiled %d kernels of this short name in the %s, which its names do not tell apart.", len(kinds), side)
+	}
+	return found, ""
+}
+
+func causeOf(w Cause) *result.Cause {
+	c := &result.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: roofOf(w.Base), HeadRoof: roofOf(w.Head)}
+	for _, r := range w.Reasons {
+		c.Reasons = append(c.Reasons, r.Text)
+		if guide := (result.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
+			c.Guides = append(c.Guides, guide)
+		}
+	}
+	for _, m := range w.Changes {
+		c.Metrics = append(c.Metrics, result.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: result.Number(m.Base), Head: result.Number(m.Head)})
+	}
+	return c
+}
+
+func roofOf(p Position) *result.Roof {
+	r := p.Roofline
+	if r == nil {
+		return nil
+	}
+	return &result.Roof{Precision: r.Precision, Intensity: result.Number(r.Intensity), Ridge: result.Number(r.Ridge), Achieved: result.Number(r.Achieved), Roof: result.Number(r.Roof)}
+}
+
+// Counted are the causes of a gate on what ncu measured: that holds the counters already. One run a side judges no time, but
+// its counters are exact: they say why the kernels that moved differ.
+func Counted(r *result.Report, base []model.Session) map[int]*result.Cause {
+	if !r.Head.Environment.Profiler().ByLaunch() {
+		return nil
+	}
+	indices := Slower(r, true)
+	if len(indices) == 0 {
+		indices = moved(r)
+	}
+	before, after := ProfileOf(model.Ncu.Pick(base)), ProfileOf(r.HeadSessions)
+	out := Causes(r, indices, before, after)
+	if before != nil && after != nil {
+		explainReplaced(r, before, after, out)
+	}
+	return out
+}
+
+// explainReplaced explains a kernel that is new in the head by the one that is gone, where each is the only one of its geometry.
+func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*result.Cause) {
+	find := func(outcome result.Outcome, geometry string) (found, n int) {
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			if f.Scope == measure.ScopeKernel && f.Outcome == outcome && slices.Contains(explainable, f.Metric) && f.Subject().Geometry() == geometry {
+				found = i
+				n++
+			}
+		}
+		return found, n
+	}
+	for i := range r.Findings {
+		geometry := r.Findings[i].Subject().Geometry()
+		fresh, added := find(result.Added, geometry)
+		gone, removed := find(result.Removed, geometry)
+		if added != 1 || removed != 1 || geometry == "" || out[fresh] != nil {
+			continue
+		}
+		from, missing := launches(before, r.Findings[gone].Subject(), "base")
+		to, lacking := launches(after, r.Findings[fresh].Subject(), "head")
+		if missing == "" && lacking == "" {
+			out[fresh] = causeOf(Explain(from, to))
+			out[fresh].Note = "compared with " + measure.ShortName(r.Findings[gone].Name) + " of the base, which has the same geometry and is gone"
+		}
+	}
+}
+
+// moved are the findings of single launches that one run a side leaves open and whose time differs, the largest change first.
+func moved(r *result.Report) (indices []int) {
+	const least = 0.01
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Scope == measure.ScopeKernel && f.ReasonKey == "one-run" && slices.Contains(explainable, f.Metric) && math.Abs(float64(f.Change)) >= least {
+			indices = append(indices, i)
+		}
+	}
+	slices.SortStableFunc(indices, func(a, b int) int {
+		return cmp.Compare(math.Abs(float64(r.Findings[b].Change)), math.Abs(float64(r.Findings[a].Change)))
+	})
+	return indices[:min(len(indices), maxExplained)]
+}
+
+// ProfileOf is what finished sessions of ncu still know, each kernel by the newest that has it, as a profile; nil where there is none.
+func ProfileOf(sessions []model.Session) *ncu.Profile {
+	if len(sessions) == 0 {
+		return nil
+	}
+	p := &ncu.Profile{GPU: sessions[len(sessions)-1].GPU}
+	seen := map[measure.Subject]bool{}
+	for i := range slices.Backward(sessions) {
+		s := &sessions[i]
+		for _, x := range s.Series {
+			if !seen[x.Subject] {
+				seen[x.Subject] = true
+				p.Records = append(p.Records, ncu.Records(s, x.Subject)...)
+			}
+		}
+	}
+	return p
+}

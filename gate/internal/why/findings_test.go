@@ -1,0 +1,75 @@
+package why
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// What is explained is a launch that got slower, not that there are more of them or that others took its place.
+func TestSlower(t *testing.T) {
+	finding := func(name, metric, match string, change func(*result.Finding)) result.Finding {
+		f := result.Finding{Kernel: name, Name: name, Scope: measure.ScopeKernel, Metric: metric, Unit: "ns", Match: match,
+			Outcome: result.Regressed, Gates: true, Severity: "fail", Role: "role of " + name}
+		if change != nil {
+			change(&f)
+		}
+		return f
+	}
+	added := func(f *result.Finding) { f.Outcome = result.Added }
+	r := &result.Report{Findings: []result.Finding{
+		finding("", "gpu_time", "exact", func(f *result.Finding) { f.Scope = measure.ScopeWorkload }),
+		finding("launched more", "total", "exact", nil),
+		finding("both", "total", "exact", nil),
+		finding("both", "time", "exact", nil),
+		finding("ncclDevKernel", "time", "exact", nil),
+		finding("replaced", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"old"} }),
+		finding("replaced", "total", "role", added),
+		finding("split", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"old"} }),
+		finding("split", "total", "role", added),
+		finding("split", "total", "role", added),
+		finding("merged", "total", "role", func(f *result.Finding) { f.BaseNames = []string{"a", "b"} }),
+		finding("improved", "time", "exact", func(f *result.Finding) { f.Outcome = result.Improved }),
+		finding("warned", "time", "exact", func(f *result.Finding) { f.Gates, f.Severity = false, "warn" }),
+	}}
+	for _, tt := range []struct {
+		all  bool
+		want []string
+	}{{false, []string{"both time", "replaced total"}}, {true, []string{"both time", "replaced total", "warned time"}}} {
+		var got []string
+		for _, f := range Slower(r, tt.all) {
+			got = append(got, r.Findings[f].Kernel+" "+r.Findings[f].Metric)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("all = %v: %q, want %q", tt.all, got, tt.want)
+		}
+	}
+}
+
+// Kernels that ncu does not tell apart explain nothing.
+func TestAttachAmbiguous(t *testing.T) {
+	record := func(name string) ncu.Record {
+		return ncu.Record{Subject: measure.Subject{Scope: measure.ScopeKernel, Name: name}, Metrics: map[string]float64{"registers": 32}}
+	}
+	one := &ncu.Profile{Records: []ncu.Record{record("f<int>(int)"), record("f<int>(int)")}}
+	two := &ncu.Profile{Records: []ncu.Record{record("f<int>(int)"), record("f<float>(int)")}}
+	for _, tt := range []struct {
+		base, head *ncu.Profile
+		want       string
+	}{
+		{one, two, "2 kernels of this short name in the head, which"},
+		{two, one, "2 kernels of this short name in the base, which"},
+		{one, one, "No rule explains the change"},
+		{nil, one, "nothing to compare with"},
+		{one, &ncu.Profile{}, "no launch of this kernel in the head"},
+	} {
+		f := &result.Finding{Name: "void f<(int)1>(int)", Scope: measure.ScopeKernel, Match: "exact"}
+		if got := cause(f, tt.base, tt.head); !strings.Contains(got.Summary+" "+got.Note, tt.want) {
+			t.Errorf("got %+v, want %q", got, tt.want)
+		}
+	}
+}
