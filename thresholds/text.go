@@ -15,13 +15,10 @@ import (
 // NoTimeout is the timeout of a workload that may run for ever.
 const NoTimeout time.Duration = -1
 
-// noTimeout is the same as people write it.
-const noTimeout = "none"
-
 // ParseTimeout reads the longest time of a run, [NoTimeout] for "none".
 func ParseTimeout(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
-	if s == noTimeout {
+	if s == "none" {
 		return NoTimeout, nil
 	}
 	d, err := time.ParseDuration(s)
@@ -29,14 +26,6 @@ func ParseTimeout(s string) (time.Duration, error) {
 		return 0, fmt.Errorf(`%q is not a positive duration; write it like "90s" or "2m30s", or "none"`, s)
 	}
 	return d, nil
-}
-
-// FormatTimeout prints what [ParseTimeout] reads.
-func FormatTimeout(d time.Duration) string {
-	if d == NoTimeout {
-		return noTimeout
-	}
-	return d.String()
 }
 
 // ParseWarmup reads a warm-up rule and gives its only spelling: "auto", "capture", or a number of steps (launches,

@@ -118,10 +118,13 @@ func amount(to **measure.Amount) field {
 
 func timeout(to *time.Duration) field {
 	return parsed("duration", to, ParseTimeout, func(d time.Duration) string {
-		if d == 0 {
+		switch d {
+		case 0:
 			return ""
+		case NoTimeout:
+			return "none"
 		}
-		return FormatTimeout(d)
+		return d.String()
 	})
 }
 

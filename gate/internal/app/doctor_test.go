@@ -63,34 +63,14 @@ func TestDCGM(t *testing.T) {
 	}
 }
 
-func TestWantsNsys(t *testing.T) {
-	for driver, want := range map[string]string{
-		"550.54.14": "2023.4", "565.57": "2024.4", "580.159.03": "2025.3", "590.48.01": "2025.5", "610.43.02": "2026.1", "999.1": "2026.1", "535.10": "", "": "", "unknown": "",
-	} {
-		if _, got := wantsNsys(driver); got != want {
-			t.Errorf("driver %q wants %q, not %q", driver, got, want)
-		}
-	}
-	for _, tt := range []struct {
-		version, than string
-		want          bool
-	}{
-		{"2024.6.2", "2025.3", true}, {"2025.1", "2025.3", true}, {"2025.3.1", "2025.3", false}, {"2026.1", "2025.3", false}, {"new", "2025.3", false},
-	} {
-		if older(tt.version, tt.than) != tt.want {
-			t.Errorf("%s older than %s: %v", tt.version, tt.than, !tt.want)
-		}
-	}
-}
-
 func TestFindNsys(t *testing.T) {
 	root := testRoot(t, map[string]string{
 		"opt/nvidia/nsight-systems/2024.6.2/bin/nsys": "", "opt/nvidia/nsight-systems/2025.3.1/bin/nsys": "", "usr/local/cuda-12.8/bin/nsys": "",
 	})
-	if got, want := findNsys(root), filepath.Join(root, "opt/nvidia/nsight-systems/2025.3.1/bin/nsys"); got != want {
+	if got, want := (surroundings{root}).nsys(), filepath.Join(root, "opt/nvidia/nsight-systems/2025.3.1/bin/nsys"); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got := findNsys(t.TempDir()); got != "" {
+	if got := (surroundings{t.TempDir()}).nsys(); got != "" {
 		t.Error(got)
 	}
 }

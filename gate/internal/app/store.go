@@ -2,9 +2,7 @@ package app
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,41 +53,32 @@ type StoredSession struct {
 }
 
 // dirs are the directories of baselines.
-func (s Store) dirs() ([]string, error) {
-	var out []string
-	workloads := []string{filepath.Dir(baseline.Dir(s.Root, s.Workload, "x"))}
+func (s Store) dirs() (out []string) {
+	workloads := []string{BaselinesOf(s.Root, s.Workload)}
 	if s.Workload == "" {
-		workloads = nil
-		entries, err := os.ReadDir(s.Root)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			workloads = append(workloads, filepath.Join(s.Root, e.Name()))
-		}
+		workloads = subdirectories(s.Root)
 	}
 	for _, w := range workloads {
-		entries, err := os.ReadDir(w)
-		if err != nil {
-			continue // a file, or a workload without a baseline
-		}
-		for _, e := range entries {
-			if e.IsDir() {
-				out = append(out, filepath.Join(w, e.Name()))
-			}
+		out = append(out, subdirectories(w)...)
+	}
+	return out
+}
+
+// subdirectories are the directories in another, none if it cannot be read.
+func subdirectories(dir string) (out []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // open reads all baselines.
 func (s Store) open() ([]*baseline.Baseline, error) {
-	dirs, err := s.dirs()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
 	var out []*baseline.Baseline
-	for _, dir := range dirs {
+	for _, dir := range s.dirs() {
 		b, err := openBaseline(dir)
 		if err != nil {
 			return nil, err

@@ -53,3 +53,13 @@ func (s surroundings) dcgm() string {
 	}
 	return ""
 }
+
+// nsys finds an nsys that is not on the PATH, the last one in its directory's order; "" for none.
+func (s surroundings) nsys() string {
+	for _, pattern := range []string{"opt/nvidia/nsight-systems-cli/*/bin/nsys", "opt/nvidia/nsight-systems/*/bin/nsys", "usr/local/cuda*/bin/nsys"} {
+		if found, _ := filepath.Glob(filepath.Join(s.root, pattern)); len(found) > 0 {
+			return found[len(found)-1]
+		}
+	}
+	return ""
+}

@@ -45,7 +45,7 @@ type measureFlags struct {
 	baseline   string
 	runs       runPlan
 	unprofiled int
-	timeout    timeLimit
+	timeout    string
 	from       string
 	ranks      string
 	dryRun     bool
@@ -61,7 +61,7 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.Var((*single)(&m.baseline), "baseline", baselineUsage)
 	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", app.DefaultRuns))
 	fs.IntVar(&m.unprofiled, "unprofiled", 0, "runs without a profiler, interleaved with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
-	fs.Var(&m.timeout, "timeout", "time that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
+	fs.StringVar(&m.timeout, "timeout", "", "`time` that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
 	m.sampleFlags.bind(fs)
 	fs.StringArrayVar(&m.TraceArgs, "nsys-arg", nil, "further argument of nsys profile, repeatable: --nsys-arg=--nvtx-domain-exclude=TSL")
 	fs.BoolVar(&m.MemoryUsage, "memory-usage", false, "trace allocations too and judge the peak of the device memory that is requested")
@@ -171,6 +171,9 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 		return nil, err
 	}
 	own := m.Options
+	if own.Timeout, err = m.limit(w, j.Baselines); err != nil {
+		return nil, err
+	}
 	if own.Gather, own.Ranks, err = m.gathers(p, w, by); err != nil {
 		return nil, err
 	}
@@ -191,7 +194,7 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 		j.Measurer = &app.Saved{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
 		return j, nil
 	}
-	own.Nsys, own.Timeout = m.nsys, m.limit(w, j.Baselines)
+	own.Nsys = m.nsys
 	for _, o := range w.Outputs {
 		own.Outputs = append(own.Outputs, o.Output)
 	}
@@ -253,15 +256,22 @@ func (m *measureFlags) gathers(p *thresholds.Policy, w *thresholds.Workload, by 
 	return dir, ranks, err
 }
 
-// limit is the time that one run may take, 0 for no limit: what was given, else what the baseline makes of it.
-func (m *measureFlags) limit(w *thresholds.Workload, baselines app.Baselines) time.Duration {
-	switch given := cmp.Or(time.Duration(m.timeout), w.Timeout); {
-	case given == thresholds.NoTimeout:
-		return 0
-	case given > 0:
-		return given
+// limit is the time that one run may take, 0 for no limit: the flag, else the policy file, else what the baseline gives.
+func (m *measureFlags) limit(w *thresholds.Workload, baselines app.Baselines) (time.Duration, error) {
+	given := w.Timeout
+	if m.timeout != "" {
+		var err error
+		if given, err = thresholds.ParseTimeout(m.timeout); err != nil {
+			return 0, usageError("%s: %v", source(m.fs, "timeout"), err)
+		}
 	}
-	return baselines.Timeout()
+	switch given {
+	case thresholds.NoTimeout:
+		return 0, nil
+	case 0:
+		return baselines.Timeout(), nil
+	}
+	return given, nil
 }
 
 // fixed refuses --runs LO..HI for what has one number of runs.

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -45,28 +44,6 @@ func (o *single) String() string { return string(*o) }
 
 // Type is how the help names the value.
 func (o *single) Type() string { return "string" }
-
-// timeLimit is the value of --timeout: a time, [thresholds.NoTimeout] for "none", 0 where nothing was said.
-type timeLimit time.Duration
-
-// Set reads "90s" or "none".
-func (t *timeLimit) Set(s string) error {
-	d, err := thresholds.ParseTimeout(s)
-	if err == nil {
-		*t = timeLimit(d)
-	}
-	return err
-}
-
-func (t *timeLimit) String() string {
-	if *t == 0 {
-		return ""
-	}
-	return thresholds.FormatTimeout(time.Duration(*t))
-}
-
-// Type is how the help names the value.
-func (t *timeLimit) Type() string { return "TIME" }
 
 // meant is "did you mean --threshold? ", "" where nothing known is near.
 func meant(mark, word string, known []string) string {

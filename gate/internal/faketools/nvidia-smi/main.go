@@ -3,7 +3,7 @@
 // "throttled" (hot), "unknown" (most cells are [N/A]), "old" (a driver that knows the old field names only),
 // "absent" (no driver), "mig" (cut into slices), "unloaded" (persistence mode is off), "shared" (the processes compute on it whose numbers stand in the file $NSGATE_FAKE_GPU_APPS, as long
 // as they live). Each --query adds a line to the file $NSGATE_FAKE_GPU_CALLS, where that is set. The part number of the board,
-// which -q -x shows among much that names the machine, is $NSGATE_FAKE_BOARD, N/A where that is not set; the driver is $NSGATE_FAKE_DRIVER.
+// which -q -x shows among much that names the machine, is $NSGATE_FAKE_BOARD, N/A where that is not set.
 package main
 
 import (
@@ -133,7 +133,7 @@ const everything = `<?xml version="1.0" ?>
 func gpu(mode string) map[string]string {
 	g := map[string]string{
 		"index": "0", "uuid": uuid, "name": cmp.Or(os.Getenv("NSGATE_FAKE_GPU_NAME"), "NVIDIA H200"),
-		"driver_version": cmp.Or(os.Getenv("NSGATE_FAKE_DRIVER"), "580.159.03"), "clocks.sm": "1980",
+		"driver_version": "580.159.03", "clocks.sm": "1980",
 		"clocks.max.sm": "1980", "power.draw": "118.43", "temperature.gpu": "31", "utilization.gpu": "0",
 		"memory.used": "4", "mig.mode.current": "Disabled", "pstate": "P0", "persistence_mode": "Enabled",
 		"clocks_event_reasons.active": "0x0000000000000001", "clocks.applications.graphics": "1980", "clocks.default_applications.graphics": "1980",
