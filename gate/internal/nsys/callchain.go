@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"html"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,19 +13,11 @@ import (
 )
 
 const (
-	chainTable = "CUDA_CALLCHAINS"
 	// pythonMark is the event type of a mark, pythonDomain what the text of those begins with in which nsys puts the stack of
 	// Python: one inside each CUDA call whose backtrace was recorded.
 	pythonMark   = 34
 	pythonDomain = "Python Backtrace on CUDA"
 )
-
-// backtraced is a CUDA call whose stack was recorded.
-type backtraced struct {
-	start, end, tid, id int64
-	name, chain         int64
-	python              string // the stack as JSON, "" for none
-}
 
 // readCallers finds the CUDA calls whose stacks were recorded. nsys lists such a call twice: as any other, and with the
 // stack in a row of its own.
@@ -71,9 +62,6 @@ func (r *reader) readCallers() error {
 	return r.readFrames()
 }
 
-// nativeFrame is a frame of machine code, by StringIds.
-type nativeFrame struct{ symbol, module int64 }
-
 // readFrames reads the stacks of machine code, of the calls that have none of Python, and the strings of all stacks.
 func (r *reader) readFrames() error {
 	needed := make(map[int64]bool)
@@ -113,9 +101,6 @@ func (r *reader) readFrames() error {
 	})
 }
 
-// apiVersion is the version that ends the name of a function of CUDA's runtime.
-var apiVersion = regexp.MustCompile(`_v\d+$`)
-
 // callers sums up the calls of a process by what they launched and from where. The launches are still those of p.ids, and
 // of their final kernels.
 func (r *reader) callers(p *process) []model.Caller {
@@ -135,7 +120,7 @@ func (r *reader) callers(p *process) []model.Caller {
 		if !ok {
 			k = -1
 		}
-		call := apiVersion.ReplaceAllString(r.strings[x.name], "")
+		call := versioned.ReplaceAllString(r.strings[x.name], "")
 		key := strconv.Itoa(int(k)) + " " + call + " " + x.python
 		for _, f := range r.chains[x.chain] {
 			key += " " + strconv.FormatInt(f.symbol, 36) + "," + strconv.FormatInt(f.module, 36)

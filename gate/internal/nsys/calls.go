@@ -11,16 +11,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// calls are the CUDA calls of one process.
-type calls struct {
-	launches, copies join
-	marks            []mark      // calls of cudaProfilerStart and cudaProfilerStop
-	graphs           []mark      // calls that begin and end the capture of a stream as a graph
-	lost             []int64     // starts of the calls that launched a kernel of which the recording knows nothing
-	all              model.Calls // every call; its names are those of [names]
-	seen             bool        // any call of the process was recorded
-}
-
 // name gives every call the index of its name among those that it returns.
 func (c *calls) name(names *names) (list []string) {
 	c.all.Settle(func(name int32) int32 {
@@ -30,28 +20,12 @@ func (c *calls) name(names *names) (list []string) {
 	return list
 }
 
-// mark is a call that begins or ends something.
-type mark struct {
-	time  int64
-	start bool
-}
-
-// role is what a call of some name means here.
-type role uint8
-
-const (
-	launchCall role = 1 + iota
-	profilerStart
-	profilerStop
-	graphBegin
-	graphEnd
-)
-
 // The calls that have a role, without the version that ends the names of the runtime's functions.
 var roles = []struct {
 	pattern *regexp.Regexp
 	role
 }{
+
 	{regexp.MustCompile(`^cu(?:da)?Launch(?:Cooperative)?Kernel|^cuLaunchGrid|^cudaLaunch(?:_|$)`), launchCall},
 	{regexp.MustCompile(`^cu(?:da)?ProfilerStart(?:_v\d+)?$`), profilerStart},
 	{regexp.MustCompile(`^cu(?:da)?ProfilerStop(?:_v\d+)?$`), profilerStop},
@@ -59,7 +33,7 @@ var roles = []struct {
 	{regexp.MustCompile(`^cu(?:da)?StreamEndCapture`), graphEnd},
 }
 
-// versioned is what the runtime's functions end in: cudaLaunchKernel_v7000.
+// versioned matches the version at the end of the names of the runtime's functions: cudaLaunchKernel_v7000.
 var versioned = regexp.MustCompile(`_v[0-9]+$`)
 
 // names are those of the calls.

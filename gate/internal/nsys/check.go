@@ -135,3 +135,16 @@ func (r *reader) silence() (warnings []string) {
 	slices.Sort(warnings)
 	return warnings
 }
+
+// checkKept refuses a recording of which nsys kept few of the events of a process, unless every launch has its kernel and every
+// kernel its launch: programs with OpenACC and OpenMP produce many events that are neither.
+func (r *reader) checkKept() error {
+	for _, few := range r.diagnosis.few {
+		p := r.of(few.process)
+		if p == nil || !p.found.seen || p.unknown > 0 || len(p.found.lost) > 0 && p.outsideGraphs() > 0 {
+			return model.Refuse(model.RecordsLost, recordAgain+", without NVTX (--trace=cuda) if it happens again",
+				"%s: only %d of the %d CUDA events that the workload produced were kept", r.db.name, few.kept, few.made)
+		}
+	}
+	return nil
+}

@@ -13,16 +13,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// nsys exits with success even where its importer dropped events. What it says of that stands in DIAGNOSTIC_EVENT
-// (2024.2 and later); before, what was collected stands in StringIds alone.
-const diagnosticTable = "DIAGNOSTIC_EVENT"
-
 // lost lists the messages of an nsys that lost events, with their refusals, the most telling first.
 var lost = []struct {
 	text       string
 	kind       model.Kind
 	next, what string
 }{
+
 	{"Cannot find string for an exterior index", model.ImporterString,
 		"record with --nvtx-domain-exclude=TSL (JAX and TensorFlow), or without NVTX (--trace=cuda)",
 		"the importer of nsys failed on an NVTX string and lost events"},
@@ -43,6 +40,7 @@ var missing = []struct {
 	text         *regexp.Regexp
 	next, format string
 }{
+
 	{regexp.MustCompile(`^Number of CUPTI events produced:\s*\d+, CUPTI buffers:\s*(\d+) of (\d+)\.\s*Some CUPTI events might be missing\b`),
 		moreOften, "nsys says that some CUDA events might be missing (CUPTI buffers: %s of %s)"},
 	{regexp.MustCompile(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`),
@@ -218,19 +216,6 @@ func (db *database) hearStrings(d *diagnosis) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(said)) {
 		d.hear(said[id])
-	}
-	return nil
-}
-
-// checkKept refuses a recording of which nsys kept few of the events of a process, unless every launch has its kernel and every
-// kernel its launch: programs with OpenACC and OpenMP produce many events that are neither.
-func (r *reader) checkKept() error {
-	for _, few := range r.diagnosis.few {
-		p := r.of(few.process)
-		if p == nil || !p.found.seen || p.unknown > 0 || len(p.found.lost) > 0 && p.outsideGraphs() > 0 {
-			return model.Refuse(model.RecordsLost, recordAgain+", without NVTX (--trace=cuda) if it happens again",
-				"%s: only %d of the %d CUDA events that the workload produced were kept", r.db.name, few.kept, few.made)
-		}
 	}
 	return nil
 }

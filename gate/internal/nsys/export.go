@@ -17,18 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// exported are the tables that are asked of `nsys export`. META_DATA_CAPTURE, ProcessStreams and
-// TARGET_INFO_SYSTEM_ENV are never among them: they hold the environment variables and the output of the workload.
-var exported = []string{
-	"StringIds", kernelTable, runtimeTable, copyTable, setTable, graphTable, memoryTable, rangeTable, overheadTable, diagnosticTable,
-	gpuMetricTable, gpuMetricNameTable, chainTable,
-	"TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME", "META_DATA_EXPORT",
-}
-
-// readable are the tables that Read looks into.
-var readable = slices.Concat(exported,
-	[]string{"EXPORT_META_DATA", "META_DATA_CAPTURE", "TARGET_INFO_CUDA_GPU", "TARGET_INFO_SYSTEM_ENV"})
-
 // payloads puts the payloads of NVTX ranges into an export: the messages of NCCL, the stacks of Python.
 const payloads = "--include-json=true"
 
@@ -121,6 +109,7 @@ var exportFailures = []struct {
 	kind model.Kind
 	next string
 }{
+
 	{"magic number mismatch", model.Truncated, "the report is truncated or no report of nsys: record the workload again"},
 	{"unrecognised option", model.OldNsys, oneTableNsys},
 	{"unrecognized option", model.OldNsys, oneTableNsys},

@@ -10,11 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-const (
-	gpuMetricTable     = "GPU_METRICS"
-	gpuMetricNameTable = "TARGET_INFO_GPU_METRICS"
-)
-
 // gpuMetricNames are the metrics that are read, by what their names begin with and hold: their numbers follow the set of
 // metrics and the driver, their names do not. NVLink counts requests and responses apart, as parts of one peak.
 var gpuMetricNames = []struct {

@@ -3,7 +3,6 @@ package nsys
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,33 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-const (
-	kernelTable   = "CUPTI_ACTIVITY_KIND_KERNEL"
-	runtimeTable  = "CUPTI_ACTIVITY_KIND_RUNTIME"
-	copyTable     = "CUPTI_ACTIVITY_KIND_MEMCPY"
-	setTable      = "CUPTI_ACTIVITY_KIND_MEMSET"
-	graphTable    = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
-	memoryTable   = "CUDA_GPU_MEMORY_USAGE_EVENTS"
-	overheadTable = "PROFILER_OVERHEAD"
-)
-
-// variantKey is all that a row of the kernel table says of the kernel itself; names are StringIds.
-type variantKey struct {
-	demangled, mangled, short                              int64
-	grid, block                                            measure.Dim3
-	registers, staticShared, dynamicShared, localPerThread int64
-}
-
-// variant is a kernel in one geometry with one set of attributes, and how often it was launched.
-type variant struct {
-	variantKey
-	launches int
-}
-
 // fewVariants is for how many variants there is a seat at first.
 const fewVariants = 1 << 9
-
-const noName = math.MinInt64 // in place of a StringIds number
 
 func (r *reader) readKernels() error {
 	err := r.db.require(kernelTable, "start", "end", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")

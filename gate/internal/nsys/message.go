@@ -9,12 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// messageAt is where a range with a message began: a thread begins one range at a time.
-type messageAt struct {
-	thread int32
-	start  int64
-}
-
 // The names under which NCCL describes its calls in the payloads of its NVTX ranges (NCCL 2.27; other releases leave out its own name
 // before the communicator's).
 const (

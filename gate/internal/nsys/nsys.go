@@ -17,12 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// A globalPid is hardware, virtual machine and pid in 8, 8 and 24 bits above 24 zero bits; a globalTid has the thread
-// in these.
-const processMask = ^int64(0xFFFFFF)
-
-func pid(global int64) int64 { return global >> 24 & 0xFFFFFF }
-
 // Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches.
 //
 // The file is opened read-only and immutable: nothing is written beside it. A file that is not an nsys export, is
@@ -46,75 +40,6 @@ func ReadAs(ctx context.Context, file, name string) ([]model.Trace, error) {
 			"%s is being written: %s", db.name, "it changed while it was read")
 	}
 	return traces, err
-}
-
-// reader collects what one export says of each process.
-type reader struct {
-	db        *database
-	diagnosis diagnosis
-	processes map[int64]*process // by globalPid
-	// oneProcess is true where no launch says which process it belongs to: the export is taken for one process.
-	oneProcess bool
-	launches   int
-	budget     model.NameBudget
-	rangeNames []rangeName
-	domains    map[domain]rangeName
-	strings    map[int64]string // the StringIds that are needed
-	chains     map[int64][]nativeFrame
-	// silent counts the launches of processes without a kernel in the recording, by pid.
-	silent map[int64]int
-}
-
-func newReader(db *database) *reader {
-	return &reader{db: db}
-}
-
-// process is a trace in the making.
-type process struct {
-	id       int64 // globalPid
-	launches []model.Launch
-	copies   []model.Copy
-	ids      []int64 // correlation id of every launch
-	copyIDs  []int64 // correlation id of every copy
-	variants []variant
-	variant  map[variantKey]int32
-	recent   []int32         // by hash: the variant that was found there last
-	tids     map[int64]int32 // the numbers of its threads, by globalTid
-	ranges   []model.Range
-	lines    map[int32]*model.Timeline // the ranges of each thread, until the calls are read
-	messages map[messageAt]model.Message
-	found    calls
-	unknown  int // launches whose call was not recorded
-	early    int // launches that began before their call
-	backward int // ranges that end before they begin
-	names    []string
-	// callNames are those of found.all, overhead is what held up the process on the profiler's account.
-	callNames []string
-	overhead  []model.Interval
-	memory    int64
-	requests  []model.Request // that made it
-	traced    []*backtraced
-	graphs    int64 // launches of whole graphs
-	graphTime int64 // of them, ns
-	warnings  []string
-}
-
-// thread numbers a thread.
-func (p *process) thread(tid int64) int32 {
-	i, ok := p.tids[tid]
-	if !ok {
-		i = int32(len(p.tids))
-		p.tids[tid] = i
-	}
-	return i
-}
-
-// of finds the process that a globalPid or globalTid belongs to; nil for processes without launches.
-func (r *reader) of(global int64) *process {
-	if r.oneProcess {
-		global = 0
-	}
-	return r.processes[global&processMask]
 }
 
 func (r *reader) read(file string) ([]model.Trace, error) {

@@ -2,40 +2,19 @@ package nsys
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-const rangeTable = "NVTX_EVENTS"
+// domainCreated is the event type of the creation of a domain.
+const domainCreated = 75
 
-// The event types that nsys gives to whole ranges: push/pop and start/end, recorded by nsys or imported from NvtxT;
-// and to the creation of a domain.
-const (
-	domainCreated = 75
-)
-
-// ranged reports whether an event type is one of these.
+// ranged reports whether an event type is that of a whole range, push/pop or start/end, recorded by nsys or imported from
+// NvtxT, or of a domain.
 func ranged(eventType int64) bool {
 	return eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated
-}
-
-// unended is the end of a range that was still open when the recording ended.
-const unended = math.MaxInt64
-
-// rangeName is the name of a range before its strings are looked up.
-type rangeName struct {
-	process *process
-	domain  int64
-	id      int64  // of StringIds, where text is ""
-	text    string // given in the row itself
-}
-
-type domain struct {
-	process *process
-	number  int64
 }
 
 // readRanges collects the NVTX ranges of the processes that launched kernels. Ranges that end on another thread than

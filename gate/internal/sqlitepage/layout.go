@@ -102,3 +102,45 @@ func (l *layout) read(head []byte, want []int, columns int) (wrong string) {
 	l.kinds, l.values = kinds, values
 	return ""
 }
+
+// Kind is what a cell holds.
+type Kind uint8
+
+// The kinds of SQLite.
+const (
+	Null Kind = iota
+	Integer
+	Real
+	Text
+	Blob
+)
+
+// Rows are some rows of a table, in the order of their numbers.
+type Rows struct {
+	Numbers []int64
+	// Kinds and Values hold the columns that were asked for, row by row. The value of an integer is the integer, of a real number its
+	// bits; text and bytes have theirs in Bytes.
+	Kinds  []Kind
+	Values []int64
+	bytes  []byte
+
+	local, whole []byte // buffers
+	overflowed   uint32 // pages read for it
+}
+
+// Bytes is the text or the bytes of a cell by its index, until the rows are read anew.
+func (r *Rows) Bytes(i int) []byte {
+	at, n := r.Values[i]>>32, r.Values[i]&0xffffffff
+	return r.bytes[at : at+n]
+}
+
+// mostText is how much of a text is read, in bytes.
+const mostText = 64 << 10
+
+// scan is the reading of one table.
+type scan struct {
+	file    *File
+	leaves  []leaf
+	want    []int // by column: which of those that were asked for it is, -1 for none
+	columns int   // that were asked for
+}

@@ -6,40 +6,6 @@ import (
 	"sync"
 )
 
-// Kind is what a cell holds.
-type Kind uint8
-
-// The kinds of SQLite.
-const (
-	Null Kind = iota
-	Integer
-	Real
-	Text
-	Blob
-)
-
-// Rows are some rows of a table, in the order of their numbers.
-type Rows struct {
-	Numbers []int64
-	// Kinds and Values hold the columns that were asked for, row by row. The value of an integer is the integer, of a real number its
-	// bits; text and bytes have theirs in Bytes.
-	Kinds  []Kind
-	Values []int64
-	bytes  []byte
-
-	local, whole []byte // buffers
-	overflowed   uint32 // pages read for it
-}
-
-// Bytes is the text or the bytes of a cell by its index, until the rows are read anew.
-func (r *Rows) Bytes(i int) []byte {
-	at, n := r.Values[i]>>32, r.Values[i]&0xffffffff
-	return r.bytes[at : at+n]
-}
-
-// mostText is how much of a text is read, in bytes.
-const mostText = 64 << 10
-
 // Scan shows all rows of a table to visit, in order, some at a time. Columns are counted from 0, each is there once at most; one below 0
 // is null in every row. The rows are only valid until visit returns. It ends with the first error: that of visit, that of ctx, a [Malformed] page, or [ErrUnusual], before
 // any row was shown.
@@ -62,14 +28,6 @@ func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(
 		}
 	}
 	return s.run(ctx, visit)
-}
-
-// scan is the reading of one table.
-type scan struct {
-	file    *File
-	leaves  []leaf
-	want    []int // by column: which of those that were asked for it is, -1 for none
-	columns int   // that were asked for
 }
 
 // together is how many bytes of pages are read at once, and window the most that may lie between the first and the last.

@@ -92,25 +92,6 @@ func (f *File) readHeader() error {
 	return nil
 }
 
-// CheckSchema walks the pages of the schema, whatever the journal and encoding of the database. The error is a *[Malformed] where
-// they repeat: SQLite would read them again and again before its first answer.
-func CheckSchema(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	file := &File{f: f}
-	switch err := file.readHeader(); {
-	case errors.Is(err, ErrUnusual) && file.pages == 0: // SQLite refuses it
-		return nil
-	case err != nil && !errors.Is(err, ErrUnusual):
-		return err
-	}
-	_, err = file.Size(1)
-	return err
-}
-
 // read reads n consecutive pages into a buffer that it may reuse.
 func (f *File) read(buffer []byte, page uint32, n int) ([]byte, error) {
 	if page < 1 || uint64(page)+uint64(n)-1 > uint64(f.pages) {

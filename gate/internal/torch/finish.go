@@ -1,10 +1,13 @@
 package torch
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -172,4 +175,154 @@ func (t *trace) doubt(out *model.Trace, missing int) {
 	warn(without, "%d of %d calls that launch a kernel have no kernel in the trace", calls)
 	warn(swallowed, "%d launches last longer than others that start later on their stream, up to %d µs: their durations are doubtful",
 		longest/1000)
+}
+
+// readTrace reads a Chrome trace to its end.
+func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, error) {
+	t := &trace{scanner: scanner{source: name, in: in}, bounds: within}
+	if err := t.walk(t.readFact, t.add); err != nil {
+		return nil, err
+	}
+	if err := t.end(); err != nil {
+		return nil, err
+	}
+	return t.finish()
+}
+
+// environment is where and how the run was measured.
+func (t *trace) environment(launches []model.Launch) model.Environment {
+	e := model.Environment{
+		Tool: cmp.Or(t.tool, profiler), Schema: t.schema, CUDA: cmp.Or(t.runtime, t.driver), Tick: t.tick(launches),
+	}
+	var used []int32
+	for i := range launches {
+		if !slices.Contains(used, launches[i].Device) {
+			used = append(used, launches[i].Device)
+		}
+	}
+	e.GPUs = len(used)
+	e.GPU = t.models(used)
+	// Times count from the base; without one from 1970, or from a start that nothing tells.
+	const since = 1e18 // 2001, in ns
+	switch first := launches[0].Start; {
+	case first > since:
+		e.Start = time.Unix(0, first).UTC()
+	case t.base > since && t.base < 1<<62:
+		e.Start = time.Unix(0, t.base).Add(time.Duration(first)).UTC()
+	}
+	return e
+}
+
+// models names the GPUs of some numbers. ROCm lists its GPUs from 0 on, but the numbers of its events count the processors as
+// well: where one of them is not in the list, only a list of one model tells which GPUs they are.
+func (t *trace) models(used []int32) string {
+	var names []string
+	for _, d := range used {
+		name, listed := t.gpus[d]
+		if !listed && len(t.gpus) > 0 {
+			names = slices.Collect(maps.Values(t.gpus))
+			if slices.Sort(names); names[0] != names[len(names)-1] {
+				return ""
+			}
+			return names[0]
+		}
+		names = append(names, name)
+	}
+	return model.Models(names)
+}
+
+// tick is the resolution of the GPU's timer, 0 where that is not known: Kineto rounds start and end each for itself, so that
+// durations are a multiple to within 2 ns. Times that were written in whole microseconds cannot tell more than that.
+func (t *trace) tick(launches []model.Launch) float64 {
+	if !t.fractional {
+		return 1000
+	}
+	return model.Tick(len(launches), func(i int) int64 { return launches[i].End - launches[i].Start }, 2)
+}
+
+// Each call that launches a kernel has a record of that kernel, except for a few at the ends of the profile. A trace that
+// lacks more records than this lost them.
+const (
+	mostLost   = 0.1 // of the calls
+	leastCalls = 20  // so many must lack their kernel as well
+)
+
+// check refuses a trace that is not complete.
+func (t *trace) check() error {
+	calls, unanswered := t.unanswered()
+	launches := len(t.launches)
+	switch {
+	case t.foreign > 0 && len(t.calls) == 0:
+		return model.Refuse(model.OtherDevice, "profile on a CUDA GPU",
+			"%s is the trace of %s and holds %s: nsgate does not read them", t.source, t.foreigner, measure.Count(t.foreign, "event")+" of it")
+	case launches == 0:
+		return t.refuseNoKernels(calls)
+	case t.lost != "":
+		return model.Refuse(model.RecordsLost, "profile fewer steps, or set KINETO_CONFIG to a file with ACTIVITIES_MAX_GPU_BUFFER_SIZE_MB=1024",
+			"%s: %s, and kernels are missing", t.source, t.lost)
+	case t.timeless > 0:
+		return model.Refuse(model.RecordsLost, "profile fewer steps",
+			"%s: %d of %d kernels have no time: the GPU's records of them were lost", t.source, t.timeless, launches)
+	case !slices.ContainsFunc(t.launches, func(l launch) bool { return l.End > l.Start }):
+		return model.Refuse(model.ZeroLength, profileAgain,
+			"%s: all %d kernels took no time: the GPU's clock was not recorded", t.source, launches)
+	// What is captured into a CUDA graph launches nothing.
+	case !t.capturing && unanswered > leastCalls && float64(unanswered) > mostLost*float64(calls):
+		return model.Refuse(model.KernelsLost, "call torch.cuda.synchronize() before the profiler stops, and profile fewer steps",
+			"%s: %d of %d calls that launch a kernel have no kernel: the GPU's records of them were lost", t.source, unanswered, calls)
+	}
+	return nil
+}
+
+// refuseNoKernels says as well as the trace allows why it holds no kernel.
+func (t *trace) refuseNoKernels(calls int) error {
+	switch {
+	case t.cupti != "":
+		return model.Refuse(model.CuptiFailed, "see that no other profiler (nsys, ncu, DCGM) uses the GPU, and that this user may profile",
+			"%s holds no GPU kernel: CUPTI failed with %s", t.source, t.cupti)
+	case !t.known:
+		return model.Refuse(model.OtherFormat, "name a file that prof.export_chrome_trace wrote",
+			"%s holds no GPU kernel: nothing in it is of torch.profiler", t.source)
+	case calls > 0:
+		return model.Refuse(model.KernelsLost, activities+", call torch.cuda.synchronize() before it stops, and see that no other profiler uses the GPU",
+			"%s holds no GPU kernel: %d were launched, but none was recorded on the GPU", t.source, calls)
+	case len(t.calls) > 0:
+		return model.Refuse(model.NoKernels, "see that the active steps of the schedule cover the work",
+			"%s holds no GPU kernel: the program called CUDA but launched nothing while it was profiled", t.source)
+	}
+	// So it is too where CUPTI could not start: releases of Kineto since 2025 keep no log of that in the trace.
+	return model.Refuse(model.NotTraced, activities+", where torch.cuda.is_available() and no other profiler (nsys, ncu, DCGM) uses the GPU",
+		"%s holds no GPU kernel: only the CPU was recorded", t.source)
+}
+
+// unanswered counts the calls that launch a kernel, and how many have no kernel.
+func (t *trace) unanswered() (calls, without int) {
+	for _, c := range t.calls {
+		if c.launches {
+			calls++
+			if !c.answered {
+				without++
+			}
+		}
+	}
+	return calls, without
+}
+
+// swallowed counts the launches during which a later one on the same stream begins and ends, and finds the longest. A
+// stream works off one launch after the other, so that the GPU's record of such a launch is broken. Neighbours may
+// overlap a little.
+func swallowed(launches []model.Launch) (count int, longest int64) {
+	const little = 10_000 // ns
+	type stream struct{ device, number int32 }
+	last := map[stream]*model.Launch{}
+	for i := range launches {
+		l := &launches[i]
+		on := stream{l.Device, l.Stream}
+		if before := last[on]; before != nil && l.End < before.End-little {
+			count++
+			longest = max(longest, before.End-before.Start)
+		}
+		last[on] = l
+	}
+	return count, longest
 }

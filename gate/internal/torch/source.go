@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"errors"
@@ -37,3 +38,45 @@ func (s source) broken(err error) error {
 	}
 	return fmt.Errorf("%s: %w", s, err)
 }
+
+// largestFile is how many bytes of a file are read at most, unpacked.
+const largestFile = 8 << 30
+
+// bounded is a reader that fails with errLarge behind so many bytes.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+var errLarge = errors.New("the file is too large")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errLarge
+	}
+	return n, err
+}
+
+// profiler is the name under which the numbers go; see model.Environment.Tool.
+const profiler = "torch.profiler"
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// isJSON tells a trace from a text that a table stands in: a log may begin with a bracket too.
+func isJSON(start []byte) bool {
+	start = bytes.TrimLeft(bytes.TrimPrefix(start, byteOrderMark), " \t\r\n")
+	if len(start) == 0 {
+		return false
+	}
+	inside := bytes.TrimLeft(start[1:], " \t\r\n")
+	switch start[0] {
+	case '{':
+		return len(inside) == 0 || inside[0] == '"' || inside[0] == '}'
+	case '[':
+		return len(inside) == 0 || inside[0] == '{' || inside[0] == ']'
+	}
+	return false
+}
+
+var byteOrderMark = []byte("\uFEFF")

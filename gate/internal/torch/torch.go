@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"io"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
@@ -27,9 +26,6 @@ type Run struct {
 	Summary *model.Session
 }
 
-// profiler is the name under which the numbers go; see model.Environment.Tool.
-const profiler = "torch.profiler"
-
 // Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only
 // what ran on the GPU, the CUDA calls and the ranges of record_function are kept.
 //
@@ -38,9 +34,6 @@ const profiler = "torch.profiler"
 func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 	return readWithin(ctx, r, source(name), largestFile)
 }
-
-// largestFile is how many bytes of a file are read at most, unpacked.
-const largestFile = 8 << 30
 
 // readWithin is [Read] of at most so many bytes.
 func readWithin(ctx context.Context, r io.Reader, file source, most int64) (Run, error) {
@@ -77,39 +70,3 @@ func readWithin(ctx context.Context, r io.Reader, file source, most int64) (Run,
 }
 
 const peekSize = 4 << 10
-
-// bounded is a reader that fails with errLarge behind so many bytes.
-type bounded struct {
-	io.Reader
-	left int64
-}
-
-var errLarge = errors.New("the file is too large")
-
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errLarge
-	}
-	return n, err
-}
-
-var gzipMagic = []byte{0x1f, 0x8b}
-
-// isJSON tells a trace from a text that a table stands in: a log may begin with a bracket too.
-func isJSON(start []byte) bool {
-	start = bytes.TrimLeft(bytes.TrimPrefix(start, byteOrderMark), " \t\r\n")
-	if len(start) == 0 {
-		return false
-	}
-	inside := bytes.TrimLeft(start[1:], " \t\r\n")
-	switch start[0] {
-	case '{':
-		return len(inside) == 0 || inside[0] == '"' || inside[0] == '}'
-	case '[':
-		return len(inside) == 0 || inside[0] == '{' || inside[0] == ']'
-	}
-	return false
-}
-
-var byteOrderMark = []byte("\uFEFF")

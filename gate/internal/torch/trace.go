@@ -1,7 +1,6 @@
 package torch
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"math"
@@ -104,18 +103,6 @@ func (n *interned[T]) of(x T) (i int32, isNew bool) {
 	n.number[x] = int32(len(n.list))
 	n.list = append(n.list, x)
 	return n.number[x], true
-}
-
-// readTrace reads a Chrome trace to its end.
-func readTrace(name source, in *bufio.Reader, within bounds) (*model.Trace, error) {
-	t := &trace{scanner: scanner{source: name, in: in}, bounds: within}
-	if err := t.walk(t.readFact, t.add); err != nil {
-		return nil, err
-	}
-	if err := t.end(); err != nil {
-		return nil, err
-	}
-	return t.finish()
 }
 
 // add takes in one event.
@@ -324,6 +311,44 @@ func (t *trace) intern(among *interned[string], name []byte) (int32, error) {
 func (t *trace) bounded(n int) error {
 	if n > t.bounds.records {
 		return model.Refuse(model.TooLarge, fewerSteps, "%s holds more than %d records of one kind", t.source, t.bounds.records)
+	}
+	return nil
+}
+
+// readFact reads the value of a top-level key.
+func (t *trace) readFact(key string) error {
+	t.known = t.known || marks[key]
+	read, ok := factual[key]
+	if !ok && key != "deviceProperties" {
+		return t.skip()
+	}
+	value, err := t.value()
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return t.readDevices(value)
+	}
+	read(&t.facts, value)
+	return nil
+}
+
+// readDevices reads the GPUs that the process saw.
+func (t *trace) readDevices(value []byte) error {
+	var devices []struct {
+		ID   json.RawMessage `json:"id"`
+		Name string          `json:"name"`
+		AMD  json.RawMessage `json:"maxSharedMemoryPerMultiProcessor"`
+	}
+	if json.Unmarshal(value, &devices) != nil {
+		return model.Refuse(model.Damaged, exportAgain,
+			"%s, near byte %d: deviceProperties is no list of GPUs", t.source, t.begin)
+	}
+	t.gpus = make(map[int32]string)
+	for i, d := range devices {
+		name := measure.NormalizeLine(d.Name)
+		t.gpus[int32(integerOr(d.ID, int64(i)))] = name
+		t.amd = t.amd || strings.HasPrefix(name, "AMD ") || len(d.AMD) > 0
 	}
 	return nil
 }

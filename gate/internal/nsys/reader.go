@@ -1,0 +1,157 @@
+package nsys
+
+import (
+	"math"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// A globalPid is hardware, virtual machine and pid in 8, 8 and 24 bits above 24 zero bits; a globalTid has the thread
+// in these.
+const processMask = ^int64(0xFFFFFF)
+
+func pid(global int64) int64 { return global >> 24 & 0xFFFFFF }
+
+// reader collects what one export says of each process.
+type reader struct {
+	db        *database
+	diagnosis diagnosis
+	processes map[int64]*process // by globalPid
+	// oneProcess is true where no launch says which process it belongs to: the export is taken for one process.
+	oneProcess bool
+	launches   int
+	budget     model.NameBudget
+	rangeNames []rangeName
+	domains    map[domain]rangeName
+	strings    map[int64]string // the StringIds that are needed
+	chains     map[int64][]nativeFrame
+	// silent counts the launches of processes without a kernel in the recording, by pid.
+	silent map[int64]int
+}
+
+func newReader(db *database) *reader {
+	return &reader{db: db}
+}
+
+// process is a trace in the making.
+type process struct {
+	id       int64 // globalPid
+	launches []model.Launch
+	copies   []model.Copy
+	ids      []int64 // correlation id of every launch
+	copyIDs  []int64 // correlation id of every copy
+	variants []variant
+	variant  map[variantKey]int32
+	recent   []int32         // by hash: the variant that was found there last
+	tids     map[int64]int32 // the numbers of its threads, by globalTid
+	ranges   []model.Range
+	lines    map[int32]*model.Timeline // the ranges of each thread, until the calls are read
+	messages map[messageAt]model.Message
+	found    calls
+	unknown  int // launches whose call was not recorded
+	early    int // launches that began before their call
+	backward int // ranges that end before they begin
+	names    []string
+	// callNames are those of found.all, overhead is what held up the process on the profiler's account.
+	callNames []string
+	overhead  []model.Interval
+	memory    int64
+	requests  []model.Request // that made it
+	traced    []*backtraced
+	graphs    int64 // launches of whole graphs
+	graphTime int64 // of them, ns
+	warnings  []string
+}
+
+// thread numbers a thread.
+func (p *process) thread(tid int64) int32 {
+	i, ok := p.tids[tid]
+	if !ok {
+		i = int32(len(p.tids))
+		p.tids[tid] = i
+	}
+	return i
+}
+
+// of finds the process that a globalPid or globalTid belongs to; nil for processes without launches.
+func (r *reader) of(global int64) *process {
+	if r.oneProcess {
+		global = 0
+	}
+	return r.processes[global&processMask]
+}
+
+// calls are the CUDA calls of one process.
+type calls struct {
+	launches, copies join
+	marks            []mark      // calls of cudaProfilerStart and cudaProfilerStop
+	graphs           []mark      // calls that begin and end the capture of a stream as a graph
+	lost             []int64     // starts of the calls that launched a kernel of which the recording knows nothing
+	all              model.Calls // every call; its names are those of [names]
+	seen             bool        // any call of the process was recorded
+}
+
+// mark is a call that begins or ends something.
+type mark struct {
+	time  int64
+	start bool
+}
+
+// role is what a call of some name means here.
+type role uint8
+
+const (
+	launchCall role = 1 + iota
+	profilerStart
+	profilerStop
+	graphBegin
+	graphEnd
+)
+
+// backtraced is a CUDA call whose stack was recorded.
+type backtraced struct {
+	start, end, tid, id int64
+	name, chain         int64
+	python              string // the stack as JSON, "" for none
+}
+
+// nativeFrame is a frame of machine code, by StringIds.
+type nativeFrame struct{ symbol, module int64 }
+
+// unended is the end of a range that was still open when the recording ended.
+const unended = math.MaxInt64
+
+// rangeName is the name of a range before its strings are looked up.
+type rangeName struct {
+	process *process
+	domain  int64
+	id      int64  // of StringIds, where text is ""
+	text    string // given in the row itself
+}
+
+type domain struct {
+	process *process
+	number  int64
+}
+
+// variantKey is all that a row of the kernel table says of the kernel itself; names are StringIds.
+type variantKey struct {
+	demangled, mangled, short                              int64
+	grid, block                                            measure.Dim3
+	registers, staticShared, dynamicShared, localPerThread int64
+}
+
+// variant is a kernel in one geometry with one set of attributes, and how often it was launched.
+type variant struct {
+	variantKey
+	launches int
+}
+
+const noName = math.MinInt64 // in place of a StringIds number
+
+// messageAt is where a range with a message began: a thread begins one range at a time.
+type messageAt struct {
+	thread int32
+	start  int64
+}
