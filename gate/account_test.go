@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/decide"
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/profile"
@@ -56,7 +57,7 @@ func warped(t model.Trace, inserts ...insert) model.Trace {
 		move(&x.End)
 		calls = append(calls, x)
 	}
-	t.Calls = model.CallsOf(calls...)
+	t.Calls = exporttest.Calls(calls...)
 	t.Overhead = nil
 	return t
 }

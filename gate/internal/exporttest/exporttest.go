@@ -1,4 +1,4 @@
-// Package exporttest checks how a package has the profiler that wrote a report export it, for tests.
+// Package exporttest holds what tests of several readers share: checks of how a profiler exports a report, and lists of calls.
 package exporttest
 
 import (
@@ -65,4 +65,13 @@ func empty(t *testing.T, dir string) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// Calls holds CUDA calls in any order.
+func Calls(calls ...model.Call) (c model.Calls) {
+	for _, x := range calls {
+		c.Add(x)
+	}
+	c.Settle(nil)
+	return c
 }

@@ -56,17 +56,8 @@ const (
 	longestCall  = 2*binary.MaxVarintLen64 + binary.MaxVarintLen32 // bytes
 )
 
-// CallsOf holds calls in any order.
-func CallsOf(calls ...Call) (c Calls) {
-	for _, x := range calls {
-		c.Add(x)
-	}
-	c.Settle(nil)
-	return c
-}
-
-// Add takes in a call of a thread from 0 on. Those that come in the order of their starts, an inner one next to its outer one, cost
-// the least. After the last one comes [Calls.Settle].
+// Add adds a call of a thread, numbered from 0. Calls in the order of their starts, an inner one next to its outer one, are
+// the cheapest. [Calls.Settle] must follow the last one.
 func (c *Calls) Add(x Call) {
 	for len(c.threads) <= int(x.Thread) {
 		c.threads = append(c.threads, callList{})

@@ -26,7 +26,7 @@ func outermost(calls []Call) []Call {
 }
 
 func TestOutermost(t *testing.T) {
-	calls := CallsOf([]Call{
+	calls := callsOf([]Call{
 		{Start: 20, End: 30, Thread: 1}, {Start: 12, End: 18, Name: 1}, {Start: 10, End: 20}, {Start: 13, End: 14, Name: 2}, {Start: 10, End: 15, Name: 3},
 		{Start: 12, End: 18, Thread: 1}, {Start: 20, End: 20, Name: 4}, {Start: 20, End: 20, Name: 4}, {Start: 19, End: 20, Name: 5}, {Start: 25, End: 40}, {Start: 30, End: 41, Name: 6},
 	}...)
@@ -37,7 +37,7 @@ func TestOutermost(t *testing.T) {
 	if diff := gocmp.Diff(want, slices.Collect(calls.All())); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if none := CallsOf(); none.Len() != 0 || len(slices.Collect(none.All())) != 0 || none.From(0, 0).OK || none.From(-1, 0).OK {
+	if none := callsOf(); none.Len() != 0 || len(slices.Collect(none.All())) != 0 || none.From(0, 0).OK || none.From(-1, 0).OK {
 		t.Errorf("of none: %v", none)
 	}
 }
@@ -57,12 +57,12 @@ func TestCalls(t *testing.T) {
 			list = append(list, Call{Start: start, End: start + rapid.Int64Range(0, 9).Draw(t, "length"), Name: 0, Thread: rapid.Int32Range(0, 2).Draw(t, "thread")})
 			list[len(list)-1].Name = int32(list[len(list)-1].End - start) // equal spans have equal names
 		}
-		calls := CallsOf(list...)
+		calls := callsOf(list...)
 		want := outermost(list)
 		if diff := gocmp.Diff(want, slices.Collect(calls.All()), gocmp.Transformer("", func(c Call) []int64 { return []int64{c.Start, c.End, int64(c.Name), int64(c.Thread)} })); len(want) > 0 && diff != "" {
 			t.Fatalf("-want +got:\n%s", diff)
 		}
-		if calls.Len() != len(want) || !calls.Equal(CallsOf(want...)) {
+		if calls.Len() != len(want) || !calls.Equal(callsOf(want...)) {
 			t.Fatalf("%d calls of %d", calls.Len(), len(want))
 		}
 		thread, time := rapid.Int32Range(0, 3).Draw(t, "of thread"), now-rapid.Int64Range(-10, 600).Draw(t, "time")
@@ -124,4 +124,13 @@ func (c *Calls) size() (n int) {
 		}
 	}
 	return n
+}
+
+// callsOf holds calls in any order.
+func callsOf(calls ...Call) (c Calls) {
+	for _, x := range calls {
+		c.Add(x)
+	}
+	c.Settle(nil)
+	return c
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,4 +56,14 @@ func IsBoard(s string) bool {
 		}
 	}
 	return true
+}
+
+// joint is between names of unlike GPUs.
+const joint = " + "
+
+// Models names the GPUs of a run by their models, each once: "NVIDIA A100 + NVIDIA H200".
+func Models(names []string) string {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), joint)
 }

@@ -1,10 +1,8 @@
 package model
 
 import (
-	"cmp"
 	"encoding/json"
 	"math"
-	"time"
 )
 
 // MarshalJSON writes NaN, a run without the subject, as null.
@@ -32,41 +30,4 @@ func (v *Values) UnmarshalJSON(b []byte) error {
 		}
 	}
 	return nil
-}
-
-// UnmarshalJSON also reads files in which fields had their Go names, as nsgate first wrote them. Where a name differs in
-// case only, encoding/json sees to that.
-func (e *Environment) UnmarshalJSON(b []byte) error {
-	type plain Environment
-	v := struct {
-		*plain
-		OldGPUHash    string `json:"GPUHash"`
-		OldGraphTrace string `json:"GraphTrace"`
-		OldClockMHz   int    `json:"ClockMHz"`
-	}{plain: (*plain)(e)}
-	err := json.Unmarshal(b, &v)
-	e.GPUHash = cmp.Or(e.GPUHash, v.OldGPUHash)
-	e.GraphTrace = cmp.Or(e.GraphTrace, v.OldGraphTrace)
-	e.ClockMHz = cmp.Or(e.ClockMHz, v.OldClockMHz)
-	return err
-}
-
-// UnmarshalJSON reads the fields of the environment and those of the session, which are one object. Without it the
-// environment's method would be the session's and read its own fields only.
-func (s *Session) UnmarshalJSON(b []byte) error {
-	if err := json.Unmarshal(b, &s.Environment); err != nil {
-		return err
-	}
-	v := struct {
-		ID     *string   `json:"id"`
-		Step   *string   `json:"step"`
-		Warmup *string   `json:"warmup"`
-		Runs   *[]Run    `json:"runs"`
-		Series *[]Series `json:"series"`
-		Commit *string   `json:"commit"`
-		Reason *string   `json:"reason"`
-
-		Longest *time.Duration `json:"longest_run_ns"`
-	}{&s.ID, &s.Step, &s.Warmup, &s.Runs, &s.Series, &s.Commit, &s.Reason, &s.Longest}
-	return json.Unmarshal(b, &v)
 }

@@ -1,7 +1,5 @@
 package model
 
-import "slices"
-
 // Profiler is what numbers come from, without its version.
 type Profiler string
 
@@ -19,22 +17,3 @@ func (p Profiler) Comparable(o Profiler) bool { return p == o || p == "" || o ==
 
 // ByLaunch reports whether it measures single launches, replayed one by one, and not the workload.
 func (p Profiler) ByLaunch() bool { return p == Ncu }
-
-// Pick keeps the sessions that the profiler measured; those of an unknown one count as those of nsys.
-func (p Profiler) Pick(sessions []Session) []Session {
-	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool {
-		own := s.Profiler()
-		return own != p && !(own == "" && p == Nsys)
-	})
-}
-
-// Profilers lists what measured sessions, each profiler once, in the order of the sessions.
-func Profilers(sessions []Session) []Profiler {
-	var names []Profiler
-	for i := range sessions {
-		if name := sessions[i].Profiler(); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
-}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -65,4 +66,21 @@ type Frame struct {
 	File string
 	// Line is 0 where it is not known: of machine code always.
 	Line int
+}
+
+// Interval is a span of the profiler's clock in ns.
+type Interval struct{ Start, End int64 }
+
+// Union sorts spans and joins those that touch.
+func Union(spans []Interval) []Interval {
+	slices.SortFunc(spans, func(a, b Interval) int { return cmp.Compare(a.Start, b.Start) })
+	out := spans[:0]
+	for _, x := range spans {
+		if n := len(out); n > 0 && x.Start <= out[n-1].End {
+			out[n-1].End = max(out[n-1].End, x.End)
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
 }

@@ -248,3 +248,22 @@ func SameSession(a, b Environment) bool {
 	}
 	return a.Start.Sub(b.Start).Abs() <= time.Hour
 }
+
+// Pick keeps the sessions that the profiler measured; those of an unknown one count as those of nsys.
+func (p Profiler) Pick(sessions []Session) []Session {
+	return slices.DeleteFunc(slices.Clone(sessions), func(s Session) bool {
+		own := s.Profiler()
+		return own != p && !(own == "" && p == Nsys)
+	})
+}
+
+// Profilers lists what measured sessions, each profiler once, in the order of the sessions.
+func Profilers(sessions []Session) []Profiler {
+	var names []Profiler
+	for i := range sessions {
+		if name := sessions[i].Profiler(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

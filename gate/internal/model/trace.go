@@ -54,23 +54,6 @@ type Trace struct {
 	Packed []byte // launches, copies and ranges where they are nil: see [Trace.Pack]
 }
 
-// Interval is a span of the profiler's clock in ns.
-type Interval struct{ Start, End int64 }
-
-// Union sorts spans and joins those that touch.
-func Union(spans []Interval) []Interval {
-	slices.SortFunc(spans, func(a, b Interval) int { return cmp.Compare(a.Start, b.Start) })
-	out := spans[:0]
-	for _, x := range spans {
-		if n := len(out); n > 0 && x.Start <= out[n-1].End {
-			out[n-1].End = max(out[n-1].End, x.End)
-			continue
-		}
-		out = append(out, x)
-	}
-	return out
-}
-
 // KernelInfo is what all launches of one kernel share.
 type KernelInfo struct {
 	Subject measure.Subject
@@ -210,16 +193,6 @@ func MemoryKindNamed(name string) MemoryKind {
 		}
 	}
 	return MemoryUnknown
-}
-
-// joint is between names of unlike GPUs.
-const joint = " + "
-
-// Models names the GPUs of a run by their models, each once: "NVIDIA A100 + NVIDIA H200".
-func Models(names []string) string {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), joint)
 }
 
 // End is the end of the last launch or copy, 0 for an empty trace.

@@ -84,15 +84,6 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 		"ncu could not read %s%s: %s", name, by, why)
 }
 
-// cause is the error without the path that it happened to.
-func cause(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
 // page is a file that takes what ncu prints, up to what [Read] takes.
 type page struct {
 	file *os.File

@@ -77,3 +77,30 @@ func (l *launch) subject() (measure.Subject, error) {
 	}
 	return s, nil
 }
+
+// identity are the columns that say which launch a row is about; the NVTX ranges around it are there with --nvtx only.
+// Versions and options differ in the others, and people cut away what they do not want to publish.
+var identity = [...]string{
+	id: "ID", process: "Process ID", kernel: "Kernel Name", stream: "Stream", grid: "Grid Size", block: "Block Size", device: "Device",
+	pushed:  "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
+	started: "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
+}
+
+const (
+	id = iota
+	process
+	kernel
+	stream
+	grid
+	block
+	device
+	pushed
+	started
+)
+
+// builder puts the launches of all tables together.
+type builder struct {
+	profile *Profile
+	devices map[string]bool
+	budget  model.NameBudget
+}

@@ -7,95 +7,11 @@ package ncu
 
 import (
 	"cmp"
-	"fmt"
 	"io"
-	"math"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// Profile is what one file of ncu output holds.
-type Profile struct {
-	// Source is the name of the file, for messages only.
-	Source string
-	// GPU is the model, "" on a page that does not give it (details, or the raw page of few metrics).
-	GPU string
-	// Devices is the number of GPUs that launched the kernels.
-	Devices int
-	// Records are the profiled launches in the order of the file.
-	Records []Record
-	// Cells counts the cells of metrics that were read.
-	Cells int
-	// Warnings are doubts that do not forbid a judgement: launches that ncu could not profile.
-	Warnings []string
-}
-
-// Record is one profiled launch.
-type Record struct {
-	Subject measure.Subject
-	// Line is where the launch begins in the file, 0 where it was not read from one.
-	Line int
-	// Metrics are the values by the name of the metric, each in the metric's unit.
-	Metrics map[string]float64
-	// Evidence are the values of [Evidence], which explain a change and are in no session.
-	Evidence map[string]float64
-	// Raw are the cells by the name of the ncu metric, of those that metrics and evidence come from. The others, over two
-	// thousand with --set full, are read and checked, and not kept.
-	Raw map[string]Value
-
-	missing map[string]string // metric → why it has no value
-}
-
-// Value is one cell.
-type Value struct {
-	// Number is NaN where the cell is no number.
-	Number float64
-	// Unit is ncu's base unit: "ns", "byte", "hz", "byte/s"; Number is converted to it.
-	Unit string
-	// Step is the smallest difference that the cell can show, in Unit: 8.19 Kbyte has a step of 10 byte.
-	Step float64
-	// Text is the cell as written.
-	Text string
-	Line int
-}
-
-// Metric is the value of one metric of the launch. Where there is none the error is a *model.Refusal that says
-// which cell is to blame.
-func (r *Record) Metric(m measure.Metric) (float64, error) {
-	if v, ok := r.Metrics[m.Name]; ok {
-		return v, nil
-	}
-	if why := r.missing[m.Name]; why != "" {
-		return math.NaN(), model.Refuse(model.NotCollected, "collect it again; where the GPU does not have it, take it out of the policy",
-			"%s is not known: %s", m.Name, why)
-	}
-	return math.NaN(), model.Refuse(model.NotCollected, fmt.Sprintf("profile with ncu --set full, or name it in --metrics: %s", strings.Join(Counters(m), ", ")),
-		"%s was not collected", m.Name)
-}
-
-// Find gives the launches of a subject. ncu and nsys do not write names alike: where none has the full name, those of
-// the same short name and geometry are meant, and where there are none of these either, those of the same short name.
-func (p *Profile) Find(s measure.Subject) []Record {
-	for _, same := range []func(measure.Subject) bool{
-		func(o measure.Subject) bool { return o == s },
-		func(o measure.Subject) bool { return o.Short() == s.Short() && o.Geometry() == s.Geometry() },
-		func(o measure.Subject) bool { return o.Short() == s.Short() },
-	} {
-		var found []Record
-		for _, r := range p.Records {
-			if same(r.Subject) {
-				found = append(found, r)
-			}
-		}
-		if len(found) > 0 {
-			return found
-		}
-	}
-	return nil
-}
 
 // sizeLimit is how much output [Read] takes, in bytes. A launch of --set full has 30 kB.
 const sizeLimit = 128 << 20

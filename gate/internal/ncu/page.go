@@ -14,37 +14,10 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// identity are the columns that say which launch a row is about; the NVTX ranges around it are there with --nvtx only.
-// Versions and options differ in the others, and people cut away what they do not want to publish.
-var identity = [...]string{
-	id: "ID", process: "Process ID", kernel: "Kernel Name", stream: "Stream", grid: "Grid Size", block: "Block Size", device: "Device",
-	pushed:  "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
-	started: "Id:Domain:Start/Stop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",
-}
-
-const (
-	id = iota
-	process
-	kernel
-	stream
-	grid
-	block
-	device
-	pushed
-	started
-)
-
 // isMetric reports whether a column of the raw page is a metric. Those that name the process and the host are not read.
 func isMetric(column string) bool {
 	return !slices.Contains(identity[:], column) && !isNumbering(column) &&
 		!slices.Contains([]string{"Process Name", "Host Name", "Context", "CC", "Kernel Time"}, column)
-}
-
-// builder puts the launches of all tables together.
-type builder struct {
-	profile *Profile
-	devices map[string]bool
-	budget  model.NameBudget
 }
 
 // table reads one table: of the raw page, a row of units and then a row a launch, or of the details page, a row a metric

@@ -160,3 +160,6 @@ func inspect(report string) (version string, err error) {
 	}
 	return version, err
 }
+
+// ErrLayout is the error for a report that is laid out in a way that only ncu knows, or that holds results of ranges: [Export] it.
+var ErrLayout = errors.New("not laid out as known")

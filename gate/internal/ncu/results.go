@@ -13,9 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// ErrLayout is the error for a report that is laid out in a way that only ncu knows, or that holds results of ranges: [Export] it.
-var ErrLayout = errors.New("not laid out as known")
-
 // The numbers of the fields, by the messages of ncu's ProfilerReport.proto.
 const (
 	headerSources, headerResults, headerStrings, headerRanges = 1, 2, 4, 7

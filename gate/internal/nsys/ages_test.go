@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -255,7 +256,7 @@ func TestAges(t *testing.T) {
 		},
 		RangeNames: []string{"step #", "domain:layer", "open"}, MemoryPeak: -1,
 		CallNames: []string{"cudaLaunchKernel", "cudaMemcpyAsync"},
-		Calls: model.CallsOf(model.Call{Start: 500, End: 550}, model.Call{Start: 2500, End: 2550},
+		Calls: exporttest.Calls(model.Call{Start: 500, End: 550}, model.Call{Start: 2500, End: 2550},
 			model.Call{Start: 4500, End: 4550}, model.Call{Start: 5500, End: 5550, Name: 1}),
 	}
 	for _, a := range ages {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	steps "github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -150,7 +151,7 @@ func TestTrace(t *testing.T) {
 				Source: model.MemoryUnknown, Target: 2},
 		},
 		CallNames: []string{"cudaMemcpyAsync", "cudaLaunchKernel", "cudaGraphLaunch"},
-		Calls: model.CallsOf(model.Call{Start: 61000, End: 66000}, model.Call{Start: 90125, End: 95125, Name: 1},
+		Calls: exporttest.Calls(model.Call{Start: 61000, End: 66000}, model.Call{Start: 90125, End: 95125, Name: 1},
 			model.Call{Start: 149000, End: 154000, Name: 2}),
 		RangeNames: []string{"ProfilerStep", "forward", "elsewhere", "## Call CompiledFxGraph … ##"},
 		Ranges: []model.Range{

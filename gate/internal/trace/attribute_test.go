@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -171,7 +172,7 @@ func TestCauses(t *testing.T) {
 			want:     map[string]int64{"compute gemm": 40, "compute saxpy": 30, "unknown": 30},
 		},
 	} {
-		trace := model.Trace{Kernels: kernels, Launches: test.launches, Copies: test.copies, Calls: model.CallsOf(test.calls...), Overhead: test.overhead,
+		trace := model.Trace{Kernels: kernels, Launches: test.launches, Copies: test.copies, Calls: exporttest.Calls(test.calls...), Overhead: test.overhead,
 			CallNames: []string{"cudaDeviceSynchronize", "cudaLaunchKernel", "cudaMalloc"}, RangeNames: []string{"step"},
 			Ranges: []model.Range{{Start: -100_000, End: 200_000, Parent: -1}}}
 		got := map[string]int64{}

@@ -3,6 +3,7 @@ package trace
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/exporttest"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -23,7 +24,7 @@ func TestCounts(t *testing.T) {
 			call(r.Start+30, 3)
 		}
 	}
-	trace.Calls = model.CallsOf(calls...)
+	trace.Calls = exporttest.Calls(calls...)
 	s := one(t, Options{}, trace)
 	value(t, s, measure.Workload, measure.SyncCalls, 1)
 	value(t, s, measure.Workload, measure.Allocations, 1)
