@@ -54,7 +54,7 @@ func (h past) sessions(r *rand.Rand, n int, drift float64, slow ...int) []model.
 	return out
 }
 
-// driftOf is what Creep says of the last session, by key.
+// driftOf is what Drift says of the last session, by key.
 func driftOf(sessions []model.Session, policy *thresholds.Policy) map[string]result.Remark {
 	out := map[string]result.Remark{}
 	for _, x := range decide.Drift(sessions[:len(sessions)-1], sessions[:len(sessions)-1], sessions[len(sessions)-1:], policy) {
@@ -66,7 +66,7 @@ func driftOf(sessions []model.Session, policy *thresholds.Policy) map[string]res
 // A gate of 1 % that holds each merge against the newest state alone never notices ten times +0.5 %. Against several recorded
 // states it doubts: most runs lie beyond the limit and beyond every run before. The anchor sees it in all of them and says by
 // how much, and where the limit is too wide for the anchor the sum of the steps does.
-func TestCreepThatNoGateSees(t *testing.T) {
+func TestDriftThatNoGateSees(t *testing.T) {
 	t.Parallel()
 	const tries, merges = 60, 10
 	policy := thresholds.Default()
@@ -139,9 +139,9 @@ func slowed(s model.Session, factor float64) model.Session {
 	return s
 }
 
-// creeps are programs, how much their sessions are expected to differ, and after how many sessions beyond the first, on
+// drifting are programs, how much their sessions are expected to differ, and after how many sessions beyond the first, on
 // average, +0.5 % a session is to be seen.
-func creeps(tb testing.TB) []struct {
+func drifting(tb testing.TB) []struct {
 	name  string
 	made  series
 	prior float64
@@ -208,10 +208,10 @@ func (made series) unchanged(policy *thresholds.Policy, n int) (anchor, sums int
 }
 
 // A drift far below the limit a step is seen, the sooner the less sessions differ, and none where nothing changed.
-func TestCreepIsSeen(t *testing.T) {
+func TestDriftIsSeen(t *testing.T) {
 	t.Parallel()
 	const n = 20
-	for _, c := range creeps(t) {
+	for _, c := range drifting(t) {
 		policy := thresholds.Default()
 		policy.Threshold, policy.SessionSD = 0.01, c.prior
 		if seen, mean := c.made.seen(policy, n); seen < n || mean > c.most {
@@ -223,9 +223,9 @@ func TestCreepIsSeen(t *testing.T) {
 	}
 }
 
-// BenchmarkCreep prints after how many sessions +0.5 % a session is seen at a limit of 1 %, and how often nothing is.
-func BenchmarkCreep(b *testing.B) {
-	for _, c := range creeps(b) {
+// BenchmarkDrift prints after how many sessions +0.5 % a session is seen at a limit of 1 %, and how often nothing is.
+func BenchmarkDrift(b *testing.B) {
+	for _, c := range drifting(b) {
 		b.Run(c.name, func(b *testing.B) {
 			const n = 4000
 			policy := thresholds.Default()
@@ -244,7 +244,7 @@ func BenchmarkCreep(b *testing.B) {
 }
 
 // What is said, and when nothing is.
-func TestCreepSays(t *testing.T) {
+func TestDriftSays(t *testing.T) {
 	policy := thresholds.Default()
 	h := past{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
 	series := func(n int, drift float64, slow ...int) []model.Session {
@@ -253,7 +253,7 @@ func TestCreepSays(t *testing.T) {
 	s := series(7, 0.0075, 1, 3)
 	x, ok := driftOf(s, policy)["drifted"]
 	if !ok {
-		t.Fatal("nothing crept")
+		t.Fatal("nothing drifted")
 	}
 	change, _ := x.Args["change"].(result.Number)
 	low, _ := x.Args["low"].(result.Number)

@@ -33,7 +33,7 @@ func (h past) year(r *rand.Rand, drift float64, policy *thresholds.Policy) (firs
 	return 0
 }
 
-// years are programs, how far their hosts differ, and how much they creep with each of 50 changes.
+// years are programs, how far their hosts differ, and how much they drift with each of 50 changes.
 var years = []struct {
 	name  string
 	of    past
@@ -62,7 +62,7 @@ func over(n int, of past, drift float64) (seen int, mean float64) {
 }
 
 // A year of accepted changes, none of which fails by itself: it is seen that they add up, and not that hosts differ.
-func TestCreepYear(t *testing.T) {
+func TestDriftYear(t *testing.T) {
 	t.Parallel()
 	for _, y := range years {
 		if y.drift == 0.001 {
@@ -75,8 +75,8 @@ func TestCreepYear(t *testing.T) {
 	}
 }
 
-// BenchmarkCreepYear prints in how many years what crept is seen, and by which change.
-func BenchmarkCreepYear(b *testing.B) {
+// BenchmarkDriftYear prints in how many years the drift is seen, and by which change.
+func BenchmarkDriftYear(b *testing.B) {
 	for _, y := range years {
 		b.Run(y.name, func(b *testing.B) {
 			for b.Loop() {
@@ -89,8 +89,8 @@ func BenchmarkCreepYear(b *testing.B) {
 	}
 }
 
-// What a rule says about creep fails a gate, whatever its steps; one accepted step that makes most of it is none by itself.
-func TestCreepRule(t *testing.T) {
+// What a rule says about drift fails a gate, whatever its steps; one accepted step that makes most of it is none by itself.
+func TestDriftRule(t *testing.T) {
 	t.Parallel()
 	h := past{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}
 	s := h.sessions(rand.New(rand.NewPCG(1, 2)), 6, 0)

@@ -206,7 +206,7 @@ func (c claim) sessions(side string) []model.Session {
 // left takes the runs that were left out from values of all runs of a side.
 func (c claim) left(side string, values []float64) []float64 {
 	values = slices.Clone(values)
-	for _, off := range c.r.Off {
+	for _, off := range c.r.OutlierRuns {
 		at := off.Run
 		for _, s := range c.sessions(side)[:off.Session] {
 			at += len(s.Runs)
@@ -408,7 +408,7 @@ var claims = map[string]func(c claim) bool{
 		return c.is("kept", float64(c.r.Base.Sessions)) && c.is("all", float64(len(c.base))) && c.number("kept") < c.number("all")
 	},
 	"outlier-run": func(c claim) bool {
-		return slices.ContainsFunc(c.r.Off, func(off result.Off) bool {
+		return slices.ContainsFunc(c.r.OutlierRuns, func(off result.OutlierRun) bool {
 			return c.is("run", float64(off.Run+1)) && off.Side == c.x.Args["side"] && c.is("change", float64(off.Change)) && math.Abs(float64(off.Change)) > 0.01-slack
 		})
 	},

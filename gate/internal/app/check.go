@@ -66,7 +66,7 @@ func (c *Check) Spread() bool {
 		for i := range b.Sessions {
 			runs += b.Sessions[i].Profiled()
 		}
-		if runs >= decide.HeldAgainst {
+		if runs >= decide.SpreadRuns {
 			return true
 		}
 	}
@@ -268,7 +268,7 @@ func (c *Check) look(ctx context.Context, runs int, beside *Build, all *Measurem
 // outliers is the number of outlier runs of the side that has more of them; both is false where only the head can be measured again.
 func outliers(r *result.Report, both bool) int {
 	runs := map[string]int{}
-	for _, x := range r.Off {
+	for _, x := range r.OutlierRuns {
 		runs[x.Side]++
 	}
 	if !both {

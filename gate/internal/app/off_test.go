@@ -51,7 +51,7 @@ func TestRunsThatAreOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Verdict != result.Pass || r.Undecided || len(r.Off) != 1 || r.Off[0].Side != "head" || r.Head.Runs != 5 || !slices.Equal(m.asked, []int{4, 1}) {
-		t.Errorf("%s (%s), off %+v, %d runs of the head, asked for %v", r.Verdict, r.Reason, r.Off, r.Head.Runs, m.asked)
+	if r.Verdict != result.Pass || r.Undecided || len(r.OutlierRuns) != 1 || r.OutlierRuns[0].Side != "head" || r.Head.Runs != 5 || !slices.Equal(m.asked, []int{4, 1}) {
+		t.Errorf("%s (%s), off %+v, %d runs of the head, asked for %v", r.Verdict, r.Reason, r.OutlierRuns, r.Head.Runs, m.asked)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/decide"
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -84,11 +85,11 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 	}
 	// Two halves, as a gate of this session would see them; every other run, so that a slow drift is in both.
 	var halves [2][]int
-	traced := last.Profiled()
+	profiled := last.Profiled()
 	for i, run := range last.Runs {
 		half := i % 2
 		if run.Unprofiled {
-			half = (i - traced) % 2
+			half = (i - profiled) % 2
 		}
 		halves[half] = append(halves[half], i)
 	}
@@ -97,7 +98,7 @@ func foretell(sessions []model.Session, policy *thresholds.Policy, runs int, per
 	if r != nil {
 		return c.refuse(r), nil, nil
 	}
-	c.Gates.Runs = max(min(runs, traced/2), stats.MinRuns)
+	c.Gates.Runs = max(min(runs, profiled/2), stats.MinRuns)
 	c.measure(&last, forecasts)
 	c.label()
 	if r := drift(&last); r != nil {
@@ -136,7 +137,7 @@ func fit(s *model.Session) *result.Remark {
 		return result.Refuse(model.FewRuns, "measure at least 4 runs, better 10",
 			"%s cannot be split into two sides of at least two", measure.Count(runs, "run"))
 	}
-	if n := decide.Unsteady(s); 2*n > runs {
+	if n := recorded.Unsteady(s); 2*n > runs {
 		return result.Refuse(model.Unsteady, "let the workload run longer, or say what is warm-up", "no steady state in %d of %d runs", n, runs)
 	}
 	return nil
@@ -159,7 +160,7 @@ func drift(s *model.Session) *result.Remark {
 		"the workload's GPU time drifts: %s from the first run to the last (p = %.2g)", measure.Change(change), p)
 }
 
-// Subset is a session of some of the runs, the traced ones first. It has an identity even where the profiles name no GPU or time: what is
+// Subset is a session of some of the runs, the profiled ones first. It has an identity even where the profiles name no GPU or time: what is
 // split here was measured as one session.
 func Subset(s *model.Session, runs []int) model.Session {
 	out := *s
@@ -237,9 +238,9 @@ func (c *Calibration) resample(s *model.Session, policy *thresholds.Policy) {
 	drawn := map[string]bool{}
 	for range min(splits, max(seriesJudged/max(len(s.Series), 1), 100)) {
 		base, head := draw(random, 0, s.Profiled(), g.Runs)
-		// Of the untraced runs as large a part, so that a gate has them in the same proportion.
-		untraced := len(s.Runs) - s.Profiled()
-		b, h := draw(random, s.Profiled(), untraced, min(untraced/2, (g.Runs*untraced+s.Profiled()-1)/s.Profiled()))
+		// Of the unprofiled runs as large a part, so that a gate has them in the same proportion.
+		unprofiled := len(s.Runs) - s.Profiled()
+		b, h := draw(random, s.Profiled(), unprofiled, min(unprofiled/2, (g.Runs*unprofiled+s.Profiled()-1)/s.Profiled()))
 		base, head = append(base, b...), append(head, h...)
 		if key := fmt.Sprint(base, head); !drawn[key] {
 			drawn[key] = true

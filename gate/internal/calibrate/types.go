@@ -60,7 +60,7 @@ type Noise struct {
 	Levels *Levels         `json:"levels,omitempty"`
 }
 
-// Levels are two values between which runs jump, see [stats.Levels].
+// Levels are the two values of a bimodal kernel, see [stats.Levels].
 type Levels struct {
 	Low  result.Number `json:"low"`
 	High result.Number `json:"high"`
@@ -92,7 +92,7 @@ type MDE struct {
 }
 
 // Plan is what it takes to gate a threshold: the fewest runs a side with which a slowdown of one and a half times the
-// limit is found in 80 % of cases, in the workload's GPU time, in each kernel from 5 % of it on and, with as many untraced
+// limit is found in 80 % of cases, in the workload's GPU time, in each kernel from 5 % of it on and, with as many unprofiled
 // runs, in each output, while base and head are of one session.
 type Plan struct {
 	Threshold result.Number `json:"threshold"`

@@ -183,7 +183,7 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 		return usageError("one run has no spread to judge by: measure at least 2 runs, better 5 (--runs)")
 	case lone && c.Base == nil && !c.Spread():
 		return usageError("one run is judged by the spread of %d or more baseline runs, and %s has fewer: measure at least 2 runs (--runs)",
-			decide.HeldAgainst, c.Baselines[0].Dir)
+			decide.SpreadRuns, c.Baselines[0].Dir)
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ func boardsOf(base, head []model.Session) result.Boards {
 	return result.UnknownBoards
 }
 
-// onBoard returns the base sessions of the head's class, where it has one and they have runs enough, else all. What only others
-// measured, of a base whose sessions hold a part each, stays as well.
+// onBoard returns the baseline's sessions of the head's class, where it has one and they have enough runs, else all. Where sessions of
+// the baseline hold a part each, what only other classes measured stays as well.
 func onBoard(base, head []model.Session) []model.Session {
 	class := recorded.Classes(head)
 	if len(class) != 1 || class[0] == "" {
@@ -57,12 +57,12 @@ func onBoard(base, head []model.Session) []model.Session {
 	return kept
 }
 
-// partial reports whether a session holds what was accepted alone, so that no other holds that.
+// partial reports whether a session holds only an accepted part of the baseline.
 func partial(base []model.Session) bool {
 	return slices.ContainsFunc(base, func(s model.Session) bool { return s.Accepted })
 }
 
-// onOthers says how many of all base sessions that could be compared are held against the head, nothing where all are.
+// onOthers says how many of all comparable sessions of the baseline are compared with the head, nothing where all are.
 func onOthers(all, base []model.Session) []result.Remark {
 	b := base[len(base)-1]
 	n := 0

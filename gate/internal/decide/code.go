@@ -26,8 +26,8 @@ var codeMetrics = []struct {
 	{model.CodeBytes, func(k devicecode.Kernel) int { return k.Code }},
 }
 
-// JudgeCode compares device code and holds changed and added kernels against the rules. Without a rule nothing fails.
-func JudgeCode(base, head []devicecode.Kernel, policy *thresholds.Policy) *result.Code {
+// compareCode compares device code and applies the rules to changed and added kernels. Without a rule nothing fails.
+func compareCode(base, head []devicecode.Kernel, policy *thresholds.Policy) *result.Code {
 	out := &result.Code{Comparison: *devicecode.Compare(base, head)}
 	for _, c := range out.Changed {
 		out.Limited = append(out.Limited, limitedCode(&c.Base, c.Head, policy)...)
@@ -81,7 +81,7 @@ func judgeCode(r *result.Report, baseline, heads []model.Session, policy *thresh
 	if base == nil || head == nil {
 		return nil
 	}
-	r.Code = JudgeCode(base, head, policy)
+	r.Code = compareCode(base, head, policy)
 	explainByCode(r)
 	for _, x := range r.Code.Limited {
 		said := result.Say(reason.CodeLimit{Kernel: x.Kernel, Arch: x.Arch, Metric: x.Metric, Base: x.Base, Head: x.Head, Rule: x.Rule})

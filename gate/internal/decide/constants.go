@@ -3,12 +3,6 @@ package decide
 // The constants of the decision that no policy changes, by the file that uses them, each with its source or the benchmark that
 // chose it.
 
-// duplicates
-const (
-	// fewestTimes are the kernel times that must agree to the last digit before two runs count as one: a few may by chance.
-	fewestTimes = 5
-)
-
 // estimate
 const (
 	// power at which the MDE is stated.
@@ -21,15 +15,15 @@ const (
 	secondary = 0.2
 	// seldom is that of stalls and sections, whose limits are wide and whose changes are large.
 	seldom = 0.05
-	// copyJump is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
+	// copyVariation is how much slower a process may copy from beginning to end by where it got its memory: 4 to 9 % in 3 of 40
 	// unchanged runs of one H200 host, 15 % in 3 of 5 of another, 49 % in one of 12 of a third. Up to that and some more, most
 	// runs of a side say nothing, nor does a single one.
-	copyJump = 0.6
+	copyVariation = 0.6
 	// rounding is the change on the working scale below which nothing but arithmetic has happened.
 	rounding = 1e-13
 	// unequalFrom is how many standard errors the variances of the sides lie apart before each side is judged by its own.
 	unequalFrom = 2
-	// countedRuns is the fewest runs a side of which the same count in all makes certain that it is no matter of chance.
+	// countedRuns is the fewest runs a side after which a count that never varies is taken for exact.
 	countedRuns = 5
 	// countedDF are the degrees of freedom of a variance of zero that counting, not sampling, makes certain.
 	countedDF = 1000
@@ -47,30 +41,30 @@ const (
 
 // outlier
 const (
-	// offMost is the part of a session's runs, rounded down, that may be left out for being off as a whole.
-	offMost = 0.25
-	// drawnMost is the part of a session's runs that may be drawn in as outliers of a kernel, or be slow steps and not be mentioned:
-	// one of five.
-	drawnMost = 0.2
-	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is drawn.
+	// outlierRunsMost is the part of a session's runs, rounded down, that may be left out as outliers as a whole.
+	outlierRunsMost = 0.25
+	// winsorisedMost is the part of a session's runs that may be winsorised as outliers of a kernel, or be slow steps and not be
+	// mentioned: one of five.
+	winsorisedMost = 0.2
+	// outlierFrom is how many standard deviations from the others a run of a kernel is an outlier, outlierTo to where it is moved.
 	outlierFrom, outlierTo = 6, 2
 )
 
 // singlerun
 const (
-	// HeldAgainst is the fewest runs whose spread a single run is held against.
-	HeldAgainst = 3
-	// outlierStep is the change of a step's period up to which one run may be an outlier: of five traced runs of an
+	// SpreadRuns is the fewest runs by whose spread a single run of the other side is judged.
+	SpreadRuns = 3
+	// outlierStep is the change of a step's period up to which one run may be an outlier: of five profiled runs of an
 	// unchanged program, in one session, the slowest took 54 % longer than the fastest.
 	outlierStep = 1.0
 	// outlierKernel is the same for the time of a kernel: in 150 runs of unchanged programs on H200 and H100 GPUs, up to 29 kernels
-	// each, one kernel was off by 1.7 % in one run, all others by less.
+	// each, one kernel differed by 1.7 % in one run, all others by less.
 	outlierKernel = 0.02
 )
 
 // output
 const (
-	// outputSD is what runs of one host differ by: untraced steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
+	// outputSD is what runs of one host differ by: unprofiled steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
 	// host, 7.52, 7.53, 7.56 and 8.15 ms on another.
 	outputSD = 0.01
 	// outputBatchSD is what two batches of runs on one machine differ by, outputHostSD two machines with the same CPU and board,
@@ -115,19 +109,18 @@ const (
 	// finding: single kernels differ between hosts by up to 4 % for reasons of their own (of 27 kernels on 4 hosts,
 	// three by more than 2.5 %, all of them small).
 	sessionImpact = 0.0015
-	// sessionJump is how far a single kernel may lie from other hosts where nothing shows that it is quiet: on 12 H200 hosts
+	// hostEffectMost is how far a single kernel may lie from other hosts where nothing shows that it is quiet: on 12 H200 hosts
 	// tensor-core GEMMs ranged over 3 %.
-	sessionJump = 0.04
-	// boardWeight is [sessionWeight] among hosts of one board, of which less is left to expect.
+	hostEffectMost = 0.04
+	// boardWeight is [sessionWeight] among hosts of one board, which differ less.
 	boardWeight = 2
 	// familyLeast is the fewest kernels that say something of a family.
 	familyLeast = 3
 	// quietPart is the part of the prior variance up to which hosts of one board show a kernel to be quiet.
 	quietPart = 0.5
 	// boundPart is how much of the prior standard deviation is left to kernels that DRAM holds up, among hosts of one board:
-	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known, boundFrom the percentage of the
-	// DRAM's peak rate from which on a kernel is one.
-	boundPart, boundDF, boundFrom = 0.4, 20, 60
+	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known.
+	boundPart, boundDF = 0.4, 20
 	// hostTicks is what the launch overhead of a kernel differs by between hosts, in ticks of the timer: 0.9 µs kernels of
 	// 11 hosts of one board had a standard deviation of 60 ns.
 	hostTicks = 2

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -12,8 +11,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// slight reports whether a pair cannot fail the gate whatever comes of it, because of what it is worth: a count that no rule
-// names, or a kind of copy of which the change is too small a part of the step.
+// slight reports whether a pair costs too little to fail the gate: a count that no rule names, or copies whose change is too small a
+// part of the step.
 func (t comparison) slight(p pair) bool {
 	switch {
 	case t.named(p) || p.limit.Bounded():
@@ -29,22 +28,10 @@ func (t comparison) slight(p pair) bool {
 
 // copyCost is what a change of copies takes of the step, in ns: of what no kernel hides where that is known.
 func (t comparison) copyCost(p pair) float64 {
-	if base, head := exposed(t.base, p.subject), exposed(t.head, p.subject); !math.IsNaN(base) && !math.IsNaN(head) {
+	if base, head := t.base.Exposed(p.subject), t.head.Exposed(p.subject); !math.IsNaN(base) && !math.IsNaN(head) {
 		return math.Abs(head - base)
 	}
 	return math.Abs(recorded.Typical(p.head) - recorded.Typical(p.base))
-}
-
-// exposed is the part of a step that copies of a kind take while no kernel runs, in ns; NaN where steps are not attributed.
-func exposed(s *recorded.Index, copies measure.Subject) float64 {
-	of := func(x measure.Subject) bool { return s.HasMetric(x, model.Owned.Name) }
-	switch {
-	case of(copies):
-		return s.Typical(copies, model.Owned.Name)
-	case slices.ContainsFunc(s.Subjects(), of):
-		return 0
-	}
-	return math.NaN()
 }
 
 // calls names the functions by which synchronising calls changed, and the range that they are made in.

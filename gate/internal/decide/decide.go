@@ -91,8 +91,8 @@ var (
 	unanswered = answer{change: result.Unknown, low: result.Unknown, high: result.Unknown, p: result.Unknown, mde: result.Unknown}
 )
 
-// weight is the estimate's part in the family-wise correction. Counts of which no run differs from another of its side cannot
-// raise a false alarm, and cost nothing.
+// weight is the estimate's part in the family-wise correction. Counts that do not vary between the
+// runs of a side cannot raise a false alarm, and cost nothing.
 func (e *estimate) weight() float64 {
 	switch {
 	case e.pool.steady, e.metric.Exact && e.variance.S2 == 0:
@@ -162,7 +162,7 @@ func answered(f result.Finding, a answer) result.Finding {
 func (t comparison) floor(p pair) float64 {
 	floor := p.limit.Floor
 	if p.subject.Scope == measure.ScopeSection && !p.metric.Exact {
-		return math.Max(floor, sectionImpact*wholeRun(t.base, p.metric))
+		return math.Max(floor, sectionImpact*t.base.WholeRun(p.metric))
 	}
 	switch p.metric.Name {
 	case measure.Time.Name:
@@ -235,7 +235,7 @@ func (e *estimate) runsNeeded(change, limit, alpha float64) int {
 		return 0 // runs on these hosts tell no more of how hosts differ
 	}
 	n := stats.RunsFor(e.contrast.Estimate, e.working(limit), e.run, e.contrast.SessionWeight*e.session.S2, result.Confidence, MaxRuns)
-	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && e.pool.jumping*stats.Split(n, n) > alpha/2 {
+	for e.outlierChance > 0 && n > 0 && n <= MaxRuns && e.pool.bimodal*stats.Split(n, n) > alpha/2 {
 		n++
 	}
 	if e.isStep() && e.outlierChance > outlierGates && n > 0 {
@@ -274,8 +274,6 @@ func decideBounds(p pair, f result.Finding, a answer) answer {
 			because = append(because, result.Say(reason.WarnOnly{Rule: f.Rule}))
 		}
 		return a.with(result.Regressed, because...)
-	case all < stats.MinRuns:
-		return a.open(f, result.Say(reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}))
 	}
 	return a.open(f, result.Say(reason.BoundsBroken{Some: broken, All: all, Head: f.Head, Bounds: wanted}))
 }
@@ -283,15 +281,16 @@ func decideBounds(p pair, f result.Finding, a answer) answer {
 // decideOneSided judges a metric that one side lacks: by its bounds where the head has it, else not at all, which is
 // no pass.
 func decideOneSided(p pair, f result.Finding) answer {
+	without := "base"
 	switch {
 	case p.limit.Bounded():
 		return decideBounds(p, f, unanswered)
-	case !f.Base.Known() && !f.Head.Known():
-		return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: "both"}))
 	case f.Base.Known():
-		return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: "head"}))
+		without = "head"
+	case !f.Head.Known():
+		without = "both"
 	}
-	return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: "base"}))
+	return unanswered.open(f, result.Say(reason.OneSided{Metric: f.Metric, Without: without}))
 }
 
 func number(v *float64) *result.Number {
@@ -316,7 +315,7 @@ func decideChange(t comparison, e estimate, f result.Finding, p, alpha float64) 
 	d := g.doubt(&x)
 	a.undecided, a.doubted = d >= undecided, d == doubted
 	a = a.with(g.outcome, g.reason(&x))
-	if e.drawn {
+	if e.winsorised {
 		raw := e.pair
 		raw.base, raw.head = e.shown[0], e.shown[1]
 		a.because = append(a.because, outlier(raw)...)

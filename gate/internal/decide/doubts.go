@@ -25,7 +25,7 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	differ("CUDA", b.CUDA, h.CUDA)
 	differ("profiler", minor(b.Tool), minor(h.Tool))
 	differ("power limit", watts(b.PowerW), watts(h.PowerW))
-	if age := h.Start.Sub(newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !newest(base).IsZero() && age > policy.MaxAge {
+	if age := h.Start.Sub(recorded.Newest(base)); policy.MaxAge > 0 && !h.Start.IsZero() && !recorded.Newest(base).IsZero() && age > policy.MaxAge {
 		const day = 24 * time.Hour
 		out = append(out, result.Say(reason.OldBase{Days: int(age / day), Most: int(policy.MaxAge / day)}))
 	}
@@ -35,20 +35,10 @@ func doubts(base, head []model.Session, policy *thresholds.Policy) []result.Rema
 	if boardsOf(base, head) == result.OtherBoard {
 		out = append(out, result.Say(reason.OtherBoard{Base: recorded.Classes(base), Head: recorded.Classes(head)}))
 	}
-	if b.Step != "" && steps(&b) != steps(&h) {
-		out = append(out, result.Say(reason.Steps{Base: steps(&b), Head: steps(&h)}))
+	if b.Step != "" && recorded.Steps(&b) != recorded.Steps(&h) {
+		out = append(out, result.Say(reason.Steps{Base: recorded.Steps(&b), Head: recorded.Steps(&h)}))
 	}
 	return out
-}
-
-// newest is when the newest session began.
-func newest(sessions []model.Session) (at time.Time) {
-	for i := range sessions {
-		if sessions[i].Start.After(at) {
-			at = sessions[i].Start
-		}
-	}
-	return at
 }
 
 // watts is a power limit in words, "" where it is not known.

@@ -11,25 +11,25 @@ import (
 
 // Drift says what became slower over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
 // of the baseline.
-func Drift(base, trail, head []model.Session, policy *thresholds.Policy) []result.Remark {
-	since, from := comparableSince(trail, head, policy)
-	recent, steps := comparableSince(notBefore(base, trail), head, policy)
+func Drift(base, since, head []model.Session, policy *thresholds.Policy) []result.Remark {
+	since, from := sessionsSince(since, head, policy)
+	recent, steps := sessionsSince(notBefore(base, since), head, policy)
 	return history.Drift(since, recent, from, steps, policy)
 }
 
-// notBefore leaves out sessions older than the anchor: what they led to was taken for the state to begin with.
-func notBefore(sessions, trail []model.Session) (out []model.Session) {
+// notBefore leaves out sessions older than the anchor, which is the first state of a drift.
+func notBefore(sessions, since []model.Session) (out []model.Session) {
 	for _, s := range sessions {
-		if len(trail) == 0 || !s.Start.Before(trail[0].Start) {
+		if len(since) == 0 || !s.Start.Before(since[0].Start) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// comparableSince are the sessions that the head can be compared with, followed by the head, and by what; none where there are
-// fewer than three.
-func comparableSince(sessions, head []model.Session, policy *thresholds.Policy) ([]model.Session, history.Basis) {
+// sessionsSince are the sessions that the head can be compared with, followed by the head, and the metrics they are compared by; none
+// where there are fewer than three.
+func sessionsSince(sessions, head []model.Session, policy *thresholds.Policy) ([]model.Session, history.Basis) {
 	fits, because := comparable(sessions, head)
 	if because != nil || len(fits) < 2 {
 		return nil, history.Basis{}

@@ -10,7 +10,7 @@ import (
 // estimate is what the samples of a pair say of the change from base to head.
 type estimate struct {
 	pair
-	drawn         bool // outlier runs were drawn to the others
+	winsorised    bool // outlier runs were moved to the others
 	relative      bool // on the log scale; else relative to the base's mean, because a value is zero
 	contrast      stats.Contrast
 	pool          pool           // what others of its kind show
@@ -27,7 +27,7 @@ func (e *estimate) samples() int {
 	return min(len(stats.Pooled(e.base)), len(stats.Pooled(e.head)))
 }
 
-// with is the variance of the change of which the runs make these parts, and the sessions theirs.
+// with is the variance of the change: the weighted sum of those between runs, and of that between sessions.
 func (e *estimate) with(weights []float64, runs ...stats.Variance) stats.Variance {
 	if e.contrast.SessionWeight > 0 {
 		weights, runs = append(weights, e.contrast.SessionWeight), append(runs, e.session)
@@ -66,9 +66,9 @@ func (e *estimate) working(x float64) float64 {
 
 func hasZero(sessions [][]float64) bool { return slices.Contains(slices.Concat(sessions...), 0) }
 
-// apart are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
+// beyondBase are the samples of the head that lie beyond the limit and clearly beyond every run of the base, on the worse side: by
 // two of the base's standard deviations and a margin.
-func apart(e estimate, limit, sign, margin float64) (off []float64) {
+func beyondBase(e estimate, limit, sign, margin float64) (beyond []float64) {
 	scale := func(v float64) float64 { return sign * v / stats.Average(e.base) }
 	if e.relative {
 		scale = func(v float64) float64 { return sign * math.Log(v) }
@@ -86,10 +86,10 @@ func apart(e estimate, limit, sign, margin float64) (off []float64) {
 	least += margin
 	for _, v := range stats.Pooled(e.head) {
 		if scale(v) > least {
-			off = append(off, v)
+			beyond = append(beyond, v)
 		}
 	}
-	return off
+	return beyond
 }
 
 // runs is the smaller number of runs of the two sides.

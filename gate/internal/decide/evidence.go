@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -88,7 +87,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 		x.shift = t.shift
 	}
 	if x.isStep() || x.metric.Name == measure.WallTime.Name {
-		x.denied = denied(t.base.Sessions, t.head.Sessions)
+		x.denied = recorded.Denied(t.base.Sessions, t.head.Sessions)
 	}
 	x.outlier, x.waits = t.outlierChance(*e, x.change), t.neighbour(e.metric, x.change)
 	if !math.IsInf(x.limit, 1) {
@@ -124,10 +123,10 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 // countBeyond counts the runs of the head beyond the limit and every run of the baseline.
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
-	if x.isStep() || e.drawn {
-		runs.base, runs.head = undrawn(e.shown[0], e.base), undrawn(e.shown[1], e.head) // an outlier is a run of the baseline as well
+	if x.isStep() || e.winsorised {
+		runs.base, runs.head = asMeasured(e.shown[0], e.base), asMeasured(e.shown[1], e.head) // an outlier is a run of the baseline as well
 	}
-	beyond := apart(runs, x.doubtful(), x.sign(), 0)
+	beyond := beyondBase(runs, x.doubtful(), x.sign(), 0)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.head)), len(beyond)
 	if len(beyond) == 0 {
 		return
@@ -139,8 +138,8 @@ func (x *evidence) countBeyond(e *estimate) {
 	x.countable = e.contrast.SessionWeight == 0 && !e.pool.unequal && !x.isStep()
 }
 
-// undrawn are samples as they were measured, without the runs that are left out.
-func undrawn(shown, kept [][]float64) [][]float64 {
+// asMeasured are samples as they were measured, without the runs that are left out.
+func asMeasured(shown, kept [][]float64) [][]float64 {
 	out := make([][]float64, len(shown))
 	for i := range shown {
 		out[i] = slices.Clone(shown[i])
@@ -226,7 +225,7 @@ func (x *evidence) open() bool {
 func (x *evidence) doubtful() float64 {
 	least := x.limit + x.mergeUncertainty
 	if x.metric.Name == measure.CopyTime.Name {
-		least = math.Max(least, copyJump)
+		least = math.Max(least, copyVariation)
 	}
 	return least
 }
@@ -240,7 +239,7 @@ func (x *evidence) mostBeyond() bool {
 // severalBeyond reports whether more than one in five of the head's runs, and not one alone, lie beyond the limit and every run of
 // the baseline.
 func (x *evidence) severalBeyond() bool {
-	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > drawnMost*float64(x.headRuns)
+	return x.gates && x.isStep() && x.runsBeyond > 1 && float64(x.runsBeyond) > winsorisedMost*float64(x.headRuns)
 }
 
 // bound names what the change is compared with: the rule's "limit", or the floor where that is more and the change is not far
@@ -255,17 +254,4 @@ func (x *evidence) bound(change float64) (by string, size result.Number, unit st
 		return "tick", result.Number(x.tick), x.metric.Unit
 	}
 	return "one", result.Number(x.floor), x.metric.Unit
-}
-
-// denied is how much longer host code may take in the head because its host gave CPU time to others, or hit its CPU limit, by more
-// than the baseline's host did.
-func denied(base, head []model.Session) float64 {
-	stretch := func(sessions []model.Session) float64 {
-		most := 0.0
-		for i := range sessions {
-			most = max(most, sessions[i].Denied())
-		}
-		return 1 / (1 - most)
-	}
-	return max(0, stretch(head)/stretch(base)-1)
 }

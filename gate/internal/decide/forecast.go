@@ -73,7 +73,7 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 		return nil, r
 	}
 	t := newComparison(base, head, policy)
-	t.waterfall = insight.NewWaterfall(t.base, t.head, t.off)
+	t.waterfall = insight.NewWaterfall(t.base, t.head, t.outlierRuns)
 	estimates := estimates(&t, match(t))
 	findings, family := decide(t, estimates)
 	if family == 0 {
@@ -82,10 +82,10 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 	return forecasts(policy, estimates, findings), nil
 }
 
-// subject is what the forecast is of.
+// About is the subject of the forecast.
 func (f *Forecast) About() measure.Subject { return f.subject }
 
-// Measured is the metric that it is of.
+// Measured is the metric of the forecast.
 func (f *Forecast) Measured() measure.Metric { return f.metric }
 
 // Most is the limit that the policy sets.

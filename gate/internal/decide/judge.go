@@ -8,6 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/insight"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -53,7 +54,7 @@ func Judge(in Input) *result.Report {
 	}
 	r.Warn(doubts(base, in.Head, policy)...)
 	t := newComparison(base, in.Head, policy)
-	t.bound = bound(in.Baseline)
+	t.bound = recorded.MemoryBound(in.Baseline)
 	m := matching{t, match(t), unmetRules(t.head, policy)}
 	if refusal := firstRefusal(matchRefusals, m); refusal != nil {
 		return refuse(r, refusal)
@@ -103,7 +104,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
 	} else if !t.unmergedStep() { // nobody measured what that takes
-		t.waterfall = insight.NewWaterfall(t.base, t.head, t.off)
+		t.waterfall = insight.NewWaterfall(t.base, t.head, t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)
@@ -112,16 +113,16 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Findings, r.Family = decide(*t, all)
 	r.Warn(slices.Concat(uncovered(*t), unmerged(*t), oneSidedMetrics(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
 		disagree(r.Findings))...)
-	r.OneGPU = oneGPU(t.base.Sessions, t.head.Sessions)
-	if x := between(t.base.Sessions, t.head.Sessions); x.Known() {
+	r.OneGPU = recorded.OneGPU(t.base.Sessions, t.head.Sessions)
+	if x := result.Number(recorded.Apart(t.base.Sessions, t.head.Sessions)); x.Known() {
 		r.Apart = x
 	}
-	r.Paired, r.Batches, r.Off = len(t.shared) > 0 && !t.batches, t.batches, t.off
+	r.Paired, r.Batches, r.OutlierRuns = len(t.shared) > 0 && !t.batches, t.batches, t.outlierRuns
 	slices.SortStableFunc(r.Findings, func(a, b result.Finding) int { return cmp.Compare(rank(&a), rank(&b)) })
 	r.Label()
 	r.Counts, r.Detects = count(r.Findings), detects(r.Findings)
 	if t.few == nil {
-		r.Unjudged = coverage(t.head, t.policy, r.Findings)
+		r.Unjudged = insight.Coverage(t.head, t.policy, r.Findings)
 	}
 }
 

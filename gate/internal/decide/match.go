@@ -93,10 +93,9 @@ func common(t comparison) (pairs []pair, gone, fresh []measure.Subject) {
 	return pairs, gone, fresh
 }
 
-// weighs reports whether kernels together take a part of the workload's time that matters. What is gone is held against what is
-// new only where both do: else it was removed or added, not replaced.
-//
-// Nsight Compute sees the kernels that it was told to, of which none tells what the rest took.
+// weighs reports whether kernels together take a part of the workload's time that matters. Removed kernels are compared with
+// new ones only where both do: else they were removed or added, not replaced. Nsight Compute does not see all kernels, so its share is
+// not that of the workload.
 func (t comparison) weighs(side *recorded.Index, kernels []measure.Subject) bool {
 	share := 0.0
 	for _, s := range kernels {

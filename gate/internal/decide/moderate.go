@@ -24,7 +24,7 @@ func estimates(t *comparison, pairs []pair) []estimate {
 	pools := poolUp(*t, out)
 	again := false
 	for i := range out {
-		if e, some := drawn(*t, out[i], pools[out[i].kind()].prior); out[i].compared() && some {
+		if e, some := winsoriseTime(*t, out[i], pools[out[i].kind()].prior); out[i].compared() && some {
 			out[i], again = e, true
 		}
 	}
@@ -61,7 +61,7 @@ func together(t comparison, estimates []estimate) float64 {
 	return asOne(moves, CommonSize/2)
 }
 
-// contrast holds the two sides against each other on the log scale, or relative to the base's mean where a value is zero.
+// contrast compares the two sides on the log scale, or relative to the base's mean where a value is zero.
 func contrast(t comparison, p pair) estimate {
 	e := estimate{pair: p, relative: true}
 	scale := math.Log

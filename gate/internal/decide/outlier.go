@@ -12,8 +12,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// asOne is the relative change of a run of which these are the kernels' changes on the log scale, where it is more than least and
-// nearly every kernel moves with it; else 0.
+// asOne is the median of a run's changes by kernel (log scale in, relative out), where it is larger than least and nearly every kernel
+// moves with it; else 0.
 func asOne(moves []float64, least float64) float64 {
 	const agree = 0.8
 	by, with := stats.Median(moves), 0
@@ -28,20 +28,20 @@ func asOne(moves []float64, least float64) float64 {
 	return 0
 }
 
-// leaveOut finds the runs of either side that are off as a whole. What was decided without them might have been decided with
-// them: those are two looks at the data, so each may spend half of the gate's error (Bonferroni).
+// leaveOut finds the runs of either side that are outliers as a whole. Judging with or without them would be two looks at the data, so
+// this one may spend half of the gate's error (Bonferroni).
 func (t comparison) leaveOut() comparison {
 	for i, side := range []*recorded.Index{t.base, t.head} {
 		for j := range side.Sessions {
-			off := offRuns(side, []*recorded.Index{t.head, t.base}[i], j, t)
+			outliers := outlierRunsOf(side, []*recorded.Index{t.head, t.base}[i], j, t)
 			for run := range side.Sessions[j].Profiled() {
-				if by, ok := off[run]; ok {
-					t.off = append(t.off, result.Off{Side: sideNames[i], Session: j, Run: run, Change: result.Number(by)})
+				if by, ok := outliers[run]; ok {
+					t.outlierRuns = append(t.outlierRuns, result.OutlierRun{Side: sideNames[i], Session: j, Run: run, Change: result.Number(by)})
 				}
 			}
 		}
 	}
-	if len(t.off) > 0 {
+	if len(t.outlierRuns) > 0 {
 		policy := *t.policy
 		policy.Alpha /= 2
 		t.policy = &policy
@@ -49,23 +49,23 @@ func (t comparison) leaveOut() comparison {
 	return t
 }
 
-// judged is a pair without the samples of runs that are left out, but for what is counted. Kernels say nothing of untraced runs.
+// judged is a pair without the samples of outlier runs, except for counts. Kernels say nothing of unprofiled runs.
 func (t comparison) judged(p pair) pair {
 	p.shown = [2][][]float64{p.base, p.head}
 	if p.metric.Exact || p.metric.Unprofiled() || !p.compared() {
 		return p
 	}
-	for _, off := range t.off {
+	for _, x := range t.outlierRuns {
 		samples := &p.base
-		if off.Side != sideNames[0] {
+		if x.Side != sideNames[0] {
 			samples = &p.head
 		}
 		*samples = slices.Clone(*samples)
-		(*samples)[off.Session] = slices.Clone((*samples)[off.Session])
-		(*samples)[off.Session][off.Run] = math.NaN()
+		(*samples)[x.Session] = slices.Clone((*samples)[x.Session])
+		(*samples)[x.Session][x.Run] = math.NaN()
 	}
 	if p.isStep() {
-		return winsorised(p)
+		return winsoriseStep(p)
 	}
 	return p
 }
@@ -73,16 +73,16 @@ func (t comparison) judged(p pair) pair {
 // leftOut says which runs were left out.
 func leftOut(t comparison) []result.Remark {
 	var out []result.Remark
-	for _, off := range t.off {
-		out = append(out, result.Say(reason.OutlierRun{Run: off.Run + 1, Side: off.Side, Change: off.Change}))
+	for _, x := range t.outlierRuns {
+		out = append(out, result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change}))
 	}
 	return out
 }
 
-// offRuns finds the runs of a session that are off as a whole: by more than 1 % and far more than the others differ, and so that
-// nearly every kernel moves with it. None where there are more than a few: then that is how the program runs. Nor is a run
-// off at whose level runs of the other side are: then both have two levels.
-func offRuns(s, other *recorded.Index, session int, t comparison) map[int]float64 {
+// outlierRunsOf finds the runs of a session that are outliers as a whole: nearly every kernel differs by more than 1 %, and far more
+// than between the other runs. There are none where more than a few differ, because that is how the program runs. Nor is a run one at
+// whose level the other side has runs, because then both are bimodal.
+func outlierRunsOf(s, other *recorded.Index, session int, t comparison) map[int]float64 {
 	const far = 8
 	moves := moves(s, other, session, t)
 	shifts := make([]float64, len(moves))
@@ -91,17 +91,17 @@ func offRuns(s, other *recorded.Index, session int, t comparison) map[int]float6
 	}
 	n := s.Sessions[session].Profiled()
 	least := math.Max(CommonSize, far*math.Max(stats.MAD(stats.Known(shifts[:n])), math.Sqrt(stats.RunPrior.S2)))
-	off := map[int]float64{}
+	outliers := map[int]float64{}
 	for run := range n {
 		if by := asOne(moves[run], least); by != 0 && len(moves[run]) >= commonLeast {
-			off[run] = by
+			outliers[run] = by
 		}
 	}
-	if len(off) > int(offMost*float64(n)) {
+	if len(outliers) > int(outlierRunsMost*float64(n)) {
 		return nil
 	}
-	maps.DeleteFunc(off, func(run int, _ float64) bool { return onLevel(shifts[run], shifts[n:]) })
-	return off
+	maps.DeleteFunc(outliers, func(run int, _ float64) bool { return onLevel(shifts[run], shifts[n:]) })
+	return outliers
 }
 
 // onLevel reports whether one of the values lies nearer to a move than to no move.
@@ -130,9 +130,9 @@ func moves(s, other *recorded.Index, session int, t comparison) [][]float64 {
 	return out
 }
 
-// drawn is an estimate of a kernel's or a sum's time whose outlier runs are drawn to where the others of their session lie
-// (winsorizing, as steps are): one run neither makes a finding nor hides one. A run at whose level the other side has runs is none.
-func drawn(t comparison, e estimate, run stats.Variance) (estimate, bool) {
+// winsoriseTime is an estimate of a kernel's or a sum's time whose outlier runs are moved towards the others of their session, as those of
+// steps are: one run neither makes a finding nor hides one. A run at whose level the other side has runs is no outlier.
+func winsoriseTime(t comparison, e estimate, run stats.Variance) (estimate, bool) {
 	if e.metric.Exact || e.metric.Unprofiled() || e.metric.Unit != measure.Time.Unit || e.isStep() || !e.relative {
 		return e, false
 	}
@@ -142,7 +142,7 @@ func drawn(t comparison, e estimate, run stats.Variance) (estimate, bool) {
 		sessions := slices.Clone(*side)
 		for j := range sessions {
 			var some bool
-			sessions[j], some = drawIn(sessions[j], other, math.Sqrt(run.S2))
+			sessions[j], some = winsorise(sessions[j], other, math.Sqrt(run.S2))
 			any = any || some
 		}
 		*side = sessions
@@ -151,13 +151,13 @@ func drawn(t comparison, e estimate, run stats.Variance) (estimate, bool) {
 		return e, false
 	}
 	out := contrast(t, p)
-	out.drawn = true
+	out.winsorised = true
 	return out, true
 }
 
-// drawIn draws the outliers of one session to the edge of the others, at most a fifth of the runs. sd is what
-// runs are expected to differ by.
-func drawIn(session, other []float64, sd float64) ([]float64, bool) {
+// winsorise moves the outliers of one session to the edge of the others, at most a fifth of the runs. sd is the expected
+// standard deviation between runs.
+func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 	values := stats.Known(session)
 	logs := stats.Transform([][]float64{values, other}, math.Log)
 	centre := stats.Median(logs[0])
@@ -176,7 +176,7 @@ func drawIn(session, other []float64, sd float64) ([]float64, bool) {
 			far = append(far, run)
 		}
 	}
-	if len(far) == 0 || len(far) > int(drawnMost*float64(len(values))) {
+	if len(far) == 0 || len(far) > int(winsorisedMost*float64(len(values))) {
 		return session, false
 	}
 	out := slices.Clone(session)

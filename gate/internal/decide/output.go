@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -16,13 +15,13 @@ import (
 // outputPrior is the variance between runs that is expected of an output.
 var outputPrior = stats.Variance{S2: outputSD * outputSD, DF: stats.RunPrior.DF}
 
-// outputSessions is how much sessions are expected to differ in what untraced runs measure.
+// outputSessions is the variance between sessions that is expected of an output.
 func outputSessions(t comparison) stats.Variance {
 	sd := outputOtherSD
 	switch {
 	case t.batches:
 		sd = outputBatchSD
-	case sameHosts(slices.Concat(t.base.Sessions, t.head.Sessions)):
+	case recorded.SameHosts(slices.Concat(t.base.Sessions, t.head.Sessions)):
 		sd = outputHostSD
 	}
 	if s := t.sensitivity(); !t.batches && !math.IsNaN(s) {
@@ -31,16 +30,7 @@ func outputSessions(t comparison) stats.Variance {
 	return stats.Variance{S2: sd * sd, DF: stats.SessionWeight}
 }
 
-// sameHosts reports whether all sessions are known to have been measured on machines of one CPU and one board.
-func sameHosts(sessions []model.Session) bool {
-	first := sessions[0].Hardware
-	return first.CPU != "" && first.Board != "" && !slices.ContainsFunc(sessions, func(s model.Session) bool {
-		return s.CPU != first.CPU || s.Board != first.Board
-	})
-}
-
-// moderateOutput is the variance between runs of what untraced runs measure. One or two outputs are no pool to learn from, so
-// what is expected only widens it: noise that was seen counts in full.
+// moderateOutput is the variance between runs of an output. One or two outputs are no pool to learn from, so the prior only widens it.
 func moderateOutput(v, expected stats.Variance) stats.Variance {
 	if v.DF == 0 {
 		return v // the prior alone decides nothing
@@ -82,7 +72,7 @@ func oneSidedMetrics(t comparison) []result.Remark {
 	return out
 }
 
-// outputs reports whether untraced runs say how fast both sides are: then they decide, and the traced step explains.
+// outputs reports whether unprofiled runs say how fast both sides are: then they decide, and the profiled step explains.
 func (t comparison) outputs() bool {
 	for _, s := range t.head.Subjects() {
 		for _, m := range []measure.Metric{measure.Rate, measure.Cost} {

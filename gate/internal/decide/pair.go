@@ -42,16 +42,16 @@ func (p *pair) kind() string { return string(p.subject.Scope) + " " + p.metric.N
 // isStep reports whether a pair is the period of a step, or another time that depends on the host.
 func (p *pair) isStep() bool { return p.metric.OnHost() }
 
-// winsorised is a pair whose sides are both winsorised, see [winsorised].
-func winsorised(p pair) pair {
+// winsoriseStep is a pair whose sides are both winsorised, see [stats.Winsorised].
+func winsoriseStep(p pair) pair {
 	if hasZero(p.base) || hasZero(p.head) {
 		return p
 	}
 	base, far := stats.Winsorised(p.base)
-	head, strays := stats.Winsorised(p.head)
-	p.base, p.head, p.outliers = base, head, slices.Concat(p.outliers, far, strays)
+	head, farHead := stats.Winsorised(p.head)
+	p.base, p.head, p.outliers = base, head, slices.Concat(p.outliers, far, farHead)
 	return p
 }
 
-// hangsOnCPU reports whether the CPUs of hosts make a metric differ, of which kernels say nothing.
-func (p *pair) hangsOnCPU() bool { return p.isStep() || p.metric.Unprofiled() }
+// dependsOnHost reports whether a metric depends on the CPU of the host.
+func (p *pair) dependsOnHost() bool { return p.isStep() || p.metric.Unprofiled() }

@@ -37,7 +37,7 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 	}
 	for _, p := range t.shared {
 		b, h := &base[p[0]], &head[p[1]]
-		t.batches = t.batches || !inTurn(b, h, false) || !inTurn(b, h, true)
+		t.batches = t.batches || !interleaved(b, h, false) || !interleaved(b, h, true)
 	}
 	return t.leaveOut().singleRun()
 }
@@ -58,16 +58,16 @@ func (t comparison) holdAll(base []model.Session) bool {
 	return true
 }
 
-// inTurn reports whether the traced or the untraced runs of two sides of one session were measured by turns, and saw the same
-// clocks and temperatures: where the middle run of each lies among the runs of the other. Parts of one recording of which no run
-// says its time are, and so is what one of them lacks.
-func inTurn(a, b *model.Session, untraced bool) bool {
-	if untraced && (a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
+// interleaved reports whether the profiled, or the unprofiled, runs of two sides of one session alternate, so that both saw the same
+// clocks and temperatures: the middle run of each lies among the runs of the other. Parts of one recording without times are
+// interleaved, and so are runs that one side lacks.
+func interleaved(a, b *model.Session, unprofiled bool) bool {
+	if unprofiled && (a.Profiled() == len(a.Runs) || b.Profiled() == len(b.Runs)) {
 		return true
 	}
 	times := func(s *model.Session) (out []float64) {
 		for _, run := range s.Runs {
-			if !run.Start.IsZero() && run.Unprofiled == untraced {
+			if !run.Start.IsZero() && run.Unprofiled == unprofiled {
 				out = append(out, float64(run.Start.UnixNano()))
 			}
 		}

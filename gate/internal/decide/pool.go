@@ -17,7 +17,7 @@ type pool struct {
 	// steady is true of what is counted where no run differs from another of its side, exact where that is so of enough runs
 	// to be sure of it.
 	steady, exact bool
-	jumping       float64 // the part of the estimates whose runs jump between two levels
+	bimodal       float64 // the part of the estimates whose runs fall on two levels
 }
 
 // times is the kind of the times of kernels.
@@ -53,7 +53,7 @@ func poolUp(t comparison, estimates []estimate) map[string]pool {
 func newPool(t comparison, members []*estimate) pool {
 	p := pool{steady: true, exact: true}
 	var runs, base, head []stats.Variance
-	jumps := 0
+	bimodal := 0
 	for _, e := range members {
 		if len(members) >= stats.PoolLeast || !t.coarse(e.pair) {
 			runs = append(runs, e.contrast.Run)
@@ -61,8 +61,8 @@ func newPool(t comparison, members []*estimate) pool {
 		}
 		p.steady = p.steady && e.metric.Exact && e.contrast.Run.S2 == 0
 		p.exact = p.exact && e.samples() >= countedRuns
-		if e.jumps(t) {
-			jumps++
+		if e.bimodal(t) {
+			bimodal++
 		}
 	}
 	p.exact = p.steady && (p.exact || t.time == model.NcuTime)
@@ -70,7 +70,7 @@ func newPool(t comparison, members []*estimate) pool {
 	if members[0].metric.Unprofiled() {
 		p.prior, p.sides = outputPrior, [2]stats.Variance{outputPrior, outputPrior}
 	}
-	p.jumping = float64(jumps) / float64(len(members))
+	p.bimodal = float64(bimodal) / float64(len(members))
 	return p
 }
 
@@ -100,9 +100,9 @@ func (t comparison) coarse(p pair) bool {
 	return p.metric.Name == t.time.Name && t.tick > coarse*stats.Average(p.base)
 }
 
-// jumps reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
+// bimodal reports whether the runs fall on two levels, and a session of either side on both: such a kernel takes one of two
 // algorithms, or numbers of launches, in each process.
-func (e *estimate) jumps(t comparison) bool {
+func (e *estimate) bimodal(t comparison) bool {
 	step := CommonSize
 	if e.metric.Unit == measure.Time.Unit {
 		step = math.Max(step, 2*t.tick/stats.Average(e.base)) // the timer makes levels of its own
@@ -127,11 +127,11 @@ func (e *estimate) jumps(t comparison) bool {
 	return false
 }
 
-// outlierChance is the chance that a change is none: in a pool of which some kernels jump, a quiet one may be one that jumps as well,
-// and every run of a side have met the same level.
+// outlierChance is the chance of a change without a cause: where some kernels of a pool are bimodal, a quiet one may be, too, with all
+// runs of a side on one level.
 func (p pool) outlierChance(e *estimate) float64 {
-	if p.jumping == 0 || p.exact {
+	if p.bimodal == 0 || p.exact {
 		return 0
 	}
-	return p.jumping * stats.Split(len(stats.Pooled(e.base)), len(stats.Pooled(e.head)))
+	return p.bimodal * stats.Split(len(stats.Pooled(e.base)), len(stats.Pooled(e.head)))
 }

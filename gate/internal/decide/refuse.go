@@ -94,10 +94,10 @@ var sessionRefusals = []refusal[*sides]{
 				"name the range that both repeat as the step"
 		}),
 	differ("other number of steps", model.OtherWork, func(b, h *model.Session) bool {
-		return b.Step != "" && (2*steps(h) < steps(b) || 2*steps(b) < steps(h))
+		return b.Step != "" && (2*recorded.Steps(h) < recorded.Steps(b) || 2*recorded.Steps(b) < recorded.Steps(h))
 	},
 		func(b, h *model.Session) (string, string) {
-			return "the workload did a different amount of work: " + measure.Count(steps(b), "step") + " in the baseline, " + strconv.Itoa(steps(h)) + " in the head", again
+			return "the workload did a different amount of work: " + measure.Count(recorded.Steps(b), "step") + " in the baseline, " + strconv.Itoa(recorded.Steps(h)) + " in the head", again
 		}),
 	{"no steady state", model.Unsteady, func(s *sides) bool {
 		return (mostUnsteady(s.fits) || mostUnsteady(s.head)) && !growAlike(s.fits, s.head)
@@ -220,21 +220,10 @@ func mostUnsteady(sessions []model.Session) bool {
 // steadiness counts the profiled runs, and those of them without a steady state.
 func steadiness(sessions []model.Session) (unsteady, runs int) {
 	for i := range sessions {
-		unsteady += Unsteady(&sessions[i])
+		unsteady += recorded.Unsteady(&sessions[i])
 		runs += sessions[i].Profiled()
 	}
 	return unsteady, runs
-}
-
-// Unsteady counts the runs whose warm-up has no end, where one was looked for.
-func Unsteady(s *model.Session) int {
-	n := 0
-	for _, run := range s.Runs[:s.Profiled()] {
-		if !run.Steady && s.Warmup == "auto" {
-			n++
-		}
-	}
-	return n
 }
 
 // growAlike reports whether the steps of both sides get longer, or shorter, by the same factor within a run: then the same steps are
@@ -245,21 +234,12 @@ func growAlike(base, head []model.Session) bool {
 	x, y := b.Typical(measure.Workload, measure.Growth.Name), h.Typical(measure.Workload, measure.Growth.Name)
 	for i := range base {
 		for j := range head {
-			if steps(&base[i]) != steps(&head[j]) {
+			if recorded.Steps(&base[i]) != recorded.Steps(&head[j]) {
 				return false
 			}
 		}
 	}
 	return x > 0 && y > 0 && math.Abs(math.Log(x/y)) <= apart
-}
-
-// steps is the number of steps of the session's shortest profiled run.
-func steps(s *model.Session) int {
-	least := s.Runs[0].Total
-	for _, r := range s.Runs[:s.Profiled()] {
-		least = min(least, r.Total)
-	}
-	return least
 }
 
 // matchRefusals are the reasons for which matched sides cannot be judged: a rule has nothing to judge, or the sides have too little

@@ -60,19 +60,19 @@ func commonShift(t comparison, findings []result.Finding) []result.Remark {
 
 // outlier names the one run of a session that lies far from all others, which widens the interval by itself.
 func outlier(p pair) []result.Remark {
-	const far, least = 8, 4 // robust standard deviations; runs
+	const distance, least = 8, 4 // robust standard deviations; runs
 	for i, side := range [][][]float64{p.base, p.head} {
 		for _, session := range side {
 			runs := stats.Known(session)
 			centre, spread := stats.Median(runs), stats.MAD(runs)
-			var off []float64
+			var far []float64
 			for _, v := range runs {
-				if d := math.Abs(v - centre); d > far*spread && d > CommonSize*centre {
-					off = append(off, v)
+				if d := math.Abs(v - centre); d > distance*spread && d > CommonSize*centre {
+					far = append(far, v)
 				}
 			}
-			if len(runs) >= least && len(off) == 1 {
-				return []result.Remark{result.Say(reason.Outlier{Side: sideNames[i], Change: result.Number(off[0]/centre - 1)})}
+			if len(runs) >= least && len(far) == 1 {
+				return []result.Remark{result.Say(reason.Outlier{Side: sideNames[i], Change: result.Number(far[0]/centre - 1)})}
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func outlier(p pair) []result.Remark {
 
 var sideNames = [...]string{"base", "head"}
 
-// levels names samples that jump between two levels from run to run, which no number of runs turns into one value.
+// levels names samples that fall on two levels from run to run, which no number of runs turns into one value.
 func levels(p pair) []result.Remark {
 	for i, side := range [][][]float64{p.base, p.head} {
 		for _, session := range side {

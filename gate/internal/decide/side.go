@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -23,18 +22,18 @@ type comparison struct {
 	tick        float64
 	boards      result.Boards
 	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
-	off         []result.Off             // runs that are left out
+	outlierRuns []result.OutlierRun      // runs that are left out
 	few         *result.Remark           // why nothing is judged but bounds: too few runs, nil where there are enough
 	single      string                   // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
 	shift       float64                  // by which nearly all kernels moved together, 0 where they did not
-	outlier     float64                  // by how much that run is off as a whole, 0 where it is not
+	outlier     float64                  // by how much that run differs as a whole, 0 where it does not
 	waterfall   *result.Waterfall        // of the typical step, nil where that is not known
 }
 
 // hosts says how much is known of where sides of several sessions were measured: on "different" hosts, at different "times" on
 // one GPU, or "unknown" where a profile does not name its GPU or time.
 func (t comparison) hosts() string {
-	if oneGPU(t.base.Sessions, t.head.Sessions) {
+	if recorded.OneGPU(t.base.Sessions, t.head.Sessions) {
 		return "times"
 	}
 	for _, s := range slices.Concat(t.base.Sessions, t.head.Sessions) {
@@ -47,35 +46,13 @@ func (t comparison) hosts() string {
 
 // oneGPU reports whether the sides are sessions of one GPU at different times.
 func (t comparison) oneGPU() bool {
-	return !t.batches && len(t.shared) == 0 && oneGPU(t.base.Sessions, t.head.Sessions)
-}
-
-// oneGPU reports whether all sessions of two sides are known to be of the same GPU.
-func oneGPU(base, head []model.Session) bool {
-	hash := head[len(head)-1].GPUHash
-	return hash != "" && !slices.ContainsFunc(slices.Concat(base, head), func(s model.Session) bool { return s.GPUHash != hash })
-}
-
-// between is the least time between the beginnings of a base and a head session of one GPU, unknown where there are no such two.
-func between(base, head []model.Session) result.Number {
-	least := result.Unknown
-	for _, b := range base {
-		for _, h := range head {
-			if b.GPUHash == "" || b.GPUHash != h.GPUHash || b.Start.IsZero() || h.Start.IsZero() {
-				continue
-			}
-			if d := result.Number(h.Start.Sub(b.Start).Abs().Seconds()); !(least <= d) {
-				least = d
-			}
-		}
-	}
-	return least
+	return !t.batches && len(t.shared) == 0 && recorded.OneGPU(t.base.Sessions, t.head.Sessions)
 }
 
 // share is the part of the workload's GPU time that a pair is about, the larger of base and head.
 func (t comparison) share(p pair) float64 {
 	if p.subject.Scope == measure.ScopeSection {
-		return math.Max(shareOfRun(t.base, p.subject, p.metric), shareOfRun(t.head, p.subject, p.metric))
+		return math.Max(t.base.ShareOfRun(p.subject, p.metric), t.head.ShareOfRun(p.subject, p.metric))
 	}
 	if p.match != "" && p.match != "exact" && p.metric.Name == t.total.Name {
 		return math.Max(recorded.Typical(p.base)/t.base.Whole, recorded.Typical(p.head)/t.head.Whole)

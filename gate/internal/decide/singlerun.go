@@ -17,7 +17,7 @@ func (t comparison) singleRun() comparison {
 	base, head := t.base.Runs(), t.head.Runs()
 	switch {
 	case t.time == model.NcuTime || min(base, head) >= stats.MinRuns:
-	case max(base, head) < HeldAgainst:
+	case max(base, head) < SpreadRuns:
 		t.few = tooFewRuns(base, head)
 	case head < stats.MinRuns:
 		t.single, t.outlier = sideNames[1], shiftOfRun(t, t.head, t.base)
@@ -27,15 +27,16 @@ func (t comparison) singleRun() comparison {
 	return t
 }
 
-// singleRunRemarks says what a single run was held against.
+// singleRunRemarks says by which runs a single run was judged.
 func (t comparison) singleRunRemarks() []result.Remark {
-	switch t.single {
-	case "":
+	if t.single == "" {
 		return nil
-	case sideNames[0]:
-		return []result.Remark{result.Say(reason.ComparedSingle{Side: t.single, Other: sideNames[1], Runs: t.head.Runs()})}
 	}
-	return []result.Remark{result.Say(reason.ComparedSingle{Side: t.single, Other: sideNames[0], Runs: t.base.Runs()})}
+	other, runs := sideNames[0], t.base.Runs()
+	if t.single == sideNames[0] {
+		other, runs = sideNames[1], t.head.Runs()
+	}
+	return []result.Remark{result.Say(reason.ComparedSingle{Side: t.single, Other: other, Runs: runs})}
 }
 
 // outlierChance is why a single run may show such a change now and then, however steady the runs of the other side are; nil where
@@ -49,13 +50,13 @@ func (t comparison) outlierChance(e estimate, change float64) *result.Remark {
 		return new(result.Say(reason.SingleRun{Side: t.single, What: "step"}))
 	case e.subject.Scope == measure.ScopeKernel && math.Abs(change) <= outlierKernel:
 		return new(result.Say(reason.SingleRun{Side: t.single, What: "kernel"}))
-	case e.metric.Name == measure.CopyTime.Name && math.Abs(change) <= copyJump:
+	case e.metric.Name == measure.CopyTime.Name && math.Abs(change) <= copyVariation:
 		return new(result.Say(reason.SingleRun{Side: t.single, What: "copies"}))
 	}
 	return nil
 }
 
-// shiftOfRun is by how much a single run is off those of the other side as a whole, 0 where it is not.
+// shiftOfRun is by how much a single run differs as a whole from those of the other side, 0 where it does not.
 func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 	var moves []float64
 	for _, subject := range s.Subjects() {
@@ -73,7 +74,7 @@ func shiftOfRun(t comparison, s, of *recorded.Index) float64 {
 	return asOne(moves, least)
 }
 
-// tooFewRuns refuses sides of which neither has a spread between runs.
+// tooFewRuns refuses two sides without a spread between runs.
 func tooFewRuns(base, head int) *result.Remark {
 	r := result.Refuse(model.FewRuns, "measure 5 runs a side; where that takes too long, 5 of the baseline: one run of the head is compared by their spread",
 		"%s against %d cannot judge times: without the spread between runs no change can be told from noise", measure.Count(base, "run"), head)

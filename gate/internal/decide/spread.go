@@ -3,7 +3,6 @@ package decide
 import (
 	"math"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -83,7 +82,7 @@ func (t comparison) severalOnBoard() bool {
 
 // of is the variance between sessions of an estimate, moderated by that of its family.
 func (s *spreads) of(t comparison, e *estimate) stats.Variance {
-	if e.hangsOnCPU() {
+	if e.dependsOnHost() {
 		expected := outputSessions(t)
 		if e.isStep() {
 			expected = stepSessions(t, e.metric)
@@ -125,24 +124,11 @@ func (s *spreads) of(t comparison, e *estimate) stats.Variance {
 // it has in a sum. Nothing where hosts of one board show that the kernel is quiet.
 func (s *spreads) hostEffect(t comparison, e *estimate) float64 {
 	shown := t.severalOnBoard() || t.oneBoard() && t.bound[e.subject]
-	if t.batches || t.oneGPU() || e.hangsOnCPU() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
+	if t.batches || t.oneGPU() || e.dependsOnHost() || shown && e.session.S2 < quietPart*s.prior || e.metric.Unit != measure.Time.Unit {
 		return 0
 	}
 	if share := t.share(e.pair); e.subject.Scope != measure.ScopeKernel && share > 0 {
-		return sessionJump * math.Min(1, s.heaviest/share)
+		return hostEffectMost * math.Min(1, s.heaviest/share)
 	}
-	return sessionJump
-}
-
-// bound are the kernels that DRAM holds up by the counters of any session.
-func bound(sessions []model.Session) map[measure.Subject]bool {
-	out := map[measure.Subject]bool{}
-	for i := range sessions {
-		for _, x := range sessions[i].Series {
-			if x.Metric.Name == model.DRAMThroughput.Name && stats.Median(stats.Known(x.Values)) >= boundFrom {
-				out[x.Subject] = true
-			}
-		}
-	}
-	return out
+	return hostEffectMost
 }

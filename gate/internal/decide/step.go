@@ -130,30 +130,30 @@ func (t comparison) outlierOdds(e *estimate) float64 {
 	if t.single != "" && !slices.ContainsFunc(e.outliers, func(by float64) bool { return 2*by >= change }) {
 		return 0 // no run is anything like that, and of so few it says no more: see [comparison.outlierChance]
 	}
-	off, beyond := e.slower()
+	slow, beyond := e.slower()
 	slices.Sort(head)
 	alike := int(math.Ceil(agree * float64(len(head))))
 	width := math.Inf(1)
 	for i := range head[alike-1:] {
 		width = math.Min(width, math.Log(head[i+alike-1]/head[i]))
 	}
-	return stats.Apart(off, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
+	return stats.Apart(slow, len(head), beyond, len(base)) * stats.Within(alike, len(head), width/change)
 }
 
 // slower counts the runs of the head that lie beyond the limit and the base, all of them where the head as a whole does not, and
 // those of the base that may be outliers as well.
-func (e *estimate) slower() (off, beyond int) {
+func (e *estimate) slower() (slow, beyond int) {
 	base, limit := stats.Pooled(e.shown[0]), e.working(e.limit.Max)
 	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
-	off = len(stats.Pooled(e.shown[1])) // what it takes to be sure of the smallest change that can be found
+	slow = len(stats.Pooled(e.shown[1])) // what it takes to be sure of the smallest change that can be found
 	if e.natural(change) > e.limit.Max {
 		seen := *e
-		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was drawn to the others
+		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was moved to the others
 		margin := 0.0
 		if w := e.contrast.SessionWeight; w > 0 {
 			margin = stats.Margin(stats.Variance{S2: w * e.session.S2, DF: e.session.DF}, result.Confidence)
 		}
-		off = len(apart(seen, e.limit.Max, sign, margin))
+		slow = len(beyondBase(seen, e.limit.Max, sign, margin))
 	}
 	middle := stats.Median(stats.Pooled(e.base))
 	for _, v := range base {
@@ -161,18 +161,18 @@ func (e *estimate) slower() (off, beyond int) {
 			beyond++
 		}
 	}
-	return off, beyond
+	return slow, beyond
 }
 
 // settledBy is how many runs a side tell a step that changed from outlier runs, if as many of them as now are slow; more than most
 // where not even that many do.
 func (e *estimate) settledBy(most int) int {
-	off, beyond := e.slower()
+	slow, beyond := e.slower()
 	part := func(some int, of [][]float64, n int) int {
 		return int(math.Round(float64(some*n) / float64(len(stats.Pooled(of)))))
 	}
 	n := runs(e.base, e.head) + 1
-	for n <= most && stats.Apart(part(off, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > outlierGates {
+	for n <= most && stats.Apart(part(slow, e.shown[1], n), n, part(beyond, e.shown[0], n), n) > outlierGates {
 		n++
 	}
 	return n

@@ -16,7 +16,7 @@ import (
 func trade(t comparison, estimates []estimate, findings []result.Finding) {
 	relaunched(t, estimates, findings)
 	rehomed(t, findings)
-	program, graphs := spared(t, findings), false
+	program, graphs := programGain(t, findings), false
 	if program == nil {
 		program, graphs = regraphed(t, findings), true
 	}
@@ -51,9 +51,9 @@ func waive(f *result.Finding, because result.Reason) {
 	f.Qualify(result.Say(because))
 }
 
-// spared is the measure of the whole program that certainly got better, nil where none did: an output where none got worse, else
+// programGain is the measure of the whole program that certainly got better, nil where none did: an output where none got worse, else
 // the step, or the GPU time where the step does not contradict it, because less overlap shortens GPU time and not the program.
-func spared(t comparison, findings []result.Finding) *result.Finding {
+func programGain(t comparison, findings []result.Finding) *result.Finding {
 	better := func(f *result.Finding) bool { return f != nil && notWorse(f, 0) && float64(f.P) < t.policy.Alpha }
 	var output *result.Finding
 	for i := range findings {

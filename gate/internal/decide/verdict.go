@@ -178,7 +178,7 @@ func nothingJudged() *result.Remark {
 // failing names what failed, each subject once, worst first.
 func failing(findings []result.Finding) string {
 	const most = 4
-	var told []string
+	var names []string
 	subjects, named, devices := map[measure.Subject]bool{}, map[string]bool{}, 0
 	for i := range findings {
 		if f := &findings[i]; f.Scope == measure.ScopeDevice && f.Outcome == result.Regressed && f.Gates {
@@ -201,13 +201,13 @@ func failing(findings []result.Finding) string {
 			}
 			named["device"] = true
 		}
-		if len(told) < most && !named[name] {
+		if len(names) < most && !named[name] {
 			named[name] = true
-			told = append(told, name+" "+result.Title(f.Metric)+" "+worsened(f))
+			names = append(names, name+" "+result.Title(f.Metric)+" "+worsened(f))
 		}
 	}
-	s := strings.Join(told, ", ")
-	if more := len(subjects) - len(told); more > 0 {
+	s := strings.Join(names, ", ")
+	if more := len(subjects) - len(names); more > 0 {
 		s += fmt.Sprintf(" and %d more", more)
 	}
 	return s

@@ -52,7 +52,7 @@ type BisectedCommit struct {
 	Change *result.Number `json:"change,omitempty"`
 	Low    *result.Number `json:"low,omitempty"`
 	High   *result.Number `json:"high,omitempty"`
-	// FromGood and FromBad are how much slower it is than each end, measured by turns with it.
+	// FromGood and FromBad are how much slower it is than each end, measured interleaved with it.
 	FromGood *Distance `json:"from_good,omitempty"`
 	FromBad  *Distance `json:"from_bad,omitempty"`
 	// Nearer is the end that it is nearer to: "good" or "bad", "" where its interval holds the middle between them.

@@ -83,7 +83,7 @@ func (x *path) interval() reason.Interval {
 	return reason.Interval{Low: x.by(-1), High: x.by(1)}
 }
 
-// by is the relative change from the anchor, so many margins off.
+// by is the relative change from the anchor, plus so many margins.
 func (x *path) by(margins float64) result.Number {
 	return result.Number(math.Expm1(x.change + margins*x.margin))
 }

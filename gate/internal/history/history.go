@@ -16,7 +16,7 @@ import (
 
 const (
 	// trendPoints is from how many points on the level of a trend is looked at for changes; below, only the first and the last are
-	// held against each other.
+	// compared.
 	trendPoints = 10
 	// trendP is the largest p-value of a change of level, shared out among the trends (Apache Otava's default for one series), and
 	// trendLeast the smallest change that is one.
@@ -44,7 +44,7 @@ type Moment struct {
 	Reason      string            `json:"reason,omitempty"` // untrusted
 	Environment model.Environment `json:"environment"`
 	Step        string            `json:"step,omitempty"`
-	// Anchor names what was measured as the state that the following is held against, "" where it is none.
+	// Anchor names the state that later moments are compared with, "" where this is none.
 	Anchor string `json:"anchor,omitempty"`
 	// Since says what is other than at the moment before, which no commit is to blame for: "driver", "board", "host", "clock".
 	Since []string `json:"since,omitempty"`

@@ -19,13 +19,13 @@ func Describe(sessions []model.Session) result.Side {
 	s.Environment, s.Commit, s.Step, s.Warmup = last.Environment, last.Commit, last.Step, last.Warmup
 	least, most, total, launches := math.MaxInt, 0, 0, 0
 	for _, x := range sessions {
-		traced := x.Profiled()
-		s.Runs += traced
-		s.Unprofiled += len(x.Runs) - traced
+		profiled := x.Profiled()
+		s.Runs += profiled
+		s.Unprofiled += len(x.Runs) - profiled
 		if len(sessions) > 1 {
-			s.SessionRuns, s.SessionUnprofiled = append(s.SessionRuns, traced), append(s.SessionUnprofiled, len(x.Runs)-traced)
+			s.SessionRuns, s.SessionUnprofiled = append(s.SessionRuns, profiled), append(s.SessionUnprofiled, len(x.Runs)-profiled)
 		}
-		for _, run := range x.Runs[:traced] {
+		for _, run := range x.Runs[:profiled] {
 			least, most = min(least, run.Skipped), max(most, run.Skipped)
 			total, launches = max(total, run.Total), max(launches, run.Launches)
 		}

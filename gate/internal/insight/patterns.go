@@ -18,7 +18,7 @@ type Pattern struct {
 	Key string
 	// Means says what it is, When from when on it is named, and Source who draws the line there.
 	Means, When, Source string
-	// find says where a summary has the pattern, by a line drawn at this part of When's; nothing where it has not, or does not tell.
+	// find returns where a summary has the pattern, with the bounds of When scaled by line; nothing where it has none, or is unknown.
 	find func(x *result.Summary, line result.Number) []result.Remark
 }
 
@@ -264,7 +264,7 @@ type seen struct {
 	of      int
 }
 
-// patterns looks for every pattern, by lines drawn at this part of theirs, in every run and in the typical one.
+// patterns looks for every pattern, with its bounds scaled by line, in every run and in the typical one.
 func (s *summarizer) patterns(line result.Number) []seen {
 	runs := s.side.Runs()
 	var all []*result.Summary

@@ -21,12 +21,12 @@ type summarizer struct {
 	step     string
 	subjects []*summand
 	workload *summand
-	known    []bool        // the runs of which it is known who owns their steps
+	known    []bool        // the runs whose steps are attributed
 	stepped  []bool        // those of them whose steps are like those of the others
 	devices  result.Number // that a process uses
 }
 
-// summand is a subject with what is looked up once for all runs, of which there are as many summaries.
+// summand is a subject with its values, looked up once for the summaries of all runs.
 type summand struct {
 	measure.Subject
 	values map[string][]float64 // by metric, run by run
@@ -111,7 +111,7 @@ func (s *summarizer) all() []int {
 	return out
 }
 
-// typical is the median over these runs, which are traced ones; of what is measured in untraced runs over all of those.
+// typical is the median over these profiled runs; of a metric of unprofiled runs that over all of them.
 func (s *summarizer) typical(runs []int, x *summand, metric measure.Metric) result.Number {
 	values, ok := x.values[metric.Name]
 	if !ok {

@@ -88,7 +88,7 @@ func TestSummarize(t *testing.T) {
 
 // Of runs without a profiler is shown what they print, beside what the others did.
 func TestSummarizeUntraced(t *testing.T) {
-	traced, err := Summarize(stepping(nil))
+	profiled, err := Summarize(stepping(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +103,12 @@ func TestSummarizeUntraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append(slices.Clone(traced.Others), result.SummaryValue{Scope: measure.ScopeOutput, Name: "tokens/s", Metric: "rate", Value: 8})
+	want := append(slices.Clone(profiled.Others), result.SummaryValue{Scope: measure.ScopeOutput, Name: "tokens/s", Metric: "rate", Value: 8})
 	if diff := cmp.Diff(want, got.Others); diff != "" {
 		t.Errorf("others (-want +got)\n%s", diff)
 	}
-	got.Others, got.Recorded = traced.Others, traced.Recorded
-	if diff := cmp.Diff(traced, got, cmpopts.IgnoreFields(result.Summary{}, "Devices", "Hidden")); diff != "" {
+	got.Others, got.Recorded = profiled.Others, profiled.Recorded
+	if diff := cmp.Diff(profiled, got, cmpopts.IgnoreFields(result.Summary{}, "Devices", "Hidden")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

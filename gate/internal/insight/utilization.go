@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// NewUtilization lists the steps and the ranges of which the GPU's metrics were sampled in the head, the ranges with the most
+// NewUtilization lists the steps and the ranges with sampled metrics of the GPU in the head, the ranges with the most
 // GPU time first; and those that were too short for it.
 func NewUtilization(base, head *recorded.Index) (out []result.Utilization, short []result.Remark) {
 	if !head.HasMetric(measure.Workload, model.SamplingPeriod.Name) {

@@ -20,10 +20,10 @@ const (
 )
 
 // NewWaterfall attributes the change of the step to its parts; nil where a side does not know to what its steps are attributed.
-func NewWaterfall(base, head *recorded.Index, off []result.Off) *result.Waterfall {
+func NewWaterfall(base, head *recorded.Index, outliers []result.OutlierRun) *result.Waterfall {
 	keep := [2][]bool{}
 	for i, side := range []*recorded.Index{base, head} {
-		if keep[i] = stepped(side, off, [...]string{"base", "head"}[i]); !slices.Contains(keep[i], true) {
+		if keep[i] = stepped(side, outliers, [...]string{"base", "head"}[i]); !slices.Contains(keep[i], true) {
 			return nil
 		}
 	}
@@ -98,20 +98,20 @@ func classOf(s measure.Subject) string {
 	return trace.Compute.String()
 }
 
-// stepped marks the runs of a side, sessions one after the other, of which the owners of the steps are known; without those that
-// are left out as off, and those far from the others where there are others.
-func stepped(s *recorded.Index, off []result.Off, which string) []bool {
+// stepped marks the runs of a side, session by session, whose steps are attributed; without the outlier runs that are left out, and
+// without those whose steps are winsorised.
+func stepped(s *recorded.Index, outliers []result.OutlierRun, which string) []bool {
 	var out []bool
 	periods := s.Values(measure.Workload, stepMetric(s))
-	drawn, _ := stats.Winsorised(periods)
+	winsorised, _ := stats.Winsorised(periods)
 	for i, session := range periods {
 		has := false
 		for _, h := range s.Entries {
 			has = has || h.In(i, model.Owned.Name) != nil
 		}
 		for run, v := range session {
-			left := slices.ContainsFunc(off, func(o result.Off) bool { return o.Side == which && o.Session == i && o.Run == run })
-			out = append(out, has && !left && !math.IsNaN(v) && drawn[i][run] == v)
+			left := slices.ContainsFunc(outliers, func(o result.OutlierRun) bool { return o.Side == which && o.Session == i && o.Run == run })
+			out = append(out, has && !left && !math.IsNaN(v) && winsorised[i][run] == v)
 		}
 	}
 	return out

@@ -92,7 +92,7 @@ func (r Moved) String() string {
 		" faster by about as much, and the workload's GPU time is within its limit"
 }
 
-// OutputDisagrees is an output and a step of which only one got worse.
+// OutputDisagrees is an output and a step where only one got worse.
 type OutputDisagrees struct {
 	Output     string
 	Unprofiled result.Number // change of the output
@@ -196,7 +196,7 @@ func (r Looked) String() string {
 		" runs; the chance of a false alarm is shared out among the looks"
 }
 
-// OnBoard is a baseline of which only the sessions on the head's board are used.
+// OnBoard is the number of baseline sessions on the head's board, which alone are used.
 type OnBoard struct{ Kept, All int }
 
 func (r OnBoard) String() string {
@@ -216,7 +216,7 @@ func (r OtherBoard) String() string {
 		"); boards of one model differ by 1.5 % in memory-bound kernels: record here, or measure the base build beside the head"
 }
 
-// UnknownGPU is a comparison of which one side does not name its GPU.
+// UnknownGPU is a comparison where one side does not name its GPU.
 type UnknownGPU struct{ Model string }
 
 func (r UnknownGPU) String() string {

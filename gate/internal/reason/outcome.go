@@ -126,7 +126,7 @@ func (r Slight) String() string {
 	return r.Interval.String() + " is about " + r.Part.Percent() + " of GPU time; hosts differ by up to " + r.Impact.Percent() + " of it in one kernel"
 }
 
-// MostRuns is a head of which most runs are beyond the limit and every run of the baseline.
+// MostRuns is a head with most runs beyond the limit and every run of the baseline.
 type MostRuns struct {
 	Some, All int
 	Change    result.Number
@@ -244,7 +244,7 @@ type BoundsKept struct{ Bounds }
 
 func (r BoundsKept) String() string { return "the policy wants " + r.Bounds.String() }
 
-// BoundsBroken is a head of which some runs are outside the bounds of the policy.
+// BoundsBroken is a head with runs outside the bounds of the policy.
 type BoundsBroken struct {
 	Some, All int
 	Head      result.Number

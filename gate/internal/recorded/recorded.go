@@ -96,7 +96,7 @@ func ByLaunch(sessions []model.Session) bool {
 // Subjects lists what the side has, in stable order. The list is the side's own.
 func (s *Index) Subjects() []measure.Subject { return s.sorted }
 
-// Runs is how many traced runs the sessions have in all.
+// Runs is how many profiled runs the sessions have in all.
 func (s *Index) Runs() int {
 	n := 0
 	for i := range s.Sessions {
@@ -120,7 +120,7 @@ func (s *Index) HasMetric(subject measure.Subject, metric string) bool {
 }
 
 // Values are the samples of a metric, one list a session with the runs in which such a metric is measured, all NaN where a
-// session has none. In a session that has a kernel, the traced runs without it launched it zero times and spent no time on it.
+// session has none. In a session that has a kernel, the profiled runs without it launched it zero times and spent no time on it.
 func (s *Index) Values(subject measure.Subject, metric string) [][]float64 {
 	out, h := make([][]float64, len(s.Sessions)), s.Entries[subject]
 	for i := range s.Sessions {

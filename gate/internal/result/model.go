@@ -93,7 +93,7 @@ type Finding struct {
 	Recorded string `json:"recorded_name,omitempty"`
 	// Role is the path of NVTX ranges around most launches of the kernel.
 	Role string `json:"role,omitempty"`
-	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (traced or untraced), sessions one
+	// BaseRuns and HeadRuns are the samples, one per run that such a metric is measured in (profiled or not), sessions one
 	// after the other; null where a run had none.
 	BaseRuns []Number `json:"base_runs"`
 	HeadRuns []Number `json:"head_runs"`
@@ -121,7 +121,7 @@ func (f *Finding) Subject() measure.Subject {
 // Side describes one side of a comparison.
 type Side struct {
 	Sessions   int `json:"sessions"`
-	Runs       int `json:"runs"`               // traced ones
+	Runs       int `json:"runs"`               // profiled ones
 	Unprofiled int `json:"untraced,omitempty"` // runs without a profiler beside them
 	// SessionRuns and SessionUnprofiled are how many of them each session has, in the order of a finding's runs; none of a single one.
 	SessionRuns       []int `json:"session_runs,omitempty"`
@@ -198,8 +198,8 @@ type Report struct {
 	// Unjudged is the part of the head that no limit covers, nil where that is not known or the runs are too few.
 	Unjudged *Unjudged `json:"unjudged,omitempty"`
 
-	// Off are the runs that are off as a whole. They are left out, but for what is counted, and stay in the findings' samples.
-	Off []Off `json:"off,omitempty"`
+	// OutlierRuns are the runs that are outliers as a whole. They are left out, but for what is counted, and stay in the findings' samples.
+	OutlierRuns []OutlierRun `json:"off,omitempty"`
 
 	// Waterfall is where the change of a step comes from, nil where a side does not know who owns its steps.
 	Waterfall *Waterfall `json:"waterfall,omitempty"`
@@ -233,7 +233,7 @@ type Report struct {
 	Reproduce string `json:"reproduce,omitempty"`
 	Accept    string `json:"accept,omitempty"`
 
-	// Measured is what the head costs, where there was nothing to hold it against; nil where there was.
+	// Measured is what the head costs, where there was nothing to compare it with; nil where there was.
 	Measured *Summary `json:"measured,omitempty"`
 
 	// Workloads are the reports of several workloads that were checked at once, see [Together]. This one then holds their verdict and
@@ -264,10 +264,10 @@ func (c *Counts) Add(o Counts) {
 	c.Grew += o.Grew
 }
 
-// OverDrift is the key of what crept further than a rule allows.
+// OverDrift is the key of drift further than a rule allows.
 const OverDrift = "over-drift"
 
-// OverDrift reports whether something crept further than a rule allows: to accept it takes a new anchor.
+// OverDrift reports whether something drifted further than a rule allows: to accept it takes a new anchor.
 func (r *Report) OverDrift() bool {
 	return r.ReasonKey == OverDrift || slices.ContainsFunc(r.Doubts, func(x Remark) bool { return x.Key == OverDrift })
 }

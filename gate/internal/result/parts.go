@@ -108,8 +108,8 @@ type Utilization struct {
 	Metrics []CauseMetric `json:"metrics"`         // medians over the runs
 }
 
-// Off is a run that is off as a whole: its kernels all are slower, or faster, than in the other runs of its session.
-type Off struct {
+// OutlierRun is a run that is an outlier as a whole: nearly all of its kernels are slower, or faster, than in the other runs of its session.
+type OutlierRun struct {
 	Side    string `json:"side"`    // "base" or "head"
 	Session int    `json:"session"` // which of the side's, from 0
 	Run     int    `json:"run"`     // which of the session's, from 0

@@ -16,8 +16,8 @@ const (
 	StepRunSD = 0.005
 	// placeLeast is the fewest variances that place a prior below what is expected before seeing any.
 	placeLeast = 3
-	// strayFrom is how many sds from the middle of its side a run is a stray one, which counts as if it were so far.
-	strayFrom = 3
+	// outlierFrom is how many sds from the middle of its side a run is an outlier, which counts as if it were so far.
+	outlierFrom = 3
 	// NormalQuartile is the median absolute deviation of a normal distribution, in standard deviations.
 	NormalQuartile = 0.6745
 	// SessionWeight is how many sessions beyond the first it takes to outweigh the prior of the variance between
@@ -57,7 +57,7 @@ func Positive(v []Variance) []Variance {
 
 // Winsorised draws runs that are far from the others of their side, on either side of them, to where they are just so (Tukey's
 // winsorizing), and returns how far they were: a run that is off neither makes a finding nor hides one.
-func Winsorised(sessions [][]float64) (drawn [][]float64, strays []float64) {
+func Winsorised(sessions [][]float64) (winsorised [][]float64, far []float64) {
 	middle := func(values []float64) float64 { return math.Log(Median(Known(values))) }
 	var residuals []float64
 	for _, session := range sessions {
@@ -65,16 +65,16 @@ func Winsorised(sessions [][]float64) (drawn [][]float64, strays []float64) {
 			residuals = append(residuals, math.Abs(math.Log(v)-middle(session)))
 		}
 	}
-	most := strayFrom * math.Max(Median(residuals)/NormalQuartile, StepRunSD)
-	drawn = make([][]float64, len(sessions))
+	most := outlierFrom * math.Max(Median(residuals)/NormalQuartile, StepRunSD)
+	winsorised = make([][]float64, len(sessions))
 	for j, session := range sessions {
-		drawn[j] = slices.Clone(session)
+		winsorised[j] = slices.Clone(session)
 		for k, v := range session {
 			if by := math.Log(v) - middle(session); math.Abs(by) > most {
-				strays = append(strays, math.Abs(by))
-				drawn[j][k] = math.Exp(middle(session) + math.Copysign(most, by))
+				far = append(far, math.Abs(by))
+				winsorised[j][k] = math.Exp(middle(session) + math.Copysign(most, by))
 			}
 		}
 	}
-	return drawn, strays
+	return winsorised, far
 }

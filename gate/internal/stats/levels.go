@@ -7,7 +7,7 @@ import (
 )
 
 // Levels splits values into two levels at their widest gap. It reports ok where the gap is more than four times as wide
-// as the wider of the two groups, and each holds at least two values: the values jump between two states rather than
+// as the wider of the two groups, and each holds at least two values: the values fall on two levels rather than
 // scatter around one. low and high are the groups' means.
 func Levels(x []float64) (low, high float64, lows int, ok bool) {
 	const apart, least = 4, 2

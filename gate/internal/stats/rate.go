@@ -16,14 +16,14 @@ func RateBound(k, n int, confidence float64) float64 {
 	return distuv.Beta{Alpha: float64(k + 1), Beta: float64(n - k)}.Quantile(confidence)
 }
 
-// Apart is the p-value of a count: that at least some of all runs of one side are off and at most few of the others, where a run
-// of either side has the same chance of it, whatever that is (the unconditional exact test of Barnard 1945, one-sided).
+// Apart is the p-value of a count: at least some of all runs of one side are outliers and at most few of the others, where a run of
+// either side has the same chance of it, whatever that is (the unconditional exact test of Barnard 1945, one-sided).
 func Apart(some, all, few, others int) float64 {
 	const step = 0.005
 	worst := 0.0
 	for q := step; q < 1; q += step {
-		off, other := distuv.Binomial{N: float64(all), P: q}, distuv.Binomial{N: float64(others), P: q}
-		worst = math.Max(worst, off.Survival(float64(some)-1)*other.CDF(float64(few)))
+		one, other := distuv.Binomial{N: float64(all), P: q}, distuv.Binomial{N: float64(others), P: q}
+		worst = math.Max(worst, one.Survival(float64(some)-1)*other.CDF(float64(few)))
 	}
 	return worst
 }

@@ -1,4 +1,4 @@
-package decide
+package insight
 
 import (
 	"fmt"
@@ -94,7 +94,7 @@ func TestCoverage(t *testing.T) {
 			return with(kernel("sgemm"), func(f *result.Finding) { f.HeadNames = []string{"fill", "sgemm"} })(list)
 		}, "gpu 0 wall 0 []"},
 	} {
-		u := coverage(recorded.New(sectionedRun(), measure.Total), thresholds.Default(), tt.edit(covered()))
+		u := Coverage(recorded.New(sectionedRun(), measure.Total), thresholds.Default(), tt.edit(covered()))
 		round := func(n result.Number) float64 { return math.Round(float64(n)*1e9) / 1e9 }
 		var parts []string
 		for _, p := range u.Parts {
@@ -104,7 +104,7 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	if u := coverage(recorded.New([]model.Session{{Runs: []model.Run{{}}}}, measure.Total), thresholds.Default(), covered()); u != nil {
+	if u := Coverage(recorded.New([]model.Session{{Runs: []model.Run{{}}}}, measure.Total), thresholds.Default(), covered()); u != nil {
 		t.Errorf("without sections: %v", u)
 	}
 }

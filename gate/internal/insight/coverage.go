@@ -1,4 +1,4 @@
-package decide
+package insight
 
 import (
 	"math"
@@ -12,10 +12,10 @@ import (
 
 // Groups of kernels without a limit of their own.
 const (
-	ignoredKernels = "ignored kernels"
-	smallKernels   = "kernels below the impact floor"
-	newKernels     = "new kernels"
-	freeKernels    = "kernels without a limit"
+	groupIgnored = "ignored kernels"
+	groupSmall   = "kernels below the impact floor"
+	groupNew     = "new kernels"
+	groupFree    = "kernels without a limit"
 )
 
 // limits tells which parts of the head have a finding with a limit.
@@ -27,31 +27,31 @@ type limits struct {
 	names    map[string]bool            // kernels of the head that are limited together with others
 }
 
-// coverage is the part of the head that no limit covers, nil where the sections of its runs are not known. Steps, and the time
+// Coverage is the part of the head that no limit covers, nil where the sections of its runs are not known. Steps, and the time
 // between them, are covered by the step's period. Kernels need a limit of their own or of those that they were matched with; the
 // total GPU time covers new kernels only.
-func coverage(head *recorded.Index, policy *thresholds.Policy, findings []result.Finding) *result.Unjudged {
+func Coverage(head *recorded.Index, policy *thresholds.Policy, findings []result.Finding) *result.Unjudged {
 	l := limits{head: head, impact: policy.Impact, findings: findings, kernels: map[measure.Subject]string{}, names: map[string]bool{}}
 	var parts []result.UnjudgedPart
 	inSteps := 0.0
 	for _, s := range measure.Sections {
 		part := result.UnjudgedPart{What: s.Name}
-		if gpu := shareOfRun(head, s, measure.GPUTime); s == measure.Steps || s == measure.Between {
+		if gpu := head.ShareOfRun(s, measure.GPUTime); s == measure.Steps || s == measure.Between {
 			inSteps += gpu
 		} else if !l.has(s, measure.GPUTime) {
 			part.GPUShare = result.Number(gpu)
 		}
 		if !l.times(s) {
-			part.WallShare = result.Number(shareOfRun(head, s, measure.Elapsed))
+			part.WallShare = result.Number(head.ShareOfRun(s, measure.Elapsed))
 		}
 		parts = append(parts, part)
 	}
 	out := &result.Unjudged{GPUShare: result.Unknown, WallShare: result.Unknown}
-	if wholeRun(head, measure.GPUTime) > 0 {
+	if head.WholeRun(measure.GPUTime) > 0 {
 		out.GPUShare = 0
 		parts = append(parts, l.unlimitedKernels(inSteps)...)
 	}
-	if wholeRun(head, measure.Elapsed) > 0 {
+	if head.WholeRun(measure.Elapsed) > 0 {
 		out.WallShare = 0
 	}
 	if !out.GPUShare.Known() && !out.WallShare.Known() {
@@ -103,13 +103,13 @@ func (l *limits) unlimitedKernels(inSteps float64) (out []result.UnjudgedPart) {
 	for _, s := range recorded.Kernels(l.head.Subjects()) {
 		group, known := l.kernels[s]
 		if !known {
-			group = ignoredKernels
+			group = groupIgnored
 		}
-		if group != "" && !l.names[s.Name] && !(group == newKernels && total) {
+		if group != "" && !l.names[s.Name] && !(group == groupNew && total) {
 			shares[group] += l.head.Share(s) * inSteps
 		}
 	}
-	for _, group := range []string{smallKernels, newKernels, freeKernels, ignoredKernels} {
+	for _, group := range []string{groupSmall, groupNew, groupFree, groupIgnored} {
 		out = append(out, result.UnjudgedPart{What: group, GPUShare: result.Number(math.Min(shares[group], inSteps))})
 	}
 	return out
@@ -130,10 +130,10 @@ func (l *limits) take(f *result.Finding) {
 		}
 	case known && old == "":
 	case f.Outcome == result.Added:
-		l.kernels[s] = newKernels
+		l.kernels[s] = groupNew
 	case float64(f.Share) < l.impact:
-		l.kernels[s] = smallKernels
+		l.kernels[s] = groupSmall
 	default:
-		l.kernels[s] = freeKernels
+		l.kernels[s] = groupFree
 	}
 }
