@@ -201,9 +201,10 @@ func (x *evidence) found() bool { return x.beyond() && x.certain() }
 // slight reports whether a change between hosts costs too little GPU time to be told from what single kernels differ by.
 func (x *evidence) slight() bool { return x.across && math.Abs(x.change)*x.share < sessionImpact }
 
-// withAll reports whether a kernel moved no further than all kernels did, by what a clock, a power limit or a host may do.
+// withAll reports whether a kernel, or the step, moved no further than all kernels did, by what a clock, a power limit or a host
+// may do.
 func (x *evidence) withAll() bool {
-	return x.shift > 0 && x.shift <= shiftMost && !x.isStep() && x.change-x.shift <= x.limit
+	return x.shift > 0 && x.shift <= shiftMost && x.change-x.shift <= x.limit
 }
 
 func (x *evidence) likeHosts() bool { return math.Abs(x.change) < x.hostEffect }

@@ -65,6 +65,7 @@ func TestGuards(t *testing.T) {
 		{"worse", []func(*evidence){changed(0.031, 0.01, 0.009)}, result.Regressed, harmless},
 		{"worse", []func(*evidence){changed(-0.1, 0.01, 0), as(measure.Rate)}, result.Regressed, harmless},
 		{"worse like all kernels, at another time or place", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.shift = 0.09 }}, result.Inconclusive, doubted},
+		{"worse like all kernels, at another time or place", []func(*evidence){changed(0.06, 0.01, 0), as(measure.StepTime), func(x *evidence) { x.shift = 0.08 }}, result.Inconclusive, doubted},
 		{"worse", []func(*evidence){changed(0.1, 0.01, 0), func(x *evidence) { x.shift = 0.05 }}, result.Regressed, harmless},
 		{"better", []func(*evidence){changed(0.1, 0.01, 0), as(measure.Rate)}, result.Improved, harmless},
 		{"faster", []func(*evidence){changed(-0.1, 0.01, 0)}, result.Improved, harmless},

@@ -69,6 +69,9 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 	case measure.Total.Name, measure.CopyTime.Name:
 		of = " a " + v.per()
 	}
+	if parts := v.Fall.longer(); headed && parts != "" && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.MeanStep.Name) {
+		return "Several parts of a " + v.per() + " take longer: " + parts
+	}
 	text := r.changeText(of, headed)
 	for _, x := range c.Rows {
 		if x.F.Subject() == r.F.Subject() && r.F.Subject() != measure.Workload && (x.Class == increased || x.F.Metric == measure.Launches.Name) {

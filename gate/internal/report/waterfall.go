@@ -160,6 +160,28 @@ func (f *fall) Lines() []string {
 	return lines
 }
 
+// longer names the largest parts that got longer; "" where all of them together are less than half of the change.
+func (f *fall) longer() string {
+	const named = 3
+	if f == nil {
+		return ""
+	}
+	var parts []string
+	sum := result.Number(0)
+	for _, x := range f.Rows {
+		if x.Class != "" && x.Change > 0 {
+			parts, sum = append(parts, x.What+" "+x.Text), sum+x.Change
+		}
+	}
+	if len(parts) == 0 || 2*sum < f.Head-f.Base {
+		return ""
+	}
+	if more := len(parts) - named; more > 0 {
+		parts = append(parts[:named], strconv.Itoa(more)+" more")
+	}
+	return strings.Join(parts, ", ")
+}
+
 // table is the waterfall as rows.
 func (f *fall) table() *table {
 	t := &table{Title: "Where the time went, per step", Columns: []column{{Title: "", Right: true}, {Title: "", least: 12, wrap: true}}}
