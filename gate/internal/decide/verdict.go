@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func gather(t comparison, findings []result.Finding, family int, drift []result.
 			failed[f.Subject()] = true
 		}
 		if f.Doubted && g.doubted == nil {
-			g.doubted = about(result.Refuse(model.Doubted, "measure again with more runs",
+			g.doubted = about(result.Refuse(model.Doubted, cmp.Or(remedies[f.ReasonKey], "measure again with more runs"),
 				"the %s of %s looks worse, too much to pass and not surely enough to fail: %s", result.Title(f.Metric), f.Title(), f.Reason), i)
 		}
 		if f.Undecided {
@@ -119,6 +120,13 @@ func gather(t comparison, findings []result.Finding, family int, drift []result.
 		g.open = when(true, result.Say(reason.Undecided{Comparisons: open, Finding: firstOpen, Kernel: f.Title(), Metric: f.Metric, Because: f.Reason}))
 	}
 	return g
+}
+
+// remedies settle a doubt by the kind of its reason, where more runs would not.
+var remedies = map[string]string{
+	"with-all":    "measure the base build beside the head (--base-ref, --base-cmd)",
+	"waiting":     "measure again on an idle GPU",
+	"host-denied": "measure on a quiet host, or the base build beside the head (--base-ref, --base-cmd)",
 }
 
 // judged is how many of the findings compare what both sides have, and are not slower with only a warning.

@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
@@ -30,5 +31,17 @@ func TestVerdicts(t *testing.T) {
 		if v := verdictOf(c.evidence); v.verdict != c.verdict || v.undecided != c.undecided || v.because.Key != c.key {
 			t.Errorf("%s: %s, undecided %t, %s", c.name, v.verdict, v.undecided, v.because.Key)
 		}
+	}
+}
+
+// Each remedy belongs to a kind of reason that exists.
+func TestRemedies(t *testing.T) {
+	for _, r := range []result.Reason{reason.WithAll{}, reason.Waiting{}, reason.HostDenied{}} {
+		if remedies[result.Say(r).Key] == "" {
+			t.Errorf("no remedy of %q", result.Say(r).Key)
+		}
+	}
+	if len(remedies) != 3 {
+		t.Errorf("%d remedies, 3 of which are tested", len(remedies))
 	}
 }

@@ -185,15 +185,14 @@ func (r SingleRun) String() string {
 type Waiting struct{}
 
 func (Waiting) String() string {
-	return "operations were issued and did not run: the GPU worked for another program, or waited for something unrecorded; measure again on an idle GPU"
+	return "operations were issued and did not run: the GPU worked for another program, or waited for something unrecorded"
 }
 
 // HostDenied is a change that the head's host explains, which gave CPU time to others.
 type HostDenied struct{ Most result.Number }
 
 func (r HostDenied) String() string {
-	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent() +
-		"; measure on a quiet host, or the base build beside the head"
+	return "the head's host gave CPU time to others or hit its CPU limit, which explains up to " + r.Most.Percent()
 }
 
 // WithAll is a change that all kernels share, at another time or place.
@@ -204,7 +203,7 @@ type WithAll struct {
 
 func (r WithAll) String() string {
 	return "beyond " + r.Bound.String() + ", and all kernels moved by about " + r.Shift.Change() +
-		": the clock, a power limit or the host does that as well as code; measure the base build beside the head"
+		": the clock, a power limit or the host does that as well as code"
 }
 
 // CountsDiffer is a count that differs between the sessions of the baseline.
