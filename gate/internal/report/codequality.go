@@ -26,10 +26,10 @@ type codeLocation struct {
 // fail the gate as minor, what is undecided as info.
 func codeQuality(v *view, _ Options) (string, error) {
 	issues := []codeIssue{}
-	for _, x := range v.issues() {
-		severity := [...]string{failing: "major", warned: "minor", open: "info"}[x.class]
-		i := codeIssue{Description: x.text, CheckName: x.check, Fingerprint: x.fingerprint, Severity: severity}
-		i.Location.Path, i.Location.Lines.Begin = x.file, x.line
+	for _, x := range v.remarks() {
+		severity := [...]string{NoVerdict: "major", Fails: "major", Warns: "minor", Undecided: "info"}[x.Class]
+		i := codeIssue{Description: x.brief, CheckName: x.Check, Fingerprint: x.Fingerprint, Severity: severity}
+		i.Location.Path, i.Location.Lines.Begin = x.place()
 		issues = append(issues, i)
 	}
 	return indented(issues)

@@ -1,147 +1,131 @@
 package report
 
 import (
-	"fmt"
-	"io/fs"
-	"net/url"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/locate"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Locator says where in a repository the kernel of a finding is defined; file is relative to its root.
-type Locator func(f result.Finding) (file string, line int, ok bool)
-
-// NewLocator finds the definitions of kernels in a repository, which is searched once, when it is first needed.
-func NewLocator(root fs.FS) Locator {
-	definition := locate.Kernels(root)
-	return func(f result.Finding) (string, int, bool) {
-		if f.Scope != measure.ScopeKernel {
-			return "", 0, false
-		}
-		return definition(f.Kernel)
-	}
-}
-
-// Source is where the CI host shows the repository. The zero value knows none, and nothing has a link.
-type Source struct {
-	URL    string // "https://github.com/owner/name"
-	GitLab bool   // else its pages lie as those of GitHub do
-}
-
-// SourceOf is where the remote of a repository is shown, as far as its address says: that of GitHub or GitLab.
-func SourceOf(remote string) Source {
-	if user, rest, ok := strings.Cut(remote, "@"); ok && !strings.Contains(user, "/") { // git@host:owner/name
-		remote = "https://" + strings.Replace(rest, ":", "/", 1)
-	}
-	u, err := url.Parse(strings.TrimSuffix(remote, ".git"))
-	if err != nil || u.Host == "" {
-		return Source{}
-	}
-	u.Scheme, u.User = "https", nil
-	switch {
-	case u.Host == "github.com":
-		return Source{URL: u.String()}
-	case strings.Contains(u.Host, "gitlab"):
-		return Source{URL: u.String(), GitLab: true}
-	}
-	return Source{}
-}
-
-func (s Source) link(parts ...string) string {
-	u, err := url.Parse(s.URL)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return ""
-	}
-	if s.GitLab {
-		parts = append([]string{"-"}, parts...)
-	}
-	return u.JoinPath(parts...).String()
-}
-
-// commit and file are the pages of a commit and of a line in it, "" where that is not known.
-func (s Source) commit(id string) string {
-	if !isCommit(id) {
-		return ""
-	}
-	return s.link("commit", id)
-}
-
-func (s Source) file(commit, file string, line int) string {
-	if file = relative(file); file == "" || !isCommit(commit) {
-		return ""
-	}
-	link := s.link("blob", commit, file)
-	return wrapped("", link, fmt.Sprintf("#L%d", line))
-}
-
-// isCommit reports whether a text is the name of a commit.
-func isCommit(id string) bool {
-	return len(id) >= 7 && len(id) <= 64 && strings.Trim(id, "0123456789abcdef") == ""
-}
-
-// Remark is what a reviewer should see beside the code: one cause.
+// Remark is what a code host shows beside the code: a cause that fails, warns or is undecided, or a gate without a verdict. Its texts
+// are harmless for a CI runner.
 type Remark struct {
-	Fails bool // the gate; else it is a warning
+	Class Severity
+	Check string // what was looked at, an identifier: "nsgate/step_time"
 	Title string
-	Lines []string // harmless for a CI runner
-	File  string   // relative to the repository, "" where that is unknown
+	Lines []string
+	File  string // relative to the repository, "" where that is unknown
 	Line  int
+	// Fingerprint holds no measured value, so that it is the same from run to run.
+	Fingerprint string
+
+	brief string // the title and why, in one line
+	limit string // where the policy states the limit: "nsgate.toml:12"
 }
 
-// Waterfall is the change of a report's step and what it is made of, a line each, harmless for a CI runner; none where there is
-// nothing to tell.
-func Waterfall(r *result.Report) []string {
-	var out []string
-	for _, l := range newFall(r).Lines() {
-		out = append(out, Line(l))
-	}
-	return out
-}
+// Severity orders remarks.
+type Severity int
 
-// Remarks are about what failed, then about what warns or is undecided, each worst first.
-func Remarks(r *result.Report, o Options) []Remark {
-	var failed, others []Remark
-	for _, w := range r.Each() {
-		v, of := newView(w, o), ""
-		if len(r.Workloads) > 0 {
-			of = v.Workload + ": "
+// The severities, the worst first.
+const (
+	NoVerdict Severity = iota
+	Fails
+	Warns
+	Undecided
+)
+
+// Remarks are those on a report, the worst first, each fingerprint once: code hosts show one of several with the same.
+func Remarks(r *result.Report, o Options) []Remark { return newView(r, o).remarks() }
+
+func (v *view) remarks() []Remark {
+	var out []Remark
+	seen := make(map[string]bool)
+	add := func(x Remark) {
+		if !seen[x.Fingerprint] {
+			seen[x.Fingerprint] = true
+			out = append(out, x)
 		}
-		for _, list := range [][]cause{v.Causes, v.Open} {
-			for _, c := range list {
-				switch c.Class {
-				case failing:
-					failed = append(failed, v.remark(of, c))
-				case warned, open:
-					others = append(others, v.remark(of, c))
-				}
+	}
+	for _, w := range v.each {
+		of := ""
+		if v.several() {
+			of = w.Workload + ": "
+		}
+		if !w.judged() {
+			add(w.refusal(of))
+		}
+		for _, c := range slices.Concat(w.Causes, w.Open) {
+			if i := slices.Index([]class{failing, warned, open}, c.Class); i >= 0 {
+				add(w.remark(of, c, Fails+Severity(i)))
 			}
 		}
 	}
-	return append(failed, others...)
+	slices.SortStableFunc(out, func(a, b Remark) int { return int(a.Class - b.Class) })
+	return out
+}
+
+// refusal is the remark on a gate without a verdict; of goes before its title.
+func (v *view) refusal(of string) Remark {
+	return Remark{Class: NoVerdict, Check: "nsgate/no-verdict", Title: Line(of + "no verdict"), Fingerprint: v.fingerprint("no-verdict"),
+		Lines: lines(slices.Concat([]string{v.Reason}, v.Fall.Lines(), v.Next)), brief: oneLine(of + "no verdict: " + v.Reason)}
 }
 
 // remark puts a cause into a title and lines; of goes before the title.
-func (v *view) remark(of string, c cause) Remark {
+func (v *view) remark(of string, c cause, class Severity) Remark {
 	lead := c.lead()
-	x := Remark{Fails: c.Class == failing, Title: Line(flat(of + v.effectLine(&lead, 100, false)))}
+	f := lead.F
+	title := of + v.effectLine(&lead, 200, false)
+	said := slices.Clone(c.Why)
+	if len(said) > 0 && !c.rank && c.idle == nil && len(lead.Parts) == 0 {
+		said[0] = join(", ", wrapped("in range ", Clean(f.Role), ""), wrapped("", lead.Share, " of GPU time")) // the title has the numbers
+	}
+	x := Remark{Class: class, Check: "nsgate/" + word(f.Metric), Title: Line(flat(title)), limit: f.Rule,
+		Fingerprint: v.fingerprint(strings.Join([]string{string(f.Scope), f.Name, f.Grid, f.Block, f.Metric}, "\x00"))}
 	x.File, x.Line = v.at(c)
-	lines := c.Why
-	if c.Class != failing {
-		lines = append(lines[:len(lines):len(lines)], lead.Reason)
+	if x.brief = join("; ", append([]string{title}, said[:min(len(said), 3)]...)...); class == Undecided {
+		x.brief = of + "undecided: " + strings.TrimPrefix(x.brief, of)
 	}
-	for _, r := range c.Rows {
-		if r.F.Subject() == measure.Workload && r.F.Metric == measure.StepTime.Name {
-			lines = append(lines[:len(lines):len(lines)], v.Fall.Lines()...)
-		}
+	x.brief = oneLine(x.brief)
+	if class != Fails {
+		said = append(said, lead.Reason)
 	}
-	for _, l := range nonempty(append(lines[:len(lines):len(lines)], c.places()...)...) {
-		x.Lines = append(x.Lines, Line(flat(l)))
+	if group(c.Rows).of(measure.StepTime.Name) != nil {
+		said = append(said, v.Fall.Lines()...)
 	}
-	if full := lead.FullName; full != "" {
-		x.Lines = append(x.Lines, Line(Elide(full, 600)))
+	if x.Lines = lines(slices.Concat(said, c.places(), []string{Elide(lead.FullName, 600)})); len(x.Lines) == 0 {
+		x.Lines = lines([]string{lead.describe()})
 	}
 	return x
+}
+
+// place is where a code host shows the remark: in the source, else at the limit in the policy, for code hosts want a place.
+func (x Remark) place() (file string, line int) {
+	if x.File != "" {
+		return relative(x.File), max(x.Line, 1)
+	}
+	file, number, ok := strings.Cut(x.limit, ":")
+	if n, err := strconv.Atoi(number); ok && err == nil && strings.HasSuffix(file, ".toml") && n > 0 && relative(file) != "" {
+		return relative(file), n
+	}
+	return "nsgate.toml", 1
+}
+
+func (v *view) fingerprint(key string) string {
+	sum := sha256.Sum256([]byte(v.Workload + "\x00" + key))
+	return hex.EncodeToString(sum[:])
+}
+
+func oneLine(s string) string { return Line(Elide(flat(s), maxProse)) }
+
+// lines are texts that are not empty, each made harmless.
+func lines(texts []string) []string {
+	out := nonempty(texts...)
+	for i, t := range out {
+		out[i] = Line(flat(t))
+	}
+	return out
 }

@@ -73,20 +73,21 @@ func sarif(v *view, o Options) (string, error) {
 	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "nsgate", Version: o.Version, Info: "https://github.com/nsgate/nsgate", Rules: []sarifRule{}}
 	rules := &run.Tool.Driver.Rules
-	for _, i := range v.issues() {
-		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.check }) {
-			short, help := about(i.check)
-			*rules = append(*rules, sarifRule{i.check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)}, sarifMessage{sarifText(help)}, helpPage})
+	for _, i := range v.remarks() {
+		if !slices.ContainsFunc(*rules, func(r sarifRule) bool { return r.ID == i.Check }) {
+			short, help := about(i.Check)
+			*rules = append(*rules, sarifRule{i.Check, sarifMessage{sarifText(short)}, sarifMessage{sarifText(short)}, sarifMessage{sarifText(help)}, helpPage})
 		}
 		x := sarifResult{
-			Rule: i.check, Level: [...]string{failing: "error", warned: "warning", open: "note"}[i.class],
-			Message: sarifMessage{sarifText(i.text)},
+			Rule: i.Check, Level: [...]string{NoVerdict: "error", Fails: "error", Warns: "warning", Undecided: "note"}[i.Class],
+			Message: sarifMessage{sarifText(i.brief)},
 			// GitHub tells by this name whether two results are the same one.
-			Fingerprints: map[string]string{"primaryLocationLineHash": i.fingerprint},
+			Fingerprints: map[string]string{"primaryLocationLineHash": i.Fingerprint},
 			Locations:    make([]sarifLocation, 1),
 		}
 		at := &x.Locations[0].Physical
-		at.Artifact.URI, at.Artifact.Base, at.Region.Line = (&url.URL{Path: i.file}).String(), "%SRCROOT%", i.line
+		file, line := i.place()
+		at.Artifact.URI, at.Artifact.Base, at.Region.Line = (&url.URL{Path: file}).String(), "%SRCROOT%", line
 		run.Results = append(run.Results, x)
 	}
 	return indented(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -152,24 +151,14 @@ func (a annotation) issue(action *githubactions.Action) {
 	}
 }
 
-// annotations makes at most ten: why there is no verdict, then one for each kernel, range or workload that failed, then
-// for those that warn. Where there are more, the tenth says how many.
+// annotations makes at most ten: why there is no verdict, then one for each cause that fails, then for those that warn. Where there
+// are more, the tenth says how many.
 func annotations(r *result.Report, locate report.Locator) []annotation {
 	var out []annotation
-	for _, w := range r.Each() {
-		if verdict(w.Verdict) != string(result.NoVerdict) || len(out) == maxAnnotations/2 {
-			continue
-		}
-		title := "nsgate: no verdict"
-		if len(r.Workloads) > 0 {
-			title += " on " + report.Line(report.Elide(w.Workload, 100))
-		}
-		out = append(out, annotation{failure, Notice{Title: title, Message: message(slices.Concat([]string{w.Reason}, report.Waterfall(w), w.Next)...)}})
-	}
 	remarks := report.Remarks(r, report.Options{Locate: locate})
 	shown := remarks
-	if room := maxAnnotations - len(out); len(remarks) > room {
-		shown = remarks[:room-1]
+	if len(remarks) > maxAnnotations {
+		shown = remarks[:maxAnnotations-1]
 	}
 	of := func(fails bool) level {
 		if fails {
@@ -178,12 +167,16 @@ func annotations(r *result.Report, locate report.Locator) []annotation {
 		return warning
 	}
 	for _, x := range shown {
-		out = append(out, annotation{of(x.Fails), Notice{x.Title, message(x.Lines...), x.File, x.Line}})
+		title := x.Title
+		if x.Class == report.NoVerdict {
+			title = "nsgate: " + title
+		}
+		out = append(out, annotation{of(x.Class <= report.Fails), Notice{title, message(x.Lines...), x.File, x.Line}})
 	}
 	if rest := remarks[len(shown):]; len(rest) > 0 {
 		failed := 0
 		for _, x := range rest {
-			if x.Fails {
+			if x.Class <= report.Fails {
 				failed++
 			}
 		}

@@ -1,0 +1,83 @@
+package report
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/locate"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Locator says where in a repository the kernel of a finding is defined; file is relative to its root.
+type Locator func(f result.Finding) (file string, line int, ok bool)
+
+// NewLocator finds the definitions of kernels in a repository, which is searched once, when it is first needed.
+func NewLocator(root fs.FS) Locator {
+	definition := locate.Kernels(root)
+	return func(f result.Finding) (string, int, bool) {
+		if f.Scope != measure.ScopeKernel {
+			return "", 0, false
+		}
+		return definition(f.Kernel)
+	}
+}
+
+// Source is where the CI host shows the repository. The zero value knows none, and nothing has a link.
+type Source struct {
+	URL    string // "https://github.com/owner/name"
+	GitLab bool   // else its pages lie as those of GitHub do
+}
+
+// SourceOf is where the remote of a repository is shown, as far as its address says: that of GitHub or GitLab.
+func SourceOf(remote string) Source {
+	if user, rest, ok := strings.Cut(remote, "@"); ok && !strings.Contains(user, "/") { // git@host:owner/name
+		remote = "https://" + strings.Replace(rest, ":", "/", 1)
+	}
+	u, err := url.Parse(strings.TrimSuffix(remote, ".git"))
+	if err != nil || u.Host == "" {
+		return Source{}
+	}
+	u.Scheme, u.User = "https", nil
+	switch {
+	case u.Host == "github.com":
+		return Source{URL: u.String()}
+	case strings.Contains(u.Host, "gitlab"):
+		return Source{URL: u.String(), GitLab: true}
+	}
+	return Source{}
+}
+
+func (s Source) link(parts ...string) string {
+	u, err := url.Parse(s.URL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return ""
+	}
+	if s.GitLab {
+		parts = append([]string{"-"}, parts...)
+	}
+	return u.JoinPath(parts...).String()
+}
+
+// commit and file are the pages of a commit and of a line in it, "" where that is not known.
+func (s Source) commit(id string) string {
+	if !isCommit(id) {
+		return ""
+	}
+	return s.link("commit", id)
+}
+
+func (s Source) file(commit, file string, line int) string {
+	if file = relative(file); file == "" || !isCommit(commit) {
+		return ""
+	}
+	link := s.link("blob", commit, file)
+	return wrapped("", link, fmt.Sprintf("#L%d", line))
+}
+
+// isCommit reports whether a text is the name of a commit.
+func isCommit(id string) bool {
+	return len(id) >= 7 && len(id) <= 64 && strings.Trim(id, "0123456789abcdef") == ""
+}
