@@ -283,7 +283,6 @@ func TestPages(t *testing.T) {
 		"unchanged":   printed(t, "unchanged", "compare", in("kernels", "base"), in("kernels", "unchanged")),
 		"many":        rendered(t, "many", many(t, 2000, 10)),
 		"hostile":     printed(t, "hostile", "report", "../../gate/internal/report/testdata/hostile.json"),
-		"calibrate":   printed(t, "calibrate", "calibrate", "--from", in("kernels", "base")),
 		"show":        printed(t, "show", "show", in("kernels", "base")),
 		"together": rendered(t, "together", together(t, map[string][2]string{"kernels": {in("kernels", "base"), in("kernels", "saxpy_1.05")},
 			"training": {session("transformer-b"), session("unfused-norm-b")}, "unchanged": {in("kernels", "base"), in("kernels", "unchanged")}})),

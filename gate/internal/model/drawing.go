@@ -10,8 +10,6 @@ type Drawing struct {
 	// Step is the step nearest the median of all that count, nil where there are no steps or not all that ran is in sight.
 	Step     *DrawnStep      `json:"step,omitempty"`
 	Launches []DrawnLaunches `json:"launches,omitempty"`
-	// Skipped is how many steps are warm-up in each run.
-	Skipped int `json:"skipped"`
 }
 
 // DrawnStep is one step on one device.
@@ -47,8 +45,4 @@ type DrawnLaunches struct {
 	// Quantiles of all launches of all runs that count, evenly spaced from the shortest to the longest.
 	Quantiles []int64 `json:"quantiles"`
 	Count     int     `json:"count"`
-	// Steps is the kernel's time in each step from the first on, warm-up included: the median over the runs, every so many
-	// steps one.
-	Steps []int64 `json:"steps,omitempty"`
-	Every int     `json:"every,omitempty"`
 }

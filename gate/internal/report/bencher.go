@@ -2,9 +2,13 @@ package report
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
 )
 
 func init() {
@@ -19,15 +23,41 @@ type bencherValue struct {
 	Upper result.Number `json:"upper_value"`
 }
 
-// bencher writes a benchmark a subject and a measure a metric, by the slug of its name, with the smallest and largest run.
+// bencher writes a benchmark a subject and a measure a metric, by the slug of its name, with the smallest and largest run. There are
+// none of a workload without a verdict: what cannot be judged is no part of a history.
 func bencher(v *view, _ Options) (string, error) {
 	out := make(map[string]map[string]bencherValue)
-	for _, t := range v.trends() {
-		if out[t.name] == nil {
-			out[t.name] = make(map[string]bencherValue)
+	for _, w := range v.each {
+		for _, r := range w.Rows {
+			name := w.benchmark(r.F)
+			slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(word(r.F.Metric), "_", "-")), "-"), "value")
+			if _, seen := out[name][slug]; seen || !w.judged() || !r.F.Head.Known() {
+				continue
+			}
+			if out[name] == nil {
+				out[name] = make(map[string]bencherValue)
+			}
+			x := bencherValue{r.F.Head, r.F.Head, r.F.Head}
+			if runs := known(r.F.HeadRuns); len(runs) > 0 {
+				x.Lower, x.Upper = slices.Min(runs), slices.Max(runs)
+			}
+			out[name][slug] = x
 		}
-		slug := strings.Trim(strings.ToLower(strings.ReplaceAll(word(t.F.Metric), "_", "-")), "-")
-		out[t.name][cmp.Or(slug, "value")] = bencherValue{t.F.Head, t.lowest, t.most}
 	}
 	return indented(out)
+}
+
+// benchmark names what a finding is about, the same from run to run. Its end is never that of a name from outside: Bencher obeys
+// suffixes.
+func (v *view) benchmark(f result.Finding) string {
+	s := f.Subject()
+	name := Line(trimmed(s.ID()))
+	if s.Scope != measure.ScopeWorkload {
+		name = word(string(s.Scope)) + " " + name
+	}
+	if short := Elide(name, 200); short != name {
+		sum := sha256.Sum256([]byte(name))
+		name = short + " #" + hex.EncodeToString(sum[:4])
+	}
+	return name + " (" + v.Workload + ")"
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/calibrate"
-	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -117,22 +116,17 @@ func (p *page) noise(c *calibrate.Calibration, o Options) {
 
 // noiseTable is how kernels move from run to run, those that move most first; runs are drawn as so many bars at most.
 func noiseTable(c *calibrate.Calibration, most, bars int) *table {
-	t := &table{Title: "Noise by kernel", Columns: []column{{Title: "", least: 8, Sorted: true, Up: true}, {Title: "GPU time", Right: true, Label: "GPU time"}, {Title: "launches", Right: true, Label: "launches"},
-		{Title: "typical", Right: true}, {Title: "Runs", Pic: true}, {Title: "sd", Right: true, Sorted: true, Label: "sd"}, {Title: "within", Right: true, optional: true, Label: "within"},
-		{Title: "MDE", Right: true, Label: "MDE"}, {Title: "runs", least: 8, text: true}}}
+	t := &table{Columns: []column{{least: 8}, {Title: "GPU time", Right: true}, {Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
+		{Title: "within", Right: true, optional: true}, {Title: "MDE", Right: true}, {Title: "runs", least: 8}}}
 	for _, n := range c.Noise {
-		mde, within, note := measure.Unknown, "", Elide(Clean(n.Role), maxName)
+		mde, within := measure.Unknown, ""
 		if c.Sound {
 			mde = deviation(n.MDE)
 		}
 		if n.Within != nil {
 			within = deviation(*n.Within)
 		}
-		if n.Levels != nil {
-			note = join(" · ", note, levels(n))
-		}
-		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: Elide(named(n), maxName), Note: note}, {Text: share(n.Share)}, {Text: quantity(n.Launches, "count")}, {Text: quantity(n.Typical, n.Unit)},
-			{SVG: plot.Strip(drawn(n.Runs), float64(n.Typical), tick(n.Unit))}, {Text: deviation(n.SD), Sort: brief(n.SD)}, {Text: within}, {Text: mde}, {Text: barsOf(n.Runs, bars)}}})
+		t.add(Elide(named(n), maxName), share(n.Share), quantity(n.Launches, "count"), quantity(n.Typical, n.Unit), deviation(n.SD), within, mde, barsOf(n.Runs, bars))
 	}
 	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that move less", count(left, "kernel")) })
 	return t

@@ -20,7 +20,7 @@ import (
 
 func init() {
 	register("html", ".html", "a browser: one file with pictures, which needs no network",
-		map[Kind]form{Report: viewed(htmlReport), Calibration: as(htmlCalibration), Summary: as(htmlSummary), History: as(htmlHistory)})
+		map[Kind]form{Report: viewed(htmlReport), Summary: as(htmlSummary), History: as(htmlHistory)})
 }
 
 //go:embed html
@@ -77,7 +77,7 @@ type part struct {
 	Legend           []meaning
 	Table            *table
 	Falls            []fallBar
-	Ranks            []bars
+	Ranks            []rankBars
 	Changes          *changes
 	Search           bool // the changes can be searched
 	Findings         []finding

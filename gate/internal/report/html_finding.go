@@ -1,11 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/plot"
@@ -51,7 +49,7 @@ func (s *reportSheet) finding(g group) finding {
 		a.Colour = "doubt"
 	}
 	if len(a.Parts) > 0 { // each has its own
-		a.Geometry, a.Match = "", ""
+		a.Geometry = ""
 	}
 	if len(a.Parts) > 0 || a.F.Scope != measure.ScopeKernel {
 		a.FullName = ""
@@ -59,13 +57,13 @@ func (s *reportSheet) finding(g group) finding {
 	if file, line := s.place(a.F); file != "" {
 		a.Source = &sourceLink{fmt.Sprintf("%s:%d", file, line), s.source.file(s.Report.Head.Commit, file, line)}
 	}
-	a.Said = nonempty(append(append([]string{a.Match, a.Reason}, g.evidence()...), wrapped("at ", a.place(), ""))...)
+	a.Said = g.said()
 	for i, x := range g {
 		if svg := s.runs(x); svg != "" && i < 3 {
 			a.Pictures = append(a.Pictures, picture{Title: x.Metric + ", every run", About: join(" · ", x.Values, x.delta(), x.Allowed), SVG: svg})
 		}
 	}
-	a.Pictures = append(a.Pictures, s.launches(a.F.Subject(), a.Colour)...)
+	a.Pictures = append(a.Pictures, s.launches(a.F.Subject())...)
 	if c := g.cause(); c != nil {
 		a.Cause = &counters{Summary: because(c), Limits: bounds(c), Guides: guides(c)}
 		if len(c.Metrics) > 0 {
@@ -74,17 +72,6 @@ func (s *reportSheet) finding(g group) finding {
 	}
 	return a
 }
-
-// Time is what a kernel of a replacement takes, in the side that it is in.
-func (r row) Time() string {
-	if r.Gone() {
-		return quantity(r.F.Base, r.F.Unit)
-	}
-	return quantity(r.F.Head, r.F.Unit)
-}
-
-// Gone reports whether only the baseline has it.
-func (r row) Gone() bool { return r.F.Outcome == result.Removed }
 
 // runs draws every run of a finding.
 func (s *reportSheet) runs(r row) plot.SVG {
@@ -133,45 +120,19 @@ func sessionsOf(side *result.Side, runs int) []int {
 	return side.SessionUnprofiled
 }
 
-// launches draws how the launches of a kernel spread, and its time over the steps.
-func (s *reportSheet) launches(subject measure.Subject, class string) []picture {
+// launches draws how the times of a kernel's launches are distributed.
+func (s *reportSheet) launches(subject measure.Subject) []picture {
 	d := s.Report.Drawn
 	if d == nil || subject.Scope != measure.ScopeKernel {
 		return nil
 	}
 	base, head := drawnOf(d.Base, subject), drawnOf(d.Head, subject)
-	var out []picture
-	name, label := Clean(subject.Short()), tick(ns)
-	if base != nil && head != nil && len(base.Quantiles) > 2 && len(head.Quantiles) > 2 && min(base.Count, head.Count) >= 20 {
-		about := measure.Count(base.Count, "launch", "launches") + " of the baseline above the line, " + measure.Count(head.Count, "launch", "launches") + " of the head below"
-		out = append(out, picture{Title: "time of single launches", About: about, SVG: plot.Spread(name+": how the time of its launches spreads", base.Quantiles, head.Quantiles, label)})
+	if base == nil || head == nil || min(len(base.Quantiles), len(head.Quantiles)) < 3 || min(base.Count, head.Count) < 20 {
+		return nil
 	}
-	var series []plot.Series
-	every, skipped := 1, 0
-	for _, x := range []struct {
-		class string
-		of    *model.DrawnLaunches
-		side  *model.Drawing
-	}{{"base", base, d.Base}, {class, head, d.Head}} {
-		if x.of == nil || len(x.of.Steps) < 3 {
-			continue
-		}
-		var values []float64
-		for _, v := range x.of.Steps {
-			values = append(values, float64(v))
-		}
-		series = append(series, plot.Series{Class: x.class, Values: values})
-		every, skipped = max(x.of.Every, 1), max(skipped, x.side.Skipped)
-	}
-	if len(series) > 0 {
-		chart := plot.Chart{Title: name + ": its time over the steps", Series: series, Warmup: skipped + 1, Value: label,
-			Name: func(n int) string { return fmt.Sprintf("step %d", n) }}
-		for i := range slices.MaxFunc(series, func(a, b plot.Series) int { return cmp.Compare(len(a.Values), len(b.Values)) }).Values {
-			chart.At = append(chart.At, i*every+1)
-		}
-		out = append(out, picture{Title: "its time in each step", About: "median over the runs; the shaded steps are warm-up and do not count", SVG: plot.Lines(chart)})
-	}
-	return out
+	return []picture{{Title: "time of single launches",
+		About: measure.Count(base.Count, "launch", "launches") + " of the baseline above the line, " + measure.Count(head.Count, "launch", "launches") + " of the head below",
+		SVG:   plot.Spread(Clean(subject.Short())+": how the times of its launches are distributed", base.Quantiles, head.Quantiles, tick(ns))}}
 }
 
 // drawnOf is what is drawn of a kernel, nil for nothing.

@@ -7,42 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nsgate/nsgate/gate/internal/calibrate"
 	"github.com/nsgate/nsgate/gate/internal/history"
 	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Pages of a calibration, a history and a summary: so many kernels of a calibration, those that move most, and so many trends.
-const maxNoise, maxTrends = 120, 150
-
-func htmlCalibration(c *calibrate.Calibration, _ Options) (string, error) {
-	saved, err := jsonText(c)
-	if err != nil {
-		return "", err
-	}
-	word, tone, reason := calibrated(c)
-	name := Elide(strings.TrimSpace(Line(c.Workload)), 100)
-	s := &sheet{Title: join(" · ", cmp.Or(name, "default")+": "+strings.ToLower(word), "nsgate calibrate"), Word: word, Mark: toneClass(tone), Headline: trimmed(reason),
-		Kicker: join(" · ", "nsgate calibrate", name, trimmed(c.Measured.Environment.GPU))}
-	s.next(nonempty(c.Next...))
-	s.warnings(nonempty(c.Warnings...))
-	if c.Sound {
-		s.foresight(c)
-	}
-	noise := noiseTable(c, maxNoise, 24)
-	noise.Class = ""
-	s.add(part{ID: "noise", Title: "Noise between runs", Table: noise, About: "Each dot is a run, on a scale of its own around the typical value, in the order of the runs from top to bottom. " +
-		"sd is the standard deviation between runs, within that of single launches of the median run."})
-	var host []string
-	for _, x := range c.Host {
-		host = append(host, x.Sentence)
-	}
-	s.add(part{ID: "measured", Title: "How it was measured", Said: nonempty(host...),
-		Facts: factsOf(fact{"workload", c.Workload}, fact{"GPU", machine(c.Measured.Environment)}, fact{"measured", side(c.Measured)})})
-	return s.html(saved)
-}
+// maxTrends is how many trends the page of a history has, those that changed most.
+const maxTrends = 150
 
 // factsOf are the facts that are known.
 func factsOf(list ...fact) []fact {
@@ -53,46 +25,6 @@ func factsOf(list ...fact) []fact {
 		}
 	}
 	return out
-}
-
-// foresight is what can be found with how many runs.
-func (s *sheet) foresight(c *calibrate.Calibration) {
-	var at []int
-	lines := []plot.Series{{Class: "head"}, {Class: "better"}, {Class: "worse"}}
-	for _, m := range c.MDE {
-		at = append(at, m.Runs)
-		for i, v := range drawn([]result.Number{m.Workload, m.Kernels, m.Limited}) {
-			lines[i].Values = append(lines[i].Values, v)
-		}
-	}
-	g := c.Gates
-	if i := slices.IndexFunc(c.Plan, func(x calibrate.Plan) bool { return x.Threshold == c.Threshold }); i >= 0 {
-		s.Figures = append(s.Figures, figure{"to gate " + percent(c.Threshold), takes(c.Plan[i]), "runs a side, baseline and head of one session", "", true})
-	}
-	for _, n := range c.Noise {
-		if n.Scope == measure.ScopeWorkload && len(s.Figures) < 3 {
-			s.Figures = append(s.Figures, figure{metric(n.Metric), quantity(n.Typical, n.Unit), deviation(n.SD) + " between runs (sd)", "", true})
-		}
-	}
-	class := "better"
-	if float64(g.Alarms) > float64(g.Gates)*float64(c.Alpha) {
-		class = "worse"
-	}
-	s.Figures = append(s.Figures, figure{"false alarms", fmt.Sprintf("%d of %d", g.Alarms, g.Gates), "gates of unchanged runs", class, true})
-	if len(c.MDE) == 0 {
-		return
-	}
-	p := part{ID: "found", Title: "What can be found", Table: planTable(c),
-		About: "The smallest slowdown that is found in 80" + nb + "% of cases, by how many runs a side has; baseline and head in one session. " +
-			fmt.Sprintf("Of %d gates between random runs of this unchanged program, %s a side, %d failed (with 95%s%% confidence under %s of such gates) and %d could not decide (under %s).",
-				g.Gates, count(g.Runs, "run"), g.Alarms, nb, rate(g.AlarmBound), g.Undecided, rate(g.UndecidedBound))}
-	chart := plot.Chart{Title: "The smallest slowdown found in 80 % of cases, by the runs a side", Series: lines, At: at, Whole: true,
-		Name: func(n int) string { return count(n, "run") }, Value: func(v float64) string { return tidy(measure.Percent(v)) }}
-	if svg := plot.Lines(chart); svg != "" {
-		p.Pictures = []picture{{Title: "Smallest slowdown found", About: "by runs a side", SVG: svg}}
-		p.Legend = []meaning{{"run head", "workload"}, {"run better", "kernels from 5" + nb + "% of GPU time on"}, {"run worse", "all of these under the policy’s limits"}}
-	}
-	s.add(p)
 }
 
 func htmlHistory(h *history.History, o Options) (string, error) {

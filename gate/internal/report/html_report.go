@@ -167,8 +167,8 @@ func (s *reportSheet) figures() {
 	}
 }
 
-// bars are what the ranks of a job compute in a step, on one scale.
-type bars struct {
+// rankBars are what a rank computes in a step, on the scale of all ranks.
+type rankBars struct {
 	Name, Base, Head, Wait, Colour string
 	Picture                        plot.SVG
 }
@@ -191,7 +191,7 @@ func (s *reportSheet) ranks() {
 		p.Said = s.view.Ranks.Told
 	}
 	for _, k := range list {
-		b := bars{Name: Elide(Clean(k.Name), 40), Base: cellOf(k.Base, ns), Head: cellOf(k.Compute, ns), Wait: cellOf(k.Wait, ns)}
+		b := rankBars{Name: Elide(Clean(k.Name), 40), Base: cellOf(k.Base, ns), Head: cellOf(k.Compute, ns), Wait: cellOf(k.Wait, ns)}
 		if k.Base.Known() && k.Compute > k.Base*1.01 {
 			b.Colour = "worse"
 		}

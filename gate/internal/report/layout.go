@@ -54,23 +54,6 @@ func (p *page) title(s string) {
 // dim writes text of lesser weight.
 func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
 
-// name writes a full name, on as many lines as it needs.
-func (p *page) name(name string) {
-	room := p.width - 4
-	for name != "" {
-		line, rest := split(name, room)
-		for strings.HasPrefix(rest, ":") { // a line that begins with a colon pair is a command to a CI runner
-			_, n := utf8.DecodeLastRuneInString(line)
-			if n == len(line) {
-				break
-			}
-			line, rest = line[:len(line)-n], name[len(line)-n:]
-		}
-		p.dim(4, bind(line))
-		name = rest
-	}
-}
-
 // list writes texts behind a mark, under their title.
 func (p *page) list(title, mark string, s style, texts []string) {
 	if len(texts) > 0 {

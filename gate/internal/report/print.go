@@ -224,53 +224,46 @@ func spark(base, head []result.Number, limit result.Number) string {
 	if min(len(known(base)), len(known(head))) < 2 {
 		return ""
 	}
-	draw := barsFor(slices.Concat(base, head), limit)
-	return draw(base) + nb + "→" + nb + draw(head)
+	all := slices.Concat(base, head)
+	return bars(base, all, limit, maxSpark) + nb + "→" + nb + bars(head, all, limit, maxSpark)
 }
 
 // barsOf draws the last runs of one series; the scale spans at least 1 %, so that noise which hardly matters stays flat.
 func barsOf(runs []result.Number, most int) string {
-	cut := ""
-	if len(runs) > most {
-		runs, cut = runs[len(runs)-most+1:], "…"
-	}
 	if len(known(runs)) < 2 {
 		return ""
 	}
-	return cut + barsFor(runs, 0.01)(runs)
+	return bars(runs, runs[max(len(runs)-most, 0):], 0.01, most)
 }
 
-// barsFor draws runs as bars on the scale of all of these, which spans at least the limit.
-func barsFor(all []result.Number, limit result.Number) func([]result.Number) string {
+// bars draws the last of some runs on the scale of all of these, which spans at least the limit.
+func bars(runs, all []result.Number, limit result.Number, most int) string {
 	values := known(all)
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		low, high = min(low, float64(v)), max(high, float64(v))
+	if len(values) == 0 {
+		return ""
 	}
+	low, high := slices.Min(values), slices.Max(values)
 	span := high - low
 	if limit.Known() {
-		span = max(span, math.Abs(low)*float64(limit))
+		span = max(span, result.Number(math.Abs(float64(low)))*limit)
 	}
-	if span == 0 || math.IsInf(span, 0) {
+	if !(span > 0) || math.IsInf(float64(span), 0) {
 		span = 1
 	}
-	bars := []rune(sparkBars)
-	return func(runs []result.Number) string {
-		var b strings.Builder
-		if len(runs) > maxSpark {
-			b.WriteRune('…')
-			runs = runs[len(runs)-maxSpark:]
-		}
-		for _, v := range runs {
-			if !v.Known() {
-				b.WriteRune('·')
-				continue
-			}
-			i := int((float64(v) - low) / span * float64(len(bars)-1))
-			b.WriteRune(bars[min(max(i, 0), len(bars)-1)])
-		}
-		return b.String()
+	text := ""
+	if len(runs) > most {
+		text, runs = "…", runs[len(runs)-most+1:]
 	}
+	heights := []rune(sparkBars)
+	for _, v := range runs {
+		if !v.Known() {
+			text += "·"
+			continue
+		}
+		at := int((v - low) / span * result.Number(len(heights)-1))
+		text += string(heights[min(max(at, 0), len(heights)-1)])
+	}
+	return text
 }
 
 // join puts facts behind each other, leaving out those that are unknown.

@@ -86,6 +86,17 @@ func tell(rows []row) {
 	}
 }
 
+// Time is what a kernel of a replacement takes, in the side that it is in.
+func (r row) Time() string {
+	if r.Gone() {
+		return quantity(r.F.Base, r.F.Unit)
+	}
+	return quantity(r.F.Head, r.F.Unit)
+}
+
+// Gone reports whether only the baseline has it.
+func (r row) Gone() bool { return r.F.Outcome == result.Removed }
+
 func (r row) Tone() tone { return classes[r.Class].tone }
 
 // Result is what came of the comparison; of one that was not judged, why.
@@ -293,6 +304,17 @@ func (g group) evidence() []string {
 		}
 	}
 	return out
+}
+
+// said is what is told of the subject beside its numbers: how base and head were put together, reasons, evidence, the place.
+func (g group) said() []string {
+	out := []string{g[0].Match}
+	for _, r := range g {
+		if !slices.Contains(out, r.Reason) && !(r.F.ReasonKey == "one-run" && r.F.Cause != nil) {
+			out = append(out, r.Reason)
+		}
+	}
+	return nonempty(append(append(out, g.evidence()...), wrapped("at ", g[0].place(), ""))...)
 }
 
 // cause is why the kernel got slower, nil where nobody asked.

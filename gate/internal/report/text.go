@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -165,31 +164,23 @@ func (p *page) differences(v *view, o Options) {
 // whys says of what is not judged why it differs, where counters tell.
 func (p *page) whys(v *view) {
 	for _, g := range groups(untold(v.of(differing, open, harmless, added, removed, unchanged, same))) {
-		for _, r := range g {
-			if r.F.Cause != nil {
-				p.b.WriteByte('\n')
-				p.line(2, 4, span{r.Subject + nb + " " + r.Metric + nb + r.Values + wrapped(" (", r.Change, ")"), none})
-				p.line(4, 9, span{"why" + nb + " ", dim}, span{Clean(r.F.Cause.Summary), none})
-				break
-			}
+		if c := g.cause(); c != nil {
+			p.b.WriteByte('\n')
+			p.line(2, 4, span{g[0].Subject + nb + " " + g[0].Metric + nb + g[0].Values + wrapped(" (", g[0].Change, ")"), none})
+			p.line(4, 9, span{"why" + nb + " ", dim}, span{because(c), none})
 		}
 	}
 }
 
 // all writes every finding that is not unchanged in full, every comparison and the ranks.
 func (p *page) all(v *view) {
-	for _, list := range []struct {
-		title string
-		rows  []row
-	}{{"Findings", untold(v.of(failing, warned, open, increased, improved, added, removed))}} {
-		for i, g := range groups(list.rows) {
-			if i == 0 {
-				p.title(list.title)
-			} else {
-				p.b.WriteByte('\n')
-			}
-			p.block(v, g)
+	for i, g := range groups(untold(v.of(failing, warned, open, increased, improved, added, removed))) {
+		if i == 0 {
+			p.title("Findings")
+		} else {
+			p.b.WriteByte('\n')
 		}
+		p.block(g)
 	}
 	p.ranks(v.Ranks, true)
 	if len(v.Rows) > 0 {
@@ -247,45 +238,22 @@ func (p *page) way(v *view) {
 }
 
 // block writes the findings on one subject in full.
-func (p *page) block(v *view, g group) {
+func (p *page) block(g group) {
 	f := g[0]
-	s := styles[f.Tone()]
-	p.line(2, 4, span{f.Subject, s})
-	p.name(f.FullName)
-	about := join(" · ", f.Geometry, wrapped("", f.Share, nb+"of GPU time"), cmp.Or(f.Match, wrapped("in range ", Clean(f.F.Role), "")))
-	p.dim(4, about)
+	p.line(2, 4, span{f.Subject, styles[f.Tone()]}, span{wrapped(nb+" ", join(" · ", f.Geometry, wrapped("", f.Share, nb+"of GPU time"), wrapped("in range ", f.Role(), "")), ""), dim})
+	for _, r := range g {
+		p.line(4, 8, span{r.Metric + nb + " " + r.describe(), none}, span{wrapped(nb+" ", r.runs(), ""), dim})
+	}
 	for _, x := range f.Parts {
-		mark, time := "+", x.F.Head
-		if x.F.Outcome == result.Removed {
-			mark, time = "-", x.F.Base
-		}
-		p.line(4, 8, span{mark + nb + bind(quantity(time, x.F.Unit)) + nb + " ", dim}, span{x.Subject, dim})
+		p.line(4, 8, span{map[bool]string{true: "-", false: "+"}[x.Gone()] + nb + x.Time() + nb + " ", dim}, span{x.Subject, dim})
 	}
-	label := 0
-	for _, r := range g {
-		label = max(label, min(columns(r.Metric), 24))
+	for _, t := range g.said() {
+		p.line(4, 6, span{"• ", none}, span{t, none})
 	}
-	in := 4 + label + 2
-	for i, r := range g {
-		spans := []span{{pad(Elide(r.Metric, 24), label) + nb + " ", none}, {join(", ", r.Values+wrapped(" (", r.delta(), ")"), r.Allowed), none}}
-		p.line(4, in, spans...)
-		if runs := r.runs(); runs != "" {
-			p.dim(in, runs+" "+nb+fmt.Sprintf("%d and %s", len(r.F.BaseRuns), count(len(r.F.HeadRuns), "run")))
-		}
-		if (i == 0 || r.Reason != g[i-1].Reason) && !(r.F.ReasonKey == "one-run" && r.F.Cause != nil) {
-			p.line(in, in, span{r.Reason, none})
-		}
+	if c := g.cause(); c != nil {
+		p.line(4, 9, span{"why" + nb + " ", dim}, span{because(c), none})
 	}
-	for _, e := range g.evidence() {
-		p.line(4, 6, span{"• ", none}, span{e, none})
-	}
-	if at := f.place(); at != "" {
-		p.line(4, 6, span{"• " + bind("at") + nb, none}, span{at, none})
-	}
-	for _, r := range g {
-		if r.F.Cause != nil {
-			p.line(4, 9, span{"why" + nb + " ", dim}, span{join(" ", Clean(r.F.Cause.Summary), wrapped("(", trimmed(r.F.Cause.Note), ")")), none})
-			break
-		}
+	for line, rest := split(f.FullName, p.width-4); line != ""; line, rest = split(rest, p.width-4) { // whole, on as many lines as it takes
+		p.dim(4, bind(line))
 	}
 }

@@ -15,8 +15,8 @@ import (
 const (
 	// drawnOperations, drawnIdle and drawnRanges are how many of a step are drawn, the longest, drawnDepth how deep ranges go.
 	drawnOperations, drawnIdle, drawnRanges, drawnDepth = 1000, 300, 200, 5
-	// drawnQuantiles is how many quantiles tell how launches spread, drawnSteps how many steps are drawn at most.
-	drawnQuantiles, drawnSteps = 41, 120
+	// drawnQuantiles is how many quantiles tell how the times of launches are distributed.
+	drawnQuantiles = 41
 )
 
 // What kind of time a [model.DrawnSpan] is.
@@ -56,7 +56,6 @@ func Draw(traces []model.Trace, o Options, kernels []measure.Subject, rank strin
 		if err := c.load(); err != nil {
 			return nil, err
 		}
-		d.Skipped = max(d.Skipped, c.skip)
 		if rank == "" || c.rankName() == rank {
 			all = append(all, c.drawable(run)...)
 		}
@@ -256,11 +255,8 @@ func longest(spans []model.DrawnSpan, most int) (kept []model.DrawnSpan, left in
 	return spans, max(left, 0)
 }
 
-// spread is the launches of a kernel.
-type spread struct {
-	times []float64   // of each that counts
-	runs  [][]float64 // time in each step, by run
-}
+// spread are the times of the launches of a kernel that count.
+type spread []float64
 
 // add takes in the launches of a run.
 func (s *spread) add(c *cut, kernel measure.Subject) {
@@ -268,48 +264,24 @@ func (s *spread) add(c *cut, kernel measure.Subject) {
 	if k < 0 {
 		return
 	}
-	steps := make([]float64, len(c.steps))
 	for i := range c.launches {
 		l := &c.launches[i]
-		if l.Kernel != k {
-			continue
-		}
-		at := c.stepOf(l.API)
-		if at >= 0 {
-			steps[at] += float64(l.End - l.Start)
-		}
-		if len(c.steps) == 0 || at >= c.skip {
-			s.times = append(s.times, float64(l.End-l.Start))
+		if l.Kernel == k && (len(c.steps) == 0 || c.stepOf(l.API) >= c.skip) {
+			*s = append(*s, float64(l.End-l.Start))
 		}
 	}
-	s.runs = append(s.runs, steps)
 }
 
-// launches draws how the launches of a kernel spread, and its time over the steps.
-func (d *drawing) launches(kernel measure.Subject, s spread) {
-	n := len(s.times)
+// launches draws how the times of a kernel's launches are distributed.
+func (d *drawing) launches(kernel measure.Subject, times spread) {
+	n := len(times)
 	if n == 0 {
 		return
 	}
-	slices.Sort(s.times)
+	slices.Sort(times)
 	x := model.DrawnLaunches{Subject: int(d.of(kernel)), Count: n}
 	for i := range drawnQuantiles {
-		x.Quantiles = append(x.Quantiles, int64(s.times[i*(n-1)/(drawnQuantiles-1)]))
-	}
-	most := 0
-	for _, steps := range s.runs {
-		most = max(most, len(steps))
-	}
-	for x.Every = 1; most/x.Every > drawnSteps; x.Every++ {
-	}
-	for at := 0; at < most; at += x.Every {
-		var values []float64
-		for _, steps := range s.runs {
-			if at < len(steps) {
-				values = append(values, steps[at])
-			}
-		}
-		x.Steps = append(x.Steps, int64(stats.Median(values)))
+		x.Quantiles = append(x.Quantiles, int64(times[i*(n-1)/(drawnQuantiles-1)]))
 	}
 	d.Launches = append(d.Launches, x)
 }

@@ -55,7 +55,7 @@ func TestAnnotations(t *testing.T) {
 	}
 	r := &result.Report{Verdict: result.Fail, Findings: []result.Finding{unchanged, warned, saxpy, open, total, gone}}
 	title := func(name string) string {
-		return "title=" + name + " 21.20 → 22.26 µs +5.0 %25 (+4.6 … +5.2 %25%2C limit 3 %25)::" + name
+		return "title=" + name + " 21.20 → 22.26 µs +5.0 %25 (+4.6 … +5.2 %25%2C limit 3 %25)::"
 	}
 	const registers = "registers 32 → 255%0A"
 	want := []string{

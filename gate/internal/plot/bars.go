@@ -1,8 +1,6 @@
 package plot
 
-import (
-	"math"
-)
+import "math"
 
 const fallHeight = 22
 
@@ -45,5 +43,13 @@ func Pair(base, head float64, class string) SVG {
 		class = "calm"
 	}
 	s.rect(class, 0, math.Min(math.Max(head, 0), 1), 12, 7, "")
+	return s.end()
+}
+
+// Part draws a part of a whole as a bar.
+func Part(share float64, class string) SVG {
+	s := begin("part", 16, "", "")
+	s.rect("allowed", 0, 1, 4, 9, "")
+	s.rect(class, 0, math.Min(math.Max(share, 0), 1), 4, 9, "")
 	return s.end()
 }
