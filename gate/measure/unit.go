@@ -8,65 +8,6 @@ import (
 	"strings"
 )
 
-// unit is one size of unit: how it is printed, what it is in base units, and the other ways in which people and
-// profilers write it.
-type unit struct {
-	name   string
-	base   string
-	factor float64
-	other  string // further spellings, separated by spaces
-	// ladder is true for the sizes in which quantities are printed; the table goes up.
-	ladder bool
-}
-
-// units is every unit that nsgate reads or prints, with the base unit in which metrics keep it. Sizes go by 1000, as in
-// nsys and ncu, unless they say otherwise.
-var units = []unit{
-	{"ns", "ns", 1, "nsec nsecond nanoseconds", true},
-	{"µs", "ns", 1e3, "us μs usec usecond microseconds", true},
-	{"ms", "ns", 1e6, "msec msecond milliseconds", true},
-	{"s", "ns", 1e9, "sec second seconds", true},
-	{"B", "B", 1, "byte bytes", true},
-	{"kB", "B", 1e3, "KB kbyte", true},
-	{"MB", "B", 1e6, "mbyte", true},
-	{"GB", "B", 1e9, "gbyte", true},
-	{"TB", "B", 1e12, "tbyte", true},
-	{"KiB", "B", 1 << 10, "", false},
-	{"MiB", "B", 1 << 20, "", false},
-	{"GiB", "B", 1 << 30, "", false},
-	{"B/s", "B/s", 1, "byte/second", true},
-	{"kB/s", "B/s", 1e3, "kbyte/second", true},
-	{"MB/s", "B/s", 1e6, "mbyte/second", true},
-	{"GB/s", "B/s", 1e9, "gbyte/second", true},
-	{"TB/s", "B/s", 1e12, "tbyte/second", true},
-	{"Hz", "Hz", 1, "hz", true},
-	{"kHz", "Hz", 1e3, "khz", true},
-	{"MHz", "Hz", 1e6, "mhz", true},
-	{"GHz", "Hz", 1e9, "ghz", true},
-	{"%", "%", 1, "", true},
-}
-
-// unitOf finds a unit by any of its spellings; lower and upper case count only where two units differ in nothing else.
-func unitOf(spelling string) (unit, bool) {
-	for _, fold := range []bool{false, true} {
-		for _, u := range units {
-			for name := range strings.FieldsSeq(u.name + " " + u.other) {
-				if name == spelling || fold && strings.EqualFold(name, spelling) {
-					return u, true
-				}
-			}
-		}
-	}
-	return unit{}, false
-}
-
-// BaseUnit says what a number in a unit as a profiler or a person writes it is multiplied with to be in the base unit
-// ("usecond" is 1000 ns). An unknown unit is not ok.
-func BaseUnit(spelling string) (factor float64, base string, ok bool) {
-	u, ok := unitOf(spelling)
-	return u.factor, u.base, ok
-}
-
 var decimal = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?|\.[0-9]+)$`)
 
 // ParsePercent reads "1%" or "0.5 %" as a fraction. A bare number is refused, since "1" could be meant as 1 % and as

@@ -1,0 +1,100 @@
+package profile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Recording is what was recorded of a workload. Most often one of the lists is filled: a recording comes from one
+// profiler, except that Finished sessions may come from several.
+type Recording struct {
+	// Source is the path that was opened, "" for what was measured here.
+	Source string
+	// Traces are runs launch by launch, one for each process that launched kernels.
+	Traces []model.Trace
+	// Counters are runs under Nsight Compute, counters for each profiled launch.
+	Counters []*ncu.Profile
+	// Summaries are runs of which only sums over all launches are known, each a session of one run.
+	Summaries []model.Session
+	// Finished are sessions that were cut before: of a baseline or a saved report.
+	Finished []model.Session
+	// Unprofiled are runs beside the Traces without a profiler, and Outputs what was read in what they printed.
+	Unprofiled []model.Unprofiled
+	Outputs    []measure.Output
+	// Warnings are doubts that do not forbid a judgement.
+	Warnings []string
+}
+
+// Add takes in what another recording of the same workload holds.
+func (r *Recording) Add(o *Recording) {
+	r.Traces = append(r.Traces, o.Traces...)
+	r.Counters = append(r.Counters, o.Counters...)
+	r.Summaries = append(r.Summaries, o.Summaries...)
+	r.Finished = append(r.Finished, o.Finished...)
+	r.Unprofiled = append(r.Unprofiled, o.Unprofiled...)
+	if len(o.Unprofiled) > 0 {
+		r.Outputs = o.Outputs // the same for all runs of a workload
+	}
+	r.Warnings = append(r.Warnings, o.Warnings...)
+}
+
+// add takes in what a reader gave: a run launch by launch, or summed up.
+func (r *Recording) add(trace *model.Trace, summary *model.Session) {
+	if trace != nil {
+		r.Traces = append(r.Traces, *trace)
+	}
+	if summary != nil {
+		r.Summaries = append(r.Summaries, *summary)
+	}
+}
+
+// Whole reports whether there is something in it that was summed up before, in which no warm-up can be left out.
+func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries) > 0 }
+
+// GPU is the model on which the newest of its runs was measured, "" where that is not known.
+func (r *Recording) GPU() string {
+	switch {
+	case len(r.Traces) > 0:
+		return r.Traces[len(r.Traces)-1].GPU
+	case len(r.Counters) > 0:
+		return r.Counters[len(r.Counters)-1].GPU
+	case len(r.Summaries) > 0:
+		return r.Summaries[len(r.Summaries)-1].GPU
+	case len(r.Finished) > 0:
+		return r.Finished[len(r.Finished)-1].GPU
+	}
+	return ""
+}
+
+// pure refuses a recording in which several profilers had a part: they time the same kernel differently.
+func (r *Recording) pure() error {
+	var names []string
+	add := func(p model.Profiler) {
+		if !slices.Contains(names, string(p)) {
+			names = append(names, string(p))
+		}
+	}
+	for i := range r.Traces {
+		add(r.Traces[i].Profiler())
+	}
+	for i := range r.Summaries {
+		add(r.Summaries[i].Profiler())
+	}
+	if len(r.Counters) > 0 {
+		add(model.Ncu)
+	}
+	if len(names) > 1 {
+		return model.Refuse(model.MixedProfilers, "judge the profiles of one profiler at a time",
+			"%s mixes what %s measured", r.Source, strings.Join(names, " and "))
+	}
+	return nil
+}
+
+// Tools are the programs that reading some formats takes. The zero value finds them on the PATH.
+type Tools struct {
+	Nsys, Ncu string // the executables, "" for those on the PATH
+}
