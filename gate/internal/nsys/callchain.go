@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// pythonMark is the event type of a mark, pythonDomain what the text of those begins with in which nsys puts the stack of
-	// Python: one inside each CUDA call whose backtrace was recorded.
+	// pythonMark is the event type of a mark. nsys writes the Python stack of each CUDA call whose backtrace it recorded into a mark
+	// whose text begins with pythonDomain.
 	pythonMark   = 34
 	pythonDomain = "Python Backtrace on CUDA"
 )
@@ -101,8 +101,8 @@ func (r *reader) readFrames() error {
 	})
 }
 
-// callers sums up the calls of a process by what they launched and from where. The launches are still those of p.ids, and
-// of their final kernels.
+// callers groups the calls of a process by launched kernel and call stack. The launches must have their final kernels and still
+// be in the order of p.ids.
 func (r *reader) callers(p *process) []model.Caller {
 	if len(p.traced) == 0 {
 		return nil

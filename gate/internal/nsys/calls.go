@@ -20,7 +20,7 @@ func (c *calls) name(names *names) (list []string) {
 	return list
 }
 
-// The calls that have a role, without the version that ends the names of the runtime's functions.
+// roles lists the calls that have a role.
 var roles = []struct {
 	pattern *regexp.Regexp
 	role
@@ -44,7 +44,7 @@ type names struct {
 	count  map[role]int
 }
 
-// callName is what the name of a call says of it.
+// callName is the role of a call and its name without the version.
 type callName struct {
 	id   int64 // of StringIds
 	role role
@@ -53,7 +53,7 @@ type callName struct {
 
 const unnamed = 0 // among the texts
 
-// of finds the name of a call; one that is not there has no role.
+// of gives the name of a call, without a role if StringIds lacks it.
 func (n *names) of(id int64) callName {
 	seat := &n.recent[uint64(id)%uint64(len(n.recent))]
 	if seat.id != id {
@@ -93,7 +93,7 @@ func (r *reader) readNames() (*names, error) {
 }
 
 // readCalls finds the CUDA call of each launch and copy with its range, the calls that switch profiling, and those
-// whose kernel is missing. The table of calls is read only where there is something to find in it.
+// whose kernel is missing. The table of calls is read only if it can hold one of these.
 func (r *reader) readCalls() error {
 	if r.db.columns[runtimeTable] == nil {
 		for _, p := range r.processes {
@@ -242,7 +242,7 @@ func (r *reader) readEveryCall(names *names) error {
 	})
 }
 
-// call takes in a call of the process: a row of thread, id, start, name and end.
+// call reads a call of the process from a row of thread, id, start, name and end.
 func (p *process) call(by *caller, row *row, names *names) {
 	found := &p.found
 	id, start, name := row.intOr(1, 0), row.int(2), names.of(row.intOr(3, 0))
@@ -273,7 +273,7 @@ func (p *process) call(by *caller, row *row, names *names) {
 	}
 }
 
-// attach gives the launches and copies of one call, as those of a graph are, what the first of them was given.
+// attach copies call, range and thread of the first launch or copy of a call to the others, as the nodes of a graph need it.
 func (p *process) attach() {
 	p.found.launches.shared(func(from, to int) {
 		x := &p.launches[from]
@@ -284,8 +284,8 @@ func (p *process) attach() {
 		p.copies[to].API, p.copies[to].Range, p.copies[to].Thread = x.API, x.Range, x.Thread
 	})
 	p.found.launches, p.found.copies, p.lines = join{}, join{}, nil
-	// CUPTI converts the GPU's times to the CPU's clock, to within some µs. In sound recordings no launch begins
-	// sooner than 4 µs after its call.
+	// CUPTI converts the GPU's times to the CPU's clock, with an error of some µs. In sound recordings a launch
+	// begins at least 4 µs after its call.
 	const slack = 10_000
 	for i := range p.launches {
 		switch x := &p.launches[i]; {

@@ -8,8 +8,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// This file checks the parts of a recording against each other: launches against calls, times against times.
-
 // The rows of these tables are the CUDA events that nsys says it collected: all of them, in every recording that was
 // seen. The figure was checked with exports from schema 3.20 (2025.3) to 3.24 (2026.1).
 var collectedTables = []string{kernelTable, copyTable, setTable, runtimeTable}
@@ -127,7 +125,7 @@ func (p *process) outsideGraphs() int {
 	return outside
 }
 
-// silence warns of processes that launched kernels of which there is none in the recording.
+// silence warns of processes that launched kernels, none of which is in the recording.
 func (r *reader) silence() (warnings []string) {
 	for pid, n := range r.silent {
 		warnings = append(warnings, fmt.Sprintf("process %d launched %d kernels, but none of them is in the recording", pid, n))
@@ -136,8 +134,8 @@ func (r *reader) silence() (warnings []string) {
 	return warnings
 }
 
-// checkKept refuses a recording of which nsys kept few of the events of a process, unless every launch has its kernel and every
-// kernel its launch: programs with OpenACC and OpenMP produce many events that are neither.
+// checkKept refuses a recording in which nsys kept few of the events of a process, unless every launch has its kernel and every
+// kernel its launch: programs with OpenACC and OpenMP produce many other events.
 func (r *reader) checkKept() error {
 	for _, few := range r.diagnosis.few {
 		p := r.of(few.process)

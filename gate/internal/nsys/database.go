@@ -25,7 +25,7 @@ type database struct {
 	pages   *sqlitepage.File    // nil where SQLite has to read all tables
 	name    string              // of the file, without its directory: for messages
 	state   state               // of the file when it was opened
-	rows    int64               // more rows than this cannot be in a file of this size
+	rows    int64               // the most rows that a file of this size can have
 	columns map[string][]string // of every table that is read
 	plain   map[string]plain    // the tables whose rows can be read straight from their pages
 	origin  origin
@@ -67,7 +67,7 @@ func open(ctx context.Context, file, name string) (*database, error) {
 	return db, nil
 }
 
-// prepare opens the pages of the file as well and reads what stands in it beside rows.
+// prepare opens the pages of the file, checks its schema and reads its tables' columns.
 func (db *database) prepare(file string) (err error) {
 	if db.pages, err = sqlitepage.Open(file); err != nil && !errors.Is(err, sqlitepage.ErrUnusual) {
 		return db.damaged(err)
@@ -96,7 +96,7 @@ var databases = []struct{ table, what string }{
 	{"rocpd_", "a database of rocmProfileData (rpd, AMD)"},
 }
 
-// readSchema notes the columns of every table and refuses what is not from nsys.
+// readSchema reads the columns of every table and refuses a database of another program.
 func (db *database) readSchema() error {
 	var tables []string
 	var view string
@@ -139,8 +139,8 @@ func (db *database) readSchema() error {
 	return db.successors(tables)
 }
 
-// readColumns notes the columns of the tables that are read, and which tables are plain: without generated columns, values that stand
-// for those that a row lacks, and a column for the row's number.
+// readColumns reads the columns of the tables, and finds the plain tables: without generated columns, default values and a column
+// for the row's number.
 func (db *database) readColumns() error {
 	odd := make(map[string]bool)
 	err := db.query("SELECT t.name, t.rootpage, t.sql, c.name, c.cid, c.type, c.dflt_value IS NOT NULL OR c.pk > 0 OR c.hidden > 0, c.hidden "+
@@ -169,7 +169,7 @@ func (db *database) readColumns() error {
 	return err
 }
 
-// declares matches a declaration of columns, not what a query gives.
+// declares matches a table that is declared by its columns, not by a query.
 var declares = regexp.MustCompile(`^CREATE TABLE \S+ ?\(`)
 
 // query runs a statement and shows each row to f.
@@ -222,7 +222,7 @@ func (db *database) require(table string, columns ...string) error {
 	return nil
 }
 
-// count gives the number of rows by the last row number: nsys numbers the rows of a table from one.
+// count gives the number of rows as the last row number: nsys numbers the rows of a table from one.
 func (db *database) count(table string) (n int64, err error) {
 	if db.columns[table] == nil {
 		return 0, nil
@@ -231,8 +231,8 @@ func (db *database) count(table string) (n int64, err error) {
 	return n, err
 }
 
-// room is for how many rows of a table room is made before they are read: those that it counts, as far as its pages can hold them, for a
-// damaged file may count any number.
+// room is the number of rows for which memory is allocated before a table is read: its row count, bounded by the size of its
+// pages, since a damaged file may state any count.
 func (db *database) room(table string) (int, error) {
 	plain, ok := db.plain[table]
 	if db.pages == nil || !ok {

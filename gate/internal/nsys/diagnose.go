@@ -48,7 +48,7 @@ var missing = []struct {
 		"nsys dropped %s records of the GPU because they were incomplete"},
 }
 
-// Of warnings and errors, whatever nsys says of CUDA in these words counts.
+// A warning or error that names CUDA and one of these words is a loss.
 var (
 	ofCUDA  = regexp.MustCompile(`(?i)\b(CUDA|CUPTI)\b`)
 	dropped = regexp.MustCompile(`(?i)\b(dropped|lost|discarded|overflow\w*)\b`)
@@ -76,7 +76,7 @@ var (
 	producedEvents  = regexp.MustCompile(`^Number of CUPTI events produced:\s*(\d+)`)
 )
 
-// diagnosis is what the diagnostics of a usable recording say.
+// diagnosis is the content of the diagnostics of a usable recording.
 type diagnosis struct {
 	noEvents  bool // no process made CUDA calls
 	notAll    bool // nsys doubts that it collected all CUDA events
@@ -95,7 +95,7 @@ type fewKept struct {
 	kept, made int
 }
 
-// hear takes in what nsys says at any severity.
+// hear reads a message of any severity.
 func (d *diagnosis) hear(text string) {
 	for i, x := range missing {
 		if m := x.text.FindStringSubmatch(text); m != nil && (d.missing == nil || i < d.place) {
@@ -191,8 +191,8 @@ func (db *database) diagnose() (diagnosis, error) {
 	return d, nil
 }
 
-// hearStrings takes in what nsys says in StringIds, where the names of the workload stand as well: only a whole sentence counts,
-// and only where no kernel, range or call is called so.
+// hearStrings reads the messages in StringIds, which holds the names of the workload as well: only a whole sentence counts,
+// and only if no kernel, range or call has it as its name.
 func (db *database) hearStrings(d *diagnosis) error {
 	if err := db.require("StringIds", "id", "value"); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (db *database) some(table, where string) bool {
 	return yes
 }
 
-// refuseNoKernels says as well as the export allows why it holds no kernel.
+// refuseNoKernels refuses an export without kernels, with the most precise reason that the export gives.
 func (db *database) refuseNoKernels(d diagnosis) error {
 	const launch = "JOIN StringIds ON nameId = id WHERE value GLOB 'cu*Launch*'"
 	on, off := db.traced()

@@ -14,7 +14,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// facts is what an export says of the machine and the tools, as far as it may be written down.
+// facts is the machine and the tools of an export, without anything that names a host or user.
 type facts struct {
 	gpus    []gpu
 	ordinal map[device]int64 // → gpu.id: CUDA_VISIBLE_DEVICES renumbers the devices of a process
@@ -80,7 +80,7 @@ func (f *facts) readGPUs(db *database) error {
 	})
 }
 
-// identity writes a UUID as nvidia-smi does; all zeros, which some devices report, is none.
+// identity writes a UUID as nvidia-smi does; all zeros, which some devices report, give "".
 func identity(uuid string) string {
 	uuid = strings.TrimSpace(uuid)
 	if lower := strings.ToLower(uuid); bare.MatchString(lower) {
@@ -92,8 +92,8 @@ func identity(uuid string) string {
 	return uuid
 }
 
-// readDriver reads the driver's versions, where the export was made with the table that holds them. The same table
-// holds host name and environment variables: nothing else is read.
+// readDriver reads the driver's versions if the export has their table. The table also holds the host name and environment
+// variables, which are not read.
 func (f *facts) readDriver(db *database) error {
 	const table = "TARGET_INFO_SYSTEM_ENV"
 	if !db.has(table, "name") {

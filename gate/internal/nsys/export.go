@@ -80,7 +80,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 // written is the first line of a report: the release and build of the nsys that wrote it.
 var written = regexp.MustCompile(`^NVIDIA Tegra Profiler Report (20\d\d)@(\d+)@(\d+)@`)
 
-// writtenBy says which nsys wrote a report, "" where that is not known.
+// writtenBy names the nsys that wrote a report, "" if unknown.
 func writtenBy(report string) (string, error) {
 	if info, err := os.Stat(report); err != nil || !info.Mode().IsRegular() {
 		return "", err

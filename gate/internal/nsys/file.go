@@ -19,15 +19,15 @@ const (
 	header       = 100 // bytes
 )
 
-// state is what changes when a program writes to a database file.
+// state is the part of a file's metadata that changes when a program writes to it.
 type state struct {
 	size     int64
 	modified time.Time
 	counter  [4]byte // SQLite's own count of changes
 }
 
-// inspect refuses by its first bytes what is no SQLite database, only a part of one, or still being written. It gives
-// the state of the file and the bytes that its pages take.
+// inspect reads the first bytes of a file and refuses one that is not a SQLite database, is truncated or still being written.
+// It gives the state of the file and the size of its pages in bytes.
 func inspect(file, name string) (s state, pages int64, err error) {
 	// Before the file is opened: opening a named pipe waits for its other end.
 	info, err := os.Stat(file)
@@ -91,7 +91,7 @@ func look(f *os.File) (s state, head []byte, err error) {
 	return s, head, nil
 }
 
-// changed reports whether a file that was read is no longer what it was.
+// changed reports whether a file changed while it was read.
 func changed(file string, before state) bool {
 	f, err := os.Open(file)
 	if err != nil {
@@ -102,7 +102,7 @@ func changed(file string, before state) bool {
 	return err != nil || after.size != before.size || !after.modified.Equal(before.modified) || after.counter != before.counter
 }
 
-// unfinished says by what a program shows that it is writing to the database, "" where none does.
+// unfinished gives the sign by which another program writes to the database, "" for none.
 func unfinished(file, name string, f *os.File) string {
 	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
 		return "unfinished changes lie in " + name + "-wal"
@@ -144,7 +144,7 @@ var formats = []struct {
 
 var page = regexp.MustCompile(`(?i)^<(!doctype html|html|head|body|\?xml)`)
 
-// refuseFormat says what a file without the SQLite magic seems to be.
+// refuseFormat refuses a file that is not a SQLite database, and says which kind of file it seems to be.
 func refuseFormat(name string, head []byte) error {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	for _, f := range formats {

@@ -24,8 +24,8 @@ var gpuMetricNames = []struct {
 	{"NVLink RX", "User Data", model.NVLinkRX}, {"NVLink TX", "User Data", model.NVLinkTX},
 }
 
-// gpuMetric finds the metric of a name as nsys writes it, with its unit in brackets: "SMs Active [Throughput %]". What is
-// not in per cent of the peak is none.
+// gpuMetric finds the metric of a name as nsys writes it, with its unit in brackets: "SMs Active [Throughput %]". Only names in per
+// cent of the peak are metrics.
 func gpuMetric(name string) (measure.Metric, bool) {
 	for _, x := range gpuMetricNames {
 		if strings.HasPrefix(name, x.prefix) && strings.Contains(name, x.holds) && strings.HasSuffix(name, "%]") {
@@ -44,7 +44,7 @@ type gpuSamples struct {
 // gpuOf is the GPU that a typeId stands for, as TARGET_INFO_GPU numbers it.
 func gpuOf(typeID int64) int64 { return typeID & 0xFF }
 
-// readGPUMetrics reads what was sampled of every GPU, by GPU; nil where nothing was.
+// readGPUMetrics reads the samples of every GPU, nil if there are none.
 func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 	if r.db.columns[gpuMetricTable] == nil {
 		return nil, nil
@@ -91,8 +91,8 @@ func (r *reader) readGPUMetrics() (map[int64]*gpuSamples, error) {
 	return found, err
 }
 
-// sampling is what was sampled of the GPUs on which a process launched kernels, nil where nothing was. Samples stand for
-// the time from their timestamp to that of the next: on an H100 at 10 kHz the SMs' activity fits the kernels in that
+// sampling gives the samples of the GPUs on which a process launched kernels, nil if there are none. A sample covers
+// the time from its timestamp to that of the next: on an H100 at 10 kHz the SMs' activity fits the kernels in that
 // interval to within 4 of 100, and misses them by 40 in the interval before.
 func (f *facts) sampling(t *model.Trace, all map[int64]*gpuSamples) *model.Sampling {
 	if len(all) == 0 {

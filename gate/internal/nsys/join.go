@@ -8,7 +8,7 @@ import (
 // join finds launches or copies by their correlation ids, for calls that come nearly in the order of these: a sorted merge.
 type join struct {
 	ids   []int64 // of all
-	order []int32 // their places by id, of equal ids in the order of the table; nil where they lie so
+	order []int32 // their places by id, of equal ids in the order of the table; nil if they are sorted already
 	at    int     // the place in that order where the last search ended
 }
 
@@ -34,7 +34,7 @@ func (j *join) place(i int) int {
 
 func (j *join) id(i int) int64 { return j.ids[j.place(i)] }
 
-// find gives the index of the first with an id, -1 for none. 0 is no id: CUPTI gives it to work that no call asked for.
+// find gives the index of the first with an id, -1 for none. CUPTI gives the id 0 to work without a call.
 func (j *join) find(id int64) int {
 	n := len(j.ids)
 	if id == 0 || n == 0 {

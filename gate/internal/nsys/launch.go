@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// fewVariants is for how many variants there is a seat at first.
+// fewVariants is the initial size of the table of recent variants.
 const fewVariants = 1 << 9
 
 func (r *reader) readKernels() error {
@@ -83,7 +83,7 @@ func (r *reader) readLaunches() error {
 
 // intern numbers the variants of a process and counts their launches.
 func (p *process) intern(key variantKey) int32 {
-	// Most launches find their variant where the last one of theirs left it.
+	// Most launches have the variant that was found last at their place.
 	seat := &p.recent[uint64(key.demangled^key.short<<2^int64(key.grid.X)<<1^int64(key.grid.Y)<<3^int64(key.block.X)>>5)&uint64(len(p.recent)-1)]
 	if i := int(*seat); i < len(p.variants) && p.variants[i].variantKey == key {
 		p.variants[i].launches++
@@ -198,8 +198,8 @@ func (r *reader) readGraphs() error {
 	})
 }
 
-// readOverhead finds when the profiler held a process up: when it flushed its buffers, instrumented code or managed what it
-// needs for that. What it does before the process starts, and on threads of its own, holds up nobody.
+// readOverhead finds the times in which the profiler delayed a process, by flushing buffers or instrumenting code. Its work
+// before the process starts, and on its own threads, delays nothing and is left out.
 func (r *reader) readOverhead() error {
 	// The names carry "CUPTI: " or "CUPTI ", and end in "overhead" or in when they were, by release.
 	holds := []string{"flush", "Instrumentation", "Resource Management", "stop overhead", "CUDA profiling overhead"}
@@ -267,7 +267,7 @@ func (r *reader) readMemory() error {
 				}
 			}
 		}
-		// Once more up to there, for what was live then.
+		// Replay the events up to the peak to find the allocations that were live then.
 		clear(live)
 		for _, e := range events[p][:at+1] {
 			delete(live, e.address)

@@ -9,7 +9,7 @@ import (
 )
 
 // lockedForWriting reports whether another process holds one of the locks that SQLite takes to write. Where the file
-// system knows no locks, nobody does.
+// system has no locks, the answer is no.
 func lockedForWriting(f *os.File) bool {
 	const first, length = 0x40000000, 512 // the bytes that SQLite locks: pending, reserved and shared
 	lock := syscall.Flock_t{Type: syscall.F_RDLCK, Whence: io.SeekStart, Start: first, Len: length}

@@ -19,7 +19,7 @@ const (
 // communicators are the names of a communicator.
 var communicators = []string{"NCCL communicator ID", "Communicator ID"}
 
-// readMessage notes what the payload of a range says of a collective. Payloads of others say nothing of that.
+// readMessage keeps the collective that the payload of a range describes, if it describes one.
 func (p *process) readMessage(thread int32, start int64, payload string) {
 	m := message(payload)
 	if m == (model.Message{}) {
@@ -31,7 +31,7 @@ func (p *process) readMessage(thread int32, start int64, payload string) {
 	p.messages[messageAt{thread, start}] = m
 }
 
-// message is what a payload says in JSON, numbers perhaps as text; whatever else it is says nothing.
+// message reads a payload in JSON, whose numbers may be text. Any other payload gives the zero message.
 func message(payload string) model.Message {
 	if !strings.Contains(payload, messageBytes) && !strings.Contains(payload, messageCommunicator) {
 		return model.Message{}

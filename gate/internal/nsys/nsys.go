@@ -21,7 +21,7 @@ import (
 //
 // The file is opened read-only and immutable: nothing is written beside it. A file that is not an nsys export, is
 // damaged or being written, holds no kernels or is known to have lost events gives a *model.Refusal, one of
-// [Reasons]; a file that cannot be opened an ordinary error. Reading stops when ctx ends. Attributes of kernels that
+// [model.Kinds]; a file that cannot be opened an ordinary error. Reading stops when ctx ends. Attributes of kernels that
 // the export does not have are -1.
 func Read(ctx context.Context, file string) ([]model.Trace, error) {
 	return ReadAs(ctx, file, filepath.Base(file))
@@ -100,7 +100,7 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 	return traces, nil
 }
 
-// finish turns what was collected of a process into its trace.
+// finish makes the trace of a process.
 func (r *reader) finish(p *process) (model.Trace, error) {
 	t := model.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,

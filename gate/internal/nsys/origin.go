@@ -17,12 +17,12 @@ const (
 	newestSchema = 3
 )
 
-// origin is which program wrote an export, when and how, as far as the export says so: it does since 2021.5.
+// origin is the program, time and options of an export, which exports state since 2021.5.
 type origin struct {
 	tool   string // "nsys 2025.3.2", or "nsys" alone
 	schema string // "3.20.3", or ""
 	time   time.Time
-	utc    bool     // times are those of the world, not of the profiler's clock
+	utc    bool     // times are UTC, not of the profiler's clock
 	tables []string // patterns of the tables that were asked for, none for all
 	part   bool     // only events of a part of the recording were asked for
 }

@@ -17,8 +17,8 @@ func ranged(eventType int64) bool {
 	return eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated
 }
 
-// readRanges collects the NVTX ranges of the processes that launched kernels. Ranges that end on another thread than
-// they began on enclose no calls and are left out, as in NVIDIA's own reports.
+// readRanges reads the NVTX ranges of the processes that launched kernels. Ranges that end on another thread
+// enclose no calls and are left out, as in NVIDIA's own reports.
 func (r *reader) readRanges() error {
 	if err := r.db.require(rangeTable, "start", "end", "eventType", "globalTid"); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (r *reader) nameRanges() error {
 	return nil
 }
 
-// sortRanges puts the ranges in the order of their starts, of equals the outer one first.
+// sortRanges sorts the ranges by start, of equal starts the outer one first.
 func (p *process) sortRanges() {
 	slices.SortStableFunc(p.ranges, func(a, b model.Range) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End))

@@ -18,7 +18,7 @@ type reader struct {
 	db        *database
 	diagnosis diagnosis
 	processes map[int64]*process // by globalPid
-	// oneProcess is true where no launch says which process it belongs to: the export is taken for one process.
+	// oneProcess is true if no launch names its process: the export counts as one process.
 	oneProcess bool
 	launches   int
 	budget     model.NameBudget
@@ -34,7 +34,7 @@ func newReader(db *database) *reader {
 	return &reader{db: db}
 }
 
-// process is a trace in the making.
+// process collects the trace of one process.
 type process struct {
 	id       int64 // globalPid
 	launches []model.Launch
@@ -53,7 +53,7 @@ type process struct {
 	early    int // launches that began before their call
 	backward int // ranges that end before they begin
 	names    []string
-	// callNames are those of found.all, overhead is what held up the process on the profiler's account.
+	// callNames are the names of found.all; overhead is when the profiler delayed the process.
 	callNames []string
 	overhead  []model.Interval
 	memory    int64
@@ -74,7 +74,7 @@ func (p *process) thread(tid int64) int32 {
 	return i
 }
 
-// of finds the process that a globalPid or globalTid belongs to; nil for processes without launches.
+// of gives the process of a globalPid or globalTid, nil for a process without launches.
 func (r *reader) of(global int64) *process {
 	if r.oneProcess {
 		global = 0
@@ -87,7 +87,7 @@ type calls struct {
 	launches, copies join
 	marks            []mark      // calls of cudaProfilerStart and cudaProfilerStop
 	graphs           []mark      // calls that begin and end the capture of a stream as a graph
-	lost             []int64     // starts of the calls that launched a kernel of which the recording knows nothing
+	lost             []int64     // starts of the calls whose kernel is not in the recording
 	all              model.Calls // every call; its names are those of [names]
 	seen             bool        // any call of the process was recorded
 }
@@ -98,7 +98,7 @@ type mark struct {
 	start bool
 }
 
-// role is what a call of some name means here.
+// role is the meaning of a call for the reader, by its name.
 type role uint8
 
 const (
@@ -135,7 +135,7 @@ type domain struct {
 	number  int64
 }
 
-// variantKey is all that a row of the kernel table says of the kernel itself; names are StringIds.
+// variantKey is what a row of the kernel table says about the kernel; names are numbers of StringIds.
 type variantKey struct {
 	demangled, mangled, short                              int64
 	grid, block                                            measure.Dim3
@@ -150,7 +150,7 @@ type variant struct {
 
 const noName = math.MinInt64 // in place of a StringIds number
 
-// messageAt is where a range with a message began: a thread begins one range at a time.
+// messageAt identifies a range with a message by its thread and start.
 type messageAt struct {
 	thread int32
 	start  int64

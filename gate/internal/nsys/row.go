@@ -26,7 +26,7 @@ type row struct {
 	backwards bool
 }
 
-// refuse is the refusal for what is wrong with the row.
+// refuse is the refusal of a wrong row.
 func (r *row) refuse(db *database) error {
 	if r.backwards {
 		return model.Refuse(model.ClockBackwards, recordAgain+"; if it happens again, update the driver and nsys",
@@ -102,10 +102,10 @@ func (r *row) null(column int) bool { return r.kinds[column] == sqlitepage.Null 
 // text is the text in a column, "" where it is null.
 func (r *row) text(column int) string { return string(r.bytes(column, nil)) }
 
-// longestText is what is read of a text, in bytes. Nobody reads a longer name.
+// longestText is the number of bytes of a text that are read.
 const longestText = 64 << 10
 
-// bytes is the text in a column, until the scan goes on. It may use the buffer.
+// bytes is the text in a column, valid until the next row. It may use the buffer.
 func (r *row) bytes(column int, buffer []byte) []byte {
 	switch r.kinds[column] {
 	case sqlitepage.Null:

@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// fewRepeats is how often a range occurs at least that may be a step.
+	// fewRepeats is the smallest number of occurrences of a range that may be a step.
 	fewRepeats = 3
-	// mostOfTail is the largest share of the launches that is left out for the sake of a whole step.
+	// mostOfTail is the largest share of the launches that is left out to end with a whole step.
 	mostOfTail = 0.2
 )
 
-// cutTail leaves out the end of a recording that stopped while the host was ahead of the GPU, as --duration and cudaProfilerStop
-// without a synchronisation do: launches that were queued then have no kernel by nature. They count as queued where each was made
-// after the last launch that has a kernel, and before the GPU had finished what it had, or could have begun the next kernel.
-// The step in which they lie is left out as a whole.
+// cutTail leaves out the end of a recording that stopped while launches were queued, as --duration and cudaProfilerStop without a
+// synchronisation stop it: these launches have no kernel. Launches count as queued if all of them were made after the last launch
+// that has a kernel, and before the GPU had finished its work or could have begun the next kernel. Their step is left out as a whole.
 func (p *process) cutTail() {
 	if len(p.found.lost) == 0 || p.outsideGraphs() != len(p.found.lost) {
 		return
@@ -46,7 +45,7 @@ func (p *process) cutTail() {
 	}
 	p.launches, p.ids = p.launches[:kept], p.ids[:kept]
 	p.copies = slices.DeleteFunc(p.copies, func(c model.Copy) bool { return queued(c.API) })
-	// Ranges lie in the order of their starts: those that stay keep their places.
+	// Ranges are sorted by start, so that the remaining ones keep their index.
 	if i := slices.IndexFunc(p.ranges, func(x model.Range) bool { return queued(x.Start) }); i >= 0 {
 		p.ranges = p.ranges[:i]
 	}

@@ -40,7 +40,7 @@ func Sniff(name string, head []byte) bool {
 	return false
 }
 
-// limits bounds what an archive can make of the disk.
+// limits bounds the disk space and files that an archive can take.
 type limits struct {
 	reports int    // number of reports
 	size    uint64 // bytes of all reports, unpacked
@@ -54,7 +54,7 @@ var usual = limits{reports: 1024, size: 16 << 30}
 // must be private to the user; the files in it are (0600), under names of our own.
 //
 // An archive that is damaged, holds no report, not all the reports of what it combines, or one twice, gives a
-// *measure.Refusal; an archive that cannot be opened, or a dir that cannot be written, an ordinary error, as does the
+// *model.Refusal; an archive that cannot be opened, or a dir that cannot be written, an ordinary error, as does the
 // end of ctx. In each case no file is left.
 func Reports(ctx context.Context, archive, dir string) ([]string, error) {
 	return unpack(ctx, archive, dir, usual)
@@ -116,7 +116,7 @@ func (a source) copy(ctx context.Context, to io.Writer, r member) error {
 		return damaged("it is not where the list of files says")
 	}
 	defer from.Close()
-	// A reader that checks sizes and checksum: what it says at the end decides.
+	// The reader checks size and checksum at the end.
 	n, err := io.Copy(to, cells.Until(ctx, from))
 	var path *os.PathError
 	switch {
@@ -143,11 +143,11 @@ type member struct {
 
 func (m member) show() string { return show(path.Base(m.path)) }
 
-// choose finds the reports, and refuses an archive of which they would not be all.
+// choose finds the reports, and refuses an archive that lacks some of them.
 func (a source) choose(files []*zip.File) ([]member, error) {
 	var reports, exports, raw, archives []member
 	named := map[string]int{}
-	combined := map[string]bool{} // the recordings of which it holds tables
+	combined := map[string]bool{} // the recordings whose tables it holds
 	tables, regular := 0, 0
 	for _, f := range files {
 		m := newMember(f)
@@ -180,7 +180,7 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 			return nil, model.Refuse(model.Damaged, "give the reports (.nsys-rep) themselves", "%s lists %s twice", a.name, m.show())
 		}
 	}
-	// A report of which there is an export is left out for it.
+	// A report is left out if its export is there.
 	without := func(m member) string { return path.Join(path.Dir(m.path), m.stem) }
 	chosen := slices.Concat(exports, slices.DeleteFunc(reports, func(r member) bool {
 		return slices.ContainsFunc(exports, func(e member) bool { return without(e) == without(r) })
@@ -210,7 +210,7 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 	return chosen, a.checkEach(chosen)
 }
 
-// newMember names a file; the path is "" for what is none: a directory, a link, a device, what macOS adds.
+// newMember names a file. The path is "" for anything else: a directory, a link, a device, an entry that macOS adds.
 func newMember(f *zip.File) member {
 	m := member{File: f, path: path.Clean("/" + strings.ReplaceAll(f.Name, `\`, "/"))}
 	base := path.Base(m.path)
@@ -255,7 +255,7 @@ func (a source) checkEach(chosen []member) error {
 	return nil
 }
 
-// more counts what the first of n names stands for.
+// more counts the names behind the first of n: " and 2 more".
 func more(n int) string {
 	if n == 1 {
 		return ""
@@ -279,10 +279,10 @@ func plain(stem string) string {
 	return odd.ReplaceAllString(stem[:min(len(stem), longest)], "_")
 }
 
-// odd is each character, or byte that is part of none, that a file's name does without.
+// odd matches a character that is not written into the name of a file.
 var odd = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// source is an archive, as messages call it.
+// source is an archive by its name in messages.
 type source struct {
 	name string
 	most limits

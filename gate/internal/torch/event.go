@@ -79,7 +79,7 @@ func (p *parser) members(opened string, f func(name, value []byte) bool) bool {
 	return err == nil && t.Kind() == '}'
 }
 
-// event reads an event, and nothing of one that is of no category that is read: most are operators.
+// event reads an event of a category that is read. Of others, mostly operators, it checks the syntax alone.
 func (p *parser) event(text []byte) (e event, ok bool) {
 	switch {
 	case text[0] != '{':
@@ -113,7 +113,7 @@ func (p *parser) event(text []byte) (e event, ok bool) {
 	return e, ok
 }
 
-// arg takes in a member of the args.
+// arg keeps a member of the args.
 func (e *event) arg(name, value []byte) bool {
 	a := &e.Args
 	switch string(name) {
@@ -152,7 +152,7 @@ func interesting(text []byte) bool {
 	}
 }
 
-// category finds what may be the category of an event, and what is behind it: an object inside of it can have a key of that name too.
+// category finds a candidate for the category of an event, and the text behind it: an object inside can have a key of that name too.
 func category(text []byte) (cat, rest []byte, ok bool) {
 	for {
 		at := bytes.Index(text, []byte(`"cat"`))
@@ -170,7 +170,7 @@ func category(text []byte) (cat, rest []byte, ok bool) {
 	}
 }
 
-// kind is what an event is to us.
+// kind is the class of an event.
 type kind int8
 
 const (
@@ -213,7 +213,7 @@ func text(b json.RawMessage) (s string) {
 	return s
 }
 
-// parseExtent reads [x, y, z]. What is not there is the zero extent.
+// parseExtent reads [x, y, z]; a missing value is the zero extent.
 func parseExtent(b json.RawMessage) (measure.Dim3, bool) {
 	if len(b) == 0 || string(b) == "null" {
 		return measure.Dim3{}, true
@@ -225,13 +225,13 @@ func parseExtent(b json.RawMessage) (measure.Dim3, bool) {
 	return measure.Dim3{X: v[0], Y: v[1], Z: v[2]}, true
 }
 
-// stepName is what torch.profiler calls a step, and what it becomes: its occurrences are one range.
+// torch.profiler names each step with its number; all of them become one range, stepName.
 const (
 	stepPrefix = "ProfilerStep#"
 	stepName   = "ProfilerStep"
 )
 
-// graphKey is what torch.compile calls a graph: a hash of the code, and so another one after every change.
+// graphKey is the name of a graph of torch.compile: a hash of the code, which every change replaces.
 var graphKey = regexp.MustCompile(`(CompiledFxGraph )[a-z2-7]{30,}`)
 
 // rangeName is the name under which the occurrences of an annotation are one range.

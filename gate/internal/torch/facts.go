@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// facts is what a trace says beside its events, as far as it may be written down.
+// facts is the content of a trace beside its events, without anything that names a host or user.
 type facts struct {
 	gpus    map[int32]string // model by number
 	amd     bool
@@ -16,7 +16,7 @@ type facts struct {
 	base    int64  // of all times, ns of UTC
 	pid     string
 	known   bool   // something in it is of torch.profiler
-	lost    string // what Kineto says of records that it lost
+	lost    string // Kineto's message on records that it lost
 	cupti   string // the first error of CUPTI
 }
 
@@ -57,8 +57,8 @@ func cudaVersion(value []byte) string {
 	return strconv.FormatInt(n/1000, 10) + "." + strconv.FormatInt(n%1000/10, 10)
 }
 
-// losses are what Kineto logs when it loses records of the GPU. A trace holds the log where PyTorch was built with
-// Kineto's own logger, as its releases are; no event says it.
+// losses are Kineto's log lines on lost records of the GPU. A trace holds the log if PyTorch was built with Kineto's own logger,
+// as its releases are; no event says it.
 var losses = []struct {
 	text *regexp.Regexp
 	says string

@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// finish turns what was read into a trace, or says why it cannot be judged.
+// finish makes the trace, or refuses it.
 func (t *trace) finish() (*model.Trace, error) {
 	slices.SortFunc(t.launches, func(a, b launch) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.id, b.id),
@@ -274,7 +274,7 @@ func (t *trace) check() error {
 	return nil
 }
 
-// refuseNoKernels says as well as the trace allows why it holds no kernel.
+// refuseNoKernels refuses a trace without kernels, with the most precise reason that the trace gives.
 func (t *trace) refuseNoKernels(calls int) error {
 	switch {
 	case t.cupti != "":

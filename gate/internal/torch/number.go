@@ -8,7 +8,7 @@ import (
 )
 
 // decimal reads a decimal number, quoted or not, in a unit of so many whole base units, and rounds it to these. fraction
-// says that it was written with a point. A number that is none, or of more than half of what an int64 holds, is not ok.
+// says that it was written with a point. It is not ok for text that is not a number and for more than half of the largest int64.
 func decimal(text []byte, unit float64) (value int64, fraction, ok bool) {
 	s := bytes.TrimSpace(unquote(text))
 	n, form := cells.Parse(s)
@@ -30,7 +30,7 @@ func integer(b []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// integerOr is integer with what else is given for a number that is not there.
+// integerOr is integer with a value for a missing number.
 func integerOr(b []byte, otherwise int64) int64 {
 	if n, ok := integer(b); ok {
 		return n

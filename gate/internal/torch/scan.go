@@ -96,7 +96,7 @@ func (s *scanner) each(end byte, part func() error) error {
 	}
 }
 
-// next is the next byte that is no white space, which stays to be read.
+// next gives the next byte behind white space, without reading it.
 func (s *scanner) next() (byte, error) {
 	for n := 0; ; n++ {
 		b, err := s.in.Peek(1)
@@ -142,7 +142,7 @@ func (s *scanner) value() ([]byte, error) {
 	return s.valid()
 }
 
-// valid is the text of the last value, mended where it was no JSON.
+// valid is the text of the last value, mended if it is not JSON.
 func (s *scanner) valid() ([]byte, error) {
 	if jsontext.Value(s.text).IsValid(lenient...) {
 		return s.text, nil
@@ -159,7 +159,7 @@ func (s *scanner) valid() ([]byte, error) {
 // skip reads over a value, however long.
 func (s *scanner) skip() error { return s.take(false) }
 
-// take reads up to the end of a value by its quotation marks and brackets alone.
+// take reads to the end of a value, which it finds by quotation marks and brackets.
 func (s *scanner) take(keep bool) error {
 	_, err := s.next()
 	s.text, s.begin = s.text[:0], s.at
@@ -195,7 +195,7 @@ func (s *scanner) take(keep bool) error {
 				depth++
 			case depth == 0 && (c == ',' || c == ':' || c == '}' || c == ']' || isSpace(c)):
 				done = true
-				n-- // which ends a number and is none of it
+				n-- // the byte ends a number and is not part of it
 			case c == '}' || c == ']':
 				depth--
 				done = depth == 0
@@ -237,9 +237,8 @@ var (
 	escapes = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|[\\\x00-\x1f]`)
 )
 
-// mend makes JSON of what Kineto writes instead, where there is but one way to understand it: numbers that are none (nan,
-// inf, N/A), and control characters and backslashes inside strings. A number that is none becomes an empty string, never a
-// zero.
+// mend makes JSON of the text that Kineto writes instead if it has only one meaning: nan, inf and N/A in place of numbers, and
+// control characters and backslashes inside strings. nan, inf and N/A become an empty string, never zero.
 func mend(text []byte) []byte {
 	return odd.ReplaceAllFunc(text, func(part []byte) []byte {
 		if part[0] != '"' {

@@ -42,7 +42,7 @@ var marks = map[string]bool{
 	"with_modules": true, "profile_memory": true,
 }
 
-// sniffTrace looks at the keys of the object, and at events as far as the head goes.
+// sniffTrace looks at the keys of the object and the events that the head holds.
 func sniffTrace(head []byte) bool {
 	s := scanner{in: bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(head, byteOrderMark)))}
 	found, events := 0, bytes.Contains(head, []byte(`"traceEvents"`))

@@ -16,7 +16,7 @@ type bounds struct {
 	text    int // bytes of different names
 }
 
-// usual are the bounds of every file. A trace that goes over them would be many gigabytes long.
+// usual are the bounds of every file. A trace that exceeds them has many gigabytes.
 var usual = bounds{records: 3_000_000, text: 256 << 20}
 
 // microsecond is the unit of times, in ns.
@@ -53,7 +53,7 @@ type trace struct {
 	fractional bool // some time has a fraction of a microsecond
 }
 
-// launch is a kernel event; its kernel is a variant. The id is the correlation, 0 where there is none.
+// launch is a kernel event; its kernel is a variant. The id is the correlation, 0 for none.
 type launch struct {
 	model.Launch
 	id int64
@@ -76,7 +76,7 @@ type transfer struct {
 type call struct {
 	id, start       int64
 	thread          int32
-	launches, graph bool // what it launches: a kernel, a CUDA graph
+	launches, graph bool // it launches a kernel, a CUDA graph
 	answered        bool // it has a launch
 }
 
@@ -105,7 +105,7 @@ func (n *interned[T]) of(x T) (i int32, isNew bool) {
 	return n.number[x], true
 }
 
-// add takes in one event.
+// add reads one event.
 func (t *trace) add(text []byte) error {
 	e, ok := t.parser.event(text)
 	if !ok {
@@ -146,7 +146,7 @@ func (t *trace) add(text []byte) error {
 	return nil
 }
 
-// addWork takes in a kernel, a copy or a memset.
+// addWork reads a kernel, a copy or a memset.
 func (t *trace) addWork(e *event) error {
 	what := e.kind.String()
 	start, pointed, ok := decimal(e.Ts, microsecond)
@@ -215,7 +215,7 @@ func (t *trace) extent(b json.RawMessage) (measure.Dim3, bool) {
 	return d, ok
 }
 
-// small is the first of several numbers that is one, 0 where none is.
+// small is the first of several texts that is a number, 0 if none is.
 func small(candidates ...[]byte) int32 {
 	for _, c := range candidates {
 		if n, ok := integer(c); ok && n >= 0 && n <= math.MaxInt32 {
@@ -225,7 +225,7 @@ func small(candidates ...[]byte) int32 {
 	return 0
 }
 
-// addCall takes in a call of the runtime or driver. One without an id launched nothing that could be found.
+// addCall reads a call of the runtime or driver. Without an id its launches cannot be found.
 func (t *trace) addCall(e *event) error {
 	has := func(part string) bool { return bytes.Contains(e.Name, []byte(part)) }
 	c := call{
@@ -240,7 +240,7 @@ func (t *trace) addCall(e *event) error {
 		t.undated++
 		return nil
 	}
-	// A trace is of one process: another one's calls have ids of their own, so that no launch could be assigned to its call.
+	// A trace is of one process: in a merged one the ids of calls are not unique.
 	if pid := string(unquote(e.Pid)); t.pid == "" {
 		t.pid = pid
 	} else if t.pid != pid {
@@ -268,7 +268,7 @@ func (t *trace) addCall(e *event) error {
 	return t.bounded(t.called)
 }
 
-// addRange takes in an annotation; one that never ended is left out.
+// addRange reads an annotation; one that never ended is left out.
 func (t *trace) addRange(e *event) error {
 	start, _, ok := decimal(e.Ts, microsecond)
 	duration, _, ended := decimal(e.Dur, microsecond)
