@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// maxHead is how many bytes may lie between __global__ and the end of the parameters.
+const maxHead = 4096
+
 // cuda reports the kernels of a CUDA or HIP source: the functions behind __global__.
 func cuda(source []byte, report func(name string, line int, defined bool)) {
 	const keyword = "__global__"
@@ -157,4 +160,19 @@ func literal(s []byte) int {
 		}
 	}
 	return len(s)
+}
+
+// lines numbers offsets of a text, asked for in ascending order.
+type lines struct {
+	source   []byte
+	at, line int
+}
+
+func (l *lines) number(offset int) int {
+	for ; l.at < offset; l.at++ {
+		if l.source[l.at] == '\n' {
+			l.line++
+		}
+	}
+	return l.line + 1
 }

@@ -13,7 +13,6 @@ import (
 const (
 	maxFiles    = 20_000  // source files; a larger repository is not searched to its end, so nothing is found in it
 	maxFileSize = 2 << 20 // bytes; larger files are generated
-	maxHead     = 4096    // bytes from __global__ to the end of the parameters
 )
 
 // Kernels finds the definition of a kernel in a repository by the kernel's short name: a __global__ function of C++ or a
@@ -112,19 +111,4 @@ func find(root fs.FS) definitions {
 		return nil
 	}
 	return found
-}
-
-// lines numbers offsets of a text, asked for in ascending order.
-type lines struct {
-	source   []byte
-	at, line int
-}
-
-func (l *lines) number(offset int) int {
-	for ; l.at < offset; l.at++ {
-		if l.source[l.at] == '\n' {
-			l.line++
-		}
-	}
-	return l.line + 1
 }

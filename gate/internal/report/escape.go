@@ -19,6 +19,14 @@ import (
 // nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
 const nb = "\u00a0"
 
+// Bounds of texts that may hold names out of a recording.
+const (
+	maxName    = 120  // columns of a name
+	maxPattern = 400  // columns of the sentence of a pattern
+	maxProse   = 500  // runes of a sentence in Markdown
+	maxCommand = 4000 // runes of a command
+)
+
 // bind keeps a text on one line, unbind takes that back.
 func bind(s string) string   { return strings.ReplaceAll(s, " ", nb) }
 func unbind(s string) string { return strings.ReplaceAll(s, nb, " ") }

@@ -91,6 +91,19 @@ func (p *part) empty() bool {
 		(p.Table == nil || len(p.Table.Rows) == 0)
 }
 
+// rankBars are what a rank computes in a step, on the scale of all ranks.
+type rankBars struct {
+	Name, Base, Head, Wait, Colour string
+	Picture                        plot.SVG
+}
+
+// fallBar is a part of the change of a step, drawn around zero.
+type fallBar struct {
+	fallRow
+	Link, Colour string
+	Picture      plot.SVG
+}
+
 // picture is a drawing under its title.
 type picture struct {
 	Title, About string

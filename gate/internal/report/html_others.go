@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -15,17 +14,6 @@ import (
 
 // maxTrends is how many trends the page of a history has, those that changed most.
 const maxTrends = 150
-
-// factsOf are the facts that are known.
-func factsOf(list ...fact) []fact {
-	var out []fact
-	for _, f := range list {
-		if f.Text = trimmed(f.Text); f.Text != "" {
-			out = append(out, f)
-		}
-	}
-	return out
-}
 
 func htmlHistory(h *history.History, o Options) (string, error) {
 	saved, err := jsonText(h)
@@ -97,18 +85,4 @@ func htmlSummary(m *result.Summary, _ Options) (string, error) {
 	}
 	s.add(part{ID: "measured", Title: "How it was measured", Facts: recording(m)})
 	return s.html(saved)
-}
-
-// barOf draws a part of a whole in the colour of its class.
-func barOf(share result.Number, class string, idle bool) plot.SVG {
-	colour := "calm"
-	switch {
-	case idle:
-		colour = "idle"
-	case strings.Contains(class, "comm"):
-		colour = "move"
-	case strings.Contains(class, "cop"), strings.Contains(class, "memset"):
-		colour = "copy"
-	}
-	return plot.Part(math.Max(float64(share), 0), colour)
 }

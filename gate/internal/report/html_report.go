@@ -14,8 +14,6 @@ import (
 const (
 	// maxChanges, maxArticles and maxSights bound what a page shows of very many kernels; the report inside holds all.
 	maxChanges, maxArticles = 300, 24
-	// maxName is how many columns of a name a page shows; all of it is a click away.
-	maxName = 120
 )
 
 // reportSheet is the page of a report, from the whole to the part.
@@ -167,12 +165,6 @@ func (s *reportSheet) figures() {
 	}
 }
 
-// rankBars are what a rank computes in a step, on the scale of all ranks.
-type rankBars struct {
-	Name, Base, Head, Wait, Colour string
-	Picture                        plot.SVG
-}
-
 // ranks adds what each rank computes in a step.
 func (s *reportSheet) ranks() {
 	if s.view.Ranks == nil {
@@ -199,13 +191,6 @@ func (s *reportSheet) ranks() {
 		p.Ranks = append(p.Ranks, b)
 	}
 	s.add(p)
-}
-
-// fallBar is a part of the change of a step, drawn around zero.
-type fallBar struct {
-	fallRow
-	Link, Colour string
-	Picture      plot.SVG
 }
 
 // falls adds the waterfall: what the change of the step is made of.

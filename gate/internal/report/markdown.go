@@ -19,8 +19,6 @@ const (
 	defaultMaxBytes = 60_000 // GitHub takes 65,536 characters of a comment
 	maxRows         = 50     // rows of the table of changes
 	maxNotes        = 20     // reasons, warnings and next steps
-	maxProse        = 500    // runes of a sentence
-	maxCommand      = 4000   // runes of a command
 )
 
 // markdown writes the report for a job summary or a comment on a merge request of GitHub or GitLab: the verdict, why, where the time

@@ -3,9 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/plot"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -17,9 +19,6 @@ const (
 	summaryRanges  = 20
 	summaryLeast   = 0.005
 )
-
-// maxPattern is how many columns the sentence of a pattern has at most: it may hold names out of the recording.
-const maxPattern = 400
 
 // headline is a summary in a few words.
 func headline(s *result.Summary) string {
@@ -220,6 +219,20 @@ func told(s *result.Summary) []string {
 // recording is where, how and how often a summary was measured.
 func recording(s *result.Summary) []fact {
 	return factsOf(fact{"GPU", machine(s.Recorded.Environment)}, fact{"runs", side(s.Recorded)})
+}
+
+// barOf draws a part of a whole in the colour of its class.
+func barOf(share result.Number, class string, idle bool) plot.SVG {
+	colour := "calm"
+	switch {
+	case idle:
+		colour = "idle"
+	case strings.Contains(class, "comm"):
+		colour = "move"
+	case strings.Contains(class, "cop"), strings.Contains(class, "memset"):
+		colour = "copy"
+	}
+	return plot.Part(math.Max(float64(share), 0), colour)
 }
 
 // summaryText writes the summary for a person at a terminal.

@@ -38,6 +38,17 @@ type view struct {
 // fact is a text under its label.
 type fact struct{ Label, Text string }
 
+// factsOf are the facts that are known.
+func factsOf(list ...fact) []fact {
+	var out []fact
+	for _, f := range list {
+		if f.Text = trimmed(f.Text); f.Text != "" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // tone is how a format marks something: by colour, icon or class.
 type tone int
 
