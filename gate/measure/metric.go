@@ -64,7 +64,7 @@ var (
 	// Time is the GPU time of one launch: the 10 % trimmed mean over the steady launches of a run.
 	Time = row("time", "ns", Lower, judged)
 	// Spread is how much the steady launches of one run differ: the robust standard deviation (scaled MAD) of their
-	// times. It says how noisy a kernel is within a run and is no error term: launches of a process are not independent.
+	// times. It shows the noise of a kernel within a run and is not an error term: launches of a process are not independent.
 	Spread = row("time_spread", "ns", Neither, 0)
 	// Launches is the number of launches per step, or per run where the workload has no steps.
 	Launches = row("launches", "count", Lower, judged|exact|tally)
@@ -83,12 +83,12 @@ var (
 	SyncCalls = row("sync_calls", "count", Lower, judged|exact|tally, "synchronising calls")
 	// Allocations is the number of CUDA calls that allocate device or pinned memory, per step (or per run).
 	Allocations = row("allocations", "count", Lower, judged|exact|tally)
-	// PageableBytes is what copies moved from or to pageable memory, per step (or per run): such copies wait for one another.
+	// PageableBytes is the bytes copied from or to pageable memory, per step (or per run): such copies wait for one another.
 	PageableBytes = row("pageable_bytes", "B", Lower, judged|exact|tally, "pageable bytes")
 	// SmallKernels is the number of launches of kernels under 10 µs each, per step (or per run): launching one costs the host
 	// about as much as running it costs the GPU.
 	SmallKernels = row("small_kernels", "count", Lower, judged|exact|tally, "small kernels")
-	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: what the user waits for,
+	// StepTime is the period of a step on the GPU, from its first operation to that of the next step: the time that the user waits for,
 	// idle time included. It is the mean over the typical steps of a run, those whose period is in the middle half.
 	StepTime = row("step_time", "ns", Lower, judged|onHost)
 	// MeanStep is the mean period of all steps that count, the slow ones included.
@@ -136,7 +136,7 @@ var (
 	_ = row("code_bytes", "B", Neither, exact, "code size")
 )
 
-// The metrics of untraced runs: tracing slows the CPU down, so that traced runs say why and these say whether.
+// The metrics of unprofiled runs: profiling slows the CPU down, so that unprofiled runs decide and profiled runs explain.
 var (
 	// Rate and Cost are numbers that the program prints of itself, in what unit only it knows: see [Output].
 	Rate = row("rate", "", Higher, untraced|judged, "output")
@@ -145,7 +145,7 @@ var (
 	WallTime = row("wall_time", "ns", Lower, untraced)
 )
 
-// GPUMetrics lists what nsys samples of the whole GPU, as a mean over a step or a range in per cent of the peak rate. A metric
+// GPUMetrics lists the metrics that nsys samples of the whole GPU, as a mean over a step or a range in per cent of the peak rate. A metric
 // that counts moved bytes has no direction.
 var GPUMetrics = []Metric{
 	row("sm_active", "%", Higher, 0, "SM active"),
@@ -237,5 +237,5 @@ func (m Metric) Informational() bool { return known[m.Name].is&tally != 0 }
 // OnHost reports whether a time depends on the CPU as well as on the GPU, so that it moves more between runs, and between hosts.
 func (m Metric) OnHost() bool { return known[m.Name].is&onHost != 0 }
 
-// Unprofiled reports whether the metric is of runs without a profiler: see [Run.Unprofiled]. The others are of traced runs.
+// Unprofiled reports whether the metric is of runs without a profiler: see model.Run. The others are of profiled runs.
 func (m Metric) Unprofiled() bool { return known[m.Name].is&untraced != 0 }

@@ -21,7 +21,7 @@ import (
 
 // rule takes one such part out.
 type rule struct {
-	has     string                // what a name must contain for the pattern to be tried
+	has     string                // text that a name must contain for the pattern to be tried
 	pattern func() *regexp.Regexp // compiled where one does, which hardly any name of a program asks for
 	to      string
 }
@@ -80,7 +80,7 @@ var unstable = []rule{
 const (
 	// longestMangled is the length to which names are demangled, in bytes; the time goes with its square.
 	longestMangled = 8 << 10
-	// longestDemangled bounds what a short mangled name can unfold to, as a power of two.
+	// longestDemangled bounds the length of a demangled name, as a power of two.
 	longestDemangled = 17
 	// passes is how often the rules are applied: twice to see that nothing is left, and some more for names that hold
 	// another name. None that a compiler writes needs them all.
@@ -114,7 +114,7 @@ func apply(rules []rule, name string) string {
 	return name
 }
 
-// printable collapses white space and replaces what no name may carry into a report.
+// printable collapses white space and replaces characters that must not stand in a report.
 func printable(s string) string {
 	return NormalizeControl(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " "))
 }
@@ -175,7 +175,7 @@ var numbers = expression(`#[0-9]+\b`)
 
 var counters = expression(`(\b(?:seq|op_id|step|iteration|iter|batch|epoch)(?: = | ?[:=_#-] ?| ))[0-9]+\b`)
 
-// NormalizeLine is [NormalizeControl] for what has to fit into one line: white space is collapsed.
+// NormalizeLine is [NormalizeControl] for text of one line: white space is collapsed.
 func NormalizeLine(s string) string { return strings.Join(strings.Fields(NormalizeControl(s)), " ") }
 
 // NormalizeControl replaces control characters, those that turn the direction of writing, and invalid UTF-8, which no
@@ -246,7 +246,7 @@ func ShortName(name string) string {
 	return orWhole(base, name)
 }
 
-// orWhole is the base name, or the whole name where there is none.
+// orWhole is the base name, or the whole name without one.
 func orWhole(base []byte, name string) string {
 	return cmp.Or(string(base), name)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // How numbers are printed, the same in every sentence, table and format: four significant digits, a space before the
-// unit, "–" for what is not known. Formats that must not break a line between number and unit bind the space.
+// unit, "–" for an unknown value. Formats that must not break a line between number and unit bind the space.
 
 // Unknown stands for a number that was not measured.
 const Unknown = "–"
@@ -109,7 +109,7 @@ func signed(v float64, decimals int) string {
 	}
 	s := strconv.FormatFloat(v*100, format, decimals, 64)
 	if strings.Trim(s, "-0.") == "" {
-		return "0" // without the sign of what was rounded away
+		return "0" // without a sign
 	}
 	if v > 0 {
 		return "+" + s
@@ -145,7 +145,7 @@ func Percent(v float64) string {
 	switch {
 	case unmeasured(v):
 		return Unknown
-	case v >= 99.95: // nobody reads that many percent
+	case v >= 99.95: // a factor reads better than so many percent
 		return factor(v)
 	case v >= 9.995:
 		return strconv.FormatFloat(v*100, 'f', 0, 64) + " %"
@@ -257,8 +257,8 @@ func unitOf(spelling string) (unit, bool) {
 	return unit{}, false
 }
 
-// BaseUnit says what a number in a unit as a profiler or a person writes it is multiplied with to be in the base unit
-// ("usecond" is 1000 ns). An unknown unit is not ok.
+// BaseUnit gives the base unit of a unit, as a profiler or a person writes it, and its size in that ("usecond" is 1000 ns).
+// An unknown unit is not ok.
 func BaseUnit(spelling string) (factor float64, base string, ok bool) {
 	u, ok := unitOf(spelling)
 	return u.factor, u.base, ok

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Output is a number that a workload prints about itself, such as its throughput. It is read in untraced runs only.
+// Output is a number that a workload prints about itself, such as its throughput. It is read in unprofiled runs only.
 type Output struct {
-	Name string // what people call it, with its unit: "tokens/s"
+	Name string // with its unit: "tokens/s"
 	// Pattern is a regular expression with one group, around the number. It has to match one line of the output, once.
 	Pattern string
 	Better  Direction // Higher or Lower
 }
 
-// Subject is what the output is in a session.
+// Subject is the subject of the output in a session.
 func (o Output) Subject() Subject { return Subject{Scope: ScopeOutput, Name: o.Name} }
 
 // Metric is [Rate] or [Cost].

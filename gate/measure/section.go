@@ -7,7 +7,7 @@ var (
 	Steps   = Subject{Scope: ScopeSection, Name: "steps"}
 	Between = Subject{Scope: ScopeSection, Name: "between"}
 	After   = Subject{Scope: ScopeSection, Name: "after"}
-	// Beside is what short processes of the same launch did next to the run; it is not part of the run.
+	// Beside is the work of short processes of the same launch beside the run; it is not part of the run.
 	Beside = Subject{Scope: ScopeSection, Name: "beside"}
 )
 

@@ -49,7 +49,7 @@ func ParseDim3(s string) (Dim3, error) {
 	return Dim3{v[0], v[1], v[2]}, nil
 }
 
-// Scope says what a subject is.
+// Scope is the kind of a subject.
 type Scope string
 
 // The things that a metric can belong to.
@@ -106,7 +106,7 @@ type Subject struct {
 // Workload is the subject of whole-workload metrics.
 var Workload = Subject{Scope: ScopeWorkload}
 
-// Device is the subject of what one of several devices did, by its number in the run.
+// Device is one of several devices of a run, by its number.
 func Device(n int32) Subject { return Subject{Scope: ScopeDevice, Name: fmt.Sprintf("GPU %d", n)} }
 
 // Short is the name by which people call the subject: a kernel's base name without template arguments and

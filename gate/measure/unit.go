@@ -32,7 +32,7 @@ func ParsePercent(s string) (float64, error) {
 	return f, nil
 }
 
-// Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and what has a unit of its own.
+// Amount is an absolute number in a base unit: "ns", "B", "B/s", "Hz", "%", or "" for counts and for outputs in their own unit.
 type Amount struct {
 	Value float64
 	Unit  string

@@ -13,10 +13,10 @@ import (
 type Number struct {
 	Digits int64
 	Places int
-	up     bool // what was cut off behind the digits is half or more of the last one
+	up     bool // the digits that were cut off are half or more of the last one
 }
 
-// Form is how a number was written, and so what it can mean.
+// Form is how a number was written, which decides its possible meanings.
 type Form int
 
 // The forms. Whether a comma or a point stands between thousands or before decimals depends on the language of the
@@ -33,15 +33,15 @@ const (
 
 var (
 	grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$`)
-	// foreign is what no English number is: a comma before other than three digits, several points, or digits in groups
+	// foreign matches numbers that are not English: a comma before other than three digits, several points, or digits in groups
 	// of another kind: "10 776 576" with every kind of space, "1'234.5", "1,07,76,576". U+FFFD stands for a space of a code
 	// page of Windows.
 	foreign = regexp.MustCompile(`^([0-9]{1,3}(\.[0-9]{3})+|[0-9]+),[0-9]+$|^[0-9]{1,3}(\.[0-9]{3}){2,}$|` +
 		`^[0-9]{1,3}([ \x{00A0}\x{2009}\x{202F}\x{FFFD}'’][0-9]{3})+([.,][0-9]+)?$|^[0-9]+(,[0-9]{2,3}){2,}(\.[0-9]+)?$`)
 )
 
-// Parse reads a number, in English where it may be of two languages. One that is Foreign, is none, or is larger than an
-// int64 has no value.
+// Parse reads a number, as English if it may be of two languages. A foreign number, other text and a number larger than an
+// int64 have no value.
 func Parse[Text string | []byte](s Text) (Number, Form) {
 	if n, form := simple(s); form != NoNumber {
 		return n, form
@@ -142,7 +142,7 @@ func (n Number) Float(factor float64) float64 {
 // Step is the value of one of the last digit in the base unit.
 func (n Number) Step(factor float64) float64 { return factor / math.Pow10(n.Places) }
 
-// Int is the number in the base unit, rounded half away from zero; not ok where it does not fit. The factor is a whole
+// Int is the number in the base unit, rounded half away from zero; not ok if it does not fit. The factor is a whole
 // number.
 func (n Number) Int(factor float64) (value int64, ok bool) {
 	times, places := uint64(factor), n.Places

@@ -1,4 +1,4 @@
-// Package cells reads what profilers print in tables: text in the encodings of PowerShell, and numbers in the language of
+// Package cells reads the text of profilers' tables: the encodings of PowerShell, columns of fixed width, and numbers in the language of
 // the machine.
 package cells
 
@@ -21,7 +21,7 @@ func UTF8(r io.Reader) io.Reader {
 const LongestLine = 1 << 20
 
 // Line reads a line with its end; of one that is longer than [LongestLine] the rest is dropped. At the end of the input
-// the error is io.EOF, with the last line where that has no end.
+// the error is io.EOF, with the last line if that has no end.
 func Line(in *bufio.Reader) (string, error) {
 	part, err := in.ReadSlice('\n')
 	line := string(part)
@@ -32,7 +32,7 @@ func Line(in *bufio.Reader) (string, error) {
 	return line, err
 }
 
-// Until reads until ctx ends, whose error it then gives.
+// Until gives a reader that fails with the error of ctx as soon as that ends.
 func Until(ctx context.Context, r io.Reader) io.Reader { return until{ctx, r} }
 
 type until struct {

@@ -23,7 +23,7 @@ type Comparison struct {
 // Equal reports whether no kernel differs.
 func (c *Comparison) Equal() bool { return len(c.Changed)+len(c.Added)+len(c.Removed) == 0 }
 
-// Compare matches kernels by architecture and name, whatever file they lie in: equal hashes first, then the others in order.
+// Compare matches kernels by architecture and name, in whatever file: equal hashes first, then the others in order.
 func Compare(base, head []Kernel) *Comparison {
 	type key struct{ arch, name string }
 	var keys []key
@@ -70,7 +70,7 @@ func (k Kernel) same(o Kernel) bool {
 // limits are the resources of a multiprocessor (CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability").
 type limits struct{ warps, blocks, shared int }
 
-// multiprocessor gives the limits of an architecture; ok is false where they are not known.
+// multiprocessor gives the limits of an architecture; ok is false if they are unknown.
 func multiprocessor(arch string) (l limits, ok bool) {
 	known := map[string]limits{
 		"sm_70": {64, 32, 96 << 10}, "sm_75": {32, 16, 64 << 10}, "sm_80": {64, 32, 164 << 10}, "sm_86": {48, 16, 100 << 10}, "sm_87": {48, 16, 164 << 10},

@@ -116,7 +116,7 @@ func architecture(image []byte) (sm int, suffix string) {
 	return int(number), suffix
 }
 
-// image64 is a device ELF image taken apart.
+// image64 is a parsed device ELF image.
 type image64 struct {
 	data              []byte
 	sections          map[string]*elf.Section
@@ -132,7 +132,7 @@ func (c *image64) bytes(s *elf.Section) []byte {
 	return c.data[s.Offset : s.Offset+s.FileSize]
 }
 
-// size is the size of a section, 0 where the image has none of that name.
+// size is the size of a section, 0 if the image has none of that name.
 func (c *image64) size(name string) int {
 	if s := c.sections[name]; s != nil && s.Size < maxImage {
 		return int(s.Size)

@@ -40,7 +40,7 @@ type Unreadable struct {
 
 func (e *Unreadable) Error() string { return fmt.Sprintf("%s: %s", e.File, e.Reason) }
 
-// ErrNoCode is the cause of an [Unreadable] file that is no container of device code at all.
+// ErrNoCode is the cause of an [Unreadable] file that is not a container of device code.
 var ErrNoCode = errors.New("no device code")
 
 // The bounds on one file. libtorch_cuda.so, 1.5 GB, has about 100,000 kernels an architecture.

@@ -22,11 +22,11 @@ func (c *Call) inside(o *Call) bool {
 	return o.Start <= c.Start && c.End <= o.End && (c.Start < o.End || c.Start == o.Start)
 }
 
-// Calls are the CUDA calls of a process but for those inside another call of their thread: sorted by thread, then by start. They
-// are held as differences from one to the next, about six bytes each. The zero value has none.
+// Calls are the CUDA calls of a process except those inside another call of their thread: sorted by thread, then by start. They
+// are stored as differences from one to the next, about six bytes each. The zero value is empty.
 type Calls struct {
 	threads []callList // by number
-	names   []int32    // what each name has become, nil for no change
+	names   []int32    // the final number of each name, nil for no change
 }
 
 // callList is the calls of a thread.
@@ -39,9 +39,9 @@ type callList struct {
 	name   int32
 	names  []int32 // of all, in the order of their first calls
 	known  []bool  // by name: it is among these
-	last   Call    // the one that comes next, in which others may lie
+	last   Call    // the next one, which may hold others inside
 	open   bool    // there is a last one
-	strays []Call
+	late   []Call  // those that came out of order
 }
 
 // callBlock is some calls that follow each other.
@@ -76,11 +76,11 @@ func (l *callList) add(x Call) {
 	case last.inside(&x) && (l.n == 0 || x.Start > l.start):
 		*last = x
 	default:
-		l.strays = append(l.strays, x)
+		l.late = append(l.late, x)
 	}
 }
 
-// put writes a call behind the others.
+// put appends a call.
 func (l *callList) put(x *Call) {
 	if l.n%callsOfBlock == 0 {
 		before := callBlock{before: l.end, name: -1}
@@ -115,8 +115,8 @@ func (l *callList) put(x *Call) {
 	}
 }
 
-// Settle ends the adding of calls. What is not nil says what a name becomes: it is asked once for each name, in the order of their
-// first calls.
+// Settle ends the adding of calls. Unless it is nil, rename gives the final number of a name: it is called once for each name, in
+// the order of their first calls.
 func (c *Calls) Settle(rename func(name int32) int32) {
 	for i := range c.threads {
 		l := &c.threads[i]
@@ -139,25 +139,25 @@ func (l *callList) settle() {
 		l.put(&l.last)
 		l.open = false
 	}
-	strays := l.strays
-	if l.strays = nil; len(strays) == 0 {
+	late := l.late
+	if l.late = nil; len(late) == 0 {
 		return
 	}
 	// Of those that begin together the longest comes first: the others are inside it.
 	order := func(a, b *Call) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), -cmp.Compare(a.End, b.End), cmp.Compare(a.Name, b.Name))
 	}
-	slices.SortFunc(strays, func(a, b Call) int { return order(&a, &b) })
+	slices.SortFunc(late, func(a, b Call) int { return order(&a, &b) })
 	var merged callList
 	at := l.begin(0, nil)
-	for at.Next(); at.OK || len(strays) > 0; {
-		if len(strays) == 0 || at.OK && order(&at.Call, &strays[0]) <= 0 {
+	for at.Next(); at.OK || len(late) > 0; {
+		if len(late) == 0 || at.OK && order(&at.Call, &late[0]) <= 0 {
 			merged.add(at.Call)
 			at.Next()
 			continue
 		}
-		merged.add(strays[0])
-		strays = strays[1:]
+		merged.add(late[0])
+		late = late[1:]
 	}
 	*l = merged
 	l.settle()
@@ -244,7 +244,7 @@ func (l *callList) begin(thread int32, names []int32) CallCursor {
 	return CallCursor{Call: Call{Thread: thread}, Before: -1, list: l, names: names, block: -1, name: -1}
 }
 
-// Next goes on to the next call of the thread.
+// Next moves to the next call of the thread.
 func (x *CallCursor) Next() {
 	if x.OK = x.next(); x.OK {
 		return

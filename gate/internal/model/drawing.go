@@ -2,12 +2,12 @@ package model
 
 import "github.com/nsgate/nsgate/gate/measure"
 
-// Drawing is what pictures of a measurement need beside its samples: one step, and how the launches of some kernels spread.
-// Nothing is judged by it. Times are whole ns.
+// Drawing is the content of pictures of a measurement beside its samples: one step, and the distribution of the launches of some
+// kernels. Nothing is judged by it. Times are whole ns.
 type Drawing struct {
-	// Subjects are what the numbers below stand for, each once: kernels, kinds of copies, ranges, causes of idle time.
+	// Subjects are the subjects of the numbers below, each once: kernels, kinds of copies, ranges, causes of idle time.
 	Subjects []measure.Subject `json:"subjects"`
-	// Step is the step nearest the median of all that count, nil where there are no steps or not all that ran is in sight.
+	// Step is the step nearest the median of all that count, nil if there are no steps or the recording is incomplete.
 	Step     *DrawnStep      `json:"step,omitempty"`
 	Launches []DrawnLaunches `json:"launches,omitempty"`
 }
@@ -24,7 +24,7 @@ type DrawnStep struct {
 	Operations []DrawnSpan `json:"operations"`
 	Left       int         `json:"left,omitempty"`
 	Idle       []DrawnSpan `json:"idle,omitempty"`
-	// Ranges are where on the GPU the operations of an NVTX range lie, each behind the range around it.
+	// Ranges are the times of NVTX ranges on the GPU, each behind the range around it.
 	Ranges []DrawnSpan `json:"ranges,omitempty"`
 }
 
@@ -39,7 +39,7 @@ func (s DrawnSpan) Length() int64 { return s[2] }
 func (s DrawnSpan) Level() int    { return int(s[3]) }
 func (s DrawnSpan) End() int64    { return s[1] + s[2] }
 
-// DrawnLaunches is how the launches of a kernel spread.
+// DrawnLaunches is the distribution of the launches of a kernel.
 type DrawnLaunches struct {
 	Subject int `json:"subject"`
 	// Quantiles of all launches of all runs that count, evenly spaced from the shortest to the longest.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Hardware names what a session ran on by its kind. Nothing in it names one machine: no serial number, no UUID, no host. What
-// is not known is zero, and so is a number in which the GPUs of a session differ.
+// Hardware is the kind of machine of a session. Nothing in it names one machine: no serial number, no UUID, no host. Unknown
+// values are zero, and so are numbers in which the GPUs of a session differ.
 type Hardware struct {
 	// Board is the part number of the GPU's board, revision included ("692-2G520-0282-001"), each of several once and
 	// joined as by [Models].
@@ -16,7 +16,7 @@ type Hardware struct {
 	// MemoryMHz is the highest memory clock, PowerW the power limit in force.
 	MemoryMHz int `json:"memory_clock_max_mhz,omitempty"`
 	PowerW    int `json:"power_limit_w,omitempty"`
-	// MIG is into what a GPU was cut, "" for a whole one: "42 + 42 SMs".
+	// MIG is the instances into which the GPU is divided, "" for a whole one: "42 + 42 SMs".
 	MIG string `json:"mig,omitempty"`
 	CPU string `json:"cpu,omitempty"` // model
 	// Sockets is the number of CPU packages, 0 where unknown; CPULimit the CPUs that the control group allows, 0 for no limit.
@@ -40,8 +40,8 @@ func (l HostLoad) Worse(o HostLoad) HostLoad {
 	return HostLoad{max(l.Throttled, o.Throttled), max(l.Steal, o.Steal), max(l.Foreign, o.Foreign), max(l.Crowded, o.Crowded)}
 }
 
-// Class names the GPUs between which nothing but the single piece is expected to differ, "" where it is not known. Boards of
-// one model and another revision differ: of 13 H200 hosts the two with 692-2G520-0282-000 were 1.5 % slower in memory-bound
+// Class is the board part number, "" if unknown. GPUs of one class are expected to differ as single pieces only; boards of one
+// model and another revision differ more: of 13 H200 hosts the two with 692-2G520-0282-000 were 1.5 % slower in memory-bound
 // kernels than the others.
 func (h Hardware) Class() string { return h.Board }
 

@@ -11,8 +11,8 @@ func metric(name string) measure.Metric {
 	return m
 }
 
-// The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They tell how
-// the GPU was used and are judged where a rule names them. What moves bytes has no direction: less may be better or worse.
+// The metrics that nsys samples of the whole GPU: means over a step or a range, in per cent of the peak rate. They show how
+// the GPU was used and are judged if a rule names them. Rates of bytes have no direction: less may be better or worse.
 var (
 	SMActive     = metric("sm_active")
 	SMIssue      = metric("sm_issue")
@@ -44,10 +44,10 @@ var (
 	MemoryThroughput = metric("memory_throughput")
 	DRAMThroughput   = metric("dram_throughput")
 	// DRAMBytes is what the launch read from and wrote to DRAM, DRAMBandwidth the rate of that. DRAM traffic depends on
-	// what the caches held, so that it is measured and not exact.
+	// the content of the caches and is not exact.
 	DRAMBytes     = metric("dram_bytes")
 	DRAMBandwidth = metric("dram_bandwidth")
-	// L2Bytes is the traffic of the L2 cache, GlobalBytes what the instructions that access global memory ask of it.
+	// L2Bytes is the traffic of the L2 cache, GlobalBytes the bytes that instructions request from global memory.
 	L2Bytes     = metric("l2_bytes")
 	GlobalBytes = metric("global_bytes")
 	L1HitRate   = metric("l1_hit_rate")
@@ -105,7 +105,7 @@ var (
 	// Imbalance is, of a job of several ranks, the compute of the slowest rank over the mean of all: the others wait for it.
 	Imbalance = metric("imbalance")
 	// CollectiveWait is the time in collectives beyond what the shortest participant takes, per step (or per run): the mean over
-	// ranks. Who comes late makes the others wait, and collectives themselves are counted without it.
+	// ranks. A late rank makes the others wait; the collectives themselves are counted without this time.
 	CollectiveWait = metric("collective_wait")
 	// CausedWait is how long the others waited in collectives to which a rank came last, per step (or per run): the mean over those
 	// others.
@@ -135,7 +135,7 @@ var (
 	// MemoryPeak is the high-water mark of the device memory that the process asked the driver for, where that was traced:
 	// what an allocator of its own (PyTorch's) has reserved, not what it has handed out.
 	MemoryPeak = metric("memory_peak")
-	// MemoryHeld is the part of it that was requested within a range, where that kept it until the peak: it says what grew.
+	// MemoryHeld is the part of it that was requested within a range and kept until the peak.
 	MemoryHeld = metric("memory_held")
 	// Registers, StaticShared, DynamicShared and LocalMemory are launch attributes: they explain a change.
 	Registers     = metric("registers")

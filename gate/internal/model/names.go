@@ -2,17 +2,17 @@ package model
 
 import "strings"
 
-// mostDemangling bounds what demangling the names of one recording may cost: the sum of the squares of their lengths, since the time
-// goes with the square. It allows 10,000 names of 300 bytes, which take about a second, and 15 of the longest, 8 kB, as many.
+// mostDemangling bounds the cost of demangling the names of one recording: the sum of the squares of their lengths, since the time
+// grows with the square. It allows 10,000 names of 300 bytes or 15 of 8 kB, the longest; both take about a second.
 const mostDemangling = 1_000_000_000
 
-// NameBudget counts what the mangled names of a recording cost to demangle.
+// NameBudget counts the cost of demangling the names of a recording.
 type NameBudget struct {
 	spent int
 	seen  map[string]bool
 }
 
-// Add counts a name, each once. The error is a *Refusal where all of them together take too long.
+// Add counts a name, each once. The error is a *Refusal if all of them together take too long.
 func (b *NameBudget) Add(file, raw string) error {
 	if !strings.HasPrefix(raw, "_Z") && !strings.HasPrefix(raw, "_R") && !strings.HasPrefix(raw, "__nv_static_") || b.seen[raw] {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// What is measured in traced runs has no value in untraced ones, and the other way round.
-func TestUntracedRuns(t *testing.T) {
+// Metrics of profiled runs have no value in unprofiled ones, and the reverse.
+func TestUnprofiledRuns(t *testing.T) {
 	nan := math.NaN()
 	session := func(change func(*Session)) error {
 		s := Session{
@@ -31,11 +31,11 @@ func TestUntracedRuns(t *testing.T) {
 		change     func(*Session)
 	}{
 		{"as it should be", "", func(*Session) {}},
-		{"the order of runs", "run 3 was traced and stands behind an untraced one; put the traced ones first",
+		{"the order of runs", "run 3 was profiled and stands behind an unprofiled one; put the profiled ones first",
 			func(s *Session) { s.Runs[1].Unprofiled, s.Runs[2].Unprofiled = true, false }},
-		{"a time without a profiler", "workload gpu_time: run 3 has a value, and gpu_time is not measured in a run that was untraced",
+		{"a time without a profiler", "workload gpu_time: run 3 has a value, and gpu_time is not measured in a run that was unprofiled",
 			func(s *Session) { s.Series[0].Values[2] = 1 }},
-		{"a rate with one", "tokens/s rate: run 1 has a value, and rate is not measured in a run that was traced",
+		{"a rate with one", "tokens/s rate: run 1 has a value, and rate is not measured in a run that was profiled",
 			func(s *Session) { s.Series[1].Values[0] = 1 }},
 	} {
 		err := session(tt.change)
@@ -45,7 +45,7 @@ func TestUntracedRuns(t *testing.T) {
 	}
 }
 
-// A traced run is written as before there were others.
+// A profiled run is written without the mark of unprofiled ones.
 func TestRunJSON(t *testing.T) {
 	for run, want := range map[Run]bool{{Total: 5}: false, {Unprofiled: true}: true} {
 		text, err := json.Marshal(run)

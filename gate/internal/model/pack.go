@@ -33,7 +33,7 @@ func (t *Trace) Pack() {
 	t.Launches, t.Copies, t.Ranges = nil, nil, nil
 }
 
-// Unpacked is the trace with its launches, copies and ranges: itself where it is not packed.
+// Unpacked is the trace with its launches, copies and ranges: itself if it is not packed.
 func (t *Trace) Unpacked() *Trace {
 	if t.Packed == nil {
 		return t
@@ -70,7 +70,7 @@ func (t *Trace) Unpacked() *Trace {
 	return &out
 }
 
-// place is where a launch or copy ran, and who issued it: most are where the one before them was.
+// place is device, stream and thread of a launch or copy, most often those of the one before.
 type place struct {
 	device, stream, thread int32
 	node                   bool

@@ -8,8 +8,8 @@ import (
 // Refusal is the error of a measurement that must not be judged: it leads to "no verdict", never to a pass.
 type Refusal struct {
 	Kind   Kind   // "" for none of [Kinds]
-	Reason string // what is wrong, one sentence without a final full stop
-	Next   string // what to do about it
+	Reason string // one sentence without a final full stop
+	Next   string // the next step
 }
 
 func (r *Refusal) Error() string {
@@ -32,7 +32,7 @@ func KindOf(err error) Kind {
 	return ""
 }
 
-// Kind is what a refusal is about. Reports hold it as reason_key; it stays the same from release to release.
+// Kind is the class of a refusal. Reports hold it as reason_key; it stays the same from release to release.
 type Kind string
 
 const (

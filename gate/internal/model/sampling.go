@@ -8,9 +8,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Sampling is what nsys sampled of the GPUs that a process used while it ran, in columns: Values[m][i] is the mean of
-// metric Metrics[m] from Spans[i].Start to Spans[i].End, in the metric's unit. The counters are the GPU's own, so that
-// whatever else ran on it is in them.
+// Sampling is the samples that nsys took of the GPUs of a process while it ran, in columns: Values[m][i] is the mean of
+// metric Metrics[m] from Spans[i].Start to Spans[i].End, in the metric's unit. The counters are the GPU's own and
+// include everything that ran on it.
 type Sampling struct {
 	// Period is the usual time between two samples in ns.
 	Period int64
@@ -20,8 +20,8 @@ type Sampling struct {
 	Values  [][]float64
 }
 
-// Mean is the mean of a metric over the samples that lie in one of the windows as a whole, and how many those are; of none
-// it is NaN. A sample that reaches beyond a window tells of what was outside as well. The windows are sorted and disjoint.
+// Mean is the mean of a metric over the samples that are inside one of the windows as a whole, and their number; it is NaN
+// without samples. The windows are sorted and disjoint.
 func (s *Sampling) Mean(metric int, windows []Interval) (mean float64, samples int) {
 	total := 0.0
 	for _, w := range windows {
@@ -49,7 +49,7 @@ type Request struct {
 
 // Caller is a call stack from which a process called CUDA.
 type Caller struct {
-	// Kernel is what was launched, an index into Trace.Kernels; -1 where the call launched nothing.
+	// Kernel is the launched kernel, an index into Trace.Kernels; -1 for a call that launched nothing.
 	Kernel int32
 	// Call is the CUDA function, without the suffix of its version: "cudaLaunchKernel".
 	Call string

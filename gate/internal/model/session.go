@@ -1,13 +1,11 @@
-// Package measure is the vocabulary of nsgate: what ran on a GPU, what it cost, and where and how that was measured.
+// Package model holds the data that readers produce and the decision uses: traces, sessions and refusals.
 //
-// Two levels of detail live here. A [Trace] is what one process did, launch by launch, as a profiler recorded it. A
-// [Session] is what remains of several traces after reduction: one value per run for each [Metric] of each [Subject].
-// Everything that judges, stores or prints works on sessions; only what reads profiles sees traces. Whoever measures by other
-// means fills in a Session and lets [Session.Check] look at it.
+// A [Trace] is the run of one process, launch by launch, as a profiler recorded it. A [Session] is the reduction of several
+// traces: one value per run for each metric of each subject. Decision, files and reports work on sessions; only readers and the
+// reduction see traces. [Session.Check] checks a session from elsewhere.
 //
-// A Metric is a row of metric.go, with what [Metrics], the policy file and the reports know of it. Values are in base units
-// (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. unit.go reads numbers as people and profilers
-// write them, number.go prints them. What must not be judged is a [Refusal] of one of [Kinds].
+// Values are in base units (ns, B, B/s, Hz, %, counts); a value that was not measured is NaN, never zero. A measurement that
+// must not be judged is a [Refusal] of one of [Kinds].
 package model
 
 import (
@@ -30,18 +28,18 @@ type Series struct {
 	Subject measure.Subject `json:"subject"`
 	Metric  measure.Metric  `json:"metric"`
 	// Values holds one sample per run, in the order of [Session.Runs]. NaN: the run has no such subject (the
-	// kernel was never launched); it is never read as zero, but for the launches and the total time of a kernel of which
-	// the run has nothing and another traced run of the session has. A metric is of traced runs or of untraced ones, see
-	// [Metric.Unprofiled], and NaN in the others.
+	// kernel was never launched). It counts as zero only for the launches and the total time of a kernel that another profiled
+	// run of the session has. A metric is of profiled runs or of unprofiled ones, see [measure.Metric.Unprofiled], and NaN in
+	// the others.
 	Values Values `json:"values"`
 	// Role is the path of NVTX ranges ("step/compute") around most launches of a kernel, "" outside all ranges.
 	Role string `json:"role"`
-	// Raw is the name of a kernel as the profiler wrote it, where that differs from the subject's; baselines do not keep it.
+	// Raw is the name of a kernel as the profiler wrote it, if that differs from the subject's; baselines do not keep it.
 	Raw string `json:"raw,omitempty"`
 	// Note is evidence worth a reader's attention, such as the memory kinds of copies ("pageable to device").
 	Note string `json:"note"`
-	// Unmerged is the relative change up to which the code may differ from these values because two branches changed it and
-	// nobody measured what their merge is; 0 where somebody did.
+	// Unmerged is the largest relative error of these values for a merge commit that was never measured, 0 for a measured
+	// commit.
 	Unmerged float64 `json:"unmerged,omitempty"`
 }
 
@@ -59,12 +57,12 @@ type Environment struct {
 	HostLoad
 	Driver string `json:"driver"`
 	CUDA   string `json:"cuda"`
-	// Tool is what the numbers come from and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
+	// Tool is the profiler and its version: "nsys 2025.3.2", "ncu 2025.3.1", "torch.profiler 2.6". The
 	// first word is [Environment.Profiler].
 	Tool   string `json:"tool"`
 	Schema string `json:"schema"` // version of the export's schema
-	// Mode is how the profiler was set where that changes what it measures ("clock none, cache all, replay kernel"), ""
-	// where there is nothing to choose.
+	// Mode is the profiler's settings that change its measurement ("clock none, cache all, replay kernel"), "" for a profiler
+	// without such settings.
 	Mode string `json:"mode,omitempty"`
 	// GraphTrace is how CUDA graphs were traced: "node", "graph", or "" where the workload used none.
 	GraphTrace string `json:"graph_trace"`
@@ -76,7 +74,7 @@ type Environment struct {
 }
 
 // Profiler is the source of the numbers without its version: "nsys", "ncu", "nsys-stats", "torch.profiler". Two of them
-// measure the same kernel differently, so that one is never held against another. "" is unknown.
+// measure the same kernel differently and are never compared. "" is unknown.
 func (e *Environment) Profiler() Profiler {
 	name, _, _ := strings.Cut(e.Tool, " ")
 	return Profiler(name)
@@ -95,7 +93,7 @@ func HashUUID(uuids ...string) string {
 
 // Run is one fresh process of the workload.
 type Run struct {
-	// Unprofiled is true where no profiler was around it. Of such a run nothing is known but its [Output] and how long it took.
+	// Unprofiled is true for a run without a profiler. Only its outputs and its duration are known.
 	Unprofiled bool `json:"untraced,omitempty"`
 	// Skipped of Total steps (or launches, where Session.Step is "") were warm-up.
 	Skipped int `json:"skipped"`
@@ -117,7 +115,7 @@ type Session struct {
 	Step string `json:"step"`
 	// Warmup is the rule by which the warm-up was skipped: "auto", a number, or "capture".
 	Warmup string   `json:"warmup"`
-	Runs   []Run    `json:"runs"`   // the traced ones, then the untraced ones
+	Runs   []Run    `json:"runs"`   // the profiled ones, then the unprofiled ones
 	Series []Series `json:"series"` // sorted by subject and metric, one of each
 	// Code lists the device code of the build that ran, sorted; nil where the workload names no files with device code.
 	Code []devicecode.Kernel `json:"code,omitempty"`
@@ -125,9 +123,9 @@ type Session struct {
 	Longest time.Duration `json:"longest_run_ns,omitempty"`
 	Commit  string        `json:"commit"` // of the code that was measured, "" if unknown
 	Reason  string        `json:"reason"` // why it was recorded or accepted
-	// Accepted is true where it holds only what was accepted of a measurement, beside what holds on.
+	// Accepted is true if it holds only the accepted part of a measurement.
 	Accepted bool `json:"accepted,omitempty"`
-	// Anchor names the state that what follows is held against for how far it crept ("v1.2", "yes"); "" for none.
+	// Anchor names the state from which drift is counted ("v1.2", "yes"); "" for none.
 	Anchor string `json:"anchor,omitempty"`
 }
 
@@ -166,23 +164,23 @@ func (s *Session) Of(x *Series) Values {
 	return x.Values[:s.Profiled()]
 }
 
-// Check reports the first thing that makes the session unfit to be judged or stored: no runs, a traced run after an untraced
+// Check gives the first error that makes the session unfit to be judged or stored: no runs, a profiled run after an unprofiled
 // one, a series of another length than the runs, a value that is negative or infinite or of a run that cannot have it, a
 // series without any value, or a duplicate.
 func (s *Session) Check() error {
 	if len(s.Runs) == 0 {
 		return errors.New("the session holds no run; record the workload again")
 	}
-	traced := s.Profiled()
-	for i, run := range s.Runs[traced:] {
+	profiled := s.Profiled()
+	for i, run := range s.Runs[profiled:] {
 		if !run.Unprofiled {
-			return fmt.Errorf("run %d was traced and stands behind an untraced one; put the traced ones first", traced+i+1)
+			return fmt.Errorf("run %d was profiled and stands behind an unprofiled one; put the profiled ones first", profiled+i+1)
 		}
 	}
 	twice := s.twice()
 	for i := range s.Series {
 		x := &s.Series[i]
-		err := x.Check(len(s.Runs), traced)
+		err := x.Check(len(s.Runs), profiled)
 		if err == nil && i == twice {
 			err = errors.New("listed twice")
 		}
@@ -193,9 +191,9 @@ func (s *Session) Check() error {
 	return nil
 }
 
-// twice is the place of the first series whose like stands before it, -1 where there is none.
+// twice is the index of the first series that is listed twice, -1 for none.
 func (s *Session) twice() int {
-	if slices.IsSortedFunc(s.Series, inOrder) { // where the like stand side by side
+	if slices.IsSortedFunc(s.Series, inOrder) { // duplicates are neighbours
 		for i := 1; i < len(s.Series); i++ {
 			if inOrder(s.Series[i-1], s.Series[i]) == 0 {
 				return i
@@ -218,8 +216,8 @@ func (s *Session) twice() int {
 	return -1
 }
 
-// Check is what [Session.Check] says of one series of so many runs, the first of which were traced.
-func (x *Series) Check(runs, traced int) error {
+// Check is [Session.Check] for one series; the first of the runs are profiled.
+func (x *Series) Check(runs, profiled int) error {
 	if len(x.Values) != runs {
 		return fmt.Errorf("%d values for %d runs", len(x.Values), runs)
 	}
@@ -228,9 +226,9 @@ func (x *Series) Check(runs, traced int) error {
 		if v < 0 || math.IsInf(v, 0) {
 			return fmt.Errorf("value %v is not a measurement", v)
 		}
-		if untraced := i >= traced; !math.IsNaN(v) && untraced != x.Metric.Unprofiled() {
+		if unprofiled := i >= profiled; !math.IsNaN(v) && unprofiled != x.Metric.Unprofiled() {
 			return fmt.Errorf("run %d has a value, and %s is not measured in a run that was %s", i+1, x.Metric.Name,
-				map[bool]string{true: "untraced", false: "traced"}[untraced])
+				map[bool]string{true: "unprofiled", false: "profiled"}[unprofiled])
 		}
 		some = some || !math.IsNaN(v)
 	}
@@ -257,7 +255,7 @@ func (p Profiler) Pick(sessions []Session) []Session {
 	})
 }
 
-// Profilers lists what measured sessions, each profiler once, in the order of the sessions.
+// Profilers lists the profilers of sessions, each once, in the order of the sessions.
 func Profilers(sessions []Session) []Profiler {
 	var names []Profiler
 	for i := range sessions {

@@ -5,8 +5,7 @@ import "slices"
 // ticks are the steps in ns in which the timers of GPUs are known to tick, the longest first.
 var ticks = []int64{1024, 1000, 512, 256, 128, 64, ShortestTick}
 
-// ShortestTick is the finest step in ns that is known, that of an H200: what to take for the resolution of a timer where
-// nothing tells it.
+// ShortestTick is the finest known step in ns, that of an H200. It is the default for an unknown timer.
 const ShortestTick = 32
 
 // Tick finds the resolution of the GPU's timer in ns: the longest known step of which at least nine in ten of n durations

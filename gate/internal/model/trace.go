@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Trace is what one process did on its GPUs: a run before its reduction to samples. Times are nanoseconds on the
+// Trace is the activity of one process on its GPUs: a run before its reduction to samples. Times are nanoseconds on the
 // profiler's clock.
 type Trace struct {
 	// Source is the file that the trace came from, for messages only.
@@ -29,13 +29,13 @@ type Trace struct {
 	// RangeNames are the names that Ranges refer to.
 	RangeNames []string
 	Ranges     []Range // sorted by Start
-	// Messages are what the recording tells of the collectives that were called in a range, by its index in Ranges.
+	// Messages are the messages of collectives that were called in a range, by its index in Ranges.
 	Messages map[int32]Message
 	// CallNames are the names that Calls refer to: "cudaLaunchKernel".
 	CallNames []string
 	// Calls are the CUDA calls of the process, none where they were not read.
 	Calls Calls
-	// Overhead is when the profiler did work of its own that held up the process: sorted, disjoint.
+	// Overhead is the times in which the profiler delayed the process: sorted, disjoint.
 	Overhead []Interval
 	// Captures are the intervals between cudaProfilerStart and cudaProfilerStop, sorted; End is the end of the trace
 	// where no stop was called.
@@ -44,9 +44,9 @@ type Trace struct {
 	MemoryPeak int64
 	// Requests are the requests for device memory that were not given back when the peak was reached, sorted by time.
 	Requests []Request
-	// Sampling is what was sampled of the GPUs of the process, nil where nothing was.
+	// Sampling is the samples of the GPUs of the process, nil for none.
 	Sampling *Sampling
-	// Callers are the call stacks of launches and other CUDA calls, the most frequent first; none where none were recorded.
+	// Callers are the call stacks of launches and other CUDA calls, the most frequent first; empty if none were recorded.
 	Callers []Caller
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
@@ -54,7 +54,7 @@ type Trace struct {
 	Packed []byte // launches, copies and ranges where they are nil: see [Trace.Pack]
 }
 
-// KernelInfo is what all launches of one kernel share.
+// KernelInfo is the attributes that all launches of one kernel share.
 type KernelInfo struct {
 	Subject measure.Subject
 	// Raw is the demangled name as the profiler wrote it, before normalisation.
@@ -68,8 +68,8 @@ func KernelSubject(raw string, grid, block measure.Dim3) measure.Subject {
 	return measure.Subject{Scope: measure.ScopeKernel, Name: cmp.Or(measure.NormalizeName(raw), "(unnamed kernel)"), Grid: grid, Block: block}
 }
 
-// MergeKernels merges the kernels of one subject, whose names differ in what [NormalizeName] takes out or which were
-// launched with different attributes: those of the most launches stay. launches counts those of each kernel, and to gives
+// MergeKernels merges the kernels of one subject, whose names differ in parts that [measure.NormalizeName] removes or which
+// were launched with different attributes: those of the most launches stay. launches counts those of each kernel, and to gives
 // each its place in the result.
 func MergeKernels(kernels []KernelInfo, launches []int) (merged []KernelInfo, to []int32) {
 	var most []int
@@ -127,7 +127,7 @@ type Range struct {
 	Thread     int32 // as of a [Launch]
 }
 
-// Message is what a collective moves.
+// Message is the message of a collective.
 type Message struct {
 	// Communicator is the same number in all ranks that take part, 0 where it is not known.
 	Communicator uint64

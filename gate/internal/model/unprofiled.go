@@ -2,9 +2,9 @@ package model
 
 import "time"
 
-// Unprofiled is what is known of a run without a profiler.
+// Unprofiled is a run without a profiler.
 type Unprofiled struct {
 	Start   time.Time
 	Wall    time.Duration
-	Outputs []float64 // one for each [Output] of the workload, in their order
+	Outputs []float64 // one for each [measure.Output] of the workload, in their order
 }

@@ -84,7 +84,7 @@ func Export(ctx context.Context, ncu, report, dir string) (string, error) {
 		"ncu could not read %s%s: %s", name, by, why)
 }
 
-// page is a file that takes what ncu prints, up to what [Read] takes.
+// page is a file for the output of ncu, up to the size that [Read] accepts.
 type page struct {
 	file *os.File
 	stop func() // ends ncu
@@ -109,7 +109,7 @@ func (p *page) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// blame is what ncu says went wrong: the last of its errors, or else the last line with words.
+// blame is the error message of ncu: its last error, or else the last line with words.
 func blame(stderr, stdout string) string {
 	errors := func(output string) string { return strings.Join(failure.FindAllString(output, -1), "\n") }
 	said := cmp.Or(proc.Said(errors(stderr), errors(stdout)), proc.Said(stderr, stdout))

@@ -63,7 +63,7 @@ const (
 	states   = "Warp State Statistics"
 )
 
-// labelled is what --print-metric-name label-name prints: "Duration (gpu__time_duration.sum)".
+// labelled matches names printed by --print-metric-name label-name: "Duration (gpu__time_duration.sum)".
 var labelled = regexp.MustCompile(`^.* \((\w+__[\w.:]+)\)$`)
 
 // counter is the name under which a cell of the details page is kept. With --metrics, and with --print-metric-name, the

@@ -23,7 +23,7 @@ func (l *launch) add(line int, section, name, unit, text string) {
 }
 
 var (
-	// unnamed is what ncu leaves of an anonymous namespace.
+	// unnamed is the form in which ncu prints an anonymous namespace.
 	unnamed = regexp.MustCompile(`(^|[^<\w])unnamed>::`)
 	extent  = regexp.MustCompile(`^\( *([0-9]+) *, *([0-9]+) *, *([0-9]+) *\)$`)
 	// around is one NVTX range of those around a launch: domain, name, and six fields of payload, colour and message.
@@ -79,7 +79,7 @@ func (l *launch) subject() (measure.Subject, error) {
 }
 
 // identity are the columns that say which launch a row is about; the NVTX ranges around it are there with --nvtx only.
-// Versions and options differ in the others, and people cut away what they do not want to publish.
+// The other columns depend on version and options, and people delete those that they do not publish.
 var identity = [...]string{
 	id: "ID", process: "Process ID", kernel: "Kernel Name", stream: "Stream", grid: "Grid Size", block: "Block Size", device: "Device",
 	pushed:  "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg",

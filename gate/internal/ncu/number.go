@@ -14,10 +14,10 @@ import (
 // lists are words that look like numbers: which of the GPU's parts are switched on.
 var lists = map[string]bool{"launch__tpc_enabled": true, "Launch Statistics: Enabled TPC IDs": true}
 
-// topology begins the names of cells that may list several numbers ("0,1"), and of which no metric is made.
+// topology begins the names of cells that may list several numbers ("0,1"). No metric is made of them.
 var topology = regexp.MustCompile(`^(?:numa|nvlink|c2clink)__`)
 
-// wordy reports whether the cells of a metric may hold what looks like a number and is none.
+// wordy reports whether the cells of a metric may hold words that look like numbers.
 func wordy(name string) bool { return lists[name] || topology.MatchString(name) }
 
 // language decides whether a table's numbers are English from all of its cells together.
@@ -39,7 +39,7 @@ func (l *language) see(c *cell) {
 	}
 }
 
-// check refuses a table whose numbers may mean something else than they would in English.
+// check refuses a table whose numbers may not be in English.
 func (l *language) check() error {
 	if l.foreign == nil && !l.english {
 		return l.unclear
@@ -47,7 +47,7 @@ func (l *language) check() error {
 	return l.foreign
 }
 
-// value reads the cell. What is no number is NaN.
+// value reads the cell. Text that is not a number is NaN.
 func (c *cell) value() Value {
 	v := Value{Number: math.NaN(), Unit: c.unit, Text: c.text, Line: c.line}
 	n, form := cells.Parse(c.text)
@@ -94,7 +94,7 @@ func scaled(unit string) (factor float64, base string) {
 	return 1, unit
 }
 
-// cell is one value on its way in.
+// cell is one value as it stands in the file.
 type cell struct {
 	file    string
 	line    int

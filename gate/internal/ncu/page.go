@@ -124,7 +124,7 @@ func (r *rows) launch() *launch {
 type counted struct {
 	at         int
 	name, unit string
-	words      bool // it may hold what looks like a number and is none
+	words      bool // it may hold words that look like numbers
 	kept       bool
 }
 
@@ -243,7 +243,7 @@ func whole(launches []*launch) error {
 		"%s:%d: launch %s, the last one, has %d metrics, and each before it %d: the output is cut", last.file, last.line, quote(last.is[id]), n, len(all))
 }
 
-// add takes in a launch of the details page, on which a metric may stand in several sections.
+// add adds a launch of the details page, on which a metric may stand in several sections.
 func (b *builder) add(l *launch, language *language) error {
 	subject, err := b.subject(l)
 	if err != nil {
@@ -280,10 +280,10 @@ func (r *Record) keep(c *cell, v Value) {
 	r.Raw[c.name] = v
 }
 
-// record takes in a launch whose cells are read.
+// record makes the record of a launch whose cells are read.
 func (b *builder) record(l *launch, r Record) error {
 	derive(&r)
-	if l.is[device] != "" { // a launch whose profiling broke off has none
+	if l.is[device] != "" { // it is empty for a launch whose profiling failed
 		b.devices[l.is[device]] = true
 	}
 	if gpu := r.Raw[deviceName]; gpu.Text != "" {

@@ -25,7 +25,7 @@ type pages struct {
 	line  int    // number of the line that was read last
 	bare  []byte // that line without its end
 	ended bool   // it has an end
-	held  bool   // it is to be read once more
+	held  bool   // it is to be read again
 	long  []byte // a line that does not fit into the buffer of in
 	cut   bool   // the last table ends inside a quoted cell
 }
@@ -36,7 +36,7 @@ type table struct {
 	file    string
 	begin   int  // line of its header, from 1
 	last    bool // the output ends with it
-	quoted  bool // there is a quote in what was read of it
+	quoted  bool // the text read so far has a quote
 	belongs *regexp.Regexp
 	open    bool   // inside a quoted cell that spans lines
 	inside  bool   // the last line has a quote that does not end
@@ -80,7 +80,7 @@ func (p *pages) read() bool {
 	return true
 }
 
-// next finds the next table, and reads what is left of the one before it; nil behind the last one.
+// next reads the rest of the current table and finds the next one, nil for none.
 func (p *pages) next() *table {
 	for p.table != nil && p.table.more() {
 	}
@@ -153,14 +153,14 @@ func (t *table) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// drain reads what is left of the table.
+// drain reads the rest of the table.
 func (t *table) drain() {
 	for t.more() {
 	}
 	t.rest = nil
 }
 
-// refusal is why the output cannot be judged, but for what is wrong with the cells of a table: what stands beside the tables says more.
+// refusal is the reason why the output cannot be judged, wrong cells of a table excepted: the messages beside the tables explain more.
 func (p *pages) refusal() error {
 	var refused *model.Refusal
 	switch {

@@ -48,7 +48,7 @@ func (p *printedPage) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// line gives what stands for a line.
+// line gives the CSV of a line.
 func (p *printedPage) line(text string) string {
 	line := strings.TrimRight(text, "\r\n")
 	if m := launchLine.FindStringSubmatch(line); m != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Profile is what one file of ncu output holds.
+// Profile is the content of one file of ncu output.
 type Profile struct {
 	// Source is the name of the file, for messages only.
 	Source string
@@ -28,7 +28,7 @@ type Profile struct {
 // Record is one profiled launch.
 type Record struct {
 	Subject measure.Subject
-	// Line is where the launch begins in the file, 0 where it was not read from one.
+	// Line is the first line of the launch in the file, 0 if it was not read from a file.
 	Line int
 	// Metrics are the values by the name of the metric, each in the metric's unit.
 	Metrics map[string]float64
@@ -43,7 +43,7 @@ type Record struct {
 
 // Value is one cell.
 type Value struct {
-	// Number is NaN where the cell is no number.
+	// Number is NaN if the cell is not a number.
 	Number float64
 	// Unit is ncu's base unit: "ns", "byte", "hz", "byte/s"; Number is converted to it.
 	Unit string
@@ -68,8 +68,8 @@ func (r *Record) Metric(m measure.Metric) (float64, error) {
 		"%s was not collected", m.Name)
 }
 
-// Find gives the launches of a subject. ncu and nsys do not write names alike: where none has the full name, those of
-// the same short name and geometry are meant, and where there are none of these either, those of the same short name.
+// Find gives the launches of a subject. ncu and nsys write names differently: if none has the full name, it gives
+// those of the same short name and geometry, and if there are none either, those of the same short name.
 func (p *Profile) Find(s measure.Subject) []Record {
 	for _, same := range []func(measure.Subject) bool{
 		func(o measure.Subject) bool { return o == s },

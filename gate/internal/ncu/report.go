@@ -75,7 +75,7 @@ func (r *reportFile) read(n int64) ([]byte, error) {
 	return b, nil
 }
 
-// length reads the length of what comes next.
+// length reads the length of the next item.
 func (r *reportFile) length() (int64, error) {
 	b, err := r.read(4)
 	if err != nil {
@@ -84,7 +84,7 @@ func (r *reportFile) length() (int64, error) {
 	return int64(binary.LittleEndian.Uint32(b)), nil
 }
 
-// header reads a header; it is nil where there cannot be one.
+// header reads a header, nil if there is none.
 func (r *reportFile) header() (message, error) {
 	n, err := r.length()
 	if err != nil || n > headerLimit && r.at+n <= r.size {
@@ -95,7 +95,7 @@ func (r *reportFile) header() (message, error) {
 
 // blocks walks over the blocks of a report and refuses one whose blocks do not end with the file. It gives the version of
 // ncu that the first block names, "" where it names none. For each block visit, unless it is nil, reads the payload up to its end;
-// [ErrLayout] is the error for what is not laid out as known.
+// [ErrLayout] is the error for an unknown layout.
 func (r *reportFile) blocks(visit func(header message, end int64) error) (version string, err error) {
 	const least = 16
 	head, err := r.read(min(least, r.size))
@@ -144,7 +144,7 @@ func (r *reportFile) blocks(visit func(header message, end int64) error) (versio
 	return version, nil
 }
 
-// inspect refuses what is no report or not all of one. It gives the version of ncu that wrote it, "" where that is not known.
+// inspect refuses a file that is not a whole report. It gives the version of ncu that wrote it, "" if unknown.
 // What is not laid out as known is for ncu to decide.
 func inspect(report string) (version string, err error) {
 	r, err := openReport(report)

@@ -67,7 +67,7 @@ type results struct {
 	builder
 	strings []string // the names of metrics: the tables of all blocks, one behind the other
 	kept    []bool   // which of them stay in a record
-	broken  string   // what is wrong with the report
+	broken  string   // the first error in the report
 }
 
 var errBroken = errors.New("broken")
@@ -128,7 +128,7 @@ func (x *results) names(header message, end int64) error {
 	return nil
 }
 
-// result takes in a launch.
+// result reads a launch.
 func (x *results) result(m message) error {
 	number := len(x.profile.Records) + 1
 	l := &launch{file: x.report.name, line: number}
@@ -171,7 +171,7 @@ func (x *results) result(m message) error {
 	return x.record(l, r)
 }
 
-// metric takes in a metric of a launch; what is wrong with it, "" for nothing.
+// metric reads a metric of a launch and gives its error, "" for none.
 func (x *results) metric(r *Record, l *launch, m message) string {
 	id, ok := m.number(metricName)
 	if !ok || id >= uint64(len(x.strings)) {
@@ -192,14 +192,14 @@ func (x *results) metric(r *Record, l *launch, m message) string {
 	if !x.kept[id] {
 		return ""
 	}
-	// What was measured in two sets of passes stands twice. The last one goes with the other metrics of the launch.
+	// A metric measured in two sets of passes stands twice. The last value belongs to the other metrics of the launch.
 	r.Raw[name] = v
 	return ""
 }
 
 const deviceID = "launch__device_id"
 
-// value reads the value of a metric. A metric that the GPU does not have has none.
+// value reads the value of a metric. A metric that the GPU lacks has no value.
 func value(m message) (v Value, ok bool) {
 	v.Number, ok = math.NaN(), true
 	whole := m.each(func(f field) bool {

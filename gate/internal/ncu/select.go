@@ -22,7 +22,7 @@ func Selects(selectors []string, short string) bool {
 	})
 }
 
-// CheckSelector says what is wrong with a selector.
+// CheckSelector gives the error of a selector.
 func CheckSelector(s string) error {
 	expression, ok := strings.CutPrefix(s, Regex)
 	if _, err := regexp.Compile(expression); ok && (err != nil || expression == "") {

@@ -32,7 +32,7 @@ var (
 )
 
 // heading is where in a line the header of a table of launches begins, and what a row of the table looks like.
-// There is none where the result is nil.
+// The result is nil if there is none.
 func heading(line string) (at int, row *regexp.Regexp) {
 	if !strings.Contains(line, "ID") {
 		return 0, nil
@@ -51,9 +51,9 @@ func heading(line string) (at int, row *regexp.Regexp) {
 	return 0, nil
 }
 
-// launches is what rows look like under this header, nil where it is not that of a table of launches.
+// launches gives the form of the rows under this header, nil if it is not that of a table of launches.
 func launches(header string) *regexp.Regexp {
-	if !strings.Contains(header, "Kernel Name") { // as in most lines of a program, which are not taken apart
+	if !strings.Contains(header, "Kernel Name") { // as in most lines of a program, which need no parsing
 		return nil
 	}
 	r := csv.NewReader(strings.NewReader(header))
@@ -78,7 +78,7 @@ func launches(header string) *regexp.Regexp {
 // isNumbering reports whether a column holds the row numbers that pandas adds.
 func isNumbering(column string) bool { return column == "" || strings.HasPrefix(column, "Unnamed: ") }
 
-// notes are what ncu says of itself around the tables, and what else shows that they are not all.
+// notes are the messages of ncu around the tables, and other signs that tables are missing.
 type notes struct {
 	name    string
 	failure int // index into failures, their number for none
@@ -116,7 +116,7 @@ var failures = []struct {
 	{"==ERROR==", model.NcuFailed, "read what it says there", "ncu reports an error"},
 }
 
-// said tells ncu's lines from the program's, as far as that goes. A long line of ncu's is folded by some terminals.
+// said matches lines of ncu, which some terminals fold if they are long.
 var said = regexp.MustCompile(`==(?:PROF|WARNING|ERROR)==|ERR_NVGPUCTRPERM|driver resource was unavailable`)
 
 const noID = "the table lacks the column ID or Kernel Name in its place: ncu writes them first"
@@ -142,7 +142,7 @@ var elsewhere = []struct {
 	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, model.BadTable, noID},
 }
 
-// see takes in one line. A program can print the same words, and then costs itself its verdict.
+// see reads one line. A program that prints the same words is refused as well.
 func (n *notes) see(line int, s string) {
 	for _, e := range elsewhere {
 		if n.page == nil && e.looks.MatchString(s) {

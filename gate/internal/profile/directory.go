@@ -55,7 +55,7 @@ func (t Tools) openDirectory(ctx context.Context, dir string, to *Recording) err
 	return nil
 }
 
-// packFrom is how many recordings a directory has whose traces are kept packed: those of a few jobs of many ranks.
+// packFrom is the number of recordings of a directory from which on traces are kept packed: a few jobs of many ranks.
 const packFrom = 32
 
 // openAll adds recordings in their order, and reads several at once. It returns the files that they are from. Of several that cannot
@@ -63,7 +63,7 @@ const packFrom = 32
 func (t Tools) openAll(ctx context.Context, dir string, found []entry, to *Recording) ([]file, error) {
 	files := make([]file, len(found))
 	parts, errs := make([]Recording, len(found)), make([]error, len(found))
-	var next, end atomic.Int64 // what stands at the end and behind it need not be read
+	var next, end atomic.Int64 // recordings from end on need not be read
 	end.Store(int64(len(found)))
 	var group sync.WaitGroup
 	for range min(cap(reading), len(found)) {
@@ -108,15 +108,15 @@ type entry struct {
 // where their content is that of no profile.
 var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zip", ".tar", ".tgz"}
 
-// listing is what a directory holds.
+// listing is the content of a directory.
 type listing struct {
 	found         []entry
-	left          []string // names of what may have been meant as a profile
+	left          []string // names of files that may have been meant as profiles
 	beside        ranksLeft
 	others, below int // other files, and directories
 }
 
-// list finds the profiles of a directory, and the names of what may have been meant as one.
+// list finds the profiles of a directory, and the names of other files that may have been meant as profiles.
 func list(dir string) (found []entry, left []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -124,7 +124,7 @@ func list(dir string) (found []entry, left []string, err error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), ".") { // what macOS and half-written downloads leave
+		if !strings.HasPrefix(e.Name(), ".") { // files of macOS and unfinished downloads
 			names = append(names, e.Name())
 		}
 	}
@@ -154,7 +154,7 @@ func list(dir string) (found []entry, left []string, err error) {
 	return l.found, l.left, nil
 }
 
-// irregular takes in what is no file: a directory of one rank is looked into, another one counted.
+// irregular lists an entry that is not a regular file: it reads the directory of a rank, and counts other directories.
 func (l *listing) irregular(path string, directory bool) error {
 	name := filepath.Base(path)
 	switch {
@@ -172,7 +172,7 @@ func (l *listing) irregular(path string, directory bool) error {
 	return nil
 }
 
-// take takes in the files of one recording.
+// take lists the files of one recording.
 func (l *listing) take(files []string) error {
 	format, err := formatOf(files[0])
 	switch name := filepath.Base(files[0]); {

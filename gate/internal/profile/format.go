@@ -28,31 +28,31 @@ import (
 
 // Format is one kind of file that a recording comes in.
 type Format struct {
-	// Name says what it is: "SQLite export of nsys".
+	// Name is the format's name: "SQLite export of nsys".
 	Name string
 	// Suffixes end the names of such files. Where they are certain, a file of that name is of this format unless its
 	// content is that of another.
 	Suffixes []string
 	// Needs is the program that reading takes, "" for none.
 	Needs string
-	// Gives says what there is in it to judge.
+	// Gives names the measurements that it holds.
 	Gives string
 
 	certain bool
-	// sniff says from the first bytes of a file whether it is of this format; nil where only the name tells.
+	// sniff reports from the first bytes of a file whether it is of this format; nil if only the name tells.
 	sniff func(name string, head []byte) bool
 	// begins are what a line has that begins a table of this format, or what its program says instead: one of them. Such a
 	// line is looked for behind the output of the workload; none where the file begins as the format does.
 	begins []string
-	// read adds what the files of one recording hold, most often one file.
+	// read adds the content of the files of one recording, most often one file.
 	read func(ctx context.Context, t Tools, files []string, to *Recording) error
 	// refuse is the refusal of a file of this format, nil where it is read.
 	refuse func(file string) *model.Refusal
-	// own is true for what nsgate itself wrote.
+	// own is true for files that nsgate itself wrote.
 	own bool
 }
 
-// readable lists what is read, for messages.
+// readable lists the formats that are read, for messages.
 const readable = "nsgate reads SQLite exports (.sqlite) and reports (.nsys-rep) of nsys, CSV of nsys stats or ncu, .ncu-rep, " +
 	"traces and key_averages tables of torch.profiler, and its own JSON reports"
 
@@ -110,7 +110,7 @@ func Formats() []Format {
 }
 
 const (
-	// sniffed is how much of a file says what it is, in bytes.
+	// sniffed is the number of bytes by which the format of a file is found.
 	sniffed = 64 << 10
 	// furthest is how much output of the workload may stand before a table.
 	furthest = 256 << 20
@@ -118,7 +118,7 @@ const (
 	mostSeeming = 10_000
 )
 
-// formatOf finds out what a file is; nil for nothing that is known.
+// formatOf finds the format of a file, nil if unknown.
 func formatOf(file string) (*Format, error) {
 	// Opened only where it is a file: a pipe would wait.
 	if info, err := os.Stat(file); err != nil {
@@ -179,7 +179,7 @@ func formatBehind(name string, r io.Reader) (*Format, error) {
 	return nil, nil
 }
 
-// formatNamed is the format that a file of this name is taken for whatever it holds, nil for none.
+// formatNamed is the format that the name of a file decides, nil for none.
 func formatNamed(name string) *Format {
 	for i := range formats {
 		if f := &formats[i]; f.certain && ends(name, f.Suffixes...) {
@@ -189,7 +189,7 @@ func formatNamed(name string) *Format {
 	return nil
 }
 
-// reading holds as many as are read at once, of all directories and sides: what reading takes beside what it gives has a bound.
+// reading bounds the number of files that are read at the same time, and with it the memory of readers.
 var reading = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // open reads the files of one recording.
@@ -225,7 +225,7 @@ func readReport(ctx context.Context, t Tools, files []string, to *Recording) err
 	})
 }
 
-// exportBeside is the SQLite export of the same stem as a report and not older, "" where there is none.
+// exportBeside is the SQLite export of the same stem that is not older than the report, "" for none.
 func exportBeside(report string) string {
 	export := strings.TrimSuffix(report, filepath.Ext(report)) + ".sqlite"
 	from, err := os.Stat(report)

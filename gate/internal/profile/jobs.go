@@ -41,16 +41,16 @@ func newFile(dir, name string, traces []model.Trace) file {
 // rankWord finds the rank in a name that says it: run.000.rank1.sqlite, profile_4711_node0_rank_3.nsys-rep, rank_0/run.000.sqlite.
 var rankWord = regexp.MustCompile(`(?i)(?:^|[/._-])(?:rank|procid)[._-]?([0-9]+)(?:[/._-]|$)`)
 
-// loneNumber finds a number that may be a rank, or that of a run, in front of what may be a process id: profile_0_12345, run.0. The
+// loneNumber finds a number that may be that of a rank or run, before a possible process id: profile_0_12345, run.0. The
 // macros of nsys write such names (%q{SLURM_PROCID}_%p).
 var loneNumber = regexp.MustCompile(`[._-]([0-9]{1,6})(?:[._-][0-9]{2,8})?(?:\.[^0-9/][^/]*)?$`)
 
 // perProcess are parts of a name by which processes of one job may differ beside their rank: host and process id.
 var perProcess = regexp.MustCompile(`(?i)[._-]node[._-]?[0-9]+|[._-]on[._-][^._/]+|[._-][0-9]{4,8}\b`)
 
-// nameJobs puts the files of a directory together to jobs, by names that tell a rank, and notes job and rank with their traces. Where
-// names leave that open, when the files were recorded decides: ranks run at the same time, runs one after the other. What cannot be
-// decided is refused; what tells of no ranks stays as it is.
+// nameJobs groups the files of a directory to jobs by the ranks in their names, and stores job and rank with their traces. If
+// names leave it open, the times of the recordings decide: ranks run at the same time, runs one after the other. Undecided groups
+// are refused; files without ranks are left as they are.
 func nameJobs(dir string, files []file) error {
 	files = slices.DeleteFunc(slices.Clone(files), func(f file) bool { return len(f.traces) == 0 })
 	if byWord, some, all := numbered(files, rankWord); some {
@@ -63,7 +63,7 @@ func nameJobs(dir string, files []file) error {
 		case known && ranked(groups) && uniform(groups):
 			name(groups)
 		case ranked(jobs) && unique(jobs) && !disjoint(jobs):
-			name(jobs) // a rank is missing: whoever cuts them says which, and of which job
+			name(jobs) // a rank is missing, which the package that divides them into steps reports
 		default:
 			return ambiguous(dir, jobs)
 		}
@@ -84,7 +84,7 @@ func nameJobs(dir string, files []file) error {
 	}
 }
 
-// numbered fills in the ranks that a pattern finds in the names, -1 where it finds none.
+// numbered fills in the ranks that a pattern finds in the names, -1 for none.
 func numbered(files []file, pattern *regexp.Regexp) (out []file, some, all bool) {
 	out, all = slices.Clone(files), len(files) > 0
 	for i := range out {
@@ -109,7 +109,7 @@ func masked(pattern *regexp.Regexp) func(file) string {
 	}
 }
 
-// group is the files of what may be a job.
+// group is the files of a possible job.
 type group struct {
 	name  string
 	files []file
@@ -222,7 +222,7 @@ func communicates(f file) bool {
 	})
 }
 
-// name notes job and rank with the traces of every file.
+// name stores job and rank with the traces of every file.
 func name(groups []group) {
 	for _, g := range groups {
 		for _, f := range g.files {

@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
-// ranksLeft is what the ranks of jobs left beside their recordings, by nsgate rank.
+// ranksLeft is the files that nsgate rank left beside the recordings of ranks.
 type ranksLeft []rankLeft
 
 type rankLeft struct {
@@ -19,7 +19,7 @@ type rankLeft struct {
 	rank.Left
 }
 
-// take takes in a file that a rank left; false for any other file.
+// take adds a file that a rank left; false for any other file.
 func (x *ranksLeft) take(name string) bool {
 	const most = 64 << 10
 	if !ends(name, ".json") {
@@ -41,7 +41,7 @@ func (l *rankLeft) job() string {
 	return strings.TrimSuffix(filepath.Base(l.file), fmt.Sprintf(".rank%d.json", l.Rank))
 }
 
-// check refuses jobs of which a rank failed, or is missing.
+// check refuses jobs with a failed or missing rank.
 func (x ranksLeft) check() error {
 	for i := range x {
 		l := &x[i]

@@ -56,10 +56,10 @@ func (t Tools) Open(ctx context.Context, path string) (*Recording, error) {
 	return r, r.pure()
 }
 
-// Rule says how traces are cut into samples.
+// Rule says how traces are divided into samples.
 type Rule struct {
-	// Warmup is what is left out of each run: "" or "auto" looks for the steady state, a number counts steps, "capture"
-	// keeps what lies between cudaProfilerStart and cudaProfilerStop.
+	// Warmup is the rule for the part of each run that is left out: "" or "auto" looks for the steady state, a number counts
+	// steps, "capture" keeps the part between cudaProfilerStart and cudaProfilerStop.
 	Warmup string
 	// Step is the NVTX range that the workload repeats: "" looks for it, "none" counts by run.
 	Step string
@@ -129,8 +129,8 @@ func (r *Recording) sessions(reduced []model.Session) ([]model.Session, error) {
 	return out, nil
 }
 
-// Draw takes out of the traces of a recording, which was cut into the side of a report, what pictures of it show: a step, and how
-// the launches of these kernels spread; of a job the step of the rank that is named. It is nil where there are none.
+// Draw gives the content of pictures of a recording, which became the side of a report: a step, and the distribution of the
+// launches of these kernels; of a job the step of the given rank. It is nil for a recording without traces.
 func Draw(side result.Side, r *Recording, kernels []measure.Subject, rank string) *model.Drawing {
 	if len(r.Traces) == 0 || len(r.Finished) > 0 {
 		return nil
@@ -160,7 +160,7 @@ func (r Rule) options() (trace.Options, error) {
 	return trace.Options{Warmup: w, Step: r.Step}, err
 }
 
-// like takes over how a finished session was cut, where the rule does not say.
+// like uses step and warm-up of a finished session if the rule does not give them.
 func (r Rule) like(o trace.Options, finished *model.Session) trace.Options {
 	step := finished.Step
 	if step == "" {

@@ -9,27 +9,27 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Recording is what was recorded of a workload. Most often one of the lists is filled: a recording comes from one
+// Recording is the recorded runs of a workload. Most often one of the lists is filled: a recording comes from one
 // profiler, except that Finished sessions may come from several.
 type Recording struct {
-	// Source is the path that was opened, "" for what was measured here.
+	// Source is the path that was opened, "" for a measurement of this process.
 	Source string
 	// Traces are runs launch by launch, one for each process that launched kernels.
 	Traces []model.Trace
 	// Counters are runs under Nsight Compute, counters for each profiled launch.
 	Counters []*ncu.Profile
-	// Summaries are runs of which only sums over all launches are known, each a session of one run.
+	// Summaries are runs known by sums over all launches only, each a session of one run.
 	Summaries []model.Session
-	// Finished are sessions that were cut before: of a baseline or a saved report.
+	// Finished are sessions that were reduced before: of a baseline or a saved report.
 	Finished []model.Session
-	// Unprofiled are runs beside the Traces without a profiler, and Outputs what was read in what they printed.
+	// Unprofiled are further runs without a profiler, and Outputs the numbers that were read in their output.
 	Unprofiled []model.Unprofiled
 	Outputs    []measure.Output
 	// Warnings are doubts that do not forbid a judgement.
 	Warnings []string
 }
 
-// Add takes in what another recording of the same workload holds.
+// Add adds the content of another recording of the same workload.
 func (r *Recording) Add(o *Recording) {
 	r.Traces = append(r.Traces, o.Traces...)
 	r.Counters = append(r.Counters, o.Counters...)
@@ -42,7 +42,7 @@ func (r *Recording) Add(o *Recording) {
 	r.Warnings = append(r.Warnings, o.Warnings...)
 }
 
-// add takes in what a reader gave: a run launch by launch, or summed up.
+// add adds the result of a reader: a run launch by launch, or summed up.
 func (r *Recording) add(trace *model.Trace, summary *model.Session) {
 	if trace != nil {
 		r.Traces = append(r.Traces, *trace)
@@ -52,10 +52,10 @@ func (r *Recording) add(trace *model.Trace, summary *model.Session) {
 	}
 }
 
-// Whole reports whether there is something in it that was summed up before, in which no warm-up can be left out.
+// Whole reports whether some of it was summed up by the profiler, so that no warm-up can be left out.
 func (r *Recording) Whole() bool { return len(r.Counters)+len(r.Summaries) > 0 }
 
-// GPU is the model on which the newest of its runs was measured, "" where that is not known.
+// GPU is the model on which the newest of its runs was measured, "" if unknown.
 func (r *Recording) GPU() string {
 	switch {
 	case len(r.Traces) > 0:
@@ -70,7 +70,7 @@ func (r *Recording) GPU() string {
 	return ""
 }
 
-// pure refuses a recording in which several profilers had a part: they time the same kernel differently.
+// pure refuses a recording of several profilers, which time the same kernel differently.
 func (r *Recording) pure() error {
 	var names []string
 	add := func(p model.Profiler) {

@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 )
 
-// layout is where the columns that were asked for lie in records of one header.
+// layout is the places of the wanted columns in records of one header.
 type layout struct {
 	header  []byte // without its length
 	size    int    // of the values, in bytes
@@ -33,7 +33,7 @@ type decoder struct {
 
 var seed = maphash.MakeSeed()
 
-// layout gives the layout of a header, or says what is wrong with it.
+// layout gives the layout of a header, or its error.
 func (d *decoder) layout(head []byte) (l *layout, wrong string) {
 	if l = d.last; l != nil && bytes.Equal(l.header, head) {
 		return l, ""
@@ -103,7 +103,7 @@ func (l *layout) read(head []byte, want []int, columns int) (wrong string) {
 	return ""
 }
 
-// Kind is what a cell holds.
+// Kind is the type of a cell.
 type Kind uint8
 
 // The kinds of SQLite.
@@ -141,6 +141,6 @@ const mostText = 64 << 10
 type scan struct {
 	file    *File
 	leaves  []leaf
-	want    []int // by column: which of those that were asked for it is, -1 for none
+	want    []int // by column: its index among the wanted columns, -1 for none
 	columns int   // that were asked for
 }

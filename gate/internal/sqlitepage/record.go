@@ -88,7 +88,7 @@ func (f *File) local(size int) int {
 	return least
 }
 
-// long puts together a record of which a part lies in other pages, from the given one on.
+// long reads a record that continues on other pages, from the given one on.
 func (f *File) long(r *Rows, local []byte, size int, next uint32) ([]byte, error) {
 	r.whole = append(r.whole[:0], local...)
 	var buffer []byte
@@ -106,7 +106,7 @@ func (f *File) long(r *Rows, local []byte, size int, next uint32) ([]byte, error
 	return r.whole, nil
 }
 
-// record reads the columns of a record that were asked for; what is wrong with it, "" for nothing.
+// record reads the wanted columns of a record and gives its error, "" for none.
 func (d *decoder) record(r *Rows, b []byte) string {
 	length, at := varint(b)
 	if at == 0 || length > uint64(len(b)) || length < uint64(at) {

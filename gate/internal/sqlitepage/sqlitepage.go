@@ -107,7 +107,7 @@ func (f *File) read(buffer []byte, page uint32, n int) ([]byte, error) {
 	return buffer, nil
 }
 
-// varint reads a number of one to nine bytes; n is 0 where b ends inside it.
+// varint reads a number of one to nine bytes; n is 0 if b ends inside it.
 func varint(b []byte) (v uint64, n int) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), 1

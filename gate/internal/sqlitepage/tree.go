@@ -19,7 +19,7 @@ type leaf struct {
 	after, last int64
 }
 
-// page is what a page of a tree says of itself.
+// page is the header of a page of a tree.
 type page struct {
 	number  uint32
 	data    []byte // usable bytes
@@ -62,7 +62,7 @@ func (f *File) page(number uint32, data []byte) (p page, err error) {
 	return p, nil
 }
 
-// pointers is where the positions of the cells begin.
+// pointers is the place at which the positions of the cells begin.
 func (p *page) pointers() int {
 	if p.kind == interiorPage {
 		return p.at + 12
@@ -103,7 +103,7 @@ type walker struct {
 	file    *File
 	found   func(leaf)
 	visited uint32
-	depth   int // of the leaves; 0 as long as none was seen
+	depth   int // of the leaves; 0 until the first leaf
 }
 
 // walk visits the pages below one. Only interior pages are read: of those above leaves, one is looked into to see that they are.
