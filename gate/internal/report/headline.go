@@ -79,8 +79,11 @@ func (v *view) headline() string {
 	return start + v.effectLine(r, maxHeadline-columns(start), true)
 }
 
-// unsaid is what the headline of a refusal leaves out of its reason.
+// unsaid is what a headline without an effect leaves out of the reason.
 func (v *view) unsaid() string {
+	if v.judged() && v.effect() != nil || v.several() {
+		return ""
+	}
 	room := maxHeadline - columns(v.Word) - 2
 	if v.Workload != "default" {
 		room -= columns(Elide(v.Workload, 30)) + 2
@@ -89,14 +92,14 @@ func (v *view) unsaid() string {
 	return rest
 }
 
-// clauses splits the reason into what fits into a headline and the rest.
+// clauses splits the reason into what fits into a headline, with the mark that ends it, and the rest.
 func (v *view) clauses(room int) (first, rest string) {
 	if columns(v.Reason) <= room {
 		return v.Reason, ""
 	}
-	for _, at := range []string{": ", "; ", ", "} {
-		first, rest, ok := strings.Cut(v.Reason, at)
-		if ok && columns(first) <= room && columns(first) >= 20 && strings.Count(first, "(") == strings.Count(first, ")") {
+	for _, mark := range []string{":", ";", ","} {
+		first, rest, ok := strings.Cut(v.Reason, mark+" ")
+		if first += mark; ok && columns(first) <= room && columns(first) > 20 && strings.Count(first, "(") == strings.Count(first, ")") {
 			return first, rest
 		}
 	}

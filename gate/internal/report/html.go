@@ -55,6 +55,7 @@ type sheet struct {
 	Word     string       // the verdict, "" for none
 	Mark     string       // class of the verdict
 	Headline string
+	Notes    []string // below the headline
 	Figures  []figure
 	Parts    []part
 	Sheets   []*sheet // of several workloads, each

@@ -46,6 +46,7 @@ func newReportSheet(v *view, at string) *sheet {
 	if v.several() {
 		s.Headline = v.Reason
 	}
+	s.Notes = nonempty(v.unsaid(), wrapped("Not judged: ", v.unjudged(), ""))
 	s.Title = join(" · ", v.Workload+": "+strings.ToLower(v.Word), Elide(Clean(v.Report.Head.Commit), 12), "nsgate")
 	if at != "" {
 		s.Title = v.Workload + ": " + v.Word

@@ -34,7 +34,7 @@ func markdown(v *view, o Options) (string, error) {
 // markdown writes the report on one workload under a title, in at most so many bytes; next is false where the whole gate says it.
 func (v *view) markdown(title string, limit int, next bool) string {
 	lead := strings.TrimLeft(strings.TrimPrefix(v.headline(), v.Word+nb+" "+bind(Elide(v.Workload, 30))), nb+" ")
-	head := title + "\n\n**" + prose(flat(lead)) + "**"
+	head := title + "\n\n**" + prose(flat(lead)) + "**" + wrapped(" ", prose(flat(v.unsaid())), "")
 	if sides := v.sides(); sides != "" {
 		head += " · " + prose(sides)
 	}
@@ -43,8 +43,11 @@ func (v *view) markdown(title string, limit int, next bool) string {
 		return Cut(head, limit)
 	}
 	body := ""
-	if !v.judged() || v.Report.Undecided {
+	if v.judged() && v.Report.Undecided {
 		body += "\n" + prose(v.Reason) + "\n"
+	}
+	if told := v.unjudged(); told != "" {
+		body += "\nNot judged: " + prose(told) + "\n"
 	}
 	body += v.why(limit/3) + bullets("Warnings", v.Warnings, limit/4)
 	if v.Report.Verdict != result.Pass && v.Fall != nil && len(v.Fall.Rows) > 0 {

@@ -80,7 +80,9 @@ func text(v *view, o Options) (string, error) {
 	default:
 		p.passed(v)
 	}
-	p.unjudged(v.Report.Unjudged, o.Verbose)
+	if told := v.unjudged(); told != "" {
+		p.line(2, 14, span{bind("Not judged") + nb + " ", dim}, span{told, none})
+	}
 	if s := v.Report.Measured; s != nil {
 		p.title("Measured: " + headline(s))
 		p.panels(s, o.Verbose)

@@ -166,9 +166,7 @@ func (v *view) whole() string {
 
 // passed writes what the gate could have found, and what a reader may want to know of a program that passes.
 func (p *page) passed(v *view) {
-	if v.effect() == nil {
-		p.line(2, 2, span{v.unsaid(), none})
-	}
+	p.line(2, 2, span{v.unsaid(), none})
 	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report.Detects), "")))
 	var increases, gains []string
 	for _, c := range v.Causes {

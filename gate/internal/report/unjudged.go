@@ -6,18 +6,22 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// unjudgedMost is the share of a run without a limit that a report says unasked.
+// unjudgedMost is the share of a run without a limit that a report says in its first lines.
 const unjudgedMost = 0.1
 
-// unjudged writes which part of the run no limit covers, where that is much or all is shown.
-func (p *page) unjudged(u *result.Unjudged, all bool) {
-	if u != nil && (all || u.WallShare > unjudgedMost || u.GPUShare > unjudgedMost) {
-		p.line(2, 14, span{bind("Not judged") + nb + " ", dim}, span{unjudged(u), none})
+// unjudged prints what no limit covers where that is much, "" elsewhere.
+func (v *view) unjudged() string {
+	if u := v.Report.Unjudged; u != nil && (u.WallShare > unjudgedMost || u.GPUShare > unjudgedMost) {
+		return unjudged(u)
 	}
+	return ""
 }
 
-// unjudged prints what no limit covers: "12.0 % of wall time (before 8.0 %, between 4.0 %), 0.40 % of GPU time".
+// unjudged prints the part of a run that no limit covers: "12.0 % of wall time (before 8.0 %, between 4.0 %), 0.40 % of GPU time".
 func unjudged(u *result.Unjudged) string {
+	if u == nil {
+		return ""
+	}
 	var out []string
 	for _, x := range []struct {
 		of    string

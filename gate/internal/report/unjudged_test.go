@@ -1,12 +1,15 @@
 package report
 
 import (
+	"html"
 	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
+// TestUnjudged wants the part of a run that no limit covers in the first lines of every form for people where it is large, and
+// among what was compared in any case.
 func TestUnjudged(t *testing.T) {
 	parts := func(before, between, kernels result.Number) *result.Unjudged {
 		u := &result.Unjudged{WallShare: before + between, GPUShare: kernels, Parts: []result.UnjudgedPart{
@@ -15,24 +18,30 @@ func TestUnjudged(t *testing.T) {
 	}
 	unknown := parts(0.08, 0.04, 0)
 	unknown.GPUShare = result.Unknown
-	const told = "Not judged 12.0 % of wall time (before 8.0 %, between 4.0 %), 0.40 % of GPU time (ignored kernels 0.40 %)"
 	for _, tt := range []struct {
 		of   *result.Unjudged
-		all  bool
+		much bool
 		want string
 	}{
-		{parts(0.08, 0.04, 0.004), false, told},
-		{parts(0.08, 0.04, 0.004), true, told},
-		{parts(0.05, 0.04, 0.004), false, ""},
-		{parts(0, 0, 0.2), false, "Not judged 0.00 % of wall time, 20.0 % of GPU time (ignored kernels 20.0 %)"},
-		{parts(0, 0, 0), true, "Not judged 0.00 % of wall time, 0.00 % of GPU time"},
-		{unknown, false, "Not judged 12.0 % of wall time (before 8.0 %, between 4.0 %)"},
-		{nil, true, ""},
+		{parts(0.08, 0.04, 0.004), true, "12.0 % of wall time (before 8.0 %, between 4.0 %), 0.40 % of GPU time (ignored kernels 0.40 %)"},
+		{parts(0.05, 0.04, 0.004), false, "9.0 % of wall time (before 5.0 %, between 4.0 %), 0.40 % of GPU time (ignored kernels 0.40 %)"},
+		{parts(0, 0, 0.2), true, "0.00 % of wall time, 20.0 % of GPU time (ignored kernels 20.0 %)"},
+		{unknown, true, "12.0 % of wall time (before 8.0 %, between 4.0 %)"},
+		{nil, false, "of wall time"},
 	} {
-		p := newPage(Options{Width: 160})
-		p.unjudged(tt.of, tt.all)
-		if got := strings.Join(strings.Fields(strings.ReplaceAll(p.b.String(), nb, " ")), " "); got != tt.want {
-			t.Errorf("%+v, all %t: %q, want %q", tt.of, tt.all, got, tt.want)
+		r := reports(t)["pass"]
+		r.Unjudged = tt.of
+		for format, label := range map[string]string{"text": "Not judged ", "markdown": "Not judged: ", "html": ">Not judged: "} {
+			for _, verbose := range []bool{false, true} {
+				text := flat(html.UnescapeString(render(t, format, r, Options{Width: 300, Verbose: verbose})))
+				if first := strings.Contains(text, label+tt.want); first != tt.much {
+					t.Errorf("%s, verbose %t: in the first lines %t, want %t of %q:\n%.2000s", format, verbose, first, tt.much, tt.want, text)
+				}
+				facts := strings.Contains(text, "not judged "+tt.want) || strings.Contains(text, "not judged: "+tt.want) || strings.Contains(text, "not judged</dt><dd>"+tt.want)
+				if want := tt.of != nil && (format != "text" || verbose); facts != want {
+					t.Errorf("%s, verbose %t: among what was compared %t, want %t of %q", format, verbose, facts, want, tt.want)
+				}
+			}
 		}
 	}
 }

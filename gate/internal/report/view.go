@@ -287,6 +287,7 @@ func facts(r *result.Report, verbose bool) []fact {
 	for _, u := range r.Utilization {
 		add("GPU use", utilization(u, r.Head.Step))
 	}
+	add("not judged", unjudged(r.Unjudged))
 	kept := r.Baseline
 	if at := r.Base.Environment.Start; kept != "" && !at.IsZero() && !r.Paired {
 		kept += ", newest session of " + at.UTC().Format("2006-01-02")

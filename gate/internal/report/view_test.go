@@ -91,3 +91,21 @@ func TestElide(t *testing.T) {
 		t.Errorf("%d bytes of accents in 20 columns", len(s))
 	}
 }
+
+// TestHeadlineKeepsItsMarks wants the first line of a refusal and the line below it to hold the whole reason, with its commas, colons and semicolons.
+func TestHeadlineKeepsItsMarks(t *testing.T) {
+	for _, reason := range []string{
+		"the GPU differs: the baseline was recorded on NVIDIA H200, this is NVIDIA A100-SXM4-80GB",
+		"the total time of saxpy looks worse: too much to pass and not surely enough to fail",
+		"one two three four five six seven; eight nine ten eleven twelve thirteen fourteen fifteen",
+		"a word after the other (with a list, in brackets) that holds no mark where the line has to end, and one behind",
+	} {
+		r := &result.Report{Verdict: result.NoVerdict, Reason: reason, Workload: "train"}
+		for _, width := range []int{40, 80, 160} {
+			text := flat(render(t, "text", r, Options{Width: width}))
+			if want := "NO VERDICT train " + reason; text != want {
+				t.Errorf("%d columns: %q, want %q", width, text, want)
+			}
+		}
+	}
+}
