@@ -58,9 +58,12 @@ func Environment() []string {
 // hung is set once git did not answer in time: further questions would take as long.
 var hung atomic.Bool
 
-// Output asks git and returns its answer without the last line feed. The error is the last line that git printed to
-// standard error, [ErrForeign], or the cause of the end of ctx.
+// Output asks git about the repository around dir and returns its answer without the last line feed. The error is the
+// last line that git printed to standard error, [ErrForeign], or the cause of the end of ctx.
 func Output(ctx context.Context, dir string, args ...string) (string, error) {
+	if Top(dir) == "" { // git would say the same, after its start
+		return "", errors.New("git: not a git repository")
+	}
 	return answer(ctx, Command(ctx, dir, args...))
 }
 
