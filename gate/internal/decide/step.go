@@ -4,12 +4,12 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -94,7 +94,7 @@ func (t comparison) waiting() float64 {
 				continue
 			}
 			known = true
-			if class, _ := s.Idle(); class == trace.Starved.String() || class == trace.Blocking.String() || class == trace.Unknown.String() {
+			if class, _ := s.Idle(); class == attribution.Starved.String() || class == attribution.Blocking.String() || class == attribution.Unknown.String() {
 				idle += stats.Average(side.Values(s, model.Owned.Name))
 			}
 		}
@@ -202,7 +202,7 @@ func waits(w *result.Waterfall) bool {
 		return false
 	}
 	for _, p := range w.Parts {
-		if p.Class == trace.Stalled.String() {
+		if p.Class == attribution.Stalled.String() {
 			return 2*p.Change > w.Change
 		}
 	}

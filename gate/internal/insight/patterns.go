@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -76,7 +76,7 @@ func stepOf(x *result.Summary) result.Number {
 	if len(x.Parts) == 0 {
 		return result.Unknown
 	}
-	return x.Period - partOf(x, func(p result.SummaryPart) bool { return p.Class == trace.Profiler.String() })
+	return x.Period - partOf(x, func(p result.SummaryPart) bool { return p.Class == attribution.Profiler.String() })
 }
 
 // partOf adds up parts of the step.
@@ -108,14 +108,14 @@ func largestPart(x *result.Summary, these func(result.SummaryPart) bool) result.
 }
 
 func idling(p result.SummaryPart) bool   { return p.Idle }
-func starving(p result.SummaryPart) bool { return p.Class == trace.Starved.String() }
+func starving(p result.SummaryPart) bool { return p.Class == attribution.Starved.String() }
 
 // drying reports whether the GPU has nothing to do because the host waited for it.
 func drying(p result.SummaryPart) bool {
-	if p.Class == trace.Blocking.String() {
+	if p.Class == attribution.Blocking.String() {
 		return true
 	}
-	return starving(p) && trace.Synchronises(trace.CallOf(p.Where))
+	return starving(p) && attribution.Synchronises(attribution.CallOf(p.Where))
 }
 
 func lowUtilisation(x *result.Summary, line result.Number) []result.Remark {

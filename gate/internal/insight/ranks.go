@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 	"github.com/nsgate/nsgate/thresholds"
 )
@@ -190,7 +190,7 @@ func slowestIn(s *recorded.Index, rank measure.Subject, ranks int) (out []result
 			return out
 		}
 		total := mine(s.Values(k, model.SlowestTotal.Name))
-		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || trace.Communicates(k.Name) {
+		if k.Scope != measure.ScopeKernel || 2*len(total) <= len(at) || attribution.Communicates(k.Name) {
 			continue
 		}
 		// What the others have is the rest of the mean over all.
@@ -233,7 +233,7 @@ func waitsIn(s *recorded.Index) string {
 	by, all := map[string]float64{}, 0.0
 	for _, k := range s.Subjects() {
 		if v := s.Typical(k, model.CollectiveWait.Name); k.Scope == measure.ScopeKernel && v > 0 {
-			by[trace.Operation(k.Short())] += v
+			by[attribution.Operation(k.Short())] += v
 			all += v
 		}
 	}
@@ -286,7 +286,7 @@ func UnmatchedCollectives(s *recorded.Index) []result.Remark {
 	}
 	all := 0.0
 	for _, k := range s.Subjects() {
-		if v := s.Typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel && trace.Communicates(k.Name) && v > 0 {
+		if v := s.Typical(k, measure.Launches.Name); k.Scope == measure.ScopeKernel && attribution.Communicates(k.Name) && v > 0 {
 			all += v
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -65,7 +65,7 @@ func (s *summarizer) summand(subject measure.Subject) *summand {
 	}
 	switch subject.Scope {
 	case measure.ScopeKernel:
-		x.row = result.SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.Role(subject), Communicates: trace.Communicates(subject.Name)}
+		x.row = result.SummaryKernel{Kernel: subject.Short(), Name: subject.Name, Role: s.side.Role(subject), Communicates: attribution.Communicates(subject.Name)}
 		if subject.Geometry() != "" {
 			x.row.Grid, x.row.Block = subject.Grid.String(), subject.Block.String()
 		}
@@ -183,7 +183,7 @@ func (s *summarizer) kernel(runs []int, x *summand, owned result.Number) result.
 	k.Owned, k.Time = owned, s.typical(runs, x, s.time)
 	k.Launches, k.Total = s.typical(runs, x, measure.Launches), s.typical(runs, x, s.side.Total)
 	if k.Communicates {
-		k.Collective = &result.SummaryCollective{Operation: trace.Operation(k.Kernel), Wait: s.typical(runs, x, model.CollectiveWait),
+		k.Collective = &result.SummaryCollective{Operation: attribution.Operation(k.Kernel), Wait: s.typical(runs, x, model.CollectiveWait),
 			Bytes: s.typical(runs, x, model.MessageBytes), Rate: result.Unknown}
 		if k.Total > 0 {
 			k.Collective.Rate = k.Collective.Bytes / k.Total * 1e9
@@ -223,7 +223,7 @@ func addPart(x *result.Summary, subject measure.Subject, time result.Number) {
 	}
 	class, where := subject.Idle()
 	p := result.SummaryPart{Class: cmp.Or(class, classOf(subject)), Where: where}
-	p.Idle = class != "" && class != trace.Profiler.String()
+	p.Idle = class != "" && class != attribution.Profiler.String()
 	i := slices.IndexFunc(x.Parts, func(o result.SummaryPart) bool { return o.Class == p.Class && o.Where == p.Where })
 	if i < 0 {
 		i = len(x.Parts)

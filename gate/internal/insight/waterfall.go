@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -54,7 +54,7 @@ func NewWaterfall(base, head *recorded.Index, outliers []result.OutlierRun) *res
 			runs[i] = Owned(side, subject, keep[i])
 		}
 		class, where := subject.Idle()
-		e := find(cmp.Or(class, classOf(subject)), where, class != "" && class != trace.Profiler.String())
+		e := find(cmp.Or(class, classOf(subject)), where, class != "" && class != attribution.Profiler.String())
 		for i := range runs {
 			e.runs[i], whole[i] = add(e.runs[i], runs[i]), add(whole[i], runs[i])
 		}
@@ -89,13 +89,13 @@ func largest(a, b result.Own) int {
 func classOf(s measure.Subject) string {
 	switch {
 	case s.Scope != measure.ScopeKernel && s.Name == model.Memset.String():
-		return trace.Memset.String()
+		return attribution.Memset.String()
 	case s.Scope != measure.ScopeKernel:
-		return trace.Copy.String()
-	case trace.Communicates(s.Name):
-		return trace.Communication.String()
+		return attribution.Copy.String()
+	case attribution.Communicates(s.Name):
+		return attribution.Communication.String()
 	}
-	return trace.Compute.String()
+	return attribution.Compute.String()
 }
 
 // stepped marks the runs of a side, session by session, whose steps are attributed; without the outlier runs that are left out, and

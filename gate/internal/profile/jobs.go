@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 )
 
 // file is a recording in a directory, and the processes in it.
@@ -218,7 +218,7 @@ func disjoint(groups []group) bool {
 // communicates reports whether a process talks to others by a collective kernel.
 func communicates(f file) bool {
 	return slices.ContainsFunc(f.traces, func(t model.Trace) bool {
-		return slices.ContainsFunc(t.Kernels, func(k model.KernelInfo) bool { return trace.Communicates(k.Subject.Short()) })
+		return slices.ContainsFunc(t.Kernels, func(k model.KernelInfo) bool { return attribution.Communicates(k.Subject.Short()) })
 	})
 }
 

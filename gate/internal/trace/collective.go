@@ -7,49 +7,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// collective is one launch of a kernel that moves data between ranks. Times are in ns.
-type collective struct {
-	launch  int // index into cut.launches
-	kernel  int32
-	step    int // -1 outside the steps, and where there are none
-	channel channel
-	own     int64 // its time in this rank
-	// transfer is the time of the participant for which it took least: that one came last and waited for nobody. It is the own
-	// time where the counterparts are not known.
-	transfer int64
-	matched  bool
-	caused   int64 // what the others waited because this rank came last, their mean; 0 where another one did
-}
-
-// channel is what collectives follow one another in: a communicator, or where the recording does not name it, a stream, by the
-// order in which a rank uses its streams.
-type channel struct {
-	communicator uint64
-	stream       int
-}
-
-// communicates marks the kernels that move data between ranks.
-func (c *cut) communicates() []bool {
-	out := make([]bool, len(c.Kernels))
-	for i := range c.Kernels {
-		out[i] = Communicates(c.Kernels[i].Subject.Name)
-	}
-	return out
-}
-
-// collective is that of a launch. Streams numbers those that collectives ran in.
-func (c *cut) collective(launch, step int, streams map[int32]int) collective {
-	l := &c.launches[launch]
-	m := collective{launch: launch, kernel: l.Kernel, step: step, own: l.End - l.Start, transfer: l.End - l.Start}
-	if m.channel.communicator = c.Messages[l.Range].Communicator; m.channel.communicator == 0 {
-		if _, ok := streams[l.Stream]; !ok {
-			streams[l.Stream] = len(streams) + 1
-		}
-		m.channel.stream = streams[l.Stream]
-	}
-	return m
-}
-
 // match finds the counterparts of collectives in the other ranks, by their order within a step and channel, and takes the waiting
 // out: each lasts as long in every rank as in the one where it is shortest (TraceLens' communication latency, Megatron-Bridge's
 // transfer proxy), which needs no clock that hosts share. Where ranks do not make the same ones, they keep their waiting.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -22,7 +23,7 @@ func (c *cut) reduceCalls(run int, per float64, roles *roles, t *table) {
 	}
 	waits, fills := make([]bool, len(c.CallNames)), make([]bool, len(c.CallNames))
 	for i, name := range c.CallNames {
-		waits[i], fills[i] = Synchronises(name), allocates.MatchString(name)
+		waits[i], fills[i] = attribution.Synchronises(name), allocates.MatchString(name)
 	}
 	type sum struct {
 		calls float64

@@ -2,13 +2,13 @@ package trace
 
 import (
 	"cmp"
-	"hash/maphash"
 	"runtime"
 	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -33,16 +33,6 @@ type cut struct {
 	steady   bool
 	// processes of the same run launched kernels at the same time as this one, itself included, on so many devices.
 	processes, devices int
-}
-
-// sight is what is known of a trace that is not loaded.
-type sight struct {
-	span       model.Interval // from the first launch to the last
-	devices    []int32        // that of the first launch first
-	launches   int
-	busy       int64  // kernel time in ns
-	print      uint64 // of all launches
-	candidates []candidate
 }
 
 // laid are the steps of the run, or its cycles.
@@ -141,27 +131,6 @@ func (c *cut) unload() {
 	}
 }
 
-// look notes what has to be known of a trace beside the others.
-func (c *cut) look(step string) {
-	c.seen = sight{launches: len(c.Launches), candidates: c.candidates(step)}
-	if n := len(c.Launches); n > 0 {
-		c.seen.span = model.Interval{Start: c.Launches[0].Start, End: c.Launches[n-1].End}
-	}
-	var hash maphash.Hash
-	hash.SetSeed(seed)
-	for i := range c.Launches {
-		l := &c.Launches[i]
-		maphash.WriteComparable(&hash, *l)
-		c.seen.busy += l.End - l.Start
-		if !slices.Contains(c.seen.devices, l.Device) {
-			c.seen.devices = append(c.seen.devices, l.Device)
-		}
-	}
-	c.seen.print = hash.Sum64()
-}
-
-var seed = maphash.MakeSeed()
-
 // within reports whether an instant lies in one of the sorted, disjoint intervals.
 func within(spans []model.Interval, at int64) bool { return spanOf(spans, at) >= 0 }
 
@@ -233,4 +202,53 @@ func (c *cut) kernelTime() []float64 {
 		}
 	}
 	return out
+}
+
+// settling is where a series settles, and whether it does.
+type settling struct {
+	skip   int
+	steady bool
+}
+
+// collective is one launch of a kernel that moves data between ranks. Times are in ns.
+type collective struct {
+	launch  int // index into cut.launches
+	kernel  int32
+	step    int // -1 outside the steps, and where there are none
+	channel channel
+	own     int64 // its time in this rank
+	// transfer is the time of the participant for which it took least: that one came last and waited for nobody. It is the own
+	// time where the counterparts are not known.
+	transfer int64
+	matched  bool
+	caused   int64 // what the others waited because this rank came last, their mean; 0 where another one did
+}
+
+// channel is what collectives follow one another in: a communicator, or where the recording does not name it, a stream, by the
+// order in which a rank uses its streams.
+type channel struct {
+	communicator uint64
+	stream       int
+}
+
+// communicates marks the kernels that move data between ranks.
+func (c *cut) communicates() []bool {
+	out := make([]bool, len(c.Kernels))
+	for i := range c.Kernels {
+		out[i] = attribution.Communicates(c.Kernels[i].Subject.Name)
+	}
+	return out
+}
+
+// collective is that of a launch. Streams numbers those that collectives ran in.
+func (c *cut) collective(launch, step int, streams map[int32]int) collective {
+	l := &c.launches[launch]
+	m := collective{launch: launch, kernel: l.Kernel, step: step, own: l.End - l.Start, transfer: l.End - l.Start}
+	if m.channel.communicator = c.Messages[l.Range].Communicator; m.channel.communicator == 0 {
+		if _, ok := streams[l.Stream]; !ok {
+			streams[l.Stream] = len(streams) + 1
+		}
+		m.channel.stream = streams[l.Stream]
+	}
+	return m
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -170,7 +171,7 @@ func (d *drawing) operations(c *cut, s *model.DrawnStep, period model.Interval, 
 	for i := range c.launches {
 		if l := &c.launches[i]; l.Device == s.Device {
 			subject, kind := c.Kernels[l.Kernel].Subject, int64(computes)
-			if Communicates(subject.Short()) {
+			if attribution.Communicates(subject.Short()) {
 				kind = communicates
 			}
 			add(subject, l.Start, l.End, kind, roles.rangeOf(*l, c.stepOf(l.API)), l.API)
@@ -197,10 +198,10 @@ func (d *drawing) idle(c *cut, s *model.DrawnStep, period model.Interval) {
 	if now < period.End {
 		gaps = append(gaps, model.Interval{Start: now, End: period.End})
 	}
-	for _, gap := range Partition(c.Trace, s.Device, gaps) {
+	for _, gap := range attribution.Partition(c.Trace, s.Device, gaps) {
 		at := gap.Start - period.Start
 		for _, p := range gap.Parts {
-			if p.Class.Idle() || p.Class == Profiler {
+			if p.Class.Idle() || p.Class == attribution.Profiler {
 				s.Idle = append(s.Idle, model.DrawnSpan{d.of(c.owner(p.Cause)), at, p.Time, idles})
 				at += p.Time
 			}

@@ -3,8 +3,9 @@ package trace
 import (
 	"testing"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"pgregory.net/rapid"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
 // Whatever was asked before, an instant is found in the interval in which it lies.

@@ -10,9 +10,9 @@ import (
 
 // job is one launch of the workload with all of its processes: a run. Its ranks are in the order of their names.
 type job struct {
-	ranks   []*cut
-	numbers []int  // of the ranks; none where there is one process
-	beside  []*cut // processes beside the workload
+	ranks     []*cut
+	numbers   []int  // of the ranks; none where there is one process
+	auxiliary []*cut // small processes of the same file
 }
 
 // together is the part of the shorter of two processes that both ran at once, from which on they are ranks of one job.
@@ -31,7 +31,7 @@ func jobs(cuts []*cut) ([]job, error) {
 	var out []job
 	for len(order) > 0 {
 		n := 1
-		for n < len(order) && order[n].Source == order[0].Source && besides(order[:n], order[n]) {
+		for n < len(order) && order[n].Source == order[0].Source && concurrent(order[:n], order[n]) {
 			n++
 		}
 		j := job{ranks: slices.Clone(order[:n])}
@@ -41,8 +41,8 @@ func jobs(cuts []*cut) ([]job, error) {
 	return alike(out)
 }
 
-// besides reports whether a process is a further rank of a job.
-func besides(ranks []*cut, c *cut) bool {
+// concurrent reports whether a process is a further rank of a job.
+func concurrent(ranks []*cut, c *cut) bool {
 	for _, r := range ranks {
 		a, b := r.seen.span, c.seen.span
 		both := min(a.End, b.End) - max(a.Start, b.Start)

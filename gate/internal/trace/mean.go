@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -29,7 +30,7 @@ var ofRank = map[string]measure.Metric{
 
 // reduce writes the samples of a job into the table: of each metric the mean over its ranks, and how far its ranks are apart.
 func (j job) reduce(run int, t *table) (info model.Run, err error) {
-	j.reduceBeside(run, t)
+	j.reduceAuxiliary(run, t)
 	if len(j.ranks) == 1 {
 		return info, each(j.ranks, func(_ int, c *cut) error { info = c.reduce(run, t); return nil })
 	}
@@ -73,7 +74,7 @@ func (j job) merge(run int, tables []table, t *table) {
 					t.set(run, j.rank(i), as, v)
 				}
 			}
-		case k.metric == measure.Total.Name && !Communicates(k.subject.Name):
+		case k.metric == measure.Total.Name && !attribution.Communicates(k.subject.Name):
 			addTo(compute, values)
 			kernels = append(kernels, k.subject)
 		case k.metric == measure.CopyTime.Name && k.subject.Scope == measure.ScopeWorkload && k.subject != measure.Workload:

@@ -1,10 +1,8 @@
 package trace
 
 import (
-	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -13,81 +11,6 @@ import (
 
 // fewest is the fewest launches of a run that have a spread worth a number.
 const fewest = 5
-
-// reduce makes one session of the runs that belong to it, and of what was sampled beside them.
-func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, error) {
-	first := jobs[0].first()
-	s := model.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
-	t := newTable(len(jobs))
-	var alone []*cut
-	for run, j := range jobs {
-		devices := 0
-		for _, c := range j.ranks {
-			if c.GraphTrace != first.GraphTrace {
-				return s, model.Refuse(model.RunsDiffer, "record every run with --cuda-graph-trace=node",
-					"%s traces CUDA graphs otherwise than %s", c.Source, first.Source)
-			}
-			s.GPUs = max(s.GPUs, c.devices)
-			s.Processes = max(s.Processes, c.processes, len(j.ranks))
-			s.Tick = max(s.Tick, c.Tick)
-			s.HostLoad = s.HostLoad.Worse(c.HostLoad)
-			devices += c.GPUs
-		}
-		s.GPUs = max(s.GPUs, min(devices, len(j.ranks)))
-		c := j.first()
-		info, err := j.reduce(run, &t)
-		if err != nil {
-			return s, err
-		}
-		if info.Launches == 0 {
-			return s, model.Refuse(model.NoStep, "name the range that launches them as the step, or take the run as one piece (none)",
-				"%s: no kernel was launched in the %d steps of range %s that are judged", j.sources(), len(c.steps)-c.skip, strconv.Quote(step))
-		}
-		s.Runs = append(s.Runs, info)
-		if alone = append(alone, c); len(j.ranks) > 1 {
-			alone = nil // what is sampled is one device of several
-		}
-	}
-	t.settleOwners()
-	t.settleUnmatched()
-	t.setSampled(alone, sampled)
-	for _, x := range t.rows {
-		s.Series = append(s.Series, *x)
-	}
-	s.Series = dropSmallRanges(s.Series, step)
-	s.SortSeries()
-	return s, s.Check()
-}
-
-type key struct {
-	subject measure.Subject
-	metric  string
-}
-
-// table collects series run by run; what a run does not set stays NaN.
-type table struct {
-	runs int
-	rows map[key]*model.Series
-}
-
-func newTable(runs int) table { return table{runs: runs, rows: map[key]*model.Series{}} }
-
-func (t *table) set(run int, subject measure.Subject, metric measure.Metric, value float64) *model.Series {
-	k := key{subject, metric.Name}
-	row := t.rows[k]
-	if row == nil {
-		row = &model.Series{Subject: subject, Metric: metric, Values: make(model.Values, t.runs)}
-		for i := range row.Values {
-			row.Values[i] = math.NaN()
-		}
-		t.rows[k] = row
-	}
-	if metric.Unit == "ns" {
-		value = math.Round(value*1000) / 1000 // finer than any timer, and readable in a baseline
-	}
-	row.Values[run] = value
-	return row
-}
 
 // sums is what one run adds up over the steps that count, or over all of it.
 type sums struct {
@@ -281,32 +204,3 @@ func (k *kernelSum) addRole(path int32, ns float64) {
 
 // role is the path in which the kernel spent most of its time.
 func (k *kernelSum) role() int32 { return heaviest(k.roles) }
-
-func heaviest[K cmp.Ordered](weights map[K]float64) K {
-	var best K
-	most := math.Inf(-1)
-	for k, w := range weights {
-		if w > most || w == most && k < best {
-			best, most = k, w
-		}
-	}
-	return best
-}
-
-func largest(values []float64) float64 {
-	most := 0.0
-	for _, v := range values {
-		if v > most {
-			most = v
-		}
-	}
-	return most
-}
-
-func sum(x []float64) float64 {
-	total := 0.0
-	for _, v := range x {
-		total += v
-	}
-	return total
-}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -150,7 +151,7 @@ func (c *cut) opsIn(span model.Interval, before map[onStream]int64) map[int64][]
 func (c *cut) blocks(x *replayed) blocking {
 	name := c.CallNames[x.Name]
 	if len(x.ops) == 0 {
-		if Synchronises(name) {
+		if attribution.Synchronises(name) {
 			return waitsForAll
 		}
 		return free

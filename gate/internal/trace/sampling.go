@@ -10,11 +10,11 @@ import (
 )
 
 // split takes the traces that were sampled from those that were timed. Where all were sampled, all are timed too, and
-// none is beside them.
-func split(traces []model.Trace) (timed, beside []model.Trace) {
+// none is left over.
+func split(traces []model.Trace) (timed, sampled []model.Trace) {
 	for _, t := range traces {
 		if t.Sampling != nil {
-			beside = append(beside, t)
+			sampled = append(sampled, t)
 		} else {
 			timed = append(timed, t)
 		}
@@ -22,10 +22,10 @@ func split(traces []model.Trace) (timed, beside []model.Trace) {
 	if len(timed) == 0 {
 		return traces, nil
 	}
-	return timed, beside
+	return timed, sampled
 }
 
-// cutAlike cuts traces like the runs that they stand beside, and leaves out those without their step.
+// cutAlike cuts traces like the runs that they were taken with, and leaves out those without their step.
 func cutAlike(traces []model.Trace, like []*cut, step string, w Warmup) ([]*cut, error) {
 	cuts, err := newCuts(traces, w, cmp.Or(step, NoStep))
 	if err != nil {
@@ -38,15 +38,15 @@ func cutAlike(traces []model.Trace, like []*cut, step string, w Warmup) ([]*cut,
 	}), nil
 }
 
-// setSampled writes what was sampled: of the runs themselves, or of those beside them on the same GPU.
-func (t *table) setSampled(runs, beside []*cut) {
+// setSampled writes what was sampled: of the runs themselves, or of traces taken with them on the same GPU.
+func (t *table) setSampled(runs, sampled []*cut) {
 	for run, c := range runs {
 		if c.Sampling != nil {
 			c.sampled(run, t)
 		}
 	}
 	next := 0
-	for _, c := range beside {
+	for _, c := range sampled {
 		if next < len(runs) && sameEnvironment(&runs[0].Trace.Environment, &c.Trace.Environment) {
 			c.sampled(next, t)
 			next++

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -101,11 +102,11 @@ func (c *cut) reduceSteps(run int, t *table) {
 		if !whole {
 			continue
 		}
-		for _, s := range Partition(c.Trace, device, steps) {
+		for _, s := range attribution.Partition(c.Trace, device, steps) {
 			hidden += float64(s.Hidden) / float64(of)
 			for _, p := range s.Parts {
 				owned[c.owner(p.Cause)] += float64(p.Time) / float64(of)
-				if p.Class == Communication {
+				if p.Class == attribution.Communication {
 					exposed += float64(p.Time) / float64(of)
 				}
 			}
@@ -140,13 +141,13 @@ func (c *cut) devicesUsed() (out []int32) {
 }
 
 // owner is the subject of an owner.
-func (c *cut) owner(o Cause) measure.Subject {
+func (c *cut) owner(o attribution.Cause) measure.Subject {
 	switch {
-	case o.Class <= Communication:
+	case o.Class <= attribution.Communication:
 		return c.Kernels[o.Kernel].Subject
-	case o.Class == Copy:
+	case o.Class == attribution.Copy:
 		return measure.Subject{Scope: measure.ScopeWorkload, Name: o.Copy.String()}
-	case o.Class == Memset:
+	case o.Class == attribution.Memset:
 		return measure.Subject{Scope: measure.ScopeWorkload, Name: model.Memset.String()}
 	}
 	return measure.IdleSubject(o.Class.String(), o.Where(c.Trace))

@@ -1,4 +1,4 @@
-// Package trace reduces traces to sessions: steps, warm-up, one value a run, and the cause of every nanosecond of a step.
+// Package trace reduces traces to sessions: steps, warm-up, one value a run.
 package trace
 
 import (
@@ -6,63 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
-	"github.com/nsgate/nsgate/thresholds"
 )
-
-// trim is the share of a kernel's launches cut off at either end before they are averaged. On 240 H200 processes a
-// 10 % trimmed mean moves less between runs than a median (0.16 % against 0.44 % for a reduction kernel).
-const trim = 0.1
-
-// Warmup is the rule by which the start of a run is left out.
-type Warmup struct {
-	mode string // "auto", "skip", "capture"
-	n    int
-}
-
-// The rules without a number: find the steady state, or take what lies between cudaProfilerStart and cudaProfilerStop.
-var (
-	Auto    = Warmup{mode: "auto"}
-	Capture = Warmup{mode: "capture"}
-)
-
-// Skip leaves out the first n steps, or the first n launches of every kernel where there are no steps.
-func Skip(n int) Warmup { return Warmup{mode: "skip", n: n} }
-
-// ParseWarmup reads "auto" (also ""), "capture" or a number, as the policy file has them.
-func ParseWarmup(s string) (Warmup, error) {
-	s, err := thresholds.ParseWarmup(cmp.Or(s, Auto.mode))
-	if err != nil {
-		return Warmup{}, err
-	}
-	if n, err := strconv.Atoi(s); err == nil {
-		return Skip(n), nil
-	}
-	return Warmup{mode: s}, nil
-}
-
-// String is what ParseWarmup reads.
-func (w Warmup) String() string {
-	if w.mode == "skip" {
-		return strconv.Itoa(w.n)
-	}
-	return w.mode
-}
-
-// Options say how to cut traces.
-type Options struct {
-	Warmup Warmup
-	// Step names the NVTX range that the workload repeats. "" looks for one; NoStep treats the run as one piece.
-	Step string
-	// Like is a finished session whose warm-up and cycle are taken over, nil for none.
-	Like *model.Session
-}
-
-// NoStep as Options.Step means: do not look for steps.
-const NoStep = "none"
 
 // Sessions is [Reduce] of one side.
 func Sessions(traces []model.Trace, o Options) ([]model.Session, error) {
@@ -94,7 +41,7 @@ func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 		if s.jobs, err = jobs(s.cuts); err != nil {
 			return nil, err
 		}
-		attach(s.jobs, s.beside)
+		attach(s.jobs, s.auxiliary)
 	}
 	if err := layCycles(sides, o); err != nil {
 		return nil, err
@@ -118,10 +65,10 @@ func Reduce(o Options, traces ...[]model.Trace) ([][]model.Session, error) {
 
 // side is the traces of a side while they are reduced.
 type side struct {
-	cuts, beside []*cut        // the runs and their ranks, and processes beside the workload
-	sampled      []model.Trace // beside the runs
-	jobs         []job
-	step         string
+	cuts, auxiliary []*cut        // the runs and their ranks, and auxiliary processes
+	sampled         []model.Trace // taken with the runs, with GPU metrics
+	jobs            []job
+	step            string
 }
 
 // newSides looks at the traces, finds the step and divides them.
@@ -142,7 +89,7 @@ func newSides(o Options, traces [][]model.Trace) ([]*side, error) {
 		if err := distinct(cuts); err != nil {
 			return nil, err
 		}
-		s.cuts, s.beside = apart(cuts)
+		s.cuts, s.auxiliary = apart(cuts)
 		sides = append(sides, s)
 	}
 	if len(sides) == 0 {
@@ -220,12 +167,6 @@ func (s *side) sessions(o Options) ([]model.Session, error) {
 	return out, nil
 }
 
-// order puts the runs of one GPU together, the first to start first.
-func order(a, b *cut) int {
-	return cmp.Or(cmp.Compare(a.GPU, b.GPU), cmp.Compare(a.GPUHash, b.GPUHash), a.Trace.Start.Compare(b.Trace.Start),
-		cmp.Compare(a.Source, b.Source))
-}
-
 // distinct refuses a recording that is there twice: copies would count as runs that agree to the nanosecond.
 func distinct(cuts []*cut) error {
 	type print struct {
@@ -247,8 +188,47 @@ func distinct(cuts []*cut) error {
 	return nil
 }
 
-// sameEnvironment reports whether two runs of one side belong to one session. Unlike model.SameSession, which must
-// not assume what it does not know, it puts runs of an unknown GPU or time together: they were handed in together.
-func sameEnvironment(a, b *model.Environment) bool {
-	return a.GPU == b.GPU && a.GPUHash == b.GPUHash && b.Start.Sub(a.Start).Abs() <= time.Hour
+// reduce makes one session of the runs that belong to it, and of what was sampled with them.
+func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, error) {
+	first := jobs[0].first()
+	s := model.Session{Environment: first.Environment, Step: step, Warmup: w.String()}
+	t := newTable(len(jobs))
+	var alone []*cut
+	for run, j := range jobs {
+		devices := 0
+		for _, c := range j.ranks {
+			if c.GraphTrace != first.GraphTrace {
+				return s, model.Refuse(model.RunsDiffer, "record every run with --cuda-graph-trace=node",
+					"%s traces CUDA graphs otherwise than %s", c.Source, first.Source)
+			}
+			s.GPUs = max(s.GPUs, c.devices)
+			s.Processes = max(s.Processes, c.processes, len(j.ranks))
+			s.Tick = max(s.Tick, c.Tick)
+			s.HostLoad = s.HostLoad.Worse(c.HostLoad)
+			devices += c.GPUs
+		}
+		s.GPUs = max(s.GPUs, min(devices, len(j.ranks)))
+		c := j.first()
+		info, err := j.reduce(run, &t)
+		if err != nil {
+			return s, err
+		}
+		if info.Launches == 0 {
+			return s, model.Refuse(model.NoStep, "name the range that launches them as the step, or take the run as one piece (none)",
+				"%s: no kernel was launched in the %d steps of range %s that are judged", j.sources(), len(c.steps)-c.skip, strconv.Quote(step))
+		}
+		s.Runs = append(s.Runs, info)
+		if alone = append(alone, c); len(j.ranks) > 1 {
+			alone = nil // what is sampled is one device of several
+		}
+	}
+	t.settleOwners()
+	t.settleUnmatched()
+	t.setSampled(alone, sampled)
+	for _, x := range t.rows {
+		s.Series = append(s.Series, *x)
+	}
+	s.Series = dropSmallRanges(s.Series, step)
+	s.SortSeries()
+	return s, s.Check()
 }

@@ -10,12 +10,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// settling is where a series settles, and whether it does.
-type settling struct {
-	skip   int
-	steady bool
-}
-
 // settle finds where a series settles, by [stats.Steady]. Where it does not, every second, third or fourth value may be another than
 // those between them: the series is scaled to what its places in such a cycle have in its second half, and looked at again.
 func settle(x []float64) settling {

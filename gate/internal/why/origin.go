@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/attribution"
 	"github.com/nsgate/nsgate/gate/internal/git"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/result"
-	"github.com/nsgate/nsgate/gate/internal/trace"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -49,12 +49,12 @@ func targetOf(f *result.Finding, w *result.Waterfall) Target {
 		return Target{kernel: f.Subject()}
 	case f.Scope == measure.ScopeIdle:
 		_, where := f.Subject().Idle()
-		return Target{call: trace.CallOf(where), timed: true}
+		return Target{call: attribution.CallOf(where), timed: true}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.SyncCalls.Name:
 		return Target{call: grownMost(f.Facts)}
 	case f.Scope == measure.ScopeWorkload && f.Metric == measure.StepTime.Name && w != nil && len(w.Parts) > 0:
 		if p := w.Parts[0]; p.Idle && p.Change > 0 {
-			return Target{call: trace.CallOf(p.Where), timed: true}
+			return Target{call: attribution.CallOf(p.Where), timed: true}
 		}
 	}
 	return Target{}

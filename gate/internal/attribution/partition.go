@@ -1,103 +1,15 @@
-package trace
-
-// The period of a step on a device runs from its first operation to the first one of the next step. Kernels that compute take
-// the time in which they run, collectives the time without such a kernel, copies the time without either, memsets the rest
-// (the order of TraceLens: exposed time is time that nothing more useful hides). Operations of one class share equally.
-// Idle time is divided by the causes of NVIDIA's method (Megatron-Bridge, nemo-mbridge-perf-nsys-analysis): the host had not
-// issued the next operation, or waited itself, or the operation was issued and waited on the GPU. The parts add up to the
-// period, to the nanosecond.
+package attribution
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
-)
-
-// Class is what kind of owner a part of a step has.
-type Class uint8
-
-// The classes, those that hide the others first.
-const (
-	Compute Class = iota
-	Communication
-	Copy
-	Memset
-	// Starved is idle time in which the host had not issued the next operation.
-	Starved
-	// Blocking is that in which the host waited for the GPU, in a call that synchronises.
-	Blocking
-	// Stalled is that in which the next operation was issued and waited for another stream.
-	Stalled
-	// Micro is the time between operations that were queued, under MicroGap each.
-	Micro
-	// Profiler is that in which the profiler held the process up; it is no idle time of the program.
-	Profiler
-	// Unknown is idle time of which the recording does not tell when the next operation was issued.
-	Unknown
 )
 
 // MicroGap is the longest pause in ns between queued operations that is the hardware's own (TraceLens' short kernel, and what
 // the gaps of unchanged H200 programs stay under).
 const MicroGap = 10_000
-
-// Idle reports whether nothing of the program ran on the GPU.
-func (c Class) Idle() bool { return c >= Starved && c != Profiler }
-
-// String names the class as reports do.
-func (c Class) String() string {
-	return [...]string{
-		"compute", "exposed communication", "exposed copies", "memsets",
-		"launch-starved", "blocking", "dependency-stalled", "micro gaps", "profiler", "unknown",
-	}[c]
-}
-
-// Cause is whose a part of a step is. It is comparable.
-type Cause struct {
-	Class  Class
-	Kernel int32          // of Compute and Communication: index into Trace.Kernels
-	Copy   model.CopyKind // of Copy
-	// Call is the CUDA call in which the host was: the one that blocked, or what kept it from issuing the next operation. -1 is
-	// none: code of the host. After is the synchronising call that this code came after, -1 for none.
-	Call, After int32
-	// Range is the name of the innermost NVTX range of the host in that time, -1 for none.
-	Range int32
-}
-
-// Where says where the host was: "host code in step after cudaDeviceSynchronize"; "" for what the GPU did.
-func (o Cause) Where(t *model.Trace) string {
-	if !(o.Class == Starved || o.Class == Blocking) {
-		return ""
-	}
-	var words []string
-	if o.Call >= 0 {
-		words = append(words, t.CallNames[o.Call])
-	} else {
-		words = append(words, hostCode)
-	}
-	if o.Range >= 0 {
-		words = append(words, "in", t.RangeNames[o.Range])
-	}
-	if o.After >= 0 {
-		words = append(words, "after", t.CallNames[o.After])
-	}
-	return strings.Join(words, " ")
-}
-
-// CallOf is the CUDA call that a text of [Cause.Where] names, the one that the host was in or came from; "" for none.
-func CallOf(where string) string {
-	if m := namesCall.FindStringSubmatch(where); m != nil {
-		return m[1] + m[2]
-	}
-	return ""
-}
-
-// hostCode is what the host executes outside of CUDA calls.
-const hostCode = "host code"
-
-var namesCall = regexp.MustCompile(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
 
 // Part is how much of a step is an owner's, in ns.
 type Part struct {
@@ -105,64 +17,12 @@ type Part struct {
 	Time int64
 }
 
-// Step is one step of a device. Its parts have each owner once and add up to its length.
+// Breakdown is one step of a device by causes. Its parts have each cause once and add up to its length.
 type Breakdown struct {
 	model.Interval
 	Parts []Part
 	// Hidden is the time in ns in which a collective ran behind a kernel that computes, and so cost nothing.
 	Hidden int64
-}
-
-// What the names of kernels that move data between GPUs begin with, in some namespace, and what they hold: NCCL's, and those that
-// NVIDIA's method adds.
-var (
-	communicationBegins = []string{"nccl", "rccl", "intranode", "internode", "rdma"}
-	communicationHolds  = []string{"nvshmem", "deep_ep", "deepep", "hybrid_ep", "hybridep", "_rdma"}
-)
-
-// Communicates reports whether a kernel moves data between GPUs, by its name with or without namespaces and parameters.
-func Communicates(name string) bool {
-	name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
-	if i := strings.IndexAny(name, "<("); i >= 0 {
-		name = name[:i]
-	}
-	name = strings.ToLower(name[strings.LastIndexByte(name, ' ')+1:])
-	for part := range strings.SplitSeq(name, "::") {
-		if slices.ContainsFunc(communicationBegins, func(s string) bool { return strings.HasPrefix(part, s) }) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(communicationHolds, func(s string) bool { return strings.Contains(name, s) })
-}
-
-// operation is what a kernel of NCCL does: ncclDevKernel_AllReduce_Sum_f32_RING_LL.
-var operation = regexp.MustCompile(`^n?r?ccl(?:Dev)?Kernel_([A-Za-z0-9]+)`)
-
-// Operation is what a kernel that communicates does, by its short name: "AllReduce", else that name.
-func Operation(short string) string {
-	if m := operation.FindStringSubmatch(short); m != nil {
-		return m[1]
-	}
-	return short
-}
-
-var (
-	synchronises = regexp.MustCompile(`^cu(?:da)?(?:Device|Stream|Event|Ctx|Context)Synchronize|^hip(?:Device|Stream|Event)Synchronize`)
-	blockingCopy = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
-)
-
-// Synchronises reports whether a CUDA call makes the host wait for the GPU: by its name, since whether an asynchronous copy
-// waited is seen from its time alone.
-func Synchronises(call string) bool {
-	return synchronises.MatchString(call) || blockingCopy.MatchString(call) && !strings.Contains(call, "Async")
-}
-
-// work is a launch or a copy.
-type work struct {
-	start, end, api int64
-	owner           Cause
-	thread          int32
-	known           bool // when it was issued
 }
 
 // Partition divides the periods of one device, which are sorted and do not overlap, among their owners. The recording must hold

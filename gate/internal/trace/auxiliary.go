@@ -6,12 +6,12 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// A process beside the workload, such as one that asks for the properties of a device, launches a few kernels: at most these parts of
+// A auxiliary process, such as one that asks for the properties of a device, launches a few kernels: at most these parts of
 // the kernel time and launches of the largest process in its file.
-const besideTime, besideLaunches = 0.02, 0.1
+const auxiliaryTime, auxiliaryLaunches = 0.02, 0.1
 
-// apart takes the processes beside the workload from its runs and ranks.
-func apart(cuts []*cut) (runs, beside []*cut) {
+// apart takes the auxiliary processes from its runs and ranks.
+func apart(cuts []*cut) (runs, auxiliary []*cut) {
 	type launched struct {
 		busy     int64
 		launches int
@@ -23,18 +23,18 @@ func apart(cuts []*cut) (runs, beside []*cut) {
 	}
 	for _, c := range cuts {
 		x := largest[c.Source]
-		if float64(c.seen.busy) < besideTime*float64(x.busy) && float64(c.seen.launches) < besideLaunches*float64(x.launches) {
-			beside = append(beside, c)
+		if float64(c.seen.busy) < auxiliaryTime*float64(x.busy) && float64(c.seen.launches) < auxiliaryLaunches*float64(x.launches) {
+			auxiliary = append(auxiliary, c)
 		} else {
 			runs = append(runs, c)
 		}
 	}
-	return runs, beside
+	return runs, auxiliary
 }
 
-// attach gives each process beside the workload to the job of its file that it is nearest to.
-func attach(all []job, beside []*cut) {
-	for _, c := range beside {
+// attach gives each auxiliary process to the job of its file that it is nearest to.
+func attach(all []job, auxiliary []*cut) {
+	for _, c := range auxiliary {
 		var at *job
 		for i := range all {
 			j := &all[i]
@@ -44,7 +44,7 @@ func attach(all []job, beside []*cut) {
 			}
 		}
 		if at != nil {
-			at.beside = append(at.beside, c)
+			at.auxiliary = append(at.auxiliary, c)
 		}
 	}
 }
@@ -55,10 +55,10 @@ func distance(a, b *cut) int64 {
 	return max(d, -d)
 }
 
-// reduceBeside writes what the processes beside the workload did.
-func (j *job) reduceBeside(run int, t *table) {
+// reduceAuxiliary writes what the auxiliary processes did.
+func (j *job) reduceAuxiliary(run int, t *table) {
 	busy, launches := int64(0), 0
-	for _, c := range j.beside {
+	for _, c := range j.auxiliary {
 		busy, launches = busy+c.seen.busy, launches+c.seen.launches
 	}
 	if launches > 0 {

@@ -1,4 +1,4 @@
-package trace
+package attribution
 
 import "github.com/nsgate/nsgate/gate/internal/model"
 

@@ -1,0 +1,68 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+type key struct {
+	subject measure.Subject
+	metric  string
+}
+
+// table collects series run by run; what a run does not set stays NaN.
+type table struct {
+	runs int
+	rows map[key]*model.Series
+}
+
+func newTable(runs int) table { return table{runs: runs, rows: map[key]*model.Series{}} }
+
+func (t *table) set(run int, subject measure.Subject, metric measure.Metric, value float64) *model.Series {
+	k := key{subject, metric.Name}
+	row := t.rows[k]
+	if row == nil {
+		row = &model.Series{Subject: subject, Metric: metric, Values: make(model.Values, t.runs)}
+		for i := range row.Values {
+			row.Values[i] = math.NaN()
+		}
+		t.rows[k] = row
+	}
+	if metric.Unit == "ns" {
+		value = math.Round(value*1000) / 1000 // finer than any timer, and readable in a baseline
+	}
+	row.Values[run] = value
+	return row
+}
+
+func heaviest[K cmp.Ordered](weights map[K]float64) K {
+	var best K
+	most := math.Inf(-1)
+	for k, w := range weights {
+		if w > most || w == most && k < best {
+			best, most = k, w
+		}
+	}
+	return best
+}
+
+func largest(values []float64) float64 {
+	most := 0.0
+	for _, v := range values {
+		if v > most {
+			most = v
+		}
+	}
+	return most
+}
+
+func sum(x []float64) float64 {
+	total := 0.0
+	for _, v := range x {
+		total += v
+	}
+	return total
+}
