@@ -156,13 +156,13 @@ func offerAccept(r *result.Report, out *outputFlags, saved, several bool) (c res
 			file = thresholds.JoinCommand([]string{file})
 		}
 	}
-	if out.patch != "" {
-		c.Next = append(c.Next, map[bool]string{true: "the patch that is written beside makes it the first baseline: ",
-			false: "to accept it with the patch that is written beside: "}[r.Measured != nil]+thresholds.JoinCommand([]string{"git", "apply", out.patch}))
-	}
-	if c.Accept = acceptLine(r, file, saved, several); c.Accept == "" {
-		c.Next = append(c.Next, map[bool]string{true: "to take it as the first baseline", false: "to accept the change"}[r.Measured != nil]+
-			", check again with --report json=report.json")
+	c.Accept = acceptLine(r, file, saved, several)
+	switch {
+	case r.Measured != nil: // the refusal names the way to a first baseline
+	case out.patch != "":
+		c.Next = []string{"to accept it with the patch that was written: " + out.apply()}
+	case c.Accept == "":
+		c.Next = []string{"to accept the change, check again with --report json=report.json"}
 	}
 	return c
 }

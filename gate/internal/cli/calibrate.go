@@ -55,7 +55,7 @@ func (v *calibrateVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err != nil {
 		return err
 	}
-	showWay(answer.ReasonKey, answer.Next)
+	showWay(ways[answer.ReasonKey], answer.Next)
 	if err := report.Render(v.out.format, v.out.to(e), answer, v.out.options(e)); err != nil {
 		return err
 	}

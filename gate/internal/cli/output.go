@@ -14,6 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/internal/report/github"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // outputFlags say where a report goes.
@@ -178,7 +179,11 @@ type basis struct {
 func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	r = r.Map(func(_ int, w *result.Report) *result.Report {
 		w = w.Clone()
-		showWay(w.ReasonKey, w.Next)
+		way := ways[w.ReasonKey]
+		if w.Measured != nil && o.patch != "" {
+			way = o.apply()
+		}
+		showWay(way, w.Next)
 		return w
 	})
 	home := policyDir(by.policy)
@@ -241,6 +246,11 @@ func (o *outputFlags) annotate(e *env, r *result.Report, code int, options githu
 		options.Writer = e.raw
 	}
 	return github.Publish(r, summary.String(), code, options)
+}
+
+// apply is the command that applies the patch.
+func (o *outputFlags) apply() string {
+	return thresholds.JoinCommand([]string{"git", "apply", o.patch})
 }
 
 // offered reports whether a report holds something that the baseline could take: a change, or what could be the first.

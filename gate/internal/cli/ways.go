@@ -27,19 +27,20 @@ var ways = map[string]string{
 // Ways lists the kinds of the refusals whose way out is a flag.
 func Ways() []string { return slices.Sorted(maps.Keys(ways)) }
 
-// WayOut is what to do about a refusal, with the flags that do it: "start the baseline anew (--replace)". What has them
+// WayOut is what to do about a refusal, with the flags that do it: "start the baseline anew (--replace)". A step that names its way
 // already stays.
-func WayOut(key, next string) string {
-	flags := ways[key]
-	if flags == "" || next == "" || strings.HasSuffix(next, " ("+flags+")") {
+func WayOut(key, next string) string { return withWay(ways[key], next) }
+
+func withWay(way, next string) string {
+	if way == "" || next == "" || strings.HasSuffix(next, ")") {
 		return next
 	}
-	return next + " (" + flags + ")"
+	return next + " (" + way + ")"
 }
 
-// showWay adds the flags to what a report or a calibration says to do about its refusal, which comes first.
-func showWay(key string, next []string) {
+// showWay adds the way out to the first step of a report or a calibration, which is about its refusal.
+func showWay(way string, next []string) {
 	if len(next) > 0 {
-		next[0] = WayOut(key, next[0])
+		next[0] = withWay(way, next[0])
 	}
 }
