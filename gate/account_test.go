@@ -218,6 +218,16 @@ func TestAccount(t *testing.T) {
 			return t
 		}
 	}
+	heavy := func(inTen int) func(model.Trace) model.Trace {
+		return func(t model.Trace) model.Trace {
+			for i := range 60 {
+				if i%10 < inTen {
+					t = slowKernels(t, i, i+1, 0.5)
+				}
+			}
+			return t
+		}
+	}
 	growing := func(by float64) func(model.Trace) model.Trace {
 		return func(t model.Trace) model.Trace {
 			for i := range 60 {
@@ -262,6 +272,8 @@ func TestAccount(t *testing.T) {
 		{"every third step heavier on both sides", slowEvery(3), slowEvery(3), green},
 		{"every fourth step heavier on both sides", slowEvery(4), slowEvery(4), green},
 		{"every second step heavier, and longer in the head", slowEvery(2), then(slow(0, 60, 0.1), slowEvery(2)), red},
+		{"fewer heavy steps", heavy(5), heavy(3), green},
+		{"more heavy steps", heavy(3), heavy(5), red},
 		{"steps grow on both sides alike", growing(0.02), growing(0.02), green},
 		{"steps grow faster in the head", growing(0.02), growing(0.04), red},
 		{"a cycle less, without ranges", then(lastStepGone, withoutRanges), then(stall(0, 60, 1, 300), withoutRanges), red},

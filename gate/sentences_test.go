@@ -361,6 +361,11 @@ var claims = map[string]func(c claim) bool{
 				(f.High <= 0 || f.Scope == measure.ScopeOutput) && f.P < c.r.Alpha
 		}) > 0
 	},
+	"fused": func(c claim) bool {
+		return !c.f.Gates && c.number("change") <= c.limit()+slack && c.count(func(f *result.Finding) bool {
+			return f.Outcome == result.Removed && slices.Contains(c.x.Args["gone"].([]string), f.Title()) && f.Role == c.f.Role
+		}) > 0
+	},
 	"rehomed": func(c claim) bool { return !c.f.Gates && c.f.Scope == measure.ScopeRange },
 	"with-all": func(c claim) bool {
 		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), 0)+slack && c.f.Outcome == result.Inconclusive

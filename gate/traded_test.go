@@ -60,3 +60,33 @@ func TestTraded(t *testing.T) {
 		}
 	}
 }
+
+// A kernel that took over the work of one that is gone is judged together with it, in the same range.
+func TestFused(t *testing.T) {
+	side := func(gemm, norm float64) []model.Session {
+		p := quiet()
+		p.kernels = slices.Clone(p.kernels)
+		p.kernels[0].time *= gemm
+		p.kernels[1].time *= norm
+		if norm == 0 {
+			p.kernels = slices.Delete(p.kernels, 1, 2)
+		}
+		return []model.Session{p.session()}
+	}
+	p := quiet()
+	took := p.kernels[1].time / p.kernels[0].time
+	for _, tt := range []struct {
+		name    string
+		head    []model.Session
+		verdict result.Verdict
+	}{
+		{"takes over the whole", side(1+took, 0), result.Pass}, // was: fail
+		{"takes over more than the limit allows", side(1+1.2*took, 0), result.Fail},
+		{"nothing is gone", side(1+took, 1), result.Fail},
+	} {
+		r := evaluate(side(1, 1), tt.head, thresholds.Default())
+		if f := find(r, p.kernels[0].name, "time"); r.Verdict != tt.verdict || (r.Verdict == result.Pass) != strings.Contains(f.Reason, "gone from the same place") {
+			t.Errorf("%s: %s (%s); %s", tt.name, r.Verdict, r.Reason, f.Reason)
+		}
+	}
+}

@@ -73,6 +73,7 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	if x.unjudgeable() {
 		return x
 	}
+	x.base = e.judgedBase() // to which the floor is relative, like the change
 	margin := stats.Margin(e.variance, result.Confidence)
 	x.low, x.high = e.reach(t, e.natural(estimate-margin), e.natural(estimate+margin))
 	if e.unmerged > 0 {

@@ -16,6 +16,8 @@ import (
 func trade(t comparison, estimates []estimate, findings []result.Finding) {
 	relaunched(t, estimates, findings)
 	rehomed(t, findings)
+	fused(t, estimates, findings)
+	evened(t, estimates, findings)
 	program, graphs := programGain(t, findings), false
 	if program == nil {
 		program, graphs = regraphed(t, findings), true
@@ -54,7 +56,6 @@ func waive(f *result.Finding, because result.Reason) {
 // programGain is the measure of the whole program that certainly got better, nil where none did: an output where none got worse, else
 // the step, or the GPU time where the step does not contradict it, because less overlap shortens GPU time and not the program.
 func programGain(t comparison, findings []result.Finding) *result.Finding {
-	better := func(f *result.Finding) bool { return f != nil && notWorse(f, 0) && float64(f.P) < t.policy.Alpha }
 	var output *result.Finding
 	for i := range findings {
 		f := &findings[i]
@@ -64,22 +65,27 @@ func programGain(t comparison, findings []result.Finding) *result.Finding {
 		if !notWorse(f, float64(f.Limit)) {
 			return nil
 		}
-		if output == nil || better(f) {
+		if output == nil || t.better(f) {
 			output = f
 		}
 	}
 	step, mean, gpu := whole(findings, measure.StepTime), whole(findings, measure.MeanStep), whole(findings, measure.GPUTime)
 	switch {
-	case output != nil && better(output):
+	case output != nil && t.better(output):
 		return output
 	case output != nil, mean != nil && mean.Change > 0: // steps that stall are longer on the whole
 		return nil
-	case better(step):
+	case t.better(step):
 		return step
-	case better(gpu) && (step == nil || step.Change <= 0):
+	case t.better(gpu) && (step == nil || step.Change <= 0):
 		return gpu
 	}
 	return nil
+}
+
+// better reports whether a finding certainly got better.
+func (t comparison) better(f *result.Finding) bool {
+	return f != nil && notWorse(f, 0) && float64(f.P) < t.policy.Alpha
 }
 
 // whole is the finding on a metric of the whole workload, nil where it has no interval.
@@ -132,6 +138,59 @@ func relaunched(t comparison, estimates []estimate, findings []result.Finding) {
 		part := counts(e.metric) || f.Metric == measure.Time.Name
 		if part && total != nil && recounted[e.subject] && t.worsened(e.pair, f) && total.High.Known() && notWorse(total, float64(total.Limit)) {
 			waive(f, reason.TotalNotWorse{Metric: total.Metric, Change: total.Change})
+		}
+	}
+}
+
+// fused judges the kernels of a range that got longer together with those that are gone from it and those that are new in it: a kernel
+// that took over the work of others is longer, and what all of them add up to is not.
+func fused(t comparison, estimates []estimate, findings []result.Finding) {
+	type sum struct{ before, after, limit float64 }
+	sums, names := map[string]*sum{}, map[string][]string{}
+	for i := range findings {
+		if f := &findings[i]; f.Outcome == result.Removed && f.Scope == measure.ScopeKernel && f.Metric == t.total.Name {
+			if sums[f.Role] == nil {
+				sums[f.Role] = &sum{limit: math.Inf(1)}
+			}
+			sums[f.Role].before += float64(f.Base)
+			names[f.Role] = append(names[f.Role], f.Title())
+		}
+	}
+	for i := range findings {
+		if f := &findings[i]; f.Outcome == result.Added && f.Scope == measure.ScopeKernel && f.Metric == t.total.Name && sums[f.Role] != nil {
+			sums[f.Role].after += float64(f.Head)
+		}
+	}
+	kernel := func(i int) (f *result.Finding, in *sum) {
+		f = &findings[i]
+		if f.Scope != measure.ScopeKernel || f.Metric != t.total.Name && f.Metric != measure.Time.Name || !t.worsened(estimates[i].pair, f) {
+			return f, nil
+		}
+		return f, sums[f.Role]
+	}
+	for i := range estimates {
+		if f, in := kernel(i); in != nil && f.Metric == t.total.Name {
+			in.before += float64(f.Base)
+			in.after += float64(f.Base) * (1 + float64(f.High))
+			in.limit = math.Min(in.limit, float64(f.Limit))
+		}
+	}
+	for i := range estimates {
+		if f, in := kernel(i); in != nil && in.after > 0 && in.after <= in.before*(1+in.limit) {
+			waive(f, reason.Fused{Gone: names[f.Role], Change: result.Number(in.after/in.before - 1)})
+		}
+	}
+}
+
+// evened waives stalls of steps where the mean step certainly got shorter: then the typical one gained more than it.
+func evened(t comparison, estimates []estimate, findings []result.Finding) {
+	mean := whole(findings, measure.MeanStep)
+	if !t.better(mean) {
+		return
+	}
+	for i, e := range estimates {
+		if f := &findings[i]; f.Metric == measure.MeanToTypical.Name && t.worsened(e.pair, f) {
+			waive(f, reason.Traded{Metric: mean.Metric, Kernel: mean.Title(), Change: mean.Change, High: mean.High})
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package reason
 
 import (
+	"strings"
+
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -64,6 +66,17 @@ type Traded struct {
 func (r Traded) String() string {
 	return "traded: the " + result.Title(r.Metric) + " of " + r.Kernel + " got better (" + r.Change.Change() + ", at most " + r.High.Change() +
 		"), so it does not fail the gate"
+}
+
+// Fused is a kernel that took over the work of kernels that are gone from its range. Change is that of all of them together, at most.
+type Fused struct {
+	Gone   []string
+	Change result.Number
+}
+
+func (r Fused) String() string {
+	return "together with " + strings.Join(r.Gone, ", ") + ", gone from the same place, it is not longer than its limit allows (at most " +
+		r.Change.Change() + "), so it does not fail the gate"
 }
 
 // Rehomed is a range whose kernels moved in or out.
