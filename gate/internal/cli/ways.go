@@ -32,6 +32,9 @@ func Ways() []string { return slices.Sorted(maps.Keys(ways)) }
 func WayOut(key, next string) string { return withWay(ways[key], next) }
 
 func withWay(way, next string) string {
+	if strings.Contains(next, "measure the base build") || strings.Contains(next, "or the base build") {
+		way = "--base-ref, --base-cmd"
+	}
 	if way == "" || next == "" || strings.HasSuffix(next, ")") {
 		return next
 	}

@@ -124,9 +124,9 @@ func gather(t comparison, findings []result.Finding, family int, drift []result.
 
 // remedies settle a doubt by the kind of its reason, where more runs would not.
 var remedies = map[string]string{
-	"with-all":    "measure the base build beside the head (--base-ref, --base-cmd)",
+	"with-all":    "measure the base build beside the head",
 	"waiting":     "measure again on an idle GPU",
-	"host-denied": "measure on a quiet host, or the base build beside the head (--base-ref, --base-cmd)",
+	"host-denied": "measure on a quiet host, or the base build beside the head",
 }
 
 // judged is how many of the findings compare what both sides have, and are not slower with only a warning.
