@@ -155,7 +155,7 @@ func withSlower(r *rand.Rand, s model.Session, effect float64) (model.Session, m
 type rates struct{ failed, alarms, undecided, noVerdict, found float64 }
 
 func (g hostGate) rates(seed uint64, gates, bases int, limit, effect float64) rates {
-	policy := kernelsOnly(limit)
+	policy := limited(limit)
 	r := rand.New(rand.NewPCG(seed, 71))
 	var out rates
 	for range gates {
@@ -262,7 +262,7 @@ func h100(tb testing.TB, program, name string) (out []model.Session) {
 
 // unchanged judges every session of the one list against every other of the other.
 func unchanged(base, head []model.Session, limit float64) (gates, alarms, undecided int) {
-	policy := kernelsOnly(limit)
+	policy := limited(limit)
 	for _, b := range base {
 		for _, h := range head {
 			if b.ID == h.ID && b.Start.Equal(h.Start) {

@@ -118,7 +118,8 @@ func (d draw) session() model.Session {
 	}
 	for i, x := range s.Series {
 		around := x.Subject == measure.Workload || x.Subject.Scope == measure.ScopeRange && slices.Contains(strings.Split(role, "/"), x.Subject.Name)
-		if d.effect != 0 && around && x.Metric == measure.GPUTime {
+		step := x.Subject == measure.Workload && (x.Metric == measure.StepTime || x.Metric == measure.MeanStep)
+		if d.effect != 0 && (step || around && x.Metric == measure.GPUTime) {
 			for j := range x.Values {
 				s.Series[i].Values[j] += extra[j]
 			}
@@ -173,17 +174,15 @@ func byKernel(name string, runs int, slower func(base, head draw, kernel string)
 	}}
 }
 
-// kernelsOnly leaves the step out: these recordings do not hold how long the GPU waited for the CPU, and without that no step is
-// decided between hosts.
-func kernelsOnly(threshold float64) *thresholds.Policy {
+// limited is the default policy with another limit of kernels.
+func limited(threshold float64) *thresholds.Policy {
 	policy := thresholds.Default()
 	policy.Threshold = threshold
-	policy.Rules = []thresholds.Rule{{Metric: "step_time", Severity: thresholds.Ignore, Where: "test"}}
 	return policy
 }
 
 func nsgate(runs int, threshold float64) rule {
-	policy := kernelsOnly(threshold)
+	policy := limited(threshold)
 	return rule{fmt.Sprintf("nsgate, %g %%", 100*threshold), runs, func(base []draw, head draw) ([]string, bool) {
 		var sessions []model.Session
 		for _, b := range base {
