@@ -421,6 +421,33 @@ func onAnotherHost(m made, edit func(int, int, cell) cell) func(*rand.Rand) (_, 
 	}
 }
 
+// warming draws two sides back to back on a GPU that gets slower from run to run, by drift in all: evenly, or most at the beginning.
+// change is that of one kernel of the head.
+func warming(m made, drift float64, evenly bool, change float64) func(*rand.Rand) (_, _ model.Session) {
+	const gap = 2 * time.Second
+	return func(r *rand.Rand) (_, _ model.Session) {
+		side := func(first int, change float64) model.Session {
+			k := r.IntN(5)
+			s := m.with(func(m *made) { m.start = m.start.Add(time.Duration(first) * gap) }).session(r, func(run, at int, c cell) cell {
+				done := float64(first+run) / float64(2*m.runs-1)
+				if !evenly {
+					done = 1 - math.Exp(-3*done)
+				}
+				c.time *= 1 + drift*done
+				if at == k {
+					c.time *= 1 + change
+				}
+				return c
+			})
+			for run := range s.Runs {
+				s.Runs[run].Start = s.Start.Add(time.Duration(run) * gap)
+			}
+			return s
+		}
+		return side(0, 0), side(m.runs, change)
+	}
+}
+
 // everyKernel is slower by the same part.
 func everyKernel(by float64) func(int, int, cell) cell {
 	return func(_, _ int, c cell) cell {
@@ -626,6 +653,17 @@ var attacks = []attack{
 	{name: "batches, sgemm +8 %, three others −10 %", gate: later(six(), 30*time.Minute, sgemmAndOthers), wanted: found},
 	{name: "a day apart, unchanged", limit: 0.01, gate: later(six(), 24*time.Hour, everyKernel(0)), wanted: noAlarm},
 	{name: "another host, sgemm +8 % in every run", gate: onAnotherHost(six(), slower(3, 0.08)), wanted: notGreen}, // was: undecided
+
+	// A GPU that warms up while two batches are measured.
+	{name: "back to back, drift of 1 %, sd 0.07 %", limit: 0.01, gate: warming(noisy(six(), 5, 0.0007), 0.01, true, 0), // was: undecided 100 %
+		wanted: []share{never(fails), atMost(passesUndecided, 10)}},
+	{name: "back to back, drift of 2 %, sd 0.07 %", limit: 0.01, gate: warming(noisy(six(), 5, 0.0007), 0.02, true, 0), // was: no verdict 93 %
+		wanted: []share{never(fails), never(noVerdict), atMost(passesUndecided, 10)}},
+	{name: "back to back, drift of 2 %, sd 0.2 %, 10 runs", limit: 0.01, gate: warming(noisy(six(), 10, 0.002), 0.02, true, 0), // was: undecided 63 %
+		wanted: []share{never(fails), atMost(passesUndecided, 10)}},
+	{name: "back to back, drift of 2 % that levels off", limit: 0.01, gate: warming(noisy(six(), 5, 0.0007), 0.02, false, 0), wanted: []share{never(fails)}},
+	{name: "back to back, drift of 2 %, +2 %", limit: 0.01, gate: warming(noisy(six(), 5, 0.0007), 0.02, true, 0.02), // was: no verdict 71 %
+		wanted: []share{atLeast(fails, 95)}},
 
 	// Outlier runs.
 	{name: "1 of 5 baseline runs +30 % in one kernel, head +10 %", gate: outlierBase(5, true), wanted: found}, // was: undecided

@@ -100,7 +100,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	var short []result.Remark
 	r.Utilization, short = insight.NewUtilization(t.base, t.head)
 	r.Note(short...)
-	r.Note(t.singleRunRemarks()...)
+	r.Note(slices.Concat(t.singleRunRemarks(), t.trend.remarks())...)
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
 	} else if !t.unmergedStep() { // nobody measured what that takes

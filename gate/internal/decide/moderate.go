@@ -71,6 +71,7 @@ func contrast(t comparison, p pair) estimate {
 		scale = func(v float64) float64 { return v / mean }
 	}
 	e.contrast = stats.NewContrast(stats.Transform(p.base, scale), stats.Transform(p.head, scale), t.shared)
+	e.contrast = trended(e.contrast, p.trendWeight)
 	if t.batches {
 		e.contrast.SessionWeight = e.contrast.PairWeight
 	}

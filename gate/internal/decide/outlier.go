@@ -67,7 +67,7 @@ func (t comparison) judged(p pair) pair {
 	if p.isStep() {
 		return winsoriseStep(p)
 	}
-	return p
+	return t.detrended(p)
 }
 
 // leftOut says which runs were left out.

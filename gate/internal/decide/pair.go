@@ -11,19 +11,20 @@ import (
 
 // pair is one metric of one subject as both sides have it, or as one side has it.
 type pair struct {
-	subject    measure.Subject
-	metric     measure.Metric
-	match      string         // see [Finding.Match]
-	base, head [][]float64    // samples by session and run, NaN for runs that are left out
-	shown      [2][][]float64 // samples of base and head with those
-	limit      thresholds.Limit
-	listed     result.Outcome // Added or Removed, where there is nothing to compare
-	outliers   []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
-	because    result.Remark  // of that outcome
-	oneSided   bool           // one side does not have the metric: only the bounds of its value can be judged
-	baseNames  []string
-	headNames  []string // where they are several
-	facts      []result.Remark
+	subject     measure.Subject
+	metric      measure.Metric
+	match       string         // see [Finding.Match]
+	base, head  [][]float64    // samples by session and run, NaN for runs that are left out
+	shown       [2][][]float64 // samples of base and head with those
+	limit       thresholds.Limit
+	trendWeight float64        // part of the variance between runs that a trend adds to that of the change, see [trend]
+	listed      result.Outcome // Added or Removed, where there is nothing to compare
+	outliers    []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
+	because     result.Remark  // of that outcome
+	oneSided    bool           // one side does not have the metric: only the bounds of its value can be judged
+	baseNames   []string
+	headNames   []string // where they are several
+	facts       []result.Remark
 }
 
 // compared reports whether both sides have something to compare.

@@ -39,7 +39,9 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 		b, h := &base[p[0]], &head[p[1]]
 		t.batches = t.batches || !interleaved(b, h, false) || !interleaved(b, h, true)
 	}
-	return t.leaveOut().singleRun()
+	t = t.leaveOut().singleRun()
+	t.trend = t.findTrend()
+	return t
 }
 
 // holdAll reports whether the base sessions of the pairs together have every kernel of the base.

@@ -23,6 +23,7 @@ type comparison struct {
 	boards      result.Boards
 	bound       map[measure.Subject]bool // kernels that are known to be memory-bound
 	outlierRuns []result.OutlierRun      // runs that are left out
+	trend       *trend                   // of two batches, nil where there is none
 	few         *result.Remark           // why nothing is judged but bounds: too few runs, nil where there are enough
 	single      string                   // the side that holds one run against several of the other, "" for none, see [comparison.singleRun]
 	shift       float64                  // by which nearly all kernels moved together, 0 where they did not

@@ -28,6 +28,9 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 	switch {
 	case t.batches:
 		sd, least = batchSD, batchLeast
+		if t.trend != nil {
+			sd = math.Hypot(sd, trendError*t.trend.shift)
+		}
 	case t.oneGPU():
 		sd, least = math.Min(sd, daySD), batchLeast
 	}

@@ -74,6 +74,14 @@ func (r OutlierRun) String() string {
 		" off in nearly all of its kernels: it is left out, and the chance of a false alarm halved"
 }
 
+// Trend is a steady change of all kernels over two batches of runs.
+type Trend struct{ Change result.Number }
+
+func (r Trend) String() string {
+	return "kernel times change steadily from run to run, by " + r.Change.Change() + " between baseline and head, as on a GPU that warms up: " +
+		"they are compared without this trend"
+}
+
 // ComparedSingle is a single run that was judged by the spread of the other side.
 type ComparedSingle struct {
 	Side, Other string
