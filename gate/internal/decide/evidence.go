@@ -125,7 +125,8 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
 	if x.isStep() || e.winsorised {
-		runs.base, runs.head = asMeasured(e.shown[0], e.base), asMeasured(e.shown[1], e.head) // an outlier is a run of the baseline as well
+		measured := e.asMeasured() // an outlier is a run of the baseline as well
+		runs.base, runs.head = measured[0], measured[1]
 	}
 	beyond := beyondBase(runs, x.doubtful(), x.sign(), 0)
 	x.headRuns, x.runsBeyond = len(stats.Pooled(runs.head)), len(beyond)
@@ -139,18 +140,23 @@ func (x *evidence) countBeyond(e *estimate) {
 	x.countable = e.contrast.SessionWeight == 0 && !e.pool.unequal && !x.isStep()
 }
 
-// asMeasured are samples as they were measured, without the runs that are left out.
-func asMeasured(shown, kept [][]float64) [][]float64 {
-	out := make([][]float64, len(shown))
-	for i := range shown {
-		out[i] = slices.Clone(shown[i])
-		for run := range out[i] {
-			if math.IsNaN(kept[i][run]) {
-				out[i][run] = math.NaN()
+// asMeasured are the samples of both sides as they were measured, without the runs that are left out.
+func (p *pair) asMeasured() (sides [2][][]float64) {
+	for i, judged := range [][][]float64{p.base, p.head} {
+		if sides[i] = judged; p.shown[i] == nil {
+			continue
+		}
+		sides[i] = make([][]float64, len(judged))
+		for j := range judged {
+			sides[i][j] = slices.Clone(p.shown[i][j])
+			for run, v := range judged[j] {
+				if math.IsNaN(v) {
+					sides[i][j][run] = math.NaN()
+				}
 			}
 		}
 	}
-	return out
+	return sides
 }
 
 // sign is 1 where lower values are better, else -1.

@@ -61,7 +61,7 @@ func commonShift(t comparison, findings []result.Finding) []result.Remark {
 // outlier names the one run of a session that lies far from all others, which widens the interval by itself.
 func outlier(p pair) []result.Remark {
 	const distance, least = 8, 4 // robust standard deviations; runs
-	for i, side := range [][][]float64{p.base, p.head} {
+	for i, side := range p.asMeasured() {
 		for _, session := range side {
 			runs := stats.Known(session)
 			centre, spread := stats.Median(runs), stats.MAD(runs)
@@ -83,13 +83,13 @@ var sideNames = [...]string{"base", "head"}
 
 // levels names samples that fall on two levels from run to run, which no number of runs turns into one value.
 func levels(p pair) []result.Remark {
-	for i, side := range [][][]float64{p.base, p.head} {
+	for i, side := range p.asMeasured() {
 		for _, session := range side {
 			// Each session for itself: two sessions may well be two levels.
 			values := stats.Known(session)
 			if low, high, n, ok := stats.Levels(values); ok && high > low*(1+CommonSize) {
 				const least = 4 // runs of the baseline that would have shown it
-				base := stats.Pooled(p.base)
+				base := stats.Pooled(p.asMeasured()[0])
 				return []result.Remark{result.Say(reason.TwoLevels{Side: sideNames[i], Some: n, All: len(values), Low: result.Number(low), Unit: p.metric.Unit,
 					Above: result.Number(high/low - 1), New: i == 1 && len(base) >= least && slices.Max(base)-slices.Min(base) < (high-low)/2})}
 			}
