@@ -17,18 +17,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// row is a row of a session's file. Every field is the text of its cell: gocsv maps columns to fields, and what a cell
-// means is decided in one place below, since gocsv by itself reads an empty cell or a missing column as zero.
-type row struct {
-	Scope   string `csv:"scope"`
-	Subject string `csv:"subject"`
-	Key     string `csv:"key"`
-	Value   string `csv:"value"`
-	Unit    string `csv:"unit"`
-	Role    string `csv:"role"`
-	Note    string `csv:"note"`
-}
-
 // sessionScope is that of rows about the whole session.
 const sessionScope = "session"
 
@@ -173,8 +161,6 @@ func (h *headRow) keys() map[string]*string {
 	}
 	return out
 }
-
-const anID = "a session id (letters, digits and hyphens)"
 
 // parseIDs reads names of sessions, separated by spaces.
 func parseIDs(s string) ([]string, error) {

@@ -184,3 +184,5 @@ func newSessionRow(s *model.Session) sessionRow {
 		Commit:   escape(s.Commit), Reason: escape(s.Reason), Longest: strconv.Itoa(int(math.Ceil(s.Longest.Seconds()))),
 	}
 }
+
+const anID = "a session id (letters, digits and hyphens)"

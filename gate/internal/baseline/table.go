@@ -73,3 +73,15 @@ func syntax(file string, err error) error {
 	}
 	return fmt.Errorf("%s: %w", file, err)
 }
+
+// row is a row of a session's file. Every field is the text of its cell: gocsv maps columns to fields, and what a cell
+// means is decided in one place below, since gocsv by itself reads an empty cell or a missing column as zero.
+type row struct {
+	Scope   string `csv:"scope"`
+	Subject string `csv:"subject"`
+	Key     string `csv:"key"`
+	Value   string `csv:"value"`
+	Unit    string `csv:"unit"`
+	Role    string `csv:"role"`
+	Note    string `csv:"note"`
+}

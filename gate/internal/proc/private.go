@@ -181,18 +181,12 @@ func (p *Private) Mark(env []string) []string { return Setenv(env, markName, &p.
 // MarkIn is [Private.Mark] for variables by name.
 func (p *Private) MarkIn(env map[string]*string) { env[markName] = &p.Path }
 
-// markName is the variable by which a guard finds the processes of a session: its value is the private directory. nsys
-// itself gets it, and so do its daemons and the workload.
-const markName = "NSGATE_SESSION"
-
 // endGrace is how long marked processes may take to end after SIGTERM: a second more than the runner gives the
 // workload.
 const endGrace = 3 * time.Second
 
 // joinedGrace is how long processes may take to end after the joined directory was removed.
 const joinedGrace = 10 * time.Second
-
-func tmpIn(dir string) string { return filepath.Join(dir, "tmp") }
 
 // PrivateError says of an error with the private directory what to do about it.
 func PrivateError(err error) error {

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -35,30 +34,6 @@ func Tool(cmd *exec.Cmd) error {
 	}
 	defer tools.ended(cmd)
 	return cmd.Wait()
-}
-
-// tools are the programs of [Run] that have not ended. They do not count as [Children].
-var tools = toolSet{pids: make(map[int]bool)}
-
-type toolSet struct {
-	sync.Mutex // locked while a tool is started, so that it is never seen before it is registered
-	pids       map[int]bool
-}
-
-func (t *toolSet) start(cmd *exec.Cmd) error {
-	t.Lock()
-	defer t.Unlock()
-	err := cmd.Start()
-	if err == nil {
-		t.pids[cmd.Process.Pid] = true
-	}
-	return err
-}
-
-func (t *toolSet) ended(cmd *exec.Cmd) {
-	t.Lock()
-	defer t.Unlock()
-	delete(t.pids, cmd.Process.Pid)
 }
 
 // Finish runs a command of [exec.CommandContext] to its end, and then ends whatever it has left behind. The end of the

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -281,4 +283,31 @@ func (a app) describe() string {
 		return fmt.Sprintf("pid %d", a.pid)
 	}
 	return fmt.Sprintf("%s, pid %d", a.name, a.pid)
+}
+
+// watcher looks at the GPUs before, during and after a session.
+type watcher struct {
+	throttle string // the field name that this driver knows
+	launched bool   // the workload's processes are those of a launcher, which may be none of ours
+	exe      string // "" without nvidia-smi
+	first    []GPU  // visible devices before the session
+	there    map[int]bool
+	warnings []string
+
+	clock  clock
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	seen   []sample
+	others map[string]bool // processes that used a GPU during the runs
+}
+
+// sample is the devices at a moment during the session.
+type sample struct {
+	at   time.Time
+	gpus []GPU
+}
+
+func newWatcher() *watcher {
+	exe, _ := exec.LookPath("nvidia-smi")
+	return &watcher{exe: exe, throttle: newThrottle, clock: newClock(), there: make(map[int]bool), others: make(map[string]bool)}
 }

@@ -26,9 +26,9 @@ const (
 	jobVariable    = "NSGATE_JOB"
 )
 
-// late is how long what ranks have left may take to be seen here after the launcher has ended: network file systems
-// keep directories in mind for a while.
-var late = 5 * time.Second
+// directoryDelay is how long the files of ranks may take to appear here after the launcher has ended: network file
+// systems cache directories.
+var directoryDelay = 5 * time.Second
 
 // gather runs every job of the plan once the GPUs are fit; all of them succeed. Their ranks leave their exports in a
 // directory below p.Gather, which is removed with the private one.
@@ -123,7 +123,7 @@ func (b Build) launched(self, dir, job string) []string {
 
 // gathered returns the reports of a job's ranks, once every known rank has ended or has had the time to.
 func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Left, error) {
-	for until := time.Now().Add(late); ; {
+	for until := time.Now().Add(directoryDelay); ; {
 		left, err := rank.Gathered(dir, job)
 		if err != nil {
 			return nil, fmt.Errorf("the gather directory: %w", err)

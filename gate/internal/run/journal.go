@@ -68,17 +68,6 @@ func (j *journal) next() []line {
 	}
 }
 
-// clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing.
-// All processes of a session share one.
-type clock struct {
-	Start time.Time     `json:"start"`
-	Since time.Duration `json:"since"` // what proc.Monotonic said at Start
-}
-
-func newClock() clock { return clock{time.Now().Round(0), proc.Monotonic()} }
-
-func (c clock) now() time.Time { return c.Start.Add(proc.Monotonic() - c.Since) }
-
 // open lets the runners begin that wait in dir.
 func open(dir string) error {
 	if err := os.WriteFile(openIn(dir), nil, 0o600); err != nil {

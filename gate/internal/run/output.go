@@ -2,9 +2,7 @@ package run
 
 import (
 	"bytes"
-	"math"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -70,15 +68,6 @@ func (x *printed) end() [][]string {
 		x.match()
 	}
 	return x.found
-}
-
-// outputValue reads a number as programs print it, NaN where it is none that a measurement can have.
-func outputValue(text string) float64 {
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || v < 0 || math.IsInf(v, 0) {
-		return math.NaN()
-	}
-	return v
 }
 
 // unprofiled is what the unprofiled runs of base and head came to. They have succeeded.

@@ -2,13 +2,18 @@ package run
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -62,18 +67,6 @@ type Plan struct {
 	StartLimit, FinishLimit time.Duration
 
 	clock clock // of the session
-}
-
-// CommandLines are the command lines that Collect executes: nsys profile and nsys export. XXXXXX stands for what
-// makes the private directory unique.
-func (p Plan) CommandLines() [][]string {
-	p = p.withDefaults()
-	if p.Gather != "" {
-		return p.gatherLines()
-	}
-	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
-	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
-	return [][]string{p.profileCommand(dir), export}
 }
 
 func (p Plan) withDefaults() Plan {
@@ -196,7 +189,59 @@ func (p Plan) Order() []string {
 
 const reportExt = ".nsys-rep"
 
-func reportIn(dir string) string  { return filepath.Join(dir, "session"+reportExt) }
-func specIn(dir string) string    { return filepath.Join(dir, "spec.json") }
+func reportIn(dir string) string { return filepath.Join(dir, "session"+reportExt) }
+
+func specIn(dir string) string { return filepath.Join(dir, "spec.json") }
+
 func journalIn(dir string) string { return filepath.Join(dir, "journal") }
-func openIn(dir string) string    { return filepath.Join(dir, "open") }
+
+func openIn(dir string) string { return filepath.Join(dir, "open") }
+
+// clock tells the time as Start and what has passed since, so that a system whose time is set meanwhile moves nothing.
+// All processes of a session share one.
+type clock struct {
+	Start time.Time     `json:"start"`
+	Since time.Duration `json:"since"` // what proc.Monotonic said at Start
+}
+
+func newClock() clock { return clock{time.Now().Round(0), proc.Monotonic()} }
+
+func (c clock) now() time.Time { return c.Start.Add(proc.Monotonic() - c.Since) }
+
+// RunnerArg is the first argument that makes the nsgate binary call [RunnerMain].
+const RunnerArg = proc.HiddenArg
+
+// program is a build that can be started.
+type program struct {
+	Path    string   `json:"path"` // the resolved executable
+	Command []string `json:"command"`
+	Dir     string   `json:"dir"`
+}
+
+// program resolves the executable of a build as the shell would in the build's directory. what names the build in
+// errors, next is what to do where it cannot be run.
+func (b Build) program(what, next string) (program, error) {
+	dir, err := filepath.Abs(b.Dir)
+	if err != nil {
+		return program{}, fmt.Errorf("the directory of %s: %w", what, err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return program{}, fmt.Errorf("the directory of %s, %q, does not exist", what, b.Dir)
+	}
+	words := slices.Concat(b.Launcher, b.Command)
+	path := words[0]
+	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if path, err = exec.LookPath(path); err != nil {
+		why := err
+		if e := (*exec.Error)(nil); errors.As(err, &e) {
+			why = e.Err
+		}
+		if e := (*os.PathError)(nil); errors.As(why, &e) {
+			why = e.Err
+		}
+		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
+	}
+	return program{Path: path, Command: b.Command, Dir: dir}, nil
+}

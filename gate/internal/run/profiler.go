@@ -1,16 +1,14 @@
 package run
 
 import (
-	"github.com/nsgate/nsgate/gate/internal/model"
-
 	"context"
 	"fmt"
 	"io"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
@@ -67,39 +65,6 @@ func start(cmd *exec.Cmd) (child, error) {
 	c := child{cmd, make(chan struct{})}
 	go func() { cmd.Wait(); close(c.done) }()
 	return c, nil
-}
-
-// record runs one nsys session and returns its runs, all of which succeeded. When it returns, none of children lives.
-func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
-	runtime.LockOSThread() // the session dies with the thread that started it
-	defer runtime.UnlockOSThread()
-	dir := private.Path
-	lifeline, err := proc.Hold(dir)
-	if err != nil {
-		return nil, proc.PrivateError(err)
-	}
-	defer lifeline.Close()
-	env, err := private.Env() // the runner gives the workload its own values back
-	if err != nil {
-		return nil, err
-	}
-	x := &profiler{Plan: p, dir: dir, note: note, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
-	defer children.End()
-	defer func() { // nsys ends the workload and finalises before its runners are ended
-		x.nsys.stop(lifeline)
-		x.unprofiled.stop(lifeline)
-	}()
-	if err := x.start(env); err != nil {
-		return nil, err
-	}
-	if err := x.follow(ctx, fit); err != nil {
-		return nil, err
-	}
-	runs, err := x.judge(ctx)
-	if err != nil {
-		err = blameRoom(err, min(x.room, proc.Room(dir)), x.log.String())
-	}
-	return runs, err
 }
 
 // start starts nsys with the runner, and the runner of the unprofiled runs where there are any.

@@ -1,5 +1,13 @@
 package run
 
+import (
+	"context"
+	"errors"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
 // What to do about the refusals of this package.
 const (
 	freeGPU    = "wait until the GPU is free, or allow a busy one to measure all the same"
@@ -8,3 +16,16 @@ const (
 	ncuByHand  = "run ncu on the workload by hand"
 	ownBase    = "build the base elsewhere and give its command"
 )
+
+var errUnsupported = errors.New("workloads can be measured on Linux only; record there and use compare here")
+
+// causeOr returns the reason for which ctx ended, or else err.
+func causeOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// said is the last line with words of what a program printed, fit to be shown.
+func said(output string) string { return measure.NormalizeLine(proc.Said(output)) }

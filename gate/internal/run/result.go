@@ -1,8 +1,11 @@
 package run
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -148,4 +151,40 @@ func firstDevice(t model.Trace) int {
 		return 0
 	}
 	return int(t.Launches[0].Device)
+}
+
+// Watch is the state of the GPUs during a session, by nvidia-smi.
+type Watch struct {
+	// GPUs are the devices of the workload as they were before the runs; empty without nvidia-smi.
+	GPUs []GPU
+	// ClockMHz is the median SM clock while runs were going on, 0 where it was not sampled.
+	ClockMHz int
+	// Samples is how often each device was looked at during the runs.
+	Samples int
+	// Slowdowns are the reasons for lower clocks during the runs.
+	Slowdowns []Slowdown
+}
+
+// Slowdown is a reason for lower clocks in some of the samples.
+type Slowdown struct {
+	By          Throttle
+	Samples, Of int
+}
+
+// String is the warning.
+func (h Slowdown) String() string {
+	return fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", h.By.Slows(), h.Samples, h.Of)
+}
+
+// Unsound reports whether the GPU was too hot or short of power, so that its noise says nothing. A power limit is
+// normal on some machines.
+func (h Slowdown) Unsound() bool { return h.By != PowerCap }
+
+// outputValue reads a number as programs print it, NaN where it is none that a measurement can have.
+func outputValue(text string) float64 {
+	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || v < 0 || math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
 }

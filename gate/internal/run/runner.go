@@ -12,18 +12,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/internal/rank"
 	"github.com/nsgate/nsgate/gate/measure"
 )
-
-// RunnerArg is the first argument that makes the nsgate binary call [RunnerMain].
-const RunnerArg = proc.HiddenArg
 
 // spec is what the runner is told, through a file in the private directory: neither arguments nor environment carry
 // anything that a process list could show.
@@ -39,13 +34,6 @@ type spec struct {
 	grace time.Duration // between SIGTERM and SIGKILL, 0 for runGrace
 	// ask, where not nil, asks a run to end in its own way, before it is sent a signal.
 	ask func(done <-chan struct{})
-}
-
-// program is a build that can be started.
-type program struct {
-	Path    string   `json:"path"` // the resolved executable
-	Command []string `json:"command"`
-	Dir     string   `json:"dir"`
 }
 
 func (p Plan) spec() (s spec, err error) {
@@ -71,34 +59,6 @@ func (p Plan) spec() (s spec, err error) {
 		}
 	}
 	return s, nil
-}
-
-// program resolves the executable of a build as the shell would in the build's directory. what names the build in
-// errors, next is what to do where it cannot be run.
-func (b Build) program(what, next string) (program, error) {
-	dir, err := filepath.Abs(b.Dir)
-	if err != nil {
-		return program{}, fmt.Errorf("the directory of %s: %w", what, err)
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return program{}, fmt.Errorf("the directory of %s, %q, does not exist", what, b.Dir)
-	}
-	words := slices.Concat(b.Launcher, b.Command)
-	path := words[0]
-	if strings.ContainsRune(path, filepath.Separator) && !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	if path, err = exec.LookPath(path); err != nil {
-		why := err
-		if e := (*exec.Error)(nil); errors.As(err, &e) {
-			why = e.Err
-		}
-		if e := (*os.PathError)(nil); errors.As(why, &e) {
-			why = e.Err
-		}
-		return program{}, model.Refuse(model.NoWorkload, next, "%s %q cannot be run: %s", what, words[0], why)
-	}
-	return program{Path: path, Command: b.Command, Dir: dir}, nil
 }
 
 func (s spec) write(dir string) error {

@@ -18,9 +18,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,7 +32,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/nsys"
 	"github.com/nsgate/nsgate/gate/internal/proc"
-	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // Session runs each build p.Runs times in one nsys session and reads what was recorded. progress may be nil; it is
@@ -137,6 +138,7 @@ func (p Plan) take(ctx context.Context, note func(Event)) (res *Result, err erro
 
 // watched takes the runs and reads their traces, and looks at the GPUs before, meanwhile and afterwards.
 func (p Plan) watched(ctx context.Context, watch *watcher, private *proc.Private, sp spec, start time.Time,
+
 	note func(Event)) ([]Run, [][]model.Trace, error) {
 	record, read := p.record, p.read
 	if p.Gather != "" {
@@ -210,16 +212,6 @@ func (r *Result) describe(session int64) {
 	}
 }
 
-var errUnsupported = errors.New("workloads can be measured on Linux only; record there and use compare here")
-
-// causeOr returns the reason for which ctx ended, or else err.
-func causeOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
-}
-
 // read exports and reads the report in the private directory, and hands each run its traces.
 func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note func(Event)) ([][]model.Trace, error) {
 	dir := private.Path
@@ -238,9 +230,6 @@ func (p Plan) read(ctx context.Context, private *proc.Private, runs []Run, note 
 	}
 	return assign(traces, runs)
 }
-
-// said is the last line with words of what a program printed, fit to be shown.
-func said(output string) string { return measure.NormalizeLine(proc.Said(output)) }
 
 // NsysVersion asks an nsys executable for its version, such as "2025.3.2".
 func NsysVersion(ctx context.Context, exe string) (string, error) {
@@ -295,4 +284,49 @@ func (p Plan) repeat(ctx context.Context, lost error, note func(Event)) (*Result
 	res.Repeated = "the importer of nsys lost events of JAX's NVTX ranges; measured again without the domain TSL; give nsys " +
 		excludeTSL + " to save the first attempt"
 	return res, nil
+}
+
+// CommandLines are the command lines that Collect executes: nsys profile and nsys export. XXXXXX stands for what
+// makes the private directory unique.
+func (p Plan) CommandLines() [][]string {
+	p = p.withDefaults()
+	if p.Gather != "" {
+		return p.gatherLines()
+	}
+	dir := filepath.Join(os.TempDir(), proc.Prefix+"XXXXXX")
+	export := append([]string{p.Nsys}, nsys.ExportArgs(reportIn(dir), filepath.Join(dir, "session-XXXXXX.sqlite"))...)
+	return [][]string{p.profileCommand(dir), export}
+}
+
+// record runs one nsys session and returns its runs, all of which succeeded. When it returns, none of children lives.
+func (p Plan) record(ctx context.Context, private *proc.Private, _ spec, children proc.Children, fit *look, note func(Event)) ([]Run, error) {
+	runtime.LockOSThread() // the session dies with the thread that started it
+	defer runtime.UnlockOSThread()
+	dir := private.Path
+	lifeline, err := proc.Hold(dir)
+	if err != nil {
+		return nil, proc.PrivateError(err)
+	}
+	defer lifeline.Close()
+	env, err := private.Env() // the runner gives the workload its own values back
+	if err != nil {
+		return nil, err
+	}
+	x := &profiler{Plan: p, dir: dir, note: note, journal: journal{path: journalIn(dir)}, runs: len(p.schedule())}
+	defer children.End()
+	defer func() { // nsys ends the workload and finalises before its runners are ended
+		x.nsys.stop(lifeline)
+		x.unprofiled.stop(lifeline)
+	}()
+	if err := x.start(env); err != nil {
+		return nil, err
+	}
+	if err := x.follow(ctx, fit); err != nil {
+		return nil, err
+	}
+	runs, err := x.judge(ctx)
+	if err != nil {
+		err = blameRoom(err, min(x.room, proc.Room(dir)), x.log.String())
+	}
+	return runs, err
 }

@@ -3,12 +3,10 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"math/bits"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,60 +16,6 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 )
-
-// Watch is the state of the GPUs during a session, by nvidia-smi.
-type Watch struct {
-	// GPUs are the devices of the workload as they were before the runs; empty without nvidia-smi.
-	GPUs []GPU
-	// ClockMHz is the median SM clock while runs were going on, 0 where it was not sampled.
-	ClockMHz int
-	// Samples is how often each device was looked at during the runs.
-	Samples int
-	// Slowdowns are the reasons for lower clocks during the runs.
-	Slowdowns []Slowdown
-}
-
-// Slowdown is a reason for lower clocks in some of the samples.
-type Slowdown struct {
-	By          Throttle
-	Samples, Of int
-}
-
-// String is the warning.
-func (h Slowdown) String() string {
-	return fmt.Sprintf("the GPU was held back by %s in %d of %d samples during the runs", h.By.Slows(), h.Samples, h.Of)
-}
-
-// Unsound reports whether the GPU was too hot or short of power, so that its noise says nothing. A power limit is
-// normal on some machines.
-func (h Slowdown) Unsound() bool { return h.By != PowerCap }
-
-// watcher looks at the GPUs before, during and after a session.
-type watcher struct {
-	throttle string // the field name that this driver knows
-	launched bool   // the workload's processes are those of a launcher, which may be none of ours
-	exe      string // "" without nvidia-smi
-	first    []GPU  // visible devices before the session
-	there    map[int]bool
-	warnings []string
-
-	clock  clock
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-	seen   []sample
-	others map[string]bool // processes that used a GPU during the runs
-}
-
-// sample is the devices at a moment during the session.
-type sample struct {
-	at   time.Time
-	gpus []GPU
-}
-
-func newWatcher() *watcher {
-	exe, _ := exec.LookPath("nvidia-smi")
-	return &watcher{exe: exe, throttle: newThrottle, clock: newClock(), there: make(map[int]bool), others: make(map[string]bool)}
-}
 
 // visible keeps the GPUs that a workload with this CUDA_VISIBLE_DEVICES can see: all of them in case of doubt.
 func visible(gpus []GPU, devices string, set bool, order string) []GPU {

@@ -1,0 +1,142 @@
+package baseline
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// Read reads the sessions of a baseline that are in effect, the oldest first. Where there is none the error is
+// [fs.ErrNotExist]; every other error says what is wrong with which line of which file.
+func Read(dir string) ([]model.Session, error) {
+	b, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	sessions := b.InEffect()
+	if len(sessions) == 0 {
+		return nil, fmt.Errorf("in %s every session was removed: %w", dir, fs.ErrNotExist)
+	}
+	return sessions, nil
+}
+
+// Open reads all files of a baseline, errors as for [Read].
+func Open(dir string) (*Baseline, error) {
+	listed, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Baseline{Dir: dir}
+	files, size := 0, 0
+	if !slices.ContainsFunc(listed, func(e os.DirEntry) bool { return fileForm.MatchString(e.Name()) }) {
+		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
+	}
+	for _, e := range listed {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, ".") || !strings.HasSuffix(name, suffix) {
+			continue
+		}
+		text, err := read(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if files, size = files+1, size+len(text); files > maxFiles || size > maxAll {
+			return nil, fmt.Errorf("%s holds more than %d files or %d MB, the most that is read; remove old sessions from it", dir, maxFiles, maxAll>>20)
+		}
+		entry, err := decodeEntry(dir, name, text)
+		if err != nil {
+			return nil, err
+		}
+		b.Entries = append(b.Entries, entry)
+	}
+	if !slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Removes == "" }) {
+		return nil, fmt.Errorf("%s holds no baseline: %w", dir, fs.ErrNotExist)
+	}
+	if err := b.oneModel(); err != nil {
+		return nil, err
+	}
+	b.sort()
+	return b, nil
+}
+
+// How much is read of a baseline: bytes of a file, bytes and files in all, and values of a file, whatever its
+// repetitions claim. A session of 10,000 kernels takes 2 MB.
+const (
+	maxFile  = 64 << 20
+	maxAll   = 512 << 20
+	maxFiles = 10_000
+)
+
+// read reads a file of a baseline. A symbolic link must lead to a regular file of the same directory.
+func read(dir, name string) ([]byte, error) {
+	file := filepath.Join(dir, name)
+	if info, err := os.Lstat(file); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		target, err := filepath.EvalSymlinks(file)
+		home, err2 := filepath.EvalSymlinks(dir)
+		if err != nil || err2 != nil || filepath.Dir(target) != home {
+			return nil, fmt.Errorf("%s is a symbolic link that leads out of the baseline; put the file itself there", file)
+		}
+	}
+	return input.Read(file, maxFile)
+}
+
+// oneModel refuses sessions of several GPU models.
+func (b *Baseline) oneModel() error {
+	var first *Entry
+	for i := range b.Entries {
+		switch e := &b.Entries[i]; {
+		case e.Removes != "":
+		case first == nil:
+			first = e
+		case e.GPU != first.GPU:
+			return fmt.Errorf("%s:%d: gpu: %q is another model than %q in %s; a baseline is for one model of GPU",
+				e.File, max(e.lines[place{metric: "gpu"}], 1), e.GPU, first.GPU, filepath.Base(first.File))
+		}
+	}
+	return nil
+}
+
+// Find is the file whose ID, or only one whose ID, begins so.
+func (b *Baseline) Find(id string) (*Entry, error) {
+	var found []*Entry
+	for i := range b.Entries {
+		e := &b.Entries[i]
+		if e.ID == id {
+			return e, nil
+		}
+		if id != "" && (strings.HasPrefix(e.ID, id) || strings.HasSuffix(e.ID, "-"+id)) {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf("%s has no session %q", b.Dir, id)
+	}
+	return nil, fmt.Errorf("%s has %d sessions whose name begins with %q; write more of it", b.Dir, len(found), id)
+}
+
+// Locate finds the row of a metric of a subject in the newest session in effect that has it, for annotations: its file
+// and the line in it, counted from 1.
+func (b *Baseline) Locate(s measure.Subject, metric string) (file string, line int, ok bool) {
+	for _, session := range slices.Backward(b.InEffect()) {
+		if _, has := session.Find(s, metric); !has {
+			continue
+		}
+		e, err := b.Find(session.ID)
+		if err != nil {
+			return "", 0, false
+		}
+		return e.File, cmp.Or(e.lines[place{s, metric}], 1), true
+	}
+	return "", 0, false
+}

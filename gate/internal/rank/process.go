@@ -1,0 +1,166 @@
+//go:build linux
+
+package rank
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/proc"
+)
+
+// signalGrace is how much later than the program this process may get a signal.
+const signalGrace = 200 * time.Millisecond
+
+// rank is one process of a job while it runs.
+type rank struct {
+	Options
+	order   Order
+	ordered bool // by whoever measures the job, who waits for it
+	command []string
+	left    Left
+	file    *os.File // for left
+	signals chan os.Signal
+	number  int // of the signal that ended the program
+}
+
+// arrive reads the order and creates the rank's file.
+func (r *rank) arrive() error {
+	if !jobName.MatchString(r.Job) {
+		return fmt.Errorf("%q is no name for a job: letters, digits, dots, dashes and underscores", r.Job)
+	}
+	if info, err := os.Stat(r.Gather); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the gather directory %s %s: it must lie on a file system that all hosts of the job see; "+
+			"try `srun ls -d DIRECTORY`, or make it first", r.Gather, NotHere)
+	} else if err != nil || !info.IsDir() {
+		return fmt.Errorf("the gather directory %s is no directory that can be used here: %v", r.Gather, err)
+	}
+	order, err := readOrder(r.Gather, r.Job)
+	if err != nil {
+		return fmt.Errorf("what to do for this job cannot be read: %w", err)
+	}
+	if order != nil {
+		r.order, r.ordered = *order, true
+	}
+	r.left.Profiled = r.order.Profiles(r.left.Rank)
+	name := LeftFile(r.Gather, r.Job, r.left.Rank)
+	if r.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("rank %d of job %s was there before: give each job a name of its own with --job, or remove what the last one left in %s",
+			r.left.Rank, r.Job, r.Gather)
+	}
+	if err == nil {
+		err = r.left.write(r.file)
+	}
+	if err != nil {
+		return fmt.Errorf("the gather directory cannot be written: %w; make room there, or choose another", err)
+	}
+	return nil
+}
+
+// plain runs the program without a profiler.
+func (r *rank) plain() error {
+	cmd := exec.Command(r.command[0], r.command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return r.notStarted(err)
+	}
+	done := make(chan struct{})
+	go func() { cmd.Wait(); close(done) }()
+	r.attend(done, func(s syscall.Signal) { cmd.Process.Signal(s) })
+	<-done
+	r.ended(outcome(cmd.ProcessState))
+	return nil
+}
+
+// attend passes signals on until the program has ended, and ends it once the job is not waited for any more.
+func (r *rank) attend(done <-chan struct{}, pass func(syscall.Signal)) {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var end <-chan time.Time
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-r.signals:
+			r.left.Told = true
+			pass(s.(syscall.Signal))
+		case <-look.C:
+			if end == nil && !r.wanted() {
+				r.left.Told = true
+				pass(syscall.SIGTERM)
+				end = time.After(endGrace)
+			}
+		case <-end:
+			pass(syscall.SIGKILL)
+		}
+	}
+}
+
+// overtaken notes a signal that reached the program before this process: some launchers send it to all processes of a
+// task.
+func (r *rank) overtaken() {
+	if !r.left.Failed() || r.left.Told {
+		return
+	}
+	select {
+	case <-r.signals:
+		r.left.Told = true
+	case <-time.After(signalGrace):
+	}
+}
+
+// wanted reports whether who measures the job still waits for it: the directory of the job goes with the measurement.
+func (r *rank) wanted() bool {
+	if !r.ordered {
+		return true
+	}
+	f, err := os.Open(OrderFile(r.Gather, r.Job)) // a network file system may keep in mind what stat says
+	if err == nil {
+		f.Close()
+	}
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// ended notes how the program ended.
+func (r *rank) ended(x ending) {
+	r.left.ExitCode, r.left.Signal, r.number = x.Code, x.Signal, x.Number
+}
+
+// notStarted is the error of a program that could not be started, with the code of a shell.
+func (r *rank) notStarted(err error) error {
+	r.left.ExitCode = 127
+	if e := (*exec.Error)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
+	return fmt.Errorf("the program %q cannot be started: %w", r.command[0], err)
+}
+
+// ending is how a program ended.
+type ending struct {
+	Code   int    `json:"code"` // -1 where a signal ended it
+	Signal string `json:"signal"`
+	Number int    `json:"number"` // of the signal
+	Error  string `json:"error"`  // why it was not started, "" where it was
+}
+
+func outcome(s *os.ProcessState) ending {
+	x := ending{}
+	x.Code, x.Signal = proc.Status(s)
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		x.Number = int(w.Signal())
+	}
+	return x
+}
+
+// host is a short hash that the ranks of one host share.
+func host() string {
+	name, _ := os.Hostname()
+	return model.HashUUID(name + os.Getenv("SLURMD_NODENAME"))
+}
