@@ -50,38 +50,50 @@ func (e *env) again(workload string) string {
 	return line
 }
 
-// elided are the absolute paths of a command line, and what stands for them in reports that are stored: where they lead to seen from
-// the working directory, else their last part.
-func elided(line []string) *strings.Replacer {
+// elided replaces the absolute paths of arguments and flags in reports that are stored: by the path from the working directory, or
+// where that leads outside by their last part.
+func (e *env) elided() *strings.Replacer {
+	words := slices.Clone(e.args.own)
+	e.command.Flags().Visit(func(f *pflag.Flag) {
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			words = append(words, list.GetSlice()...)
+		} else {
+			words = append(words, f.Value.String())
+		}
+	})
+	var paths []string
+	for _, word := range words {
+		for _, part := range append(strings.FieldsFunc(word, func(r rune) bool { return r == '=' || r == ',' }), word) {
+			if filepath.IsAbs(part) && filepath.Dir(part) != "/" {
+				paths = append(paths, filepath.Clean(part))
+			}
+		}
+	}
+	slices.SortFunc(paths, func(a, b string) int { return len(b) - len(a) }) // a path before the directories above it
 	var pairs []string
 	here, _ := filepath.Abs(".")
-	for _, word := range line {
-		if word == "--" {
-			break
+	for _, path := range paths {
+		short := "…/" + filepath.Base(path)
+		if inside, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(inside) {
+			short = inside
 		}
-		for _, part := range append(strings.FieldsFunc(word, func(r rune) bool { return r == '=' || r == ',' }), word) {
-			if !filepath.IsAbs(part) || filepath.Dir(part) == "/" {
-				continue
-			}
-			short := "…/" + filepath.Base(part)
-			if inside, err := filepath.Rel(here, part); err == nil && filepath.IsLocal(inside) {
-				short = inside
-			}
-			pairs = append(pairs, part, short)
-		}
+		pairs = append(pairs, path, short)
 	}
 	return strings.NewReplacer(pairs...)
 }
 
-// stored is a report as files and pipes get it: the commands in it hold no absolute paths of this machine.
+// stored is a report as files and pipes get it: no text of it holds an absolute path of the command line.
 func (e *env) stored(r *result.Report) *result.Report {
-	paths := elided(e.line)
-	out := *r
-	out.Reproduce, out.Accept = paths.Replace(r.Reproduce), paths.Replace(r.Accept)
-	out.Next = slices.Clone(r.Next)
-	for i, next := range out.Next {
-		out.Next[i] = paths.Replace(next)
+	paths := e.elided()
+	all := func(texts []string) (out []string) {
+		for _, text := range texts {
+			out = append(out, paths.Replace(text))
+		}
+		return out
 	}
+	out := *r
+	out.Reason, out.Reproduce, out.Accept = paths.Replace(r.Reason), paths.Replace(r.Reproduce), paths.Replace(r.Accept)
+	out.Next, out.Warnings, out.Notes = all(r.Next), all(r.Warnings), all(r.Notes)
 	out.Workloads = nil
 	for _, w := range r.Workloads {
 		out.Workloads = append(out.Workloads, e.stored(w))
