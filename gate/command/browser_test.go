@@ -404,6 +404,73 @@ func TestPageAnswers(t *testing.T) {
 	}
 }
 
+// TestPageStep uses the drawing of a step: both sides are of the same rank and zoom together by keys, a click on a mark leads to its kernel, and
+// commands are copied.
+func TestPageStep(t *testing.T) {
+	ctx := browser(t)
+	const kernels = "../../testdata/h200/kernels/"
+	page, err := os.Open(printed(t, "compared", "compare", kernels+"base", kernels+"saxpy_1.05"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Close()
+	r, err := report.ReadJSON(page, "compared.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Reproduce = "nsgate compare base 'a b'"
+	for _, side := range []*model.Drawing{r.Drawn.Base, r.Drawn.Head} {
+		side.Step.Rank = "rank 1"
+	}
+	file := rendered(t, "step", r)
+	key := func(k string) chromedp.Action {
+		return chromedp.Evaluate(fmt.Sprintf(`document.querySelector(".zoom").dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true, cancelable: true}))`, k), nil)
+	}
+	const widths = `[...document.querySelectorAll(".zoom")].map(z => z.firstElementChild.style.width)`
+	const left = `[...document.querySelectorAll(".zoom")].map(z => Math.round(z.scrollLeft))`
+	var titles, wide, narrow []string
+	var moved []int
+	var at, hash, copied, told string
+	for i, step := range []chromedp.Action{
+		chromedp.EmulateViewport(1200, 900), chromedp.Navigate("file://" + file),
+		chromedp.Evaluate(`[...document.querySelectorAll("#step figure h3")].map(h => h.textContent)`, &titles),
+		key("+"), key("+"), chromedp.Evaluate(widths, &wide),
+		chromedp.Evaluate(`new Promise(done => { const z = document.querySelector(".zoom"); z.scrollLeft = 500; requestAnimationFrame(() => requestAnimationFrame(done)); })`, nil, awaited),
+		chromedp.Evaluate(left, &moved), key("0"), chromedp.Evaluate(widths, &narrow),
+		chromedp.Evaluate(`document.querySelector("#step .worse[data-to]").dispatchEvent(new MouseEvent("click", {bubbles: true}))`, nil),
+		chromedp.Evaluate(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil, awaited),
+		chromedp.Evaluate(`document.querySelector("article:target")?.querySelector("h3").textContent ?? ""`, &at), chromedp.Evaluate(`location.hash`, &hash),
+		chromedp.Evaluate(`navigator.clipboard.writeText = async t => { window.copied = t; }; document.querySelector("pre .copy").click()`, nil),
+		chromedp.Evaluate(`new Promise(done => requestAnimationFrame(done))`, nil, awaited),
+		chromedp.Evaluate(`window.copied`, &copied), chromedp.Evaluate(`document.querySelector("pre .copy").textContent`, &told),
+	} {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		err := chromedp.Run(ctx, step)
+		cancel()
+		if err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	if len(titles) != 2 || !strings.HasPrefix(titles[0], "baseline rank 1, run ") || !strings.HasPrefix(titles[1], "head rank 1, run ") {
+		t.Errorf("drawn are %q", titles)
+	}
+	if !slices.Equal(wide, []string{"400%", "400%"}) || !slices.Equal(narrow, []string{"100%", "100%"}) {
+		t.Errorf("zoomed to %q, then to %q", wide, narrow)
+	}
+	if !slices.Equal(moved, []int{500, 500}) {
+		t.Errorf("moved to %v", moved)
+	}
+	if at != "saxpy" || hash != "#saxpy" {
+		t.Errorf("the click leads to %q, %s", at, hash)
+	}
+	if copied != r.Reproduce || told != "Copied" {
+		t.Errorf("copied %q, the button says %q", copied, told)
+	}
+}
+
+// awaited waits for what an expression promises.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
 // TestPageTogether shows of long tables of several workloads what changed, and the rest when asked for it.
 func TestPageTogether(t *testing.T) {
 	ctx := browser(t)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/insight"
@@ -47,6 +48,7 @@ func (s Show) Run(ctx context.Context) (*result.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	out.Workload = filepath.Base(s.Path)
 	if len(out.Kernels) == 0 { // pages of ncu without a duration
 		out.Kernels = untimed(sessions)
 	}

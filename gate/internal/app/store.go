@@ -164,14 +164,18 @@ func (s Store) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
 
 // Session is what one session holds, summed up.
 func (s Store) Session(id string) (*result.Summary, error) {
-	_, e, err := s.find(id)
+	b, e, err := s.find(id)
 	if err != nil {
 		return nil, err
 	}
 	if e.Removes != "" {
 		return nil, fmt.Errorf("%s takes %s back and holds nothing itself: %s", e.ID, e.Removes, e.Reason)
 	}
-	return insight.Summarize([]model.Session{e.Session})
+	out, err := insight.Summarize([]model.Session{e.Session})
+	if err == nil {
+		out.Workload = filepath.Base(filepath.Dir(b.Dir))
+	}
+	return out, err
 }
 
 // Diff judges one session against another, of what both hold.

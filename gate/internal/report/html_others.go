@@ -71,7 +71,8 @@ func htmlSummary(m *result.Summary, _ Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := &sheet{Title: headline(m) + " · nsgate show", Headline: headline(m), Kicker: "nsgate show"}
+	name := Elide(trimmed(m.Workload), 100)
+	s := &sheet{Title: join(": ", name, headline(m)) + " · nsgate show", Headline: headline(m), Kicker: join(" · ", "nsgate show", name)}
 	s.warnings(nonempty(m.Warnings...))
 	s.add(part{ID: "patterns", Title: "Patterns", Said: told(m)})
 	for _, t := range panels(m, true, false, func(path []string) string { return strings.Join(path, "/") }) {

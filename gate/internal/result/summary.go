@@ -9,7 +9,9 @@ const SummarySchema = "nsgate.summary/1"
 // are no steps (the Step of Recorded is ""), and of Nsight Compute per launch; they are medians over the runs, those of the step's
 // parts means, which add up. Shares are fractions. What was not measured is unknown.
 type Summary struct {
-	Schema   string `json:"schema"`
+	Schema string `json:"schema"`
+	// Workload is the workload of a baseline, or else the name of the file or directory that was summed up; "" where neither is known.
+	Workload string `json:"workload,omitempty"`
 	Recorded Side   `json:"recorded"`
 	// Period is that of the typical step on the GPU, from its first operation to that of the next.
 	Period Number `json:"period"`
