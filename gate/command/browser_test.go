@@ -240,6 +240,9 @@ const unnamed = `[
   ...(document.querySelectorAll("h1").length === 1 && document.title && document.documentElement.lang ? [] : ["no heading, title or language"]),
 ]`
 
+// narrow lists pictures that do not take the width that they have.
+const narrow = `[...document.querySelectorAll("figure>svg, .zoom>svg, td>svg")].filter(e => e.getClientRects().length && e.getBoundingClientRect().width < e.parentElement.clientWidth * .8).slice(0, 5).map(e => e.getAttribute("class") + " " + e.getBoundingClientRect().width + " of " + e.parentElement.clientWidth)`
+
 // onPaper are pages that may take more than four sheets.
 var onPaper = map[string]int{"together": 8}
 
@@ -326,6 +329,10 @@ func TestPages(t *testing.T) {
 					var wide []string
 					if err := chromedp.Run(ctx, emulation.SetDeviceMetricsOverride(width, 900, 1, false), chromedp.Evaluate(spills, &wide)); err != nil || len(wide) > 0 {
 						t.Errorf("%d %s, too wide: %s (%v)", width, theme, strings.Join(wide, "; "), err)
+					}
+					var small []string
+					if err := chromedp.Run(ctx, chromedp.Evaluate(narrow, &small)); err != nil || len(small) > 0 {
+						t.Errorf("%d %s, pictures too narrow: %s (%v)", width, theme, strings.Join(small, "; "), err)
 					}
 					if *shots != "" {
 						var picture []byte

@@ -174,7 +174,6 @@ func foldSections(list []cause) []cause {
 		if list[i].Rows[0].F.Scope != measure.ScopeSection {
 			continue
 		}
-		list[i].Cost = unknown // which is no part of a step
 		if r := list[i].Rows[0]; kernel >= 0 && list[i].Class >= list[kernel].Class && r.F.Metric == measure.GPUTime.Name {
 			list[kernel].take(list[i].Rows...)
 			list[i].Rows = nil

@@ -186,6 +186,9 @@ func waits(part fallRow, every, per string, calls *row) string {
 			break
 		}
 	}
+	if before, in, ok := strings.Cut(told, ", in range "); ok && strings.Contains(text, ", in range "+in+" ") {
+		told = before
+	}
 	return text + " (" + told + ")"
 }
 

@@ -82,6 +82,12 @@ func (v *view) headline() string {
 	return start + v.effectLine(r, maxHeadline-columns(start), true)
 }
 
+// lead is the headline without the verdict and the workload, for formats that say these beside it.
+func (v *view) lead() string {
+	rest := strings.TrimPrefix(v.headline(), v.Word+nb+" ")
+	return flat(strings.TrimPrefix(rest, bind(Elide(v.Workload, 30))+nb+" "))
+}
+
 // unsaid is what a headline without an effect leaves out of the reason.
 func (v *view) unsaid() string {
 	if v.judged() && v.effect() != nil || v.several() {

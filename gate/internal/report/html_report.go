@@ -42,7 +42,10 @@ func htmlReport(v *view, _ Options) (string, error) {
 func newReportSheet(v *view, at string) *sheet {
 	s := &reportSheet{view: v, links: make(map[measure.Subject]string), articles: make(map[measure.Subject]bool)}
 	s.sheet = &sheet{At: at, Word: v.Word, Mark: toneClass(v.Tone), Kicker: join(" · ", "nsgate", v.Workload, trimmed(v.Report.Head.Environment.GPU))}
-	s.Headline = strings.TrimLeft(strings.TrimPrefix(v.headline(), v.Word), nb+" ")
+	s.Headline = v.lead()
+	if v.Workload != "default" {
+		s.Headline = v.Workload + ": " + s.Headline
+	}
 	if v.several() {
 		s.Headline = v.Reason
 	}
@@ -140,7 +143,7 @@ func slug(name string) string {
 // figures are the numbers of the whole program, and how many of its parts are in which state.
 func (s *reportSheet) figures() {
 	add := func(label string, r row) {
-		s.Figures = append(s.Figures, figure{label, r.Values, r.delta(), r.colour(), true})
+		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, nb+"→", " →", 1), r.delta(), r.colour(), true})
 	}
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
 		for _, r := range s.Rows {

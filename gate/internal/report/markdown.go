@@ -33,8 +33,7 @@ func markdown(v *view, o Options) (string, error) {
 
 // markdown writes the report on one workload under a title, in at most so many bytes; next is false where the whole gate says it.
 func (v *view) markdown(title string, limit int, next bool) string {
-	lead := strings.TrimLeft(strings.TrimPrefix(v.headline(), v.Word+nb+" "+bind(Elide(v.Workload, 30))), nb+" ")
-	head := title + "\n\n**" + prose(flat(lead)) + "**" + wrapped(" ", prose(flat(v.unsaid())), "")
+	head := title + "\n\n**" + prose(v.lead()) + "**" + wrapped(" ", prose(flat(v.unsaid())), "")
 	if sides := v.sides(); sides != "" {
 		head += " · " + prose(sides)
 	}

@@ -49,7 +49,7 @@ func newRow(f result.Finding) row {
 	if f.Change.Known() {
 		r.Change = changed(f.Change)
 	}
-	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput {
+	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput && f.Scope != measure.ScopeSection {
 		r.Share = share(f.Share)
 	}
 	words := limits(f, "limit ", "at least ", "at most ")
@@ -105,6 +105,11 @@ func (r row) Result() string {
 		return cmp.Or(r.Reason, classes[r.Class].result)
 	}
 	return classes[r.Class].result
+}
+
+// About is where the subject runs, what part of the GPU time it takes, and its geometry.
+func (r row) About() string {
+	return join(" · ", wrapped("in ", r.Role(), ""), wrapped("", r.Share, nb+"of GPU time"), r.Geometry)
 }
 
 // Role is the path of ranges that the kernel is launched in.
@@ -164,6 +169,9 @@ func (r row) runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit)
 
 // cost is by how much the finding makes a step longer, in ns; unknown of what has no time of its own.
 func (r row) cost() result.Number {
+	if r.F.Scope == measure.ScopeSection { // which lies outside of the steps
+		return unknown
+	}
 	switch r.F.Metric {
 	case measure.Total.Name, measure.GPUTime.Name, measure.CopyTime.Name, measure.StepTime.Name:
 		base, head := r.F.Base, r.F.Head
@@ -309,8 +317,12 @@ func (g group) evidence() []string {
 // said is what is told of the subject beside its numbers: how base and head were put together, reasons, evidence, the place.
 func (g group) said() []string {
 	out := []string{g[0].Match}
-	for _, r := range g {
-		if !slices.Contains(out, r.Reason) && !(r.F.ReasonKey == "one-run" && r.F.Cause != nil) {
+	for i, r := range g {
+		switch {
+		case r.F.ReasonKey == "one-run" && r.F.Cause != nil, r.Reason == "", i > 0 && r.Reason == g[0].Reason:
+		case len(g) > 1:
+			out = append(out, r.Metric+": "+r.Reason)
+		default:
 			out = append(out, r.Reason)
 		}
 	}

@@ -55,7 +55,7 @@ func panels(s *result.Summary, all, full bool, inside func(path []string) string
 }
 
 func stepTable(s *result.Summary, all bool) *table {
-	t := &table{Title: "Step", Class: "falls", About: "what a typical one is made of", Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
+	t := &table{Title: "Step", About: "what a typical one is made of", Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
 	rest, left := result.Number(0), 0
 	for i, x := range s.Parts {
 		// One that is left out alone may as well be shown.

@@ -242,7 +242,7 @@ func (p *page) way(v *view) {
 // block writes the findings on one subject in full.
 func (p *page) block(g group) {
 	f := g[0]
-	p.line(2, 4, span{f.Subject, styles[f.Tone()]}, span{wrapped(nb+" ", join(" · ", f.Geometry, wrapped("", f.Share, nb+"of GPU time"), wrapped("in range ", f.Role(), "")), ""), dim})
+	p.line(2, 4, span{f.Subject, styles[f.Tone()]}, span{wrapped(nb+" ", f.About(), ""), dim})
 	for _, r := range g {
 		p.line(4, 8, span{r.Metric + nb + " " + r.describe(), none}, span{wrapped(nb+" ", r.runs(), ""), dim})
 	}
