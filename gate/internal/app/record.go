@@ -3,6 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -116,8 +119,77 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 		like = model.Nsys.Pick(b.Sessions)
 	}
 	_, head, err := m.sessions(c.Rule, like)
+	if err == nil {
+		head, err = c.withoutOutliers(ctx, by, m, head, like)
+	}
 	all.add(&Measurement{Warnings: m.Warnings})
 	return head, err
+}
+
+// withoutOutliers measures runs that are outliers as a whole a second time and leaves them out: a baseline with such a run would hide
+// changes for as long as it is committed. Runs that are outliers again, or that cannot be measured again, are a *model.Refusal.
+func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measurement, head, like []model.Session) ([]model.Session, error) {
+	const next = "let the machine come to rest, and record again"
+	if len(head) != 1 {
+		return head, nil
+	}
+	first := decide.OutlierRuns(head[0], c.Policy)
+	if len(first) == 0 {
+		return head, nil
+	}
+	if m.finished {
+		return nil, model.Refuse(model.OutlierRun, next, "a baseline with an outlier would hide changes: %s", namedRuns(first))
+	}
+	c.warn(namedRuns(first) + ", and is measured again: a baseline with it would hide changes")
+	more, err := by.Measure(ctx, len(first), nil)
+	if err != nil {
+		return nil, err
+	}
+	m.add(more)
+	if _, head, err = m.sessions(c.Rule, like); err != nil || len(head) != 1 {
+		return head, err
+	}
+	head[0] = without(head[0], first)
+	if again := decide.OutlierRuns(head[0], c.Policy); len(again) > 0 {
+		return nil, model.Refuse(model.OutlierRun, next, "a second measurement has an outlier as well: %s", namedRuns(again))
+	}
+	return head, nil
+}
+
+// namedRuns says which runs are outliers, and by how much: "run 3 is +30.0 % off in nearly all kernels".
+func namedRuns(outliers map[int]float64) string {
+	var words []string
+	for _, run := range slices.Sorted(maps.Keys(outliers)) {
+		words = append(words, fmt.Sprintf("run %d differs by %s in nearly all kernels", run+1, result.Number(outliers[run]).Change()))
+	}
+	return strings.Join(words, ", ")
+}
+
+// without is a session without some of its runs.
+func without(s model.Session, runs map[int]float64) model.Session {
+	kept := s.Runs
+	s.Runs = nil
+	for run, x := range kept {
+		if _, out := runs[run]; !out {
+			s.Runs = append(s.Runs, x)
+		}
+	}
+	series := s.Series
+	s.Series = nil
+	for _, x := range series {
+		values, any := x.Values, false
+		x.Values = nil
+		for run, v := range values {
+			if _, out := runs[run]; !out {
+				x.Values = append(x.Values, v)
+				any = any || !math.IsNaN(v)
+			}
+		}
+		if any {
+			s.Series = append(s.Series, x)
+		}
+	}
+	return s
 }
 
 // counted measures the session of Nsight Compute that goes with the timed ones.

@@ -5,11 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/recorded"
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // asOne is the median of a run's changes by kernel (log scale in, relative out), where it is larger than least and nearly every kernel
@@ -102,6 +104,12 @@ func outlierRunsOf(s, other *recorded.Index, session int, t comparison) map[int]
 	}
 	maps.DeleteFunc(outliers, func(run int, _ float64) bool { return onLevel(shifts[run], shifts[n:]) })
 	return outliers
+}
+
+// OutlierRuns are the profiled runs of one session that are outliers as a whole, by index, each with its relative change.
+func OutlierRuns(s model.Session, policy *thresholds.Policy) map[int]float64 {
+	t := newComparison([]model.Session{s}, nil, policy)
+	return outlierRunsOf(t.base, t.head, 0, t)
 }
 
 // onLevel reports whether one of the values lies nearer to a move than to no move.

@@ -9,7 +9,8 @@
 //
 // $NSGATE_FAKE_NEXT is a directory in which the fakes of several processes count, so that each stands in the next recording.
 //
-// Where $NSGATE_FAKE_CHOSEN names a file, each run of the command adds a line with its recording to it.
+// Where $NSGATE_FAKE_CHOSEN names a file, each run of the command adds a line with its recording to it. FILE*1.3 is that recording
+// with all its times multiplied by 1.3.
 //
 // $NSGATE_FAKE_GPU_METRICS and $NSGATE_FAKE_STACKS, where set, do for the runs in which these are asked for; what was not
 // asked for is not in an export. $NSGATE_FAKE_SOURCES is the directory that stands for /repo in them, and $NSGATE_FAKE_SLOW

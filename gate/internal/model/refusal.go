@@ -248,7 +248,7 @@ var Kinds = []struct {
 	{OtherWork, "Baseline and head did different numbers of steps."},
 	{OtherWorkload, "Baseline and head share no kernel, range or structure."},
 	{FewRuns, "Too few runs to know the spread between runs."},
-	{OutlierRun, "The only run of one side is off as a whole."},
+	{OutlierRun, "A run is an outlier as a whole: the only run of one side, or a run of a baseline that is recorded."},
 	{ZeroTime, "A kernel takes no time in only one of baseline and head."},
 	{Unsteady, "Most runs reach no steady state."},
 	{NothingJudged, "The policy leaves nothing to judge."},

@@ -170,7 +170,7 @@ func (m *merger) run(i int) {
 	}
 	// The recorded process, and where its string ids and its clock go.
 	// Runs that are shorter than their recordings do not overlap.
-	to := target{first: i == 0, new: r.Pid, clock: r.Start.Sub(m.rep.Start).Nanoseconds() + int64(i)*10e9,
+	to := target{first: i == 0, new: r.Pid, stretch: r.Stretch, clock: r.Start.Sub(m.rep.Start).Nanoseconds() + int64(i)*10e9,
 		old:   m.number(`SELECT (globalPid >> 24) & 0xFFFFFF FROM ` + from + `.CUPTI_ACTIVITY_KIND_KERNEL LIMIT 1`),
 		shift: m.number(`SELECT coalesce(max(id), 0) + 1 FROM main.StringIds`)}
 	for _, table := range m.column(`SELECT name FROM ` + from + `.sqlite_master WHERE type = 'table'`) {
@@ -202,6 +202,7 @@ type target struct {
 	old          int64 // process
 	new          int
 	shift, clock int64 // of string ids, in ns
+	stretch      float64
 }
 
 // value is the expression for a column, and whether the column differs between runs.
@@ -214,6 +215,9 @@ func (t target) value(table, c string) (v string, own bool) {
 		}
 		return fmt.Sprintf(`%s + %d`, v, t.shift), true
 	case c == "start", c == "end", c == "timestamp" && (table == "DIAGNOSTIC_EVENT" || table == "GPU_METRICS"):
+		if t.stretch > 0 {
+			v = fmt.Sprintf(`CAST(%s * %g AS INTEGER)`, v, t.stretch)
+		}
 		return fmt.Sprintf(`%s + %d`, v, t.clock), true
 	case c == "globalPid", c == "globalTid", c == "endGlobalTid":
 		return fmt.Sprintf(`CASE (%[1]s >> 24) & 0xFFFFFF WHEN %[2]d

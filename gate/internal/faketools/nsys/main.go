@@ -37,6 +37,7 @@ type run struct {
 	Pid        int
 	Start      time.Time
 	File       string
+	Stretch    float64 // factor of all times of the recording, 0 for 1
 }
 
 // nsys returns the exit code.
@@ -270,6 +271,12 @@ func (rep *report) assign() error {
 		} else {
 			r.File = files[other%len(files)]
 			other++
+		}
+		if file, factor, ok := strings.Cut(rep.Runs[i].File, "*"); ok {
+			rep.Runs[i].File = file
+			if rep.Runs[i].Stretch, err = strconv.ParseFloat(factor, 64); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
