@@ -3,6 +3,7 @@ package gate_test
 import (
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -417,6 +418,17 @@ var claims = map[string]func(c claim) bool{
 			return c.is("run", float64(off.Run+1)) && off.Side == c.x.Args["side"] && c.is("change", float64(off.Change)) && math.Abs(float64(off.Change)) > 0.01-slack
 		})
 	},
+	"outlier-values": func(c claim) bool {
+		return c.count(func(f *result.Finding) bool {
+			c.f = f
+			centre := stats.Median(c.runs("head"))
+			return f.Gates && slices.ContainsFunc(c.x.Args["runs"].([]string), func(run string) bool {
+				i, _ := strconv.Atoi(run)
+				return i <= len(f.HeadRuns) && c.is("change", float64(f.HeadRuns[i-1])/centre-1)
+			})
+		}) > 0
+	},
+	"trend": func(c claim) bool { return c.r.Batches && math.Abs(c.number("change")) >= 0.001 },
 	"common-shift": func(c claim) bool {
 		moved := c.count(func(f *result.Finding) bool {
 			return f.Metric == measure.Time.Name && math.Abs(float64(f.Change)) >= 0.01 && float64(f.Change)*c.number("change") > 0

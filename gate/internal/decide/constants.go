@@ -160,9 +160,9 @@ const (
 // trend
 const (
 	// trendP is the largest product of the p-values of a trend in two batches: by Fisher's method (1932) 1 %, and of five runs a side one
-	// may be out of order. trendUneven is the ratio of their rates from which on a trend is not even, trendLeast the smallest change
+	// may be out of order. trendEach is the largest of them in each batch. trendUneven is the ratio of their rates from which on a trend is not even, trendLeast the smallest change
 	// between the batches that is one.
-	trendP, trendUneven, trendLeast = 0.0015, 2, 0.001
+	trendP, trendEach, trendUneven, trendLeast = 0.0015, 0.1, 2, 0.001
 	// trendError is the part of the predicted change by which an uneven trend may differ from an even one.
 	trendError = 0.1
 )

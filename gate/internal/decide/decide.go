@@ -208,9 +208,11 @@ func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.R
 	if e.unmerged > 0 {
 		return []result.Remark{result.Say(reason.RecordMerged{})}
 	}
-	hidden := levels(e.pair)
+	raw := e.pair // samples that were moved are on levels that no run was on
+	raw.base, raw.head = asMeasured(e.shown[0], e.base), asMeasured(e.shown[1], e.head)
+	hidden := levels(raw)
 	if hidden == nil {
-		hidden = outlier(e.pair)
+		hidden = outlier(raw)
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := e.runsNeeded(float64(a.change), limit, alpha)

@@ -111,6 +111,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Warn(insight.UnmatchedCollectives(t.head)...)
 	all := estimates(t, pairs)
 	r.Findings, r.Family = decide(*t, all)
+	r.Warn(movedRuns(all, r.Findings)...)
 	r.Warn(slices.Concat(uncovered(*t), unmerged(*t), oneSidedMetrics(*t), leftOut(*t), commonShift(*t, r.Findings), moved(*t, r.Findings),
 		disagree(r.Findings))...)
 	r.OneGPU = recorded.OneGPU(t.base.Sessions, t.head.Sessions)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/reason"
@@ -79,6 +80,37 @@ func leftOut(t comparison) []result.Remark {
 		out = append(out, result.Say(reason.OutlierRun{Run: x.Run + 1, Side: x.Side, Change: x.Change}))
 	}
 	return out
+}
+
+// movedRuns names the runs of the head that are outliers in something which can fail the gate, nothing where none is.
+func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark {
+	var runs, of []string
+	most := 0.0
+	for i, e := range estimates {
+		if !findings[i].Gates || len(e.movedRuns) == 0 {
+			continue
+		}
+		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.head))
+		for _, run := range e.movedRuns {
+			if name := strconv.Itoa(run + 1); !slices.Contains(runs, name) {
+				runs = append(runs, name)
+			}
+			if by := raw[run]/centre - 1; math.Abs(by) > math.Abs(most) {
+				most = by
+			}
+		}
+		name := findings[i].Kernel
+		if e.subject == measure.Workload {
+			name = result.Title(e.metric.Name)
+		}
+		if !slices.Contains(of, name) {
+			of = append(of, name)
+		}
+	}
+	if runs == nil {
+		return nil
+	}
+	return []result.Remark{result.Say(reason.OutlierValues{Runs: runs, Of: of, Change: result.Number(most)})}
 }
 
 // outlierRunsOf finds the runs of a session that are outliers as a whole: nearly every kernel differs by more than 1 %, and far more
@@ -158,6 +190,7 @@ func winsoriseTime(t comparison, e estimate, run stats.Variance) (estimate, bool
 	if !any {
 		return e, false
 	}
+	p.movedRuns = differing(e.head, p.head)
 	out := contrast(t, p)
 	out.winsorised = true
 	return out, true
@@ -178,13 +211,16 @@ func winsorise(session, other []float64, sd float64) ([]float64, bool) {
 		logs[1][i] -= centre
 	}
 	var far []int
+	beyond := 0
 	for run, v := range session {
 		by := math.Log(v) - centre
-		if math.Abs(by) > math.Max(CommonSize, outlierFrom*sd) && !onLevel(by, logs[1]) {
-			far = append(far, run)
+		if math.Abs(by) > math.Max(CommonSize, outlierFrom*sd) {
+			if beyond++; !onLevel(by, logs[1]) {
+				far = append(far, run)
+			}
 		}
 	}
-	if len(far) == 0 || len(far) > int(winsorisedMost*float64(len(values))) {
+	if len(far) == 0 || beyond > int(winsorisedMost*float64(len(values))) {
 		return session, false
 	}
 	out := slices.Clone(session)

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"math"
 	"slices"
 
 	"github.com/nsgate/nsgate/gate/internal/result"
@@ -20,6 +21,7 @@ type pair struct {
 	trendWeight float64        // part of the variance between runs that a trend adds to that of the change, see [trend]
 	listed      result.Outcome // Added or Removed, where there is nothing to compare
 	outliers    []float64      // of a step's period, by how much samples are far from the others of their side, on the log scale
+	movedRuns   []int          // runs of the head whose samples are moved to the edge of the others, counted over all sessions
 	because     result.Remark  // of that outcome
 	oneSided    bool           // one side does not have the metric: only the bounds of its value can be judged
 	baseNames   []string
@@ -50,8 +52,20 @@ func winsoriseStep(p pair) pair {
 	}
 	base, far := stats.Winsorised(p.base)
 	head, farHead := stats.Winsorised(p.head)
+	p.movedRuns = differing(p.head, head)
 	p.base, p.head, p.outliers = base, head, slices.Concat(p.outliers, far, farHead)
 	return p
+}
+
+// differing lists the runs, over all sessions, whose known samples differ.
+func differing(before, after [][]float64) (runs []int) {
+	x, y := slices.Concat(before...), slices.Concat(after...)
+	for run := range x {
+		if x[run] != y[run] && !math.IsNaN(x[run]) {
+			runs = append(runs, run)
+		}
+	}
+	return runs
 }
 
 // dependsOnHost reports whether a metric depends on the CPU of the host.

@@ -37,7 +37,9 @@ func (t comparison) findTrend() *trend {
 			typical = append(typical, stats.Median(changes))
 		}
 		change, p := stats.Trend(typical)
-		chance *= p
+		if chance *= p; p > trendEach {
+			return nil
+		}
 		rates[i] = change / (x.at[i][len(x.at[i])-1] - x.at[i][0])
 	}
 	if ratio := rates[1] / rates[0]; !(chance < trendP) || !(ratio > 1/trendUneven && ratio < trendUneven) {

@@ -74,6 +74,21 @@ func (r OutlierRun) String() string {
 		" off in nearly all of its kernels: it is left out, and the chance of a false alarm halved"
 }
 
+// OutlierValues are runs of the head that are outliers in some metrics or kernels, by at most so much.
+type OutlierValues struct {
+	Runs, Of []string
+	Change   result.Number
+}
+
+func (r OutlierValues) String() string {
+	run, is := "run ", " is an outlier in "
+	if len(r.Runs) > 1 {
+		run, is = "runs ", " are outliers in "
+	}
+	return run + strings.Join(r.Runs, ", ") + " of the head" + is + result.Few(r.Of) + " (up to " + r.Change.Change() +
+		"): what is beyond the edge of the other runs does not count"
+}
+
 // Trend is a steady change of all kernels over two batches of runs.
 type Trend struct{ Change result.Number }
 
