@@ -208,11 +208,9 @@ func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.R
 	if e.unmerged > 0 {
 		return []result.Remark{result.Say(reason.RecordMerged{})}
 	}
-	raw := e.pair // samples that were moved are on levels that no run was on
-	raw.base, raw.head = asMeasured(e.shown[0], e.base), asMeasured(e.shown[1], e.head)
-	hidden := levels(raw)
+	hidden := levels(e.pair)
 	if hidden == nil {
-		hidden = outlier(raw)
+		hidden = outlier(e.pair)
 	}
 	session := e.contrast.SessionWeight * e.session.S2
 	n := e.runsNeeded(float64(a.change), limit, alpha)
