@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -68,6 +69,9 @@ func (p *page) list(title, mark string, s style, texts []string) {
 func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
 func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 
+// beforeUnit is the space between a number and its unit in texts that others wrote, where a line does not end.
+var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
+
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
 // space unless one of them has it. A word wider than a line loses its middle.
 func (p *page) line(first, rest int, spans ...span) {
@@ -75,7 +79,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	var words [][]span
 	open := false // the last word goes on
 	for _, s := range spans {
-		text := s.text
+		text := beforeUnit.ReplaceAllString(s.text, "$1"+nb+"$2")
 		if p.ascii {
 			text = plainASCII(text)
 		}

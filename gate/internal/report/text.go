@@ -110,7 +110,7 @@ func (p *page) headline(v *view) {
 	word := bind(v.Word)
 	rest := strings.TrimPrefix(v.headline(), v.Word)
 	tail := ""
-	if r := v.effect(); v.Report.Verdict == result.Fail || v.Report.Undecided {
+	if r := v.effect(); v.Report.Verdict == result.Fail || v.Report.Verdict == result.Pass && v.Report.Undecided {
 		if tail = v.sides(); r != nil && r.runs() != "" {
 			tail += nb + nb + r.runs()
 		}

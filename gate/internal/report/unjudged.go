@@ -37,7 +37,7 @@ func unjudged(u *result.Unjudged) string {
 		var parts []string
 		for _, part := range u.Parts {
 			if n := x.part(part); n > 0 {
-				parts = append(parts, bind(trimmed(part.What)+" "+share(n)))
+				parts = append(parts, trimmed(part.What)+nb+share(n))
 			}
 		}
 		out = append(out, bind(share(x.whole)+" of "+x.of)+wrapped(" (", strings.Join(parts, ", "), ")"))
