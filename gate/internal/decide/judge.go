@@ -50,14 +50,14 @@ func Judge(in Input) *result.Report {
 	base, refusal := comparable(in.Baseline, in.Head)
 	r.Base, r.Boards = insight.Describe(base), boardsOf(base, in.Head)
 	if refusal != nil {
-		return refuse(r, refusal)
+		return refuse(r, in, refusal)
 	}
 	r.Warn(doubts(base, in.Head, policy)...)
 	t := newComparison(base, in.Head, policy)
 	t.bound = recorded.MemoryBound(in.Baseline)
 	m := matching{t, match(t), unmetRules(t.head, policy)}
 	if refusal := firstRefusal(matchRefusals, m); refusal != nil {
-		return refuse(r, refusal)
+		return refuse(r, in, refusal)
 	}
 	r.Note(needProfilers(m.rules)...)
 	r.Note(onOthers(in.Baseline, base)...)
@@ -159,8 +159,9 @@ func (l Look) remarks() []result.Remark {
 	return []result.Remark{result.Say(reason.Looked{Look: l.Number, Looks: l.Of, Runs: l.Runs, Most: l.MostRuns})}
 }
 
-func refuse(r *result.Report, because *result.Remark) *result.Report {
-	r.Verdict = result.NoVerdict
+// refuse is the report on sides that cannot be compared. It still holds the numbers of both.
+func refuse(r *result.Report, in Input, because *result.Remark) *result.Report {
+	r.Verdict, r.Overview = result.NoVerdict, insight.Overview(in.Baseline, in.Head)
 	r.Because(*because)
 	return r
 }

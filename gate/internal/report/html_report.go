@@ -74,6 +74,8 @@ func newReportSheet(v *view, at string) *sheet {
 		s.ranks()
 	}
 	s.falls()
+	sides := overview(v.Report)
+	s.add(part{ID: "sides", Title: sides.Title, Nav: "Both sides", Table: sides})
 	s.steps()
 	articles := s.findings()
 	s.changes(all)

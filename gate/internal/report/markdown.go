@@ -56,6 +56,9 @@ func (v *view) markdown(title string, limit int, next bool) string {
 		body += panelsMarkdown("\nMeasured: "+prose(headline(s))+"\n", s, false, limit/3)
 	}
 	body += ranksMarkdown(v.Ranks, limit/4)
+	if t := overview(v.Report); len(t.Rows) > 0 {
+		body += t.markdown(limit / 4)
+	}
 	foot := v.compared(limit / 4)
 	if next {
 		foot += v.next(limit / 4)

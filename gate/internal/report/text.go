@@ -91,6 +91,10 @@ func text(v *view, o Options) (string, error) {
 	if !v.judged() {
 		p.whys(v)
 	}
+	if t := overview(v.Report); len(t.Rows) > 0 {
+		p.title(t.Title)
+		p.table(t)
+	}
 	if o.Verbose {
 		p.all(v)
 	}

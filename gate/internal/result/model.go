@@ -210,6 +210,9 @@ type Report struct {
 	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
 	Utilization []Utilization `json:"utilization,omitempty"`
 
+	// Overview is the numbers of both sides of a comparison that was refused before any finding.
+	Overview []OverviewRow `json:"overview,omitempty"`
+
 	// Drawn is what pictures show beside the numbers, nil where nobody asked.
 	Drawn *Drawn `json:"drawn,omitempty"`
 

@@ -1,0 +1,53 @@
+package insight
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/nsgate/nsgate/gate/internal/model"
+	"github.com/nsgate/nsgate/gate/internal/recorded"
+	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// mostOverview is the number of kernels in an overview.
+const mostOverview = 20
+
+// Overview gives the typical numbers of both sides of a comparison that is refused: step, GPU time, launches and outputs, then the
+// kernels with the most time on either side.
+func Overview(base, head []model.Session) []result.OverviewRow {
+	total := measure.Total
+	if recorded.ByLaunch(head) || recorded.ByLaunch(base) {
+		total = model.NcuTime
+	}
+	b, h := recorded.New(base, total), recorded.New(head, total)
+	row := func(s measure.Subject, m measure.Metric) result.OverviewRow {
+		return result.OverviewRow{Name: s.Short(), Geometry: s.Geometry(), Metric: m.Name, Unit: m.Unit,
+			Base: result.Number(b.Typical(s, m.Name)), Head: result.Number(h.Typical(s, m.Name))}
+	}
+	var rows, kernels []result.OverviewRow
+	for _, m := range []measure.Metric{measure.StepTime, measure.GPUTime, measure.Launches} {
+		rows = append(rows, row(measure.Workload, m))
+	}
+	subjects := slices.Concat(b.Subjects(), h.Subjects())
+	slices.SortFunc(subjects, measure.Subject.Compare)
+	for _, s := range slices.Compact(subjects) {
+		switch s.Scope {
+		case measure.ScopeOutput:
+			rows = append(rows, row(s, measure.Rate), row(s, measure.Cost))
+		case measure.ScopeKernel:
+			kernels = append(kernels, row(s, total))
+		}
+	}
+	known := func(n result.Number) float64 {
+		if !n.Known() {
+			return 0
+		}
+		return float64(n)
+	}
+	most := func(r result.OverviewRow) float64 { return math.Max(known(r.Base), known(r.Head)) }
+	slices.SortStableFunc(kernels, func(a, b result.OverviewRow) int { return cmp.Compare(most(b), most(a)) })
+	rows = append(rows, kernels[:min(len(kernels), mostOverview)]...)
+	return slices.DeleteFunc(rows, func(r result.OverviewRow) bool { return most(r) == 0 })
+}

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"cmp"
+
+	"github.com/nsgate/nsgate/gate/internal/result"
+)
+
+// overview is the table of both sides of a comparison that was refused.
+func overview(r *result.Report) *table {
+	t := &table{Title: "Both sides, not judged", Columns: []column{{Title: "name", least: 20, Name: true}, {Title: "geometry", rank: 3, optional: true}, {Title: "metric"},
+		{Title: "baseline → head", Right: true}, {Title: "change", rank: 1, Right: true, optional: true}}}
+	per := func(s result.Side) string {
+		if s.Step != "" {
+			return "step"
+		}
+		return "run"
+	}
+	base, head := per(r.Base), per(r.Head)
+	if base != head {
+		t.Title += ": baseline per " + base + ", head per " + head
+	}
+	for _, x := range r.Overview {
+		change := ""
+		if base == head && x.Base.Known() && x.Head.Known() && x.Base > 0 {
+			change = (x.Head/x.Base - 1).Change()
+		}
+		t.add(Elide(cmp.Or(trimmed(x.Name), "workload"), 60), Clean(x.Geometry), metric(x.Metric), pair(x.Base, x.Head, x.Unit, 4), change)
+	}
+	return t
+}
