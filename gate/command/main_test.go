@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in the scripts")
@@ -76,13 +78,14 @@ func params(t *testing.T, dir string) testscript.Params {
 			e.Setenv("KERNELS", filepath.Join(recordings, "kernels"))
 			e.Setenv("H100", filepath.Join(root, "testdata", "h100"))
 			e.Setenv("NCU", filepath.Join(root, "testdata", "ncu"))
+			e.Setenv("PAIRS", filepath.Join(root, "testdata", "pairs"))
 			e.Setenv("ROOT", root)
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("COLUMNS", "100")
 			e.Setenv("HOST_ROOT", filepath.Join(e.WorkDir, "host"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "tmp"), 0o700)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "forge": forge, "valid": valid},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "empty": empty, "edit": edit, "forge": forge, "valid": valid},
 	}
 }
 
@@ -107,6 +110,30 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if out := ts.ReadFile("stdout") + ts.ReadFile("stderr"); strings.Contains(out, "goroutine ") || strings.Contains(out, "panic:") {
 		ts.Fatalf("a stack trace was printed")
+	}
+}
+
+// edit copies exports of nsys and runs SQL on the copies: edit SCRIPT.sql TARGET SOURCE, where TARGET is a file, or a directory for
+// the exports of a directory.
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit SCRIPT.sql TARGET SOURCE")
+	}
+	script, target, sources := ts.ReadFile(args[0]), ts.MkAbs(args[1]), []string{args[2]}
+	if found, _ := filepath.Glob(filepath.Join(args[2], "*.sqlite")); len(found) > 0 {
+		sources = found
+		ts.Check(os.Mkdir(target, 0o755))
+	}
+	for _, source := range sources {
+		file := target
+		if len(sources) > 1 {
+			file = filepath.Join(target, filepath.Base(source))
+		}
+		ts.Check(os.WriteFile(file, []byte(ts.ReadFile(source)), 0o644))
+		db, err := sqlite.OpenConn(file, sqlite.OpenReadWrite)
+		ts.Check(err)
+		ts.Check(sqlitex.ExecuteScript(db, script, nil))
+		ts.Check(db.Close())
 	}
 }
 

@@ -49,6 +49,9 @@ func TestQueuedAtTheEnd(t *testing.T) {
 		!strings.Contains(x.Warnings[0], "ended while 95 launches were queued, which have no kernel: what was launched after 1289900 ns") {
 		t.Errorf("%d launches, %d ranges, %q", len(x.Launches), len(x.Ranges), x.Warnings)
 	}
+	if span := x.Calls.Span(); span.End > 1_289_900 || x.Calls.Len() != 300 {
+		t.Errorf("%d calls, until %d ns: those of the tail make the end of the run longer", x.Calls.Len(), span.End)
+	}
 	// Fewer than half of the launches: the loss is no tail.
 	refused(t, build(t, with(rowsOf(150)...)...), model.KernelsLost, "250 of 400 kernel launches")
 }

@@ -45,6 +45,14 @@ func (p *process) cutTail() {
 	}
 	p.launches, p.ids = p.launches[:kept], p.ids[:kept]
 	p.copies = slices.DeleteFunc(p.copies, func(c model.Copy) bool { return queued(c.API) })
+	var calls model.Calls // without those of the tail, in which the host would seem to work after the last step
+	for c := range p.found.all.All() {
+		if !queued(c.Start) {
+			calls.Add(c)
+		}
+	}
+	calls.Settle(nil)
+	p.found.all = calls
 	// Ranges are sorted by start, so that the remaining ones keep their index.
 	if i := slices.IndexFunc(p.ranges, func(x model.Range) bool { return queued(x.Start) }); i >= 0 {
 		p.ranges = p.ranges[:i]
