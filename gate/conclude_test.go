@@ -187,9 +187,14 @@ func TestNamesAndLevels(t *testing.T) {
 	}
 }
 
-// What is matched by its role is listed by name as well.
+// The only new kernel of its geometry in its range takes the place of the one that is gone. Of several, those matched by their
+// range are listed by name as well.
 func TestReplacedKernelIsListed(t *testing.T) {
 	r := judge(quiet(), quiet().with(func(p *program) { p.kernels[2].name = "sum" }))
+	if f := find(r, "sum", "total"); f.Match != "place" || !slices.Equal(f.BaseNames, []string{"reduce(float*)"}) || r.Verdict != result.Pass {
+		t.Errorf("match %q of %v: %s, want the place of reduce", f.Match, f.BaseNames, r.Verdict)
+	}
+	r = judge(quiet(), quiet().with(func(p *program) { p.kernels[2].name, p.kernels[2].grid = "sum", 77 }))
 	var got []string
 	for _, f := range r.Findings {
 		if f.Outcome == result.Added || f.Outcome == result.Removed {

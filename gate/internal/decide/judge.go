@@ -73,6 +73,9 @@ func Judge(in Input) *result.Report {
 	v := verdictOf(g)
 	r.Verdict, r.Undecided = v.verdict, v.undecided
 	r.Because(v.because)
+	if v.verdict == result.NoVerdict {
+		r.Overview = insight.Overview(base, in.Head)
+	}
 	for _, x := range drift {
 		if x.Key != v.because.Key {
 			r.Warn(x)
@@ -161,7 +164,8 @@ func (l Look) remarks() []result.Remark {
 
 // refuse is the report on sides that cannot be compared. It still holds the numbers of both.
 func refuse(r *result.Report, in Input, because *result.Remark) *result.Report {
-	r.Verdict, r.Overview = result.NoVerdict, insight.Overview(in.Baseline, in.Head)
+	r.Verdict = result.NoVerdict
+	r.Overview = insight.Overview(in.Baseline, in.Head)
 	r.Because(*because)
 	return r
 }

@@ -16,8 +16,8 @@ import (
 )
 
 // match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
-// with another geometry, the same short name, the same short name but for the numbers of a code generator, the same place
-// in the same NVTX range, and what is left of both as two sums. What is matched below the first level is judged by its total time, because one launch of the
+// with another geometry, the same short name, the same short name but for the numbers of a code generator, the only kernel of its
+// geometry in its NVTX range, the same range, and what is left of both as two sums. What is matched below the first level is judged by its total time, because one launch of the
 // one need not do the work of one launch of the other. What the policy ignores is left out.
 func match(t comparison) []pair {
 	pairs, gone, fresh := common(t)
@@ -29,13 +29,14 @@ func match(t comparison) []pair {
 		{"geometry", func(_ *recorded.Index, s measure.Subject) string { return s.Name }, false},
 		{"name", func(_ *recorded.Index, s measure.Subject) string { return s.Short() }, false},
 		{"stem", func(_ *recorded.Index, s measure.Subject) string { return measure.StemName(s.Name) }, false},
+		{"place", func(x *recorded.Index, s measure.Subject) string { return inPlace(s.Geometry(), x.Role(s)) }, false},
 		{"role", (*recorded.Index).Role, true},
 	}
 	for _, level := range levels {
 		old, new := groups(t.base, gone, level.key), groups(t.head, fresh, level.key)
 		matched := map[measure.Subject]bool{}
 		for _, key := range slices.Sorted(maps.Keys(old)) {
-			if len(new[key]) == 0 {
+			if len(new[key]) == 0 || level.name == "place" && (len(old[key]) > 1 || len(new[key]) > 1) {
 				continue
 			}
 			pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
@@ -60,6 +61,14 @@ func match(t comparison) []pair {
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
 	}
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
+}
+
+// inPlace is the key of a kernel's place: its geometry in its range, "" without a geometry.
+func inPlace(geometry, role string) string {
+	if geometry == "" {
+		return ""
+	}
+	return geometry + " in " + role
 }
 
 // common pairs what both sides have, and lists what only the baseline or only the head has.

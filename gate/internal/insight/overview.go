@@ -14,7 +14,7 @@ import (
 // mostOverview is the number of kernels in an overview.
 const mostOverview = 20
 
-// Overview gives the typical numbers of both sides of a comparison that is refused: step, GPU time, launches and outputs, then the
+// Overview gives the typical numbers of both sides of a comparison without a verdict: step, GPU time, launches and outputs, then the
 // kernels with the most time on either side.
 func Overview(base, head []model.Session) []result.OverviewRow {
 	total := measure.Total

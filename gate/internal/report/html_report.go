@@ -74,7 +74,7 @@ func newReportSheet(v *view, at string) *sheet {
 		s.ranks()
 	}
 	s.falls()
-	sides := overview(v.Report)
+	sides := overview(v)
 	s.add(part{ID: "sides", Title: sides.Title, Nav: "Both sides", Table: sides})
 	s.steps()
 	articles := s.findings()

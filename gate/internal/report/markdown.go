@@ -56,7 +56,7 @@ func (v *view) markdown(title string, limit int, next bool) string {
 		body += panelsMarkdown("\nMeasured: "+prose(headline(s))+"\n", s, false, limit/3)
 	}
 	body += ranksMarkdown(v.Ranks, limit/4)
-	if t := overview(v.Report); len(t.Rows) > 0 {
+	if t := overview(v); len(t.Rows) > 0 {
 		body += t.markdown(limit / 4)
 	}
 	foot := v.compared(limit / 4)

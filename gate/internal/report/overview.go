@@ -6,8 +6,9 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// overview is the table of both sides of a comparison that was refused.
-func overview(r *result.Report) *table {
+// overview is the table of both sides of a comparison without a verdict, empty if the report has findings to show.
+func overview(v *view) *table {
+	r := v.Report
 	t := &table{Title: "Both sides, not judged", Columns: []column{{Title: "name", least: 20, Name: true}, {Title: "geometry", rank: 3, optional: true}, {Title: "metric"},
 		{Title: "baseline → head", Right: true}, {Title: "change", rank: 1, Right: true, optional: true}}}
 	per := func(s result.Side) string {
@@ -15,6 +16,9 @@ func overview(r *result.Report) *table {
 			return "step"
 		}
 		return "run"
+	}
+	if len(unfollowed(untold(v.of(failing, warned, open, increased, differing)))) > 0 {
+		return t
 	}
 	base, head := per(r.Base), per(r.Head)
 	if base != head {

@@ -60,7 +60,7 @@ func newRow(f result.Finding) row {
 		r.Allowed += " (" + Clean(f.Rule) + ")"
 	}
 	for i, e := range f.Evidence {
-		if f.Match == "role" && i < len(f.Facts) && f.Facts[i].Key == "names" {
+		if (f.Match == "place" || f.Match == "role") && i < len(f.Facts) && f.Facts[i].Key == "names" {
 			continue // see [tell]
 		}
 		r.Evidence = append(r.Evidence, Clean(e))
@@ -227,7 +227,7 @@ func match(f result.Finding) string {
 	if len(names) > 0 {
 		was = " in place of " + strings.Join(names, ", ")
 	}
-	if role := Clean(f.Role); role != "" && f.Match == "role" {
+	if role := Clean(f.Role); role != "" && (f.Match == "place" || f.Match == "role") {
 		was += " in " + role
 	}
 	return strings.TrimSpace(map[string]string{
@@ -235,6 +235,7 @@ func match(f result.Finding) string {
 		"name":     "matched by its short name",
 		"stem":     "matched by its name without the code generator's number",
 		"rest":     "all that is gone against all that is new",
+		"place":    "matched by its geometry and range",
 		"role":     "matched by its role",
 	}[f.Match] + was)
 }

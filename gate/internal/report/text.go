@@ -91,7 +91,7 @@ func text(v *view, o Options) (string, error) {
 	if !v.judged() {
 		p.whys(v)
 	}
-	if t := overview(v.Report); len(t.Rows) > 0 {
+	if t := overview(v); len(t.Rows) > 0 {
 		p.title(t.Title)
 		p.table(t)
 	}

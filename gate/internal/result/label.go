@@ -87,7 +87,7 @@ func replacement(f *Finding, byName map[string]string) string {
 
 // Replaces reports whether the finding is about kernels that took the place of others, which have other names.
 func (f *Finding) Replaces() bool {
-	return (f.Match == "role" || f.Match == "rest") && len(f.BaseNames) > 0
+	return (f.Match == "place" || f.Match == "role" || f.Match == "rest") && len(f.BaseNames) > 0
 }
 
 // differing is a label, "" where it says no more than the short name.

@@ -82,8 +82,8 @@ type Finding struct {
 	Also       []Remark `json:"also,omitempty"`
 
 	// Match is how base and head were put together: "exact", "geometry" (same name, other grid or block),
-	// "name" (same short name), "stem" (the same but for a code generator's numbers), "role" (same place in the same
-	// range), "rest" (all kernels that are gone against all that are new), or "" for added and removed.
+	// "name" (same short name), "stem" (the same but for a code generator's numbers), "place" (the only new kernel of its
+	// geometry in its range), "role" (same range), "rest" (all kernels that are gone against all that are new), or "" for added and removed.
 	Match string `json:"match"`
 	// BaseNames are the full names of what the base had in this place, where that differs from Name.
 	BaseNames []string `json:"base_names,omitempty"`
@@ -210,7 +210,7 @@ type Report struct {
 	// Utilization is how the GPU was used, where it was sampled: by the steps first, then by ranges.
 	Utilization []Utilization `json:"utilization,omitempty"`
 
-	// Overview is the numbers of both sides of a comparison that was refused before any finding.
+	// Overview is the numbers of both sides of a comparison without a verdict.
 	Overview []OverviewRow `json:"overview,omitempty"`
 
 	// Drawn is what pictures show beside the numbers, nil where nobody asked.

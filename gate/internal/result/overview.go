@@ -1,6 +1,6 @@
 package result
 
-// OverviewRow is a number of both sides of a refused comparison; a side without it has none.
+// OverviewRow is a number of both sides of a comparison without a verdict; a side without it has none.
 type OverviewRow struct {
 	Name     string `json:"name"`
 	Geometry string `json:"geometry,omitempty"`
