@@ -428,7 +428,8 @@ var claims = map[string]func(c claim) bool{
 			})
 		}) > 0
 	},
-	"trend": func(c claim) bool { return c.r.Batches && math.Abs(c.number("change")) >= 0.001 },
+	"not-replayed": func(c claim) bool { return !(c.number("error") <= 0.005) },
+	"trend":        func(c claim) bool { return c.r.Batches && math.Abs(c.number("change")) >= 0.001 },
 	"common-shift": func(c claim) bool {
 		moved := c.count(func(f *result.Finding) bool {
 			return f.Metric == measure.Time.Name && math.Abs(float64(f.Change)) >= 0.01 && float64(f.Change)*c.number("change") > 0

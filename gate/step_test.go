@@ -90,6 +90,9 @@ func TestSteps(t *testing.T) {
 		if r.Verdict != tt.verdict || r.Undecided != tt.undecided || f.Outcome != tt.outcome {
 			t.Errorf("%s: %s, undecided %v: %s; the step is %s: %s", tt.name, r.Verdict, r.Undecided, r.Reason, f.Outcome, f.Reason)
 		}
+		if why := "the baseline's steps were not replayed"; strings.Contains(f.Reason, why) != (tt.elsewhere && f.Outcome == result.Inconclusive) {
+			t.Errorf("%s: %q in %q", tt.name, why, f.Reason)
+		}
 	}
 }
 

@@ -222,6 +222,9 @@ func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.R
 	case session > 0 && t.batches:
 		return append(hidden, result.Say(reason.OtherBatch{Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case session > 0:
+		if e.dependsOnHost() && !t.oneGPU() {
+			hidden = append(hidden, t.notReplayed()...)
+		}
 		return append(hidden, result.Say(reason.OtherHost{Hosts: t.hosts(), Spread: result.Number(math.Sqrt(2 * e.session.S2))}))
 	case a.mde.Known() && float64(a.mde) > limit:
 		return append(hidden, result.Say(reason.TooFine{MDE: a.mde}))

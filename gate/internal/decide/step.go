@@ -65,14 +65,25 @@ func stepSessions(t comparison, m measure.Metric) stats.Variance {
 // sensitivity is how much a step depends on the host's speed, the more of the two sides: d ln period / d ln host time, measured
 // under the profiler, which slows the host. It is NaN where a side was not replayed, or not exactly.
 func (t comparison) sensitivity() float64 {
+	if t.notReplayed() != nil {
+		return math.NaN()
+	}
 	most := 0.0
 	for _, side := range []*recorded.Index{t.base, t.head} {
-		if !(side.Typical(measure.Workload, measure.ReplayError.Name) <= replayErrorMost) {
-			return math.NaN()
-		}
 		most = math.Max(most, side.Typical(measure.Workload, measure.Sensitivity.Name))
 	}
 	return math.Min(most, 1)
+}
+
+// notReplayed says why the spread of any program between hosts is expected: a side was not replayed, or not exactly. Nil where both
+// were.
+func (t comparison) notReplayed() []result.Remark {
+	for i, side := range []*recorded.Index{t.base, t.head} {
+		if by := side.Typical(measure.Workload, measure.ReplayError.Name); !(by <= replayErrorMost) {
+			return []result.Remark{result.Say(reason.NotReplayed{Side: sideNames[i], Error: result.Number(by)})}
+		}
+	}
+	return nil
 }
 
 // hostShare is the part of a change of the host's speed that a step shows, from 0 to 1.

@@ -148,6 +148,20 @@ func (r OtherBatch) String() string {
 	return "measured back to back, and batches differ by about " + r.Spread.Percent() + ": measure the base build beside the head"
 }
 
+// NotReplayed is a side whose steps were not replayed, or with an error that is too large; the error is unknown without a replay.
+type NotReplayed struct {
+	Side  string
+	Error result.Number
+}
+
+func (r NotReplayed) String() string {
+	s := "the replay of the " + side(r.Side) + "'s steps is " + r.Error.Percent() + " wrong"
+	if !r.Error.Known() {
+		s = "the " + side(r.Side) + "'s steps were not replayed"
+	}
+	return s + ", so their dependence on the host is unknown"
+}
+
 // OtherHost is a comparison that the difference between sessions hides. Hosts is "different", "times" or "unknown".
 type OtherHost struct {
 	Hosts  string
