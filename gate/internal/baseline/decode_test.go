@@ -144,6 +144,7 @@ func TestImmutable(t *testing.T) {
 		{"row twice", edit("range,step,gpu_time", "range,step,gpu_time,1*3,ns,,\nrange,step,gpu_time"), ": key: gpu_time of step is already in line"},
 		{"name twice", edit("range,step,gpu_time", "range,other,name,step,,,\nrange,other,gpu_time,1*3,ns,,\nrange,step,gpu_time"), "is the same as"},
 		{"runs", edit("session,,runs,3", "session,,runs,0"), ": runs: a session has from 1 to 100000 runs, not 0"},
+		{"run start", edit("session,,run_starts_s,0 - 2.5", "session,,run_starts_s,0 - 1e7"), "run_starts_s: a run starts at most 1000000 s after its session"},
 		{"serial number", edit("692-2G520-0282-001", "1654523003308"), `board_part_number: "1654523003308" is not a board's part number`},
 		{"what", edit("session,,what,record", "session,,what,replay"), `what: "replay" is none of record, accept and remove`},
 		{"removes", edit("session,,what,record", "session,,what,record,,,\nsession,,removes,x"), "removes: a file that takes another back names it, and no other file does"},

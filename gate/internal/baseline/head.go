@@ -46,6 +46,7 @@ type sessionRow struct {
 	Total      string `csv:"total"`
 	Launches   string `csv:"launches"`
 	Steady     string `csv:"steady"`
+	Starts     string `csv:"run_starts_s"` // after the start of the session, "" where no run has a start
 	Longest    string `csv:"longest_run_s"`
 	Commit     string `csv:"commit"`
 	Reason     string `csv:"reason"`
@@ -53,6 +54,9 @@ type sessionRow struct {
 
 // maxRuns bounds what a cell may claim.
 const maxRuns = 100_000
+
+// maxStart is the latest start of a run in s after that of its session.
+const maxStart = 1e6
 
 // isID reports whether a text can be the name of a session.
 func isID(s string) bool {
@@ -133,6 +137,10 @@ func (r *sessionRow) session(c *cells) model.Session {
 	total := list(c, "total", r.Total, n, traced(parseCount))
 	launches := list(c, "launches", r.Launches, n, traced(parseCount))
 	steady := list(c, "steady", r.Steady, n, traced(parseSteady))
+	var starts []float64
+	if r.Starts != "" {
+		starts = list(c, "run_starts_s", r.Starts, n, parseSample)
+	}
 	if c.err != nil {
 		return s
 	}
@@ -151,6 +159,15 @@ func (r *sessionRow) session(c *cells) model.Session {
 			return s
 		}
 		s.Runs = append(s.Runs, model.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
+	}
+	for i, at := range starts {
+		if at > maxStart {
+			c.fail("run_starts_s", "a run starts at most %d s after its session; restore the file from version control", int(maxStart))
+			return s
+		}
+		if !math.IsNaN(at) && !s.Start.IsZero() {
+			s.Runs[i].Start = s.Start.Add(time.Duration(at * float64(time.Second)))
+		}
 	}
 	return s
 }
@@ -181,8 +198,26 @@ func newSessionRow(s *model.Session) sessionRow {
 		Total:    counts(func(r model.Run) int { return r.Total }),
 		Launches: counts(func(r model.Run) int { return r.Launches }),
 		Steady:   traced(func(r model.Run) string { return formatSteady(r.Steady) }),
+		Starts:   formatStarts(s),
 		Commit:   escape(s.Commit), Reason: escape(s.Reason), Longest: strconv.Itoa(int(math.Ceil(s.Longest.Seconds()))),
 	}
+}
+
+// formatStarts is when the runs of a session began, in s after its start, "-" where that is not known; "" where none is known.
+func formatStarts(s *model.Session) string {
+	known := false
+	starts := join(s.Runs, func(r model.Run) string {
+		at := math.Round(r.Start.Sub(s.Start).Seconds()*10) / 10
+		if s.Start.IsZero() || r.Start.IsZero() || at < 0 || at > maxStart { // or the session has the time of another one
+			return missing
+		}
+		known = true
+		return formatNumber(at)
+	})
+	if !known {
+		return ""
+	}
+	return starts
 }
 
 const anID = "a session id (letters, digits and hyphens)"

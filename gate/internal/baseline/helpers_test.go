@@ -56,6 +56,7 @@ func sample() []model.Session {
 			{Subject: fused, Metric: measure.Time, Values: model.Values{1.0 / 3, absent, absent}, Role: "=SUM(A1), \"fused\""},
 		},
 	}
+	one.Runs[0].Start, one.Runs[2].Start = start, start.Add(2500*time.Millisecond)
 	two := one
 	two.GPUHash, two.Start, two.Reason = "99887766", start.Add(26*time.Hour), "second host"
 	two.Hardware = model.Hardware{MIG: "60 + 60 SMs"}
