@@ -25,7 +25,7 @@ func calibrationText(c *calibrate.Calibration, o Options) (string, error) {
 	return p.b.String(), nil
 }
 
-// calibrated is what a calibration says in a word and a sentence.
+// calibrated is the verdict of a calibration with its reason.
 func calibrated(c *calibrate.Calibration) (word string, t tone, reason string) {
 	i := slices.IndexFunc(c.Plan, func(x calibrate.Plan) bool { return x.Threshold == c.Threshold })
 	switch {
@@ -39,7 +39,7 @@ func calibrated(c *calibrate.Calibration) (word string, t tone, reason string) {
 	return "CALIBRATED", good, ""
 }
 
-// takes is a plan in words: "4 runs, 9 s".
+// takes prints a plan: "4 runs, 9 s".
 func takes(p calibrate.Plan) string {
 	if p.Runs == 0 {
 		return "not with 40 runs, because of " + Elide(Clean(p.Hardest), 60)
@@ -82,7 +82,7 @@ func (p *page) calibration(c *calibrate.Calibration, o Options) {
 	p.next(c.Next)
 }
 
-// NoiseTable is how much the runs of a session move, as a calibration shows it: by step, and with the MDE of gates of so many runs a
+// NoiseTable prints how much the runs of a session vary, as a calibration does: by step, and with the MDE of gates of so many runs a
 // side.
 func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) string {
 	p := newPage(o)
@@ -90,7 +90,7 @@ func NoiseTable(noise []calibrate.Noise, step string, runs int, o Options) strin
 	return p.b.String()
 }
 
-// noise writes how each kernel moves from run to run.
+// noise writes how each kernel varies between runs.
 func (p *page) noise(c *calibrate.Calibration, o Options) {
 	most, room := 12, 76 // of kernels, and of columns but for the runs
 	if o.Verbose {
@@ -114,7 +114,7 @@ func (p *page) noise(c *calibrate.Calibration, o Options) {
 	}
 }
 
-// noiseTable is how kernels move from run to run, those that move most first; runs are drawn as so many bars at most.
+// noiseTable lists kernels by their variation between runs, the largest first, with at most so many bars of runs.
 func noiseTable(c *calibrate.Calibration, most, bars int) *table {
 	t := &table{Columns: []column{{least: 8}, {Title: "GPU time", Right: true}, {Title: "launches", Right: true}, {Title: "typical", Right: true}, {Title: "sd", Right: true},
 		{Title: "within", Right: true, optional: true}, {Title: "MDE", Right: true}, {Title: "runs", least: 8}}}
@@ -128,11 +128,11 @@ func noiseTable(c *calibrate.Calibration, most, bars int) *table {
 		}
 		t.add(Elide(named(n), maxName), share(n.Share), quantity(n.Launches, "count"), quantity(n.Typical, n.Unit), deviation(n.SD), within, mde, barsOf(n.Runs, bars))
 	}
-	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that move less", count(left, "kernel")) })
+	t.most(most, func(left int) string { return fmt.Sprintf("… and %s that vary less", count(left, "kernel")) })
 	return t
 }
 
-// levels says that the runs of a kernel fall on two levels.
+// levels says that the runs of a kernel are bimodal.
 func levels(n calibrate.Noise) string {
 	l := n.Levels
 	return fmt.Sprintf("is bimodal: %d of %s near %s, the others near %s", l.Runs, count(len(n.Runs), "run"), quantity(l.Low, n.Unit), quantity(l.High, n.Unit))

@@ -11,20 +11,20 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// cause is one reason for what changed, with all findings that it explains: a kernel with its time, its total time and its count, the
-// range around it and the program that it makes slower; a kind of copies; a rank; idle time.
+// cause is one reason for a change, with all comparisons that it explains: a kernel with its time, total time, launches, range and
+// share of the step; a kind of copies; a rank; a kind of idle time.
 type cause struct {
 	Class   class
-	Rows    []row  // the one that the cause is named by first
+	Rows    []row  // the row that names the cause first
 	Subject string // "saxpy", "rank 1", "GPU idle: waiting for the CPU"
 	Short   string // what happened, in a few words: "saxpy +4.8 %"
 	Why     []string
-	Cost    result.Number // by how much it makes a step longer, in ns
+	Cost    result.Number // added to a step, in ns
 	idle    *fallRow      // of idle time
 	rank    bool
 }
 
-// causes folds the rows of some classes into causes, those that fail the gate first, then those that cost most.
+// causes folds the rows of some classes into causes: failing ones first, then by cost.
 func (v *view) causes(of ...class) []cause {
 	var list []cause
 	var program []row
@@ -52,7 +52,7 @@ func (v *view) causes(of ...class) []cause {
 	return list
 }
 
-// worst sorts causes: those of the worse class first, then those that cost most.
+// worst sorts causes by class, then by cost.
 func worst(list []cause) {
 	size := func(c cause) float64 {
 		if !c.Cost.Known() {
@@ -73,8 +73,8 @@ func (c *cause) take(rows ...row) {
 	}
 }
 
-// foldRanks makes one cause of a rank that is slower or late: what is judged of ranks, their balance, and the kernels and ranges in which
-// it is the slowest.
+// foldRanks makes one cause of a slower or late rank: the comparisons of ranks and of their balance, and the kernels and ranges in
+// which this rank is the slowest.
 func (v *view) foldRanks(list []cause, program *[]row) []cause {
 	if v.Report.Ranks == nil || v.Report.Ranks.Straggler == nil {
 		return list
@@ -103,7 +103,7 @@ func (v *view) foldRanks(list []cause, program *[]row) []cause {
 		}
 		return false
 	})
-	if len(c.Rows) == 0 { // it is late, and nothing but the step shows it
+	if len(c.Rows) == 0 { // a late rank that only the step shows
 		step := group(*program).of(measure.StepTime.Name)
 		c.take(*step)
 		*program = slices.DeleteFunc(*program, func(r row) bool { return r.F.Metric == measure.StepTime.Name })
@@ -137,8 +137,8 @@ func foldRanges(list []cause) []cause {
 	return list
 }
 
-// foldDevices puts many slower devices into the kernel that costs most, or else into the first of them: what they have in common says
-// more.
+// foldDevices puts three or more slower devices into the kernel that costs most, or else into the first device: their common cause
+// says more than a list of devices.
 func foldDevices(list []cause) []cause {
 	const many = 3
 	worst(list)
@@ -165,8 +165,8 @@ func foldDevices(list []cause) []cause {
 	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
 }
 
-// foldSections puts what lies outside of the steps, such as the warm-up, into the first kernel that got slower: its time outside of the
-// steps is that of its launches there.
+// foldSections puts the sections outside of the steps, such as the warm-up, into the first slower kernel, whose launches there explain
+// the time of the section.
 func foldSections(list []cause) []cause {
 	worst(list)
 	kernel := slices.IndexFunc(list, func(c cause) bool { return c.Rows[0].F.Scope == measure.ScopeKernel })
@@ -182,24 +182,24 @@ func foldSections(list []cause) []cause {
 	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
 }
 
-// idle is the cause of a slower step that is idle time: at least half of the change.
+// idle is the cause of a slower step where idle time is at least half of the change.
 func (v *view) idle(step row, program []row) (cause, bool) {
 	if v.Fall == nil || len(v.Fall.Rows) == 0 {
 		return cause{}, false
 	}
 	part := v.Fall.Rows[0]
-	launched := group(program).of(measure.Launches.Name) != nil && part.Class == "micro gaps" // gaps between more kernels come from these
+	launched := group(program).of(measure.Launches.Name) != nil && part.Class == "micro gaps" // more kernels bring more gaps
 	if idle[part.Class] == "" || launched || part.Change < (v.Fall.Head-v.Fall.Base)/2 {
 		return cause{}, false
 	}
 	return cause{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}, true
 }
 
-// explains is the part of a change of the whole program that causes have to come to before they explain it.
+// explains is the least share of a change of the whole program that causes have to add up to in order to explain it.
 const explains = 1.0 / 3
 
-// foldProgram puts what was judged of the whole program into the first cause, where the causes come to a good part of it; counts that
-// increased go to the cause that they are part of. All else is a cause of its own.
+// foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an increased count goes to
+// the cause that it belongs to. Any other comparison is a cause of its own.
 func foldProgram(list []cause, program []row, f *fall) []cause {
 	sum := result.Number(0)
 	for _, c := range list {
@@ -230,7 +230,7 @@ func foldProgram(list []cause, program []row, f *fall) []cause {
 	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
 }
 
-// merged makes one cause of what nothing explains of the whole program.
+// merged makes one cause of the comparisons of the whole program that have no other cause.
 func merged(own []cause) []cause {
 	var out []cause
 	for _, c := range own {
@@ -246,7 +246,7 @@ func merged(own []cause) []cause {
 	return out
 }
 
-// counts reports whether an increased count of the whole program is that of the cause.
+// counts reports whether an increased count of the whole program belongs to the cause.
 func (c *cause) counts(metric string) bool {
 	f := measure.Subject{}
 	if len(c.Rows) > 0 {

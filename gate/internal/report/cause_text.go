@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// lead is the row that the cause is named by: a failing time before all else.
+// lead is the row that names the cause: a time of its class, else the first row.
 func (c *cause) lead() row {
 	for _, metric := range []string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name} {
 		for _, r := range c.Rows {
@@ -22,7 +22,7 @@ func (c *cause) lead() row {
 	return c.Rows[0]
 }
 
-// tell puts a cause into words; shown is the row that the headline is about.
+// tell sets the texts of a cause; shown is the row of the headline.
 func (v *view) tell(c *cause, shown *row) {
 	r := c.lead()
 	headed := shown != nil && shown.F.Subject() == r.F.Subject() && shown.F.Metric == r.F.Metric
@@ -60,7 +60,7 @@ func (v *view) tell(c *cause, shown *row) {
 	c.Why = slices.DeleteFunc(c.Why, func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// slower says how something changed, and where it runs; headed leaves out the numbers that the headline says.
+// slower says how a kernel or number changed and where it runs; headed leaves out the numbers of the headline.
 func (v *view) slower(c *cause, r row, headed bool) string {
 	of := ""
 	switch r.F.Metric {
@@ -87,7 +87,7 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 	return text
 }
 
-// changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers that the headline says.
+// changeText says how a row changed; of is " a launch" or " a step" behind a time. headed leaves out the numbers of the headline.
 func (r row) changeText(of string, headed bool) string {
 	name := Elide(r.Subject, 60)
 	if r.F.Subject() == measure.Workload {
@@ -100,7 +100,7 @@ func (r row) changeText(of string, headed bool) string {
 	case headed && of != "" && base.Known() && head > base:
 		return name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
 	case headed && r.F.Scope == measure.ScopeOutput:
-		return "No kernel, copy or step got slower with " + name + ": what did lies outside of the profiled steps, or the profiler hides it"
+		return "No kernel, copy or step got slower with " + name + ": the cause lies outside of the profiled steps, or the profiler hides it"
 	case headed && r.F.Metric == measure.MeanStep.Name:
 		return "Some steps take longer, the typical one does not"
 	case headed && of == "" && r.F.Subject() == measure.Workload:
@@ -109,7 +109,7 @@ func (r row) changeText(of string, headed bool) string {
 	return name + ": " + r.Values + of + wrapped(", ", r.Change, "") + wrapped(" (", join(", ", r.Interval, r.Allowed), ")")
 }
 
-// replaced says which kernels took the place of which.
+// replaced names the kernels that are gone and the ones that took their place.
 func replaced(r row, per string) (why []string, short string) {
 	var gone, fresh []string
 	var times [2][]string
@@ -151,7 +151,7 @@ func replaced(r row, per string) (why []string, short string) {
 	return why, brief(fresh) + " " + verbs + " " + brief(gone)
 }
 
-// waits says for what the GPU waits, and in which steps; calls is the count of synchronising calls, nil where that did not increase.
+// waits says why the GPU is idle, and in which steps; calls is the row of synchronising calls, nil where their count did not increase.
 func waits(part fallRow, every, per string, calls *row) string {
 	more := quantity(part.Change, ns) + " "
 	if part.Base > part.Head/10 {
@@ -192,7 +192,7 @@ func waits(part fallRow, every, per string, calls *row) string {
 	return text + " (" + told + ")"
 }
 
-// places are where in the program the kernels of a cause are launched, or where the CUDA calls are made.
+// places are the source lines that launch the kernels of a cause, or make its CUDA calls.
 func (c *cause) places() []string {
 	var out []string
 	for _, r := range c.Rows {

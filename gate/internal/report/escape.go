@@ -12,8 +12,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// What a workload, a policy or a saved report says is hostile input, and everything that makes it harmless is here: how
-// it is cleaned, measured and cut, and how it is escaped for each target. HTML is escaped by html/template, JSON by
+// Texts of a workload, a policy or a saved report are hostile input. This file cleans, measures and cuts them, and escapes them for
+// each format. HTML is escaped by html/template, JSON by
 // encoding/json, workflow commands of GitHub by go-githubactions; [Line] does the rest for them.
 
 // nb binds a number to its unit: text is never broken there, and terminals and files get it as a plain space.
@@ -48,7 +48,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// trimmed is [Clean] without space around it; nonempty does it to many texts and drops those of which nothing is left.
+// trimmed is [Clean] without space around it; nonempty trims several texts and drops empty ones.
 func trimmed(s string) string { return strings.TrimSpace(Clean(s)) }
 
 func nonempty(texts ...string) []string {
@@ -61,7 +61,7 @@ func nonempty(texts ...string) []string {
 	return out
 }
 
-// Line is [Clean] for a line that a CI runner may read: it obeys nothing in it.
+// Line is [Clean] for a line in the log of a CI runner: the runner obeys nothing in it.
 func Line(s string) string { return defuse(Clean(s)) }
 
 var commandStart = regexp.MustCompile(`^((?:\x1b\[[0-9]*m| )*)::`)
@@ -77,7 +77,7 @@ func defuse(line string) string {
 var asciiSigns = strings.NewReplacer(nb+"…"+nb, nb+".."+nb, " … ", " .. ", "…", "~", "→", "->", "µ", "u", "×", "x", "–", "-", "−", "-", "─", "-", "·", "|", "•", "*",
 	"≥", ">=", "≤", "<=", "↑", "+", "↓", "-", "▁", "_", "▂", ".", "▃", ",", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#")
 
-// plainASCII writes a text for a terminal whose locale is C: signs by those that look alike, letters that it lacks as "?".
+// plainASCII prints a text for a terminal whose locale is C: signs as ASCII ones that look alike, other characters as "?".
 func plainASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII && string(r) != nb {
@@ -87,7 +87,7 @@ func plainASCII(s string) string {
 	}, asciiSigns.Replace(s))
 }
 
-// columns is how many columns of a terminal a text takes: two for a Chinese character, none for an accent of its own.
+// columns is the width of a text on a terminal: two columns for a Chinese character, none for a combining accent.
 func columns(s string) int { return uniseg.StringWidth(s) }
 
 // split cuts s after as many whole characters as fit into n columns, at least one.
@@ -132,7 +132,7 @@ func Elide(s string, n int) string {
 	return front + "…" + rest
 }
 
-// fromDifference is a name in n columns, of which that stays in which it differs from others.
+// fromDifference shortens a name to n columns so that the part stays in which it differs from others.
 func fromDifference(name string, others []string, n int) string {
 	same := len(name)
 	for _, o := range others {
@@ -140,7 +140,7 @@ func fromDifference(name string, others []string, n int) string {
 			same = min(same, len(prefix(name, o)))
 		}
 	}
-	const before = 4 // columns of what they have in common that stay on either side of the gap
+	const before = 4 // columns of the common start that stay on either side of the gap
 	head, _ := split(name, before)
 	start := same - before
 	for start > 0 && start < len(name) && !utf8.RuneStart(name[start]) {
@@ -156,7 +156,7 @@ func fromDifference(name string, others []string, n int) string {
 	return name
 }
 
-// prefix is what two texts have in common at their start.
+// prefix is the common start of two texts.
 func prefix(a, b string) string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -206,7 +206,7 @@ func code(s string) string {
 	return "<code>" + b.String() + "</code>"
 }
 
-// breaks cuts a name where a line may end in its long words: behind a punctuation mark, in parts of some length.
+// breaks cuts a name where a line may end: in its long words, behind punctuation marks.
 func breaks(name string) (parts []string) {
 	const least, long = 12, 30
 	var part strings.Builder
@@ -284,7 +284,7 @@ func xmlLines(texts []string) string {
 	return b.String()
 }
 
-// label takes the characters out of a text that readers of OpenMetrics stumble over. Backslash and quote could be
+// label replaces the characters that break readers of OpenMetrics. Backslash and quote could be
 // escaped, but GitLab splits a line as a shell does and takes # for a comment.
 func label(s string) string { return labelCharacters.Replace(Line(s)) }
 

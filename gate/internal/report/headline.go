@@ -119,7 +119,7 @@ func (v *view) clauses(room int) (first, rest string) {
 	return first, strings.TrimSpace(v.Reason[len(first):])
 }
 
-// effectLine prints a row in so many columns, with as much of the interval, the limit and, where that is asked for, the cause as there
+// effectLine prints a row in at most room columns, with as much of the interval, the limit and, if why is set, the cause as there
 // is room for: "step 571 → 830 µs  +45 % (+42 … +49 %, limit 5 %)".
 func (v *view) effectLine(r *row, room int, why bool) string {
 	name := r.effectName()
@@ -226,7 +226,7 @@ func roughInterval(f result.Finding) string {
 	return rough(float64(f.Low), d) + bind(" … ") + rough(float64(f.High), d) + nb + "%"
 }
 
-// sides says on what and in how many runs both sides were measured: "NVIDIA H200, 5 and 3 runs".
+// sides names the GPU and the runs of both sides: "NVIDIA H200, 5 and 3 runs".
 func (v *view) sides() string {
 	r := v.Report
 	runs := ""

@@ -14,7 +14,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// historyRows is how many trends text shows, unless all are asked for.
+// historyRows is the most trends that text shows without --verbose.
 const historyRows = 15
 
 // historyText writes for a person at a terminal: what changed and when, then every trend as a line.
@@ -45,7 +45,7 @@ func historyText(h *history.History, o Options) (string, error) {
 	return p.b.String(), nil
 }
 
-// trendTable is every number over time, those that changed most first; it is drawn in so many bars.
+// trendTable lists every number over time, the largest change first, drawn in at most width bars.
 func trendTable(h *history.History, width, most int) *table {
 	t := &table{Title: "Numbers over time", Columns: []column{{Title: "", least: 16, Sorted: true, Up: true}, {Title: ""}, {Title: "Over time", Pic: true, Class: "line"}, {Title: "over time", text: true}, {Title: "first", Right: true, rank: 1, Label: "first"},
 		{Title: "last", Right: true, Label: "last"}, {Title: "change", Right: true, Sorted: true, Label: "change"}, {Title: "since " + anchorOf(h), Right: true, optional: true, Label: "since the anchor"}}}
@@ -62,7 +62,7 @@ func trendTable(h *history.History, width, most int) *table {
 	return t
 }
 
-// sinceAnchor is what changed since the anchor, "" where there is none before the last value.
+// sinceAnchor is the change since the anchor session, "" for none.
 func sinceAnchor(t history.Trend) string {
 	if t.SinceAnchor == nil {
 		return ""
@@ -70,7 +70,7 @@ func sinceAnchor(t history.Trend) string {
 	return bind(measure.Change(float64(*t.SinceAnchor)))
 }
 
-// anchorOf is what the anchor of a history is called.
+// anchorOf is the name of the anchor session, "" for none.
 func anchorOf(h *history.History) string {
 	at := h.Anchor()
 	switch {
@@ -82,7 +82,7 @@ func anchorOf(h *history.History) string {
 	return Elide(trimmed(h.Moments[at].Anchor), 20)
 }
 
-// levelTable is every change of level, and what is said where there is none.
+// levelTable lists every change of level; none is the sentence where there are none.
 func levelTable(h *history.History, source Source) (t *table, none string) {
 	t = &table{Title: "When the level of a number changed", Columns: []column{{Title: "Name"}, {Title: "Before → after", Class: "wide"}, {Title: "Change", Right: true}, {Title: "When"}, {Title: "Where", Class: "wide"}}}
 	enough := false
@@ -120,7 +120,7 @@ func better(m measure.Metric, change result.Number) bool {
 	return (change < 0) == (m.Better != measure.Higher)
 }
 
-// elsewhere says when what it was measured with changed.
+// elsewhere lists the sessions since which the driver, the clock or the like is another.
 func elsewhere(h *history.History) []string {
 	var lines []string
 	for _, m := range h.Moments {
@@ -131,7 +131,7 @@ func elsewhere(h *history.History) []string {
 	return lines
 }
 
-// others are what changed at a moment but for the host.
+// others are the changes of the environment at a moment, without a change of host.
 func others(m history.Moment) []string {
 	return slices.DeleteFunc(slices.Clone(m.Since), func(s string) bool { return s == "host" })
 }

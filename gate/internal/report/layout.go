@@ -23,13 +23,13 @@ const (
 // styles are the colours of tones.
 var styles = [...]style{plain: none, good: green, doubtful: yellow, bad: red}
 
-// span is a stretch of text in one style. Spaces of any kind may become line ends, bound spaces (nb) never.
+// span is text in one style. A line may end at any space but a bound one (nb).
 type span struct {
 	text  string
 	style style
 }
 
-// page collects lines of at most width columns. All text passes through [page.line], which makes it safe.
+// page collects lines of at most width columns. All text passes through [page.line], which cleans it.
 type page struct {
 	b     strings.Builder
 	width int
@@ -41,7 +41,7 @@ func newPage(o Options) *page {
 	return &page{width: max(cmp.Or(o.Width, 100), 40), color: o.Color, ascii: o.ASCII}
 }
 
-// verdict writes the first line.
+// verdict writes a first line: a word and its reason.
 func (p *page) verdict(word string, s style, reason string) {
 	p.line(0, columns(word)+2, span{bind(word) + nb + " ", s}, span{reason, none})
 }
@@ -52,10 +52,10 @@ func (p *page) title(s string) {
 	p.line(0, 0, span{s, none})
 }
 
-// dim writes text of lesser weight.
+// dim writes a secondary text.
 func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
 
-// list writes texts behind a mark, under their title.
+// list writes texts behind a mark, under a title.
 func (p *page) list(title, mark string, s style, texts []string) {
 	if len(texts) > 0 {
 		p.title(title)
@@ -69,7 +69,7 @@ func (p *page) list(title, mark string, s style, texts []string) {
 func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
 func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 
-// beforeUnit is the space between a number and its unit in texts that others wrote, where a line does not end.
+// beforeUnit matches a number, a plain space and a unit, as reasons and warnings hold them: no line ends between the two.
 var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
 
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
@@ -77,7 +77,7 @@ var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
 func (p *page) line(first, rest int, spans ...span) {
 	rest = min(rest, p.width/2)
 	var words [][]span
-	open := false // the last word goes on
+	open := false // the next span continues the last word
 	for _, s := range spans {
 		text := beforeUnit.ReplaceAllString(s.text, "$1"+nb+"$2")
 		if p.ascii {
@@ -120,7 +120,7 @@ func (p *page) line(first, rest int, spans ...span) {
 		for _, x := range w {
 			n += columns(x.text)
 		}
-		long := n > p.width-rest && p.width-used > 20 // loses its middle anyway: it may as well stay on this line
+		long := n > p.width-rest && p.width-used > 20 // shortened on any line, so it stays on this one
 		if len(line) > 0 && used+1+n > p.width && !long {
 			flush()
 		}
@@ -144,7 +144,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	}
 }
 
-// paint joins spans, each run of one style in its colour.
+// paint joins spans in their colours.
 func (p *page) paint(line []span) string {
 	var b strings.Builder
 	for i, s := range line {

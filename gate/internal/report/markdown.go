@@ -16,7 +16,7 @@ func init() {
 
 // Limits of the Markdown form.
 const (
-	defaultMaxBytes = 60_000 // GitHub takes 65,536 characters of a comment
+	defaultMaxBytes = 60_000 // a comment on GitHub has at most 65,536 characters
 	maxRows         = 50     // rows of the table of changes
 	maxNotes        = 20     // reasons, warnings and next steps
 )
@@ -31,7 +31,7 @@ func markdown(v *view, o Options) (string, error) {
 	return v.markdown("## "+v.Icon()+" nsgate: "+strings.ToLower(v.Word)+" · "+code(v.Workload), limit, true), nil
 }
 
-// markdown writes the report on one workload under a title, in at most so many bytes; next is false where the whole gate says it.
+// markdown writes the report on one workload under a title, in at most limit bytes; next adds the next steps and commands.
 func (v *view) markdown(title string, limit int, next bool) string {
 	head := title + "\n\n**" + prose(v.lead()) + "**" + wrapped(" ", prose(flat(v.unsaid())), "")
 	if sides := v.sides(); sides != "" {
@@ -78,7 +78,7 @@ func (v *view) markdown(title string, limit int, next bool) string {
 	return head + body + foot
 }
 
-// markdowns writes the verdict on all workloads with a row for each, then what changed in each that does not plainly pass.
+// markdowns writes the verdict on all workloads with a row for each, then the report on each that does not plainly pass.
 func markdowns(whole *view, limit int) string {
 	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| Workload | Verdict | |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
 	var changed []*view
@@ -93,7 +93,7 @@ func markdowns(whole *view, limit int) string {
 		}
 	}
 	foot := bullets("Warnings", whole.Warnings, limit/8)
-	if whole.Next == nil { // one for the whole gate: the first that any workload has
+	if whole.Next == nil { // the first that a workload has
 		for _, v := range changed {
 			if whole.Next = v.Next; v.Next != nil {
 				break
@@ -111,7 +111,7 @@ func markdowns(whole *view, limit int) string {
 	return text + foot
 }
 
-// why says of each cause why the program got slower.
+// why lists the causes.
 func (v *view) why(room int) string {
 	var lines []string
 	for _, list := range [][]cause{v.Causes, v.Open} {
@@ -144,7 +144,7 @@ func (v *view) why(room int) string {
 	return listed("Why", lines, room)
 }
 
-// at is where in the repository a cause is.
+// at is the file and line of a cause.
 func (v *view) at(c cause) (file string, line int) {
 	for _, r := range c.Rows {
 		if file, line = v.place(r.F); file != "" {
@@ -154,7 +154,7 @@ func (v *view) at(c cause) (file string, line int) {
 	return "", 0
 }
 
-// linked is a place in the repository, with a link to it where the host is known.
+// linked is a file and line, with a link where the host is known.
 func (v *view) linked(file string, line int) string {
 	at := code(fmt.Sprintf("%s:%d", file, line))
 	if link := v.source.file(v.Report.Head.Commit, file, line); link != "" {
@@ -163,8 +163,8 @@ func (v *view) linked(file string, line int) string {
 	return at
 }
 
-// changed is the table of what changed. It has three columns, which GitHub shows without scrolling: what else is known of a row stands
-// in smaller type below.
+// changed is the table of changed rows. Its three columns fit GitHub's page without scrolling; details stand below them in smaller
+// type.
 func (v *view) changed(rows []row, room int) string {
 	rows = untold(rows)
 	var b strings.Builder
@@ -190,12 +190,12 @@ func (v *view) changed(rows []row, room int) string {
 	return b.String()
 }
 
-// below puts what is known under the text of a cell, in smaller type.
+// below puts details under the text of a cell, in smaller type.
 func below(texts ...string) string {
 	return wrapped("<br><sub>", join(" · ", texts...), "</sub>")
 }
 
-// counters gives the metrics behind each cause, folded away, as many tables as fit into room bytes.
+// counters are the tables of counters behind causes, folded away, as many as fit into room bytes.
 func (v *view) counters(room int) string {
 	text := ""
 	for _, list := range [][]cause{v.Causes, v.Open} {
@@ -216,7 +216,7 @@ func (v *view) counters(room int) string {
 	return text
 }
 
-// compared says what was compared, folded away.
+// compared lists the facts of the comparison, folded away.
 func (v *view) compared(room int) string {
 	text := ""
 	for _, f := range v.Facts {
@@ -228,7 +228,7 @@ func (v *view) compared(room int) string {
 	return folded("What was compared", wrapped("\n", text, ""))
 }
 
-// next says how to go on, in at most room bytes.
+// next lists next steps and commands, in at most room bytes.
 func (v *view) next(room int) string {
 	text := bullets("Next", v.Next, room)
 	for _, c := range v.Commands {

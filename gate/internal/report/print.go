@@ -16,7 +16,7 @@ import (
 
 const ns = "ns"
 
-// unknown is a number that is not known.
+// unknown is the value of a missing number.
 var unknown = result.Number(math.NaN())
 
 func quantity(n result.Number, unit string) string {
@@ -33,7 +33,7 @@ func count(n int, thing string, more ...string) string {
 	return bind(measure.Count(n, thing, more...))
 }
 
-// changed prints a relative change, bare without its unit.
+// changed prints a relative change; bare leaves out the unit.
 func changed(n result.Number) string { return bind(measure.Change(float64(n))) }
 func bare(n result.Number) string    { return strings.TrimSuffix(changed(n), nb+"%") }
 
@@ -42,7 +42,7 @@ func interval(change, low, high result.Number) string {
 	return bind(measure.ChangeInterval(float64(change), float64(low), float64(high)))
 }
 
-// cellOf is a number in a table, "" where it is not known; shareOf a part of a whole.
+// cellOf prints a number in a table, "" where it is unknown; shareOf prints a share.
 func cellOf(n result.Number, unit string) string {
 	if !n.Known() {
 		return ""
@@ -57,7 +57,7 @@ func shareOf(n result.Number) string {
 	return share(n)
 }
 
-// signed prints a change of time with its sign, "" where it is not known.
+// signed prints a change of time with its sign, "" where it is unknown.
 func signed(n result.Number) string {
 	switch text := quantity(result.Number(math.Abs(float64(n))), ns); {
 	case !n.Known():
@@ -72,7 +72,7 @@ func signed(n result.Number) string {
 // metric is a metric in words: "total time".
 func metric(name string) string { return Clean(measure.Metric{Name: name}.Title()) }
 
-// pair prints two values in so many digits, with one unit where both have the same: "571.2 → 829.8 µs".
+// pair prints two values in at most so many digits, with one unit where both have the same: "571.2 → 829.8 µs".
 func pair(base, head result.Number, unit string, digits int) string {
 	a, b := significant(base, unit, digits), significant(head, unit, digits)
 	x, of, _ := strings.Cut(a, " ")
@@ -97,7 +97,7 @@ func significant(n result.Number, unit string, digits int) string {
 	return number + " " + of
 }
 
-// values prints both values of a finding, or the one that there is.
+// values prints both values of a finding, or the only one.
 func values(f result.Finding) string {
 	base, head := f.Base, f.Head
 	switch {
@@ -112,7 +112,7 @@ func values(f result.Finding) string {
 	return pair(base, head, f.Unit, 4)
 }
 
-// seconds prints a wall time as a person plans with it: "0.4 s", "9 s", "3 min".
+// seconds prints a wall time roughly: "0.4 s", "9 s", "3 min".
 func seconds(n result.Number) string {
 	switch s := float64(n); {
 	case !n.Known():
@@ -126,7 +126,7 @@ func seconds(n result.Number) string {
 	}
 }
 
-// ago prints a time between two sessions: "40 s", "12 minutes", "2 days".
+// ago prints the time between two sessions: "40 s", "12 minutes", "2 days".
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -162,7 +162,7 @@ func machine(e model.Environment) string {
 	return strings.Join(parts, ", ")
 }
 
-// gpus is the model of the GPUs, with how many there are.
+// gpus is the number and the model of the GPUs.
 func gpus(e model.Environment) string {
 	if e.GPUs > 1 && e.GPU != "" {
 		return fmt.Sprintf("%d × %s", e.GPUs, e.GPU)
@@ -170,7 +170,7 @@ func gpus(e model.Environment) string {
 	return e.GPU
 }
 
-// side prints how many runs a side has, of what, and what was taken for warm-up.
+// side prints the runs, the step, the warm-up and the commit of a side.
 func side(s result.Side) string {
 	if s.Runs == 0 {
 		return "nothing that can be used"
@@ -266,7 +266,7 @@ func bars(runs, all []result.Number, limit result.Number, most int) string {
 	return text
 }
 
-// join puts facts behind each other, leaving out those that are unknown.
+// join joins the texts that are not empty.
 func join(between string, facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), between)
 }

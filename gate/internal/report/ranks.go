@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// rankRows is how many ranks are shown one by one: all, or of more those that compute longest.
+	// rankRows is the most ranks that are listed one by one; of more, the ones that compute longest.
 	rankRows = 10
-	// stripWidth is how many bars a strip of ranks has at most; of more ranks, each bar is the longest of some.
+	// stripWidth is the most bars of a strip; of more ranks, each bar is the longest of several.
 	stripWidth = 64
 	// stripFrom is the difference between ranks, relative to the shortest, from which on their bars differ in height.
 	stripFrom = 0.01
 )
 
-// ranks are the ranks of a job in words.
+// ranks are the printed ranks of a job.
 type ranks struct {
 	Told  []string // about the straggler
-	About []fact   // what all ranks have, as least, median and most, and as a strip of bars
+	About []fact   // least, median and most of all ranks, with a strip of bars
 	Table *table   // the ranks one by one
 }
 
-// newRanks puts ranks into words; nil where there are none.
+// newRanks prints ranks; nil for none.
 func newRanks(r *result.Ranks) *ranks {
 	if r == nil || len(r.Ranks) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func newRanks(r *result.Ranks) *ranks {
 	return x
 }
 
-// spread is the least, the median and the most of something, with the ranks that have the ends, and a strip of bars.
+// spread prints the least, the median and the most of a value over ranks, and a strip of bars.
 func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 	known := slices.DeleteFunc(slices.Clone(list), func(k result.Rank) bool { return !value(k).Known() })
 	if len(known) < 2 {
@@ -84,7 +84,7 @@ func spread(list []result.Rank, value func(result.Rank) result.Number) string {
 	return text + " " + nb + bars
 }
 
-// strip draws what the ranks have, by their numbers, from the least to the most.
+// strip draws a value over the ranks, in their order, as bars from the least to the most.
 func strip(list []result.Rank, value func(result.Rank) result.Number) string {
 	width := min(len(list), stripWidth)
 	high := make([]float64, width)
@@ -107,7 +107,7 @@ func strip(list []result.Rank, value func(result.Rank) result.Number) string {
 	return b.String()
 }
 
-// ranks writes the ranks of the head: what is said of them, and with all the ranks one by one.
+// ranks writes the ranks of the head: sentences, spreads and, with all set, a row for each.
 func (p *page) ranks(r *ranks, all bool) {
 	if r == nil {
 		return
@@ -127,7 +127,7 @@ func (p *page) ranks(r *ranks, all bool) {
 	}
 }
 
-// ranksMarkdown is the same in Markdown, in at most room bytes.
+// ranksMarkdown is [page.ranks] in Markdown, in at most room bytes.
 func ranksMarkdown(r *ranks, room int) string {
 	if r == nil {
 		return ""
@@ -145,7 +145,7 @@ func ranksMarkdown(r *ranks, room int) string {
 	return text
 }
 
-// strips are what all ranks have, a line each.
+// strips are the spreads over all ranks, a line each.
 func (r *ranks) strips() []string {
 	var out []string
 	for _, f := range r.About {

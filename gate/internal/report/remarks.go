@@ -11,11 +11,11 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Remark is what a code host shows beside the code: a cause that fails, warns or is undecided, or a gate without a verdict. Its texts
-// are harmless for a CI runner.
+// Remark is a note that a code host shows beside the code: a cause that fails, warns or is undecided, or a gate without a verdict. A CI
+// runner obeys nothing in its texts.
 type Remark struct {
 	Class Severity
-	Check string // what was looked at, an identifier: "nsgate/step_time"
+	Check string // identifier of the rule: "nsgate/step_time"
 	Title string
 	Lines []string
 	File  string // relative to the repository, "" where that is unknown
@@ -38,7 +38,7 @@ const (
 	Undecided
 )
 
-// Remarks are those on a report, the worst first, each fingerprint once: code hosts show one of several with the same.
+// Remarks are the remarks on a report, the worst first, each fingerprint once: code hosts drop repeated ones.
 func Remarks(r *result.Report, o Options) []Remark { return newView(r, o).remarks() }
 
 func (v *view) remarks() []Remark {
@@ -102,7 +102,7 @@ func (v *view) remark(of string, c cause, class Severity) Remark {
 	return x
 }
 
-// place is where a code host shows the remark: in the source, else at the limit in the policy, for code hosts want a place.
+// place is the file and line of the remark: in the source, else the limit in the policy, because code hosts require a place.
 func (x Remark) place() (file string, line int) {
 	if x.File != "" {
 		return relative(x.File), max(x.Line, 1)

@@ -2,10 +2,9 @@
 // one of the formats that CI hosts read, [ReadJSON] reads a saved one back, and [Remarks] gives what belongs beside the
 // code under review.
 //
-// A report is turned into one view, in which sections are sorted, numbers printed and names cleaned, and every format
-// walks that view; a format is one file, which registers itself. Every format works from the report alone, so that a
-// saved report gives the same output as a fresh one. Names, ranges and reasons are hostile input: each format escapes
-// what it prints.
+// A report becomes one view, with comparisons sorted and folded into causes, numbers printed and names cleaned. Every format walks
+// this view; a format is a file that registers itself. A format works from the report alone, so that a saved report gives the
+// same output as a fresh one. Names, ranges and reasons are hostile input: each format escapes the texts that it prints.
 package report
 
 import (
@@ -29,16 +28,16 @@ type Options struct {
 	Verbose  bool // text: every finding, and full names
 	Quiet    bool // text: the verdict only
 	MaxBytes int  // Markdown: size that is never exceeded; 0 means 60 kB
-	// ShowAll is what shows what text leaves out, "--verbose"; "" where nothing does.
+	// ShowAll is the flag under which text leaves nothing out, "--verbose"; "" for none.
 	ShowAll string
-	// Ways are commands that show more of the report, each behind its label; Runs is the flag that says how many runs to take.
+	// Ways are commands that show more of the report, each behind its label. Runs is the flag for the number of runs.
 	Ways [][2]string
 	Runs string
-	// Reproduce stands for the report's own command, which may say less than the user may see; "" for that.
+	// Reproduce replaces the report's own command, from which secrets are removed; "" keeps it.
 	Reproduce string
-	// Locate says where in the repository the kernel of a finding is defined; nil where that is unknown.
+	// Locate finds the definition of a finding's kernel in the repository; nil for none.
 	Locate Locator
-	// Source is where the CI host shows the repository.
+	// Source is the repository's address on the CI host, for links.
 	Source Source
 	// Version is that of this nsgate.
 	Version string
@@ -100,7 +99,7 @@ func Formats(kind Kind) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(formats)), func(name string) bool { return formats[name].forms[kind] == nil })
 }
 
-// FormatOf is the format whose files have the longest suffix of this one, or the only one that ends like it; "" for none.
+// FormatOf is the format of a file by its name: the longest known suffix, or the only format with this extension; "" for none.
 func FormatOf(file string) string {
 	best, like := "", []string{}
 	for _, name := range Formats(Report) {
@@ -118,7 +117,7 @@ func FormatOf(file string) string {
 	return best
 }
 
-// About says what a format is for, and the suffix that its files usually have.
+// About says whom a format is for, and gives the usual suffix of its files.
 func About(name string) (about, suffix string) { return formats[name].about, formats[name].suffix }
 
 // Render writes a value of any [Kind] in the named format. A format that is unknown, or that has no form of this kind, is an error

@@ -16,20 +16,20 @@ type row struct {
 	Class class
 
 	Subject  string // the kernel, range or workload in short
-	FullName string // where it is another
+	FullName string // where it differs from the subject
 	Geometry string // grid and block
 	Metric   string
-	Values   string // "21.20 → 22.26 µs", or the one side that there is
+	Values   string // "21.20 → 22.26 µs", or one value where a side has none
 	Change   string // "+4.87 %"
 	Interval string // "+4.61 … +5.13 %"
-	Limit    string // what is allowed, for a cell: "3 %, ≥ 70 %"
-	Allowed  string // the same as words: "limit 3 %, at least 70 % (nsgate.toml:12)"
+	Limit    string // for a cell: "3 %, ≥ 70 %"
+	Allowed  string // the limit in words: "limit 3 %, at least 70 % (nsgate.toml:12)"
 	Share    string // of the GPU time; "" for the workload and its outputs
-	Match    string // how base and head were put together where that is not plain
+	Match    string // how base and head were matched, "" for an exact match
 	Reason   string
 	Evidence []string
-	// Parts are the kernels of a replacement: those that are gone, then those that took their place. Told is true for these
-	// rows themselves, which formats for people leave out elsewhere.
+	// Parts are the kernels of a replacement, removed ones first. Told marks the rows of these kernels, which formats for people
+	// leave out.
 	Parts []row
 	Told  bool
 }
@@ -68,7 +68,7 @@ func newRow(f result.Finding) row {
 	return r
 }
 
-// tell puts the kernels that took the place of others, and these, into the one row that judges them together.
+// tell moves the rows of removed kernels and of their replacements into the row that judges both together.
 func tell(rows []row) {
 	for i := range rows {
 		story := &rows[i]
@@ -86,7 +86,7 @@ func tell(rows []row) {
 	}
 }
 
-// Time is what a kernel of a replacement takes, in the side that it is in.
+// Time is the time of a kernel that only one side has.
 func (r row) Time() string {
 	if r.Gone() {
 		return quantity(r.F.Base, r.F.Unit)
@@ -94,12 +94,12 @@ func (r row) Time() string {
 	return quantity(r.F.Head, r.F.Unit)
 }
 
-// Gone reports whether only the baseline has it.
+// Gone reports whether only the baseline has the kernel.
 func (r row) Gone() bool { return r.F.Outcome == result.Removed }
 
 func (r row) Tone() tone { return classes[r.Class].tone }
 
-// Result is what came of the comparison; of one that was not judged, why.
+// Result is the outcome in a word; the reason of a comparison that was not judged.
 func (r row) Result() string {
 	if r.F.NotJudged() {
 		return cmp.Or(r.Reason, classes[r.Class].result)
@@ -107,7 +107,7 @@ func (r row) Result() string {
 	return classes[r.Class].result
 }
 
-// About is where the subject runs, what part of the GPU time it takes, and its geometry.
+// About is the range, the share of GPU time and the geometry of the subject.
 func (r row) About() string {
 	return join(" · ", wrapped("in ", r.Role(), ""), wrapped("", r.Share, nb+"of GPU time"), r.Geometry)
 }
@@ -115,7 +115,7 @@ func (r row) About() string {
 // Role is the path of ranges that the kernel is launched in.
 func (r row) Role() string { return Elide(Clean(r.F.Role), maxName) }
 
-// place is where in the program a finding's kernel is launched, or a CUDA call made that it is about: "train.py:73 in forward".
+// place is the source line that launches the kernel or makes the CUDA call: "train.py:73 in forward".
 func (r row) place() string {
 	o := r.F.Origin
 	if o == nil {
@@ -141,7 +141,7 @@ func (r row) place() string {
 	return at
 }
 
-// title is a finding in a few words: "saxpy: time +4.87 %". It is at most 100 columns wide.
+// title names a finding in at most 100 columns: "saxpy: time +4.87 %".
 func (r row) title() string {
 	what := cmp.Or(r.Change, string(r.F.Outcome))
 	return Line(Elide(r.Subject, 60) + ": " + Elide(r.Metric, 24) + " " + Elide(what, 16))
@@ -167,7 +167,7 @@ func (r row) describe() string {
 // runs draws the runs of both sides.
 func (r row) runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit) }
 
-// cost is by how much the finding makes a step longer, in ns; unknown of what has no time of its own.
+// cost is the time that the finding adds to a step, in ns; unknown for counts and sections outside of the steps.
 func (r row) cost() result.Number {
 	if r.F.Scope == measure.ScopeSection { // which lies outside of the steps
 		return unknown
@@ -200,7 +200,7 @@ func subject(scope measure.Scope, kernel string) string {
 	return name
 }
 
-// limits prints the regression allowed and the bounds of the value, each behind its word.
+// limits prints the largest change and the bounds of the value, each behind its word.
 func limits(f result.Finding, limit, least, most string) []string {
 	var parts []string
 	if f.Limit.Known() {
@@ -252,7 +252,7 @@ func comparisons(rows []row) *table {
 	return t
 }
 
-// differences is the table of what differs and was not judged.
+// differences is the table of differing values that were not judged.
 func differences(rows []row) *table {
 	t := &table{Columns: []column{{Title: "name", least: 20, Name: true}, {Title: "geometry", rank: 3, optional: true}, {Title: "metric"}, {Title: "before → after", Right: true},
 		{Title: "change", Right: true}, {Title: "share", rank: 1, Right: true, optional: true}}}
@@ -262,7 +262,7 @@ func differences(rows []row) *table {
 	return t
 }
 
-// unfollowed leaves out total times of kernels that say no more than the time of a launch, of which there are as many as before.
+// unfollowed leaves out total times of kernels whose time of a launch is listed and whose launches did not change.
 func unfollowed(rows []row) []row {
 	timed, recounted := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for i := range rows {
@@ -282,10 +282,10 @@ func unfollowed(rows []row) []row {
 	})
 }
 
-// group is the findings on one kernel, range or workload.
+// group are the rows on one kernel, range or workload.
 type group []row
 
-// groups splits rows by what they are about, in the order of their first one.
+// groups splits rows by subject, in the order of first rows.
 func groups(rows []row) []group {
 	var out []group
 	index := make(map[measure.Subject]int)
@@ -302,7 +302,7 @@ func groups(rows []row) []group {
 	return out
 }
 
-// evidence is the distinct facts that go with the rows.
+// evidence are the distinct facts of the rows.
 func (g group) evidence() []string {
 	var out []string
 	for _, r := range g {
@@ -315,7 +315,7 @@ func (g group) evidence() []string {
 	return out
 }
 
-// said is what is told of the subject beside its numbers: how base and head were put together, reasons, evidence, the place.
+// said are the sentences on the subject: how base and head were matched, reasons, evidence, the place in the source.
 func (g group) said() []string {
 	out := []string{g[0].Match}
 	for i, r := range g {
@@ -330,7 +330,7 @@ func (g group) said() []string {
 	return nonempty(append(append(out, g.evidence()...), wrapped("at ", g[0].place(), ""))...)
 }
 
-// cause is why the kernel got slower, nil where nobody asked.
+// cause is the first cause that counters gave, nil for none.
 func (g group) cause() *result.Cause {
 	for i := range g {
 		if c := g[i].F.Cause; c != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Locator says where in a repository the kernel of a finding is defined; file is relative to its root.
+// Locator finds the definition of a finding's kernel in a repository; file is relative to its root.
 type Locator func(f result.Finding) (file string, line int, ok bool)
 
-// NewLocator finds the definitions of kernels in a repository, which is searched once, when it is first needed.
+// NewLocator is the Locator of a repository, which is searched once, for the first finding.
 func NewLocator(root fs.FS) Locator {
 	definition := locate.Kernels(root)
 	return func(f result.Finding) (string, int, bool) {
@@ -25,13 +25,13 @@ func NewLocator(root fs.FS) Locator {
 	}
 }
 
-// Source is where the CI host shows the repository. The zero value knows none, and nothing has a link.
+// Source is the address of the repository on a CI host. The zero value gives no links.
 type Source struct {
 	URL    string // "https://github.com/owner/name"
 	GitLab bool   // else its pages lie as those of GitHub do
 }
 
-// SourceOf is where the remote of a repository is shown, as far as its address says: that of GitHub or GitLab.
+// SourceOf is the Source of a git remote on GitHub or GitLab, the zero value for any other.
 func SourceOf(remote string) Source {
 	if user, rest, ok := strings.Cut(remote, "@"); ok && !strings.Contains(user, "/") { // git@host:owner/name
 		remote = "https://" + strings.Replace(rest, ":", "/", 1)
@@ -61,7 +61,7 @@ func (s Source) link(parts ...string) string {
 	return u.JoinPath(parts...).String()
 }
 
-// commit and file are the pages of a commit and of a line in it, "" where that is not known.
+// commit and file are links to a commit and to a line in it, "" where they are unknown.
 func (s Source) commit(id string) string {
 	if !isCommit(id) {
 		return ""

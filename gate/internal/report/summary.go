@@ -12,15 +12,15 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Of a summary are shown, unless all is: so many kernels and ranges, those from this part of the kernel time on, and the parts of
-// a step from this part of it on. What is left out is one row.
+// The most kernels and ranges that a summary shows, and the least share of kernel time or of the step that a row needs. One row sums
+// up the others.
 const (
 	summaryKernels = 15
 	summaryRanges  = 20
 	summaryLeast   = 0.005
 )
 
-// headline is a summary in a few words.
+// headline is the first line of a summary.
 func headline(s *result.Summary) string {
 	var what string
 	switch {
@@ -37,7 +37,7 @@ func headline(s *result.Summary) string {
 	return what
 }
 
-// per is what amounts are counted by.
+// per is the unit that amounts are given for.
 func per(s *result.Summary) string {
 	switch {
 	case s.Recorded.Environment.Profiler().ByLaunch():
@@ -58,7 +58,7 @@ func stepTable(s *result.Summary, all bool) *table {
 	t := &table{Title: "Step", About: "what a typical one is made of", Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true}, {Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
 	rest, left := result.Number(0), 0
 	for i, x := range s.Parts {
-		// One that is left out alone may as well be shown.
+		// A row for a single part would save nothing.
 		if !all && x.Share < summaryLeast && (left > 0 || i+1 < len(s.Parts)) {
 			rest += x.Time
 			left++
@@ -110,7 +110,7 @@ func geometry(k result.SummaryKernel) string {
 	return Clean(k.Grid + "/" + k.Block)
 }
 
-// boundTable says what limits the kernels, as far as Nsight Compute counted it.
+// boundTable lists the counters of Nsight Compute, and the limit of each kernel.
 func boundTable(s *result.Summary, all bool) *table {
 	t := &table{Title: "Counters", About: "what limits a kernel; in percent of the peak", Columns: []column{{least: 24, Name: true}, {Title: "registers", Right: true, Label: "registers"},
 		{Title: "occupancy", Right: true, Label: "occupancy"}, {Title: "DRAM", Right: true, Label: "DRAM"}, {Title: "SM", Right: true, Label: "SM"}, {Title: "bound"}}}
@@ -122,7 +122,7 @@ func boundTable(s *result.Summary, all bool) *table {
 	return t
 }
 
-// collectiveTable is the kernels that move data between GPUs.
+// collectiveTable lists the kernels that move data between GPUs.
 func collectiveTable(s *result.Summary) *table {
 	t := &table{Title: "Collectives", About: "times of a launch, and their total, are without the waiting for late ranks", Columns: []column{{Title: "", least: 12, Name: true}, {Title: "share", Right: true, Label: "share"},
 		{Title: "a launch", Right: true, Label: "a launch"}, {Title: "launches", Right: true, rank: 3, optional: true, Label: "launches"}, {Title: "total", Right: true, rank: 2, optional: true, Label: "total"},
@@ -146,7 +146,7 @@ func collectiveTable(s *result.Summary) *table {
 	return t
 }
 
-// total is what a kernel costs; of single launches that says nothing.
+// total prints the total time of a kernel, "" for counters of single launches.
 func total(s *result.Summary, n result.Number) string {
 	if s.Recorded.Environment.Profiler().ByLaunch() {
 		return ""
@@ -154,7 +154,7 @@ func total(s *result.Summary, n result.Number) string {
 	return cellOf(n, ns)
 }
 
-// amount is a number with what it is counted by, "" where it is not known.
+// amount is a number with its unit of counting, "" where it is unknown.
 func amount(n result.Number, unit, of, per string) string {
 	if !n.Known() {
 		return ""
@@ -207,7 +207,7 @@ func otherTable(s *result.Summary) *table {
 	return t
 }
 
-// told are the patterns of a summary in words.
+// told are the sentences of the patterns.
 func told(s *result.Summary) []string {
 	var out []string
 	for _, p := range s.Patterns {
@@ -216,7 +216,7 @@ func told(s *result.Summary) []string {
 	return nonempty(out...)
 }
 
-// recording is where, how and how often a summary was measured.
+// recording are the GPU and the runs of a summary.
 func recording(s *result.Summary) []fact {
 	return factsOf(fact{"GPU", machine(s.Recorded.Environment)}, fact{"runs", side(s.Recorded)})
 }

@@ -10,54 +10,51 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/plot"
 )
 
-// table is rows under titles. Every format writes it: text aligns it, Markdown takes its texts, a page adds links, small print
-// and pictures.
+// table is rows under titles, for every format: text aligns the cells, Markdown prints their texts, a page adds links, notes and
+// pictures.
 type table struct {
 	Title, About string
 	Class        string // of a page's table
 	Columns      []column
 	Rows         []tableRow
-	// More says what is left out, "" for nothing.
+	// More says which rows are left out, "" for none.
 	More string
 }
 
-// column is a column of a table. Where a terminal is too narrow, columns of a high rank go first, and those that may be shortened
-// lose the middle of their cells.
+// column is a column of a table. On a narrow terminal, columns of the highest rank are left out first, and cells of columns with a
+// least width lose their middle.
 type column struct {
 	Title string
 	Right bool
 	rank  int
-	least int // columns of the terminal that a cell keeps; 0 where it may not be shortened
-	// optional columns are left out where every cell is empty.
+	least int // shortest width of a cell on a terminal; 0 where cells are never shortened
+	// optional columns are left out if every cell is empty.
 	optional bool
-	// wrap is true of a last column whose cells may take several lines.
+	// wrap lets the cells of a last column take several lines.
 	wrap bool
-	// Name is true where cells hold names of the recording.
+	// Name is true for cells that hold names of the recording.
 	Name bool
-	// Sorted is true where a page sorts by the column, Up where the smallest comes first.
+	// Sorted lets a page sort by the column, Up with the smallest value first.
 	Sorted, Up bool
-	// Label stands before the cell on a narrow page; Class is the class of the cells.
+	// Label precedes the cell on a narrow page; Class is the CSS class of the cells.
 	Label, Class string
-	// Head is drawn in place of the title.
-	Head plot.SVG
 	// Pic columns are on pages only, text columns everywhere else.
 	Pic, text bool
 }
 
-// tableRow is a row. On a page it is the target of a link by its ID, and searched by its Outcome.
+// tableRow is a row in the colour of its tone.
 type tableRow struct {
-	Cells       []cell
-	tone        tone
-	ID, Outcome string
+	Cells []cell
+	tone  tone
 }
 
-// cell is a cell. All but Text is for pages.
+// cell is a cell. Only pages use the fields other than Text.
 type cell struct {
 	Text  string
-	Note  string // small print behind the text
-	Link  string // name on the page, or an address
-	Full  string // the whole name, shown on a click
-	Sort  string // what is sorted by, "" for the text
+	Note  string // in small type behind the text
+	Link  string // address
+	Full  string // whole name, shown on a click
+	Sort  string // sort key, "" for the text
 	Class string
 	SVG   plot.SVG
 }
@@ -71,7 +68,7 @@ func cells(texts ...string) []cell {
 	return out
 }
 
-// Side are the classes of a cell of the column on a page.
+// Side are the CSS classes of a cell of the column.
 func (c column) Side(x cell) string {
 	side := ""
 	switch {
@@ -85,7 +82,7 @@ func (c column) Side(x cell) string {
 
 func (t *table) add(texts ...string) { t.Rows = append(t.Rows, tableRow{Cells: cells(texts...)}) }
 
-// shown are the columns that hold something, by their indices; those with pictures only where pics is true.
+// shown are the indices of the columns that are not empty; with pics those of a page.
 func (t *table) shown(pics bool) []int {
 	var out []int
 	for i, c := range t.Columns {
@@ -97,17 +94,17 @@ func (t *table) shown(pics bool) []int {
 	return out
 }
 
-// Shown are the columns of a page.
+// Shown are the indices of the columns on a page.
 func (t *table) Shown() []int { return t.shown(true) }
 
-// table writes a table in aligned columns under their titles. Where the page is too narrow for what may not be left out or
-// shortened, a row takes lines of its own.
+// table writes aligned columns under their titles. Where the columns that can neither be left out nor shortened do not fit, each row
+// takes lines of its own.
 func (p *page) table(t *table) {
 	const indent, gap, shortest = 2, 2, 8
 	at := t.shown(false)
 	widths, rank := t.widths(at)
 	last := at[len(at)-1]
-	// over is by how many columns of the terminal the table is too wide.
+	// over is the excess width of the table.
 	over := func(width func(i int) int) int {
 		total := indent - gap
 		for _, i := range at {
@@ -169,8 +166,7 @@ func (p *page) table(t *table) {
 	}
 }
 
-// widths are the columns of the terminal that the columns at these indices would take, by their index in the table; rank is the highest
-// of their ranks.
+// widths are the full widths of the columns at these indices; rank is the highest of their ranks.
 func (t *table) widths(at []int) (widths []int, rank int) {
 	widths = make([]int, len(t.Columns))
 	for _, i := range at {
@@ -186,7 +182,7 @@ func (t *table) widths(at []int) (widths []int, rank int) {
 	return widths, rank
 }
 
-// cards writes each row as a paragraph under its first cell: what stands in the others, each behind the title of its column.
+// cards writes each row as a paragraph: its first cell, then the other cells behind the titles of their columns.
 func (p *page) cards(t *table, at []int) {
 	names := apart(t.Rows, p.width-2)
 	for r, row := range t.Rows {
@@ -204,7 +200,7 @@ func (p *page) cards(t *table, at []int) {
 			if c.Title != "" {
 				spans = append(spans, span{bind(c.Title) + nb, dim})
 			}
-			if c.least == 0 && !c.wrap && columns(c.Title)+columns(text)+len("    · ") < p.width { // else it would lose its middle
+			if c.least == 0 && !c.wrap && columns(c.Title)+columns(text)+len("    · ") < p.width { // a longer one would lose its middle
 				text = bind(text)
 			}
 			spans = append(spans, span{text, s})
@@ -216,7 +212,7 @@ func (p *page) cards(t *table, at []int) {
 	}
 }
 
-// markdown writes the table in at most room bytes; rows that do not fit are counted.
+// markdown writes the table in at most room bytes, and counts the rows that do not fit.
 func (t *table) markdown(room int) string {
 	at := t.shown(false)
 	if len(t.Rows) == 0 || len(at) == 0 {
@@ -236,7 +232,7 @@ func (t *table) markdown(room int) string {
 		rule += map[bool]string{true: " ---: |", false: " --- |"}[t.Columns[i].Right]
 	}
 	b.WriteString("\n" + head + "\n" + rule + "\n")
-	const note = 100 // bytes of what is said about rows that are cut
+	const note = 100 // bytes of the note on rows that are cut
 	for r, row := range t.Rows {
 		line := "|"
 		for _, i := range at {
@@ -263,8 +259,8 @@ func (t *table) markdown(room int) string {
 	return b.String()
 }
 
-// apart are the first cells of rows, shortened to n columns so that no two names that differ look alike: where cutting out the
-// middle would do that, what they have in common goes.
+// apart are the first cells of rows in at most n columns, shortened so that different names stay different: where cutting out the
+// middle makes two names alike, their common start is cut out.
 func apart(rows []tableRow, n int) []string {
 	alike := make(map[string][]string)
 	for _, row := range rows {
@@ -277,7 +273,7 @@ func apart(rows []tableRow, n int) []string {
 	for i, row := range rows {
 		name := row.Cells[0].Text
 		out[i] = Elide(name, n)
-		// What is indented is told apart by its place.
+		// Indented names differ by their place.
 		if names := alike[out[i]]; len(names) > 1 && !strings.HasPrefix(name, nb) {
 			out[i] = fromDifference(name, names, n)
 		}
@@ -285,15 +281,14 @@ func apart(rows []tableRow, n int) []string {
 	return out
 }
 
-// most bounds how many rows a table has, and says how many are left out.
+// most cuts the table to n rows; more says how many are left out.
 func (t *table) most(n int, more func(left int) string) {
 	if left := len(t.Rows) - n; n < math.MaxInt && left > 0 {
 		t.Rows, t.More = t.Rows[:n], more(left)
 	}
 }
 
-// List is rows under their titles, as text: the last column may lose its middle. Where the page is too narrow for all columns, each
-// row takes lines of its own.
+// List prints a table as text; cells of the last column may lose their middle.
 func List(title string, titles []string, rows [][]string, o Options) string {
 	p := newPage(o)
 	p.line(0, 2, span{title, none})

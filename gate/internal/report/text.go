@@ -12,10 +12,10 @@ func init() {
 		map[Kind]form{Report: viewed(text), Calibration: as(calibrationText), Summary: as(summaryText), Bisection: as(bisectionText), History: as(historyText)})
 }
 
-// What text shows of a class unless it shows all: so many causes, ranks, differences.
+// The most causes and differences that text shows without --verbose.
 const maxCauses, maxDifferences = 8, 40
 
-// texts writes the verdict on all workloads, a line for each, and below what text writes of each that does not pass.
+// texts writes the verdict on all workloads, a line for each, then the report on each that does not pass.
 func texts(whole *view, o Options) string {
 	p := newPage(o)
 	p.line(0, columns(whole.Word)+2, span{bind(whole.Word) + nb + " ", styles[whole.Tone]}, span{whole.Reason, none})
@@ -53,7 +53,7 @@ func texts(whole *view, o Options) string {
 	return p.b.String()
 }
 
-// Rule is the line above what is about one workload of several, so many columns wide.
+// Rule is the line above the report on one workload of several.
 func Rule(workload string, width int) string {
 	name := Elide(Line(workload), width-8)
 	return "── " + name + " " + strings.Repeat("─", max(width-columns(name)-4, 2))
@@ -105,7 +105,7 @@ func text(v *view, o Options) (string, error) {
 	return p.b.String(), nil
 }
 
-// headline writes the first line, and what was measured behind it or below.
+// headline writes the first line, and GPU, runs and their bars behind it or below.
 func (p *page) headline(v *view) {
 	s := styles[v.Tone]
 	if v.Tone == good && v.Report.Counts.Warned > 0 {
@@ -148,7 +148,7 @@ func (p *page) labelled(label string, s style, texts ...string) {
 	}
 }
 
-// differences writes what differs and cannot be judged in a table.
+// differences writes a table of the comparisons that differ and were not judged.
 func (p *page) differences(v *view, o Options) {
 	rows := unfollowed(untold(v.of(differing)))
 	if len(rows) == 0 {
@@ -167,7 +167,7 @@ func (p *page) differences(v *view, o Options) {
 	}
 }
 
-// whys says of what is not judged why it differs, where counters tell.
+// whys writes the causes that counters give for comparisons that were not judged.
 func (p *page) whys(v *view) {
 	for _, g := range groups(untold(v.of(differing, open, harmless, added, removed, unchanged, same))) {
 		if c := g.cause(); c != nil {
@@ -178,7 +178,7 @@ func (p *page) whys(v *view) {
 	}
 }
 
-// all writes every finding that is not unchanged in full, every comparison and the ranks.
+// all writes every changed finding in full, the ranks, and a table of all comparisons.
 func (p *page) all(v *view) {
 	for i, g := range groups(untold(v.of(failing, warned, open, increased, improved, added, removed))) {
 		if i == 0 {
@@ -196,7 +196,7 @@ func (p *page) all(v *view) {
 	}
 }
 
-// compared writes what was compared, and how.
+// compared writes the facts of the comparison, and its commands.
 func (p *page) compared(v *view) {
 	if len(v.Facts) > 0 {
 		p.title("Compared")
@@ -210,7 +210,7 @@ func (p *page) compared(v *view) {
 	}
 }
 
-// way writes the commands that go on from a verdict.
+// way writes the commands that follow a failed gate.
 func (p *page) way(v *view) {
 	var list []fact
 	if accept := trimmed(v.Report.Accept); accept != "" {

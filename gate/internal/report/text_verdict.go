@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// failed writes why the gate failed, then where the time went.
+// failed writes the causes, then where the time went.
 func (p *page) failed(v *view, o Options) {
 	p.b.WriteByte('\n')
 	if len(v.Causes) == 0 {
@@ -73,7 +73,7 @@ func (p *page) also(v *view, list []cause, all bool) {
 	p.labelled("Also", none, lines...)
 }
 
-// besides counts what else there is to look at.
+// besides counts the other comparisons that need a look.
 func (p *page) besides(v *view) {
 	var list []string
 	for _, x := range []struct {
@@ -100,7 +100,7 @@ func (p *page) besides(v *view) {
 	}
 }
 
-// waterfall writes where the time of a step went, and the times of the whole program that the headline does not say.
+// waterfall writes the parts of the step's change, and the times of the whole program that the headline leaves out.
 func (p *page) waterfall(v *view) {
 	drawn := v.Fall != nil && len(v.Fall.Rows) > 0
 	if drawn {
@@ -126,7 +126,7 @@ func (p *page) waterfall(v *view) {
 	}
 }
 
-// whole says what became of the step, the GPU time and the kernels: "GPU time 398.0 → 398.1 µs; 6 kernels, none changed".
+// whole prints the step, the GPU time and how many kernels changed: "GPU time 398.0 → 398.1 µs; 6 kernels, none changed".
 func (v *view) whole() string {
 	shown := v.effect()
 	var parts []string
@@ -164,7 +164,7 @@ func (v *view) whole() string {
 	return strings.Join(parts, ", ") + "; " + count(len(kernels), "kernel") + ", " + bind(changed)
 }
 
-// passed writes what the gate could have found, and what a reader may want to know of a program that passes.
+// passed writes what the gate detects, then warnings, increased counts and improvements.
 func (p *page) passed(v *view) {
 	p.line(2, 2, span{v.unsaid(), none})
 	p.dim(2, join("; ", strings.TrimPrefix(v.sides(), "NVIDIA"+nb), wrapped("detects ", detects(v.Report.Detects), "")))
@@ -197,7 +197,7 @@ func (p *page) passed(v *view) {
 	p.labelled("Next", none, v.Next...)
 }
 
-// undecided writes what is open and the command that settles it.
+// undecided writes the open comparison and the command that settles it.
 func (p *page) undecided(v *view) {
 	runs, reason := 0, v.Reason
 	n := 0
@@ -226,7 +226,7 @@ func plural(n int, one, many string) string {
 	return count(n, one, many)
 }
 
-// moreRuns is how many runs a side would settle a finding, 0 where that is not known.
+// moreRuns is the number of runs a side that would settle a finding, 0 where it is unknown.
 func moreRuns(f result.Finding) int {
 	for _, x := range f.Also {
 		if n, ok := x.Args["runs"].(result.Number); ok && x.Key == "more-runs" {
@@ -236,7 +236,7 @@ func moreRuns(f result.Finding) int {
 	return 0
 }
 
-// settle is the command that takes so many runs, "" where there is none.
+// settle is the command that takes this number of runs, "" for none.
 func (v *view) settle(runs int) string {
 	const check = "nsgate check"
 	command, ok := strings.CutPrefix(trimmed(v.Report.Reproduce), check)

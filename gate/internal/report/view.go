@@ -11,28 +11,27 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// A view is a report as every format shows it: what changed as causes, each told once, the rows that were compared in the report's
-// order, numbers printed and texts cleaned. Nothing is escaped yet for a target; number and unit are bound with [nb].
+// A view is a report in the form that every format prints: comparisons as rows and as causes, with numbers printed and texts
+// cleaned. No text is escaped for a format yet. A number is bound to its unit with [nb].
 type view struct {
-	Report       *result.Report
-	Word, Reason string // the verdict
-	Tone         tone
-	Workload     string  // "default" where it has no name
-	each         []*view // of a report on several workloads those on each, else the view itself
-	Rows         []row   // worst first
-	Causes       []cause // why the program got slower: what fails the gate, then what does not, those that cost most first
-	Open         []cause // what is undecided and could fail the gate
-	Fall         *fall   // where the change of the step comes from, nil where that is not known
-	Ranks        *ranks  // of the head's jobs, nil where there are not several
-	Warnings     []string
-	Next         []string
-	Facts        []fact      // about what was compared
-	Commands     []fact      // that go on from here
-	ways         [][2]string // see [Options]
-	showAll      string      // likewise
-	runs         string      // likewise
-	locate       Locator
-	source       Source
+	Report        *result.Report
+	Word, Reason  string // the verdict
+	Tone          tone
+	Workload      string  // "default" where it has no name
+	each          []*view // one a workload; the view itself where the report is on one
+	Rows          []row   // the comparisons, worst first
+	Causes        []cause // of a slower program: failing ones first, then by cost
+	Open          []cause // undecided comparisons that could fail the gate
+	Fall          *fall   // parts of the step's change, nil where they are unknown
+	Ranks         *ranks  // ranks of the head, nil for a single one
+	Warnings      []string
+	Next          []string
+	Facts         []fact      // hardware, runs, pairing, what is detected
+	Commands      []fact      // that reproduce or accept
+	ways          [][2]string // see [Options]
+	showAll, runs string      // likewise
+	locate        Locator
+	source        Source
 }
 
 // fact is a text under its label.
@@ -49,7 +48,7 @@ func factsOf(list ...fact) []fact {
 	return out
 }
 
-// tone is how a format marks something: by colour, icon or class.
+// tone is the meaning that a format shows by a colour, an icon or a CSS class.
 type tone int
 
 const (
@@ -59,7 +58,7 @@ const (
 	bad
 )
 
-// class is what a finding means to a reader; sections are in this order.
+// class groups findings by what they mean to a reader, in the order of sections.
 type class int
 
 const (
@@ -76,9 +75,9 @@ const (
 	unchanged
 )
 
-// classification is how a class is told.
+// classification is the outcome and the words of a class.
 type classification struct {
-	outcome result.Outcome // of its findings, unless another class takes them; "" where only others are left to it
+	outcome result.Outcome // of its findings; "" where [classOf] decides by more than the outcome
 	mark    string         // before a result that matters
 	result  string         // of a finding
 	tone    tone
@@ -114,7 +113,7 @@ func classOf(f result.Finding) class {
 			return class(c)
 		}
 	}
-	return harmless // an outcome that nobody knows
+	return harmless // unknown outcome
 }
 
 func newView(r *result.Report, o Options) *view {
@@ -151,14 +150,14 @@ func newView(r *result.Report, o Options) *view {
 	return v
 }
 
-// without is the view without the ways that go on from a report.
+// without is the view without the commands of [Options.Ways].
 func (v *view) without() *view {
 	out := *v
 	out.ways, out.each = nil, []*view{&out}
 	return &out
 }
 
-// per is what times are counted by.
+// per is the unit that times are given for.
 func (v *view) per() string {
 	if v.Report.Head.Step != "" {
 		return "step"
@@ -169,7 +168,7 @@ func (v *view) per() string {
 // several reports whether the view is of a report on several workloads.
 func (v *view) several() bool { return len(v.Report.Workloads) > 0 }
 
-// verdict makes the sentence from the counts where the report has none.
+// verdict sets word, reason and tone. Without a reason in the report it counts findings.
 func (v *view) verdict() {
 	r := v.Report
 	switch {
@@ -188,7 +187,7 @@ func (v *view) verdict() {
 // Icon marks the verdict.
 func (v *view) Icon() string { return [...]string{good: "✅", doubtful: "⚠️", bad: "❌"}[v.Tone] }
 
-// judged reports whether there is a verdict at all.
+// judged reports whether the report has a verdict.
 func (v *view) judged() bool {
 	return v.Report.Verdict == result.Pass || v.Report.Verdict == result.Fail
 }
@@ -212,7 +211,7 @@ func (v *view) of(classes ...class) []row {
 	return rows
 }
 
-// untold leaves out what is told in another row.
+// untold leaves out the rows that are parts of another row.
 func untold(rows []row) []row {
 	out := make([]row, 0, len(rows))
 	for i := range rows {
@@ -223,7 +222,7 @@ func untold(rows []row) []row {
 	return out
 }
 
-// place is where in the repository the kernel of a finding is launched or defined; "" where that is unknown.
+// place is the file and line where the kernel of a finding is launched or defined; "" where they are unknown.
 func (v *view) place(f result.Finding) (file string, line int) {
 	if o := f.Origin; o != nil && o.File != "" {
 		return Line(o.File), max(o.Line, 1)
@@ -236,8 +235,8 @@ func (v *view) place(f result.Finding) (file string, line int) {
 	return "", 0
 }
 
-// facts describes both sides: hardware, runs, warm-up, pairing and what such data can see; verbose also what is not known
-// of them.
+// facts describes both sides: hardware, runs, warm-up, pairing and the smallest change that is detected. Verbose facts also name
+// what is unknown.
 func facts(r *result.Report, verbose bool) []fact {
 	var out []fact
 	add := func(label, text string) {
@@ -245,9 +244,9 @@ func facts(r *result.Report, verbose bool) []fact {
 			out = append(out, fact{label, text})
 		}
 	}
-	course := func() []fact {
+	withNotes := func() []fact {
 		for _, note := range r.Notes {
-			add("course", note)
+			add("note", note)
 		}
 		return out
 	}
@@ -255,7 +254,7 @@ func facts(r *result.Report, verbose bool) []fact {
 		if r.Alpha > 0 {
 			add("gate", fmt.Sprintf("at most %s false alarms in all, shared out among %d workloads", percent(r.Alpha), n))
 		}
-		return course()
+		return withNotes()
 	}
 	add("workload", r.Workload)
 	base, head := machine(r.Base.Environment), machine(r.Head.Environment)
@@ -274,7 +273,7 @@ func facts(r *result.Report, verbose bool) []fact {
 		add("head", side(r.Head))
 	}
 	judged := !slices.ContainsFunc(r.Findings, func(f result.Finding) bool { return f.NotJudged() })
-	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // else there are no intervals
+	if r.Base.Runs > 0 && r.Head.Runs > 0 && judged { // intervals exist
 		add("pairing", pairing(r, verbose))
 	}
 	if s := detects(r.Detects); s != "" {
@@ -293,10 +292,10 @@ func facts(r *result.Report, verbose bool) []fact {
 		kept += ", newest session of " + at.UTC().Format("2006-01-02")
 	}
 	add("baseline", kept)
-	return course()
+	return withNotes()
 }
 
-// pairing says how base and head were measured beside each other, and what that does to the intervals.
+// pairing says how base and head were measured, and how that widens the intervals.
 func pairing(r *result.Report, verbose bool) string {
 	const spread = ": the spread between hosts widens the intervals"
 	times := ""
@@ -305,9 +304,9 @@ func pairing(r *result.Report, verbose bool) string {
 	}
 	switch {
 	case r.Paired:
-		return "by turns in one session: no spread between hosts in the intervals"
+		return "interleaved in one session: no spread between hosts in the intervals"
 	case r.Batches:
-		return "same GPU, one after the other" + times + ": what such batches differ by widens the intervals"
+		return "same GPU, back to back" + times + ": the spread between such batches widens the intervals"
 	case r.OneGPU:
 		return "same GPU, different sessions" + times + ": the spread between sessions widens the intervals"
 	case r.Boards == result.SameBoard:
@@ -320,8 +319,7 @@ func pairing(r *result.Report, verbose bool) string {
 	return "different sessions" + spread
 }
 
-// detects prints the smallest changes that a comparison finds: "GPU time +0.4 %, step +5.6 %, kernels +0.5 … 1.1 %"; "" where they are
-// not known.
+// detects prints the smallest changes that a comparison finds in 80 % of cases: "GPU time +0.4 %, kernels +0.5 … 1.1 %".
 func detects(d *result.Detects) string {
 	if d == nil {
 		return ""

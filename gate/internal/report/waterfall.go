@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// fall is the change of a step and what it is certainly made of.
+// fall is the change of a step with the parts of it that are certain.
 type fall struct {
 	Base, Head result.Number
 	Rows       []fallRow // the largest first, then the rest of the change; they add up
@@ -39,8 +39,8 @@ const (
 	wherePlace = 160
 )
 
-// newFall takes the change of a report's step apart; nil where that is not known. The step is that which was judged, so that one
-// number stands for it everywhere. A part whose interval holds zero is a part of the rest.
+// newFall is the waterfall of a report's step, nil where the report has none. The step has the judged values, so that every format
+// prints one number for it. A part whose interval holds zero goes into the rest.
 func newFall(r *result.Report) *fall {
 	w := r.Waterfall
 	if w == nil || !w.Change.Known() || !(w.Base > 0) || !(w.Head > 0) {
@@ -148,7 +148,7 @@ func (f *fall) about() string {
 	return step + nb + pair(f.Base, f.Head, ns, 4) + nb + "(" + changed(f.Head/f.Base-1) + ")"
 }
 
-// Lines is the change of a step and what it is made of, a line each.
+// Lines prints the change of the step, then its parts, a line each.
 func (f *fall) Lines() []string {
 	if f == nil || len(f.Rows) == 0 {
 		return nil
@@ -200,7 +200,7 @@ var idle = map[string]string{
 	"unknown":            "GPU idle",
 }
 
-// owner is what a part of a step is: "GPU idle: waiting for the CPU, in range step after cudaDeviceSynchronize".
+// owner names a part of a step: "GPU idle: waiting for the CPU, in range step after cudaDeviceSynchronize".
 func owner(class, where string, isIdle bool) string {
 	what := cmp.Or(idle[class], map[string]string{"compute": "kernels", "profiler": "the profiler's own work"}[class], Clean(class))
 	if isIdle && idle[class] == "" {
@@ -209,7 +209,7 @@ func owner(class, where string, isIdle bool) string {
 	return join(", ", what, place(where))
 }
 
-// place says where the host was in idle time: "host code in step after f" is in range step after f.
+// place names the host's place in idle time: "host code in step after f" is in range step after f.
 func place(where string) string {
 	where = Clean(where)
 	if code, ok := strings.CutPrefix(where, "host code"); ok {
