@@ -345,13 +345,18 @@ func TestUnjudgedParts(t *testing.T) {
 func TestStallReport(t *testing.T) {
 	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
 	stalled := edited(head, func(t model.Trace) model.Trace { return stalls(t, 0, 60, 10, 2_000_000) })
-	var out strings.Builder
-	if err := report.Render("text", &out, judgeTraces(t, base, stalled)[0], report.Options{Width: 100}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"mean step time 5", "a step on average", "everything else", "typical step 5"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in\n%s", want, &out)
+	for _, edit := range []func(model.Trace) model.Trace{nil, withoutRanges} {
+		var out strings.Builder
+		if err := report.Render("text", &out, judgeTraces(t, edited(base, edit), edited(stalled, edit))[0], report.Options{Width: 100}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"mean step time 5", "Where the time went, per step", "everything else", "typical step 5"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %q in\n%s", want, &out)
+			}
+		}
+		if edit == nil && !strings.Contains(out.String(), "a step on average") {
+			t.Errorf("no mean in\n%s", &out)
 		}
 	}
 }

@@ -36,9 +36,9 @@ func (v *view) tell(c *cause, shown *row) {
 			c.Short = c.Subject + " is late"
 		}
 	case c.idle != nil:
-		every := "in every " + v.per()
+		every := "in every step"
 		if v.Fall.Mean {
-			every = "a " + v.per() + " on average"
+			every = "a step on average"
 		}
 		c.Why, c.Short = []string{waits(*c.idle, every, v.per(), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
 	case len(r.Parts) > 0:
@@ -70,7 +70,7 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 		of = " a " + v.per()
 	}
 	if parts := v.Fall.longer(); headed && parts != "" && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.MeanStep.Name) {
-		return "Several parts of a " + v.per() + " take longer: " + parts
+		return "Several parts of a step take longer: " + parts
 	}
 	text := r.changeText(of, headed)
 	for _, x := range c.Rows {

@@ -105,7 +105,7 @@ func (p *page) waterfall(v *view) {
 	drawn := v.Fall != nil && len(v.Fall.Rows) > 0
 	if drawn {
 		p.b.WriteByte('\n')
-		p.line(2, 2, span{"Where the time went, per " + v.per(), none})
+		p.line(2, 2, span{"Where the time went, per step", none})
 		width := 0
 		for _, r := range v.Fall.Rows {
 			width = max(width, columns(r.Text))
