@@ -35,7 +35,7 @@ func hosted(remote, name string) bool {
 var thirdParty = []string{"node_modules", "vendor", "third_party", "3rdparty", "external", "venv", "site-packages"}
 
 // look finds the CI host, and the programs below root that use a GPU for certain: executables with device code, and Python programs
-// that import a GPU library. It sees at most the first 20,000 files.
+// that import a GPU library and have a main guard or the name of a program (train.py). It sees at most the first 20,000 files.
 func look(root string) *finds {
 	found := &finds{}
 	plainPath := regexp.MustCompile(`^[A-Za-z0-9._+/-]+$`) // it goes into a file and a shell
@@ -75,7 +75,7 @@ func (f *finds) program(root, file string, info fs.FileInfo) {
 	case path.Ext(file) == ".py" && !strings.HasPrefix(path.Base(file), "test_") && info.Size() < 1<<20:
 		text, _ := os.ReadFile(filepath.Join(root, file))
 		library := gpuImport.FindSubmatch(text)
-		if library == nil || !mainGuard.Match(text) {
+		if library == nil || !mainGuard.Match(text) && !mainName.MatchString(path.Base(file)) {
 			return
 		}
 		c.why, c.command = "imports "+string(library[1]), "python3 "+file
@@ -98,4 +98,5 @@ func (f *finds) program(root, file string, info fs.FileInfo) {
 var (
 	gpuImport = regexp.MustCompile(`(?m)^\s*(?:import|from)\s+(torch|jax|triton|cupy|numba\.cuda|tensorflow)\b`)
 	mainGuard = regexp.MustCompile(`(?m)^if __name__ == ['"]__main__['"]`)
+	mainName  = regexp.MustCompile(`^(?:train|bench|benchmark|infer|inference|main|run)(?:_\w+)?\.py$`)
 )
