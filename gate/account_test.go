@@ -360,3 +360,21 @@ func TestStallReport(t *testing.T) {
 		}
 	}
 }
+
+// A report on a longer start names it.
+func TestSectionReport(t *testing.T) {
+	base, head := recordedRuns(t, "base"), recordedRuns(t, "unchanged")
+	late := edited(head, func(t model.Trace) model.Trace {
+		firsts, _ := gpuSteps(&t)
+		return warped(t, insert{firsts[0] - 1, 100e6})
+	})
+	var out strings.Builder
+	if err := report.Render("text", &out, judgeTraces(t, base, late)[0], report.Options{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"time before the steps 1", "The program takes ", " longer before the steps"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}

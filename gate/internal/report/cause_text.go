@@ -101,6 +101,11 @@ func (r row) changeText(of string, headed bool) string {
 		return name + " takes " + quantity(head-base, r.F.Unit) + " longer" + of
 	case headed && r.F.Scope == measure.ScopeOutput:
 		return "No kernel, copy or step got slower with " + name + ": the cause lies outside of the profiled steps, or the profiler hides it"
+	case headed && r.F.Scope == measure.ScopeSection && base.Known() && head > base:
+		what := map[string]string{measure.Elapsed.Name: "The program takes %s longer %s", measure.GPUTime.Name: "Kernels take %s longer %s"}[r.F.Metric]
+		if what != "" {
+			return fmt.Sprintf(what, quantity(head-base, r.F.Unit), during(r.F.Name)) + ", which no step includes"
+		}
 	case headed && r.F.Metric == measure.MeanStep.Name:
 		return "Some steps take longer, the typical one does not"
 	case headed && of == "" && r.F.Subject() == measure.Workload:

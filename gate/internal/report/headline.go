@@ -161,10 +161,26 @@ func (r *row) effectName() string {
 	case measure.Time.Name, measure.CopyTime.Name, measure.Total.Name:
 		return r.Subject
 	}
-	if r.F.Scope == measure.ScopeOutput {
+	switch {
+	case r.F.Scope == measure.ScopeOutput:
 		return r.Subject
+	case r.F.Scope == measure.ScopeSection && r.F.Metric == measure.Elapsed.Name:
+		return "time " + during(r.F.Name)
 	}
 	return strings.TrimPrefix(r.Subject+" "+r.Metric, "workload ")
+}
+
+// during places a section of a run: "before the steps", "in the warm-up".
+func during(section string) string {
+	switch section {
+	case measure.Warmup.Name:
+		return "in the warm-up"
+	case measure.Steps.Name:
+		return "in the steps"
+	case measure.Beside.Name:
+		return "in processes beside the run"
+	}
+	return Clean(section) + " the steps"
 }
 
 // effectForms are the texts in brackets and after the colon of an effect line, the longest first. The text after the colon is the cause,
