@@ -4,8 +4,8 @@ import "math"
 
 const fallHeight = 22
 
-// Fall draws one of the parts of a change as a bar around zero, on the scale of all parts: each a change and its interval, NaN where
-// that is not known.
+// Fall draws part i of a change as a bar around zero, on the scale of all parts. A part is a change and the ends of its interval, NaN
+// where they are unknown.
 func Fall(parts [][3]float64, i int) SVG {
 	low, high := 0.0, 0.0
 	for _, p := range parts {
@@ -35,7 +35,7 @@ func Fall(parts [][3]float64, i int) SVG {
 	return s.end()
 }
 
-// Pair draws two parts of a whole, the base above the head.
+// Pair draws two shares of a whole as bars, the baseline above the head.
 func Pair(base, head float64, class string) SVG {
 	s := begin("pair", fallHeight, "", "")
 	s.rect("total", 0, math.Min(math.Max(base, 0), 1), 3, 7, "")
@@ -46,7 +46,7 @@ func Pair(base, head float64, class string) SVG {
 	return s.end()
 }
 
-// Part draws a part of a whole as a bar.
+// Part draws a share of a whole as a bar.
 func Part(share float64, class string) SVG {
 	s := begin("part", 16, "", "")
 	s.rect("allowed", 0, 1, 4, 9, "")

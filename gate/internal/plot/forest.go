@@ -7,7 +7,7 @@ import (
 // Forest draws changes with their intervals on one scale: linear around zero up to the bend, logarithmic beyond.
 type Forest struct{ bend, most float64 }
 
-// NewForest is the scale for these changes, as fractions; bend is the limit that most of them have.
+// NewForest is the scale for these changes, as fractions; bend is their usual limit.
 func NewForest(bend float64, changes []float64) Forest {
 	if !(bend > 0) {
 		bend = 0.03
@@ -22,7 +22,7 @@ func NewForest(bend float64, changes []float64) Forest {
 	return f
 }
 
-// f0 is what a scale shows at least.
+// f0 is the least range of a scale.
 func f0(bend float64) float64 { return 2 * bend }
 
 func (f Forest) at(change float64) float64 {
@@ -32,7 +32,7 @@ func (f Forest) at(change float64) float64 {
 
 const forestHeight = 20
 
-// Row is one change, in the class of its outcome; limit is what is allowed, NaN for nothing.
+// Row draws a change in the class of its outcome; limit is NaN for none.
 func (f Forest) Row(class string, change, low, high, limit float64) SVG {
 	s := begin("forest", forestHeight, "", "")
 	const mid = forestHeight / 2.0
@@ -48,7 +48,7 @@ func (f Forest) Row(class string, change, low, high, limit float64) SVG {
 	return s.end()
 }
 
-// Axis is the scale above the rows; label prints a change.
+// Axis draws the scale above the rows; label prints a change.
 func (f Forest) Axis(label func(float64) string) SVG {
 	s := begin("axis", 16, "", "")
 	var at []float64

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Group is the runs of one side, in the order in which they ran.
+// Group are the runs of one side, in the order in which they ran.
 type Group struct {
 	Name, Class string
 	Runs        []float64
-	Sessions    []int // how many of the runs each session has; where that does not add up, all are one
+	Sessions    []int // runs of each session; taken as one session where they do not add up
 	Typical     float64
 }
 
 const (
-	// Pixels: what a group of one session takes, each further one, and all at most; and what dots leave free above and below.
+	// Heights in pixels: of a group of one session, of each further session, of a group at most, and of the margin of dots.
 	groupHeight, sessionHeight, mostHeight, groupEdge = 34.0, 12.0, 160.0, 7.0
-	// apart is the distance of the last run of a session from the first of the next, in those of runs of one session.
+	// apart is the distance between two sessions, in distances between two runs of a session.
 	apart = 2.5
 )
 
-// sessions are how many runs each session has.
+// sessions are the numbers of runs of the sessions.
 func (g Group) sessions() []int {
 	sum := 0
 	for _, n := range g.Sessions {
@@ -38,9 +38,8 @@ func (g Group) height() float64 {
 	return math.Min(groupHeight+sessionHeight*float64(len(g.sessions())-1), mostHeight)
 }
 
-// Runs draws every run as a dot, in order from the top of its band to the bottom, those of one session apart from those of the next,
-// with the typical value of each side. limit is the
-// value from which on a change is beyond what is allowed, NaN for none. label prints a value.
+// Runs draws every run as a dot, the first at the top of its band, with gaps between sessions, and the typical value of each side as a
+// line. limit is the largest value that passes, NaN for none. label prints a value.
 func Runs(title string, groups []Group, limit float64, label func(float64) string) SVG {
 	values := []float64{limit}
 	for _, g := range groups {
@@ -96,7 +95,7 @@ func (s *svg) group(g Group, top float64, scale Scale, label func(float64) strin
 	}
 }
 
-// about says what the dots say.
+// about describes the drawing in words.
 func about(groups []Group, label func(float64) string) string {
 	var parts []string
 	for _, g := range groups {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Span is a piece of a step. Where Tip is "" it is drawn together with its like, and cannot be pointed at.
+// Span is a piece of a step.
 type Span struct {
 	Class, Label, Tip string
 	Link              string // name on the page that a click leads to, "" for none
 	Start, Length     float64
 }
 
-// Lane is a row of a step: spans that do not lie in each other.
+// Lane is a row of a step: spans that do not overlap.
 type Lane struct {
 	Name   string
 	Height float64
@@ -23,11 +23,11 @@ type Lane struct {
 const (
 	laneGap  = 3
 	nameRoom = 13
-	// seen is the part of the width from which on a span is drawn on its own.
+	// seen is the least share of the width for a span to have a shape of its own.
 	seen = 0.002
 )
 
-// Step draws the lanes of one step, on a scale of so many ns.
+// Step draws the lanes of one step on a time scale of this length in ns.
 func Step(title, about string, lanes []Lane, length float64, label func(float64) string) SVG {
 	height := 0.0
 	for _, l := range lanes {
@@ -51,7 +51,7 @@ func Step(title, about string, lanes []Lane, length float64, label func(float64)
 	return s.end()
 }
 
-// lane draws the spans that are large enough each for itself, and the others of a class as one shape.
+// lane draws each large span as a box, and the small spans of a class as one shape.
 func (s *svg) lane(l Lane, y float64, scale Scale) {
 	small := map[string]*strings.Builder{}
 	var classes []string

@@ -18,7 +18,7 @@ type svg struct {
 	b strings.Builder
 }
 
-// begin starts a drawing of so many pixels height, which says what it shows to those who do not see it.
+// begin starts a drawing with a height in pixels; title and about describe it for screen readers.
 func begin(class string, height float64, title, about string) *svg {
 	s := new(svg)
 	role := `aria-hidden="true"`
@@ -37,8 +37,7 @@ func begin(class string, height float64, title, about string) *svg {
 
 func (s *svg) end() SVG { return SVG(s.b.String() + "</svg>") }
 
-// rect draws a box from one part of the width to another; tip is shown where it is pointed at, "" for none, and a click leads to the
-// name on the page that is given.
+// rect draws a box between two shares of the width. tip is shown under the pointer, "" for none; a click leads to the ID of link.
 func (s *svg) rect(class string, from, to, y, height float64, tip string, link ...string) {
 	at := ""
 	if y != 0 {
@@ -47,25 +46,23 @@ func (s *svg) rect(class string, from, to, y, height float64, tip string, link .
 	fmt.Fprintf(&s.b, `<rect class="%s" x="%s" width="%s"%s height="%s"%s/>`, class, percent(from), percent(math.Max(to-from, 0)), at, number(height), tipped(tip)+linked(link))
 }
 
-// line draws a line.
 func (s *svg) line(class string, x1, y1, x2, y2 float64) {
 	fmt.Fprintf(&s.b, `<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>`, class, percent(x1), number(y1), percent(x2), number(y2))
 }
 
-// dot draws a dot.
 func (s *svg) dot(class string, x, y, radius float64, tip string) {
 	fmt.Fprintf(&s.b, `<circle class="%s" cx="%s" cy="%s" r="%s"%s/>`, class, percent(x), number(y), number(radius), tipped(tip))
 }
 
-// text writes a text, which begins, ends or is centred at x.
+// text writes a text at x; its class says whether it begins, ends or is centred there.
 func (s *svg) text(class string, x, y float64, text string) {
 	fmt.Fprintf(&s.b, `<text class="%s" x="%s" y="%s">%s</text>`, class, percent(x), number(y), html.EscapeString(text))
 }
 
-// above writes what a line across the drawing stands for at its left end: above the line, and never above the drawing.
+// above labels a line across the drawing at its left end, above the line and inside the drawing.
 func (s *svg) above(y float64, text string) { s.text("tick start", 0, math.Max(y-3, 9.5), text) }
 
-// label writes a text in a box, of which it shows what fits.
+// label writes a text in a box, which cuts it.
 func (s *svg) label(class string, from, to, y, height float64, text string) {
 	if to <= from {
 		return
@@ -74,13 +71,13 @@ func (s *svg) label(class string, from, to, y, height float64, text string) {
 		percent(from), percent(to-from), number(y), number(height), class, number(height*0.72), html.EscapeString(text))
 }
 
-// shape draws a path whose points lie in a space of 1000 × 1000, stretched over a band of the drawing.
+// shape draws a path in coordinates of 0 to 1000, stretched over a band of the drawing.
 func (s *svg) shape(class string, y, height float64, path string) {
 	fmt.Fprintf(&s.b, `<svg x="0" y="%s" width="100%%" height="%s" viewBox="0 0 1000 1000" preserveAspectRatio="none"><path class="%s" d="%s"/></svg>`,
 		number(y), number(height), class, path)
 }
 
-// axis draws ticks across a drawing of so many pixels, about so many of them, with their values below.
+// axis draws about so many ticks across a drawing of this height, with their values below.
 func (s *svg) axis(scale Scale, ticks int, height float64, label func(float64) string) {
 	for _, t := range scale.Ticks(ticks) {
 		x := scale.At(t)
@@ -89,7 +86,7 @@ func (s *svg) axis(scale Scale, ticks int, height float64, label func(float64) s
 	}
 }
 
-// trace draws a line through the values that are known, over a band of the drawing; x says how far to the right each lies.
+// trace draws a line through the known values over a band of the drawing; x is the position of each as a share of the width.
 func (s *svg) trace(class string, height float64, values []float64, x func(i int) float64, scale Scale) {
 	path, pen := "", "M"
 	for i, v := range values {
@@ -103,7 +100,7 @@ func (s *svg) trace(class string, height float64, values []float64, x func(i int
 	}
 }
 
-// anchor is the class of a text at a tick, so that no text leaves the drawing.
+// anchor is the class of a text at a tick; at the ends it keeps the text inside the drawing.
 func anchor(x float64) string {
 	switch {
 	case x < 0.06:
@@ -128,7 +125,7 @@ func tipped(tip string) string {
 	return ` data-tip="` + html.EscapeString(tip) + `"`
 }
 
-// percent prints a part of the width.
+// percent prints a share of the width.
 func percent(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		x = 0
@@ -136,7 +133,7 @@ func percent(x float64) string {
 	return number(100*x) + "%"
 }
 
-// number prints a number as short as a picture needs it.
+// number prints a number with two decimals at most.
 func number(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		x = 0
@@ -144,10 +141,10 @@ func number(x float64) string {
 	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
 }
 
-// Scale maps values to parts of the width.
+// Scale maps values to shares of the width.
 type Scale struct{ Low, High float64 }
 
-// At is where a value lies, between 0 and 1.
+// At is the position of a value, between 0 and 1.
 func (s Scale) At(v float64) float64 {
 	if !(s.High > s.Low) {
 		return 0.5
@@ -155,7 +152,7 @@ func (s Scale) At(v float64) float64 {
 	return math.Min(math.Max((v-s.Low)/(s.High-s.Low), 0), 1)
 }
 
-// Around is the scale that shows all known values with some room at both ends, nil where there is none.
+// Around is the scale of all known values with room at both ends, as a share of their range.
 func Around(room float64, values ...float64) Scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
@@ -173,10 +170,10 @@ func Around(room float64, values ...float64) Scale {
 	return Scale{low - pad, high + pad}
 }
 
-// axisHeight is what the values below a drawing take, in pixels.
+// axisHeight is the height of the values below a drawing, in pixels.
 const axisHeight = 18
 
-// Ticks are round values inside the scale, about so many.
+// Ticks are about so many round values inside the scale.
 func (s Scale) Ticks(about int) []float64 {
 	span := s.High - s.Low
 	if !(span > 0) || about < 1 || math.IsInf(span, 0) {

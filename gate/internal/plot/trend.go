@@ -2,20 +2,20 @@ package plot
 
 import "math"
 
-// Timeline is what is known of moments, by their indices.
+// Timeline describes the moments of a trend, by their indices.
 type Timeline struct {
-	Tips   []string // what each was
-	Marks  []string // what stands on the axis below the first and the last, none for no axis
+	Tips   []string // text under the pointer
+	Marks  []string // labels of the axis, none for no axis
 	Hosts  []int    // the first on another host
 	Others []int    // the first with another driver, clock or the like
 	Anchor int      // the anchor, -1 for none
 }
 
-// Trend draws one number over time: a dot for each moment, and a line where its level changed. What else changed is drawn behind it.
+// Trend draws a number over time: a dot for each moment, a line at each change of level, and behind them changes of the environment.
 func Trend(title string, values []float64, changes []int, t Timeline, label func(float64) string) SVG {
 	const band = 44
 	scale := Around(0.15, values...)
-	// Less than a percent is no slope.
+	// The scale spans at least 1 %, so that noise stays flat.
 	if middle := (scale.Low + scale.High) / 2; scale.High-scale.Low < 0.01*middle {
 		scale = Scale{middle * 0.995, middle * 1.005}
 	}

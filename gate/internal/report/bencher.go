@@ -23,8 +23,8 @@ type bencherValue struct {
 	Upper result.Number `json:"upper_value"`
 }
 
-// bencher writes a benchmark a subject and a measure a metric, by the slug of its name, with the smallest and largest run. There are
-// none of a workload without a verdict: what cannot be judged is no part of a history.
+// bencher writes a benchmark a subject and a measure a metric, with the smallest and largest run. A workload without a verdict has
+// none, so that an unusable measurement does not enter a history.
 func bencher(v *view, _ Options) (string, error) {
 	out := make(map[string]map[string]bencherValue)
 	for _, w := range v.each {
@@ -47,8 +47,8 @@ func bencher(v *view, _ Options) (string, error) {
 	return indented(out)
 }
 
-// benchmark names what a finding is about, the same from run to run. Its end is never that of a name from outside: Bencher obeys
-// suffixes.
+// benchmark names the subject of a finding, the same from run to run. The workload in brackets ends it, because Bencher obeys suffixes
+// of names.
 func (v *view) benchmark(f result.Finding) string {
 	s := f.Subject()
 	name := Line(trimmed(s.ID()))

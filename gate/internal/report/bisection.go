@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// bisectionText writes for a person at a terminal: the commits, what each changed and why, and what was measured on the way.
+// bisectionText writes the commits that changed the number, what each changed and why, and all measured commits.
 func bisectionText(b *history.Bisection, o Options) (string, error) {
 	p := newPage(o)
 	found := slices.ContainsFunc(b.Culprits, func(c history.Culprit) bool { return len(c.Commits) == 1 })
@@ -51,7 +51,7 @@ func bisectionText(b *history.Bisection, o Options) (string, error) {
 	return p.b.String(), nil
 }
 
-// nearest says how far the ends are from what can be looked for, and what it would take.
+// nearest says what the ends could show, and how many runs would show the nearest change.
 func (p *page) nearest(b *history.Bisection) {
 	if s := detects(b.Ends.Detects); s != "" {
 		p.line(0, 2, span{fmt.Sprintf("%s a side detect %s (80 %% power).", count(b.Ends.Head.Runs, "run"), s), none})
@@ -73,21 +73,21 @@ func (p *page) nearest(b *history.Bisection) {
 	p.line(0, 2, span{text, none})
 }
 
-// shared says what several culprits are.
+// shared counts several culprits.
 func shared(culprits []history.Culprit) string {
 	what := "commit"
 	if slices.ContainsFunc(culprits, func(c history.Culprit) bool { return len(c.Commits) > 1 }) {
-		what = "change" // of which some lie in one of several commits
+		what = "change" // some are not narrowed to one commit
 	}
 	return count(len(culprits), what) + " share it"
 }
 
-// commitLine is a commit in a line.
+// commitLine prints a commit in a line.
 func commitLine(c history.Commit) string {
 	return fmt.Sprintf("%s %s (%s, %s)", c.ID[:12], Elide(Clean(c.Subject), 200), Elide(Clean(c.Author), 60), c.Date.Format("2006-01-02"))
 }
 
-// culprit writes a commit, what it changed, and why.
+// culprit writes a commit, its changes and their causes.
 func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 	p.title(fmt.Sprintf("%s, interval %s … %s %%", changed(c.Change), bare(c.Low), bare(c.High)))
 	for _, x := range c.Commits {
@@ -104,7 +104,7 @@ func (p *page) culprit(c history.Culprit, followed *result.Finding) {
 	}
 }
 
-// explained writes a finding of a culprit in a line, and what is known of its cause.
+// explained writes a finding of a culprit in a line, then its evidence and cause.
 func (p *page) explained(f *result.Finding) {
 	metric, _ := measure.MetricByName(f.Metric)
 	p.line(4, 6, span{fmt.Sprintf("%s %s: %s (%s)", subject(f.Scope, f.Title()), metric.Title(), values(*f), changed(f.Change)), none})
@@ -116,7 +116,7 @@ func (p *page) explained(f *result.Finding) {
 	}
 }
 
-// from is how far a commit is from an end, measured beside it.
+// from prints the change between an end and a commit measured beside it.
 func from(d *history.Distance) string {
 	if d == nil {
 		return ""
@@ -124,7 +124,7 @@ func from(d *history.Distance) string {
 	return changed(d.Change)
 }
 
-// bisected lists what was measured of the line.
+// bisected lists the measured commits.
 func (p *page) bisected(b *history.Bisection) {
 	t := &table{Columns: []column{{Title: "commit"}, {Title: "by good", Right: true, optional: true}, {Title: "by bad", Right: true, optional: true},
 		{Title: "slower than good"}, {Title: "nearer", optional: true}, {Title: "subject", least: 10}}}

@@ -5,8 +5,8 @@ func init() {
 		map[Kind]form{Report: viewed(codeQuality)})
 }
 
-// A codeIssue has the six fields that GitLab reads of a Code Climate issue, all of them required: its parser stops at
-// the first issue that lacks one.
+// codeIssue holds the six fields that GitLab reads of a Code Climate issue. All are required: GitLab's parser stops at the first
+// issue that lacks one.
 type codeIssue struct {
 	Description string       `json:"description"`
 	CheckName   string       `json:"check_name"`
@@ -22,8 +22,8 @@ type codeLocation struct {
 	} `json:"lines"`
 }
 
-// codeQuality writes what a reviewer should see: failing regressions and a gate without a verdict as major, what does not
-// fail the gate as minor, what is undecided as info.
+// codeQuality writes remarks: failing causes and a gate without a verdict as major, other slower causes as minor, undecided ones as
+// info.
 func codeQuality(v *view, _ Options) (string, error) {
 	issues := []codeIssue{}
 	for _, x := range v.remarks() {

@@ -16,9 +16,8 @@ func init() {
 var csvColumns = []string{"workload", "outcome", "gates", "scope", "name", "grid", "block", "metric", "unit", "base", "head",
 	"change", "low", "high", "p", "mde", "share", "limit", "rule", "reason"}
 
-// csvReport writes of each workload a row a comparison after one for its verdict, whose scope is "gate"; of several the verdict on all
-// stands before them and has no workload. Numbers are in the unit beside them, changes and shares are fractions; what is not known is
-// empty.
+// csvReport writes for each workload a row for its verdict, of scope "gate", then a row a comparison. The verdict on several workloads
+// comes first, without a workload. Changes and shares are fractions, other numbers are in the unit beside them; unknown ones are empty.
 func csvReport(v *view, _ Options) (string, error) {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -39,7 +38,7 @@ func (v *view) csvVerdict(w *csv.Writer, workload string) {
 	w.Write(verdict)
 }
 
-// csvRows writes those of one workload. The writer keeps its first error.
+// csvRows writes the rows of one workload. The writer keeps its first error.
 func (v *view) csvRows(w *csv.Writer) {
 	v.csvVerdict(w, csvText(v.Workload))
 	for _, r := range v.Rows {
@@ -52,8 +51,8 @@ func (v *view) csvRows(w *csv.Writer) {
 	}
 }
 
-// csvText is a text that no spreadsheet takes for a formula: those that begin like one, in the full-width forms too, get an
-// apostrophe before them.
+// csvText keeps a spreadsheet from reading a text as a formula: one that begins like a formula, also in full-width forms, gets an
+// apostrophe before it.
 func csvText(s string) string {
 	s = strings.TrimSpace(Line(s))
 	if strings.IndexAny(s, "=+-@＝＋－＠") == 0 {

@@ -11,8 +11,7 @@ func init() {
 		map[Kind]form{Report: viewed(dotenv)})
 }
 
-// dotenv writes variables: constant names, words and numbers made here, nothing else. None is a variable that stands for
-// a flag of nsgate.
+// dotenv writes variables whose names and values are made here, from no text of the report. None of them is read by nsgate.
 func dotenv(v *view, _ Options) (string, error) {
 	r, verdict, code := v.Report, result.NoVerdict, 3
 	switch r.Verdict {

@@ -26,12 +26,12 @@ func init() {
 //go:embed html
 var files embed.FS
 
-// templates are parsed when the first page is written.
+// templates parses the templates, once for all pages.
 var templates = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("page").Funcs(template.FuncMap{"svg": drawing, "soft": soft, "brief": brief, "signed": signed}).ParseFS(files, "html/*.tmpl")
 })
 
-// drawing is a picture as markup, in which package plot has escaped every text.
+// drawing is a picture as markup; package plot escapes every text in it.
 func drawing(p plot.SVG) template.HTML { return template.HTML(p) }
 
 // soft is a name of bounded length that may be broken behind its punctuation marks.
@@ -46,7 +46,7 @@ func soft(name string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// sheet is a page: what it says first, and its parts.
+// sheet is a page, or the part of a page on one of several workloads.
 type sheet struct {
 	At       string // before each name that is linked to: "" or, of one of several workloads, its own
 	Title    string
@@ -61,13 +61,13 @@ type sheet struct {
 	Sheets   []*sheet // of several workloads, each
 }
 
-// figure is one of the numbers at the top.
+// figure is a number in a box at the top of a page.
 type figure struct {
 	Label, Value, Note, Class string
 	Wide                      bool // a value of two sides
 }
 
-// part is a section of a page: a title above whatever it holds.
+// part is a section of a page. Empty fields are left out.
 type part struct {
 	ID, Title, About string
 	Nav              string // title in the list of parts, "" for none
@@ -86,19 +86,19 @@ type part struct {
 	Commands         []fact
 }
 
-// empty reports whether a part holds nothing.
+// empty reports whether a part has no content.
 func (p *part) empty() bool {
 	return len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Falls)+len(p.Ranks)+len(p.Findings)+len(p.Commands) == 0 && p.Changes == nil &&
 		(p.Table == nil || len(p.Table.Rows) == 0)
 }
 
-// rankBars are what a rank computes in a step, on the scale of all ranks.
+// rankBars is the compute time of a rank in a step, drawn on the scale of all ranks.
 type rankBars struct {
 	Name, Base, Head, Wait, Colour string
 	Picture                        plot.SVG
 }
 
-// fallBar is a part of the change of a step, drawn around zero.
+// fallBar is a part of a waterfall, drawn around zero.
 type fallBar struct {
 	fallRow
 	Link, Colour string
@@ -109,16 +109,16 @@ type fallBar struct {
 type picture struct {
 	Title, About string
 	SVG          plot.SVG
-	Zoom         bool // it can be made wider
+	Zoom         bool // readers can zoom in
 }
 
-// meaning is an entry of a legend: a colour, and what it stands for.
+// meaning is an entry of a legend.
 type meaning struct{ Class, Text string }
 
-// sourceLink is a place in the source on the CI host.
+// sourceLink is a commit or a line of the source, with its address on the CI host or "".
 type sourceLink struct{ Text, Link string }
 
-// Nav are the parts of a page that it leads to at its top.
+// Nav are the parts that the top of the page links to.
 func (s *sheet) Nav() []part {
 	var out []part
 	for _, p := range s.Parts {
@@ -129,7 +129,7 @@ func (s *sheet) Nav() []part {
 	return out
 }
 
-// add adds a part that holds something, and completes its name.
+// add adds a part unless it is empty, and completes its ID.
 func (s *sheet) add(p part) {
 	if !p.empty() {
 		p.ID = s.At + p.ID
@@ -137,14 +137,14 @@ func (s *sheet) add(p part) {
 	}
 }
 
-// next and warnings are the parts that several kinds of pages have.
+// next and warnings add parts that several kinds of pages have.
 func (s *sheet) next(steps []string) { s.add(part{ID: "next", Title: "What to do next", Said: steps}) }
 func (s *sheet) warnings(texts []string) {
 	s.add(part{ID: "warnings", Title: "Warnings", Mark: "doubtful", Said: texts})
 }
 
-// html writes a sheet as a page with the JSON form inside. Nothing in it asks for anything from elsewhere, and a browser runs and
-// draws by nothing but this script and this style.
+// html writes a sheet as a page with the JSON form inside. The page loads nothing, and its policy allows a browser this script and this
+// style only.
 func (s *sheet) html(saved string) (string, error) {
 	packed, err := pack(saved)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *sheet) html(saved string) (string, error) {
 	return strings.ReplaceAll(b.String(), "##", "&#35;#"), nil
 }
 
-// digest is the hash by which a browser knows a script or style.
+// digest is the hash of a script or style for the content security policy.
 func digest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
@@ -183,7 +183,7 @@ const (
 	packedEnd   = `</script>`
 )
 
-// pack puts a JSON form into an element that a browser does not read: compressed, since names stand in it more than once.
+// pack puts a JSON form, compressed, into an element that a browser does not run.
 func pack(saved string) (string, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -199,13 +199,12 @@ func pack(saved string) (string, error) {
 	return packedBegin + base64.StdEncoding.EncodeToString(b.Bytes()) + packedEnd, nil
 }
 
-// maxReport is how much is read of a report: of its file, and of what a page unpacks to, in bytes. A report of 10,000 kernels takes
-// 20 MB.
+// maxReport bounds the file of a report and the JSON that a page unpacks to, in bytes. A report on 10,000 kernels takes 20 MB.
 var maxReport int64 = 128 << 20
 
 var isPage = regexp.MustCompile(`(?i)^\s*<!doctype html`)
 
-// unpack gives back the JSON form that stands in a page; anything that is no page comes back as it is.
+// unpack returns the JSON form in a page, or data itself where it is no page.
 func unpack(data []byte) ([]byte, error) {
 	if !isPage.Match(data[:min(len(data), 64)]) {
 		return data, nil

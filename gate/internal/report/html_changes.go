@@ -13,13 +13,13 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// changes is the table of all comparisons on a page, those that change a step most first.
+// changes is the table of comparisons on a page, by the time that each adds to a step.
 type changes struct {
 	Rows []change
 	Axis plot.SVG
 }
 
-// change is a row of it.
+// change is a row of the table.
 type change struct {
 	row
 	Name, About string
@@ -30,7 +30,7 @@ type change struct {
 	Picture     plot.SVG
 }
 
-// colour is the class of a row on a page: how it is coloured and filtered.
+// colour is the CSS class of a row, by which a page colours and filters it.
 func (r row) colour() string {
 	switch r.Class {
 	case failing, warned, increased:
@@ -45,7 +45,7 @@ func (r row) colour() string {
 	return "same"
 }
 
-// changes adds the table of all comparisons.
+// changes adds the table of comparisons, one row a kernel or range and one a number of the workload.
 func (s *reportSheet) changes(all []group) {
 	var list []change
 	for _, g := range all {
@@ -94,11 +94,11 @@ func (s *reportSheet) changes(all []group) {
 	}
 	s.add(part{ID: "changes", Title: "Changes", Nav: "Changes", Search: s.At == "", More: more,
 		Changes: &changes{list, forest.Axis(func(c float64) string { return tidy(measure.Change(c)) })},
-		About: "Each row is a kernel, range or number of the workload, those that changed a step most first: " +
-			"its change as a dot with the interval, in the shaded band what its limit allows. The scale is linear up to " + percent(result.Number(bend)) + ", logarithmic beyond."})
+		About: "Kernels, ranges and numbers of the workload, by the time that each adds to a step. " +
+			"A dot is the change, a line its interval, the shaded band the limit. The scale is linear up to " + percent(result.Number(bend)) + ", logarithmic beyond."})
 }
 
-// change completes a row; named are the subjects that have a row already.
+// change completes a row; named are the subjects with an earlier row.
 func (s *reportSheet) change(c *change, forest plot.Forest, named map[measure.Subject]bool) {
 	f, subject := c.F, c.F.Subject()
 	c.Name, c.About, c.Outcome = c.Subject, c.Metric, c.colour()
@@ -124,7 +124,7 @@ func (s *reportSheet) change(c *change, forest plot.Forest, named map[measure.Su
 	c.Picture = forest.Row(dot, float64(f.Change), float64(f.Low), float64(f.High), float64(f.Limit))
 }
 
-// brief is a number to sort by, "" where it is not known.
+// brief is the sort key of a number, "" where it is unknown.
 func brief(n result.Number) string {
 	if !n.Known() {
 		return ""
@@ -132,7 +132,7 @@ func brief(n result.Number) string {
 	return strconv.FormatFloat(float64(n), 'g', 4, 64)
 }
 
-// tidy takes zeros off the end of a number that has a unit behind it: "84.00 µs" is "84 µs".
+// tidy removes trailing zeros of a number with a unit: "84.00 µs" becomes "84 µs".
 func tidy(text string) string {
 	number, unit, ok := strings.Cut(text, " ")
 	if strings.Contains(number, ".") {

@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// finding is what there is to say and to see of one subject; its row is the first of the subject.
+// finding is the article on one subject; its row is the first of the subject.
 type finding struct {
 	row
 	ID, Colour string
@@ -21,18 +21,18 @@ type finding struct {
 	Cause      *counters
 }
 
-// counters is why a kernel got slower, by the counters of Nsight Compute.
+// counters is the cause that the counters of Nsight Compute give.
 type counters struct {
 	Summary, Limits string
 	Guides          []result.Guide
 	Table           *table // nil for none
 }
 
-// findings are those that a reader has to look at, the worst first.
+// findings are the articles on failing, warned and undecided subjects, the worst first.
 func (s *reportSheet) findings() part {
 	all := groups(untold(s.of(failing, warned, open)))
-	p := part{ID: "findings", Title: "Findings", Nav: "Findings", About: "What fails the gate, is slower without failing it, or is undecided. Every dot is a run, in the order of the runs from top to bottom, " +
-		"those of a session together; the line through them is the typical value, the dashed one the limit. On paper are the first eight, four of them with pictures."}
+	p := part{ID: "findings", Title: "Findings", Nav: "Findings", About: "Kernels, ranges and numbers that fail the gate, are slower without failing it, or are undecided. Every dot is a run: the first at the top, " +
+		"runs of a session close together. The solid line is the typical value, the dashed line the limit. Paper shows the first eight, four of them with pictures."}
 	if len(all) > maxArticles {
 		p.More, all = fmt.Sprintf("%d more stand in the table above.", len(all)-maxArticles), all[:maxArticles]
 	}
@@ -96,7 +96,7 @@ func (s *reportSheet) runs(r row) plot.SVG {
 	}, limit, tick(r.F.Unit))
 }
 
-// drawn are runs as a picture has them, NaN where a value is not known.
+// drawn converts runs for a picture, with NaN for unknown values.
 func drawn(runs []result.Number) []float64 {
 	out := make([]float64, len(runs))
 	for i, v := range runs {
@@ -108,7 +108,7 @@ func drawn(runs []result.Number) []float64 {
 	return out
 }
 
-// sessionsOf is how many of so many runs of a side each session has, profiled ones or the others.
+// sessionsOf is the number of runs of each session, of the profiled or the unprofiled runs, whichever add up to runs.
 func sessionsOf(side *result.Side, runs int) []int {
 	sum := 0
 	for _, n := range side.SessionRuns {
@@ -135,7 +135,7 @@ func (s *reportSheet) launches(subject measure.Subject) []picture {
 		SVG:   plot.Spread(Clean(subject.Short())+": how the times of its launches are distributed", base.Quantiles, head.Quantiles, tick(ns))}}
 }
 
-// drawnOf is what is drawn of a kernel, nil for nothing.
+// drawnOf is the drawing of a kernel's launches, nil for none.
 func drawnOf(d *model.Drawing, subject measure.Subject) *model.DrawnLaunches {
 	if d == nil {
 		return nil
@@ -148,10 +148,10 @@ func drawnOf(d *model.Drawing, subject measure.Subject) *model.DrawnLaunches {
 	return nil
 }
 
-// documentation is where the links of a cause lead; a saved report may hold others, which are not shown.
+// documentation matches the links of a cause. A saved report may hold other links, which are not shown.
 var documentation = regexp.MustCompile(`^https://docs\.nvidia\.com/[A-Za-z0-9/_.#-]+$`)
 
-// guides are where NVIDIA explains a cause.
+// guides are the pages of NVIDIA on a cause.
 func guides(c *result.Cause) []result.Guide {
 	var out []result.Guide
 	for _, g := range c.Guides {
@@ -162,12 +162,12 @@ func guides(c *result.Cause) []result.Guide {
 	return out
 }
 
-// because is why a kernel changed, as its counters tell.
+// because is the summary of a cause with its note.
 func because(c *result.Cause) string {
 	return join(" ", trimmed(c.Summary), wrapped("(", trimmed(c.Note), ")"))
 }
 
-// bounds says what limits a kernel on both sides, "" where that is not known.
+// bounds says what limits a kernel on both sides, "" where it is unknown.
 func bounds(c *result.Cause) string {
 	base, head := trimmed(c.Base), trimmed(c.Head)
 	if base == "" && head == "" {
@@ -182,7 +182,7 @@ func bounds(c *result.Cause) string {
 	return "Baseline: " + base + ". Head: " + head + "."
 }
 
-// counterTable is the counters behind a cause.
+// counterTable lists the counters of a cause.
 func counterTable(c *result.Cause) *table {
 	t := &table{Title: "Counters of Nsight Compute", Class: "counters", Columns: []column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
 		{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}

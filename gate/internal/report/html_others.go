@@ -12,7 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// maxTrends is how many trends the page of a history has, those that changed most.
+// maxTrends is the most trends on the page of a history, the largest changes first.
 const maxTrends = 150
 
 func htmlHistory(h *history.History, o Options) (string, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// steps draws one step of either side on one time scale.
+// steps draws a step of each side, on one time scale.
 func (s *reportSheet) steps() {
 	d := s.Report.Drawn
 	if d == nil {
@@ -67,19 +67,19 @@ func (s *reportSheet) steps() {
 		pictures = append(pictures, picture{Title: x.side, About: about, Zoom: true,
 			SVG: plot.Step("One step of the "+x.side, about, s.lanes(x.of, classes, titles), length, tick(ns))})
 	}
-	said := "The step nearest the median of its side, as it lay on the GPU"
+	said := "The step nearest the median of its side, by the GPU's clock"
 	if len(pictures) > 1 {
-		said += "; both are on one time scale"
+		said += "; both on one time scale"
 	}
 	s.add(part{ID: "step", Title: "One step", Nav: "One step", Pictures: pictures,
-		About:  said + ". Kernels that got slower, or are new in place of others, are marked; a click on a mark leads to its kernel. + and - zoom, the arrows move.",
+		About:  said + ". Slower kernels and replacements are marked; a click on a mark leads to its kernel. Keys: + and - zoom, 0 shows all, arrows move.",
 		Legend: []meaning{{"calm", "kernels"}, {"worse", "slower or new"}, {"better", "faster"}, {"gone", "gone in the head"}, {"move", "communication"}, {"copy", "copies"}, {"idle", "idle"}}})
 }
 
 // kinds are the lanes of a step, by the level of their spans.
 var kinds = [...]struct{ name, class string }{{"kernels", "calm"}, {"communication", "move"}, {"copies", "copy"}, {"idle", "idle"}}
 
-// lanes sorts what a step holds into rows.
+// lanes sorts the ranges, operations and idle times of a step into rows.
 func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subject]string) []plot.Lane {
 	at := func(x model.DrawnSpan) (measure.Subject, bool) {
 		if i := x.Subject(); i >= 0 && i < len(d.Subjects) {

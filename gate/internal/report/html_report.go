@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxChanges, maxArticles and maxSights bound what a page shows of very many kernels; the report inside holds all.
+	// maxChanges and maxArticles bound the rows and the findings on a page; the report inside holds all.
 	maxChanges, maxArticles = 300, 24
 )
 
-// reportSheet is the page of a report, from the whole to the part.
+// reportSheet is the page of a report.
 type reportSheet struct {
 	*sheet
 	*view
@@ -24,7 +24,7 @@ type reportSheet struct {
 	articles map[measure.Subject]bool   // subjects that have an article
 }
 
-// htmlReport writes one page with the verdict and all that there is of a workload; of several the verdict on all, and below it each.
+// htmlReport writes one page on a workload; on several, the verdict on all, then a sheet on each.
 func htmlReport(v *view, _ Options) (string, error) {
 	saved, err := jsonReport(v, Options{})
 	if err != nil {
@@ -91,7 +91,7 @@ func toneClass(t tone) string {
 	return [...]string{good: "good", bad: "bad", doubtful: "doubtful"}[t]
 }
 
-// commits are what was compared, as far as it is known.
+// commits are the known commits of baseline and head.
 func commits(r *result.Report) []string {
 	base, head := r.Base.Commit, r.Head.Commit
 	if base == "" || head == "" || base == head {
@@ -100,7 +100,7 @@ func commits(r *result.Report) []string {
 	return []string{base, head}
 }
 
-// name gives each subject the name by which it is linked to.
+// name gives each subject its ID on the page.
 func (s *reportSheet) name(all []group) {
 	taken := map[string]bool{}
 	for _, g := range all {
@@ -113,11 +113,11 @@ func (s *reportSheet) name(all []group) {
 	}
 }
 
-// names are the names that parts of a page have.
+// names are the IDs of parts, which no subject takes.
 var names = map[string]bool{"": true, "why": true, "where": true, "step": true, "changes": true, "findings": true, "ranges": true, "ranks": true,
 	"measured": true, "report": true, "search": true, "told": true, "tip": true, "falls": true, "rows": true, "warnings": true, "next": true}
 
-// slug is a name as a part of an address: lower case letters, digits and hyphens.
+// slug makes an ID of a name: lower case letters, digits and hyphens.
 func slug(name string) string {
 	var b strings.Builder
 	gap := false
@@ -142,7 +142,7 @@ func slug(name string) string {
 	return b.String()
 }
 
-// figures are the numbers of the whole program, and how many of its parts are in which state.
+// figures adds the numbers of the whole program, and the counts of outcomes.
 func (s *reportSheet) figures() {
 	add := func(label string, r row) {
 		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, nb+"→", " →", 1), r.delta(), r.colour(), true})
@@ -171,7 +171,7 @@ func (s *reportSheet) figures() {
 	}
 }
 
-// ranks adds what each rank computes in a step.
+// ranks adds the compute time of each rank.
 func (s *reportSheet) ranks() {
 	if s.view.Ranks == nil {
 		return
@@ -184,7 +184,7 @@ func (s *reportSheet) ranks() {
 		}
 	}
 	p := part{ID: "ranks", Title: "Ranks", Nav: "Ranks",
-		About: "What each rank computes in a step: the baseline above, the head below, on one scale. A rank waits in collectives for the others."}
+		About: "The compute time of each rank in a step: baseline above, head below, on one scale. A rank waits in collectives for the others."}
 	if len(s.Causes) == 0 || !s.Causes[0].rank {
 		p.Said = s.view.Ranks.Told
 	}
@@ -199,7 +199,7 @@ func (s *reportSheet) ranks() {
 	s.add(p)
 }
 
-// falls adds the waterfall: what the change of the step is made of.
+// falls adds the waterfall.
 func (s *reportSheet) falls() {
 	if s.Fall == nil || len(s.Fall.Rows) == 0 {
 		return
@@ -209,7 +209,7 @@ func (s *reportSheet) falls() {
 		parts = append(parts, [3]float64{float64(x.Change), float64(x.Low), float64(x.High)})
 	}
 	p := part{ID: "where", Title: "Where the time went", Nav: "Where the time went",
-		About: "The " + s.Fall.about() + ". Each bar is a part of that change that is certain, longer to the right, shorter to the left; with the last one they add up."}
+		About: "The " + s.Fall.about() + ". Each bar is a part of the change that is certain: longer to the right, shorter to the left. With the last bar they add up to the change."}
 	for i, x := range s.Fall.Rows {
 		b := fallBar{x, s.links[x.Subject], "worse", plot.Fall(parts, i)}
 		if x.Change < 0 {

@@ -66,12 +66,11 @@ func jsonText(value any) (string, error) {
 	return strings.ReplaceAll(b.String(), "##", `\u0023#`), err
 }
 
-// Fields of a finding that must stand in a file: a number that is missing would be read as zero.
+// required are the numbers of a finding that a file must hold: a missing one would be read as zero.
 var required = []string{"base", "head", "change", "low", "high", "p", "mde", "share", "limit", "floor"}
 
-// ReadJSON reads a report that [Render] wrote as JSON, or the one in a page of HTML; name stands for the file in errors. Fields that a later nsgate added are
-// ignored. Anything else that is not a report of this schema is an error: another schema, trailing data, a verdict,
-// outcome or number that is missing or unknown.
+// ReadJSON reads a report that [Render] wrote as JSON or HTML; name is the file in errors. Fields of a later nsgate are ignored.
+// Another schema, trailing data, and a missing or unknown verdict, outcome or number are errors.
 func ReadJSON(rd io.Reader, name string) (*result.Report, error) {
 	data, err := input.All(rd, maxReport)
 	if err != nil {
@@ -98,14 +97,14 @@ func ReadJSON(rd io.Reader, name string) (*result.Report, error) {
 	return r, head.check(r, name)
 }
 
-// outline is the part of a file by which it is known to be a report, and complete.
+// outline is the part of a file that tells whether it is a complete report.
 type outline struct {
 	Schema    *string
 	Findings  []map[string]json.RawMessage
 	Workloads []*outline
 }
 
-// check says what of a report is missing or unknown; name stands for the file.
+// check says which part of a report is missing or unknown; name is the file.
 func (o *outline) check(r *result.Report, name string) error {
 	for i, w := range r.Workloads {
 		if w == nil || o.Workloads[i] == nil || len(w.Workloads) > 0 {
@@ -135,7 +134,7 @@ func (o *outline) check(r *result.Report, name string) error {
 	return nil
 }
 
-// syntax says at which line or field a file stops being a report.
+// syntax names the line or field at which a file is no report.
 func syntax(name string, data []byte, err error) error {
 	offset := int64(len(data))
 	var bad *json.SyntaxError

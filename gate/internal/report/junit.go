@@ -15,8 +15,8 @@ func init() {
 		map[Kind]form{Report: viewed(junit)})
 }
 
-// The elements and attributes of junit-10.xsd, by which Jenkins' xUnit plugin validates, and which GitLab and others read. GitLab
-// shows the content of failure and skipped, others their message.
+// The elements and attributes of junit-10.xsd, which Jenkins' xUnit plugin validates and GitLab reads. GitLab shows the content of
+// failure and skipped, other readers show their message.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -52,9 +52,9 @@ type junitResult struct {
 	Text    string `xml:",innerxml"` // escaped, with its line breaks as they are
 }
 
-// junit writes a test suite a workload: one test case a comparison, whose name stays the same from run to run, and one for the verdict. What fails
-// the gate is a failure, as the verdict then is, a gate without a verdict an error; what is undecided, added, removed or slower
-// without failing the gate is skipped, with the reason.
+// junit writes a test suite a workload, with a test case for the verdict and one a comparison, named the same from run to run. A failing
+// comparison is a failure, as is the verdict then; a gate without a verdict is an error. Undecided, added, removed and merely slower
+// comparisons are skipped, with their reason.
 func junit(v *view, _ Options) (string, error) {
 	all := junitSuites{Name: "nsgate"}
 	for _, w := range v.each {
@@ -120,7 +120,7 @@ func newSuite(v *view) junitSuite {
 	return suite
 }
 
-// id names a finding's subject the same way in every run, and no two subjects alike: as the baseline's rows do.
+// id is a unique name of a finding's subject, the same in every run, as in the baseline's rows.
 func id(f result.Finding) string {
 	s := f.Subject()
 	name := trimmed(s.ID())

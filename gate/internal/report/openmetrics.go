@@ -24,7 +24,7 @@ type family struct {
 }
 
 // openMetrics writes the head's values in the text format of OpenMetrics 1.0, in seconds, bytes and counts. GitLab
-// compares such values as text, so that they are rounded near to what is signal: the width of the change's interval.
+// compares such values as text, so they are rounded to the width of the change's interval.
 func openMetrics(v *view, _ Options) (string, error) {
 	families := make(map[string]family)
 	for _, w := range v.each {
@@ -45,7 +45,7 @@ func openMetrics(v *view, _ Options) (string, error) {
 	return b.String() + "# EOF\n", nil
 }
 
-// measured adds what a workload measured to the families.
+// measured adds the values of a workload to the families.
 func (v *view) measured(families map[string]family) {
 	add := func(name, unit, help, value string, set ...string) {
 		if unit != "" && !strings.HasSuffix(name, "_"+unit) {
@@ -112,8 +112,7 @@ func (v *view) measured(families map[string]family) {
 	}
 }
 
-// signal prints the head's value, divided by scale, to the decimal place that its interval leaves certain: that of half
-// the interval's width; and to at least four digits, for a dashboard shows less than a gate finds.
+// signal prints the head's value, divided by scale, to the decimal place of half the interval's width, in four to six digits.
 func signal(f result.Finding, scale float64) string {
 	v := float64(f.Head)
 	half := math.Abs(float64(f.High-f.Low)) / 2 * math.Abs(float64(f.Base))
@@ -127,7 +126,7 @@ func signal(f result.Finding, scale float64) string {
 	return strconv.FormatFloat(v/scale, 'g', int(min(max(digits, 4), 6)), 64)
 }
 
-// labels makes a label set of names and values in turn.
+// labels makes a label set of alternating names and values.
 func labels(pairs []string) string {
 	var set []string
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -13,7 +13,7 @@ func init() {
 		map[Kind]form{Report: viewed(sarif)})
 }
 
-// The objects of SARIF 2.1.0 that are written: those that GitHub reads.
+// The objects of SARIF 2.1.0 that GitHub reads.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -66,8 +66,8 @@ type (
 	}
 )
 
-// sarif writes one rule a metric and one result a cause: failing regressions and a gate without a verdict as errors, what
-// does not fail the gate as warnings, what is undecided as notes. Several workloads are one run: GitHub takes no second one of a tool.
+// sarif writes one rule a metric and one result a cause: failing causes and a gate without a verdict as errors, other slower ones as
+// warnings, undecided ones as notes. Several workloads are one run, because GitHub takes one run of a tool.
 func sarif(v *view, o Options) (string, error) {
 	judged := !slices.ContainsFunc(v.each, func(w *view) bool { return !w.judged() })
 	run := sarifRun{Invocations: []sarifInvocation{{judged}}, Results: []sarifResult{}}
@@ -81,7 +81,7 @@ func sarif(v *view, o Options) (string, error) {
 		x := sarifResult{
 			Rule: i.Check, Level: [...]string{NoVerdict: "error", Fails: "error", Warns: "warning", Undecided: "note"}[i.Class],
 			Message: sarifMessage{sarifText(i.brief)},
-			// GitHub tells by this name whether two results are the same one.
+			// GitHub matches results of two runs by this fingerprint.
 			Fingerprints: map[string]string{"primaryLocationLineHash": i.Fingerprint},
 			Locations:    make([]sarifLocation, 1),
 		}
@@ -93,10 +93,10 @@ func sarif(v *view, o Options) (string, error) {
 	return indented(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
 }
 
-// helpPage is where the manual says what a verdict means.
+// helpPage is the page of the manual on verdicts.
 const helpPage = "https://github.com/nsgate/nsgate/blob/main/cmd/nsgate/docs/start.md"
 
-// about says what a check looks at, and what to do about it.
+// about describes a rule, and says what to do about its results.
 func about(check string) (short, help string) {
 	if check == "nsgate/no-verdict" {
 		return "The measurement carries no verdict.", "The gate cannot answer. The message says why, and the report names the next step."
@@ -105,7 +105,7 @@ func about(check string) (short, help string) {
 	return "The gate judges this metric: " + metric + ".", "The " + metric + " got worse than the policy allows. Mend it, or take it as the new baseline with nsgate accept."
 }
 
-// sarifText keeps brackets from becoming a link.
+// sarifText escapes brackets, which would become a link.
 func sarifText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`).Replace(s)
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// unjudgedMost is the share of a run without a limit that a report says in its first lines.
+// unjudgedMost is the share of a run without a limit above which the first lines of a report name it.
 const unjudgedMost = 0.1
 
-// unjudged prints what no limit covers where that is much, "" elsewhere.
+// unjudged prints the part of a run that no limit covers, "" for a small one.
 func (v *view) unjudged() string {
 	if u := v.Report.Unjudged; u != nil && (u.WallShare > unjudgedMost || u.GPUShare > unjudgedMost) {
 		return unjudged(u)

@@ -18,33 +18,33 @@ import (
 )
 
 // Limits of GitHub Actions. A step shows ten annotations of a kind; the runner cuts a message after 4,096 characters
-// and drops a job summary above 1 MiB. Each limit here keeps a distance.
+// and drops a job summary above 1 MiB. The limits here are a little lower.
 const (
 	maxAnnotations = 10
 	maxMessage     = 3900      // bytes
 	maxSummary     = 900 << 10 // bytes
 )
 
-// Options says where a report goes to.
+// Options says where Publish writes.
 type Options struct {
 	// Writer takes the annotations, nil for none. The runner reads standard output and standard error alike, so it is
 	// standard error where standard output carries a report for machines.
 	Writer io.Writer
-	// Getenv finds GITHUB_OUTPUT and GITHUB_STEP_SUMMARY; what is not set is not written.
+	// Getenv finds GITHUB_OUTPUT and GITHUB_STEP_SUMMARY; outputs and summary are written where these are set.
 	Getenv func(string) string
-	// Locate finds where in the repository a finding is written down, for its annotation; nil where that is unknown.
+	// Locate finds the definition of a finding's kernel in the repository; nil for none.
 	Locate report.Locator
-	// Notices are annotations that say something without warning.
+	// Notices are annotations without a warning.
 	Notices []Notice
 }
 
-// Notice is an annotation: something that a reviewer should know. File is relative to the repository, "" for none.
+// Notice is an annotation for a reviewer. File is relative to the repository, "" for none.
 type Notice struct {
 	Title, Message, File string
 	Line                 int
 }
 
-// Publish annotates what failed and what is open, worst first; sets the outputs verdict, exit-code, regressed,
+// Publish annotates failing and undecided causes, worst first; sets the outputs verdict, exit-code, regressed,
 // improved and undecided; and adds summary (Markdown) to the job summary. It tries all three and returns the errors
 // of those that could not be written.
 func Publish(r *result.Report, summary string, exitCode int, o Options) error {
@@ -59,14 +59,14 @@ func Publish(r *result.Report, summary string, exitCode int, o Options) error {
 	return publish(all, outputs, summary, o)
 }
 
-// PublishError annotates why a gate was not even tried, wrong usage or a file that cannot be read, and sets the output
-// exit-code. file and line are where the mistake is, "" where that is unknown.
+// PublishError annotates wrong usage or a file that cannot be read, and sets the output exit-code. file and line are the place of the
+// mistake, "" where it is unknown.
 func PublishError(text, file string, line, exitCode int, o Options) error {
 	return publish([]annotation{{failure, Notice{"nsgate", message(text), file, line}}}, [][2]string{{"exit-code", strconv.Itoa(exitCode)}}, "", o)
 }
 
-// publish takes outputs of words and numbers made here only: the library's delimiter of values is constant, so that a
-// kernel name could set outputs of its own.
+// publish takes outputs made here only: the library's delimiter of values is constant, so a kernel name in a value could set other
+// outputs.
 func publish(annotations []annotation, outputs [][2]string, summary string, o Options) error {
 	getenv := o.Getenv
 	if getenv == nil {
@@ -110,7 +110,7 @@ func guard(what string, write func()) (err error) {
 	return nil
 }
 
-// verdict is one of three constant words, whatever a saved report says.
+// verdict is one of three constant words for any saved report.
 func verdict(v result.Verdict) string {
 	switch v {
 	case result.Pass, result.Fail:
@@ -128,7 +128,7 @@ const (
 	notice
 )
 
-// annotation is a notice or something worse.
+// annotation is a notice with its level.
 type annotation struct {
 	level level
 	Notice
@@ -188,7 +188,7 @@ func annotations(r *result.Report, locate report.Locator) []annotation {
 	return out
 }
 
-// rests says what is not shown, without what there is none of.
+// rests counts the remarks that are not shown.
 func rests(failed, warned int) (out []string) {
 	if failed > 0 {
 		out = append(out, fmt.Sprintf("%d more regressed", failed))
@@ -199,7 +199,7 @@ func rests(failed, warned int) (out []string) {
 	return out
 }
 
-// message joins lines, made harmless, and cuts them to the length that GitHub shows.
+// message joins cleaned lines, cut to the length that GitHub shows.
 func message(lines ...string) string {
 	for i, l := range lines {
 		lines[i] = report.Line(l)
@@ -207,7 +207,7 @@ func message(lines ...string) string {
 	return report.Cut(strings.Join(lines, "\n"), maxMessage)
 }
 
-// fit shortens a summary to what GitHub accepts, at the end of a line.
+// fit cuts a summary to the size that GitHub accepts, at the end of a line.
 func fit(summary string) string {
 	if len(summary) <= maxSummary {
 		return summary
