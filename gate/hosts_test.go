@@ -332,3 +332,55 @@ func TestHostRulesAreInTheMDE(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkHostSteps prints what becomes of steps between hosts: of unchanged programs, and of some that got slower on one of them.
+//
+//	go test -run=NONE -bench=HostSteps -benchtime=1x ./gate
+func BenchmarkHostSteps(b *testing.B) {
+	kernels := loadHosts(b, "kernels", "a", "b", "e", "f", "g")
+	transformer := loadHosts(b, "transformer", "b", "e", "f", "g")
+	slower := func(name string) []host { return []host{{name: name, session: loadSession(b, name)}} }
+	for b.Loop() {
+		fmt.Printf("\n| head | hosts of the base | runs | gates | step slower | undecided | no verdict |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+		for _, x := range []struct {
+			name        string
+			bases, head []host
+		}{
+			{"six kernels, unchanged", kernels, kernels},
+			{"six kernels, the CPU sleeps 200 µs", kernels[1:], slower("idle-200-a")},
+			{"PyTorch, unchanged", transformer, transformer},
+			{"PyTorch, a synchronising call a step", transformer[1:], slower("item-sync-b")},
+			{"PyTorch, LayerNorm written out", transformer[1:], slower("unfused-norm-b")},
+		} {
+			for _, runs := range []int{3, 5} {
+				gates, slow, undecided, none := 0, 0, 0, 0
+				r := rand.New(rand.NewPCG(uint64(runs), 79))
+				for i := range x.bases {
+					for j := range x.head {
+						if x.bases[i].session.GPUHash == x.head[j].session.GPUHash {
+							continue
+						}
+						for range 10 {
+							side := func(h *host) model.Session {
+								all := len(h.session.Runs)
+								return boarded(draw{host: h, runs: r.Perm(all)[:min(runs, all)]}.session(), "")
+							}
+							f := find(gate.Compare([]model.Session{side(&x.bases[i])}, []model.Session{side(&x.head[j])}, thresholds.Default()), "workload", "mean_step_time")
+							switch gates++; {
+							case f.Outcome == result.Regressed:
+								slow++
+							case f.Doubted:
+								none++
+							case f.Undecided:
+								undecided++
+							}
+						}
+					}
+				}
+				part := func(n int) float64 { return 100 * float64(n) / float64(gates) }
+				fmt.Printf("| %s | %d | %d | %d | %.1f %% | %.1f %% | %.1f %% |\n", x.name, len(x.bases), runs, gates, part(slow), part(undecided), part(none))
+			}
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
