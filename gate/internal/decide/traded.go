@@ -142,42 +142,59 @@ func relaunched(t comparison, estimates []estimate, findings []result.Finding) {
 	}
 }
 
+// takenOver is the work in a range whose kernels changed: what was done by those that are gone and those that got longer, and is done by
+// those that are new and those that got longer.
+type takenOver struct {
+	before, after, limit float64
+	gone                 []string
+}
+
+// replacedWork sums the removed and the new kernels of each range that lost some.
+func replacedWork(t comparison, findings []result.Finding) map[string]*takenOver {
+	out := map[string]*takenOver{}
+	kernels := func(outcome result.Outcome, add func(*result.Finding)) {
+		for i := range findings {
+			if f := &findings[i]; f.Outcome == outcome && f.Scope == measure.ScopeKernel && f.Metric == t.total.Name {
+				add(f)
+			}
+		}
+	}
+	kernels(result.Removed, func(f *result.Finding) {
+		if out[f.Role] == nil {
+			out[f.Role] = &takenOver{limit: math.Inf(1)}
+		}
+		in := out[f.Role]
+		in.before, in.gone = in.before+float64(f.Base), append(in.gone, f.Title())
+	})
+	kernels(result.Added, func(f *result.Finding) {
+		if in := out[f.Role]; in != nil {
+			in.after += float64(f.Head)
+		}
+	})
+	return out
+}
+
 // fused judges the kernels of a range that got longer together with those that are gone from it and those that are new in it: a kernel
 // that took over the work of others is longer, and what all of them add up to is not.
 func fused(t comparison, estimates []estimate, findings []result.Finding) {
-	type sum struct{ before, after, limit float64 }
-	sums, names := map[string]*sum{}, map[string][]string{}
-	for i := range findings {
-		if f := &findings[i]; f.Outcome == result.Removed && f.Scope == measure.ScopeKernel && f.Metric == t.total.Name {
-			if sums[f.Role] == nil {
-				sums[f.Role] = &sum{limit: math.Inf(1)}
-			}
-			sums[f.Role].before += float64(f.Base)
-			names[f.Role] = append(names[f.Role], f.Title())
-		}
-	}
-	for i := range findings {
-		if f := &findings[i]; f.Outcome == result.Added && f.Scope == measure.ScopeKernel && f.Metric == t.total.Name && sums[f.Role] != nil {
-			sums[f.Role].after += float64(f.Head)
-		}
-	}
-	kernel := func(i int) (f *result.Finding, in *sum) {
-		f = &findings[i]
-		if f.Scope != measure.ScopeKernel || f.Metric != t.total.Name && f.Metric != measure.Time.Name || !t.worsened(estimates[i].pair, f) {
+	work := replacedWork(t, findings)
+	longer := func(i int, metrics ...string) (*result.Finding, *takenOver) {
+		f := &findings[i]
+		if f.Scope != measure.ScopeKernel || !slices.Contains(metrics, f.Metric) || !t.worsened(estimates[i].pair, f) {
 			return f, nil
 		}
-		return f, sums[f.Role]
+		return f, work[f.Role]
 	}
 	for i := range estimates {
-		if f, in := kernel(i); in != nil && f.Metric == t.total.Name {
+		if f, in := longer(i, t.total.Name); in != nil {
 			in.before += float64(f.Base)
 			in.after += float64(f.Base) * (1 + float64(f.High))
 			in.limit = math.Min(in.limit, float64(f.Limit))
 		}
 	}
 	for i := range estimates {
-		if f, in := kernel(i); in != nil && in.after > 0 && in.after <= in.before*(1+in.limit) {
-			waive(f, reason.Fused{Gone: names[f.Role], Change: result.Number(in.after/in.before - 1)})
+		if f, in := longer(i, t.total.Name, measure.Time.Name); in != nil && in.after > 0 && in.after <= in.before*(1+in.limit) {
+			waive(f, reason.Fused{Gone: in.gone, Change: result.Number(in.after/in.before - 1)})
 		}
 	}
 }
