@@ -100,7 +100,8 @@ func WorkloadsIn(root string) []string {
 // release is the name of a tag that stands for a release.
 var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
 
-// anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a release, as
+// anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a
+// release, as
 // far as git knows tags here.
 func anchorTags(b *baseline.Baseline) {
 	anchor := func(i int, tag string) {

@@ -23,7 +23,8 @@ type Bisect struct {
 	Good, Bad string // git revisions; the line between them is that of first parents
 	Script    string // a shell command that builds a worktree, "" where nothing needs to be built
 	Looks     []int  // numbers of runs a side, ascending: the next is taken while a reading is open
-	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what matters most of what regressed.
+	// Kernel and Metric choose the finding to follow, by the name that reports have or the short one, and by name; "" takes what
+	// matters most of what regressed.
 	Kernel, Metric string
 	// MaxTime ends the search when it is over, 0 for never. What is known by then is the answer.
 	MaxTime time.Duration

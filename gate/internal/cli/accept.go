@@ -123,7 +123,7 @@ func accept(e *env, a app.Accept) error {
 	return nil
 }
 
-// acceptLine is the command that accepts a report, "" where there is none that would work as it stands.
+// acceptLine is the command that accepts a report, "" if the report is not saved.
 func acceptLine(r *result.Report, file string, saved, several bool) string {
 	words := "nsgate accept"
 	switch {

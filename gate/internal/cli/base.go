@@ -41,7 +41,7 @@ func (f *counterFlags) check(counted bool) error {
 	return nil
 }
 
-// baseFlags name another build of the workload, to be measured beside the head.
+// baseFlags name a base build of the workload, to be measured interleaved with the head.
 type baseFlags struct {
 	command, ref, build string
 	paired              bool
@@ -56,7 +56,7 @@ func (b *baseFlags) bind(fs *pflag.FlagSet) {
 	b.fs = fs
 }
 
-// resolve finds out what the base build of a job is, nil for none. It changes nothing yet.
+// resolve is the base build of a job, nil for none. Nothing is checked out yet.
 func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*app.Base, error) {
 	for _, name := range []string{"base-cmd", "base-ref", "build"} {
 		if f := b.fs.Lookup(name); f.Changed && strings.TrimSpace(f.Value.String()) == "" {
@@ -71,7 +71,7 @@ func (b *baseFlags) resolve(ctx context.Context, e *env, from string, j *job) (*
 	case b.command == "" && b.ref == "":
 		return nil, nil
 	case from != "":
-		return nil, usageError("--from judges finished profiles: there is no head to measure a base build beside")
+		return nil, usageError("--from judges finished profiles: there is no head to measure with a base build")
 	}
 	base := &app.Base{Build: j.build, Script: b.build}
 	if b.command != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// storeFlags choose baselines and the look of what is printed about them.
+// storeFlags choose baselines and how they are printed.
 type storeFlags struct {
 	app.Store
 	policy policyFlags
@@ -29,7 +29,7 @@ func (k *storeFlags) bind(fs *pflag.FlagSet) {
 	k.policy.bindFile(fs)
 }
 
-// bindShown declares the flags of what is printed too.
+// bindShown also declares the flags of the output.
 func (k *storeFlags) bindShown(fs *pflag.FlagSet) {
 	k.bind(fs)
 	k.out.bindLook(fs, []string{"text", "json"})
@@ -128,7 +128,7 @@ func (r *baselineRemove) run(_ context.Context, e *env, args arguments) error {
 	return nil
 }
 
-// listBaseline prints the sessions of one baseline, newest first, and what is to be said of them.
+// listBaseline prints the sessions of one baseline, newest first, and its warnings.
 func listBaseline(e *env, b app.StoredBaseline, maxAge time.Duration, now time.Time, out *outputFlags) {
 	titles := []string{"session", "age", "what", "commit", "host", "driver", "runs", "kernels", "state", "reason"}
 	var rows [][]string

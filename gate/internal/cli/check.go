@@ -77,7 +77,7 @@ func (v *checkVerb) run(ctx context.Context, e *env, args arguments) (failed err
 	return err
 }
 
-// request is what the flags ask for: the checks, one a workload.
+// request is the checks that the flags ask for, one for each workload.
 func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*job, app.Suite, error) {
 	by := model.Profiler(v.profiler)
 	if err := cmp.Or(v.out.check(), oneOf("explain", v.explain, autoAlwaysNever...), oneOf("profiler", v.profiler, "nsys", "ncu"),
@@ -164,7 +164,7 @@ func withoutBaseline(r *result.Report) bool {
 // inCI reports whether a CI host runs this.
 func inCI(e *env) bool { ci := e.getenv("CI"); return ci != "" && ci != "false" && ci != "0" }
 
-// judgeable refuses what could be told before it is measured that no verdict can come of it.
+// judgeable refuses a check that cannot have a verdict, before anything is measured.
 func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	if err := c.Valid(); err != nil {
 		return usageError("--kernel: %w", err)
@@ -188,7 +188,7 @@ func (m *measureFlags) judgeable(c *app.Check, j *job) error {
 	return nil
 }
 
-// others names the workloads that have a baseline where the one that was checked has none.
+// others names the workloads that have a baseline if the checked one has none.
 func others(r *result.Report, j *job) []string {
 	have := app.WorkloadsIn(j.Root)
 	if r.ReasonKey != string(model.NoBaseline) || r.Measured == nil || len(have) == 0 {
@@ -197,10 +197,10 @@ func others(r *result.Report, j *job) []string {
 	return []string{meant("--workload ", j.Workload, have) + "baselines there are of " + strings.Join(have, ", ")}
 }
 
-// untestable is the exit code by which git bisect run skips a commit. All others under 128 but 0 say that it is bad.
+// untestable is the exit code by which git bisect run skips a commit. Others from 1 to 127 call it bad.
 const untestable = 125
 
-// forGit is the error with the exit code that git bisect run wants: whatever is neither a pass nor a regression is skipped.
+// forGit gives an error the exit code for git bisect run, which skips everything but a pass and a regression.
 func forGit(ctx context.Context, r *result.Report, err error) error {
 	switch failed := (*exit)(nil); {
 	case ctx.Err() != nil || errors.As(err, &failed) && failed.code == ExitFail:

@@ -82,7 +82,7 @@ func ascii(getenv func(string) string) bool {
 	return locale == "C" || locale == "POSIX"
 }
 
-// text is standard output for what people read.
+// text is standard output for text, in ASCII if the locale is C.
 func (e *env) text() io.Writer {
 	if ascii(e.getenv) {
 		return asciiWriter{e.Out}
@@ -111,7 +111,7 @@ func columns(w io.Writer) int {
 	return 0
 }
 
-// complain says on standard error why there is nothing to judge, and on GitHub beside the line that is to blame.
+// complain prints an error to standard error, and on GitHub as an annotation of the line that it names.
 func (e *env) complain(err error, code int) {
 	fmt.Fprintln(e.Err, "nsgate:", err)
 	if e.getenv("GITHUB_ACTIONS") != "true" || e.getenv("NSGATE_ANNOTATIONS") == "never" {
@@ -126,7 +126,8 @@ func (e *env) complain(err error, code int) {
 	}
 }
 
-// noVerdict says that a measurement cannot be used, in a word what is not done with it, and ends with exit code 3; other errors pass.
+// noVerdict prints a refusal as "not recorded: …", with what as the participle, and returns exit code 3. Other errors are returned
+// as they are.
 func noVerdict(e *env, what string, err error) error {
 	list := []error{err}
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

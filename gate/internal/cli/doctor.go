@@ -54,7 +54,7 @@ func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
 	return nil
 }
 
-// printObservations prints what was looked at, a line each, with the commands that set it right below.
+// printObservations prints a line for each observation, with the commands that mend it below.
 func printObservations(w io.Writer, seen []app.Observation, healthy bool) {
 	for _, o := range seen {
 		mark := map[app.Mark]string{app.Good: "✓", app.Note: "–", app.Bad: "✗"}[o.Mark]

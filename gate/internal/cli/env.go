@@ -38,7 +38,7 @@ type env struct {
 type exit struct {
 	code   int
 	err    error
-	passed bool // on from a program, which was sent the signals too
+	passed bool // the code is that of a program, which got the signals as well
 }
 
 func (e *exit) Error() string { return fmt.Sprint(e.err) }

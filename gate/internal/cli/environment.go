@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// typed marks flags that no variable stands for: what it says to another command of the job has no meaning to theirs. from is
-// the variable that set a flag.
+// typed marks flags that no variable sets, because it would be meant for another command of the job. from is the variable that
+// set a flag.
 const (
 	typed = "typed"
 	from  = "from"
@@ -57,7 +57,7 @@ func source(fs *pflag.FlagSet, flag string) string {
 	return "--" + flag
 }
 
-// misspelt refuses a variable that is nearly one of a flag of some command: what it says would be left out in silence.
+// misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt(root *cobra.Command) error {
 	var known []string
 	collect(root, &known)
@@ -88,7 +88,7 @@ func variable(flag string) string {
 	return "NSGATE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// renamed are the old names of flags, which work and are not shown.
+// renamed are the old names of flags, which still work and are hidden.
 var renamed = map[string]string{"bare": "unprofiled"}
 
 // current is the name of a flag by its name or an old one.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// writeFile writes a file so that it is there whole or not at all. What is no file, such as /dev/stdout, is written to.
+// writeFile writes a file atomically. A pipe or device, such as /dev/stdout, is written to directly.
 func writeFile(name string, write func(io.Writer) error) (err error) {
 	defer func() { err = unwritten(name, err) }()
 	if special(name) {
@@ -37,7 +37,7 @@ func special(name string) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// writable says why [writeFile] could not write a file, nil where it could, as far as can be told before.
+// writable is the error that [writeFile] would have, as far as it can be foreseen.
 func writable(name string) error {
 	if special(name) {
 		return nil
@@ -53,8 +53,8 @@ func writable(name string) error {
 	return os.Remove(f.Name())
 }
 
-// unwritten says which file could not be written, and what to do about it; nil stays nil. The error of the system names a
-// temporary file that nobody knows.
+// unwritten names the file that could not be written and the next step; nil stays nil. The error of the system would name a temporary
+// file.
 func unwritten(name string, err error) error {
 	if err == nil {
 		return nil

@@ -33,7 +33,7 @@ func helpText(page string) (text, examples string) {
 	return text, examples
 }
 
-// lists are what stands for a line such as {inputs} in a text of help.
+// lists are the texts that replace lines such as {inputs} in a help text.
 func lists() map[string]func() string {
 	return map[string]func() string{
 		"{topics}": func() string {
@@ -62,7 +62,7 @@ func each[T any](items []T, line func(T) string) string {
 	return b.String()
 }
 
-// filled is a text in which each line that is one of the names stands for the lines of that name.
+// filled replaces each line of a text that is one of the names.
 func filled(text string, lines map[string]func() string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -87,7 +87,7 @@ func overview(root *cobra.Command, e *env) string {
 	return reflow(filled(string(text), all), max(width(e), 40))
 }
 
-// flagGroups are the parts in which --help lists flags; what is in none comes last.
+// flagGroups are the parts in which --help all lists flags; the others come last.
 var flagGroups = []struct {
 	title string
 	flags []string
@@ -157,8 +157,8 @@ func usages(c *cobra.Command, columns int, belongs func(flag string) bool) strin
 // trailing is the space that a flag leaves at the end of a line where its meaning stands on the next.
 var trailing = regexp.MustCompile(` +\n`)
 
-// reflow breaks the paragraphs of a text anew, to so many columns. Lines that are indented, such as examples, stay; what stands after a
-// tab in them is broken under itself.
+// reflow breaks the paragraphs of a text to a number of columns. Indented lines, such as examples, stay; their text after a tab is
+// broken below itself.
 func reflow(text string, width int) string {
 	var out, line []string
 	used := 0

@@ -38,7 +38,7 @@ var templates embed.FS
 // starter is a file to start from.
 type starter struct {
 	name, template string
-	// others is set where what lies there is not nsgate's: it is never written anew.
+	// others is set for a file that is not nsgate's own: it is never overwritten.
 	others bool
 }
 
@@ -145,7 +145,7 @@ func (f *finds) tables() string {
 	return b.String()
 }
 
-// next is what is left to do. fresh is set where the policy is new.
+// next are the steps that are left. fresh is set if the policy is new.
 func (f *finds) next(fresh bool, policy string) (steps []string) {
 	switch {
 	case fresh && len(f.workloads) > 0:

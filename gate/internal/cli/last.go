@@ -46,7 +46,7 @@ func saveLast(r *result.Report) bool {
 	return os.Chmod(file, 0o600) == nil
 }
 
-// lastReport reads the report that was kept last, and the directory of its baseline, which is "" where root says another.
+// lastReport reads the last report, and the directory of its baseline, "" if root names another.
 func lastReport(root string) (r *result.Report, dir string, err error) {
 	file := lastFile()
 	if file == "" {

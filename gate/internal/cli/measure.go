@@ -17,7 +17,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// sampleFlags say how traces are cut, and what reads them.
+// sampleFlags say how traces are cut into steps, and which nsys exports them.
 type sampleFlags struct {
 	warmup, step, nsys string
 }
@@ -77,7 +77,7 @@ func (m *measureFlags) bindFrom(fs *pflag.FlagSet) {
 	fs.Var((*single)(&m.from), "from", "judge these profiles instead of running the workload: a file or a directory, as for compare")
 }
 
-// bindMetrics binds what calibrate has no use for.
+// bindMetrics declares the flag of commands that can sample the GPU.
 func (m *measureFlags) bindMetrics(fs *pflag.FlagSet) {
 	fs.BoolVar(&m.GPUMetrics, "gpu-metrics", false, "sample the GPU's metrics too, in two further runs: SM, tensor cores, DRAM, PCIe, NVLink")
 }
@@ -153,7 +153,7 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by
 	return jobs[0], nil
 }
 
-// job is what to do with one workload of a policy.
+// job is the job of one workload of a policy.
 func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command []string, by model.Profiler, progress func(app.Event)) (*job, error) {
 	if err := thresholds.CheckName(w.Name); err != nil {
 		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
@@ -222,7 +222,8 @@ func (m *measureFlags) build(j *job, p *thresholds.Policy, w *thresholds.Workloa
 	return nil
 }
 
-// gathers is where a job of several hosts leaves what its ranks record, and which of them do; "" where nsys runs around the workload.
+// gathers is the directory where the ranks of several hosts leave their recordings, and the ranks that record; "" if nsys runs around
+// the workload.
 func (m *measureFlags) gathers(p *thresholds.Policy, w *thresholds.Workload, by model.Profiler) (dir string, ranks []int, err error) {
 	if dir = w.Gather; dir != "" && p.File != "" && !filepath.IsAbs(dir) {
 		dir = filepath.Join(filepath.Dir(p.File), dir)
@@ -274,7 +275,7 @@ func (m *measureFlags) limit(w *thresholds.Workload, baselines app.Baselines) (t
 	return given, nil
 }
 
-// fixed refuses --runs LO..HI for what has one number of runs.
+// fixed refuses --runs LO..HI for a command with a fixed number of runs.
 func (m *measureFlags) fixed(j *job, what string) error {
 	if len(j.looks) > 1 {
 		return usageError("--runs: a %s has a fixed number of runs, not %s", what, m.runs.String())

@@ -50,19 +50,19 @@ func (o *outputFlags) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&o.annotations, "annotations", "auto", "GitHub annotations, job summary and outputs: auto, always or never")
 }
 
-// bindPatch declares the flags of a command that measures what a baseline could take.
+// bindPatch declares the flags of commands whose measurement a baseline could take.
 func (o *outputFlags) bindPatch(fs *pflag.FlagSet) {
 	fs.StringVar(&o.patch, "patch", "", "where the gate fails, or there is no baseline yet, write a git patch to this file that takes what was measured into the baseline")
 	fs.StringVar(&o.patchReason, "patch-reason", "", "the reason that --patch records (default: what changed)")
 }
 
-// bindShown declares what says how something is printed.
+// bindShown declares the flags of a printed report.
 func (o *outputFlags) bindShown(fs *pflag.FlagSet, formats []string) {
 	o.bindLook(fs, formats)
 	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print the verdict only")
 }
 
-// bindLook declares the same of what has no verdict.
+// bindLook declares the flags of printed output without a verdict.
 func (o *outputFlags) bindLook(fs *pflag.FlagSet, formats []string) {
 	o.fs, o.formats = fs, formats
 	fs.StringVar(&o.format, "format", "text", "what is printed: "+strings.Join(formats, ", "))
@@ -82,7 +82,7 @@ func oneOf(flag, value string, words ...string) error {
 	return usageError("--%s: %q is none of %s", flag, value, strings.Join(words, ", "))
 }
 
-// shortNames are what people call formats.
+// shortNames are other names of formats.
 var shortNames = map[string]string{"md": "markdown", "htm": "html", "txt": "text", "xml": "junit", "prometheus": "openmetrics", "gitlab": "codequality"}
 
 // known refuses a format that the command does not know.
@@ -149,7 +149,7 @@ func (o *outputFlags) draws() bool {
 
 // options are how a report looks on standard output.
 func (o *outputFlags) options(e *env) report.Options {
-	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ASCII: plainLocale(e),
+	return report.Options{Width: width(e), Color: o.coloured(e), Verbose: o.verbose || e.getenv("RUNNER_DEBUG") == "1", Quiet: o.quiet, ASCII: ascii(e.getenv),
 		ShowAll: "--verbose", Runs: "--runs", Ways: o.ways(), Version: thisBuild().Version}
 }
 
@@ -161,13 +161,7 @@ func (o *outputFlags) ways() [][2]string {
 	return [][2]string{{"Details", "nsgate report --verbose"}, {"Page", "nsgate report --format html"}}
 }
 
-// plainLocale reports whether the locale is C, whose terminals show ASCII alone. CI runners set none and show all.
-func plainLocale(e *env) bool {
-	locale := cmp.Or(e.getenv("LC_ALL"), e.getenv("LC_CTYPE"), e.getenv("LANG"))
-	return locale == "C" || locale == "POSIX"
-}
-
-// basis is what a report was judged by.
+// basis is the policy and the baselines of a report.
 type basis struct {
 	policy string   // file, "" for none
 	looser []string // what variables loosen in it
@@ -233,7 +227,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 	return verdict
 }
 
-// annotate tells GitHub the verdict, where that is wanted.
+// annotate publishes the verdict on GitHub if --annotations asks for it.
 func (o *outputFlags) annotate(e *env, r *result.Report, code int, options github.Options) error {
 	if o.annotations != "always" && (o.annotations != "auto" || e.getenv("GITHUB_ACTIONS") != "true") {
 		return nil
@@ -253,7 +247,7 @@ func (o *outputFlags) apply() string {
 	return thresholds.JoinCommand([]string{"git", "apply", o.patch})
 }
 
-// offered reports whether a report holds something that the baseline could take: a change, or what could be the first.
+// offered reports whether the baseline could take something of a report: a change, or its first session.
 func offered(r *result.Report) bool {
 	return slices.ContainsFunc(r.Each(), func(w *result.Report) bool { return w.Verdict == result.Fail || w.Measured != nil })
 }

@@ -92,7 +92,7 @@ func (p *policyFlags) load() (*thresholds.Policy, error) {
 	return policy, nil
 }
 
-// setting is what holds for a key at the top of a policy file, as people read it.
+// setting is the printed value of a key at the top of a policy file.
 func setting(p *thresholds.Policy, key string) string {
 	for _, s := range p.Settings() {
 		if s.Table == "" && s.Name == key {
@@ -103,7 +103,7 @@ func setting(p *thresholds.Policy, key string) string {
 }
 
 // findUp looks for a file in the working directory and, within a git checkout, in the directories above up to its root; "" if it is
-// in none. Outside of a checkout nobody says whose the directories above are.
+// in none. Outside of a checkout the directories above may be another user's.
 func findUp(name string) string {
 	dir, err := os.Getwd()
 	if err != nil {

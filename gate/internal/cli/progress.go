@@ -13,8 +13,8 @@ import (
 )
 
 // progress shows how far a command is: one line that changes on a terminal, one line a run elsewhere, in a section that
-// folds on GitLab. What takes long is said again now and then, so that nobody takes it for hung. A command has one of them:
-// whatever tells it something writes to the same terminal.
+// folds on GitLab. Long steps are repeated now and then, to show that the command is not hung. A
+// command has one progress, because all events go to the same terminal.
 type progress struct {
 	e        *env
 	live     bool
@@ -31,7 +31,7 @@ type progress struct {
 	end   chan struct{} // ends the clock, nil where none ticks
 }
 
-// How often what goes on is said: on a terminal and elsewhere.
+// How often the current step is shown: on a terminal and elsewhere.
 const (
 	liveEvery  = time.Second
 	quietEvery = 30 * time.Second
@@ -72,7 +72,7 @@ func (p *progress) event(ev app.Event) {
 	}
 }
 
-// now notes what goes on from here, and starts the clock.
+// now notes the current step, and starts the clock.
 func (p *progress) now(doing string, ev app.Event) {
 	p.doing, p.last, p.told = doing, ev, time.Now()
 	if p.end != nil {
@@ -100,7 +100,7 @@ func (p *progress) now(doing string, ev app.Event) {
 	}()
 }
 
-// beat says what goes on, where that was not said just now.
+// beat shows the current step again, unless a line was written just now.
 func (p *progress) beat() {
 	switch {
 	case p.doing == "":
@@ -141,7 +141,7 @@ func (p *progress) clear() {
 	p.wrote = false
 }
 
-// milestone is what begins, "" for a step of a session that goes on.
+// milestone is the text of an event that begins something, "" for a step of a session.
 func milestone(ev app.Event) string {
 	switch ev.Stage {
 	case app.Checking:

@@ -69,7 +69,7 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 	return failed
 }
 
-// record records one workload, which may be one of several.
+// record records one workload; several is true if it is one of several.
 func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) error {
 	c := &app.Record{Job: j.Job, Runs: j.looks[0], Reason: v.reason, Replace: v.replace, Anchor: v.anchor}
 	if v.count {
@@ -99,7 +99,7 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 	return nil
 }
 
-// recorded says what sessions of one profiler hold.
+// recorded sums up the sessions of one profiler.
 func recorded(sessions []model.Session) string {
 	runs, unprofiled, kernels := 0, 0, map[measure.Subject]bool{}
 	for _, s := range sessions {
@@ -131,7 +131,7 @@ func recorded(sessions []model.Session) string {
 		cmp.Or(report.Clean(last.GPU), "an unknown GPU"), measure.Count(len(kernels), "kernel"), unit)
 }
 
-// printRecorded says what was measured, how sure it is, and where it stands in the baseline; quiet leaves only what was written.
+// printRecorded prints the measurement, its noise and its differences from the baseline; quiet prints only the files.
 func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	for _, sessions := range done.Sessions {
 		fmt.Fprintln(w, "recorded", recorded(sessions))
@@ -165,7 +165,7 @@ func printRecorded(w io.Writer, done *app.Recorded, width int, quiet bool) {
 	printWritten(w, done)
 }
 
-// printWritten says which files were written.
+// printWritten prints the files that were written.
 func printWritten(w io.Writer, done *app.Recorded) {
 	for _, file := range done.Files {
 		fmt.Fprintf(w, "wrote %s\n", report.Clean(file))

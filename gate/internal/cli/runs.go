@@ -9,10 +9,10 @@ import (
 )
 
 // runPlan is how many fresh processes of a build to measure: a number, or LO..HI to begin with LO and to go on, up to
-// HI, while a comparison is undecided. Zero where nothing was said. It is the value of --runs.
+// HI, while a comparison is undecided. The zero value is unset. It is the value of --runs.
 type runPlan struct{ first, most int }
 
-// maxRuns bounds what is taken for a meant number of runs.
+// maxRuns is the largest number of runs that is accepted.
 const maxRuns = 1000
 
 // Set reads "5" or "5..12".

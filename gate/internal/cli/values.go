@@ -7,10 +7,10 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// words is the value of a flag that may be given several times, and several values at once where commas or lines part them.
+// words is the value of a flag that may be repeated, with values separated by commas or lines.
 type words []string
 
-// Set adds what is new.
+// Set adds values.
 func (w *words) Set(s string) error {
 	for _, x := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == '\n' }) {
 		if x = strings.TrimSpace(x); x != "" {

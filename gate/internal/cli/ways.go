@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ways are the flags by which the way out of a refusal is taken, by its kind.
+// ways are the flags or commands for the next step of a refusal, by its kind.
 var ways = map[string]string{
 	"changed-within-hour": "--reason 'WHY'",
 	"export-failed":       "--nsys PATH",
@@ -24,7 +24,7 @@ var ways = map[string]string{
 	"unsteady":            "--warmup N, --warmup capture",
 }
 
-// Ways lists the kinds of the refusals whose way out is a flag.
+// Ways lists the kinds of refusals that have one.
 func Ways() []string { return slices.Sorted(maps.Keys(ways)) }
 
 // WayOut is what to do about a refusal, with the flags that do it: "start the baseline anew (--replace)". A step that names its way

@@ -15,7 +15,7 @@ func policyDir(file string) string {
 	return filepath.Dir(file)
 }
 
-// baselineRoot is the directory of the baselines: what was given, else beside the policy file.
+// baselineRoot is the directory of the baselines: the given one, else that next to the policy file.
 func baselineRoot(given, policy string) string {
 	if given != "" {
 		return given
@@ -23,8 +23,8 @@ func baselineRoot(given, policy string) string {
 	return filepath.Join(policyDir(policy), app.DefaultRoot)
 }
 
-// relativeToPolicy names a directory as it is seen from the policy file's, so that a report means the same wherever nsgate was started; as it
-// is where that cannot be said.
+// relativeToPolicy names a directory relative to that of the policy file, so that a report does not depend on where nsgate was started.
+// A directory outside of that is returned as it is.
 func relativeToPolicy(policy, dir string) string {
 	from, err1 := filepath.Abs(policyDir(policy))
 	to, err2 := filepath.Abs(dir)
