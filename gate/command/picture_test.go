@@ -33,7 +33,7 @@ func TestPicture(t *testing.T) {
 		}
 		parts = append(parts, text)
 	}
-	got := "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"1370\">\n<foreignObject width=\"100%\" height=\"100%\">\n" +
+	got := "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"960\" height=\"1180\">\n<foreignObject width=\"100%\" height=\"100%\">\n" +
 		"<div xmlns=\"http://www.w3.org/1999/xhtml\">\n<style>" + html.EscapeString(strings.Replace(parts[0], "body{", ".body{", 1)) + "\nsection{margin:1rem 0}</style>\n" +
 		"<div class=\"body\"><div class=\"main\">" + wellFormed(t, parts[1]+"<section>"+parts[2]+"</section><section>"+parts[3]+"</section>") + "</div></div>\n" +
 		"</div>\n</foreignObject>\n</svg>\n"

@@ -60,7 +60,7 @@ func (s *svg) lane(l Lane, y float64, scale Scale) {
 		from, to := scale.At(x.Start), scale.At(x.Start+x.Length)
 		if to-from >= seen {
 			s.rect(x.Class, from, to, y, l.Height, x.Tip, x.Link)
-			if x.Label != "" && to-from > 0.01 {
+			if x.Label != "" && to-from > 0.03 {
 				s.label("inside", from, to, y, l.Height, x.Label)
 			}
 			continue

@@ -113,17 +113,16 @@ func (s *reportSheet) lanes(d *model.Drawing, classes, titles map[measure.Subjec
 		if !ok || x.Level() < 0 || x.Level() >= len(kinds) {
 			continue
 		}
-		name, label := Elide(cmp.Or(titles[subject], subject.Short()), maxName), ""
+		name := Clean(Elide(cmp.Or(titles[subject], subject.Short()), maxName))
 		if class, where := subject.Idle(); class != "" {
 			name = Elide(owner(class, where, true), maxName)
-			label = strings.TrimPrefix(name, "GPU idle: ")
 		}
 		class := kinds[x.Level()].class
 		if x.Level() < 2 {
 			class = cmp.Or(classes[subject], class)
 		}
-		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Label: label, Start: float64(x.Start()), Length: float64(x.Length()), Link: s.links[subject],
-			Tip: Clean(name) + ": " + quantity(result.Number(x.Length()), ns) + " from " + quantity(result.Number(x.Start()), ns) + " on"})
+		rows[x.Level()].Spans = append(rows[x.Level()].Spans, plot.Span{Class: class, Label: strings.TrimPrefix(name, "GPU idle: "), Start: float64(x.Start()), Length: float64(x.Length()), Link: s.links[subject],
+			Tip: name + ": " + quantity(result.Number(x.Length()), ns) + " from " + quantity(result.Number(x.Start()), ns) + " on"})
 	}
 	return append(ranges, slices.DeleteFunc(rows[:], func(l plot.Lane) bool { return len(l.Spans) == 0 })...)
 }
