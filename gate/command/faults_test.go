@@ -186,6 +186,23 @@ func TestSecondSignal(t *testing.T) {
 	w.gone()
 }
 
+// The first signal ends a check that waits for git, which is given 10 s to answer.
+func TestSignalWhileGitHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.run(0, "sh", "-c", "git init -q && git commit -q --allow-empty -m base && mkdir ../hangs")
+	w.script("../hangs/git", "touch $WORK/asked; exec sleep 600")
+	w.set("PATH", filepath.Join(w.work, "..", "hangs")+":"+w.get("PATH"))
+	j := w.start("nsgate", "check", "--from", w.get("KERNELS")+"/base")
+	w.until("the question to git", func() bool { return w.exists("asked") })
+	at := time.Now()
+	j.cmd.Process.Signal(syscall.SIGINT)
+	if code := j.wait(); code != 130 || time.Since(at) > 9*time.Second {
+		t.Errorf("exit code %d after %v, want 130 at once\n%s", code, time.Since(at), j.said())
+	}
+	w.gone()
+}
+
 // Nothing is missed where the guard of the private directory is killed: nsgate itself is well.
 func TestKillGuard(t *testing.T) {
 	if testing.Short() {
@@ -498,7 +515,7 @@ func TestReadOnly(t *testing.T) {
 
 // committed are the sessions of the baseline that a world without a name has; none where there is no baseline.
 func committed(w *world) ([]model.Session, error) {
-	baselines, err := app.ReadBaselines(filepath.Join(w.work, app.DefaultRoot), "default")
+	baselines, err := app.ReadBaselines(w.Context(), filepath.Join(w.work, app.DefaultRoot), "default")
 	if err != nil || len(baselines) == 0 {
 		return nil, err
 	}

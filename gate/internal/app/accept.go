@@ -73,8 +73,8 @@ func (a Accept) Dir() (string, error) {
 }
 
 // Doubts are the reasons not to accept the report.
-func (a Accept) Doubts() (out []error) {
-	here, _ := commit()
+func (a Accept) Doubts(ctx context.Context) (out []error) {
+	here, _ := commit(ctx)
 	of := a.Report.Head.Commit
 	if r := a.Report; r.Verdict != result.Fail && r.Measured == nil {
 		out = append(out, model.Refuse(model.NotAcceptable, "record what is to be the baseline, or accept the report nevertheless",
@@ -92,8 +92,8 @@ func (a Accept) Doubts() (out []error) {
 }
 
 // Run writes the baseline, all of it or nothing. The error joins the *model.Refusal values of [Accept.Doubts].
-func (a Accept) Run() (*Accepted, error) {
-	if doubts := a.Doubts(); len(doubts) > 0 && !a.Force {
+func (a Accept) Run(ctx context.Context) (*Accepted, error) {
+	if doubts := a.Doubts(ctx); len(doubts) > 0 && !a.Force {
 		return nil, errors.Join(doubts...)
 	}
 	dir, err := a.Dir()
@@ -270,7 +270,7 @@ func (m moves) takes(x measure.Subject) bool {
 
 // Patch is what [Accept.Run] would change, as a patch for git apply at the root of the repository, with what is accepted above it;
 // nothing is changed. It is an error where the baseline lies outside of the repository, or the report has none.
-func (a Accept) Patch(repository string) (patch string, err error) {
+func (a Accept) Patch(ctx context.Context, repository string) (patch string, err error) {
 	if a.Report.Baseline == "" && a.Report.Measured == nil || len(a.Report.HeadSessions) == 0 {
 		return "", errors.New("this report has no committed baseline that could be updated")
 	}
@@ -296,7 +296,7 @@ func (a Accept) Patch(repository string) (patch string, err error) {
 		if err != nil {
 			return err
 		}
-		if patch, err = git.Patch(context.Background(), private); err == nil {
+		if patch, err = git.Patch(ctx, private); err == nil {
 			patch = done.header() + patch
 		}
 		return err

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,7 +34,7 @@ type Baselines []Baseline
 
 // ReadBaselines reads the baselines of a workload below root, one for each GPU model; none is no error, one that is damaged
 // is.
-func ReadBaselines(root, workload string) (Baselines, error) {
+func ReadBaselines(ctx context.Context, root, workload string) (Baselines, error) {
 	root = BaselinesOf(root, workload)
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
@@ -44,7 +45,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 		if !entry.IsDir() {
 			continue
 		}
-		b, err := openBaseline(filepath.Join(root, entry.Name()))
+		b, err := openBaseline(ctx, filepath.Join(root, entry.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +60,7 @@ func ReadBaselines(root, workload string) (Baselines, error) {
 }
 
 // openBaseline reads the baseline of a directory with its release tags, nil where there is none.
-func openBaseline(dir string) (*baseline.Baseline, error) {
+func openBaseline(ctx context.Context, dir string) (*baseline.Baseline, error) {
 	b, err := baseline.Open(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -67,7 +68,7 @@ func openBaseline(dir string) (*baseline.Baseline, error) {
 	case err != nil:
 		return nil, err
 	}
-	anchorTags(b)
+	anchorTags(ctx, b)
 	return b, nil
 }
 
@@ -103,19 +104,19 @@ var release = regexp.MustCompile(`^v?\d+(\.\d+)+$`)
 // anchorTags makes an anchor of the newest session that the last release before HEAD holds, and of sessions whose own commit is a
 // release, as
 // far as git knows tags here.
-func anchorTags(b *baseline.Baseline) {
+func anchorTags(ctx context.Context, b *baseline.Baseline) {
 	anchor := func(i int, tag string) {
 		if e := &b.Entries[i]; e.Anchor == "" {
 			e.Anchor = tag
 		}
 	}
 	for i := range b.Entries {
-		if tag := releases().byCommit[b.Entries[i].Commit]; tag != "" {
+		if tag := tagsHere(ctx).byCommit[b.Entries[i].Commit]; tag != "" {
 			anchor(i, tag)
 		}
 	}
-	for _, tag := range releases().before {
-		files := strings.Fields(ask(b.Dir, "ls-tree", "--name-only", tag))
+	for _, tag := range tagsHere(ctx).before {
+		files := strings.Fields(ask(ctx, b.Dir, "ls-tree", "--name-only", tag))
 		for i := range slices.Backward(b.Entries) {
 			if slices.Contains(files, b.Entries[i].ID+".csv") {
 				anchor(i, tag)
@@ -131,9 +132,20 @@ type tags struct {
 	before   []string          // those that HEAD descends from, the newest first
 }
 
-var releases = sync.OnceValue(func() (out tags) {
+// tagsHere are those of the working directory, which git is asked for once.
+func tagsHere(ctx context.Context) tags {
+	asked.Do(func() { here = readTags(ctx) })
+	return here
+}
+
+var (
+	asked sync.Once
+	here  tags
+)
+
+func readTags(ctx context.Context) (out tags) {
 	out.byCommit = map[string]string{}
-	for line := range strings.Lines(ask("", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
+	for line := range strings.Lines(ask(ctx, "", "for-each-ref", "--format=%(objectname:short=12) %(*objectname:short=12) %(refname:short)", "refs/tags")) {
 		words := strings.Split(strings.TrimSpace(line), " ")
 		if name := words[len(words)-1]; release.MatchString(name) {
 			for _, commit := range words[:len(words)-1] {
@@ -141,13 +153,13 @@ var releases = sync.OnceValue(func() (out tags) {
 			}
 		}
 	}
-	for name := range strings.Lines(ask("", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
+	for name := range strings.Lines(ask(ctx, "", "for-each-ref", "--merged=HEAD", "--sort=-version:refname", "--sort=-creatordate", "--format=%(refname:short)", "refs/tags")) {
 		if name = strings.TrimSpace(name); release.MatchString(name) && len(out.before) < maxReleases {
 			out.before = append(out.before, name)
 		}
 	}
 	return out
-})
+}
 
 // maxReleases is how many releases back a session is looked for.
 const maxReleases = 20

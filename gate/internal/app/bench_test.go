@@ -61,7 +61,7 @@ func BenchmarkSessions(b *testing.B) {
 		})
 		b.Run(fmt.Sprint("check against ", sessions), func(b *testing.B) {
 			measured(b, func() (*result.Report, error) {
-				read, err := ReadBaselines(root, "w")
+				read, err := ReadBaselines(b.Context(), root, "w")
 				if err != nil {
 					return nil, err
 				}

@@ -71,7 +71,7 @@ func (c *Calibrate) run(ctx context.Context) (*calibrate.Calibration, error) {
 			"%s", all.Throttled)
 	}
 	like, _ := c.Baselines.ForGPU(all.Head.GPU())
-	_, head, err := all.sessions(c.Rule, like.Sessions)
+	_, head, err := all.sessions(ctx, c.Rule, like.Sessions)
 	if err != nil {
 		return nil, err
 	}

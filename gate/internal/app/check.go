@@ -167,7 +167,7 @@ func (c *Check) screen(ctx context.Context) (*result.Report, error) {
 		if b, ok := own.ForGPU(m.Head.GPU()); ok {
 			chosen = b
 		}
-		_, head, err := m.sessions(c.Rule, chosen.Sessions)
+		_, head, err := m.sessions(ctx, c.Rule, chosen.Sessions)
 		c.sinceAnchor = keepKernels(c.Kernels, chosen.SinceAnchor)
 		return chosen.Sessions, head, err
 	})
@@ -189,9 +189,9 @@ func (c *Check) pair(ctx context.Context) (*result.Report, error) {
 	all := &Measurement{BaseCommit: c.Base.commit(), Warnings: slices.Clone(c.Base.Warnings)}
 	r, err := c.judge(ctx, c.Looks, &build, all, func(m *Measurement) ([]model.Session, []model.Session, error) {
 		committed, ok := own.ForGPU(m.Head.GPU())
-		base, head, err := m.sessions(c.Rule, committed.Sessions)
+		base, head, err := m.sessions(ctx, c.Rule, committed.Sessions)
 		if err != nil && ok {
-			base, head, err = m.sessions(c.Rule, nil) // the committed sessions are not what decides
+			base, head, err = m.sessions(ctx, c.Rule, nil) // the committed sessions are not what decides
 		}
 		return base, head, err
 	})

@@ -41,7 +41,7 @@ func (c Compare) Run(ctx context.Context) (*result.Report, error) { return refus
 func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err error) {
 	side := func(ctx context.Context, what, path, other string, models []string) (*profile.Recording, error) {
 		r, err := c.Tools.Open(ctx, path)
-		if old, ok := asCommitted(path); ok && err != nil {
+		if old, ok := asCommitted(ctx, path); ok && err != nil {
 			r, err = old.open(ctx, c.Tools, path, other, c.Home, models)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -54,7 +54,7 @@ func (c Compare) open(ctx context.Context) (base, head *profile.Recording, err e
 		}
 		return r, nil
 	}
-	if _, ok := asCommitted(c.Base); ok { // which of a revision's baselines is meant depends on the head's GPU
+	if _, ok := asCommitted(ctx, c.Base); ok { // which of a revision's baselines is meant depends on the head's GPU
 		if head, err = side(ctx, "head", c.Head, c.Base, nil); err != nil {
 			return nil, nil, err
 		}

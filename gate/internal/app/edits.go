@@ -58,8 +58,8 @@ type Edit struct {
 
 // Edits says which of the baseline (directories) and the policy files the change under review edits, since it left its
 // target. known is false where git does not know that. What is "" is left out.
-func (r Review) Edits(root string, baselines, policies []string) (edits []Edit, known bool) {
-	base := r.base(root)
+func (r Review) Edits(ctx context.Context, root string, baselines, policies []string) (edits []Edit, known bool) {
+	base := r.base(ctx, root)
 	if base == "" {
 		return nil, false
 	}
@@ -68,7 +68,7 @@ func (r Review) Edits(root string, baselines, policies []string) (edits []Edit, 
 		files []string
 	}{{"baseline", baselines}, {"policy", policies}} {
 		names := namesIn(root, judged.files)
-		changed, err := git.Changed(context.Background(), root, base, names...)
+		changed, err := git.Changed(ctx, root, base, names...)
 		if err != nil {
 			return nil, false
 		}
@@ -80,7 +80,7 @@ func (r Review) Edits(root string, baselines, policies []string) (edits []Edit, 
 				edits = append(edits, Edit{judged.what, link, 0, "linked"})
 				continue
 			}
-			others, err := git.Output(context.Background(), root, "ls-files", "--others", "-z", "--", ":(top,literal)"+name)
+			others, err := git.Output(ctx, root, "ls-files", "--others", "-z", "--", ":(top,literal)"+name)
 			if err != nil {
 				return nil, false
 			}
@@ -142,16 +142,16 @@ func real(dir string) string {
 
 // base is the commit at which the change under review left its target, "" where git does not know it. A shallow checkout holds at best
 // the host's merge of both, whose first parent is the target; a merge by the author says nothing.
-func (r Review) base(root string) string {
+func (r Review) base(ctx context.Context, root string) string {
 	if r.Commit != "" {
-		return ask(root, "rev-parse", "--verify", "--quiet", "--end-of-options", r.Commit+"^{commit}")
+		return ask(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", r.Commit+"^{commit}")
 	}
-	if base := ask(root, "merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+r.Branch); base != "" {
+	if base := ask(ctx, root, "merge-base", "--end-of-options", "HEAD", "refs/remotes/origin/"+r.Branch); base != "" {
 		return base
 	}
-	head := ask(root, "rev-parse", "--verify", "--quiet", "HEAD")
-	if head == "" || head != r.Merge || ask(root, "rev-parse", "--verify", "--quiet", "HEAD^2") == "" {
+	head := ask(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD")
+	if head == "" || head != r.Merge || ask(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD^2") == "" {
 		return ""
 	}
-	return ask(root, "rev-parse", "--verify", "--quiet", "HEAD^1")
+	return ask(ctx, root, "rev-parse", "--verify", "--quiet", "HEAD^1")
 }

@@ -16,7 +16,7 @@ func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, head, err := all.sessions(c.Rule, nil)
+	_, head, err := all.sessions(ctx, c.Rule, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (c History) Run(ctx context.Context) (histories []*history.History, shallow
 	if root == "" {
 		root = DefaultRoot
 	}
-	baselines, err := ReadBaselines(root, c.Workload)
+	baselines, err := ReadBaselines(ctx, root, c.Workload)
 	if err != nil {
 		return nil, false, err
 	}
@@ -70,7 +70,7 @@ func (c History) Run(ctx context.Context) (histories []*history.History, shallow
 		histories = append(histories, h)
 	}
 	slices.SortFunc(histories, func(a, b *history.History) int { return strings.Compare(a.GPU, b.GPU) })
-	return histories, ask("", "rev-parse", "--is-shallow-repository") == "true", nil
+	return histories, ask(ctx, "", "rev-parse", "--is-shallow-repository") == "true", nil
 }
 
 // pastBaselines are the sessions below a directory as each commit that touched it left them. Commits whose
@@ -81,7 +81,7 @@ func pastBaselines(ctx context.Context, dir string) (out [][]model.Session, err 
 			dir = short
 		}
 	}
-	log := ask("", "log", "--format=%H", "--", dir)
+	log := ask(ctx, "", "log", "--format=%H", "--", dir)
 	if log == "" {
 		return nil, nil
 	}

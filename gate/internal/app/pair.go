@@ -28,7 +28,7 @@ func (c *Check) Interleaved(base Build) *Pair {
 // UpTo measures until each side has so many runs, and judges them.
 func (p *Pair) UpTo(ctx context.Context, runs int) (err error) {
 	p.Report, err = p.check.look(ctx, runs-p.taken, &p.base, &p.all, func(m *Measurement) ([]model.Session, []model.Session, error) {
-		return m.sessions(p.check.Rule, nil)
+		return m.sessions(ctx, p.check.Rule, nil)
 	}, decide.Look{})
 	p.taken = runs
 	return err

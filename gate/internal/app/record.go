@@ -118,7 +118,7 @@ func (c *Record) measure(ctx context.Context, by Measurer, runs int, baselines B
 	if b, ok := baselines.ForGPU(m.Head.GPU()); ok && !c.Replace {
 		like = model.Nsys.Pick(b.Sessions)
 	}
-	_, head, err := m.sessions(c.Rule, like)
+	_, head, err := m.sessions(ctx, c.Rule, like)
 	if err == nil {
 		head, err = c.withoutOutliers(ctx, by, m, head, like)
 	}
@@ -146,7 +146,7 @@ func (c *Record) withoutOutliers(ctx context.Context, by Measurer, m *Measuremen
 		return nil, err
 	}
 	m.add(more)
-	if _, head, err = m.sessions(c.Rule, like); err != nil || len(head) != 1 {
+	if _, head, err = m.sessions(ctx, c.Rule, like); err != nil || len(head) != 1 {
 		return head, err
 	}
 	head[0] = without(head[0], first)

@@ -12,15 +12,15 @@ import (
 func Repository() string { return git.Top("") }
 
 // ask is an answer of git in a directory, "" where it has none.
-func ask(dir string, args ...string) string {
-	out, _ := git.Output(context.Background(), dir, args...)
+func ask(ctx context.Context, dir string, args ...string) string {
+	out, _ := git.Output(ctx, dir, args...)
 	return strings.TrimSpace(out)
 }
 
 // commit is the commit that is checked out here, with [dirty] where a tracked file differs from it, "" without a repository. The
 // error is that of a repository that git refuses.
-func commit() (string, error) {
-	id, changed, err := git.Head(context.Background(), "", DefaultRoot)
+func commit(ctx context.Context) (string, error) {
+	id, changed, err := git.Head(ctx, "", DefaultRoot)
 	switch {
 	case errors.Is(err, git.ErrForeign):
 		return "", err
@@ -36,7 +36,9 @@ func commit() (string, error) {
 const dirty = "-dirty"
 
 // GitDir is the directory in which git keeps the repository of the working directory, "" where there is none.
-func GitDir() string { return ask("", "rev-parse", "--absolute-git-dir") }
+func GitDir(ctx context.Context) string { return ask(ctx, "", "rev-parse", "--absolute-git-dir") }
 
 // Origin is the address that a checkout was cloned from, "" where git does not say.
-func Origin(root string) string { return ask(root, "config", "--get", "remote.origin.url") }
+func Origin(ctx context.Context, root string) string {
+	return ask(ctx, root, "config", "--get", "remote.origin.url")
+}

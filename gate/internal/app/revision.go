@@ -21,12 +21,12 @@ import (
 type committed struct{ revision, dir string }
 
 // asCommitted takes a side for a baseline of a revision where there is no such file and git knows it.
-func asCommitted(side string) (committed, bool) {
+func asCommitted(ctx context.Context, side string) (committed, bool) {
 	if _, err := os.Stat(side); err == nil {
 		return committed{}, false
 	}
 	revision, dir, _ := strings.Cut(side, ":")
-	id := ask("", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
+	id := ask(ctx, "", "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	return committed{id, dir}, id != ""
 }
 
@@ -35,7 +35,7 @@ func asCommitted(side string) (committed, bool) {
 func (c committed) open(ctx context.Context, t profile.Tools, side, other, home string, models []string) (*profile.Recording, error) {
 	dirs := []string{c.dir}
 	if c.dir == "" {
-		dirs = c.baselines(path.Join(filepath.ToSlash(home), DefaultRoot), models)
+		dirs = c.baselines(ctx, path.Join(filepath.ToSlash(home), DefaultRoot), models)
 	}
 	if same := path.Clean(filepath.ToSlash(other)); slices.Contains(dirs, same) {
 		dirs = []string{same}
@@ -64,9 +64,9 @@ func (c committed) open(ctx context.Context, t profile.Tools, side, other, home 
 }
 
 // baselines are the directories of the revision below root that hold a baseline of one of the models, of any where none is known.
-func (c committed) baselines(root string, models []string) []string {
+func (c committed) baselines(ctx context.Context, root string, models []string) []string {
 	var out []string
-	for name := range strings.SplitSeq(ask("", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root), "\x00") {
+	for name := range strings.SplitSeq(ask(ctx, "", "ls-tree", "-r", "-z", "--name-only", c.revision, "--", root), "\x00") {
 		dir := path.Dir(name)
 		fits := func(model string) bool { return filepath.Base(baseline.Dir("", "x", model)) == path.Base(dir) }
 		if name != "" && (len(models) == 0 || slices.ContainsFunc(models, fits)) && !slices.Contains(out, dir) {

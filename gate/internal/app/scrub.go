@@ -35,7 +35,7 @@ func (s Scrub) Run(ctx context.Context) ([]model.Session, error) {
 		var out []baseline.Entry
 		for _, x := range cut[0] {
 			if x.ID = ""; x.Commit == "" {
-				x.Commit, _ = commit()
+				x.Commit, _ = commit(ctx)
 			}
 			out = append(out, baseline.Entry{Session: x})
 		}

@@ -25,7 +25,7 @@ func measureHead(ctx context.Context, by Measurer, runs int) (*Measurement, erro
 
 // sessions cuts the recordings into sessions, all by the same step and warm-up, those of like where there are any. It fills in the
 // commit and what recordings of ncu do not say.
-func (m *Measurement) sessions(rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
+func (m *Measurement) sessions(ctx context.Context, rule profile.Rule, like []model.Session) (base, head []model.Session, err error) {
 	cut, err := profile.Cut(rule, &profile.Recording{Finished: like}, &m.Base, &m.Head)
 	if err != nil {
 		return nil, nil, err
@@ -40,15 +40,15 @@ func (m *Measurement) sessions(rule profile.Rule, like []model.Session) (base, h
 		head[i].Longest = max(head[i].Longest, m.Longest)
 		m.place(&head[i])
 		if head[i].Commit == "" {
-			head[i].Commit = m.commit()
+			head[i].Commit = m.commit(ctx)
 		}
 	}
 	return base, head, nil
 }
 
 // commit is the commit that is checked out here, "" with a warning where git refuses the repository.
-func (m *Measurement) commit() string {
-	id, err := commit()
+func (m *Measurement) commit(ctx context.Context) string {
+	id, err := commit(ctx)
 	if w := fmt.Sprintf("the commit of this checkout is not known: %v", err); err != nil && !slices.Contains(m.Warnings, w) {
 		m.Warnings = append(m.Warnings, w)
 	}

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -76,10 +77,10 @@ func subdirectories(dir string) (out []string) {
 }
 
 // open reads all baselines.
-func (s Store) open() ([]*baseline.Baseline, error) {
+func (s Store) open(ctx context.Context) ([]*baseline.Baseline, error) {
 	var out []*baseline.Baseline
 	for _, dir := range s.dirs() {
-		b, err := openBaseline(dir)
+		b, err := openBaseline(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -94,8 +95,8 @@ func (s Store) open() ([]*baseline.Baseline, error) {
 }
 
 // List lists all baselines with their sessions.
-func (s Store) List() ([]StoredBaseline, error) {
-	all, err := s.open()
+func (s Store) List(ctx context.Context) ([]StoredBaseline, error) {
+	all, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +134,8 @@ func storedSession(e *baseline.Entry, standing baseline.Standing) StoredSession 
 }
 
 // find is the one session of all baselines whose ID is, or begins or ends with, id. Suite are an error that lists them.
-func (s Store) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
-	all, err := s.open()
+func (s Store) find(ctx context.Context, id string) (*baseline.Baseline, *baseline.Entry, error) {
+	all, err := s.open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,8 +164,8 @@ func (s Store) find(id string) (*baseline.Baseline, *baseline.Entry, error) {
 }
 
 // Session is what one session holds, summed up.
-func (s Store) Session(id string) (*result.Summary, error) {
-	b, e, err := s.find(id)
+func (s Store) Session(ctx context.Context, id string) (*result.Summary, error) {
+	b, e, err := s.find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -179,10 +180,10 @@ func (s Store) Session(id string) (*result.Summary, error) {
 }
 
 // Diff judges one session against another, of what both hold.
-func (s Store) Diff(base, head string, policy *thresholds.Policy) (*result.Report, error) {
+func (s Store) Diff(ctx context.Context, base, head string, policy *thresholds.Policy) (*result.Report, error) {
 	var sides [2][]model.Session
 	for i, id := range []string{base, head} {
-		_, e, err := s.find(id)
+		_, e, err := s.find(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -204,16 +205,16 @@ func (s Store) Diff(base, head string, policy *thresholds.Policy) (*result.Repor
 }
 
 // Remove takes a session back, with a reason: what it replaced holds again. Its file stays, and one is added beside it.
-func (s Store) Remove(id, why string, now time.Time) (file string, err error) {
+func (s Store) Remove(ctx context.Context, id, why string, now time.Time) (file string, err error) {
 	if why, err = reason(why); err != nil {
 		return "", err
 	}
-	b, found, err := s.find(id)
+	b, found, err := s.find(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	id = found.ID
-	here, _ := commit()
+	here, _ := commit(ctx)
 	added, err := baseline.Add(b.Dir, func(b *baseline.Baseline) ([]baseline.Entry, error) {
 		for i, standing := range b.Standings() {
 			if b.Entries[i].ID == id && standing.Removed {

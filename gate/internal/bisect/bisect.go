@@ -97,7 +97,7 @@ func (b *bisection) findLine(ctx context.Context) error {
 		}
 	}
 	b.out.Good, b.out.Bad = b.line[0], b.line[len(b.line)-1]
-	b.state = readState(b.key())
+	b.state = readState(ctx, b.key())
 	return nil
 }
 

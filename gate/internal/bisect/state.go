@@ -1,6 +1,7 @@
 package bisect
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -31,9 +32,9 @@ type known struct {
 }
 
 // readState is what an earlier search of the same kind left, empty where there is none.
-func readState(key string) state {
+func readState(ctx context.Context, key string) state {
 	fresh := state{Key: key, Readings: map[string]known{}, began: time.Now()}
-	if dir := app.GitDir(); dir != "" {
+	if dir := app.GitDir(ctx); dir != "" {
 		fresh.file = filepath.Join(dir, "nsgate-bisect.json")
 	}
 	text, err := os.ReadFile(fresh.file)

@@ -29,14 +29,14 @@ func (v *acceptVerb) bind(fs *pflag.FlagSet) {
 	fs.VarP(&v.only, "workload", "w", "of a report on several workloads only these, repeatable; * and ? are wildcards (default: all that failed or have no baseline)")
 }
 
-func (v *acceptVerb) run(_ context.Context, e *env, args arguments) (err error) {
+func (v *acceptVerb) run(ctx context.Context, e *env, args arguments) (err error) {
 	if v.Reason == "" {
 		return usageError("--reason is needed: say why the change is wanted, for those who review the baseline")
 	}
 	if len(args.own) > 0 {
 		v.Report, err = readReport(args.own[0])
 	} else {
-		v.Report, v.Directory, err = lastReport(v.Root)
+		v.Report, v.Directory, err = lastReport(ctx, v.Root)
 	}
 	if err != nil {
 		return err
@@ -100,13 +100,13 @@ func accept(e *env, a app.Accept) error {
 		return errors.New("the report holds no measured sessions; check again, or name another report")
 	}
 	if a.Force {
-		for _, doubt := range a.Doubts() {
+		for _, doubt := range a.Doubts(e.ctx) {
 			if r := (*model.Refusal)(nil); errors.As(doubt, &r) {
 				fmt.Fprintln(e.Err, "nsgate: accepted nevertheless:", report.Clean(r.Reason))
 			}
 		}
 	}
-	done, err := a.Run()
+	done, err := a.Run(e.ctx)
 	if err != nil {
 		return noVerdict(e, "accepted", err)
 	}

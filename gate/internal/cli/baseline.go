@@ -52,12 +52,12 @@ type baselineList struct{ storeFlags }
 
 func (l *baselineList) bind(fs *pflag.FlagSet) { l.bindShown(fs) }
 
-func (l *baselineList) run(_ context.Context, e *env, _ arguments) error {
+func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
 	p, err := l.load()
 	if err != nil {
 		return err
 	}
-	all, err := l.List()
+	all, err := l.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,11 +76,11 @@ type baselineShow struct{ storeFlags }
 
 func (s *baselineShow) bind(fs *pflag.FlagSet) { s.bindShown(fs) }
 
-func (s *baselineShow) run(_ context.Context, e *env, args arguments) error {
+func (s *baselineShow) run(ctx context.Context, e *env, args arguments) error {
 	if _, err := s.load(); err != nil {
 		return err
 	}
-	summary, err := s.Session(args.own[0])
+	summary, err := s.Session(ctx, args.own[0])
 	if err != nil {
 		return noVerdict(e, "shown", err)
 	}
@@ -91,12 +91,12 @@ type baselineDiff struct{ storeFlags }
 
 func (d *baselineDiff) bind(fs *pflag.FlagSet) { d.bindShown(fs) }
 
-func (d *baselineDiff) run(_ context.Context, e *env, args arguments) error {
+func (d *baselineDiff) run(ctx context.Context, e *env, args arguments) error {
 	p, err := d.load()
 	if err != nil {
 		return err
 	}
-	r, err := d.Diff(args.own[0], args.own[1], p)
+	r, err := d.Diff(ctx, args.own[0], args.own[1], p)
 	if err != nil {
 		return err
 	}
@@ -113,14 +113,14 @@ func (r *baselineRemove) bind(fs *pflag.FlagSet) {
 	fs.StringVar(&r.reason, "reason", "", "why the session is removed, for those who review the baseline (required)")
 }
 
-func (r *baselineRemove) run(_ context.Context, e *env, args arguments) error {
+func (r *baselineRemove) run(ctx context.Context, e *env, args arguments) error {
 	if r.reason == "" {
 		return usageError("--reason is needed: say why the session is removed, for those who review the baseline")
 	}
 	if _, err := r.load(); err != nil {
 		return err
 	}
-	file, err := r.Remove(args.own[0], r.reason, time.Now())
+	file, err := r.Remove(ctx, args.own[0], r.reason, time.Now())
 	if err != nil {
 		return err
 	}

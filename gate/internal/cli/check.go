@@ -129,11 +129,11 @@ func (v *checkVerb) print(e *env, checks app.Suite) error {
 // complete is a report with what only the command knows: how to reproduce and accept it, and where its baseline is.
 func (v *checkVerb) complete(e *env, r *result.Report, jobs []*job) *result.Report {
 	several := len(jobs) > 1
-	saved := !several && saveLast(r)
+	saved := !several && saveLast(e.ctx, r)
 	r = r.Map(func(_ int, w *result.Report) *result.Report {
 		return w.In(result.Context{Baseline: relativeToPolicy(jobs[0].Policy.File, w.Baseline)})
 	})
-	saved = saved || several && saveLast(r)
+	saved = saved || several && saveLast(e.ctx, r)
 	v.out.saved = saved
 	r = r.Map(func(i int, w *result.Report) *result.Report {
 		c := offerAccept(w, &v.out, saved, several)

@@ -35,7 +35,7 @@ func Main(parent context.Context, args []string, s Streams) int {
 		default:
 		}
 	}()
-	e := &env{Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err}
+	e := &env{ctx: ctx, Streams: s, getenv: os.Getenv, environ: os.Environ, line: args, raw: s.Err}
 	if ascii(e.getenv) {
 		e.Err = asciiWriter{e.Err}
 	}

@@ -30,7 +30,7 @@ func (v *doctorVerb) bind(fs *pflag.FlagSet) {
 
 func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
 	seen, models := app.Examine(ctx, v.nsys)
-	seen = append(seen, examineRepository(v.root, &v.policy, models)...)
+	seen = append(seen, examineRepository(ctx, v.root, &v.policy, models)...)
 	healthy := true
 	for i := range seen {
 		o := &seen[i]
@@ -71,7 +71,7 @@ func printObservations(w io.Writer, seen []app.Observation, healthy bool) {
 }
 
 // examineRepository looks at the policy and the baselines. models are the GPUs of this machine.
-func examineRepository(given string, flags *policyFlags, models []string) (out []app.Observation) {
+func examineRepository(ctx context.Context, given string, flags *policyFlags, models []string) (out []app.Observation) {
 	add := func(mark app.Mark, what, detail string) {
 		out = append(out, app.Observation{Mark: mark, What: what, Detail: detail})
 	}
@@ -92,7 +92,7 @@ func examineRepository(given string, flags *policyFlags, models []string) (out [
 	}
 	for _, w := range workloads {
 		what := "baseline " + w.Name
-		baselines, err := app.ReadBaselines(root, w.Name)
+		baselines, err := app.ReadBaselines(ctx, root, w.Name)
 		switch {
 		case err != nil:
 			add(app.Bad, what, err.Error())

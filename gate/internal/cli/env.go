@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"syscall"
@@ -24,6 +25,7 @@ type Streams struct {
 
 // env is the world of one command.
 type env struct {
+	ctx context.Context // ends at the first signal; tests of parts have none
 	Streams
 	getenv  func(string) string
 	environ func() []string // all variables, as NAME=VALUE

@@ -42,14 +42,14 @@ type starter struct {
 	others bool
 }
 
-func (v *initVerb) run(_ context.Context, e *env, _ arguments) error {
+func (v *initVerb) run(ctx context.Context, e *env, _ arguments) error {
 	if err := oneOf("ci", v.ci, "auto", "github", "gitlab", "none"); err != nil {
 		return err
 	}
 	root := cmp.Or(app.Repository(), ".")
 	found := look(root)
 	if v.ci == "auto" {
-		remote := app.Origin(root)
+		remote := app.Origin(ctx, root)
 		found.github = found.github || hosted(remote, "github")
 		found.gitlab = found.gitlab || hosted(remote, "gitlab")
 	} else {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +18,8 @@ import (
 // The last report is kept in git's own directory, where it is never committed, for this user alone.
 
 // lastFile is where the last report is kept, "" outside of a repository.
-func lastFile() string {
-	dir := app.GitDir()
+func lastFile(ctx context.Context) string {
+	dir := app.GitDir(ctx)
 	if dir == "" {
 		return ""
 	}
@@ -27,8 +28,8 @@ func lastFile() string {
 
 // saveLast keeps a report for accept. It reports whether accept will find it: a repository that cannot be written to is no
 // reason to fail.
-func saveLast(r *result.Report) bool {
-	file, root := lastFile(), app.Repository()
+func saveLast(ctx context.Context, r *result.Report) bool {
+	file, root := lastFile(ctx), app.Repository()
 	if file == "" || root == "" || len(r.HeadSessions) == 0 && len(r.Workloads) == 0 {
 		return false
 	}
@@ -47,8 +48,8 @@ func saveLast(r *result.Report) bool {
 }
 
 // lastReport reads the last report, and the directory of its baseline, "" if root names another.
-func lastReport(root string) (r *result.Report, dir string, err error) {
-	file := lastFile()
+func lastReport(ctx context.Context, root string) (r *result.Report, dir string, err error) {
+	file := lastFile(ctx)
 	if file == "" {
 		return nil, "", usageError("accept wants one saved report here: outside of a git repository none is kept")
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -128,7 +129,7 @@ func (m *measureFlags) resolve(e *env, policy *policyFlags, workload []string, b
 	progress := newProgress(e, quiet).event
 	var jobs []*job
 	for i := range chosen {
-		j, err := m.job(p, &chosen[i], workload, by, progress)
+		j, err := m.job(e.ctx, p, &chosen[i], workload, by, progress)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +155,7 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by
 }
 
 // job is the job of one workload of a policy.
-func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command []string, by model.Profiler, progress func(app.Event)) (*job, error) {
+func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresholds.Workload, command []string, by model.Profiler, progress func(app.Event)) (*job, error) {
 	if err := thresholds.CheckName(w.Name); err != nil {
 		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
 	}
@@ -167,7 +168,7 @@ func (m *measureFlags) job(p *thresholds.Policy, w *thresholds.Workload, command
 	if err := m.build(j, p, w, command); err != nil {
 		return nil, err
 	}
-	if j.Baselines, err = app.ReadBaselines(j.Root, j.Workload); err != nil {
+	if j.Baselines, err = app.ReadBaselines(ctx, j.Root, j.Workload); err != nil {
 		return nil, err
 	}
 	own := m.Options

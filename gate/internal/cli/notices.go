@@ -32,7 +32,7 @@ func ownEdits(e *env, r *result.Report, policy, root string) []github.Notice {
 			baselines = append(baselines, app.BaselinesOf(root, w.Workload))
 		}
 	}
-	edits, known := review.Edits(top, baselines, policies)
+	edits, known := review.Edits(e.ctx, top, baselines, policies)
 	if !known {
 		return []github.Notice{{
 			Title:   title,

@@ -210,7 +210,7 @@ func (o *outputFlags) publish(e *env, r *result.Report, by basis) error {
 		}
 	}
 	if o.patch != "" && offered(r) {
-		if err := o.writePatch(r, by.root, home); err != nil {
+		if err := o.writePatch(e, r, by.root, home); err != nil {
 			failed = cmp.Or(failed, fmt.Errorf("%s: %w; leave it out to judge alone", source(o.fs, "patch"), err))
 		}
 	}
@@ -253,7 +253,7 @@ func offered(r *result.Report) bool {
 }
 
 // writePatch writes what accept would do to the baselines.
-func (o *outputFlags) writePatch(r *result.Report, root, home string) error {
+func (o *outputFlags) writePatch(e *env, r *result.Report, root, home string) error {
 	var all strings.Builder
 	for _, w := range r.Each() {
 		a := app.Accept{Report: w, Reason: o.patchReason, Home: home}
@@ -266,7 +266,7 @@ func (o *outputFlags) writePatch(r *result.Report, root, home string) error {
 		default:
 			continue
 		}
-		patch, err := a.Patch(app.Repository())
+		patch, err := a.Patch(e.ctx, app.Repository())
 		if err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func sourceHost(e *env) report.Source {
 	if project := e.getenv("CI_PROJECT_URL"); project != "" {
 		return report.Source{URL: project, GitLab: true}
 	}
-	return report.SourceOf(app.Origin(app.Repository()))
+	return report.SourceOf(app.Origin(e.ctx, app.Repository()))
 }
 
 // to is standard output for the format that is printed.

@@ -86,7 +86,7 @@ func (v *recordVerb) record(ctx context.Context, e *env, j *job, several bool) e
 	}
 	done, err := c.Run(ctx)
 	if err != nil {
-		saved := done != nil && done.Unwritten != nil && saveLast(done.Unwritten)
+		saved := done != nil && done.Unwritten != nil && saveLast(e.ctx, done.Unwritten)
 		if err = noVerdict(e, "recorded", err); saved {
 			fmt.Fprintln(e.Err, "nsgate: to take this measurement:", acceptLine(done.Unwritten, "", true, false))
 		}

@@ -29,7 +29,7 @@ func (v *reportVerb) run(ctx context.Context, e *env, args arguments) error {
 	if err := v.out.check(); err != nil {
 		return err
 	}
-	file := lastFile() // that of the last check here
+	file := lastFile(ctx) // that of the last check here
 	if v.out.saved = len(args.own) == 0; !v.out.saved {
 		file = args.own[0]
 	}
