@@ -53,7 +53,7 @@ func (f Forest) Axis(label func(float64) string) SVG {
 	s := begin("axis", 16, "", "")
 	var at []float64
 	for _, t := range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100} {
-		if t >= f.bend*0.6 && t < f.most && f.at(t) < 0.93 {
+		if t >= f.bend*0.6 && t < f.most && f.at(t) < 0.85 {
 			if n := len(at); n > 0 && f.at(t)-f.at(at[n-1]) < 0.19 {
 				continue
 			}

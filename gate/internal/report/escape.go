@@ -31,6 +31,12 @@ const (
 func bind(s string) string   { return strings.ReplaceAll(s, " ", nb) }
 func unbind(s string) string { return strings.ReplaceAll(s, nb, " ") }
 
+// beforeUnit matches a number, a plain space and a unit, as reasons and warnings hold them.
+var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
+
+// bound binds each number of a sentence to its unit.
+func bound(s string) string { return beforeUnit.ReplaceAllString(s, "$1"+nb+"$2") }
+
 // flat is a text with single plain spaces.
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 

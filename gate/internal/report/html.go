@@ -28,7 +28,7 @@ var files embed.FS
 
 // templates parses the templates, once for all pages.
 var templates = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("page").Funcs(template.FuncMap{"svg": drawing, "soft": soft, "brief": brief, "signed": signed}).ParseFS(files, "html/*.tmpl")
+	return template.New("page").Funcs(template.FuncMap{"svg": drawing, "soft": soft, "brief": brief, "signed": signed, "bound": bound}).ParseFS(files, "html/*.tmpl")
 })
 
 // drawing is a picture as markup; package plot escapes every text in it.
@@ -88,8 +88,8 @@ type part struct {
 
 // empty reports whether a part has no content.
 func (p *part) empty() bool {
-	return len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Falls)+len(p.Ranks)+len(p.Findings)+len(p.Commands) == 0 && p.Changes == nil &&
-		(p.Table == nil || len(p.Table.Rows) == 0)
+	return len(p.Said)+len(p.Facts)+len(p.Pictures)+len(p.Falls)+len(p.Ranks)+len(p.Findings)+len(p.Commands) == 0 &&
+		p.Changes == nil && p.Table == nil
 }
 
 // rankBars is the compute time of a rank in a step, drawn on the scale of all ranks.
@@ -131,6 +131,9 @@ func (s *sheet) Nav() []part {
 
 // add adds a part unless it is empty, and completes its ID.
 func (s *sheet) add(p part) {
+	if p.Table != nil && len(p.Table.Rows) == 0 {
+		p.Table = nil
+	}
 	if !p.empty() {
 		p.ID = s.At + p.ID
 		s.Parts = append(s.Parts, p)

@@ -58,7 +58,6 @@ func htmlHistory(h *history.History, o Options) (string, error) {
 			}
 		}
 		m, _ := measure.MetricByName(x.Metric)
-		t.Rows[i].Cells[0].Note = m.Title()
 		t.Rows[i].Cells[2] = cell{SVG: plot.Trend(Elide(subject(x.Scope, x.Title()), maxName)+": "+m.Title()+" over time", drawn(x.Values), at, line, tick(x.Unit))}
 	}
 	s.add(part{ID: "trends", Title: "Trends", About: about + ".", Table: t})

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -69,9 +68,6 @@ func (p *page) list(title, mark string, s style, texts []string) {
 func (p *page) warnings(texts []string) { p.list("Warnings", "!", yellow, texts) }
 func (p *page) next(texts []string)     { p.list("Next", "-", none, texts) }
 
-// beforeUnit matches a number, a plain space and a unit, as reasons and warnings hold them: no line ends between the two.
-var beforeUnit = regexp.MustCompile(`([0-9]) (%|[nµm]?s\b|[kMGT]?B\b|MHz\b)`)
-
 // line writes spans as one paragraph: its first line indented by first, the following by rest. Spans join without a
 // space unless one of them has it. A word wider than a line loses its middle.
 func (p *page) line(first, rest int, spans ...span) {
@@ -79,7 +75,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	var words [][]span
 	open := false // the next span continues the last word
 	for _, s := range spans {
-		text := beforeUnit.ReplaceAllString(s.text, "$1"+nb+"$2")
+		text := bound(s.text)
 		if p.ascii {
 			text = plainASCII(text)
 		}
