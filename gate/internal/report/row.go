@@ -52,13 +52,7 @@ func newRow(f result.Finding) row {
 	if f.Share > 0 && f.Share.Known() && f.Scope != measure.ScopeWorkload && f.Scope != measure.ScopeOutput && f.Scope != measure.ScopeSection {
 		r.Share = share(f.Share)
 	}
-	words := limits(f, "limit ", "at least ", "at most ")
-	if f.Limit.Known() && (f.Outcome == result.Added || f.Outcome == result.Removed) {
-		words = words[1:] // nothing changed by more
-	}
-	if r.Allowed = strings.Join(words, ", "); r.Allowed != "" && f.Rule != "" && f.Rule != "default" {
-		r.Allowed += " (" + Clean(f.Rule) + ")"
-	}
+	r.Allowed = allowed(f)
 	for i, e := range f.Evidence {
 		if (f.Match == "place" || f.Match == "role") && i < len(f.Facts) && f.Facts[i].Key == "names" {
 			continue // see [tell]
@@ -66,6 +60,19 @@ func newRow(f result.Finding) row {
 		r.Evidence = append(r.Evidence, Clean(e))
 	}
 	return r
+}
+
+// allowed prints the limits of a finding and the rule that they are from.
+func allowed(f result.Finding) string {
+	words := limits(f, "limit ", "at least ", "at most ")
+	if f.Limit.Known() && (f.Outcome == result.Added || f.Outcome == result.Removed) {
+		words = words[1:] // nothing changed by more
+	}
+	text := strings.Join(words, ", ")
+	if text != "" && f.Rule != "" && f.Rule != "default" {
+		text += " (" + Clean(f.Rule) + ")"
+	}
+	return text
 }
 
 // tell moves the rows of removed kernels and of their replacements into the row that judges both together.

@@ -128,23 +128,7 @@ func (p *page) waterfall(v *view) {
 
 // whole prints the step, the GPU time and how many kernels changed: "GPU time 398.0 → 398.1 µs; 6 kernels, none changed".
 func (v *view) whole() string {
-	shown := v.effect()
-	var parts []string
-	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, "step"}, {measure.GPUTime.Name, "GPU time"}} {
-		for _, r := range v.Rows {
-			if r.F.Subject() != measure.Workload || r.F.Metric != x.metric || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
-				continue
-			}
-			if x.metric == measure.StepTime.Name && v.Fall != nil && v.Fall.Mean {
-				x.name = "typical step"
-			}
-			text := bind(x.name) + nb + r.Values
-			if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
-				text += nb + "(" + r.Change + ")"
-			}
-			parts = append(parts, text)
-		}
-	}
+	times := strings.Join(v.programTimes(), ", ")
 	kernels, other := map[measure.Subject]bool{}, map[measure.Subject]bool{}
 	for _, r := range v.Rows {
 		if r.F.Scope == measure.ScopeKernel && !r.Told {
@@ -154,14 +138,38 @@ func (v *view) whole() string {
 			}
 		}
 	}
-	if len(parts) == 0 || len(kernels) == 0 || !v.judged() {
-		return strings.Join(parts, ", ")
+	if times == "" || len(kernels) == 0 || !v.judged() {
+		return times
 	}
 	changed := "none changed"
 	if n := len(other); n > 0 {
 		changed = fmt.Sprintf("%d changed", n)
 	}
-	return strings.Join(parts, ", ") + "; " + count(len(kernels), "kernel") + ", " + bind(changed)
+	return times + "; " + count(len(kernels), "kernel") + ", " + bind(changed)
+}
+
+// programTimes are the step and the GPU time, without the one that the headline is about.
+func (v *view) programTimes() (texts []string) {
+	shown := v.effect()
+	step := "step"
+	if v.Fall != nil && v.Fall.Mean {
+		step = "typical step"
+	}
+	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, "GPU time"}} {
+		i := slices.IndexFunc(v.Rows, func(r row) bool {
+			return r.F.Subject() == measure.Workload && r.F.Metric == x.metric && r.F.Base.Known()
+		})
+		if i < 0 || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
+			continue
+		}
+		r := &v.Rows[i]
+		text := bind(x.name) + nb + r.Values
+		if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
+			text += nb + "(" + r.Change + ")"
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 // passed writes what the gate detects, then warnings, increased counts and improvements.
