@@ -119,8 +119,8 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: edit SCRIPT.sql TARGET SOURCE")
 	}
-	script, target, sources := ts.ReadFile(args[0]), ts.MkAbs(args[1]), []string{args[2]}
-	if found, _ := filepath.Glob(filepath.Join(args[2], "*.sqlite")); len(found) > 0 {
+	script, target, sources := ts.ReadFile(args[0]), ts.MkAbs(args[1]), []string{ts.MkAbs(args[2])}
+	if found, _ := filepath.Glob(filepath.Join(sources[0], "*.sqlite")); len(found) > 0 {
 		sources = found
 		ts.Check(os.Mkdir(target, 0o755))
 	}

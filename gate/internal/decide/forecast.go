@@ -73,7 +73,7 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 		return nil, r
 	}
 	t := newComparison(base, head, policy)
-	t.waterfall = insight.NewWaterfall(t.base, t.head, t.outlierRuns)
+	t.waterfall = insight.NewWaterfall(t.base, t.head, nil, t.outlierRuns)
 	estimates := estimates(&t, match(t))
 	findings, family := decide(t, estimates)
 	if family == 0 {

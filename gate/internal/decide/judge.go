@@ -107,7 +107,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
 	} else if !t.unmergedStep() { // nobody measured what that takes
-		t.waterfall = insight.NewWaterfall(t.base, t.head, t.outlierRuns)
+		t.waterfall = insight.NewWaterfall(t.base, t.head, replaced(pairs), t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall
 	r.Ranks = insight.CompareRanks(t.base, t.head, t.policy)

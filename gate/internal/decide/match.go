@@ -220,6 +220,7 @@ func totals(t comparison, old, new []measure.Subject, match string) []pair {
 	if !single {
 		return []pair{p}
 	}
+	p.was = old[0]
 	p.facts = append(p.facts, changed(t, old[0], new[0])...)
 	var out []pair
 	for _, m := range t.head.Metrics(new[0]) {
@@ -229,6 +230,17 @@ func totals(t comparison, old, new []measure.Subject, match string) []pair {
 		}
 	}
 	return append(out, p)
+}
+
+// replaced gives the kernel of the base in whose place a kernel of the head is, for those that are matched one to one.
+func replaced(pairs []pair) map[measure.Subject]measure.Subject {
+	out := map[measure.Subject]measure.Subject{}
+	for _, p := range pairs {
+		if p.was != (measure.Subject{}) {
+			out[p.subject] = p.was
+		}
+	}
+	return out
 }
 
 // changed lists what of a kernel's launch attributes changed.

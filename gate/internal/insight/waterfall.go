@@ -19,8 +19,9 @@ const (
 	ownerLeast, ownersMost = 0.001, 8
 )
 
-// NewWaterfall attributes the change of the step to its parts; nil where a side does not know to what its steps are attributed.
-func NewWaterfall(base, head *recorded.Index, outliers []result.OutlierRun) *result.Waterfall {
+// NewWaterfall attributes the change of the step to its parts; nil if a side does not know to what its steps are attributed. replaced
+// names the kernel of the base in whose place a kernel of the head is: they are one part.
+func NewWaterfall(base, head *recorded.Index, replaced map[measure.Subject]measure.Subject, outliers []result.OutlierRun) *result.Waterfall {
 	keep := [2][]bool{}
 	for i, side := range []*recorded.Index{base, head} {
 		if keep[i] = stepped(side, outliers, [...]string{"base", "head"}[i]); !slices.Contains(keep[i], true) {
@@ -42,6 +43,10 @@ func NewWaterfall(base, head *recorded.Index, outliers []result.OutlierRun) *res
 		classes = append(classes, e)
 		return e
 	}
+	gone := map[measure.Subject]bool{} // kernels of the base that others of the head replace
+	for _, old := range replaced {
+		gone[old] = true
+	}
 	var whole [2][]float64
 	subjects := slices.Concat(base.Subjects(), head.Subjects())
 	slices.SortStableFunc(subjects, measure.Subject.Compare)
@@ -49,10 +54,14 @@ func NewWaterfall(base, head *recorded.Index, outliers []result.OutlierRun) *res
 		if !base.HasMetric(subject, model.Owned.Name) && !head.HasMetric(subject, model.Owned.Name) {
 			continue
 		}
-		var runs [2][]float64
-		for i, side := range []*recorded.Index{base, head} {
-			runs[i] = Owned(side, subject, keep[i])
+		if gone[subject] && !head.HasMetric(subject, model.Owned.Name) {
+			continue
 		}
+		was := subject
+		if old, ok := replaced[subject]; ok && !base.HasMetric(subject, model.Owned.Name) {
+			was = old
+		}
+		runs := [2][]float64{Owned(base, was, keep[0]), Owned(head, subject, keep[1])}
 		class, where := subject.Idle()
 		e := find(cmp.Or(class, classOf(subject)), where, class != "" && class != attribution.Profiler.String())
 		for i := range runs {

@@ -70,7 +70,7 @@ func (v *view) markdown(title string, limit int, next bool) string {
 	if len(body) > room {
 		body = v.why(room)
 	}
-	rows := slices.Concat(v.of(failing, warned, open, increased), unfollowed(v.of(differing)), v.of(improved, added, removed))
+	rows := slices.Concat(v.of(failing, warned, open, increased), notable(v.of(differing)), v.of(improved, added, removed))
 	body += v.changed(rows, room-len(body))
 	if more := v.counters(room - len(body)); len(body)+len(more) <= room {
 		body += more

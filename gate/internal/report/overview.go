@@ -17,7 +17,7 @@ func overview(v *view) *table {
 		}
 		return "run"
 	}
-	if len(unfollowed(untold(v.of(failing, warned, open, increased, differing)))) > 0 {
+	if len(untold(v.of(failing, warned, open, increased)))+len(notable(untold(v.of(differing)))) > 0 {
 		return t
 	}
 	base, head := per(r.Base), per(r.Head)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -286,6 +287,15 @@ func unfollowed(rows []row) []row {
 		}
 		s := r.F.Subject()
 		return timed[s] && !recounted[s]
+	})
+}
+
+// notable leaves out times and rates that changed by less than 1 %, which are noise as long as nothing is judged.
+func notable(rows []row) []row {
+	const least = 0.01
+	return slices.DeleteFunc(unfollowed(rows), func(r row) bool {
+		m, _ := measure.MetricByName(r.F.Metric)
+		return !m.Exact && r.F.Change.Known() && math.Abs(float64(r.F.Change)) < least
 	})
 }
 

@@ -150,7 +150,12 @@ func (p *page) labelled(label string, s style, texts ...string) {
 
 // differences writes a table of the comparisons that differ and were not judged.
 func (p *page) differences(v *view, o Options) {
-	rows := unfollowed(untold(v.of(differing)))
+	rows := untold(v.of(differing))
+	if o.Verbose {
+		rows = unfollowed(rows)
+	} else {
+		rows = notable(rows)
+	}
 	if len(rows) == 0 {
 		return
 	}

@@ -151,6 +151,9 @@ func (v *view) whole() string {
 // programTimes are the step and the GPU time, without the one that the headline is about.
 func (v *view) programTimes() (texts []string) {
 	shown := v.effect()
+	if !v.judged() {
+		shown = nil // the headline holds the reason instead
+	}
 	step := "step"
 	if v.Fall != nil && v.Fall.Mean {
 		step = "typical step"
