@@ -26,7 +26,7 @@ type pair struct {
 	oneSided    bool           // one side does not have the metric: only the bounds of its value can be judged
 	baseNames   []string
 	was         measure.Subject // the one kernel of the base in this place, if it has another name or geometry
-	headNames   []string // where they are several
+	headNames   []string        // where they are several
 	facts       []result.Remark
 }
 
