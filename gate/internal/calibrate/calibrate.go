@@ -127,7 +127,7 @@ func (c *Calibration) refuse(because *result.Remark) *Calibration {
 	return c
 }
 
-// fit says why a session cannot be one of a calibration, for what a gate would not say better.
+// fit refuses a session that cannot be calibrated, for reasons that a gate does not give.
 func fit(s *model.Session) *result.Remark {
 	if err := s.Check(); err != nil {
 		return result.Refuse(model.BadSession, "measure again", "session: %v", err)
@@ -336,7 +336,7 @@ func (c *Calibration) label() {
 	result.Labelled(c.Noise, func(n *Noise) (measure.Subject, string, *string) { return n.subject(), n.Kernel, &n.Label })
 }
 
-// Title is the name that tells what the noise is of apart from everything else in its calibration.
+// Title is a name that is unique in the calibration.
 func (n *Noise) Title() string { return cmp.Or(n.Label, n.Kernel) }
 
 func (n *Noise) subject() measure.Subject {

@@ -13,8 +13,7 @@ import (
 )
 
 // Fingerprint says how the kernels of a workload on this host compare with those in the sessions of a baseline, class of
-// hardware by class: what another board does looks like this, and so may another program. It informs and decides nothing: no
-// judgement knows of it.
+// hardware by class: another board differs like this, and so may another program. No verdict depends on it.
 func Fingerprint(host model.Session, baseline []model.Session, impact float64) []result.Remark {
 	fits := slices.DeleteFunc(slices.Clone(baseline), func(s model.Session) bool {
 		return s.GPU != host.GPU || s.Profiler() != host.Profiler() || model.SameSession(s.Environment, host.Environment)

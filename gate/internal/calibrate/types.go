@@ -8,7 +8,7 @@ import (
 // CalibrationSchema is the version of the JSON form of a Calibration. Fields are only ever added to it.
 const CalibrationSchema = "nsgate.calibration/1"
 
-// Calibration is what runs of one unchanged program say about the gates that can be had on a machine.
+// Calibration is the noise of one unchanged program on a machine, and what its gates can detect.
 type Calibration struct {
 	Schema string `json:"schema"`
 	// Sound is false where the measurement says nothing about gates: Reason says why, Next what to do about it.
@@ -67,7 +67,7 @@ type Levels struct {
 	Runs int           `json:"runs"` // at Low
 }
 
-// UnchangedGates counts what became of gates whose base and head are random runs of the same session, so that every
+// UnchangedGates counts the verdicts of gates whose baseline and head are random runs of the same session, so that every
 // regression is a false alarm. Gates share runs, so that the bounds hold for gates of these runs; another session may
 // be quieter or louder.
 type UnchangedGates struct {
@@ -98,7 +98,7 @@ type Plan struct {
 	Threshold result.Number `json:"threshold"`
 	Runs      int           `json:"runs"`    // a side, 0 where more than 40 would be needed
 	Seconds   result.Number `json:"seconds"` // to measure one side; unknown for finished profiles
-	// Hardest is what asks for the most runs: a kernel's short name or "workload".
+	// Hardest is the subject that needs the most runs: a kernel's short name or "workload".
 	Hardest string        `json:"hardest"`
 	MDE     result.Number `json:"mde"` // of Hardest with so many runs, or with 40
 }

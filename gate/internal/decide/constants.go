@@ -10,7 +10,7 @@ const (
 	// material is the part of its limit that an open comparison has to be able to cost of the workload's GPU time before
 	// it leaves the whole gate undecided: at the default limit of 3 %, half a per cent.
 	material = 1.0 / 6
-	// secondary is the weight in the family-wise correction of what is judged beside a kernel's time and the
+	// secondary is the weight in the family-wise correction of metrics beside a kernel's time and the
 	// workload's: the same launches summed up in another way.
 	secondary = 0.2
 	// seldom is that of stalls and sections, whose limits are wide and whose changes are large.
@@ -64,15 +64,15 @@ const (
 
 // output
 const (
-	// outputSD is what runs of one host differ by: unprofiled steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
+	// outputSD is the sd of an output between runs of one host: unprofiled steps of an unchanged PyTorch program took 6.99 and 7.14 ms on one
 	// host, 7.52, 7.53, 7.56 and 8.15 ms on another.
 	outputSD = 0.01
-	// outputBatchSD is what two batches of runs on one machine differ by, outputHostSD two machines with the same CPU and board,
+	// outputBatchSD is the sd between two batches of runs on one machine, outputHostSD between two machines with the same CPU and board,
 	// outputOtherSD any two machines: a program near its launch limit is as fast as the CPU.
 	outputBatchSD = 0.005
 	outputHostSD  = 0.01
 	outputOtherSD = 0.04
-	// outputGPUSD is what is left between any two machines of a program whose steps do not depend on the CPU.
+	// outputGPUSD is the sd between any two machines of a program whose steps do not depend on the CPU.
 	outputGPUSD = 0.01
 	// replayErrorMost is the error of a replay up to which its sensitivity is used: 0.34 % was the worst of 78 PyTorch runs.
 	replayErrorMost = 0.005
@@ -94,7 +94,7 @@ const (
 // spread
 const (
 	batchSD, batchLeast = 0.0007, 3
-	// daySD is what sessions of one GPU on different days differ by before seeing them: half of what hosts differ by.
+	// daySD is the prior sd between sessions of one GPU on different days: half of that between hosts.
 	daySD = 0.0025
 	// batchMost bounds what all kernels together may add to that of one GPU, in standard deviations between its runs: batches of a
 	// noisy GPU differ like its runs, and a program that got slower as a whole is not its own noise.
@@ -121,7 +121,7 @@ const (
 	// boundPart is how much of the prior standard deviation is left to kernels that DRAM holds up, among hosts of one board:
 	// those of a PyTorch program have 0.14 % there. boundDF is how well that is known.
 	boundPart, boundDF = 0.4, 20
-	// hostTicks is what the launch overhead of a kernel differs by between hosts, in ticks of the timer: 0.9 µs kernels of
+	// hostTicks is the sd of a kernel's launch overhead between hosts, in ticks of the timer: 0.9 µs kernels of
 	// 11 hosts of one board had a standard deviation of 60 ns.
 	hostTicks = 2
 )
@@ -153,7 +153,7 @@ const (
 	// stepDelays is the chance up to which runs of a step beyond every run of the baseline are more than delays of the CPU: three
 	// of three runs against three.
 	stepDelays = 0.05
-	// first is the weight in the family-wise correction of what says whether the program is slower.
+	// first is the weight in the family-wise correction of the step, which says whether the program is slower.
 	first = 3
 )
 

@@ -26,7 +26,7 @@ func (t comparison) slight(p pair) bool {
 	return false
 }
 
-// copyCost is what a change of copies takes of the step, in ns: of what no kernel hides where that is known.
+// copyCost is the change of the exposed time of copies in a step, in ns; of all their time where exposure is unknown.
 func (t comparison) copyCost(p pair) float64 {
 	if base, head := t.base.Exposed(p.subject), t.head.Exposed(p.subject); !math.IsNaN(base) && !math.IsNaN(head) {
 		return math.Abs(head - base)
@@ -44,7 +44,7 @@ func calls(t comparison) []result.Remark {
 				switch {
 				case math.IsNaN(v):
 				case math.IsNaN(of[run]):
-					values = append(values, 0) // the run knows its calls, and this is none of them
+					values = append(values, 0) // the run has a list of calls, without this one
 				default:
 					values = append(values, of[run])
 				}

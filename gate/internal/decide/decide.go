@@ -17,7 +17,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// answer is what the decision makes of an estimate, in the terms of a [Finding].
+// answer is the decision on one estimate, in the terms of a [Finding].
 type answer struct {
 	outcome                   result.Outcome
 	undecided, doubted        bool
@@ -157,7 +157,7 @@ func answered(f result.Finding, a answer) result.Finding {
 	return f
 }
 
-// floor is the absolute change up to which nothing is a finding: what the policy says, at least one tick of the timer
+// floor is the absolute change up to which nothing is a finding: that of the policy, at least one tick of the timer
 // a launch for the times of a kernel, and one launch or copy in a whole run for counts per step.
 func (t comparison) floor(p pair) float64 {
 	floor := p.limit.Floor
@@ -183,7 +183,7 @@ func (t comparison) floor(p pair) float64 {
 	return floor
 }
 
-// qualified is what goes with a regression: how the sides were put together, and why it does not fail the gate.
+// qualified returns the remarks on a regression: how the kernels were matched, and why it does not fail the gate.
 func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 	var out []result.Remark
 	if f.Match != "" && f.Match != "exact" {
@@ -203,7 +203,7 @@ func qualified(t comparison, p pair, f result.Finding) []result.Remark {
 	return out
 }
 
-// settle says what hides the answer of an undecided comparison and what would give it.
+// settle says why a comparison is undecided and how to decide it.
 func settle(t comparison, e estimate, a answer, limit, alpha float64) []result.Remark {
 	if e.unmerged > 0 {
 		return []result.Remark{result.Say(reason.RecordMerged{})}
@@ -247,8 +247,8 @@ func (e *estimate) runsNeeded(change, limit, alpha float64) int {
 	return n
 }
 
-// decideBounds judges the value of the head itself, which the policy limits, on top of what its change came to. A bound is
-// broken for certain where every run says so: one run of what is counted, two of what is measured.
+// decideBounds judges the value of the head itself, which the policy bounds, beside its change. A bound is broken for certain where it is
+// broken in every run: one run of a count, two of a measurement.
 func decideBounds(p pair, f result.Finding, a answer) answer {
 	broken, all := 0, 0
 	for _, session := range p.shown[1] {

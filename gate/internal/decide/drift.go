@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Drift says what became slower over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
+// Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
 // of the baseline.
 func Drift(base, since, head []model.Session, policy *thresholds.Policy) []result.Remark {
 	since, from := sessionsSince(since, head, policy)

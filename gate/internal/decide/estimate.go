@@ -7,13 +7,13 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/stats"
 )
 
-// estimate is what the samples of a pair say of the change from base to head.
+// estimate is the change from baseline to head of one pair, with its variance.
 type estimate struct {
 	pair
 	winsorised    bool // outlier runs were moved to the others
 	relative      bool // on the log scale; else relative to the base's mean, because a value is zero
 	contrast      stats.Contrast
-	pool          pool           // what others of its kind show
+	pool          pool           // of the estimates of its kind
 	run           stats.Variance // moderated variance between runs
 	session       stats.Variance // moderated variance between sessions
 	hostEffect    float64        // relative change up to which a difference between hosts explains it, see [spreads.hostEffect]

@@ -136,7 +136,7 @@ func (x *evidence) countBeyond(e *estimate) {
 	x.pBeyond = stats.Apart(len(beyond), x.headRuns, 0, len(stats.Pooled(e.base)))
 	x.changeBeyond = stats.Median(beyond)/recorded.Typical(e.base) - 1
 	// How often a side of more noise lies beyond all of the other is no evidence of a change, nor are delays of the CPU, which
-	// befall runs one after the other.
+	// hit several runs in a row.
 	x.countable = e.contrast.SessionWeight == 0 && !e.pool.unequal && !x.isStep()
 }
 
@@ -192,7 +192,7 @@ func (x *evidence) excluded() bool { return x.least() > x.limit || -x.worst() > 
 // within reports whether the interval lies within the limit.
 func (x *evidence) within() bool { return math.Max(math.Abs(x.low), math.Abs(x.high)) <= x.limit }
 
-// beyond reports whether the change is larger than all that a finding has to exceed: limit, floor, and what hosts and an
+// beyond reports whether the change is larger than all that a finding has to exceed: limit, floor, and the effects of hosts and of an
 // unmeasured merge explain. A range is a finding of its own only where its whole interval is, because its kernels are
 // judged one by one.
 func (x *evidence) beyond() bool {
@@ -205,7 +205,7 @@ func (x *evidence) beyond() bool {
 // found reports whether the change is beyond everything and differs from zero after correction.
 func (x *evidence) found() bool { return x.beyond() && x.certain() }
 
-// slight reports whether a change between hosts costs too little GPU time to be told from what single kernels differ by.
+// slight reports whether a change between hosts costs less GPU time than single kernels differ by between hosts.
 func (x *evidence) slight() bool { return x.across && math.Abs(x.change)*x.share < sessionImpact }
 
 // withAll reports whether a kernel, or the step, moved no further than all kernels did, by what a clock, a power limit or a host

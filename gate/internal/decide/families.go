@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// family is kernels whose names or geometries tell nothing apart from build to build: those of one name with several
+// family is a group of kernels whose names or geometries change from build to build: those of one name with several
 // geometries, or of one name but for the numbers of a code generator.
 type family struct {
 	match      string // "geometry" or "stem"

@@ -28,7 +28,7 @@ func rank(f *result.Finding) float64 {
 	}
 	weight := 0.0
 	if f.Scope == measure.ScopeOutput {
-		weight = 1 // what the program says of itself comes before what it is made of
+		weight = 1 // outputs come before the parts of the program
 	}
 	if f.Share.Known() {
 		part := float64(f.Share)

@@ -11,7 +11,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// Forecast is what is known of one comparison before a gate is measured.
+// Forecast is one comparison of a gate that is planned.
 type Forecast struct {
 	estimate
 	Finding result.Finding
@@ -67,7 +67,7 @@ func (f *Forecast) Counts() bool {
 	return f.Finding.Gates && (f.subject == measure.Workload || float64(f.Finding.Share) >= heavyShare)
 }
 
-// JudgeHalves judges two halves of a session by each other, and returns what that tells of every comparison, or why it tells nothing.
+// JudgeHalves compares two halves of a session, and returns a forecast of every comparison, or why there is none.
 func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forecast, *result.Remark) {
 	if _, r := comparable(base, head); r != nil {
 		return nil, r

@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// doubt is what an inconclusive comparison means for the verdict.
+// doubt is the meaning of an inconclusive comparison for the verdict.
 type doubt int
 
 const (
@@ -17,13 +17,13 @@ const (
 	doubted                // the data says harm, not surely enough: such a gate never passes
 )
 
-// addition is what an answer says beside its reason.
+// addition is the kind of remarks that an answer has beside its reason.
 type addition int
 
 const (
 	nothing addition = iota
 	matched          // how the sides were matched, and why a regression does not fail the gate
-	remedy           // what hides the answer, and what would give it
+	remedy           // why it is undecided, and how to decide it
 )
 
 // guard is a row of the decision: the outcome of a comparison whose evidence meets its condition and none of the rows above.
@@ -178,7 +178,7 @@ func (x *evidence) interval() reason.Interval {
 	return reason.Interval{Low: result.Number(x.low), High: result.Number(x.high)}
 }
 
-// limitOf is what a change is compared with.
+// limitOf is the limit or floor that a change is compared with.
 func (x *evidence) limitOf(change float64) reason.Bound {
 	by, size, unit := x.bound(change)
 	return reason.Bound{By: by, Size: size, Unit: unit}

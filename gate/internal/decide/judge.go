@@ -34,7 +34,7 @@ type Look struct {
 }
 
 // Judge compares the head with the baseline and returns the verdict. It is the only function that writes one; the report
-// lacks what only the command knows (Workload, Baseline, Reproduce, Accept).
+// lacks the fields that only the command knows (Workload, Baseline, Reproduce, Accept).
 // Input that cannot be compared gets NoVerdict and one of [Reasons].
 func Judge(in Input) *result.Report {
 	policy := in.Policy
@@ -106,7 +106,7 @@ func compare(r *result.Report, t *comparison, pairs []pair) {
 	r.Note(slices.Concat(t.singleRunRemarks(), t.trend.remarks())...)
 	if other := t.otherCycle(); other != nil {
 		r.Warn(*other)
-	} else if !t.unmergedStep() { // nobody measured what that takes
+	} else if !t.unmergedStep() { // its step was never measured
 		t.waterfall = insight.NewWaterfall(t.base, t.head, replaced(pairs), t.outlierRuns)
 	}
 	r.Waterfall = t.waterfall

@@ -15,7 +15,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// match puts together what base and head have, level by level: the same kernel with the same geometry, the same name
+// match pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same name
 // with another geometry, the same short name, the same short name but for the numbers of a code generator, the only kernel of its
 // geometry in its NVTX range, the same range, and what is left of both as two sums. What is matched below the first level is judged by its total time, because one launch of the
 // one need not do the work of one launch of the other. What the policy ignores is left out.
@@ -71,7 +71,7 @@ func inPlace(geometry, role string) string {
 	return geometry + " in " + role
 }
 
-// common pairs what both sides have, and lists what only the baseline or only the head has.
+// common pairs the subjects of both sides, and lists those that only the baseline or only the head has.
 func common(t comparison) (pairs []pair, gone, fresh []measure.Subject) {
 	together := map[measure.Subject]bool{}
 	for _, f := range families(t) {
@@ -243,7 +243,7 @@ func replaced(pairs []pair) map[measure.Subject]measure.Subject {
 	return out
 }
 
-// changed lists what of a kernel's launch attributes changed.
+// changed lists the launch attributes of a kernel that changed.
 func changed(t comparison, old, new measure.Subject) []result.Remark {
 	var out []result.Remark
 	if old.Scope != measure.ScopeKernel {

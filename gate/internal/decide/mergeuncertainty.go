@@ -10,11 +10,11 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Where two branches changed the same kernel and each was accepted by itself, the baseline of their merge holds both, and nobody
-// measured what the merged code takes. What it may take is known: see [model.Series.Unmerged]. A change of that size is no
+// Where two branches changed the same kernel and each was accepted by itself, the baseline of their merge holds both, and the merged
+// code was never measured. How far it may differ is known: see [model.Series.Unmerged]. A change of that size is no
 // finding, and no pass either.
 
-// uncertain is the relative change up to which nobody knows what the base is, by metric and subject, and by metric and name alone.
+// uncertain is the relative uncertainty of the baseline of an unmeasured merge, by metric and subject, and by metric and name alone.
 type uncertain map[measured]float64
 
 type measured struct {
@@ -37,7 +37,7 @@ func (t comparison) uncertain() uncertain {
 	return out
 }
 
-// in is the relative change of a pair up to which nobody knows what the base is, 0 where it was measured.
+// in is the relative uncertainty of a pair's baseline, 0 where it was measured.
 func (u uncertain) in(p pair) (most float64) {
 	if len(u) == 0 {
 		return 0
@@ -49,13 +49,13 @@ func (u uncertain) in(p pair) (most float64) {
 	return most
 }
 
-// unmergedStep reports whether nobody knows how long a step of the base takes.
+// unmergedStep reports whether the step of the baseline was never measured.
 func (t comparison) unmergedStep() bool {
 	x := t.base.Find(measure.Workload, measure.StepTime.Name)
 	return x != nil && x.Unmerged > 0
 }
 
-// unmerged says what of the base nobody measured together, nothing where all was.
+// unmerged names the subjects of the baseline that were never measured together, nothing where all were.
 func unmerged(t comparison) []result.Remark {
 	var subjects []measure.Subject
 	var sessions []string

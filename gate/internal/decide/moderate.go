@@ -76,10 +76,10 @@ func contrast(t comparison, p pair) estimate {
 		e.contrast.SessionWeight = e.contrast.PairWeight
 	}
 	if p.metric.Exact {
-		e.contrast.SessionWeight = 0 // hosts do not differ in what is counted
+		e.contrast.SessionWeight = 0 // hosts do not differ in counts
 	}
 	if math.Abs(e.contrast.Estimate) < rounding {
-		e.contrast.Estimate = 0 // equal values whose mean logarithm was rounded is no change of what is counted
+		e.contrast.Estimate = 0 // rounding of the mean logarithm of equal values is no change
 	}
 	if p.metric.Name == measure.Time.Name && e.contrast.Run.DF > 0 {
 		// Rounding to the timer's tick is noise of its own: uniform over one tick.
@@ -97,7 +97,7 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	if e.metric.Exact && (pool.exact || t.time == model.NcuTime) {
 		e.run = e.contrast.Run
 		if e.run.DF == 0 && t.time == model.NcuTime {
-			e.run = stats.Variance{DF: countedDF} // one launch is enough to know what is counted
+			e.run = stats.Variance{DF: countedDF} // one launch is enough for a count
 		}
 		e.variance = stats.Variance{S2: e.contrast.RunWeight * e.run.S2, DF: e.run.DF}
 		return e
@@ -117,7 +117,7 @@ func moderate(t comparison, e estimate, pool pool, sessions spreads) estimate {
 	return e
 }
 
-// moderateRuns is the variance between runs of a metric, shrunk toward what is expected of its kind.
+// moderateRuns is the variance between runs of a metric, shrunk toward the prior of its kind.
 func moderateRuns(m measure.Metric, v, expected stats.Variance) stats.Variance {
 	if m.Unprofiled() {
 		return moderateOutput(v, expected)

@@ -4,8 +4,8 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 )
 
-// outcomes is every outcome with its rank in a report, the first first, and what counts it. Ranks one higher are those of
-// regressions that do not fail the gate, and of what is open and cannot.
+// outcomes holds the rank of every outcome in a report, the lowest first, and its counter. Regressions and undecided comparisons that
+// cannot fail the gate rank one higher.
 var outcomes = map[result.Outcome]struct {
 	rank  float64
 	count func(*result.Counts) *int

@@ -41,7 +41,7 @@ func moderateOutput(v, expected stats.Variance) stats.Variance {
 	return v
 }
 
-// oneSidedMetrics names what only one side has of the whole program, and is therefore not judged: outputs, and metrics that an older
+// oneSidedMetrics names the metrics of the whole program that only one side has, which are not judged: outputs, and metrics that an older
 // baseline, another source or another option of the profiler leaves out.
 func oneSidedMetrics(t comparison) []result.Remark {
 	var out []result.Remark

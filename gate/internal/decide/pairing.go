@@ -25,13 +25,13 @@ func newComparison(base, head []model.Session, policy *thresholds.Policy) compar
 			t.tick = math.Max(t.tick, math.Max(base[i].Tick, head[j].Tick))
 		}
 	}
-	// Pairs leave out what has no partner. The base may have sessions to spare; all of the head is judged.
+	// Sessions of the baseline without a partner are left out. All of the head is judged.
 	for j := range head {
 		if !slices.ContainsFunc(t.shared, func(p [2]int) bool { return p[1] == j }) {
 			t.shared = nil
 		}
 	}
-	// Nor may they leave out what only another session of the base holds, where what was accepted replaced a part of it.
+	// Where an accepted part replaced kernels of the baseline, no session with other kernels may be left out.
 	if partial(base) && !t.holdAll(base) {
 		t.shared = nil
 	}

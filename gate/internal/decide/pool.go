@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// pool is what the estimates of one kind, whose variances are expected to be alike, show together.
+// pool is the common noise of the estimates of one kind, whose variances are expected to be alike.
 type pool struct {
 	prior   stats.Variance    // of the variance between runs
 	sides   [2]stats.Variance // of that of base and head alone
@@ -95,7 +95,7 @@ func sums(t comparison, pools map[string]pool) {
 	}
 }
 
-// coarse reports whether what the timer's tick does to a time says nothing about the few other kernels.
+// coarse reports whether the timer's tick dominates the noise of a time, which then says nothing about the few other kernels.
 func (t comparison) coarse(p pair) bool {
 	return p.metric.Name == t.time.Name && t.tick > coarse*stats.Average(p.base)
 }

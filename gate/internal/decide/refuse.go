@@ -126,7 +126,7 @@ func newSides(base, head []model.Session) *sides {
 	if len(head) == 0 {
 		return s
 	}
-	// What one profiler says of a kernel is never compared with what another one says.
+	// Times of different profilers are never compared.
 	h := s.newest().Profiler()
 	s.ofProfiler = slices.DeleteFunc(slices.Clone(base), func(b model.Session) bool {
 		p := b.Profiler()
@@ -318,7 +318,7 @@ func (m matching) unrelated() bool {
 // timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time of zero is no
 // measurement.
 func (m matching) timeless() *pair {
-	const ticks = 10 // of the timer; what takes less may well be read as zero
+	const ticks = 10 // of the timer; shorter times may be read as zero
 	least := ticks * math.Max(m.tick, 1)
 	for i, p := range m.pairs {
 		base, head := recorded.Typical(p.base), recorded.Typical(p.head)

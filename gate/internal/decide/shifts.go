@@ -98,7 +98,7 @@ func levels(p pair) []result.Remark {
 	return nil
 }
 
-// moved names work that went from kernels to others, with the workload's time as it was: what fails then is where the work went.
+// moved names kernels between which work moved, with the GPU time of the workload unchanged.
 func moved(t comparison, findings []result.Finding) []result.Remark {
 	var slower, faster []string
 	var net, gross float64
@@ -120,7 +120,7 @@ func moved(t comparison, findings []result.Finding) []result.Remark {
 			gross += math.Abs(float64(f.Head - f.Base))
 		}
 	}
-	const cancels = 0.25 // of what the kernels gained and lost is left over at most
+	const cancels = 0.25 // of the sum of all changes is left over at most
 	if !same || len(slower) == 0 || len(faster) == 0 || !(math.Abs(net) <= cancels*gross) {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// comparison is what is judged: two sides under a policy.
+// comparison is two sides under a policy.
 type comparison struct {
 	policy *thresholds.Policy
 	// time is how long one launch takes by the profiler of both sides, total what a kernel costs: by Nsight Compute, which

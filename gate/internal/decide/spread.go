@@ -13,15 +13,15 @@ import (
 type spreads struct {
 	common stats.Variance // of all that is of no family
 	// bound is that of kernels that DRAM holds up, where the sides were measured on boards of one class. There a baseline of
-	// several sessions may narrow what is expected.
+	// several sessions may narrow the prior.
 	bound stats.Variance
 	prior float64 // the policy's variance
 	// heaviest is the largest part of GPU time that a kernel has.
 	heaviest float64
 }
 
-// newSpreads learns from what this gate sees of all kernels together: most of them did not change, so their typical change
-// between the sides is what the hosts make of it. The estimate is robust against the few that did change, and joined with
+// newSpreads learns from all kernels of this gate: most of them did not change, so their typical change between the sides is the
+// effect of the hosts. The estimate is robust against the few that did change, and joined with
 // the policy's prior. Within one class of boards the sessions of the base count as well, each kernel's among the others.
 func newSpreads(t comparison, estimates []estimate) spreads {
 	sd, least := t.policy.SessionSD, stats.PoolLeast
@@ -78,7 +78,7 @@ func newSpreads(t comparison, estimates []estimate) spreads {
 // oneBoard reports whether the sides are sessions of their own on boards of one known class.
 func (t comparison) oneBoard() bool { return t.boards == result.SameBoard && !t.batches }
 
-// severalOnBoard reports whether they are, and a side has several of them, which say how far those lie apart.
+// severalOnBoard reports whether they are, and a side has several of them, which show the spread between sessions.
 func (t comparison) severalOnBoard() bool {
 	return t.oneBoard() && len(t.base.Sessions)+len(t.head.Sessions) > 2
 }

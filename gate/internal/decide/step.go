@@ -32,7 +32,7 @@ func (t comparison) otherCycle() *result.Remark {
 	return nil
 }
 
-// stepPool is what is expected of a step's variance between runs before it was seen.
+// stepPool is the prior of a step's variance between runs.
 func stepPool(p pool) pool {
 	for _, v := range []*stats.Variance{&p.prior, &p.sides[0], &p.sides[1]} {
 		*v = stats.Variance{S2: stats.StepRunSD * stats.StepRunSD, DF: stats.RunPrior.DF}
@@ -118,7 +118,7 @@ func (t comparison) waiting() float64 {
 	return most
 }
 
-// stepOutliers is the chance that so many runs of the head lie beyond the base by being outliers, which the variance knows nothing
+// stepOutliers is the chance that so many runs of the head lie beyond the baseline by being outliers, which the variance does not hold
 // of: 1, no evidence at all, where that is more than a gate may be wrong by.
 func (t comparison) stepOutliers(e *estimate) float64 {
 	chance := t.outlierOdds(e)
@@ -128,7 +128,7 @@ func (t comparison) stepOutliers(e *estimate) float64 {
 	return chance
 }
 
-// outlierOdds is the chance that is meant by [comparison.stepOutliers]: of so many outlier runs in the head and so few in the base, wherever a run
+// outlierOdds is the chance of [comparison.stepOutliers]: of so many outlier runs in the head and so few in the baseline, where a run
 // has the same chance of it, times that of the head's to agree as they do, where each met its own delay of at most the change. A run
 // in five need not agree.
 func (t comparison) outlierOdds(e *estimate) float64 {
@@ -139,7 +139,7 @@ func (t comparison) outlierOdds(e *estimate) float64 {
 	}
 	change := math.Max(math.Abs(e.contrast.Estimate), e.working(e.limit.Max))
 	if t.single != "" && !slices.ContainsFunc(e.outliers, func(by float64) bool { return 2*by >= change }) {
-		return 0 // no run is anything like that, and of so few it says no more: see [comparison.outlierChance]
+		return 0 // no run is such an outlier; for a single run see [comparison.outlierChance]
 	}
 	slow, beyond := e.slower()
 	slices.Sort(head)
@@ -156,7 +156,7 @@ func (t comparison) outlierOdds(e *estimate) float64 {
 func (e *estimate) slower() (slow, beyond int) {
 	base, limit := stats.Pooled(e.shown[0]), e.working(e.limit.Max)
 	change, sign := math.Abs(e.contrast.Estimate), math.Copysign(1, e.contrast.Estimate)
-	slow = len(stats.Pooled(e.shown[1])) // what it takes to be sure of the smallest change that can be found
+	slow = len(stats.Pooled(e.shown[1])) // all runs, for the smallest change that can be found
 	if e.natural(change) > e.limit.Max {
 		seen := *e
 		seen.head = e.shown[1] // a run that is no slower is none of them, however far it was moved to the others
@@ -206,7 +206,7 @@ func mostly(w *result.Waterfall) []result.Remark {
 	return []result.Remark{result.Say(reason.StepPart{Class: p.Class, Where: p.Where, Change: p.Change, Unit: measure.StepTime.Unit})}
 }
 
-// waits reports whether most of what a step grew by is time in which an operation was issued and nothing else of the program
+// waits reports whether most of the growth of a step is time in which an operation was issued and nothing else of the program
 // ran: then the GPU worked for another program, or waited for something that the recording does not show.
 func waits(w *result.Waterfall) bool {
 	if w == nil {

@@ -120,7 +120,7 @@ func notWorse(f *result.Finding, limit float64) bool {
 	return float64(f.High) <= limit
 }
 
-// relaunched judges counts, and times of a launch, of kernels and copies by what they add up to: fewer and longer launches, or
+// relaunched judges counts, and times of a launch, of kernels and copies by their total: fewer and longer launches, or
 // more and shorter ones, are no loss.
 func relaunched(t comparison, estimates []estimate, findings []result.Finding) {
 	totals, recounted := map[measure.Subject]*result.Finding{}, map[measure.Subject]bool{}
@@ -175,7 +175,7 @@ func replacedWork(t comparison, findings []result.Finding) map[string]*takenOver
 }
 
 // fused judges the kernels of a range that got longer together with those that are gone from it and those that are new in it: a kernel
-// that took over the work of others is longer, and what all of them add up to is not.
+// that took over the work of others is longer, and their sum is not.
 func fused(t comparison, estimates []estimate, findings []result.Finding) {
 	work := replacedWork(t, findings)
 	longer := func(i int, metrics ...string) (*result.Finding, *takenOver) {

@@ -83,7 +83,7 @@ func verdictOf(g gathered) conclusion {
 	return conclusion{verdict: result.NoVerdict}
 }
 
-// gather collects what the verdict depends on. Findings stand worst first, family is the number of those that can fail the gate.
+// gather collects the facts for the verdict. Findings stand worst first, family is the number of those that can fail the gate.
 func gather(t comparison, findings []result.Finding, family int, drift []result.Remark) gathered {
 	g := gathered{unmeasuredKernels: unmeasuredKernels(t, findings), tooFew: t.few, strict: t.policy.Undecided == "fail", compared: judged(findings)}
 	if family == 0 {
@@ -129,7 +129,7 @@ var remedies = map[string]string{
 	"host-denied": "measure on a quiet host, or the base build beside the head",
 }
 
-// judged is how many of the findings compare what both sides have, and are not slower with only a warning.
+// judged is the number of findings that compare both sides and are not slower with only a warning.
 func judged(findings []result.Finding) int {
 	n := 0
 	for i := range findings {
@@ -183,7 +183,7 @@ func nothingJudged() *result.Remark {
 	return result.Refuse(model.NothingJudged, "check its rules: not every metric may be ignored", "the policy leaves nothing to judge")
 }
 
-// failing names what failed, each subject once, worst first.
+// failing names the subjects that failed, each subject once, worst first.
 func failing(findings []result.Finding) string {
 	const most = 4
 	var names []string
@@ -204,7 +204,7 @@ func failing(findings []result.Finding) string {
 		case measure.ScopeRange:
 			name = "range " + name
 		case measure.ScopeDevice:
-			if devices > most && named["device"] { // of many ranks the worst: what they have in common says more
+			if devices > most && named["device"] { // of many ranks the worst
 				continue
 			}
 			named["device"] = true

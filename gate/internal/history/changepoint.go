@@ -128,7 +128,7 @@ func (s sums) widest(start, end int) (best float64, at int) {
 	return best, at
 }
 
-// merge takes away the weakest point until all hold.
+// merge removes the weakest point until all are significant.
 func merge(series []float64, at []int, o ChangePointOptions) []ChangePoint {
 	for {
 		points := make([]ChangePoint, len(at))

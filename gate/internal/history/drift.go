@@ -24,7 +24,7 @@ const (
 	ownStep = 2.0 / 3
 )
 
-// drifts is what paths show for certain: those from the anchor, and those through the base.
+// drifts reports the certain changes of paths from the anchor, and through the baseline.
 func drifts(since []model.Session, anchored []path, recent []model.Session, steps []path, alpha float64) (out []result.Remark) {
 	var p []float64
 	for _, x := range anchored {
@@ -98,7 +98,7 @@ func (x *path) changes(sessions []model.Session) (n int) {
 	return n
 }
 
-// Separate leaves out what was measured again within the hour: the later session stands for it, unless it holds a part alone.
+// Separate leaves out sessions that were measured again within the hour, unless the later one holds only an accepted part.
 func Separate(sessions []model.Session) []model.Session {
 	var out []model.Session
 	for i, s := range sessions {
@@ -111,7 +111,7 @@ func Separate(sessions []model.Session) []model.Session {
 	return out
 }
 
-// follow traces every subject that counts through sessions, the last of which is the head.
+// follow makes a path of every subject that counts through sessions, the last of which is the head.
 func follow(sessions []model.Session, t Basis) []path {
 	if len(sessions) == 0 {
 		return nil
@@ -198,7 +198,7 @@ func (x *path) judge(sessions []model.Session, sd float64) {
 	x.addsUp = chance(cusum(steps), last)
 }
 
-// unaccepted are the differences of neighbouring steps, but for those that somebody accepted: they are no noise.
+// unaccepted are the differences of neighbouring steps, except for accepted changes, which are no noise.
 func (x *path) unaccepted(steps []float64, sessions []model.Session) (differences []float64) {
 	for i := 1; i < len(steps); i++ {
 		if !sessions[x.at[i+1]].Accepted {

@@ -46,7 +46,7 @@ type Moment struct {
 	Step        string            `json:"step,omitempty"`
 	// Anchor names the state that later moments are compared with, "" where this is none.
 	Anchor string `json:"anchor,omitempty"`
-	// Since says what is other than at the moment before, which no commit is to blame for: "driver", "board", "host", "clock".
+	// Since lists the changes of the environment since the moment before, which no commit causes: "driver", "board", "host", "clock".
 	Since []string `json:"since,omitempty"`
 
 	values map[measure.Subject]map[string]point
@@ -90,11 +90,11 @@ type LevelChange struct {
 	// From and To are the commits between which it came about, "" where they are not known.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Elsewhere says what else changed there, and to which the change is put down: "driver", "board", "clock".
+	// Elsewhere lists the changes of the environment there, which explain the change: "driver", "board", "clock".
 	Elsewhere []string `json:"elsewhere,omitempty"`
 }
 
-// MomentOf is what a session says.
+// MomentOf is the moment of a session.
 func MomentOf(s *model.Session) Moment {
 	m := Moment{At: s.Start, Commit: s.Commit, Reason: s.Reason, Environment: s.Environment, Step: s.Step, values: map[measure.Subject]map[string]point{}}
 	for _, x := range s.Series {
@@ -105,7 +105,7 @@ func MomentOf(s *model.Session) Moment {
 	return m
 }
 
-// MomentOfReport is what a report says of its head.
+// MomentOfReport is the moment of a report's head.
 func MomentOfReport(r *result.Report) Moment {
 	m := Moment{At: r.Head.Environment.Start, Commit: r.Head.Commit, Environment: r.Head.Environment, Step: r.Head.Step, values: map[measure.Subject]map[string]point{}}
 	for i := range r.Findings {
@@ -126,7 +126,7 @@ func (m *Moment) set(s measure.Subject, metric string, v float64, unit string) {
 	m.values[s][metric] = point{v, unit}
 }
 
-// trended reports whether a number is followed: the program's outputs, step and GPU time, and what kernels take in all.
+// trended reports whether a number is followed: the program's outputs, step and GPU time, and the total times of kernels.
 func trended(s measure.Subject, metric string) bool {
 	switch s.Scope {
 	case measure.ScopeOutput:
@@ -139,8 +139,8 @@ func trended(s measure.Subject, metric string) bool {
 	return false
 }
 
-// NewHistory puts moments of one workload and one model of GPU in order and follows what they have. What was measured per another
-// step than at the last moment is left out.
+// NewHistory puts moments of one workload and one model of GPU in order and makes their trends. Moments with another step
+// than the last are left out.
 func NewHistory(moments []Moment) *History {
 	h := &History{Schema: HistorySchema, Trends: []Trend{}}
 	moments = slices.Clone(moments)
@@ -199,7 +199,7 @@ func movedBy(t Trend) float64 {
 	return most
 }
 
-// differs says what of where it was measured is other than before.
+// differs lists the properties of the environment that changed.
 func differs(a, b *model.Environment) (out []string) {
 	for _, x := range []struct {
 		name string
@@ -224,7 +224,7 @@ func near(a, b int) bool {
 	return a == 0 || b == 0 || math.Abs(float64(a-b)) <= 0.01*float64(max(a, b))
 }
 
-// trend follows one number; nil for a kernel that never matters and for what was measured once.
+// trend follows one number; nil for a kernel that never matters and for a single value.
 func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
 	t := &Trend{Scope: s.Scope, Kernel: s.Short(), Name: s.Name, Metric: metric, Unit: unit, Change: result.Unknown}
 	if s.Geometry() != "" {
@@ -281,7 +281,7 @@ func (h *History) anchored(values []result.Number) (from float64) {
 	return from
 }
 
-// levels finds where the level of a trend changes, and what else did there.
+// levels finds where the level of a trend changes, with the changes of the environment there.
 func (h *History) levels(t *Trend) {
 	if !t.Enough {
 		return
@@ -317,10 +317,10 @@ func (h *History) label() {
 	result.Labelled(h.Trends, func(t *Trend) (measure.Subject, string, *string) { return t.Subject(), t.Kernel, &t.Label })
 }
 
-// Title is the name that tells what the trend is of apart from everything else in its history.
+// Title is a name that is unique in the history.
 func (t *Trend) Title() string { return cmp.Or(t.Label, t.Kernel) }
 
-// Subject is what the trend is of.
+// Subject is the subject of the trend.
 func (t *Trend) Subject() measure.Subject {
 	f := result.Finding{Scope: t.Scope, Name: t.Name, Grid: t.Grid, Block: t.Block}
 	return f.Subject()

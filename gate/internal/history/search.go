@@ -64,7 +64,7 @@ func Between(good, bad *Reading, whole Reading) (at Reading, clear bool) {
 	return at, at.Clear(whole) && good.Agree(other)
 }
 
-// Search is what is known of a line of commits, 0 the good end.
+// Search holds the readings of a line of commits, 0 the good end.
 //
 // Unlike git bisect it does not ask whether a commit is good or bad, which noise near a limit answers wrongly, but how much of the
 // whole change a commit has. A step between neighbours that is a good part of the whole is a culprit; there may be several.
@@ -80,13 +80,13 @@ func NewSearch(n int, bad Reading) *Search {
 	return s
 }
 
-// Read notes what a commit reads.
+// Read stores the reading of a commit.
 func (s *Search) Read(i int, r Reading) { s.readings[i] = &r }
 
 // Skip notes that a commit cannot be read: it does not build, say.
 func (s *Search) Skip(i int) { s.skipped[i] = true }
 
-// At is what a commit reads, nil where that is not known.
+// At is the reading of a commit, nil where there is none.
 func (s *Search) At(i int) *Reading { return s.readings[i] }
 
 // Step is a part of the change, between two commits that were read: it lies in one of First to Last.

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Contrast is the difference head minus base between two sets of sessions, and what its variance is made of:
+// Contrast is the difference head minus base between two sets of sessions, and the parts of its variance:
 // RunWeight times the variance between runs plus SessionWeight times the variance between sessions. Both variances
 // are as estimated from this one contrast; moderate them before use.
 type Contrast struct {

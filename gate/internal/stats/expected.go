@@ -14,7 +14,7 @@ const (
 	priorMost = 10
 	// StepRunSD is the sd between runs that is expected of a steady program: 0.5 % of 40 runs on an H200.
 	StepRunSD = 0.005
-	// placeLeast is the fewest variances that place a prior below what is expected before seeing any.
+	// placeLeast is the fewest variances that place a prior below the expected one.
 	placeLeast = 3
 	// outlierFrom is how many sds from the middle of its side a run is an outlier, which counts as if it were so far.
 	outlierFrom = 3
@@ -33,7 +33,7 @@ const (
 // 0.05 to 0.3 % between runs of one host.
 var RunPrior = Variance{S2: 0.002 * 0.002, DF: 3}
 
-// Prior is what variances of one pool have in common. Too few to learn its width from give its place, with what is expected before
+// Prior is the common distribution of the variances of one pool. Too few to learn its width from give its place, with what is expected before
 // seeing any as one of them; fewer than placeLeast no place below that.
 func Prior(v []Variance) Variance {
 	known := Positive(v)

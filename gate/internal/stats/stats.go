@@ -1,5 +1,5 @@
 // Package stats holds the numbers behind a verdict: centres, moderated variances, intervals, corrections, detectable
-// effects and plans. It knows neither kernels nor units.
+// effects and plans. It is independent of kernels and units.
 package stats
 
 import (
