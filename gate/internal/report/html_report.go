@@ -148,10 +148,8 @@ func (s *reportSheet) figures() {
 		s.Figures = append(s.Figures, figure{label, strings.Replace(r.Values, nb+"→", " →", 1), r.delta(), r.colour(), true})
 	}
 	for _, x := range []string{measure.StepTime.Name, measure.GPUTime.Name} {
-		for _, r := range s.Rows {
-			if r.F.Subject() == measure.Workload && r.F.Metric == x {
-				add(metric(x), r)
-			}
+		if r := s.number(x); r != nil {
+			add(metric(x), *r)
 		}
 	}
 	for _, r := range s.Rows {

@@ -159,13 +159,10 @@ func (v *view) programTimes() (texts []string) {
 		step = "typical step"
 	}
 	for _, x := range []struct{ metric, name string }{{measure.StepTime.Name, step}, {measure.GPUTime.Name, "GPU time"}} {
-		i := slices.IndexFunc(v.Rows, func(r row) bool {
-			return r.F.Subject() == measure.Workload && r.F.Metric == x.metric && r.F.Base.Known()
-		})
-		if i < 0 || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
+		r := v.number(x.metric)
+		if r == nil || !r.F.Base.Known() || shown != nil && shown.F.Metric == x.metric && shown.F.Subject() == measure.Workload {
 			continue
 		}
-		r := &v.Rows[i]
 		text := bind(x.name) + nb + r.Values
 		if r.F.Change.Known() && math.Abs(float64(r.F.Change)) >= 0.001 {
 			text += nb + "(" + r.Change + ")"

@@ -211,6 +211,16 @@ func (v *view) of(classes ...class) []row {
 	return rows
 }
 
+// number is the row of a metric of the workload, nil for none.
+func (v *view) number(metric string) *row {
+	for i := range v.Rows {
+		if v.Rows[i].F.Subject() == measure.Workload && v.Rows[i].F.Metric == metric {
+			return &v.Rows[i]
+		}
+	}
+	return nil
+}
+
 // untold leaves out the rows that are parts of another row.
 func untold(rows []row) []row {
 	out := make([]row, 0, len(rows))
