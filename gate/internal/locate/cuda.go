@@ -33,8 +33,8 @@ func cuda(source []byte, report func(name string, line int, defined bool)) {
 	}
 }
 
-// function reads a declaration from behind __global__ on: the name stands before the first parenthesis that belongs
-// to no attribute, and a brace after the parameters makes it a definition.
+// function reads a declaration after __global__: the name precedes the first parenthesis that belongs to no attribute, and a brace
+// after the parameters makes it a definition.
 func function(head []byte) (name string, offset int, defined, ok bool) {
 	for i := 0; i < len(head); {
 		switch c := head[i]; {
@@ -81,13 +81,13 @@ func function(head []byte) (name string, offset int, defined, ok bool) {
 	return "", 0, false, false
 }
 
-// attribute tells words that take arguments but name no function: __launch_bounds__(256), alignas(16).
+// attribute reports whether a word takes arguments but names no function: __launch_bounds__(256), alignas(16).
 func attribute(word string) bool {
 	return strings.HasPrefix(word, "__") && strings.HasSuffix(word, "__") ||
 		word == "alignas" || word == "decltype" || word == "noexcept" || word == "requires" || word == "explicit"
 }
 
-// balanced is the length of the bracketed text at the start of s, -1 where it does not end.
+// balanced is the length of the bracketed text at the start of s, -1 without an end.
 func balanced(s []byte, open, close byte) int {
 	depth := 0
 	for i, c := range s {
@@ -107,7 +107,7 @@ func wordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c >= 0x80
 }
 
-// blankCPP copies a C++ source with comments and literals blanked, lines kept.
+// blankCPP copies a C++ source with spaces for comments and literals; lines stay.
 func blankCPP(source []byte) []byte {
 	out := bytes.Clone(source)
 	blank := func(from, to int) int {

@@ -1,4 +1,4 @@
-// Package locate finds where in a repository a kernel is written down.
+// Package locate finds the definition of a kernel in a repository.
 package locate
 
 import (
@@ -11,19 +11,19 @@ import (
 
 // Limits of the search for kernels.
 const (
-	maxFiles    = 20_000  // source files; a larger repository is not searched to its end, so nothing is found in it
+	maxFiles    = 20_000  // source files; in a larger repository nothing is found
 	maxFileSize = 2 << 20 // bytes; larger files are generated
 )
 
-// Kernels finds the definition of a kernel in a repository by the kernel's short name: a __global__ function of C++ or a
-// function under a Triton or Numba decorator. It answers only where exactly one is found; a definition counts before
-// declarations. file is relative to root. The repository is searched once, for the first kernel that is asked for.
+// Kernels finds the definition of a kernel by its short name: a __global__ function of C++ or a function under a Triton or Numba
+// decorator. ok is true if there is exactly one definition, or none and one declaration. file is relative to root. The repository is
+// searched once, at the first call.
 func Kernels(root fs.FS) func(kernel string) (file string, line int, ok bool) {
 	search := sync.OnceValue(func() definitions { return find(root) })
 	return func(kernel string) (string, int, bool) { return search().locate(kernel) }
 }
 
-// place is where a kernel is written down.
+// place is a declaration or definition of a kernel.
 type place struct {
 	file    string
 	line    int
@@ -56,19 +56,19 @@ func (d definitions) locate(kernel string) (file string, line int, ok bool) {
 	return places[0].file, places[0].line, true
 }
 
-// languages tells how to search a file by its suffix.
+// languages are the searches of files by suffix.
 var languages = map[string]func([]byte, func(name string, line int, defined bool)){
 	".cu": cuda, ".cuh": cuda, ".h": cuda, ".hh": cuda, ".hpp": cuda, ".hxx": cuda, ".cpp": cuda, ".cc": cuda,
 	".cxx": cuda, ".inl": cuda, ".inc": cuda, ".ipp": cuda, ".tpp": cuda, ".hip": cuda, ".py": python,
 }
 
-// elsewhere are directories whose code is not the repository's own.
+// elsewhere are directories of generated or foreign code.
 var elsewhere = map[string]bool{
 	"node_modules": true, "vendor": true, "third_party": true, "3rdparty": true, "external": true, "build": true, "dist": true,
 	"out": true, "target": true, "venv": true, "__pycache__": true, "site-packages": true,
 }
 
-// find searches a repository once for all kernels. What cannot be read is left out.
+// find searches a repository for all kernels. Unreadable files are left out.
 func find(root fs.FS) definitions {
 	found, files := make(definitions), 0
 	err := fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {

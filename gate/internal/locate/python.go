@@ -8,12 +8,12 @@ import (
 var (
 	jit    = regexp.MustCompile(`^@\s*((triton|tl|gluon|(numba\.)?cuda)\.)?jit\b`)
 	define = regexp.MustCompile(`^def\s+(\w+)\s*\(`)
-	// What Pallas turns into a kernel is named after the function that it is given.
+	// A kernel of Pallas has the name of the function given to pallas_call.
 	pallas = regexp.MustCompile(`\bpallas_call\(\s*(?:(?:functools\.)?partial\(\s*)?(\w+)\s*[,)]`)
 )
 
-// python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or the bare @jit of either,
-// whatever other decorators stand between, and functions given to pallas_call.
+// python reports the kernels of a Python source: functions under @triton.jit, @cuda.jit or a bare @jit, also with other decorators
+// between, and functions given to pallas_call.
 func python(source []byte, report func(name string, line int, defined bool)) {
 	has := func(word string) bool { return bytes.Contains(source, []byte(word)) }
 	jitted := has("jit") && (has("triton") || has("cuda"))
@@ -50,7 +50,7 @@ func python(source []byte, report func(name string, line int, defined bool)) {
 	}
 }
 
-// blankPython copies a Python source with comments and strings blanked, lines kept.
+// blankPython copies a Python source with spaces for comments and strings; lines stay.
 func blankPython(source []byte) []byte {
 	out := bytes.Clone(source)
 	for i := 0; i < len(source); {

@@ -13,18 +13,17 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// maxExplained bounds the kernels that are profiled to explain a report, the worst ones.
+// maxExplained is the most kernels that are profiled to explain a report.
 const maxExplained = 5
 
-// explainable are the metrics of a single launch whose regression the counters of that launch explain.
+// explainable are the metrics of a launch that counters can explain.
 var explainable = []string{measure.Time.Name, model.NcuTime.Name}
 
 // Hangs reports whether a kernel waits for kernels of other processes, so that it hangs when a profiler runs it alone.
 func Hangs(name string) bool { return strings.HasPrefix(strings.ToLower(name), "nccl") }
 
-// Slower are the findings to explain, one a kernel: those that fail the gate, or with all those that only warn as well.
-// Where the same kernel is launched more often that is the reason, and so is one kernel's work split among several: only
-// a launch that got slower is explained by what happens in it.
+// Slower are the indices of the findings to explain, one a kernel: the failing ones, with all also the ones that only warn. Counters
+// explain a slower launch; more launches, or work split among several kernels, are explained by the counts.
 func Slower(r *result.Report, all bool) (indices []int) {
 	added := map[string]int{} // by role
 	for _, f := range r.Findings {
@@ -48,7 +47,7 @@ func Slower(r *result.Report, all bool) (indices []int) {
 	return indices
 }
 
-// BaseName is the name that the base has for a finding's kernel.
+// BaseName is the name of a finding's kernel in the baseline.
 func BaseName(f *result.Finding) string {
 	if len(f.BaseNames) > 0 {
 		return f.BaseNames[0]
@@ -56,7 +55,7 @@ func BaseName(f *result.Finding) string {
 	return f.Name
 }
 
-// Causes are those of some findings, by index, from what ncu says of both sides; base is nil where there is none.
+// Causes are the causes of some findings, by index, from the profiles of ncu of both sides; base is nil for none.
 func Causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*result.Cause {
 	out := map[int]*result.Cause{}
 	for _, i := range indices {
@@ -65,7 +64,7 @@ func Causes(r *result.Report, indices []int, base, head *ncu.Profile) map[int]*r
 	return out
 }
 
-// cause is what two profiles say of one finding.
+// cause is the cause of one finding from two profiles.
 func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
 	after, missing := launches(head, f.Subject(), "head")
 	if missing != "" {
@@ -93,10 +92,10 @@ func cause(f *result.Finding, base, head *ncu.Profile) *result.Cause {
 	return out
 }
 
-// launches are those of a kernel in its geometry, in any where the subject or the page has none. Names differ between
-// nsys and ncu in their template arguments: where several kernels could be meant, as where there is none, a sentence says so.
-func launches(p *ncu.Profile, s measure.Subject, side string) ([]ncu.Record, string) {
-	found := slices.DeleteFunc(slices.Clone(p.Find(s)), func(r ncu.Record) bool {
+// launches are the launches of a kernel with its geometry, or with any where either side has none. nsys and ncu print different
+// template arguments: if no kernel or several kernels fit, missing says so.
+func launches(p *ncu.Profile, s measure.Subject, side string) (found []ncu.Record, missing string) {
+	found = slices.DeleteFunc(slices.Clone(p.Find(s)), func(r ncu.Record) bool {
 		return s.Geometry() != "" && r.Subject.Geometry() != "" && r.Subject.Geometry() != s.Geometry()
 	})
 	kinds := map[measure.Subject]bool{}
@@ -134,8 +133,8 @@ func roofOf(p Position) *result.Roof {
 	return &result.Roof{Precision: r.Precision, Intensity: result.Number(r.Intensity), Ridge: result.Number(r.Ridge), Achieved: result.Number(r.Achieved), Roof: result.Number(r.Roof)}
 }
 
-// Counted are the causes of a gate on what ncu measured: that holds the counters already. One run a side judges no time, but
-// its counters are exact: they say why the kernels that moved differ.
+// Counted are the causes of a gate on profiles of ncu, whose sessions hold the counters already. One run a side judges no time, but its
+// counters are exact and explain the kernels whose time differs.
 func Counted(r *result.Report, base []model.Session) map[int]*result.Cause {
 	if !r.Head.Environment.Profiler().ByLaunch() {
 		return nil
@@ -152,7 +151,7 @@ func Counted(r *result.Report, base []model.Session) map[int]*result.Cause {
 	return out
 }
 
-// explainReplaced explains a kernel that is new in the head by the one that is gone, where each is the only one of its geometry.
+// explainReplaced explains an added kernel by a removed one, where each is the only one of its geometry.
 func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*result.Cause) {
 	find := func(outcome result.Outcome, geometry string) (found, n int) {
 		for i := range r.Findings {
@@ -180,7 +179,7 @@ func explainReplaced(r *result.Report, before, after *ncu.Profile, out map[int]*
 	}
 }
 
-// moved are the findings of single launches that one run a side leaves open and whose time differs, the largest change first.
+// moved are the findings on launches that one run a side cannot judge and whose time differs, the largest change first.
 func moved(r *result.Report) (indices []int) {
 	const least = 0.01
 	for i := range r.Findings {
@@ -195,7 +194,7 @@ func moved(r *result.Report) (indices []int) {
 	return indices[:min(len(indices), maxExplained)]
 }
 
-// ProfileOf is what finished sessions of ncu still know, each kernel by the newest that has it, as a profile; nil where there is none.
+// ProfileOf is a profile of the counters in sessions of ncu, each kernel from the newest session that has it; nil for no session.
 func ProfileOf(sessions []model.Session) *ncu.Profile {
 	if len(sessions) == 0 {
 		return nil

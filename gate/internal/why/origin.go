@@ -14,17 +14,17 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Target is what is looked for in call stacks: the launches of a kernel, or the calls of a CUDA function.
+// Target is the launches of a kernel, or the calls of a CUDA function, to find in call stacks.
 type Target struct {
 	kernel measure.Subject
 	call   string // "" for a kernel
-	timed  bool   // what counts is the time in the calls, and not their number
+	timed  bool   // weigh calls by their time instead of counting them
 }
 
 func (t Target) known() bool { return t.call != "" || t.kernel.Scope == measure.ScopeKernel }
 
-// Targets are what to look for of the findings that fail the gate, or with all of every one that got slower, and of counts that rose;
-// none where nothing got slower.
+// Targets are the targets of failing findings and of increased counts, by index; with all also of findings that only warn. There are
+// none where no finding got slower.
 func Targets(r *result.Report, all bool) map[int]Target {
 	wanted, slower := map[int]Target{}, false
 	for i := range r.Findings {
@@ -41,8 +41,8 @@ func Targets(r *result.Report, all bool) map[int]Target {
 	return wanted
 }
 
-// targetOf is what a finding is about: a kernel, the synchronising call that there is most more of, or the CUDA call that the GPU
-// waited in or after for most of what a step takes more.
+// targetOf is the target of a finding: its kernel, the synchronising call whose count increased most, or the CUDA call in or after which
+// the GPU was idle for most of the step's change.
 func targetOf(f *result.Finding, w *result.Waterfall) Target {
 	switch {
 	case f.Scope == measure.ScopeKernel:
@@ -60,7 +60,7 @@ func targetOf(f *result.Finding, w *result.Waterfall) Target {
 	return Target{}
 }
 
-// grownMost is the function that is called more often by most, "" for none.
+// grownMost is the function whose number of calls increased most, "" for none.
 func grownMost(facts []result.Remark) (call string) {
 	most := result.Number(0)
 	for _, fact := range facts {
@@ -73,8 +73,8 @@ func grownMost(facts []result.Remark) (call string) {
 	return call
 }
 
-// Origin is the place in the repository from which most of it is called, nil where none shows. Where any of it is called within
-// steps, only that counts: a program that moves its weights to the GPU waits more often before its first step than in all others.
+// Origin is the place in the repository that makes most of the calls, nil for none. Calls outside of steps count only if there are none
+// within: moving weights to the GPU before the first step waits more often than all steps.
 func (t Target) Origin(traces []model.Trace, step string, s Sources) *result.Origin {
 	if step != "" {
 		if found, called := t.most(traces, s, step); called {
@@ -85,11 +85,11 @@ func (t Target) Origin(traces []model.Trace, step string, s Sources) *result.Ori
 	return found
 }
 
-// leastShare is the part of all calls under which a place is not named: the launches of an elementwise kernel of PyTorch come from
-// everywhere, and the line with 5 % of them is not to blame.
+// leastShare is the least share of all calls of a named place: the launches of an elementwise kernel of PyTorch come from many lines, and
+// a line with 5 % of them is not the cause.
 const leastShare = 1. / 3
 
-// most is the place of most calls within a range, of all where that is "", and whether there is any call.
+// most is the place of most calls within a range, "" for the whole run, and whether there is any call.
 func (t Target) most(traces []model.Trace, s Sources, within string) (best *result.Origin, called bool) {
 	weights := map[result.Origin]float64{}
 	all := 0.0
@@ -133,7 +133,7 @@ func (t Target) most(traces []model.Trace, s Sources, within string) (best *resu
 	return best, all > 0
 }
 
-// occurrences are the spans of a range of some name, disjoint and sorted.
+// occurrences are the spans of the ranges of a name, disjoint and sorted.
 func occurrences(t *model.Trace, name string) (spans []model.Interval) {
 	for _, r := range t.Ranges {
 		if t.RangeNames[r.Name] == name {
@@ -143,20 +143,20 @@ func occurrences(t *model.Trace, name string) (spans []model.Interval) {
 	return model.Union(spans)
 }
 
-// covered reports whether a time lies in one of some spans, which are disjoint and sorted.
+// covered reports whether a time lies in one of the spans, which are disjoint and sorted.
 func covered(spans []model.Interval, at int64) bool {
 	i, exact := slices.BinarySearchFunc(spans, at, func(x model.Interval, at int64) int { return cmp.Compare(x.Start, at) })
 	return exact || i > 0 && at < spans[i-1].End
 }
 
-// Sources are the files that count as the repository's own.
+// Sources says which files are the repository's own.
 type Sources struct {
 	Root string // of the repository, "" for none: then Dir
 	Dir  string // in which the workload runs, "" for the current one
 }
 
-// place is the innermost frame of a stack that lies in the repository: of machine code, whose lines are not known, the
-// function in an executable of its. A kernel of C++ is launched by a function of the kernel's own name, which says nothing.
+// place is the innermost frame of a stack that lies in the repository: a line of Python, or a function of an executable, whose lines are
+// unknown. The host function that launches a C++ kernel has the kernel's name and is skipped.
 func (s Sources) place(c model.Caller, kernel measure.Subject) (result.Origin, bool) {
 	for _, f := range c.Python {
 		if file := s.own(f.File); file != "" {
@@ -172,7 +172,7 @@ func (s Sources) place(c model.Caller, kernel measure.Subject) (result.Origin, b
 	return result.Origin{}, false
 }
 
-// installed are directories of what was installed into a repository.
+// installed are directories of installed packages.
 var installed = []string{"site-packages", "dist-packages", "node_modules", "venv", "__pycache__"}
 
 // own is the name of a file of the repository relative to its root, "" for any other file.

@@ -44,7 +44,7 @@ var rules = []rule{
 	{"occupancy", calculating, metrics{model.TheoreticalOccupancy}, false, func(p pair) string {
 		registers, shared := p.by(model.Registers) > 0, p.head.shared() > p.base.shared()
 		if !p.emptier() || registers && p.head.limitedBy(model.LimitRegisters) ||
-			shared && p.head.limitedBy(model.LimitShared) { // of which other rules speak
+			shared && p.head.limitedBy(model.LimitShared) { // rules of their own
 			return ""
 		}
 		return p.occupancy() + ": " + p.head.limit()

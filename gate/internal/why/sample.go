@@ -9,7 +9,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// sample is the metrics of one side.
+// sample are the metrics of one side.
 type sample struct {
 	metrics map[string]float64
 	grid    float64 // blocks, 0 where unknown
@@ -38,7 +38,7 @@ func typical(records []ncu.Record) sample {
 	return s
 }
 
-// get is the value of a metric, NaN where it is unknown.
+// get is the value of a metric, NaN if unknown.
 func (s sample) get(m measure.Metric) float64 {
 	if v, ok := s.metrics[m.Name]; ok {
 		return v
@@ -60,7 +60,7 @@ const (
 	leastTicks = 64
 )
 
-// pair is both sides.
+// pair are the samples of both sides.
 type pair struct{ base, head sample }
 
 func (p pair) known(m measure.Metric) bool { return len(p.missing([]measure.Metric{m})) == 0 }
@@ -85,7 +85,7 @@ func ratio(base, head float64) float64 {
 	return head / base
 }
 
-// by is how much the metric grew, in its unit.
+// by is the increase of the metric, in its unit.
 func (p pair) by(m measure.Metric) float64 { return p.head.get(m) - p.base.get(m) }
 
 // slower reports whether the kernel is slower under ncu, or may be where its time is unknown.

@@ -13,12 +13,12 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Cause is what the metrics say about a kernel that got slower. Its text is made of numbers and of words of this package:
-// it repeats nothing from a profile.
+// Cause is the explanation of a slower kernel by its metrics. Its text holds numbers and words of this package only, no text of a
+// profile.
 type Cause struct {
-	// Summary is the whole in one to three sentences.
+	// Summary is one to three sentences.
 	Summary string
-	// Reasons are the rules that speak, the likeliest cause first. None means that no rule explains the change.
+	// Reasons are the rules that apply, the likeliest cause first; none where no rule explains the change.
 	Reasons []Reason
 	// Base and Head say what limits the kernel.
 	Base Position
@@ -29,7 +29,7 @@ type Cause struct {
 	Unknown []string
 }
 
-// Reason is one rule that speaks.
+// Reason is a rule that applies.
 type Reason struct {
 	Rule  string
 	Text  string
@@ -37,7 +37,7 @@ type Reason struct {
 	Link  string // and its address
 }
 
-// Change is one metric, the medians over the launches of each side.
+// Change is a metric as medians over the launches of each side.
 type Change struct {
 	Metric string
 	Unit   string
@@ -48,7 +48,7 @@ type Change struct {
 // String is the summary.
 func (c Cause) String() string { return c.Summary }
 
-// Explain compares the launches of a kernel in base and head. Either may be more than one; medians are compared.
+// Explain compares the medians over the launches of a kernel in base and head.
 func Explain(base, head []ncu.Record) Cause {
 	p := pair{typical(base), typical(head)}
 	c := Cause{Reasons: []Reason{}, Changes: []Change{}, Base: position(p.base), Head: position(p.head)}
@@ -78,8 +78,8 @@ func Explain(base, head []ncu.Record) Cause {
 // shown are the metrics of [Cause.Changes].
 var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, model.StaticShared, model.DynamicShared}, ncu.Evidence)
 
-// Stand says where the launches of a kernel stand where there is no base to compare them with: what limits it, its
-// place on the roofline, and what limits its occupancy. The bases of the changes are NaN.
+// Stand describes the launches of a kernel without a base: what limits it, its place on the roofline, and what limits its occupancy.
+// The bases of the changes are NaN.
 func Stand(head []ncu.Record) Cause {
 	s := typical(head)
 	c := Cause{Reasons: []Reason{}, Changes: []Change{}, Head: position(s)}
@@ -105,7 +105,7 @@ func Stand(head []ncu.Record) Cause {
 	return c
 }
 
-// summary puts the cause into words.
+// summary prints the cause.
 func (c *Cause) summary(p pair) string {
 	if len(c.Changes) == 0 {
 		return "ncu gives no metric that both sides have."
@@ -129,7 +129,7 @@ func (c *Cause) summary(p pair) string {
 	return strings.Join(s, " ")
 }
 
-// silence says that nothing explains the change, and what was looked at.
+// silence says that no rule explains the change, and names the metrics that are equal.
 func (c *Cause) silence(p pair) string {
 	var same []string
 	for _, m := range []measure.Metric{

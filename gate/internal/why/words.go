@@ -25,7 +25,7 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// amount prints a value as package measure does, but for large counts, whose size says enough: "20.97 M".
+// amount prints a value as package measure does, and large counts in short: "20.97 M".
 func amount(v float64, unit string) string {
 	if _, _, known := measure.BaseUnit(unit); known {
 		return measure.Quantity(v, unit)
