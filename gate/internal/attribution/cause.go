@@ -35,7 +35,7 @@ const (
 	Micro
 	// Profiler is that in which the profiler held the process up; it is no idle time of the program.
 	Profiler
-	// Unknown is idle time of which the recording does not tell when the next operation was issued.
+	// Unknown is idle time where the recording does not tell when the next operation was issued.
 	Unknown
 )
 

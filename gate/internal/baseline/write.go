@@ -65,21 +65,21 @@ func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, er
 	if err != nil {
 		return nil, err
 	}
-	beside := b.inForce()
+	inForce := b.inForce()
 	texts := make([][]byte, len(entries))
 	for i := range entries {
 		e := &entries[i]
-		if held := b.holding(e); held != nil {
-			*e = *held
+		if same := b.holding(e); same != nil {
+			*e = *same
 			continue
 		}
-		e.Beside = slices.Sorted(slices.Values(beside))
+		e.Beside = slices.Sorted(slices.Values(inForce))
 		name, text, err := encodeEntry(e)
 		if err != nil {
 			return nil, err
 		}
 		e.ID, e.File, texts[i] = name[:len(name)-len(suffix)], filepath.Join(dir, name), text
-		beside = append(beside, e.ID) // those that are written together know each other
+		inForce = append(inForce, e.ID) // those that are written together know each other
 	}
 	after := &Baseline{Dir: dir, Entries: slices.Concat(b.Entries, entries)}
 	if err := after.oneModel(); err != nil {

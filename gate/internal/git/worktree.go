@@ -33,21 +33,21 @@ func Head(ctx context.Context, dir, except string) (commit string, changed bool,
 		}
 		return commit, true, err
 	}
-	off, err := filtersOff(ctx, dir)
+	disable, err := noFilters(ctx, dir)
 	if err != nil {
 		return commit, false, err
 	}
-	rows, err := Output(ctx, dir, slices.Concat(off, []string{"diff-files", "-z", "--ignore-submodules=dirty"}, paths)...)
+	rows, err := Output(ctx, dir, slices.Concat(disable, []string{"diff-files", "-z", "--ignore-submodules=dirty"}, paths)...)
 	if err != nil {
 		return commit, false, err
 	}
-	changed, err = differ(ctx, Top(dir), rows, off)
+	changed, err = differ(ctx, Top(dir), rows, disable)
 	return commit, changed, err
 }
 
 // differ reports whether a file of some rows of git diff-files has other contents than its index entry: rows are files that were
 // written later. A checkout that was copied has a row for every file, so one process hashes them all.
-func differ(ctx context.Context, top, rows string, off []string) (bool, error) {
+func differ(ctx context.Context, top, rows string, disable []string) (bool, error) {
 	var names, ids []string
 	cells := strings.Split(rows, "\x00") // ":MODE MODE ID ID STATUS", name, …
 	for i := 0; i+1 < len(cells); i += 2 {
@@ -60,7 +60,7 @@ func differ(ctx context.Context, top, rows string, off []string) (bool, error) {
 	if len(names) == 0 {
 		return false, nil
 	}
-	cmd := Command(ctx, top, slices.Concat(off, []string{"hash-object", "--stdin-paths"})...)
+	cmd := Command(ctx, top, slices.Concat(disable, []string{"hash-object", "--stdin-paths"})...)
 	cmd.Stdin = strings.NewReader(strings.Join(names, "\n") + "\n")
 	out, err := answer(ctx, cmd)
 	if err != nil {
@@ -76,9 +76,9 @@ func differ(ctx context.Context, top, rows string, off []string) (bool, error) {
 
 var filterKey = regexp.MustCompile(`^filter\.([^=\n]+)\.(clean|smudge|process|required)$`)
 
-// filtersOff are the options that switch off every filter of the configuration. A name that cannot be switched off is
+// noFilters are the options that switch off every filter of the configuration. A name that cannot be switched off is
 // an error.
-func filtersOff(ctx context.Context, dir string) (off []string, err error) {
+func noFilters(ctx context.Context, dir string) (disable []string, err error) {
 	keys, err := Output(ctx, dir, "config", "--null", "--name-only", "--get-regexp", `^filter\.`)
 	if differs(err) { // there is none
 		return nil, nil
@@ -97,10 +97,10 @@ func filtersOff(ctx context.Context, dir string) (off []string, err error) {
 			}
 			continue
 		}
-		off = append(off, "-c", "filter."+m[1]+".clean=", "-c", "filter."+m[1]+".smudge=", "-c", "filter."+m[1]+".process=",
+		disable = append(disable, "-c", "filter."+m[1]+".clean=", "-c", "filter."+m[1]+".smudge=", "-c", "filter."+m[1]+".process=",
 			"-c", "filter."+m[1]+".required=false")
 	}
-	return off, nil
+	return disable, nil
 }
 
 var pointer = regexp.MustCompile(`^version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?oid sha256:([0-9a-f]{64})\n(?:[^\n]*\n)*?size (\d+)\n`)
@@ -147,13 +147,13 @@ func Changed(ctx context.Context, top, commit string, files ...string) ([]Change
 	for i, f := range files {
 		paths[i] = ":(top,literal)" + f
 	}
-	off, err := filtersOff(ctx, top)
+	disable, err := noFilters(ctx, top)
 	if err != nil {
 		return nil, err
 	}
 	// Without autoRefreshIndex git writes no index; it then lists files as well of which only the time changed, by no
 	// lines.
-	rows, err := Output(ctx, top, slices.Concat(off, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
+	rows, err := Output(ctx, top, slices.Concat(disable, []string{"-c", "diff.autoRefreshIndex=false", "-c", "diff.relative=false", "diff", "--numstat", "-z",
 		"--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", commit, "--"}, paths)...)
 	if err != nil {
 		return nil, err

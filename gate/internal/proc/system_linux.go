@@ -215,11 +215,11 @@ func endSession(dir string, grace time.Duration) {
 
 func endAll(find func() processes) {
 	for range 500 {
-		left := find()
-		if len(left) == 0 {
+		living := find()
+		if len(living) == 0 {
 			return
 		}
-		for p := range left {
+		for p := range living {
 			syscall.Kill(p.pid, syscall.SIGKILL)
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -112,7 +112,7 @@ var doubtful = []string{".json", ".json.gz", ".txt", ".log", ".out", ".gz", ".zi
 type listing struct {
 	found         []entry
 	left          []string // names of files that may have been meant as profiles
-	beside        ranksLeft
+	beside        rankStatuses
 	others, below int // other files, and directories
 }
 

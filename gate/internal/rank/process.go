@@ -24,8 +24,8 @@ type rank struct {
 	order   Order
 	ordered bool // by whoever measures the job, who waits for it
 	command []string
-	left    Left
-	file    *os.File // for left
+	status  Status
+	file    *os.File // of the status
 	signals chan os.Signal
 	number  int // of the signal that ended the program
 }
@@ -48,14 +48,14 @@ func (r *rank) arrive() error {
 	if order != nil {
 		r.order, r.ordered = *order, true
 	}
-	r.left.Profiled = r.order.Profiles(r.left.Rank)
-	name := LeftFile(r.Gather, r.Job, r.left.Rank)
+	r.status.Profiled = r.order.Profiles(r.status.Rank)
+	name := StatusFile(r.Gather, r.Job, r.status.Rank)
 	if r.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("rank %d of job %s was there before: give each job a name of its own with --job, or remove what the last one left in %s",
-			r.left.Rank, r.Job, r.Gather)
+			r.status.Rank, r.Job, r.Gather)
 	}
 	if err == nil {
-		err = r.left.write(r.file)
+		err = r.status.write(r.file)
 	}
 	if err != nil {
 		return fmt.Errorf("the gather directory cannot be written: %w; make room there, or choose another", err)
@@ -89,11 +89,11 @@ func (r *rank) attend(done <-chan struct{}, pass func(syscall.Signal)) {
 		case <-done:
 			return
 		case s := <-r.signals:
-			r.left.Told = true
+			r.status.Told = true
 			pass(s.(syscall.Signal))
 		case <-look.C:
 			if end == nil && !r.wanted() {
-				r.left.Told = true
+				r.status.Told = true
 				pass(syscall.SIGTERM)
 				end = time.After(endGrace)
 			}
@@ -106,12 +106,12 @@ func (r *rank) attend(done <-chan struct{}, pass func(syscall.Signal)) {
 // overtaken notes a signal that reached the program before this process: some launchers send it to all processes of a
 // task.
 func (r *rank) overtaken() {
-	if !r.left.Failed() || r.left.Told {
+	if !r.status.Failed() || r.status.Told {
 		return
 	}
 	select {
 	case <-r.signals:
-		r.left.Told = true
+		r.status.Told = true
 	case <-time.After(signalGrace):
 	}
 }
@@ -130,12 +130,12 @@ func (r *rank) wanted() bool {
 
 // ended notes how the program ended.
 func (r *rank) ended(x ending) {
-	r.left.ExitCode, r.left.Signal, r.number = x.Code, x.Signal, x.Number
+	r.status.ExitCode, r.status.Signal, r.number = x.Code, x.Signal, x.Number
 }
 
 // notStarted is the error of a program that could not be started, with the code of a shell.
 func (r *rank) notStarted(err error) error {
-	r.left.ExitCode = 127
+	r.status.ExitCode = 127
 	if e := (*exec.Error)(nil); errors.As(err, &e) {
 		err = e.Err
 	}

@@ -90,9 +90,9 @@ func (r *rank) profile() error {
 	r.ended(ending)
 	switch {
 	case ending.Error != "":
-		r.left.ExitCode = 127
+		r.status.ExitCode = 127
 		return fmt.Errorf("the program %q cannot be started: %s", r.command[0], ending.Error)
-	case r.ordered && r.left.Failed():
+	case r.ordered && r.status.Failed():
 		return nil // the job failed, and nobody wants the recording
 	}
 	finished := make(chan struct{})
@@ -144,7 +144,7 @@ func (r *rank) follow(door *proc.Door, t task, done <-chan struct{}, log *proc.O
 	select {
 	case conn = <-came:
 	case s := <-r.signals:
-		r.left.Told = true
+		r.status.Told = true
 		n := s.(syscall.Signal)
 		return ending{Code: -1, Signal: n.String(), Number: int(n)}, nil
 	case <-done:
@@ -183,7 +183,7 @@ func (r *rank) leave(exe, report, private string) error {
 	if err != nil {
 		return err
 	}
-	to := ExportFile(r.Gather, r.Job, r.left.Rank)
+	to := ExportFile(r.Gather, r.Job, r.status.Rank)
 	part := filepath.Join(r.Gather, "."+filepath.Base(to)+".part")
 	if err = copyTo(part, export); err == nil {
 		err = os.Rename(part, to)

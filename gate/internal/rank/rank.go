@@ -2,7 +2,7 @@
 // share. The hosts of a job are connected by a launcher (srun, mpirun, torchrun) and that directory only.
 //
 // check writes an [Order] into that directory and launches "nsgate rank" in front of the program ([Options.Run]). Each
-// rank writes its state to a file of its own ([Left]) and its export beside it. The raw report, which holds environment
+// rank writes its state to a file of its own ([Status]) and its export beside it. The raw report, which holds environment
 // variables, never leaves the private directory of its host.
 package rank
 
@@ -84,8 +84,8 @@ func (o Order) Profiles(rank int) bool {
 	return !o.Unprofiled && (len(o.Ranks) == 0 || slices.Contains(o.Ranks, rank))
 }
 
-// Left is the state of a rank. A rank that is not Done runs, or was killed.
-type Left struct {
+// Status is the state of a rank. A rank that is not Done runs, or was killed.
+type Status struct {
 	Format string `json:"format"`
 	Identity
 	Host     string    `json:"host"` // a hash, the same for all ranks of one host
@@ -102,13 +102,13 @@ type Left struct {
 	Next    string `json:"next,omitempty"`
 }
 
-const leftFormat = "nsgate.rank/1"
+const statusFormat = "nsgate.rank/1"
 
-// maxLeft is how much is read of what a rank left, in bytes.
-const maxLeft = 64 << 10
+// maxStatus is the number of bytes that are read of a status.
+const maxStatus = 64 << 10
 
 // Failed reports whether the program of a rank that is done did not succeed, or was not recorded.
-func (l *Left) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }
+func (l *Status) Failed() bool { return l.ExitCode != 0 || l.Signal != "" || l.Failure != "" }
 
 // reserved is the size of the file in which a rank says what becomes of it: what it says at its end has room even where
 // the directory has none any more.
@@ -116,11 +116,11 @@ const reserved = 4096
 
 var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// OrderFile, LeftFile and ExportFile are the files of a job in its directory.
+// OrderFile, StatusFile and ExportFile are the files of a job in its directory.
 func OrderFile(dir, job string) string { return filepath.Join(dir, job+".job.json") }
 
-// LeftFile is where a rank says what becomes of it.
-func LeftFile(dir, job string, rank int) string {
+// StatusFile is where a rank says what becomes of it.
+func StatusFile(dir, job string, rank int) string {
 	return filepath.Join(dir, fmt.Sprintf("%s.rank%d.json", job, rank))
 }
 
@@ -151,8 +151,8 @@ func readOrder(dir, job string) (*Order, error) {
 	return &o, err
 }
 
-// Gathered is what the ranks of a job have left, in their order.
-func Gathered(dir, job string) ([]Left, error) {
+// Gathered is the status of each rank of a job, in their order.
+func Gathered(dir, job string) ([]Status, error) {
 	// A file of our own makes a client of a network file system ask what else is there.
 	if f, err := os.CreateTemp(dir, ".look-*"); err == nil {
 		f.Close()
@@ -162,31 +162,31 @@ func Gathered(dir, job string) ([]Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Left
+	var out []Status
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), job+".rank") || !strings.HasSuffix(e.Name(), ".json") {
 			continue
 		}
-		text, err := input.Read(filepath.Join(dir, e.Name()), maxLeft)
+		text, err := input.Read(filepath.Join(dir, e.Name()), maxStatus)
 		if err != nil {
 			return nil, err
 		}
-		if l, ok := ParseLeft(text); ok {
+		if l, ok := ParseStatus(text); ok {
 			out = append(out, l)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Left) int { return a.Rank - b.Rank })
+	slices.SortStableFunc(out, func(a, b Status) int { return a.Rank - b.Rank })
 	return out, nil
 }
 
-// ParseLeft reads what a rank has left; ok is false for anything else.
-func ParseLeft(text []byte) (l Left, ok bool) {
+// ParseStatus reads the status file of a rank; ok is false for anything else.
+func ParseStatus(text []byte) (l Status, ok bool) {
 	err := json.Unmarshal(bytes.TrimSpace(text), &l)
-	return l, err == nil && l.Format == leftFormat && l.Rank >= 0
+	return l, err == nil && l.Format == statusFormat && l.Rank >= 0
 }
 
 // write puts what there is to say into the rank's file, in the room that it has.
-func (l *Left) write(f *os.File) error {
+func (l *Status) write(f *os.File) error {
 	text, err := json.Marshal(l)
 	if err == nil {
 		for n := len(l.Failure); len(text) > reserved && n > 0; n = len(l.Failure) {

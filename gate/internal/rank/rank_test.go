@@ -44,12 +44,12 @@ func getenv(vars string) func(string) string {
 // What a rank says at its end has the room of what it said at its beginning, whatever it is.
 func TestLeft(t *testing.T) {
 	dir := t.TempDir()
-	f, err := os.Create(LeftFile(dir, "run.000", 1))
+	f, err := os.Create(StatusFile(dir, "run.000", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l := Left{Format: leftFormat, Identity: Identity{Rank: 1, Size: 2}}
+	l := Status{Format: statusFormat, Identity: Identity{Rank: 1, Size: 2}}
 	for _, failure := range []string{"", "no report", strings.Repeat("\x01é", 9000)} {
 		l.Done, l.Failure = failure != "", failure
 		if err := l.write(f); err != nil {

@@ -29,7 +29,7 @@ func (o Options) Run(command []string) (code int, err error) {
 		return NotRecorded, err
 	}
 	r := &rank{Options: o, order: Order{Nsys: o.Nsys, Profile: o.Profile, Ranks: o.Ranks}, command: command}
-	r.left = Left{Format: leftFormat, Identity: me, Host: host(), Start: time.Now().UTC()}
+	r.status = Status{Format: statusFormat, Identity: me, Host: host(), Start: time.Now().UTC()}
 	if err := r.arrive(); err != nil {
 		return NotRecorded, err
 	}
@@ -38,24 +38,24 @@ func (o Options) Run(command []string) (code int, err error) {
 	signal.Notify(r.signals, passedOn...)
 	defer signal.Stop(r.signals)
 
-	if r.left.Profiled {
+	if r.status.Profiled {
 		err = r.profile()
 	} else {
 		err = r.plain()
 	}
 	if err != nil {
-		r.left.Failure = measure.NormalizeLine(err.Error())
+		r.status.Failure = measure.NormalizeLine(err.Error())
 		if refusal := (*model.Refusal)(nil); errors.As(err, &refusal) {
-			r.left.Failure, r.left.Next = refusal.Reason, refusal.Next
+			r.status.Failure, r.status.Next = refusal.Reason, refusal.Next
 		}
 	}
-	r.left.End = time.Now().UTC()
+	r.status.End = time.Now().UTC()
 	r.overtaken()
-	r.left.Done = true
-	if why := r.left.write(r.file); why != nil && err == nil && r.wanted() {
+	r.status.Done = true
+	if why := r.status.write(r.file); why != nil && err == nil && r.wanted() {
 		err = fmt.Errorf("what became of this rank cannot be said in %s: %w", o.Gather, why)
 	}
-	code = r.left.ExitCode
+	code = r.status.ExitCode
 	if code < 0 {
 		code = 128 + r.number
 	}

@@ -101,11 +101,11 @@ func (p Plan) job(ctx context.Context, private *proc.Private, sp spec, dir strin
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
 	}
-	left, err := p.gathered(ctx, dir, name, r)
+	statuses, err := p.gathered(ctx, dir, name, r)
 	if err != nil {
 		return r, err
 	}
-	if refusal := p.judgeJob(i+1, r, left, proc.Room(dir)); refusal != nil {
+	if refusal := p.judgeJob(i+1, r, statuses, proc.Room(dir)); refusal != nil {
 		return r, &WorkloadError{Run: r, Index: i + 1, Runs: len(p.schedule()), refusal: refusal}
 	}
 	return r, nil
@@ -122,15 +122,15 @@ func (b Build) launched(self, dir, job string) []string {
 }
 
 // gathered returns the reports of a job's ranks, once every known rank has ended or has had the time to.
-func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Left, error) {
+func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Status, error) {
 	for until := time.Now().Add(directoryDelay); ; {
-		left, err := rank.Gathered(dir, job)
+		statuses, err := rank.Gathered(dir, job)
 		if err != nil {
 			return nil, fmt.Errorf("the gather directory: %w", err)
 		}
-		ended := !slices.ContainsFunc(left, func(l rank.Left) bool { return !l.Done })
-		if r.failed() || ended && len(left) > 0 && len(p.absent(left)) == 0 || time.Now().After(until) {
-			return left, nil
+		ended := !slices.ContainsFunc(statuses, func(l rank.Status) bool { return !l.Done })
+		if r.failed() || ended && len(statuses) > 0 && len(p.absent(statuses)) == 0 || time.Now().After(until) {
+			return statuses, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -141,14 +141,14 @@ func (p Plan) gathered(ctx context.Context, dir, job string, r Run) ([]rank.Left
 }
 
 // absent are the ranks of a job that reported nothing.
-func (p Plan) absent(left []rank.Left) []int {
+func (p Plan) absent(statuses []rank.Status) []int {
 	size := 0
-	for _, l := range left {
+	for _, l := range statuses {
 		size = max(size, l.Size, l.Rank+1)
 	}
 	var out []int
 	for n := range size {
-		if !slices.ContainsFunc(left, func(l rank.Left) bool { return l.Rank == n }) {
+		if !slices.ContainsFunc(statuses, func(l rank.Status) bool { return l.Rank == n }) {
 			out = append(out, n)
 		}
 	}
@@ -162,10 +162,10 @@ func (p Plan) absent(left []rank.Left) []int {
 
 // judgeJob is the refusal of a job that is no measurement, nil for one that is. The first rank that failed is the
 // reason: a launcher ends the others.
-func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
+func (p Plan) judgeJob(index int, r Run, statuses []rank.Status, room int64) error {
 	where := p.where(index, r)
-	culprit, lost, told := failures(left)
-	absent := p.absent(left)
+	culprit, lost, told := failures(statuses)
+	absent := p.absent(statuses)
 	switch {
 	case r.Error != "":
 		return p.workloadError(index, r)
@@ -179,7 +179,7 @@ func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 			"a host of the job does not see the gather directory %s", where)
 	case r.TimedOut:
 		return p.workloadError(index, r)
-	case len(left) == 0 && !r.failed():
+	case len(statuses) == 0 && !r.failed():
 		return model.Refuse(model.NoRanks, "put nsgate rank -- in front of the program inside the launcher's command, or name the launcher in the policy file",
 			"no rank was recorded %s: the command succeeded, and nothing in it ran nsgate rank", where)
 	case len(lost) > 0:
@@ -188,7 +188,7 @@ func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 	case len(told) > 0:
 		return model.Refuse(model.WorkloadFailed, "see why the job was ended: a time limit, or somebody who cancelled it",
 			"%s ended at a signal that the launcher passed on %s", ranks(told), where)
-	case len(left) > 0 && len(absent) > 0:
+	case len(statuses) > 0 && len(absent) > 0:
 		return model.Refuse(model.RankMissing, "see that the launcher starts nsgate rank for every rank, and that each host sees the gather directory",
 			"%s left nothing %s: nothing was heard from there", ranks(absent), where)
 	case r.failed():
@@ -199,9 +199,9 @@ func (p Plan) judgeJob(index int, r Run, left []rank.Left, room int64) error {
 
 // failures are the rank that failed first, those that never reported their end, and those that a signal of the launcher
 // ended.
-func failures(left []rank.Left) (first *rank.Left, lost, told []int) {
-	for i := range left {
-		switch l := &left[i]; {
+func failures(statuses []rank.Status) (first *rank.Status, lost, told []int) {
+	for i := range statuses {
+		switch l := &statuses[i]; {
 		case !l.Done:
 			lost = append(lost, l.Rank)
 		case l.Failed() && l.Told:
@@ -214,7 +214,7 @@ func failures(left []rank.Left) (first *rank.Left, lost, told []int) {
 }
 
 // rankError says what became of a rank that failed.
-func rankError(l *rank.Left, where string) error {
+func rankError(l *rank.Status, where string) error {
 	name := ranks([]int{l.Rank})
 	switch {
 	case l.Failure != "" && l.Next != "":
@@ -258,12 +258,12 @@ func (p Plan) gatherFull(dir string, err error) error {
 
 // readJob reads the exports of a job's ranks, and removes them.
 func (p Plan) readJob(ctx context.Context, dir string, i int) ([]model.Trace, error) {
-	left, err := rank.Gathered(dir, jobOf(i))
+	statuses, err := rank.Gathered(dir, jobOf(i))
 	if err != nil {
 		return nil, fmt.Errorf("the gather directory: %w", err)
 	}
 	var out []model.Trace
-	for _, l := range left {
+	for _, l := range statuses {
 		if !l.Profiled {
 			continue
 		}

@@ -148,7 +148,7 @@ func (c *cut) reduceWaits(run int, t *table) {
 	}
 }
 
-// reduceMessages writes the bytes of the collectives of which every one tells its size.
+// reduceMessages writes the bytes of the collectives where each of them tells its size.
 func (c *cut) reduceMessages(run int, t *table) {
 	bytes, silent := map[int32]float64{}, map[int32]bool{}
 	for _, m := range c.counted() {

@@ -176,7 +176,7 @@ func begunBefore(spans []model.Interval, at int64) int {
 	return sort.Search(len(spans), func(i int) bool { return spans[i].Start > at }) - 1
 }
 
-// finder finds instants of which most lie where the one before did.
+// finder finds the intervals of instants. Most instants lie in the interval of the one before.
 type finder struct {
 	spans []model.Interval
 	last  int // the interval that began before the last instant

@@ -247,13 +247,13 @@ func (d *drawing) ranges(c *cut, s *model.DrawnStep, period model.Interval, with
 }
 
 // longest keeps so many spans, sorted by start, and says how many it left out.
-func longest(spans []model.DrawnSpan, most int) (kept []model.DrawnSpan, left int) {
-	if left = len(spans) - most; left > 0 {
+func longest(spans []model.DrawnSpan, most int) (longestSpans []model.DrawnSpan, omitted int) {
+	if omitted = len(spans) - most; omitted > 0 {
 		slices.SortStableFunc(spans, func(a, b model.DrawnSpan) int { return cmp.Compare(b.Length(), a.Length()) })
 		spans = spans[:most]
 	}
 	slices.SortStableFunc(spans, func(a, b model.DrawnSpan) int { return cmp.Compare(a.Start(), b.Start()) })
-	return spans, max(left, 0)
+	return spans, max(omitted, 0)
 }
 
 // spread are the times of the launches of a kernel that count.

@@ -18,7 +18,7 @@ type job struct {
 // together is the part of the shorter of two processes that both ran at once, from which on they are ranks of one job.
 const together = 0.5
 
-// jobs puts the ranks of one job together: those of which the trace names the job, and else the processes of one file that ran at
+// jobs puts the ranks of one job together: those whose traces name the same job, or else the processes of one file that ran at
 // the same time, on one device or several. Processes that took turns are runs of their own.
 func jobs(cuts []*cut) ([]job, error) {
 	if named, err := namedJobs(cuts); err != nil || named != nil {

@@ -14,7 +14,7 @@ import (
 // noted, of its time and of the mean rank's compute.
 const unevenFrom, unevenLeast = 0.01, 0.001
 
-// summed are the metrics of which a rank without a value has none: 0.
+// summed are the metrics that are 0 for a rank without a value.
 var summed = []measure.Metric{
 	measure.Launches, measure.Total, measure.GPUTime, measure.CopyTime, measure.CopyBytes, measure.Copies, model.Owned,
 	measure.SyncCalls, measure.Allocations, measure.PageableBytes, measure.SmallKernels, model.CollectiveWait, model.CausedWait,

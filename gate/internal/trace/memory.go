@@ -14,16 +14,16 @@ func (c *cut) reduceMemory(run int, roles *roles, t *table) {
 		return
 	}
 	peak := t.set(run, measure.Workload, model.MemoryPeak, float64(c.MemoryPeak))
-	held := make([]float64, len(c.RangeNames))
+	requested := make([]float64, len(c.RangeNames))
 	inside := int32(-1)
 	for _, x := range c.Requests {
 		inside = c.rangeAt(x.Time)
 		if inside >= 0 {
-			held[c.Ranges[inside].Name] += float64(x.Bytes)
+			requested[c.Ranges[inside].Name] += float64(x.Bytes)
 		}
 	}
 	peak.Note = roles.name(roles.path(inside)) // of the last request, which made the peak
-	for name, bytes := range held {
+	for name, bytes := range requested {
 		if bytes > 0 {
 			t.set(run, measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}, model.MemoryHeld, bytes)
 		}

@@ -91,10 +91,10 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 		steady, settled := k.times, true
 		if len(c.steps) == 0 {
 			steady, settled = c.steadyLaunches(i, k.times)
-			left := len(k.times) - len(steady)
+			skipped := len(k.times) - len(steady)
 			info.Total += len(k.times)
-			info.Skipped += left
-			t.set(run, kernel.Subject, measure.WarmupLaunches, float64(left))
+			info.Skipped += skipped
+			t.set(run, kernel.Subject, measure.WarmupLaunches, float64(skipped))
 		}
 		// Without steps the launches that are left out still count: the total is what all would have cost steadily.
 		total := sum(steady) / float64(len(steady)) * float64(len(k.times))

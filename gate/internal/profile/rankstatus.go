@@ -11,16 +11,16 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/rank"
 )
 
-// ranksLeft is the files that nsgate rank left beside the recordings of ranks.
-type ranksLeft []rankLeft
+// rankStatuses are the status files that nsgate rank writes next to the recordings of ranks.
+type rankStatuses []rankStatus
 
-type rankLeft struct {
+type rankStatus struct {
 	file string
-	rank.Left
+	rank.Status
 }
 
 // take adds a file that a rank left; false for any other file.
-func (x *ranksLeft) take(name string) bool {
+func (x *rankStatuses) take(name string) bool {
 	const most = 64 << 10
 	if !ends(name, ".json") {
 		return false
@@ -29,20 +29,20 @@ func (x *ranksLeft) take(name string) bool {
 	if err != nil {
 		return false
 	}
-	l, ok := rank.ParseLeft(text)
+	l, ok := rank.ParseStatus(text)
 	if ok {
-		*x = append(*x, rankLeft{name, l})
+		*x = append(*x, rankStatus{name, l})
 	}
 	return ok
 }
 
 // job is the name of the files of its job.
-func (l *rankLeft) job() string {
+func (l *rankStatus) job() string {
 	return strings.TrimSuffix(filepath.Base(l.file), fmt.Sprintf(".rank%d.json", l.Rank))
 }
 
 // check refuses jobs with a failed or missing rank.
-func (x ranksLeft) check() error {
+func (x rankStatuses) check() error {
 	for i := range x {
 		l := &x[i]
 		what := ""
@@ -62,7 +62,7 @@ func (x ranksLeft) check() error {
 				"%s says that rank %d %s, so the job is no measurement", l.file, l.Rank, what)
 		}
 		for n := range l.Size {
-			if !slices.ContainsFunc(x, func(o rankLeft) bool { return o.job() == l.job() && o.Rank == n }) {
+			if !slices.ContainsFunc(x, func(o rankStatus) bool { return o.job() == l.job() && o.Rank == n }) {
 				return model.Refuse(model.RankMissing, "measure the job again, and remove what this one left",
 					"%s says that rank %d %s, so the job is no measurement", l.file, n, fmt.Sprintf("of %d left nothing", l.Size))
 			}
