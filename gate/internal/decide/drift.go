@@ -12,9 +12,9 @@ import (
 // Drift reports slowdowns over the sessions since the anchor, see [history.Drift]. Without any it follows the sessions
 // of the baseline.
 func Drift(base, since, head []model.Session, policy *thresholds.Policy) []result.Remark {
-	since, from := sessionsSince(since, head, policy)
+	followed, from := sessionsSince(since, head, policy)
 	recent, steps := sessionsSince(notBefore(base, since), head, policy)
-	return history.Drift(since, recent, from, steps, policy)
+	return history.Drift(followed, recent, from, steps, policy)
 }
 
 // notBefore leaves out sessions older than the anchor, which is the first state of a drift.
