@@ -163,6 +163,8 @@ const (
 	// may be out of order. trendEach is the largest of them in each batch. trendUneven is the ratio of their rates from which on a trend is not even, trendLeast the smallest change
 	// between the batches that is one.
 	trendP, trendEach, trendUneven, trendLeast = 0.0015, 0.1, 2, 0.001
+	// trendPause is the longest time between the batches, in times between runs.
+	trendPause = 3
 	// trendError is the part of the predicted change by which an uneven trend may differ from an even one.
 	trendError = 0.1
 )

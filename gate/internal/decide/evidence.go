@@ -45,6 +45,7 @@ type evidence struct {
 	headRuns, runsBeyond int     // runs of the head, and those beyond the limit and every run of the baseline
 	changeBeyond         float64 // median change of the latter
 	pBeyond              float64 // chance of so many
+	trended              bool    // the samples are compared without a trend, see [trend]
 	countable            bool    // that chance decides: runs are independent, and of one noise
 }
 
@@ -94,7 +95,8 @@ func weigh(t comparison, e *estimate, f *result.Finding, p, alpha float64) evide
 	if !math.IsInf(x.limit, 1) {
 		x.mde = e.natural(stats.Detectable(e.variance, x.leastDetectable(e, margin), alpha-e.outlierChance, power))
 	}
-	if x.open() || x.isStep() && x.gates {
+	x.trended = e.trendWeight > 0
+	if x.open() || x.gates && (x.isStep() || x.trended) {
 		x.countBeyond(e)
 	}
 	return x
@@ -124,7 +126,7 @@ func (x *evidence) leastDetectable(e *estimate, margin float64) float64 {
 // countBeyond counts the runs of the head beyond the limit and every run of the baseline.
 func (x *evidence) countBeyond(e *estimate) {
 	runs := *e
-	if x.isStep() || e.winsorised {
+	if x.isStep() || e.winsorised || x.trended {
 		measured := e.asMeasured() // an outlier is a run of the baseline as well
 		runs.base, runs.head = measured[0], measured[1]
 	}

@@ -80,6 +80,9 @@ var guards = []guard{
 		}), nothing},
 	{"worse", func(x *evidence) bool { return x.found() && x.worse() },
 		result.Regressed, never, because(func(x *evidence) result.Reason { return reason.Beyond{Bound: x.limitOf(x.change)} }), matched},
+	// A slower program whose batches each begin on a cold GPU looks like a trend.
+	{"most runs beyond every run of the baseline, by a trend", func(x *evidence) bool { return x.trended && 2*x.runsBeyond > x.headRuns },
+		result.Inconclusive, doubtedIfGating, because(mostRunsBeyond), nothing},
 	{"better", func(x *evidence) bool { return x.found() && x.metric.Unit != measure.Time.Unit },
 		result.Improved, never, because(func(x *evidence) result.Reason { return reason.Better{Limit: result.Number(x.limit)} }), nothing},
 	{"faster", (*evidence).found,

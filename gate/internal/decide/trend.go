@@ -20,7 +20,8 @@ type trend struct {
 }
 
 // findTrend finds the trend of two batches, nil where there is none: the kernels' times rise, or fall, from run to run in both, at
-// about the same rate, and nearly every kernel does. A trend that levels off is none, because it predicts too much.
+// about the same rate, nearly every kernel does, and it explains most of what the batches differ by. A trend that levels off, or begins
+// anew with each batch, predicts too much and is none.
 func (t comparison) findTrend() *trend {
 	if !t.batches || len(t.base.Sessions) != 1 || len(t.head.Sessions) != 1 {
 		return nil
@@ -42,21 +43,38 @@ func (t comparison) findTrend() *trend {
 		}
 		rates[i] = change / (x.at[i][len(x.at[i])-1] - x.at[i][0])
 	}
-	if ratio := rates[1] / rates[0]; !(chance < trendP) || !(ratio > 1/trendUneven && ratio < trendUneven) {
+	if ratio := rates[1] / rates[0]; !(chance < trendP) || !(ratio > 1/trendUneven && ratio < trendUneven) || x.paused() {
 		return nil
 	}
-	var shifts []float64
+	var shifts, seen []float64
 	for _, s := range t.head.Subjects() {
 		if s.Scope == measure.ScopeKernel && t.base.Has(s) && t.head.Share(s) >= t.policy.Impact {
-			line := x.fit([2][]float64{t.base.Values(s, t.time.Name)[0], t.head.Values(s, t.time.Name)[0]})
+			base, head := t.base.Values(s, t.time.Name)[0], t.head.Values(s, t.time.Name)[0]
+			line := x.fit([2][]float64{base, head})
 			shifts = append(shifts, line.slope*line.gap)
+			seen = append(seen, math.Log(stats.Median(stats.Known(head))/stats.Median(stats.Known(base))))
 		}
 	}
-	if len(shifts) < batchLeast || asOne(shifts, trendLeast) == 0 {
+	if len(shifts) < batchLeast || asOne(shifts, trendLeast) == 0 || !onLevel(stats.Median(shifts), []float64{stats.Median(seen)}) {
 		return nil
 	}
 	x.shift = stats.Median(shifts)
 	return x
+}
+
+// paused reports whether the time between the batches is much longer than between their runs, so that a GPU may cool down in it.
+func (x *trend) paused() bool {
+	longest := 0.0
+	for _, at := range x.at {
+		for i := range at[1:] {
+			longest = math.Max(longest, at[i+1]-at[i])
+		}
+	}
+	first, last := x.at[0], x.at[1]
+	if last[0] < first[0] {
+		first, last = last, first
+	}
+	return last[0]-first[len(first)-1] > trendPause*longest
 }
 
 // starts are when the profiled runs of a session began, in s since an instant; none where that is not known.
