@@ -77,7 +77,7 @@ func JudgeHalves(base, head []model.Session, policy *thresholds.Policy) ([]Forec
 	estimates := estimates(&t, match(t))
 	findings, family := decide(t, estimates)
 	if family == 0 {
-		return nil, nothingJudged()
+		return nil, nothingJudged(t.policy)
 	}
 	return forecasts(policy, estimates, findings), nil
 }

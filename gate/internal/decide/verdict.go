@@ -11,6 +11,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/stats"
 	"github.com/nsgate/nsgate/gate/measure"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 // gathered is all that the verdict of a gate depends on. A reason is nil where it does not apply.
@@ -147,7 +148,7 @@ func unjudged(t comparison) *result.Remark {
 		return result.Refuse(model.CountersOnly, "profile with --set basic as well, or write a rule for a counter: metric = \"registers\", max = \"0%\"",
 			"the pages of ncu hold no duration, and no rule limits one of their counters")
 	}
-	return nothingJudged()
+	return nothingJudged(t.policy)
 }
 
 // unmeasuredKernels is why a gate over a few launches of each kernel cannot pass, nil where it can: a kernel of the base that was not
@@ -179,7 +180,10 @@ func about(r *result.Remark, finding int) *result.Remark {
 	return r
 }
 
-func nothingJudged() *result.Remark {
+func nothingJudged(policy *thresholds.Policy) *result.Remark {
+	if len(policy.Rules) == 0 {
+		return result.Refuse(model.NothingJudged, "measure the same workload on both sides, at least 2 runs a side", "nothing that both sides have can be judged")
+	}
 	return result.Refuse(model.NothingJudged, "check its rules: not every metric may be ignored", "the policy leaves nothing to judge")
 }
 

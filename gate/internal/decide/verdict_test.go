@@ -1,10 +1,12 @@
 package decide
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nsgate/nsgate/gate/internal/reason"
 	"github.com/nsgate/nsgate/gate/internal/result"
+	"github.com/nsgate/nsgate/thresholds"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -43,5 +45,17 @@ func TestRemedies(t *testing.T) {
 	}
 	if len(remedies) != 3 {
 		t.Errorf("%d remedies, 3 of which are tested", len(remedies))
+	}
+}
+
+// Without a policy file there are no rules to check.
+func TestNothingJudged(t *testing.T) {
+	policy := thresholds.Default()
+	if r := nothingJudged(policy); strings.Contains(r.Sentence+r.Next, "rule") {
+		t.Errorf("%+v", r)
+	}
+	policy.Rules = append(policy.Rules, thresholds.Rule{})
+	if r := nothingJudged(policy); !strings.Contains(r.Next, "rules") {
+		t.Errorf("%+v", r)
 	}
 }
