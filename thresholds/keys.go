@@ -91,7 +91,7 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return timeout(&w.Timeout) }},
 	{"warmup", `"auto"`, `3`, `steps to leave out: "auto", a number, or "capture": all but cudaProfilerStart to cudaProfilerStop`,
 		func(w *Workload) field { return warmup(&w.Warmup) }},
-	{"step", "the range that repeats, found by itself", `"step"`, "the NVTX range that the workload repeats",
+	{"step", "the range that repeats, found by itself", `"step"`, "the NVTX range that the workload repeats; `\"mark:NAME\"`: from one NVTX mark to the next",
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
 	{"runs", `5`, `7`, "fresh processes; their spread says which changes are certain",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},

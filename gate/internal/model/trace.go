@@ -119,7 +119,11 @@ type Copy struct {
 	Source, Target MemoryKind
 }
 
-// Range is one occurrence of an NVTX range.
+// MarkPrefix begins the names of NVTX marks, which are ranges without a length: "mark:iteration". A step named so lasts from
+// one mark to the next.
+const MarkPrefix = "mark:"
+
+// Range is one occurrence of an NVTX range or mark.
 type Range struct {
 	Start, End int64
 	Name       int32 // index into Trace.RangeNames

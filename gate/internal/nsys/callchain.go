@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// pythonMark is the event type of a mark. nsys writes the Python stack of each CUDA call whose backtrace it recorded into a mark
+	// markEvent is the event type of a mark. nsys writes the Python stack of each CUDA call whose backtrace it recorded into a mark
 	// whose text begins with pythonDomain.
-	pythonMark   = 34
+	markEvent    = 34
 	pythonDomain = "Python Backtrace on CUDA"
 )
 
@@ -43,7 +43,7 @@ func (r *reader) readCallers() error {
 	for _, calls := range byThread {
 		slices.SortFunc(calls, func(a, b *backtraced) int { return cmp.Compare(a.start, b.start) })
 	}
-	where := "eventType = " + strconv.Itoa(pythonMark) + ` AND jsonText LIKE '{"` + pythonDomain + `"%'`
+	where := "eventType = " + strconv.Itoa(markEvent) + ` AND jsonText LIKE '{"` + pythonDomain + `"%'`
 	if r.db.has(rangeTable, "jsonText") {
 		err = r.db.scan(rangeTable, where, []string{"start", "globalTid", "jsonText"}, func(row *row) {
 			at, calls := row.int(0), byThread[row.intOr(1, 0)]

@@ -11,10 +11,10 @@ import (
 // domainCreated is the event type of the creation of a domain.
 const domainCreated = 75
 
-// ranged reports whether an event type is that of a whole range, push/pop or start/end, recorded by nsys or imported from
-// NvtxT, or of a domain.
+// ranged reports whether an event type is that of a mark, of a whole range, push/pop or start/end, recorded by nsys or imported
+// from NvtxT, or of a domain.
 func ranged(eventType int64) bool {
-	return eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated
+	return eventType == markEvent || eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated
 }
 
 // readRanges reads the NVTX ranges of the processes that launched kernels. Ranges that end on another thread
@@ -45,7 +45,7 @@ func (r *reader) readRanges() error {
 		if end := row.intOr(4, 0); end != 0 && end != tid {
 			return
 		}
-		n := rangeName{process: p, domain: row.intOr(5, 0)}
+		n := rangeName{process: p, domain: row.intOr(5, 0), mark: kind == markEvent}
 		text := row.bytes(7, buffer)
 		text = text[:min(len(text), longestRange)]
 		if len(text) == 0 {
@@ -57,6 +57,9 @@ func (r *reader) readRanges() error {
 			return
 		}
 		start, end := row.int(0), row.intOr(1, unended)
+		if n.mark {
+			end = start
+		}
 		if end < start {
 			p.backward++
 			return
@@ -64,7 +67,7 @@ func (r *reader) readRanges() error {
 		if len(text) == 0 && n.id == noName {
 			return
 		}
-		i, ok := number[rangeName{p, n.domain, n.id, string(text)}]
+		i, ok := number[rangeName{p, n.domain, n.id, string(text), n.mark}]
 		if !ok {
 			n.text = string(text)
 			i = int32(len(r.rangeNames))
@@ -98,6 +101,9 @@ func (r *reader) nameRanges() error {
 			if prefix := measure.NormalizeRange(cmp.Or(d.text, r.strings[d.id])); prefix != "" {
 				text = prefix + ":" + text
 			}
+		}
+		if n.mark {
+			text = model.MarkPrefix + text
 		}
 		k, ok := known[name{n.process, text}]
 		if !ok {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,15 @@ func TestKernels(t *testing.T) {
 	}
 }
 
+// A mark is a range without a length.
+func TestMarks(t *testing.T) {
+	x := read1(t, with(rangeRow(34, 4000, "NULL", tidA, "NULL", "'iteration'", "NULL", 0))...)[1]
+	i := slices.IndexFunc(x.Ranges, func(r model.Range) bool { return x.RangeNames[r.Name] == model.MarkPrefix+"iteration" })
+	if i < 0 || x.Ranges[i].Start != 4000 || x.Ranges[i].End != 4000 {
+		t.Errorf("%+v of %q", x.Ranges, x.RangeNames)
+	}
+}
+
 func TestRanges(t *testing.T) {
 	traces := read1(t, with(
 		callRow(100, 110, tidA, 11, 3),
@@ -155,8 +165,7 @@ func TestRanges(t *testing.T) {
 		rangeRow(60, 40, "NULL", tidA, "NULL", "NULL", 7, 3),
 		rangeRow(60, 90, 400, tidA, tidA2, "'crosses threads'", "NULL", 0),
 		rangeRow(59, 95, 400, tidA2, "NULL", "'another thread'", "NULL", 0),
-		rangeRow(59, 99, 400, tidA, "NULL", "' '", "NULL", 0),    // no name
-		rangeRow(34, 99, 400, tidA, "NULL", "'mark'", "NULL", 0), // no range
+		rangeRow(59, 99, 400, tidA, "NULL", "' '", "NULL", 0), // no name
 		rangeRow(59, 98, 20, tidA, "NULL", "'backwards'", "NULL", 0),
 	)...)
 	a := traces[1]

@@ -128,6 +128,7 @@ type rangeName struct {
 	domain  int64
 	id      int64  // of StringIds, where text is ""
 	text    string // given in the row itself
+	mark    bool
 }
 
 type domain struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/maphash"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
@@ -55,6 +56,12 @@ func (c *cut) occurrences(name int32) []model.Interval {
 		}
 		out = append(out, model.Interval{Start: r.Start, End: r.End})
 	}
+	if len(out) > 0 && strings.HasPrefix(c.RangeNames[name], model.MarkPrefix) {
+		for i := 1; i < len(out); i++ {
+			out[i-1].End = out[i].Start - 1
+		}
+		out = out[:max(len(out)-1, 0)]
+	}
 	return out
 }
 
@@ -95,7 +102,7 @@ func (c *cut) candidates(want string) (out []candidate) {
 	}
 	since := int64(0)
 	for i, name := range c.RangeNames {
-		if want != "" && name != want {
+		if want != "" && name != want || want == "" && strings.HasPrefix(name, model.MarkPrefix) {
 			continue
 		}
 		spans := c.occurrences(int32(i))
