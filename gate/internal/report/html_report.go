@@ -41,18 +41,19 @@ func htmlReport(v *view, _ Options) (string, error) {
 
 func newReportSheet(v *view, at string) *sheet {
 	s := &reportSheet{view: v, links: make(map[measure.Subject]string), articles: make(map[measure.Subject]bool)}
-	s.sheet = &sheet{At: at, Word: v.Word, Mark: toneClass(v.Tone), Kicker: join(" · ", "nsgate", v.Workload, trimmed(v.Report.Head.Environment.GPU))}
-	s.Headline = v.lead()
-	if v.Workload != "default" {
-		s.Headline = v.Workload + ": " + s.Headline
+	name, headline := v.Workload, v.lead()
+	switch {
+	case v.several():
+		name, headline = measure.Count(len(v.each), "workload"), v.Reason
+	case name != "default":
+		headline = name + ": " + headline
 	}
-	if v.several() {
-		s.Headline = v.Reason
-	}
-	s.Notes = nonempty(v.unsaid(), wrapped("Not judged: ", v.unjudged(), ""))
-	s.Title = join(" · ", v.Workload+": "+strings.ToLower(v.Word), Elide(Clean(v.Report.Head.Commit), 12), "nsgate")
+	s.sheet = &sheet{At: at, Word: v.Word, Mark: toneClass(v.Tone), Headline: headline,
+		Title:  join(" · ", name+": "+strings.ToLower(v.Word), Elide(Clean(v.Report.Head.Commit), 12), "nsgate"),
+		Kicker: join(" · ", "nsgate", name, trimmed(v.Report.Head.Environment.GPU)),
+		Notes:  nonempty(v.unsaid(), wrapped("Not judged: ", v.unjudged(), ""))}
 	if at != "" {
-		s.Title = v.Workload + ": " + v.Word
+		s.Title = name + ": " + v.Word
 	}
 	for i, commit := range commits(v.Report) {
 		text := []string{"", "head "}[i]
