@@ -100,8 +100,13 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 			}
 		}
 		name := findings[i].Kernel
-		if e.subject == measure.Workload {
+		switch {
+		case e.subject == measure.Workload && e.isStep():
+			name = result.Title(measure.StepTime.Name) // the mean is another view of it
+		case e.subject == measure.Workload:
 			name = result.Title(e.metric.Name)
+		case e.subject.Scope == measure.ScopeSection:
+			name = "section " + name
 		}
 		if !slices.Contains(of, name) {
 			of = append(of, name)
