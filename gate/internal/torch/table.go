@@ -42,7 +42,7 @@ type printed struct {
 	device  string // how the table calls the GPU: CUDA, or HIP
 	columns []string
 	starts  []int // where the columns begin, in characters, by the dashes under the header
-	size    int   // bytes of all rows
+	size    int   // bytes of all lines
 	gpu     []printedRow
 	cpu     map[string]bool // names of what ran on the CPU
 	closed  bool
@@ -145,7 +145,7 @@ func (t *printed) read(line string, number int) error {
 	refuse := func(kind model.Kind, format string, args ...any) error {
 		return model.Refuse(kind, printAgain, "%s:%d: %s", t.src, number, fmt.Sprintf(format, args...))
 	}
-	switch {
+	switch t.size += len(line); {
 	case line == "": // between the stacks of two rows
 		return nil
 	case t.closed:
@@ -165,10 +165,14 @@ func (t *printed) read(line string, number int) error {
 	case cells.Rule(line) != nil:
 		t.closed = true
 		return nil
-	}
-	if t.size += len(line); t.size > mostTable {
+	case t.size > mostTable:
 		return refuse(model.TooLarge, "the table is larger than %d MB", mostTable>>20)
 	}
+	return t.readRow(line, refuse)
+}
+
+// readRow reads a row of the table.
+func (t *printed) readRow(line string, refuse func(kind model.Kind, format string, args ...any) error) error {
 	row, ok := t.cut(line)
 	if !ok {
 		return refuse(model.BadTable, "the row is no row of the table")
