@@ -87,8 +87,8 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 	var runs, of []string
 	most := 0.0
 	for i, e := range estimates {
-		if !findings[i].Gates || len(e.movedRuns) == 0 {
-			continue
+		if !findings[i].Gates || len(e.movedRuns) == 0 || e.subject.Scope == measure.ScopeSection {
+			continue // start-up times vary, and have wide limits
 		}
 		raw, centre := slices.Concat(e.shown[1]...), stats.Median(stats.Pooled(e.head))
 		for _, run := range e.movedRuns {
@@ -105,8 +105,6 @@ func movedRuns(estimates []estimate, findings []result.Finding) []result.Remark 
 			name = result.Title(measure.StepTime.Name) // the mean is another view of it
 		case e.subject == measure.Workload:
 			name = result.Title(e.metric.Name)
-		case e.subject.Scope == measure.ScopeSection:
-			name = "section " + name
 		}
 		if !slices.Contains(of, name) {
 			of = append(of, name)
