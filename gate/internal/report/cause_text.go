@@ -10,8 +10,17 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// lead is the row that names the cause: a time of its class, else the first row.
+// lead is the row that names the cause: a time of its class, else the first row; of a rank, the step that it makes longer, or its own
+// row.
 func (c *cause) lead() row {
+	if c.rank {
+		if step := group(c.Rows).of(measure.StepTime.Name); step != nil {
+			return *step
+		}
+		if i := slices.IndexFunc(c.Rows, func(r row) bool { return r.F.Scope == measure.ScopeDevice }); i >= 0 {
+			return c.Rows[i]
+		}
+	}
 	for _, metric := range []string{measure.Time.Name, measure.Total.Name, measure.CopyTime.Name} {
 		for _, r := range c.Rows {
 			if r.Class == c.Class && r.F.Metric == metric {

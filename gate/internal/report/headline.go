@@ -82,6 +82,14 @@ func (v *view) headline() string {
 	return start + v.effectLine(r, maxHeadline-columns(start), true)
 }
 
+// told is the largest effect on the program in at most room columns, or else the whole reason.
+func (v *view) told(room int) string {
+	if r := v.effect(); r != nil && v.judged() {
+		return v.effectLine(r, room, true)
+	}
+	return v.Reason
+}
+
 // lead is the headline without the verdict and the workload, for formats that say these beside it.
 func (v *view) lead() string {
 	rest := strings.TrimPrefix(v.headline(), v.Word+nb+" ")

@@ -80,14 +80,10 @@ func (v *view) markdown(title string, limit int, next bool) string {
 
 // markdowns writes the verdict on all workloads with a row for each, then the report on each that does not plainly pass.
 func markdowns(whole *view, limit int) string {
-	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| Workload | Verdict | |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
+	text := fmt.Sprintf("## %s nsgate: %s\n\n**%s**\n\n| Workload | Verdict | Effect |\n| --- | --- | --- |\n", whole.Icon(), strings.ToLower(whole.Word), prose(whole.Reason))
 	var changed []*view
 	for _, v := range whole.each {
-		told := v.Reason
-		if r := v.effect(); r != nil && v.judged() {
-			told = v.effectLine(r, maxHeadline, true)
-		}
-		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(told))
+		text += fmt.Sprintf("| %s | %s %s | %s |\n", code(v.Workload), v.Icon(), strings.ToLower(v.Word), prose(v.told(maxHeadline)))
 		if v.Tone != good || len(v.Warnings) > 0 {
 			changed = append(changed, v)
 		}

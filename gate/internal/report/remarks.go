@@ -79,6 +79,9 @@ func (v *view) remark(of string, c cause, class Severity) Remark {
 	lead := c.lead()
 	f := lead.F
 	title := of + v.effectLine(&lead, 200, false)
+	if c.rank {
+		title += ": " + c.Short
+	}
 	said := slices.Clone(c.Why)
 	if len(said) > 0 && !c.rank && c.idle == nil && len(lead.Parts) == 0 {
 		said[0] = join(", ", wrapped("in range ", Clean(f.Role), ""), wrapped("", lead.Share, " of GPU time")) // the title has the numbers

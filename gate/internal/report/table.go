@@ -228,7 +228,7 @@ func (t *table) markdown(room int) string {
 	}
 	head, rule := "|", "|"
 	for _, i := range at {
-		head += " " + cmp.Or(t.Columns[i].Title, " ") + " |"
+		head += " " + cmp.Or(t.Columns[i].Title, "name") + " |"
 		rule += map[bool]string{true: " ---: |", false: " --- |"}[t.Columns[i].Right]
 	}
 	b.WriteString("\n" + head + "\n" + rule + "\n")

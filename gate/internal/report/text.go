@@ -25,11 +25,7 @@ func texts(whole *view, o Options) string {
 	}
 	name = min(name, p.width/3)
 	for _, v := range whole.each {
-		told := v.Reason
-		if r := v.effect(); r != nil && v.judged() {
-			told = v.effectLine(r, maxHeadline-name-word-6, true)
-		}
-		p.line(2, name+word+6, span{pad(bind(Elide(v.Workload, name)), name) + nb + " ", none}, span{pad(bind(v.Word), word) + nb + " ", styles[v.Tone]}, span{told, none})
+		p.line(2, name+word+6, span{pad(bind(Elide(v.Workload, name)), name) + nb + " ", none}, span{pad(bind(v.Word), word) + nb + " ", styles[v.Tone]}, span{v.told(maxHeadline - name - word - 6), none})
 	}
 	if o.Quiet {
 		return p.b.String()

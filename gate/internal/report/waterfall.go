@@ -184,7 +184,7 @@ func (f *fall) longer() string {
 
 // table is the waterfall as rows.
 func (f *fall) table() *table {
-	t := &table{Title: "Where the time went, per step", Columns: []column{{Title: "", Right: true}, {Title: "", least: 12, wrap: true}}}
+	t := &table{Title: "Where the time went, per step", Columns: []column{{Title: "change", Right: true}, {Title: "part", least: 12, wrap: true}}}
 	for _, r := range f.Rows {
 		t.add(r.Text, r.What)
 	}
