@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -64,5 +65,41 @@ step 1 done
 	}
 	if !ncu.Sniff([]byte(page)) {
 		t.Error("is not recognised")
+	}
+}
+
+// Values may be as wide as their column, units be those of 2021, and tables of charts stand behind the rules of a section.
+func TestPrintedPageWide(t *testing.T) {
+	const page = `  k(int, const float *) (32, 32, 1)x(32, 32, 1), Context 1, Stream 7, Device 0, CC 7.5
+  
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ------------- -------------
+    Metric Name               Metric Unit  Metric Value
+    ----------------------- ------------- -------------
+    SM Frequency            cycle/usecond        584.99
+    Duration                      msecond         96.32
+    Waves Per SM                                  73.14
+    SM Active Cycles                cycle 55,313,213.62
+    ----------------------- ------------- -------------
+
+    OPT   This kernel exhibits low throughput.
+
+    GPU Throughput Chart
+    Table Name : GPU Throughput
+    ---------------- ----------- ------------
+    Metric Name      Metric Unit Metric Value
+    ---------------- ----------- ------------
+    SM: Pipe                   %         1.00
+    ---------------- ----------- ------------
+`
+	p, err := ncu.Read(strings.NewReader(page), "x.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := p.Records[0].Metric(model.NcuTime); len(p.Records) != 1 || err != nil || v != 96.32e6 {
+		t.Errorf("%d launches of %v ns, %v", len(p.Records), v, err)
+	}
+	if v, err := p.Records[0].Metric(model.SMClock); err != nil || v != 584.99e6 {
+		t.Errorf("%v Hz, %v", v, err)
 	}
 }

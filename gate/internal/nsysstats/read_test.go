@@ -294,6 +294,36 @@ tick 32`
 	refused(t, "the rows of cuda_gpu_kern_sum add up to 90.0 % of its total", "whole table", strings.Replace(table, "     10.0        1,000,000          1  1,000,000  1,000,000   400,000   600,000        100.0  void at::native::e...\n", "", 1))
 }
 
+// The tables of 2021 have other titles, no names of reports, and up to three blank lines between them.
+func TestPrintedColumnsOf2021(t *testing.T) {
+	run, err := read(t, "CUDA Kernel Statistics:\n\n"+
+		" Time(%)  Total Time (ns)  Instances    Average     Minimum    Maximum            Name           \n"+
+		" -------  ---------------  ---------  -----------  ---------  ---------  -----------------------\n"+
+		"    60.0        6,000,000          3  2,000,000.0  1,469,005  2,518,252  void f<A<int>, int>(int)\n"+
+		"    40.0        4,000,000          2  2,000,000.0  1,391,821  2,462,860  g                       \n\n\n\n"+
+		"CUDA Memory Operation Statistics (by time):\n\n"+
+		" Time(%)  Total Time (ns)  Operations   Average   Minimum  Maximum      Operation     \n"+
+		" -------  ---------------  ----------  ---------  -------  -------  ------------------\n"+
+		"   100.0        1,142,000           2  571,000.0  500,000  642,000  [CUDA memcpy DtoH]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `workload  gpu_time 1e+07
+workload  launches 5
+workload memcpy DtoH copies 2
+workload memcpy DtoH copy_time 1.142e+06
+kernel g launches 2
+kernel g time 2e+06
+kernel g total 4e+06
+kernel void f<A<int>, int>(int) launches 3
+kernel void f<A<int>, int>(int) time 2e+06
+kernel void f<A<int>, int>(int) total 6e+06
+tick 32`
+	if diff := cmp.Diff(want, told(run)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // A comma between thousands is believed where a number of the table can be nothing else.
 func TestThousands(t *testing.T) {
 	const quoted = "100.0,\"482,334\",3,\"160,778.0\",\"160,778.0\",\"160,778\",\"160,778\",0.0,k\n"
