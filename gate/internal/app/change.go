@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Change is one thing that a report says is not as it was.
+// Change is a difference that a report found.
 type Change struct {
 	Name       string // short
 	Metric     string
@@ -18,7 +18,7 @@ type Change struct {
 	Change     result.Number // relative
 }
 
-// Changes are what a report says has changed, worst first, each subject once.
+// Changes are the changes in a report, worst first, one for each subject.
 func Changes(r *result.Report) (out []Change) {
 	seen := map[measure.Subject]bool{}
 	for i := range r.Findings {

@@ -19,7 +19,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Mark says how an observation is meant.
+// Mark is the meaning of an observation.
 type Mark string
 
 // The three marks: well, worth knowing, and in the way of measuring.
@@ -72,7 +72,7 @@ func (x *examination) bad(what, detail string) {
 	*x = append(*x, Observation{Mark: Bad, What: what, Detail: detail})
 }
 
-// by adds to what was seen last the commands that set it right.
+// by adds to the last observation the commands that mend it.
 func (x examination) by(commands ...string) { x[len(x)-1].Do = commands }
 
 // NVIDIA's own pages on how to install the profilers, which know every system and version.
@@ -146,10 +146,10 @@ func (x *examination) gpus(ctx context.Context, gpus []run.GPU, err error) {
 		case g.Throttle.Slows() != "":
 			x.note(what+" clock", clock+", held down by "+g.Throttle.Slows()+": let it cool, or ask for more power or air")
 		case g.Throttle&run.Locked != 0 && g.ClockMHz < g.MaxClockMHz:
-			x.note(what+" clock", clock+", locked by somebody or an earlier job: baselines at other clocks do not compare; to free it, as root:")
+			x.note(what+" clock", clock+", locked by another user or an earlier job: baselines at other clocks do not compare; to free it, as root:")
 			x.by(fmt.Sprintf("nvidia-smi -i %d -rgc", g.Index), fmt.Sprintf("nvidia-smi -i %d -rac", g.Index))
 		case lowered[g.Index] > 0:
-			x.note(what+" clock", fmt.Sprintf("the application clock is set to %.0f MHz, below its default, by somebody or an earlier job; to reset it, as root:", lowered[g.Index]))
+			x.note(what+" clock", fmt.Sprintf("the application clock is set to %.0f MHz, below its default, by another user or an earlier job; to reset it, as root:", lowered[g.Index]))
 			x.by(fmt.Sprintf("nvidia-smi -i %d -rac", g.Index))
 		default:
 			x.good(what+" clock", clock+" now; nvidia-smi -lgc locks it, which makes long comparisons steadier")

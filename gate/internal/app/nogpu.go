@@ -12,7 +12,7 @@ import (
 // devices are where drivers show a GPU: on Linux, and in Windows' Linux.
 var devices = []string{"/dev/nvidia[0-9]*", "/dev/dxg"}
 
-// NoGPU is a report that nothing was judged, for there is no GPU here; nil where there is one, or may be.
+// NoGPU is the report of a machine without a GPU; nil if there is or may be one.
 func NoGPU(ctx context.Context) *result.Report {
 	if gpus, err := run.Probe(ctx); err == nil && len(gpus) > 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// surroundings are where a process runs: its rights, its container, its neighbours. root is "/" but in tests.
+// surroundings are the rights, the container and the neighbours of this process. root is "/" except in tests.
 type surroundings struct{ root string }
 
 func (s surroundings) read(name string) string {

@@ -107,7 +107,7 @@ func (b *bisection) key() string {
 	return strings.Join(words, "\x00")
 }
 
-// prove measures the ends and chooses what to follow. Ends that do not differ beyond the limits leave nothing to follow.
+// prove measures both ends and chooses the finding to follow, none if the ends do not differ beyond the limits.
 func (b *bisection) prove(ctx context.Context) (err error) {
 	if b.out.Ends = b.state.Ends; b.out.Ends == nil {
 		b.Tell(app.Event{Stage: app.Bisecting, Text: "both ends"})
@@ -140,15 +140,15 @@ func list(words []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(words))), ", ")
 }
 
-// chosen reports whether something was asked for.
+// chosen reports whether the user chose a kernel or metric.
 func (b *Bisect) chosen() bool { return b.Kernel != "" || b.Metric != "" }
 
-// asked reports whether a finding is what was asked for, or nothing was.
+// asked reports whether a finding is of the chosen kernel and metric.
 func (b *Bisect) asked(f *result.Finding) bool {
 	return (b.Kernel == "" || f.Kernel == b.Kernel || f.Title() == b.Kernel) && (b.Metric == "" || f.Metric == b.Metric)
 }
 
-// choose is the finding to follow: what was asked for, else of what regressed the whole workload before its parts.
+// choose is the finding to follow: the chosen one, else a regression of the whole workload, else of a part.
 func (b *Bisect) choose(r *result.Report) *result.Finding {
 	var best *result.Finding
 	for i := range r.Findings {
@@ -163,7 +163,7 @@ func (b *Bisect) choose(r *result.Report) *result.Finding {
 	return best
 }
 
-// unknown says that no finding is what was asked for, and what there is.
+// unknown is the error for a kernel or metric that neither end has, with those that there are.
 func (b *Bisect) unknown(r *result.Report) error {
 	var kernels, metrics []string
 	for i := range r.Findings {
@@ -175,7 +175,7 @@ func (b *Bisect) unknown(r *result.Report) error {
 	return fmt.Errorf("what was asked for has no metric %q; measured are %s", b.Metric, list(metrics))
 }
 
-// near are the findings of which one would have been followed, had it regressed: those asked for, else what the whole workload takes.
+// near are the candidates to follow, regressed or not: the chosen findings, else those of the whole workload.
 func (b *Bisect) near(r *result.Report) (out []*result.Finding) {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; b.asked(f) && (b.chosen() || f.Gates && f.Scope == measure.ScopeWorkload) {
@@ -185,7 +185,7 @@ func (b *Bisect) near(r *result.Report) (out []*result.Finding) {
 	return out
 }
 
-// confirm measures each culprit beside the commit before it.
+// confirm measures each culprit interleaved with the commit before it.
 func (b *bisection) confirm(ctx context.Context) (err error) {
 	b.blame()
 	for i := range b.out.Culprits {
@@ -207,7 +207,7 @@ func (b *bisection) confirm(ctx context.Context) (err error) {
 	return nil
 }
 
-// neighbours measures a commit beside the one before it.
+// neighbours measures a commit interleaved with the one before it.
 func (b *bisection) neighbours(ctx context.Context, before, commit string) (*result.Report, error) {
 	base, remove, err := b.at(ctx, before)
 	defer remove()
@@ -222,13 +222,13 @@ func (b *bisection) neighbours(ctx context.Context, before, commit string) (*res
 	return b.beside(ctx, base, head, b.looks(), b.Explain, b.shows)
 }
 
-// shows reports whether a report's interval of what is followed lies on one side of zero.
+// shows reports whether the interval of the followed finding excludes zero.
 func (b *bisection) shows(r *result.Report) bool {
 	f := b.follow(r)
 	return f != nil && (f.Low > 0 || f.High < 0)
 }
 
-// fill lists what is known of every commit.
+// fill lists the readings of all commits.
 func (b *bisection) fill() {
 	for i, c := range b.line[1:] {
 		known := b.state.Readings[c.ID]
@@ -246,7 +246,7 @@ func (b *bisection) fill() {
 	}
 }
 
-// blame names what the search has found.
+// blame lists the culprits that the search has found.
 func (b *bisection) blame() {
 	for _, x := range b.search.Found() {
 		b.out.Culprits = append(b.out.Culprits, history.Culprit{Commits: slices.Clone(b.line[x.First : x.Last+1]),

@@ -15,7 +15,7 @@ import (
 
 // Bisect finds the commits between two that made a workload slower. First it proves that the ends differ, measured interleaved. Then
 // commits between them are built in worktrees and measured interleaved with both ends, and are asked how much of the change they
-// have. At last each culprit is measured beside the commit before it, which gives its change and cause.
+// have. At the end each culprit is measured interleaved with the commit before it, which gives its change and cause.
 type Bisect struct {
 	app.Job
 	// Build is the workload in the checkout here; each commit's is the same in its worktree.
@@ -54,14 +54,14 @@ func (b *bisection) at(ctx context.Context, commit string) (app.Build, func(), e
 	return (&app.Base{Build: b.Build, Script: b.Script}).Checkout(ctx, commit, b.Getenv, b.Observe)
 }
 
-// pair is a build beside another.
+// pair is a check of one build against another, interleaved.
 func (b *bisection) pair(base, head app.Build, explain app.Explain) *app.Pair {
 	job := b.Job
 	job.Measurer = b.Measurer.Live().Of(head)
 	return (&app.Check{Job: job, Explain: explain}).Interleaved(base)
 }
 
-// beside measures one build interleaved with another, until a report is enough.
+// beside measures one build interleaved with another, look after look, until enough says so.
 func (b *bisection) beside(ctx context.Context, base, head app.Build, looks []int, explain app.Explain, enough func(*result.Report) bool) (*result.Report, error) {
 	p := b.pair(base, head, explain)
 	for _, runs := range looks {
@@ -75,7 +75,7 @@ func (b *bisection) beside(ctx context.Context, base, head app.Build, looks []in
 	return p.Explained(ctx)
 }
 
-// read asks a commit how much of the change it has, once.
+// read measures how much of the change a commit has, unless that is known.
 func (b *bisection) read(ctx context.Context, i int) error {
 	id := b.line[i].ID
 	x, ok := b.state.Readings[id]
@@ -137,7 +137,7 @@ func (b *bisection) ask(ctx context.Context, commit string, x *known) error {
 	return nil
 }
 
-// unread says why a commit that was measured cannot be read.
+// unread is the reason why the measurement of a commit is undecided.
 func (b *bisection) unread(x *known) string {
 	switch {
 	case x.FromGood == nil && x.FromBad == nil:
@@ -172,7 +172,7 @@ func distance(r *history.Reading) *history.Distance {
 	return &history.Distance{Change: result.Number(r.Change), Low: result.Number(r.Low), High: result.Number(r.High)}
 }
 
-// names are what both sides call the subject of a finding.
+// names are the names of a finding's subject on both sides.
 func names(f *result.Finding) []string {
 	return slices.Concat(f.BaseNames, f.HeadNames, []string{f.Name})
 }
@@ -187,7 +187,7 @@ func (b *bisection) learn(f *result.Finding) {
 	}
 }
 
-// follow finds in a report what is followed, by any name that it has had; nil where a commit does not have it.
+// follow is the followed finding in a report, by any of its names; nil if a commit lacks it.
 func (b *bisection) follow(r *result.Report) *result.Finding {
 	for i := range r.Findings {
 		f := &r.Findings[i]

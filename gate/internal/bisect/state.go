@@ -16,22 +16,22 @@ import (
 type state struct {
 	file     string
 	began    time.Time
-	before   float64 // seconds that searches took which were cut off
+	before   float64 // seconds of interrupted searches
 	Key      string
 	Ends     *result.Report
 	Readings map[string]known // by commit
 	Seconds  float64          // until this was written
 }
 
-// known is what a commit reads, or why it cannot be read.
+// known is the reading of a commit, or why there is none.
 type known struct {
 	history.Reading
-	// FromGood and FromBad are how far the commit is from each end, measured beside it; nil where it does not show what is followed.
+	// FromGood and FromBad are the distances from each end, measured interleaved with it; nil if the commit lacks the followed finding.
 	FromGood, FromBad *history.Reading
 	Skipped           string
 }
 
-// readState is what an earlier search of the same kind left, empty where there is none.
+// readState is the state of an interrupted search of the same key, else a new one.
 func readState(ctx context.Context, key string) state {
 	fresh := state{Key: key, Readings: map[string]known{}, began: time.Now()}
 	if dir := app.GitDir(ctx); dir != "" {
@@ -46,7 +46,7 @@ func readState(ctx context.Context, key string) state {
 	return kept
 }
 
-// took is for how many seconds the search has gone on, all times together.
+// took is the duration of the search in seconds, interrupted parts included.
 func (s *state) took() float64 { return s.before + time.Since(s.began).Seconds() }
 
 func (s *state) write() error {
