@@ -182,7 +182,7 @@ type GPUIdle struct {
 }
 
 func (r GPUIdle) String() string {
-	return "the GPU is idle for " + r.Share.Percent() + " of the step, mostly " + r.Class + result.Given(r.Where, ": ", r.Where)
+	return "the GPU is idle for " + r.Share.Percent() + " of the step, mostly " + result.CauseName(r.Class) + result.Given(r.Where, ": ", r.Where)
 }
 
 // LaunchStarved is a GPU that waits for the CPU to issue work.

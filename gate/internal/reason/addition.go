@@ -206,7 +206,7 @@ type StepPart struct {
 }
 
 func (r StepPart) String() string {
-	return "mostly " + r.Class + result.Given(r.Where, ", ", r.Where) + ": " + r.Change.In(r.Unit) + " more"
+	return "mostly " + result.CauseName(r.Class) + result.Given(r.Where, ", ", r.Where) + ": " + r.Change.In(r.Unit) + " more"
 }
 
 // Calls is how often a CUDA function is called.

@@ -86,7 +86,7 @@ func (r OutlierValues) String() string {
 		run, is = "runs ", " are outliers in "
 	}
 	return run + strings.Join(r.Runs, ", ") + " of the head" + is + result.Few(r.Of) + " (up to " + r.Change.Change() +
-		"): what is beyond the edge of the other runs does not count"
+		"): the comparison limits it to the range of the other runs"
 }
 
 // Trend is a steady change of all kernels over two batches of runs.

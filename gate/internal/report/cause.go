@@ -189,7 +189,7 @@ func (v *view) idle(step row, program []row) (cause, bool) {
 	}
 	part := v.Fall.Rows[0]
 	launched := group(program).of(measure.Launches.Name) != nil && part.Class == "micro gaps" // more kernels bring more gaps
-	if idle[part.Class] == "" || launched || part.Change < (v.Fall.Head-v.Fall.Base)/2 {
+	if result.IdleCauses[part.Class] == "" || launched || part.Change < (v.Fall.Head-v.Fall.Base)/2 {
 		return cause{}, false
 	}
 	return cause{Class: step.Class, Subject: part.What, Cost: part.Change, idle: &part}, true

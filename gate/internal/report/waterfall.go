@@ -191,19 +191,10 @@ func (f *fall) table() *table {
 	return t
 }
 
-// idle names the causes of idle time.
-var idle = map[string]string{
-	"launch-starved":     "GPU idle: waiting for the CPU",
-	"blocking":           "GPU idle: synchronisation",
-	"dependency-stalled": "GPU idle: dependency",
-	"micro gaps":         "GPU idle: launch gaps",
-	"unknown":            "GPU idle",
-}
-
 // owner names a part of a step: "GPU idle: waiting for the CPU, in range step after cudaDeviceSynchronize".
 func owner(class, where string, isIdle bool) string {
-	what := cmp.Or(idle[class], map[string]string{"compute": "kernels", "profiler": "the profiler's own work"}[class], Clean(class))
-	if isIdle && idle[class] == "" {
+	what := cmp.Or(result.IdleCauses[class], map[string]string{"compute": "kernels", "profiler": "the profiler's own work"}[class], Clean(class))
+	if isIdle {
 		what = "GPU idle: " + what
 	}
 	return join(", ", what, place(where))

@@ -1,5 +1,7 @@
 package result
 
+import "cmp"
+
 // Waterfall is the change of the typical step from base to head as the sum of the changes of those who own its time: kernels,
 // copies, causes of idle time. All amounts are means over the runs of a side, in ns.
 type Waterfall struct {
@@ -29,6 +31,18 @@ type WaterfallPart struct {
 	// Owners are the kernels, or kinds of copies, of the class, as far as they changed; the rest of them is the difference.
 	Owners []WaterfallOwner `json:"owners,omitempty"`
 }
+
+// IdleCauses names the classes of idle time in words.
+var IdleCauses = map[string]string{
+	"launch-starved":     "waiting for the CPU",
+	"blocking":           "synchronisation",
+	"dependency-stalled": "dependency",
+	"micro gaps":         "launch gaps",
+	"unknown":            "unknown cause",
+}
+
+// CauseName is a class of [WaterfallPart] in words.
+func CauseName(class string) string { return cmp.Or(IdleCauses[class], class) }
 
 // WaterfallOwner is one kernel or one kind of copy.
 type WaterfallOwner struct {
