@@ -59,9 +59,6 @@ func (s *svg) text(class string, x, y float64, text string) {
 	fmt.Fprintf(&s.b, `<text class="%s" x="%s" y="%s">%s</text>`, class, percent(x), number(y), html.EscapeString(text))
 }
 
-// above labels a line across the drawing at its left end, above the line and inside the drawing.
-func (s *svg) above(y float64, text string) { s.text("tick start", 0, math.Max(y-3, 9.5), text) }
-
 // label writes a text in a box, which cuts it.
 func (s *svg) label(class string, from, to, y, height float64, text string) {
 	if to <= from {
