@@ -328,13 +328,15 @@ var claims = map[string]func(c claim) bool{
 		return c.is("part", math.Abs(c.change())*float64(c.f.Share)) && c.number("part") < c.number("impact")+slack && c.low()*c.high() > 0
 	},
 	"most-runs": func(c claim) bool {
-		n := 0
+		n, base := 0, c.runs("base")
+		middle := math.Exp(stats.Median(stats.Transform([][]float64{base}, math.Log)[0]))
 		for _, run := range c.f.HeadRuns { // runs that are left out of the estimate are counted
-			if v := float64(run); v > stats.Median(c.runs("base"))*(1+c.limit())-slack && v > slices.Max(c.runs("base")) {
+			if v := float64(run); v > middle*(1+c.limit())-slack && v > slices.Max(base) {
 				n++
 			}
 		}
-		return n >= int(c.number("some")) && 2*c.number("some") > c.number("all") && c.number("all") <= float64(len(c.f.HeadRuns))
+		step := c.f.Metric == measure.StepTime.Name || c.f.Metric == measure.MeanStep.Name // for which several runs are enough
+		return n >= int(c.number("some")) && (2*c.number("some") > c.number("all") || step && c.number("some") > 1) && c.number("all") <= float64(len(c.f.HeadRuns))
 	},
 	"bounds-kept": func(c claim) bool {
 		some, _ := broken(c)
@@ -369,7 +371,7 @@ var claims = map[string]func(c claim) bool{
 	},
 	"rehomed": func(c claim) bool { return !c.f.Gates && c.f.Scope == measure.ScopeRange },
 	"with-all": func(c claim) bool {
-		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), 0)+slack && c.f.Outcome == result.Inconclusive
+		return !c.r.Paired && c.change()-c.number("shift") <= math.Max(c.limit(), float64(c.f.Floor/c.f.Base))+slack && c.f.Outcome == result.Inconclusive
 	},
 	"two-levels": func(c claim) bool {
 		runs := c.runs(c.x.Args["side"].(string))
