@@ -89,7 +89,7 @@ func BenchmarkDriftYear(b *testing.B) {
 	}
 }
 
-// What a rule says about drift fails a gate, whatever its steps; one accepted step that makes most of it is none by itself.
+// A rule on drift fails a gate, however small the steps; a single accepted step that makes most of the change is no drift.
 func TestDriftRule(t *testing.T) {
 	t.Parallel()
 	h := past{kernels: 5, sessionSD: 1e-5, runSD: 0.001, runs: 5}

@@ -25,7 +25,7 @@ type Baseline struct {
 	Dir         string            // where they are committed
 	Sessions    []model.Session   // in effect, oldest first, at least one
 	SinceAnchor []model.Session   // since the anchor, oldest first, for drift
-	All         []model.Session   // those that others replaced as well, oldest first
+	All         []model.Session   // replaced sessions included, oldest first
 	Anchors     map[string]string // names of the anchors among them, by the session's ID
 }
 

@@ -93,7 +93,7 @@ func (c *Check) explain(ctx context.Context, r *result.Report, base *Build) (map
 	var before, after *ncu.Profile
 	var err error
 	if b, ok := c.Baselines.ForGPU(r.Head.Environment.GPU); ok {
-		before = why.ProfileOf(model.Ncu.Pick(b.Sessions)) // what record --ncu committed
+		before = why.ProfileOf(model.Ncu.Pick(b.Sessions)) // counters that record --ncu stored
 	}
 	if base != nil {
 		before, err = profile("base", *base, why.BaseName)

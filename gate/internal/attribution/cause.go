@@ -95,8 +95,8 @@ const hostCode = "host code"
 
 var namesCall = regexp.MustCompile(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
 
-// What the names of kernels that move data between GPUs begin with, in some namespace, and what they hold: NCCL's, and those that
-// NVIDIA's method adds.
+// Prefixes and parts of the names of kernels that move data between GPUs: those of NCCL, and the additions of NVIDIA's method. A
+// prefix may stand behind a namespace.
 var (
 	communicationBegins = []string{"nccl", "rccl", "intranode", "internode", "rdma"}
 	communicationHolds  = []string{"nvshmem", "deep_ep", "deepep", "hybrid_ep", "hybridep", "_rdma"}

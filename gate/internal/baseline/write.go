@@ -79,7 +79,7 @@ func Add(dir string, change func(*Baseline) ([]Entry, error)) (added []Entry, er
 			return nil, err
 		}
 		e.ID, e.File, texts[i] = name[:len(name)-len(suffix)], filepath.Join(dir, name), text
-		inForce = append(inForce, e.ID) // those that are written together know each other
+		inForce = append(inForce, e.ID) // files of one write list each other
 	}
 	after := &Baseline{Dir: dir, Entries: slices.Concat(b.Entries, entries)}
 	if err := after.oneModel(); err != nil {

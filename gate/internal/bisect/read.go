@@ -41,7 +41,7 @@ type bisection struct {
 	out    *history.Bisection
 	good   app.Build // in its worktree, as is
 	bad    app.Build
-	names  []string // what commits call the subject that is followed
+	names  []string // names of the followed subject in the commits
 	until  time.Time
 	state  state
 }

@@ -59,5 +59,5 @@ func (i interrupted) Error() string { return "interrupted (" + i.signal.String()
 // arguments are the words of a command line that are no flags.
 type arguments struct {
 	own      []string
-	workload []string // what follows "--", nil without it
+	workload []string // command behind "--", nil without it
 }

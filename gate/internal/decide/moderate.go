@@ -135,7 +135,7 @@ func welch(e estimate) estimate {
 	}
 	if v := e.with(slices.Clone(w), slices.Clone(sides)...); stats.Margin(v, result.Confidence) > stats.Margin(e.variance, result.Confidence) {
 		e.variance = v
-		// What needs one variance for both takes the one that comes to the same.
+		// Uses that need one variance for both sides take the equivalent one.
 		e.run = stats.Satterthwaite([]float64{w[0] / (w[0] + w[1]), w[1] / (w[0] + w[1])}, sides)
 	}
 	return e

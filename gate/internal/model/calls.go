@@ -41,7 +41,7 @@ type callList struct {
 	known  []bool  // by name: it is among these
 	last   Call    // the next one, which may hold others inside
 	open   bool    // there is a last one
-	late   []Call  // those that came out of order
+	late   []Call  // calls that came out of order
 }
 
 // callBlock is some calls that follow each other.

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// What to do about the refusals of this package.
+// Next steps of the refusals of this package.
 const (
 	again = "write it again: ncu --import REPORT --csv --page raw --print-units base"
 	fewer = "profile fewer launches (--launch-count), or fewer sections (--set basic)"

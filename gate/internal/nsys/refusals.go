@@ -1,6 +1,6 @@
 package nsys
 
-// What to do about the refusals of this package.
+// Next steps of the refusals of this package.
 const (
 	exportAgain  = "export the report again with `nsys export --type sqlite`"
 	recordAgain  = "record the workload again"

@@ -1,6 +1,6 @@
 package nsysjax
 
-// What to do about the refusals of this package.
+// Next steps of the refusals of this package.
 const (
 	copyAgain   = "copy the archive again, or record the workload again"
 	unpackIt    = "unpack it and give the reports (.nsys-rep)"

@@ -7,7 +7,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// What to do about the refusals of this package.
+// Next steps of the refusals of this package.
 const (
 	again      = "export again: nsys stats --report cuda_gpu_trace --format csv REPORT.nsys-rep"
 	withC      = "export again with LC_ALL=C"

@@ -17,7 +17,7 @@ type cause struct {
 	Class   class
 	Rows    []row  // the row that names the cause first
 	Subject string // "saxpy", "rank 1", "GPU idle: waiting for the CPU"
-	Short   string // what happened, in a few words: "saxpy +4.8 %"
+	Short   string // change in a few words: "saxpy +4.8 %"
 	Why     []string
 	Cost    result.Number // added to a step, in ns
 	idle    *fallRow      // of idle time

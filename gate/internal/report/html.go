@@ -82,7 +82,7 @@ type part struct {
 	Changes          *changes
 	Search           bool // the changes can be searched
 	Findings         []finding
-	More             string // what is left out
+	More             string // note on findings that are left out
 	Commands         []fact
 }
 

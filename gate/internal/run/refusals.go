@@ -8,7 +8,7 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// What to do about the refusals of this package.
+// Next steps of the refusals of this package.
 const (
 	freeGPU    = "wait until the GPU is free, or allow a busy one to measure all the same"
 	buildFirst = "check the command, and build the workload first"

@@ -266,7 +266,7 @@ func (t *trace) check() error {
 	case !slices.ContainsFunc(t.launches, func(l launch) bool { return l.End > l.Start }):
 		return model.Refuse(model.ZeroLength, profileAgain,
 			"%s: all %d kernels took no time: the GPU's clock was not recorded", t.source, launches)
-	// What is captured into a CUDA graph launches nothing.
+	// Calls that are captured into a CUDA graph launch nothing.
 	case !t.capturing && unanswered > leastCalls && float64(unanswered) > mostLost*float64(calls):
 		return model.Refuse(model.KernelsLost, "call torch.cuda.synchronize() before the profiler stops, and profile fewer steps",
 			"%s: %d of %d calls that launch a kernel have no kernel: the GPU's records of them were lost", t.source, unanswered, calls)

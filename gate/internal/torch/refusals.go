@@ -1,6 +1,6 @@
 package torch
 
-// What to do about the refusals of this package.
+// Next steps of the refusals of this package.
 const (
 	profileAgain = "profile the workload again"
 	exportAgain  = "export the trace again with prof.export_chrome_trace"

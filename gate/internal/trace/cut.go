@@ -221,7 +221,7 @@ type collective struct {
 	// time where the counterparts are not known.
 	transfer int64
 	matched  bool
-	caused   int64 // what the others waited because this rank came last, their mean; 0 where another one did
+	caused   int64 // mean wait of the other ranks in ns where this rank came last, else 0
 }
 
 // channel is what collectives follow one another in: a communicator, or where the recording does not name it, a stream, by the

@@ -219,7 +219,7 @@ func reduce(jobs []job, sampled []*cut, step string, w Warmup) (model.Session, e
 		}
 		s.Runs = append(s.Runs, info)
 		if alone = append(alone, c); len(j.ranks) > 1 {
-			alone = nil // what is sampled is one device of several
+			alone = nil // the samples are of one device of several
 		}
 	}
 	t.settleOwners()
