@@ -208,6 +208,14 @@ func formatStart(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
+// parseSeconds and formatSeconds are of durations in whole seconds.
+func parseSeconds(s string) (time.Duration, error) {
+	n, err := parseCount(s)
+	return time.Duration(n) * time.Second, err
+}
+
+func formatSeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
+
 // escape makes a cell of any text, on one line and visible to the last character; see the package comment.
 func escape(s string) string {
 	var b strings.Builder

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,16 +18,6 @@ import (
 
 // sessionScope is that of rows about the whole session.
 const sessionScope = "session"
-
-// headRow holds the rows about a session: the keys are its columns. An empty cell and a number of 0 have no row.
-type headRow struct {
-	What string `csv:"what"`
-	sessionRow
-	Anchor     string `csv:"anchor"`
-	Supersedes string `csv:"supersedes"`
-	Beside     string `csv:"beside"`
-	Removes    string `csv:"removes"`
-}
 
 // The kinds of files.
 const (
@@ -98,14 +87,12 @@ func decodeRows(file string, text []byte) (Entry, error) {
 }
 
 // decodeHead reads the rows about the whole.
-func decodeHead(file string, rows []placed) (Entry, error) {
-	h := unsaid()
-	keys := h.keys()
+func decodeHead(file string, rows []placed) (e Entry, err error) {
 	c := cells{file: file, line: 1, lines: make(map[string]int)}
+	said := make(map[string]string)
 	for _, r := range rows {
-		to := keys[r.row.Key]
 		switch first := c.lines[r.row.Key]; {
-		case to == nil:
+		case !slices.ContainsFunc(headKeys, func(k headKey) bool { return k.name == r.row.Key }):
 			r.cells.fail("key", "%q is unknown to this version of nsgate; use the version that wrote it", r.row.Key)
 		case first > 0:
 			r.cells.fail("key", "%s is already in line %d; remove one", r.row.Key, first)
@@ -115,51 +102,28 @@ func decodeHead(file string, rows []placed) (Entry, error) {
 		if r.cells.err != nil {
 			return Entry{}, r.cells.err
 		}
-		*to = r.row.Value
+		said[r.row.Key] = r.row.Value
 		c.lines[r.row.Key] = r.cells.line
 	}
-	e := Entry{
-		Supersedes: parse(&c, "supersedes", h.Supersedes, parseIDs), Beside: parse(&c, "beside", h.Beside, parseIDs),
-		lines: map[place]int{{metric: "gpu"}: c.lines["gpu"]},
-	}
-	if h.Removes != "" {
-		e.Removes = parse(&c, "removes", h.Removes, formed(isID, anID))
-	}
+	what := said["what"]
 	switch {
-	case h.What != recorded && h.What != accepted && h.What != removal:
-		c.fail("what", "%q is none of %s, %s and %s", h.What, recorded, accepted, removal)
-	case (h.What == removal) != (h.Removes != ""):
+	case what != recorded && what != accepted && what != removal:
+		c.fail("what", "%q is none of %s, %s and %s", what, recorded, accepted, removal)
+	case (what == removal) != (said["removes"] != ""):
 		c.fail("removes", "a file that takes another back names it, and no other file does")
 	}
-	if h.What == removal {
-		e.Start, e.Commit = parse(&c, "start", h.Start, parseStart), parse(&c, "commit", h.Commit, unescape)
-		e.Reason = parse(&c, "reason", h.Reason, unescape)
-		return e, c.err
-	}
-	h.ID = "x" // the file's name says it
-	e.Session = h.session(&c)
-	e.ID, e.Accepted, e.Anchor = "", h.What == accepted, parse(&c, "anchor", h.Anchor, unescape)
-	return e, c.err
-}
-
-// unsaid is what holds where no row says otherwise.
-func unsaid() headRow {
-	return headRow{sessionRow: sessionRow{
-		GPUs: "0", Processes: "0", Tick: "0", Clock: "0", Memory: "0", Power: "0", Skipped: "0", Total: "0", Launches: "0", Longest: "0",
-		Sockets: "0", CPULimit: "0", Throttled: "0", Steal: "0", Foreign: "0", Crowded: "0",
-	}}
-}
-
-// keys are the fields of a headRow by their key.
-func (h *headRow) keys() map[string]*string {
-	out := make(map[string]*string)
-	v := reflect.ValueOf(h).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		if key := f.Tag.Get("csv"); key != "" && key != "id" {
-			out[key] = v.FieldByIndex(f.Index).Addr().Interface().(*string)
+	for _, k := range headKeys {
+		cell, ok := said[k.name]
+		if ok && k.read != nil && (what != removal || slices.Contains(ofRemoval, k.name)) {
+			k.read(&c, cell, &e)
 		}
 	}
-	return out
+	if what != removal {
+		e.Accepted = what == accepted
+		e.readRuns(&c, said)
+	}
+	e.lines = map[place]int{{metric: "gpu"}: c.lines["gpu"]}
+	return e, c.err
 }
 
 // parseIDs reads names of sessions, separated by spaces.

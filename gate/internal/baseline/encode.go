@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,36 +19,10 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// ordered are the rows of a headRow, in the order of its fields.
-func (h *headRow) ordered() (out []row) {
-	none := unsaid()
-	v, w := reflect.ValueOf(h).Elem(), reflect.ValueOf(&none).Elem()
-	for _, f := range reflect.VisibleFields(v.Type()) {
-		key := f.Tag.Get("csv")
-		if key == "" || key == "id" {
-			continue
-		}
-		if value := v.FieldByIndex(f.Index).String(); value != "" && value != w.FieldByIndex(f.Index).String() {
-			out = append(out, row{Scope: sessionScope, Key: key, Value: value})
-		}
-	}
-	return out
-}
-
 // encodeEntry gives the name and the contents of an entry's file, the same for every order in which its series are
 // given.
 func encodeEntry(e *Entry) (name string, text []byte, err error) {
-	h := headRow{
-		What: recorded, Supersedes: strings.Join(e.Supersedes, " "), Beside: strings.Join(e.Beside, " "), Removes: e.Removes,
-	}
-	switch {
-	case e.Removes != "":
-		h.What = removal
-		h.Start, h.Commit, h.Reason = formatStart(e.Start), escape(e.Commit), escape(e.Reason)
-	default:
-		if e.Accepted {
-			h.What = accepted
-		}
+	if e.Removes == "" {
 		if err := e.Check(); err != nil {
 			return "", nil, fmt.Errorf("this session is not fit for a baseline: %w", err)
 		}
@@ -58,9 +31,8 @@ func encodeEntry(e *Entry) (name string, text []byte, err error) {
 				return "", nil, fmt.Errorf("metric %q is not one of nsgate's", x.Metric.Name)
 			}
 		}
-		h.sessionRow, h.Anchor = newSessionRow(&e.Session), escape(e.Anchor)
 	}
-	rows := slices.Concat(h.ordered(), e.body(), codeRows(e.Code))
+	rows := slices.Concat(e.head(), e.body(), codeRows(e.Code))
 	var b bytes.Buffer
 	if err := gocsv.MarshalCSV(rows, gocsv.NewSafeCSVWriter(csv.NewWriter(&b))); err != nil {
 		return "", nil, err

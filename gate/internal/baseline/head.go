@@ -1,9 +1,9 @@
 package baseline
 
 import (
-	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,45 +11,128 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
-// sessionRow holds the facts about a session, each as the text of its cell.
-type sessionRow struct {
-	ID         string `csv:"id"`
-	GPU        string `csv:"gpu"`
-	GPUs       string `csv:"gpus"`
-	Processes  string `csv:"processes"`
-	GPUHash    string `csv:"gpu_hash"`
-	Driver     string `csv:"driver"`
-	CUDA       string `csv:"cuda"`
-	Tool       string `csv:"tool"`
-	Schema     string `csv:"schema"`
-	Mode       string `csv:"mode"`
-	GraphTrace string `csv:"graph_trace"`
-	Tick       string `csv:"tick_ns"`
-	Clock      string `csv:"clock_mhz"`
-	Board      string `csv:"board_part_number"`
-	VBIOS      string `csv:"vbios"`
-	Memory     string `csv:"memory_clock_max_mhz"`
-	Power      string `csv:"power_limit_w"`
-	MIG        string `csv:"mig"`
-	CPU        string `csv:"cpu"`
-	Sockets    string `csv:"sockets"`
-	CPULimit   string `csv:"cpu_limit"`
-	Throttled  string `csv:"throttled"`
-	Steal      string `csv:"steal"`
-	Foreign    string `csv:"foreign_load"`
-	Crowded    string `csv:"crowded"`
-	Start      string `csv:"start"`
-	Step       string `csv:"step"`
-	Warmup     string `csv:"warmup"`
-	Runs       string `csv:"runs"`
-	Skipped    string `csv:"skipped"`
-	Total      string `csv:"total"`
-	Launches   string `csv:"launches"`
-	Steady     string `csv:"steady"`
-	Starts     string `csv:"run_starts_s"` // after the start of the session, "" where no run has a start
-	Longest    string `csv:"longest_run_s"`
-	Commit     string `csv:"commit"`
-	Reason     string `csv:"reason"`
+// headKey is a key of the rows about a whole session: how an entry fills its cell, "" for no row, and what the cell sets. The keys of
+// runs set nothing by themselves, see [Entry.readRuns].
+type headKey struct {
+	name  string
+	write func(e *Entry) string
+	read  func(c *cells, cell string, e *Entry)
+}
+
+// headKeys are the keys in the order in which they are written.
+var headKeys = []headKey{
+	{name: "what", write: (*Entry).what},
+	text("gpu", func(e *Entry) *string { return &e.GPU }),
+	count("gpus", func(e *Entry) *int { return &e.GPUs }),
+	count("processes", func(e *Entry) *int { return &e.Processes }),
+	field("gpu_hash", func(e *Entry) *string { return &e.GPUHash }, verbatim, formed(isHash, "eight hexadecimal digits")),
+	text("driver", func(e *Entry) *string { return &e.Driver }),
+	text("cuda", func(e *Entry) *string { return &e.CUDA }),
+	text("tool", func(e *Entry) *string { return &e.Tool }),
+	text("schema", func(e *Entry) *string { return &e.Schema }),
+	text("mode", func(e *Entry) *string { return &e.Mode }),
+	field("graph_trace", func(e *Entry) *string { return &e.GraphTrace }, verbatim, formed(isTrace, `"node", "graph" or empty`)),
+	field("tick_ns", func(e *Entry) *float64 { return &e.Tick }, formatNumber, parseTick),
+	count("clock_mhz", func(e *Entry) *int { return &e.ClockMHz }),
+	field("board_part_number", func(e *Entry) *string { return &e.Board }, verbatim, parseBoard),
+	text("vbios", func(e *Entry) *string { return &e.VBIOS }),
+	count("memory_clock_max_mhz", func(e *Entry) *int { return &e.MemoryMHz }),
+	count("power_limit_w", func(e *Entry) *int { return &e.PowerW }),
+	text("mig", func(e *Entry) *string { return &e.MIG }),
+	text("cpu", func(e *Entry) *string { return &e.CPU }),
+	count("sockets", func(e *Entry) *int { return &e.Sockets }),
+	number("cpu_limit", func(e *Entry) *float64 { return &e.CPULimit }),
+	number("throttled", func(e *Entry) *float64 { return &e.Throttled }),
+	number("steal", func(e *Entry) *float64 { return &e.Steal }),
+	number("foreign_load", func(e *Entry) *float64 { return &e.Foreign }),
+	number("crowded", func(e *Entry) *float64 { return &e.Crowded }),
+	field("start", func(e *Entry) *time.Time { return &e.Start }, formatStart, parseStart),
+	text("step", func(e *Entry) *string { return &e.Step }),
+	text("warmup", func(e *Entry) *string { return &e.Warmup }),
+	{name: "runs", write: func(e *Entry) string { return strconv.Itoa(len(e.Runs)) }},
+	profiled("skipped", func(r model.Run) string { return strconv.Itoa(r.Skipped) }),
+	profiled("total", func(r model.Run) string { return strconv.Itoa(r.Total) }),
+	profiled("launches", func(r model.Run) string { return strconv.Itoa(r.Launches) }),
+	profiled("steady", func(r model.Run) string { return formatSteady(r.Steady) }),
+	{name: "run_starts_s", write: func(e *Entry) string { return formatStarts(&e.Session) }},
+	field("longest_run_s", func(e *Entry) *time.Duration { return &e.Longest }, formatSeconds, parseSeconds),
+	text("commit", func(e *Entry) *string { return &e.Commit }),
+	text("reason", func(e *Entry) *string { return &e.Reason }),
+	text("anchor", func(e *Entry) *string { return &e.Anchor }),
+	ids("supersedes", func(e *Entry) *[]string { return &e.Supersedes }),
+	ids("beside", func(e *Entry) *[]string { return &e.Beside }),
+	field("removes", func(e *Entry) *string { return &e.Removes }, verbatim, formed(isID, anID)),
+}
+
+// ofRemoval are the keys of a file that takes another back.
+var ofRemoval = []string{"what", "start", "commit", "reason", "supersedes", "beside", "removes"}
+
+// field is a key for a field of an entry, whose zero value has no row.
+func field[T comparable](name string, of func(*Entry) *T, format func(T) string, parser func(string) (T, error)) headKey {
+	return headKey{name, func(e *Entry) string {
+		if v := *of(e); v != *new(T) {
+			return format(v)
+		}
+		return ""
+	}, func(c *cells, cell string, e *Entry) { *of(e) = parse(c, name, cell, parser) }}
+}
+
+func text(name string, of func(*Entry) *string) headKey { return field(name, of, escape, unescape) }
+
+func count(name string, of func(*Entry) *int) headKey {
+	return field(name, of, strconv.Itoa, parseCount)
+}
+
+func number(name string, of func(*Entry) *float64) headKey {
+	return field(name, of, formatNumber, parseNumber)
+}
+
+func verbatim(s string) string { return s }
+
+// ids is a key for names of sessions.
+func ids(name string, of func(*Entry) *[]string) headKey {
+	return headKey{name, func(e *Entry) string { return strings.Join(*of(e), " ") },
+		func(c *cells, cell string, e *Entry) { *of(e) = parse(c, name, cell, parseIDs) }}
+}
+
+// profiled is a key with a word for each run, "-" for an unprofiled one. A single run with 0 has no row.
+func profiled(name string, word func(model.Run) string) headKey {
+	return headKey{name: name, write: func(e *Entry) string {
+		cell := join(e.Runs, func(r model.Run) string {
+			if r.Unprofiled {
+				return missing
+			}
+			return word(r)
+		})
+		if cell == "0" {
+			return ""
+		}
+		return cell
+	}}
+}
+
+// what is the kind of an entry.
+func (e *Entry) what() string {
+	switch {
+	case e.Removes != "":
+		return removal
+	case e.Accepted:
+		return accepted
+	}
+	return recorded
+}
+
+// head are the rows about the whole.
+func (e *Entry) head() (out []row) {
+	for _, k := range headKeys {
+		if e.Removes != "" && !slices.Contains(ofRemoval, k.name) {
+			continue
+		}
+		if cell := k.write(e); cell != "" {
+			out = append(out, row{Scope: sessionScope, Key: k.name, Value: cell})
+		}
+	}
+	return out
 }
 
 // maxRuns bounds what a cell may claim.
@@ -87,119 +170,53 @@ func parseBoard(s string) (string, error) {
 	return s, nil
 }
 
-func (r *sessionRow) session(c *cells) model.Session {
-	s := model.Session{
-		ID: parse(c, "id", r.ID, formed(isID, anID)),
-		Environment: model.Environment{
-			GPU:        parse(c, "gpu", r.GPU, unescape),
-			GPUs:       parse(c, "gpus", r.GPUs, parseCount),
-			Processes:  parse(c, "processes", cmp.Or(r.Processes, "0"), parseCount),
-			GPUHash:    parse(c, "gpu_hash", r.GPUHash, formed(isHash, "eight hexadecimal digits")),
-			Driver:     parse(c, "driver", r.Driver, unescape),
-			CUDA:       parse(c, "cuda", r.CUDA, unescape),
-			Tool:       parse(c, "tool", r.Tool, unescape),
-			Schema:     parse(c, "schema", r.Schema, unescape),
-			Mode:       parse(c, "mode", r.Mode, unescape),
-			GraphTrace: parse(c, "graph_trace", r.GraphTrace, formed(isTrace, `"node", "graph" or empty`)),
-			Tick:       parse(c, "tick_ns", r.Tick, parseTick),
-			ClockMHz:   parse(c, "clock_mhz", r.Clock, parseCount),
-			Start:      parse(c, "start", r.Start, parseStart),
-			Hardware: model.Hardware{
-				Board:     parse(c, "board_part_number", r.Board, parseBoard),
-				VBIOS:     parse(c, "vbios", r.VBIOS, unescape),
-				MemoryMHz: parse(c, "memory_clock_max_mhz", cmp.Or(r.Memory, "0"), parseCount),
-				PowerW:    parse(c, "power_limit_w", cmp.Or(r.Power, "0"), parseCount),
-				MIG:       parse(c, "mig", r.MIG, unescape),
-				CPU:       parse(c, "cpu", r.CPU, unescape),
-				Sockets:   parse(c, "sockets", r.Sockets, parseCount),
-				CPULimit:  parse(c, "cpu_limit", r.CPULimit, parseNumber),
-			},
-			HostLoad: model.HostLoad{
-				Throttled: parse(c, "throttled", r.Throttled, parseNumber),
-				Steal:     parse(c, "steal", r.Steal, parseNumber),
-				Foreign:   parse(c, "foreign_load", r.Foreign, parseNumber),
-				Crowded:   parse(c, "crowded", r.Crowded, parseNumber),
-			},
-		},
-		Step:   parse(c, "step", r.Step, unescape),
-		Warmup: parse(c, "warmup", r.Warmup, unescape),
-		Commit: parse(c, "commit", r.Commit, unescape),
-		Reason: parse(c, "reason", r.Reason, unescape),
-
-		Longest: time.Duration(parse(c, "longest_run_s", cmp.Or(r.Longest, "0"), parseCount)) * time.Second,
-	}
-	n := parse(c, "runs", r.Runs, parseCount)
+// readRuns reads the cells about single runs.
+func (e *Entry) readRuns(c *cells, said map[string]string) {
+	n := parse(c, "runs", said["runs"], parseCount)
 	if n < 1 || n > maxRuns {
 		c.fail("runs", "a session has from 1 to %d runs, not %d", maxRuns, n)
-		return s
+		return
 	}
-	skipped := list(c, "skipped", r.Skipped, n, traced(parseCount))
-	total := list(c, "total", r.Total, n, traced(parseCount))
-	launches := list(c, "launches", r.Launches, n, traced(parseCount))
-	steady := list(c, "steady", r.Steady, n, traced(parseSteady))
+	counts := func(key string) []*int {
+		cell, ok := said[key]
+		if !ok {
+			cell = "0"
+		}
+		return list(c, key, cell, n, traced(parseCount))
+	}
+	skipped, total, launches := counts("skipped"), counts("total"), counts("launches")
+	steady := list(c, "steady", said["steady"], n, traced(parseSteady))
 	var starts []float64
-	if r.Starts != "" {
-		starts = list(c, "run_starts_s", r.Starts, n, parseSample)
+	if cell := said["run_starts_s"]; cell != "" {
+		starts = list(c, "run_starts_s", cell, n, parseSample)
 	}
 	if c.err != nil {
-		return s
+		return
 	}
 	for i := range n {
 		untraced := steady[i] == nil
 		if (skipped[i] == nil) != untraced || (total[i] == nil) != untraced || (launches[i] == nil) != untraced {
 			c.fail("steady", "run %d is untraced (-) in some of skipped, total, launches and steady, and not in others", i+1)
-			return s
+			return
 		}
 		if untraced {
-			s.Runs = append(s.Runs, model.Run{Unprofiled: true, Steady: true})
+			e.Runs = append(e.Runs, model.Run{Unprofiled: true, Steady: true})
 			continue
 		}
-		if i > 0 && s.Runs[i-1].Unprofiled {
+		if i > 0 && e.Runs[i-1].Unprofiled {
 			c.fail("steady", "run %d was traced and stands behind an untraced one (-); put the traced ones first", i+1)
-			return s
+			return
 		}
-		s.Runs = append(s.Runs, model.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
+		e.Runs = append(e.Runs, model.Run{Skipped: *skipped[i], Total: *total[i], Launches: *launches[i], Steady: *steady[i]})
 	}
 	for i, at := range starts {
 		if at > maxStart {
 			c.fail("run_starts_s", "a run starts at most %d s after its session; restore the file from version control", int(maxStart))
-			return s
+			return
 		}
-		if !math.IsNaN(at) && !s.Start.IsZero() {
-			s.Runs[i].Start = s.Start.Add(time.Duration(at * float64(time.Second)))
+		if !math.IsNaN(at) && !e.Start.IsZero() {
+			e.Runs[i].Start = e.Start.Add(time.Duration(at * float64(time.Second)))
 		}
-	}
-	return s
-}
-
-func newSessionRow(s *model.Session) sessionRow {
-	traced := func(word func(model.Run) string) string {
-		return join(s.Runs, func(r model.Run) string {
-			if r.Unprofiled {
-				return missing
-			}
-			return word(r)
-		})
-	}
-	counts := func(field func(model.Run) int) string {
-		return traced(func(r model.Run) string { return strconv.Itoa(field(r)) })
-	}
-	return sessionRow{
-		ID:  s.ID,
-		GPU: escape(s.GPU), GPUs: strconv.Itoa(s.GPUs), Processes: strconv.Itoa(s.Processes), GPUHash: s.GPUHash,
-		Driver: escape(s.Driver), CUDA: escape(s.CUDA), Tool: escape(s.Tool), Schema: escape(s.Schema),
-		Mode: escape(s.Mode), GraphTrace: s.GraphTrace, Tick: formatNumber(s.Tick), Clock: strconv.Itoa(s.ClockMHz),
-		Board: s.Board, VBIOS: escape(s.VBIOS), Memory: strconv.Itoa(s.MemoryMHz), Power: strconv.Itoa(s.PowerW), MIG: escape(s.MIG), CPU: escape(s.CPU),
-		Sockets: strconv.Itoa(s.Sockets), CPULimit: formatNumber(s.CPULimit),
-		Throttled: formatNumber(s.Throttled), Steal: formatNumber(s.Steal), Foreign: formatNumber(s.Foreign), Crowded: formatNumber(s.Crowded),
-		Start: formatStart(s.Start), Step: escape(s.Step), Warmup: escape(s.Warmup),
-		Runs:     strconv.Itoa(len(s.Runs)),
-		Skipped:  counts(func(r model.Run) int { return r.Skipped }),
-		Total:    counts(func(r model.Run) int { return r.Total }),
-		Launches: counts(func(r model.Run) int { return r.Launches }),
-		Steady:   traced(func(r model.Run) string { return formatSteady(r.Steady) }),
-		Starts:   formatStarts(s),
-		Commit:   escape(s.Commit), Reason: escape(s.Reason), Longest: strconv.Itoa(int(math.Ceil(s.Longest.Seconds()))),
 	}
 }
 
