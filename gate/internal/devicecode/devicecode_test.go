@@ -208,25 +208,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Values of the CUDA occupancy calculator.
-func TestOccupancy(t *testing.T) {
-	for _, tt := range []struct {
-		arch               string
-		registers, threads int
-		shared             int
-		want               float64
-	}{
-		{"sm_90", 32, 256, 0, 1}, {"sm_90a", 64, 256, 0, 0.5}, {"sm_80", 255, 128, 0, 0.125}, {"sm_86", 32, 1024, 0, 2.0 / 3}, {"sm_90", 16, 128, 100 << 10, 0.125},
-	} {
-		if got, ok := Occupancy(Kernel{Arch: tt.arch, Registers: tt.registers, Shared: tt.shared}, tt.threads, 0); !ok || got != tt.want {
-			t.Errorf("%+v: got %v, %v", tt, got, ok)
-		}
-	}
-	if _, ok := Occupancy(Kernel{Arch: "sm_999"}, 32, 0); ok {
-		t.Error("an unknown architecture has an occupancy")
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"kernels.cubin", "triton_add.cubin"} {
 		image, err := os.ReadFile(filepath.Join("testdata", name))

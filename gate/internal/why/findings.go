@@ -112,25 +112,14 @@ func launches(p *ncu.Profile, s measure.Subject, side string) (found []ncu.Recor
 }
 
 func causeOf(w Cause) *result.Cause {
-	c := &result.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: roofOf(w.Base), HeadRoof: roofOf(w.Head)}
+	c := &result.Cause{Summary: w.Summary, Base: w.Base.String(), Head: w.Head.String(), BaseRoof: w.Base.Roofline, HeadRoof: w.Head.Roofline, Metrics: w.Changes}
 	for _, r := range w.Reasons {
 		c.Reasons = append(c.Reasons, r.Text)
-		if guide := (result.Guide{Title: r.Guide, Link: r.Link}); r.Link != "" && !slices.Contains(c.Guides, guide) {
-			c.Guides = append(c.Guides, guide)
+		if !slices.Contains(c.Guides, r.Guide) {
+			c.Guides = append(c.Guides, r.Guide)
 		}
 	}
-	for _, m := range w.Changes {
-		c.Metrics = append(c.Metrics, result.CauseMetric{Name: m.Metric, Unit: m.Unit, Base: result.Number(m.Base), Head: result.Number(m.Head)})
-	}
 	return c
-}
-
-func roofOf(p Position) *result.Roof {
-	r := p.Roofline
-	if r == nil {
-		return nil
-	}
-	return &result.Roof{Precision: r.Precision, Intensity: result.Number(r.Intensity), Ridge: result.Number(r.Ridge), Achieved: result.Number(r.Achieved), Roof: result.Number(r.Roof)}
 }
 
 // Counted are the causes of a gate on profiles of ncu, whose sessions hold the counters already. One run a side judges no time, but its

@@ -1,24 +1,23 @@
 package why
 
-// guide is a section of NVIDIA's documentation.
-type guide struct{ title, address string }
+import "github.com/nsgate/nsgate/gate/internal/result"
 
 // The titles and the addresses were looked up in copies of the published pages: the Profiling Guide of Nsight Compute 2026.1
 // and the Best Practices Guide of CUDA 12.4. The numbers of sections change from release to release, titles and
 // fragments have not.
 
 // profiling is a section of Nsight Compute's Profiling Guide, called Kernel Profiling Guide until 2024.
-func profiling(title, fragment string) guide {
-	return guide{"Nsight Compute Profiling Guide, " + title, "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#" + fragment}
+func profiling(title, fragment string) result.Guide {
+	return result.Guide{Title: "Nsight Compute Profiling Guide, " + title, Link: "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#" + fragment}
 }
 
 // practices is a section of the CUDA C++ Best Practices Guide.
-func practices(title, fragment string) guide {
-	return guide{"CUDA C++ Best Practices Guide, " + title, "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#" + fragment}
+func practices(title, fragment string) result.Guide {
+	return result.Guide{Title: "CUDA C++ Best Practices Guide, " + title, Link: "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#" + fragment}
 }
 
 // sectionsAndRules is the page that says what a section of a report shows.
-func sectionsAndRules(section string) guide {
+func sectionsAndRules(section string) result.Guide {
 	return profiling("Metric Collection, Sections and Rules: "+section, "sections-and-rules")
 }
 

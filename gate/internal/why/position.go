@@ -7,6 +7,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -14,23 +15,14 @@ import (
 type Position struct {
 	// Bound is "compute", "memory", "balanced" (both alike), "latency" (neither is busy), or "" where unknown.
 	Bound string
-	// Roofline is nil where operations, bytes or peaks are unknown, or where the kernel does no arithmetic. It is nil, too, where
-	// the tensor cores do most of it and their peak is unknown: the place under another roof would say nothing.
-	Roofline *Roofline
+	// Roofline is the place under the roofs of the main precision (Williams, Waterman and Patterson 2009; Nsight Compute Profiling
+	// Guide, Roofline Charts). It is nil where operations, bytes or peaks are unknown, where the kernel does no arithmetic, and where
+	// the tensor cores do most of it and their peak is unknown.
+	Roofline *result.Roof
 }
 
-// Roofline places a kernel under the roofs of its main precision (Williams, Waterman and Patterson 2009; Nsight Compute
-// Profiling Guide, Roofline Charts, https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html#roofline-charts).
-type Roofline struct {
-	Precision string  // "fp64", "fp32", "fp16", "tensor"
-	Intensity float64 // FLOP per byte of DRAM traffic
-	Ridge     float64 // intensity from which on arithmetic is the lower roof
-	Achieved  float64 // FLOP/s
-	Roof      float64 // FLOP/s at this intensity
-}
-
-// Percent of the roof that was reached.
-func (r *Roofline) Percent() float64 { return 100 * r.Achieved / r.Roof }
+// percent is the part of the roof that was reached.
+func percent(r *result.Roof) float64 { return 100 * float64(r.Achieved) / float64(r.Roof) }
 
 // String is the position in words: "memory-bound, 25 % of the fp32 roof at 10 FLOP/B (ridge 15)"; "" where nothing is known.
 func (p Position) String() string {
@@ -40,7 +32,7 @@ func (p Position) String() string {
 	}
 	if r := p.Roofline; r != nil {
 		parts = append(parts, fmt.Sprintf("%s of the %s roof at %s FLOP/B (ridge %s)",
-			amount(r.Percent(), "%"), r.Precision, amount(r.Intensity, ""), amount(r.Ridge, "")))
+			amount(percent(r), "%"), r.Precision, amount(float64(r.Intensity), ""), amount(float64(r.Ridge), "")))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -71,7 +63,7 @@ func position(s sample) Position {
 	return p
 }
 
-func roofline(s sample) *Roofline {
+func roofline(s sample) *result.Roof {
 	ops := s.get(model.TensorOps)
 	switch {
 	case math.IsNaN(ops) && s.get(ncu.TensorBusy) > 0: // how much they did is unknown
@@ -79,7 +71,7 @@ func roofline(s sample) *Roofline {
 	case ops > 0 && math.IsNaN(s.get(ncu.TensorPeak)) && !(ops < s.flops()):
 		return nil
 	}
-	var best *Roofline
+	var best *result.Roof
 	var load float64
 	bytes, seconds, bandwidth := s.get(model.DRAMBytes), s.get(model.NcuTime)/1e9, s.get(model.PeakDRAM)
 	for _, x := range []struct {
@@ -95,14 +87,14 @@ func roofline(s sample) *Roofline {
 		}
 		load = flops / peak // the precision that needs the most time at its peak
 		intensity := flops / bytes
-		best = &Roofline{Precision: x.name, Intensity: intensity, Ridge: peak / bandwidth,
-			Achieved: flops / seconds, Roof: math.Min(peak, intensity*bandwidth)}
+		best = &result.Roof{Precision: x.name, Intensity: result.Number(intensity), Ridge: result.Number(peak / bandwidth),
+			Achieved: result.Number(flops / seconds), Roof: result.Number(math.Min(peak, intensity*bandwidth))}
 	}
 	if best == nil {
 		return nil
 	}
-	for _, v := range []float64{best.Intensity, best.Ridge, best.Achieved, best.Roof, best.Percent()} {
-		if !(v > 0) || math.IsInf(v, 0) { // of counters that cannot be true
+	for _, v := range []result.Number{best.Intensity, best.Ridge, best.Achieved, best.Roof, result.Number(percent(best))} {
+		if !(v > 0) || !v.Known() { // of counters that cannot be true
 			return nil
 		}
 	}
@@ -123,13 +115,13 @@ func standing(base, head Position) string {
 		if s != "" {
 			s += "; "
 		}
-		precision, ridge := b.Precision, amount(h.Ridge, "")
+		precision, ridge := b.Precision, amount(float64(h.Ridge), "")
 		if h.Precision != precision {
 			precision += " → " + h.Precision
-			ridge = arrow(b.Ridge, h.Ridge, "")
+			ridge = arrow(float64(b.Ridge), float64(h.Ridge), "")
 		}
 		s += fmt.Sprintf("roofline (%s): %s FLOP/B (ridge %s), %s of the roof",
-			precision, arrow(b.Intensity, h.Intensity, ""), ridge, arrow(b.Percent(), h.Percent(), "%"))
+			precision, arrow(float64(b.Intensity), float64(h.Intensity), ""), ridge, arrow(percent(b), percent(h), "%"))
 	}
 	if s == "" {
 		return ""

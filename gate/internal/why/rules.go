@@ -6,14 +6,15 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
 // rule is one way in which a kernel gets slower.
 type rule struct {
 	name  string
-	guide guide   // where NVIDIA explains it
-	needs metrics // unless both sides have all of them, the rule is not tried
+	guide result.Guide // where NVIDIA explains it
+	needs metrics      // unless both sides have all of them, the rule is not tried
 	// last rules speak only where no other does: what they see follows from any cause.
 	last bool
 	// speak gives the reason with its numbers, or "" where the rule does not apply.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
@@ -24,7 +25,7 @@ type Cause struct {
 	Base Position
 	Head Position
 	// Changes are the metrics that both sides have, in the order of measure.Throughput, then those of ncu.Evidence.
-	Changes []Change
+	Changes []result.CauseMetric
 	// Unknown are the metrics without which a rule could not be tried.
 	Unknown []string
 }
@@ -33,16 +34,7 @@ type Cause struct {
 type Reason struct {
 	Rule  string
 	Text  string
-	Guide string // the section of NVIDIA's documentation that explains it
-	Link  string // and its address
-}
-
-// Change is a metric as medians over the launches of each side.
-type Change struct {
-	Metric string
-	Unit   string
-	Base   float64
-	Head   float64
+	Guide result.Guide
 }
 
 // String is the summary.
@@ -51,10 +43,10 @@ func (c Cause) String() string { return c.Summary }
 // Explain compares the medians over the launches of a kernel in base and head.
 func Explain(base, head []ncu.Record) Cause {
 	p := pair{typical(base), typical(head)}
-	c := Cause{Reasons: []Reason{}, Changes: []Change{}, Base: position(p.base), Head: position(p.head)}
+	c := Cause{Reasons: []Reason{}, Changes: []result.CauseMetric{}, Base: position(p.base), Head: position(p.head)}
 	for _, m := range shown {
 		if p.known(m) {
-			c.Changes = append(c.Changes, Change{m.Name, m.Unit, p.base.get(m), p.head.get(m)})
+			c.Changes = append(c.Changes, result.CauseMetric{Name: m.Name, Unit: m.Unit, Base: result.Number(p.base.get(m)), Head: result.Number(p.head.get(m))})
 		}
 	}
 	for _, r := range rules {
@@ -68,7 +60,7 @@ func Explain(base, head []ncu.Record) Cause {
 			continue
 		}
 		if text := r.speak(p); text != "" {
-			c.Reasons = append(c.Reasons, Reason{r.name, text, r.guide.title, r.guide.address})
+			c.Reasons = append(c.Reasons, Reason{r.name, text, r.guide})
 		}
 	}
 	c.Summary = c.summary(p)
@@ -82,10 +74,10 @@ var shown = slices.Concat(measure.Throughput, []measure.Metric{model.Registers, 
 // The bases of the changes are NaN.
 func Stand(head []ncu.Record) Cause {
 	s := typical(head)
-	c := Cause{Reasons: []Reason{}, Changes: []Change{}, Head: position(s)}
+	c := Cause{Reasons: []Reason{}, Changes: []result.CauseMetric{}, Head: position(s)}
 	for _, m := range shown {
 		if v := s.get(m); !math.IsNaN(v) {
-			c.Changes = append(c.Changes, Change{m.Name, m.Unit, math.NaN(), v})
+			c.Changes = append(c.Changes, result.CauseMetric{Name: m.Name, Unit: m.Unit, Base: result.Unknown, Head: result.Number(v)})
 		}
 	}
 	var parts []string
