@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -62,9 +61,7 @@ func (l *baselineList) run(ctx context.Context, e *env, _ arguments) error {
 		return err
 	}
 	if l.out.format == "json" {
-		enc := json.NewEncoder(e.Out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(all)
+		return e.encode(all)
 	}
 	for _, b := range all {
 		listBaseline(e, b, p.MaxAge, time.Now(), &l.out)

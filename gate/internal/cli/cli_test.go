@@ -55,10 +55,10 @@ func TestDotenvSetsNoFlag(t *testing.T) {
 func TestPlainWriter(t *testing.T) {
 	for in, want := range map[string]string{
 		"nsgate: µs\n":                     "nsgate: µs\n",
-		"a\n::error title=x::y\n":          "a\n: :error title=x::y\n",
-		"  ::stop-commands::x\n":           ": :stop-commands::x\n",
-		"x ##[error]y ##vso[task.z]\n":     "x # #[error]y # #vso[task.z]\n",
-		"##teamcity[blockOpened]":          "# #teamcity[blockOpened]",
+		"a\n::error title=x::y\n":          "a\n∶:error title=x::y\n",
+		"  ::stop-commands::x\n":           "  ∶:stop-commands::x\n",
+		"x ##[error]y ##vso[task.z]\n":     "x ♯#[error]y ♯#vso[task.z]\n",
+		"##teamcity[blockOpened]":          "♯#teamcity[blockOpened]",
 		"\x1b]0;title\a\x1b[31mred\tgreen": "\ufffd]0;title\ufffd\ufffd[31mred green",
 	} {
 		var out bytes.Buffer

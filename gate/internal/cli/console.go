@@ -2,14 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -20,59 +19,23 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// plainWriter cleans every line of standard error: file names, commit subjects and errors in it are hostile. A line holds no
-// control characters and no command of a CI host.
+// plainWriter cleans every line of standard error, as [report.Line] does: file names, commit subjects and errors in it are hostile.
 type plainWriter struct{ to io.Writer }
 
 func (w plainWriter) Write(p []byte) (int, error) {
-	var b strings.Builder
-	for line := range strings.Lines(string(p)) {
-		text, ended := strings.CutSuffix(line, "\n")
-		b.WriteString(plain(text))
-		if ended {
-			b.WriteByte('\n')
-		}
+	lines := strings.Split(string(p), "\n")
+	for i, line := range lines {
+		lines[i] = report.Line(line)
 	}
-	_, err := io.WriteString(w.to, b.String())
+	_, err := io.WriteString(w.to, strings.Join(lines, "\n"))
 	return len(p), err
-}
-
-// plain is a line without control characters, and without what GitHub (::error, ##[error]), Azure (##vso[) and TeamCity
-// (##teamcity[) take for a command.
-func plain(line string) string {
-	line = strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return ' '
-		}
-		if !unicode.IsPrint(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, line)
-	if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "::"); ok {
-		line = ": :" + rest
-	}
-	for _, mark := range []string{"##[", "##vso[", "##teamcity["} {
-		line = strings.ReplaceAll(line, mark, "# "+mark[1:])
-	}
-	return line
 }
 
 // asciiWriter writes text for a locale whose characters are those of ASCII.
 type asciiWriter struct{ to io.Writer }
 
-// spelled are the characters of reports in ASCII; others become "?".
-var spelled = strings.NewReplacer("µ", "u", "→", "->", "×", "x", "…", "...", "–", "-", "−", "-", "±", "+-", "≥", ">=", "≤", "<=", "·", "|", "•", "*",
-	"✓", "ok", "✗", "XX", "─", "-", "═", "=", "│", "|", "▁", "_", "▂", "_", "▃", "-", "▄", "-", "▅", "=", "▆", "=", "▇", "#", "█", "#", "“", "\"", "”", "\"")
-
 func (w asciiWriter) Write(p []byte) (int, error) {
-	text := strings.Map(func(r rune) rune {
-		if r > unicode.MaxASCII {
-			return '?'
-		}
-		return r
-	}, spelled.Replace(string(p)))
-	_, err := io.WriteString(w.to, text)
+	_, err := io.WriteString(w.to, report.ASCII(strings.ReplaceAll(string(p), "…", "...")))
 	return len(p), err
 }
 
@@ -88,6 +51,13 @@ func (e *env) text() io.Writer {
 		return asciiWriter{e.Out}
 	}
 	return e.Out
+}
+
+// encode prints a value as JSON.
+func (e *env) encode(value any) error {
+	enc := json.NewEncoder(e.Out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
 }
 
 // width is the terminal's width; COLUMNS, then 100 where there is none.

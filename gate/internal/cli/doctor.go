@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -40,9 +39,7 @@ func (v *doctorVerb) run(ctx context.Context, e *env, _ arguments) error {
 		healthy = healthy && o.Mark != app.Bad
 	}
 	if v.json {
-		enc := json.NewEncoder(e.Out)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(map[string]any{"healthy": healthy, "observations": seen}); err != nil {
+		if err := e.encode(map[string]any{"healthy": healthy, "observations": seen}); err != nil {
 			return err
 		}
 	} else {

@@ -129,7 +129,7 @@ func (p *progress) say(text string) {
 
 // line writes the changing line.
 func (p *progress) line(text string) {
-	fmt.Fprint(p.e.raw, "\r\x1b[K", plain(text))
+	fmt.Fprint(p.e.raw, "\r\x1b[K", report.Line(text))
 	p.wrote = true
 }
 

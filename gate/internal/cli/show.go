@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -54,9 +53,7 @@ func showCode(e *env, path string, out *outputFlags) error {
 	}
 	switch out.format {
 	case "json":
-		w := json.NewEncoder(e.Out)
-		w.SetIndent("", "  ")
-		err = w.Encode(code)
+		err = e.encode(code)
 	case "text":
 		if len(code.Code) > 0 {
 			_, err = io.WriteString(e.text(), report.Kernels(measure.Count(len(code.Code), "kernel"), code.Code, out.options(e)))

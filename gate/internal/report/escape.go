@@ -81,10 +81,10 @@ func defuse(line string) string {
 }
 
 var asciiSigns = strings.NewReplacer(nb+"…"+nb, nb+".."+nb, " … ", " .. ", "…", "~", "→", "->", "µ", "u", "×", "x", "–", "-", "−", "-", "─", "-", "·", "|", "•", "*",
-	"≥", ">=", "≤", "<=", "↑", "+", "↓", "-", "▁", "_", "▂", ".", "▃", ",", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#")
+	"≥", ">=", "≤", "<=", "↑", "+", "↓", "-", "▁", "_", "▂", ".", "▃", ",", "▄", "-", "▅", "=", "▆", "+", "▇", "*", "█", "#", "±", "+-", "✓", "ok", "✗", "XX", "═", "=", "│", "|", "“", `"`, "”", `"`)
 
-// plainASCII prints a text for a terminal whose locale is C: signs as ASCII ones that look alike, other characters as "?".
-func plainASCII(s string) string {
+// ASCII prints a text for a terminal whose locale is C: signs as ASCII ones that look alike, other characters as "?".
+func ASCII(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII && string(r) != nb {
 			return '?'

@@ -77,7 +77,7 @@ func (p *page) line(first, rest int, spans ...span) {
 	for _, s := range spans {
 		text := bound(s.text)
 		if p.ascii {
-			text = plainASCII(text)
+			text = ASCII(text)
 		}
 		for text != "" {
 			i := strings.IndexFunc(text, breakable)
