@@ -133,7 +133,7 @@ var ruleKeys = []key[Rule]{
 		func(r *Rule) field { return parsed("pattern", &r.Output, parseGlob, verbatim) }},
 	{"section", "any", `"warm-up"`, "section of the run, instead of a kernel: before, warm-up, after, beside",
 		func(r *Rule) field { return parsed("pattern", &r.Section, parseGlob, verbatim) }},
-	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …",
+	{"metric", "any that is judged by itself", `"time"`, "time, launches, total, gpu_time, copy_time, copy_bytes, copies, registers, …; `ncu:NAME` for any metric of Nsight Compute",
 		func(r *Rule) field { return parsed("pattern", &r.Metric, parseMetric, verbatim) }},
 	{"max", "that of the metric; none with at_most or at_least", `"5%"`, "largest regression",
 		func(r *Rule) field { return optional("percentage", &r.Max, measure.ParsePercent, measure.Percent) }},

@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -279,6 +280,16 @@ func (r *Rule) covers(o *Rule) bool {
 		return o.Metric == "" && r.Metric == "*"
 	}
 	return r.Metric.covers(o.Metric)
+}
+
+// NcuMetrics lists the metrics that rules limit by the names that Nsight Compute has for them.
+func (p *Policy) NcuMetrics() (names []string) {
+	for _, r := range p.Rules {
+		if name, ok := strings.CutPrefix(string(r.Metric), measure.NcuPrefix); ok && r.Severity != Ignore && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Workload finds a workload by name.

@@ -254,6 +254,12 @@ func parseMetric(s string) (Glob, error) {
 	for i, m := range measure.Metrics {
 		names[i] = m.Name
 	}
+	if raw, ok := strings.CutPrefix(s, measure.NcuPrefix); ok {
+		if _, known := measure.MetricByName(s); !known {
+			return "", fmt.Errorf("%q is no name of a metric of ncu, as in --metrics: ncu:smsp__inst_executed.sum", raw)
+		}
+		return Glob(s), nil
+	}
 	if !slices.ContainsFunc(names, Glob(s).Match) {
 		return "", fmt.Errorf("no metric matches %q%s", s, suggestion(s, names))
 	}

@@ -21,7 +21,7 @@ import (
 // TestFlagsAreOfTheCommand keeps the flags of nsgate out of what the packages below it say: a Go program that imports
 // them has none. What nsys, ncu, nvidia-smi and git call by the same name is theirs.
 func TestFlagsAreOfTheCommand(t *testing.T) {
-	foreign := []string{"--format", "--launch-count", "--launch-skip", "--nvtx-include", "--output", "--quiet", "--report", "--version"}
+	foreign := []string{"--format", "--launch-count", "--launch-skip", "--nvtx-include", "--output", "--quiet", "--report", "--section", "--set", "--version"}
 	ours := make(map[string]bool)
 	for _, command := range []string{"record", "check", "compare", "calibrate", "accept", "report", "doctor", "init"} {
 		var help bytes.Buffer

@@ -1,6 +1,9 @@
 package measure
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Direction says which way a metric gets better.
 type Direction int8
@@ -206,10 +209,55 @@ var Throughput = []Metric{
 	row("stall_wait", "cycles/inst", Neither, 0),
 }
 
-// MetricByName finds a metric of [Metrics].
+// MetricByName finds a metric of [Metrics], or makes that of a name behind [NcuPrefix].
 func MetricByName(name string) (Metric, bool) {
+	if raw, ok := strings.CutPrefix(name, NcuPrefix); ok && ncuName.MatchString(raw) {
+		return ncuMetric(raw), true
+	}
 	k, ok := known[name]
 	return k.metric, ok
+}
+
+// NcuPrefix begins the names of metrics that Nsight Compute defines: "ncu:smsp__inst_executed.sum".
+const NcuPrefix = "ncu:"
+
+var (
+	ncuName    = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+)*$`)
+	ncuCounted = regexp.MustCompile(`inst_executed\w*\.sum$|^launch__`)
+	ncuHigher  = regexp.MustCompile(`throughput|hit_rate|pct_of_peak|\.per_second`)
+)
+
+// ncuMetric is a metric by the name that Nsight Compute has for it, which tells its unit and direction. Executed instructions
+// and attributes of the launch are exact.
+func ncuMetric(raw string) Metric {
+	m := Metric{Name: NcuPrefix + raw, Unit: "count", Better: Lower, Exact: ncuCounted.MatchString(raw)}
+	if ncuHigher.MatchString(raw) {
+		m.Better = Higher
+	}
+	switch bytes, rate := strings.Contains(raw, "bytes"), strings.HasSuffix(raw, ".per_second"); {
+	case strings.Contains(raw, "pct"):
+		m.Unit = "%"
+	case strings.HasSuffix(raw, ".ratio"), !rate && strings.Contains(raw, ".per_"):
+		m.Unit = "ratio"
+	case bytes && rate:
+		m.Unit = "B/s"
+	case bytes:
+		m.Unit = "B"
+	case strings.Contains(raw, "cycles") && rate:
+		m.Unit = "Hz"
+	case strings.Contains(raw, "time_duration"):
+		m.Unit = "ns"
+	}
+	return m
+}
+
+// Raw is the name that Nsight Compute has for the metric, "" for a metric of [Metrics].
+func (m Metric) Raw() string {
+	raw, ok := strings.CutPrefix(m.Name, NcuPrefix)
+	if !ok {
+		return ""
+	}
+	return raw
 }
 
 // Title is what people call the metric: "GPU time", "bytes copied". One that nsgate does not know, of a file perhaps, is
@@ -217,6 +265,9 @@ func MetricByName(name string) (Metric, bool) {
 func (m Metric) Title() string {
 	if k, ok := known[m.Name]; ok {
 		return k.title
+	}
+	if raw := m.Raw(); raw != "" {
+		return raw
 	}
 	return strings.ReplaceAll(m.Name, "_", " ")
 }
@@ -227,7 +278,7 @@ func (m Metric) Judged() bool {
 	if k, ok := known[m.Name]; ok {
 		return k.is&judged != 0
 	}
-	return m.Better != Neither
+	return m.Better != Neither && m.Raw() == ""
 }
 
 // Informational reports whether the metric counts what a program does and not what that costs: that it grew is said, and fails a gate

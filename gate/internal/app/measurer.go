@@ -114,11 +114,15 @@ type Live struct {
 const GPUMetricRuns = 2
 
 // Counters says what to profile with Nsight Compute: of each geometry of these kernels (short names; all where there are
-// none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/").
+// none) Count launches after the first Skip, within an NVTX range in ncu's notation ("step/"). Set, Sections and Metrics are
+// what to collect of each, as in [run.NcuPlan].
 type Counters struct {
 	Kernels     []string
 	Skip, Count int
 	Range       string
+
+	Set               string
+	Sections, Metrics []string
 }
 
 // Defaults of a session under Nsight Compute. It replays each launch dozens of times, which is slow; and few runs are enough because
@@ -256,6 +260,7 @@ func (m *Live) ncuPlan() run.NcuPlan {
 	return run.NcuPlan{
 		Build: m.Head, Kernels: m.Counters.Kernels, Timeout: max(m.Timeout, counterTimeout),
 		Skip: m.Counters.Skip, Count: m.Counters.Count, Range: m.Counters.Range, AllowBusy: m.AllowBusy,
+		Set: m.Counters.Set, Sections: m.Counters.Sections, Metrics: m.Counters.Metrics,
 	}
 }
 

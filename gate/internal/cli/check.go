@@ -103,6 +103,9 @@ func (v *checkVerb) request(ctx context.Context, e *env, workload []string) ([]*
 			c.Profiler = "" // finished profiles say what measured them
 		}
 		if m := j.Measurer.Live(); m != nil && by.ByLaunch() {
+			if err := v.counters.measured(ctx, j.Policy, !v.dryRun); err != nil {
+				return nil, nil, err
+			}
 			m.Counters = &v.counters.Counters
 		}
 		if err := v.judgeable(c, j); err != nil {

@@ -36,7 +36,7 @@ func (v *compareVerb) run(ctx context.Context, e *env, args arguments) error {
 		return err
 	}
 	c := app.Compare{Base: args.own[0], Head: args.own[1], Policy: p, Home: policyDir(p.File), Draw: v.out.draws(), Observe: newProgress(e, false).event}
-	c.Tools.Nsys = v.nsys
+	c.Tools.Nsys, c.Tools.Metrics = v.nsys, p.NcuMetrics()
 	if c.Rule, err = v.rule(); err != nil {
 		return err
 	}

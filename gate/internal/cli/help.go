@@ -96,7 +96,7 @@ var flagGroups = []struct {
 		"no-gpu", "dry-run", "keep-profiles", "nsys", "nsys-arg"}},
 	{"What it is compared with", []string{"baseline", "no-baseline", "base-ref", "base-cmd", "build", "paired", "replace"}},
 	{"What is allowed", []string{"policy", "threshold", "step-threshold", "alpha", "impact", "undecided"}},
-	{"Nsight Compute", []string{"ncu", "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "explain", "ncu-pages"}},
+	{"Nsight Compute", []string{"ncu", "profiler", "kernel", "launch-skip", "launch-count", "nvtx-range", "set", "section", "explain", "ncu-pages"}},
 	{"What is printed and written", []string{"format", "json", "output", "report", "quiet", "verbose", "color", "annotations", "patch", "patch-reason", "reason"}},
 }
 

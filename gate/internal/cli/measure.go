@@ -192,7 +192,7 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresho
 	j.looks = cmp.Or(m.runs, runPlan{usual, usual}).looks()
 	if m.from != "" {
 		j.looks = j.looks[:1]
-		j.Measurer = &app.Saved{Path: m.from, Tools: profile.Tools{Nsys: m.nsys}}
+		j.Measurer = &app.Saved{Path: m.from, Tools: profile.Tools{Nsys: m.nsys, Metrics: p.NcuMetrics()}}
 		return j, nil
 	}
 	own.Nsys = m.nsys

@@ -56,6 +56,9 @@ func (v *recordVerb) run(ctx context.Context, e *env, args arguments) error {
 		if j.looks[0] == 1 && v.from == "" {
 			return usageError("a baseline of one run has no spread to judge by: record at least 2 runs, better 5 (--runs)")
 		}
+		if err := v.counters.measured(ctx, j.Policy, v.count && !v.dryRun); err != nil {
+			return err
+		}
 	}
 	// A workload that cannot be recorded does not keep the others from being recorded.
 	var failed error

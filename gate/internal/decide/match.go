@@ -153,7 +153,7 @@ func same(t comparison, s measure.Subject) []pair {
 	var out []pair
 	attributes := changed(t, s, s)
 	ofBase, ofHead := t.base.Entries[s], t.head.Entries[s]
-	for _, m := range measure.Metrics {
+	for _, m := range recorded.Known(ofBase, ofHead) {
 		old, new := ofBase.Newest(m.Name) != nil, ofHead.Newest(m.Name) != nil
 		both := old && new
 		if s == measure.Workload && t.replacedStep(m) || !both && !(old != new && (!m.Judged() || m == t.time)) && !wanted(t, s, m) {

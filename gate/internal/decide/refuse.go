@@ -253,9 +253,12 @@ var matchRefusals = []refusal[matching]{
 		}},
 	{"metric missing", model.MetricMissing, func(m matching) bool { return m.unmet(false) != nil },
 		func(m matching) (string, string) {
-			x := m.unmet(false)
+			x, by := m.unmet(false), "--set full"
+			if raw := x.metric.Raw(); raw != "" {
+				by = "--metrics " + raw
+			}
 			return "no kernel has " + x.metric.Title() + ", which " + x.rule.Where + " limits",
-				"profile with ncu --set full; where the GPU does not count it, remove the rule"
+				"profile with ncu " + by + "; where the GPU does not count it, remove the rule"
 		}},
 	{"nothing in common", model.OtherWorkload, matching.unrelated,
 		func(m matching) (string, string) {

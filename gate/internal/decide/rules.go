@@ -43,7 +43,7 @@ func unmetRules(head *recorded.Index, policy *thresholds.Policy) (out []unmet) {
 		case has > 0 || !sampled && limited == 0:
 		case sampled:
 			out = append(out, unmet{rule, m, true, head.HasMetric(measure.Workload, model.SamplingPeriod.Name)})
-		case byLaunch || slices.Contains(measure.Throughput, m) && m.Better != measure.Neither:
+		case byLaunch || (m.Raw() != "" || slices.Contains(measure.Throughput, m)) && m.Better != measure.Neither:
 			out = append(out, unmet{rule, m, false, byLaunch})
 		}
 	}

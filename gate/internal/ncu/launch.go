@@ -103,4 +103,5 @@ type builder struct {
 	profile *Profile
 	devices map[string]bool
 	budget  model.NameBudget
+	raw     []string // names of ncu metrics that are metrics of their own
 }

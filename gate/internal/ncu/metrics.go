@@ -190,9 +190,9 @@ var kept = func() map[string]bool {
 
 const deviceName = "device__attribute_display_name"
 
-// isKept reports whether a cell stays in a record.
-func isKept(name string) bool {
-	return kept[name] || strings.HasPrefix(name, tensor) && (strings.HasSuffix(name, sum) || strings.HasSuffix(name, sum+peakRate))
+// keeps reports whether a cell stays in a record.
+func (b *builder) keeps(name string) bool {
+	return kept[name] || slices.Contains(b.raw, name) || strings.HasPrefix(name, tensor) && (strings.HasSuffix(name, sum) || strings.HasSuffix(name, sum+peakRate))
 }
 
 const (
@@ -206,6 +206,9 @@ const tensor = "sm__ops_path_tensor_src_"
 
 // Counters lists the ncu metrics to collect for a metric, those of its first formula.
 func Counters(m measure.Metric) []string {
+	if raw := m.Raw(); raw != "" {
+		return []string{raw}
+	}
 	if m == model.TensorOps {
 		return []string{"regex:" + tensor + ".*"}
 	}
@@ -218,7 +221,7 @@ func Counters(m measure.Metric) []string {
 }
 
 // derive computes the metrics of a record.
-func derive(r *Record) {
+func (b *builder) derive(r *Record) {
 	r.Metrics, r.missing, r.Evidence = map[string]float64{}, map[string]string{}, map[string]float64{}
 	ops := tensorOps(r.Raw)
 	all := sources
@@ -234,6 +237,11 @@ func derive(r *Record) {
 			r.Metrics[s.metric.Name] = math.Round(v*exactness(s.metric)) / exactness(s.metric)
 		case !math.IsNaN(v):
 			r.Metrics[s.metric.Name] = v
+		}
+	}
+	for _, name := range b.raw {
+		if v, collected := r.Raw[name]; collected && !math.IsNaN(v.Number) {
+			r.Metrics[measure.NcuPrefix+name] = v.Number
 		}
 	}
 	for _, s := range evidence {

@@ -16,12 +16,12 @@ import (
 // sizeLimit is how much output [Read] takes, in bytes. A launch of --set full has 30 kB.
 const sizeLimit = 128 << 20
 
-// Read reads ncu output, up to 128 MB. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no
+// Read reads ncu output, up to 128 MB, with the raw metrics of ncu as metrics of their own. The name stands in messages and in [Profile.Source]. Output that cannot be judged (no
 // table, no kernel, no permission, a broken table, numbers in another language) is a *model.Refusal.
-func Read(r io.Reader, name string) (*Profile, error) {
+func Read(r io.Reader, name string, raw ...string) (*Profile, error) {
 	in := &io.LimitedReader{R: r, N: sizeLimit + 1}
 	pages := newPages(name, newPrintedPage(cells.UTF8(in)))
-	b := builder{profile: &Profile{Source: name}, devices: map[string]bool{}}
+	b := builder{profile: &Profile{Source: name}, devices: map[string]bool{}, raw: raw}
 	var broken error // the first table that is
 	for t := pages.next(); t != nil; t = pages.next() {
 		if broken == nil {

@@ -133,7 +133,7 @@ func (b *builder) rawPage(r *rows, header []string, language *language) error {
 	var columns []counted
 	for i, name := range header {
 		if isMetric(name) {
-			columns = append(columns, counted{at: i, name: name, words: wordy(name), kept: isKept(name)})
+			columns = append(columns, counted{at: i, name: name, words: wordy(name), kept: b.keeps(name)})
 		}
 	}
 	units := false
@@ -267,7 +267,7 @@ func (b *builder) add(l *launch, language *language) error {
 			continue
 		}
 		all[c.name] = v
-		if isKept(c.name) {
+		if b.keeps(c.name) {
 			r.keep(c, v)
 		}
 	}
@@ -282,7 +282,7 @@ func (r *Record) keep(c *cell, v Value) {
 
 // record makes the record of a launch whose cells are read.
 func (b *builder) record(l *launch, r Record) error {
-	derive(&r)
+	b.derive(&r)
 	if l.is[device] != "" { // it is empty for a launch whose profiling failed
 		b.devices[l.is[device]] = true
 	}

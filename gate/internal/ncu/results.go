@@ -30,7 +30,7 @@ const resultLimit = 256 << 20
 
 // ReadReport reads a report (.ncu-rep) without ncu: of the layout that ncu has written since 2020, each kernel with its metrics. Values
 // stand there in base units and in full. Its place in messages is the number of the launch.
-func ReadReport(report string) (*Profile, error) {
+func ReadReport(report string, raw ...string) (*Profile, error) {
 	r, err := openReport(report)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func ReadReport(report string) (*Profile, error) {
 	if strings.EqualFold(filepath.Ext(report), ".ncu-repz") {
 		return nil, ErrLayout
 	}
-	x := results{report: r, builder: builder{profile: &Profile{Source: r.name}, devices: map[string]bool{}}}
+	x := results{report: r, builder: builder{profile: &Profile{Source: r.name}, devices: map[string]bool{}, raw: raw}}
 	// A launch may use a name that only the table of a later block holds. What is wrong with a block the second walk finds as well.
 	r.blocks(x.names)
 	r.at = 0
@@ -120,7 +120,7 @@ func (x *results) names(header message, end int64) error {
 	table.bytes.each(func(f field) bool {
 		if f.id == 1 {
 			name := string(f.bytes)
-			x.strings, x.kept = append(x.strings, name), append(x.kept, isKept(name))
+			x.strings, x.kept = append(x.strings, name), append(x.kept, x.keeps(name))
 		}
 		return true
 	})

@@ -240,7 +240,7 @@ func exportBeside(report string) string {
 
 // readNcuReport reads a report itself, or with ncu where the layout is one that only ncu knows.
 func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) error {
-	p, err := ncu.ReadReport(files[0])
+	p, err := ncu.ReadReport(files[0], t.Metrics...)
 	if err == nil {
 		to.Counters, to.Warnings = append(to.Counters, p), append(to.Warnings, p.Warnings...)
 	}
@@ -252,18 +252,18 @@ func readNcuReport(ctx context.Context, t Tools, files []string, to *Recording) 
 		if err != nil {
 			return err
 		}
-		return readPage(page, filepath.Base(files[0]), to)
+		return readPage(page, filepath.Base(files[0]), to, t.Metrics)
 	})
 }
 
-func readCounters(_ context.Context, _ Tools, files []string, to *Recording) error {
-	return readPage(files[0], filepath.Base(files[0]), to)
+func readCounters(_ context.Context, t Tools, files []string, to *Recording) error {
+	return readPage(files[0], filepath.Base(files[0]), to, t.Metrics)
 }
 
 // readPage reads a page of ncu; name stands for it in messages.
-func readPage(file, name string, to *Recording) error {
+func readPage(file, name string, to *Recording, raw []string) error {
 	return opened(file, func(f *os.File) error {
-		p, err := ncu.Read(f, name)
+		p, err := ncu.Read(f, name, raw...)
 		if err == nil {
 			to.Counters, to.Warnings = append(to.Counters, p), append(to.Warnings, p.Warnings...)
 		}

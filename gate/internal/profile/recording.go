@@ -96,5 +96,6 @@ func (r *Recording) pure() error {
 
 // Tools are the programs that reading some formats takes. The zero value finds them on the PATH.
 type Tools struct {
-	Nsys, Ncu string // the executables, "" for those on the PATH
+	Nsys, Ncu string   // the executables, "" for those on the PATH
+	Metrics   []string // of ncu, by its own names, to read beside those of nsgate
 }

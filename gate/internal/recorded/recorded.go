@@ -4,6 +4,7 @@ package recorded
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/stats"
@@ -108,10 +109,29 @@ func (s *Index) Runs() int {
 // Has reports whether any session has the subject.
 func (s *Index) Has(subject measure.Subject) bool { return s.Entries[subject] != nil }
 
-// Metrics lists the metrics of a subject, in the order of measure.Metrics.
+// Metrics lists the metrics of a subject, in the order of [Known].
 func (s *Index) Metrics(subject measure.Subject) []measure.Metric {
 	h := s.Entries[subject]
-	return slices.DeleteFunc(slices.Clone(measure.Metrics), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
+	return slices.DeleteFunc(Known(h), func(m measure.Metric) bool { return h.Newest(m.Name) == nil })
+}
+
+// Known lists measure.Metrics, then the metrics of entries under names of Nsight Compute, sorted.
+func Known(entries ...*Entry) []measure.Metric {
+	var raw []measure.Metric
+	for _, h := range entries {
+		if h == nil {
+			continue
+		}
+		for i := range h.Series {
+			for j := range h.Series[i] {
+				if m := h.Series[i][j].Metric; m.Raw() != "" && !slices.Contains(raw, m) {
+					raw = append(raw, m)
+				}
+			}
+		}
+	}
+	slices.SortFunc(raw, func(a, b measure.Metric) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Concat(measure.Metrics, raw)
 }
 
 // HasMetric reports whether any session has the metric of the subject.

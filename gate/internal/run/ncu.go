@@ -28,8 +28,11 @@ type NcuPlan struct {
 	// Of each launch configuration of a kernel the first Skip launches are let by, because clocks and caches settle,
 	// and the next Count are profiled (0: [NcuCount]).
 	Skip, Count int
-	Range       string // restricts it to launches within this NVTX range, in ncu's own notation ("step/")
-	AllowBusy   bool   // measures although something else uses the GPU
+	Range       string   // restricts it to launches within this NVTX range, in ncu's own notation ("step/")
+	Set         string   // of sections, "" for full unless there are sections
+	Sections    []string // to collect beside the set
+	Metrics     []string // to collect by their names
+	AllowBusy   bool     // measures although something else uses the GPU
 }
 
 // The launches that are skipped and profiled unless somebody says otherwise. One launch is replayed for about two
@@ -52,7 +55,20 @@ const ncuLimit = 128 << 20
 func (p NcuPlan) command(dir string, workload []string) []string {
 	argv := []string{cmp.Or(p.Ncu, "ncu"), "--csv", "--page", "raw", "--print-units", "base", "--log-file", ncuLogIn(dir),
 		"--config-file", "off", "--clock-control", "none", "--cache-control", "all", "--replay-mode", "kernel",
-		"--target-processes", "all", "--set", "full"}
+		"--target-processes", "all"}
+	metrics := p.Metrics
+	if p.Set != "" || p.Sections != nil {
+		metrics = slices.Concat([]string{"gpu__time_duration.sum"}, metrics)
+	}
+	if p.Set != "" || p.Sections == nil {
+		argv = append(argv, "--set", cmp.Or(p.Set, "full"))
+	}
+	for _, s := range p.Sections {
+		argv = append(argv, "--section", s)
+	}
+	if len(metrics) > 0 {
+		argv = append(argv, "--metrics", strings.Join(metrics, ","))
+	}
 	if len(p.Kernels) > 0 {
 		argv = append(argv, "--kernel-name-base", "function", "-k", pattern(p.Kernels))
 	}
@@ -139,7 +155,7 @@ func Profile(ctx context.Context, p NcuPlan) (*ncu.Profile, error) {
 		return nil, model.Refuse(model.NcuFailed, ncuByHand, "ncu wrote nothing (%s)", cmd.ProcessState)
 	}
 	defer log.Close()
-	profile, err := ncu.Read(io.LimitReader(log, ncuLimit), "the output of ncu")
+	profile, err := ncu.Read(io.LimitReader(log, ncuLimit), "the output of ncu", p.Metrics...)
 	if err == nil && !cmd.ProcessState.Success() {
 		err = model.Refuse(model.NcuFailed, ncuByHand, "ncu failed (%s)", cmd.ProcessState)
 	}

@@ -25,6 +25,14 @@ func ncu() int {
 		fmt.Println("NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 36398880) (public-release)")
 		return 0
 	}
+	if slices.Equal(args, []string{"--query-metrics"}) {
+		fmt.Println("Device NVIDIA H200 (GH100)\n------- ------- -------\nMetric Name  Metric Type  Metric Unit  Metric Description\n" +
+			"dram__bytes             Counter  byte  # of bytes accessed in DRAM\n" +
+			"                                        in words\n" +
+			"lts__t_sector_hit_rate  Ratio    %     proportion of L2 sector lookups that hit\n" +
+			"smsp__inst_executed     Counter  inst  # of warp instructions executed")
+		return 0
+	}
 	value := func(option string) string {
 		if i := slices.Index(args, option); i >= 0 && i+1 < len(args) {
 			return args[i+1]
