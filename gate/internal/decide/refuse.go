@@ -306,7 +306,7 @@ func (m matching) unmet(sampled bool) *unmet {
 }
 
 // unrelated reports whether the sides have nothing in common but the workload as a whole: no kernel, not even by its short name or
-// its place, no range, and no step. What one program takes says nothing about another.
+// its place, no range, no step, and no structure. A rewrite may rename and regroup every kernel, and still repeats or launches as often.
 func (m matching) unrelated() bool {
 	if m.base.Sessions[0].Step != "" || m.time == model.NcuTime {
 		return false // both repeat the same step; Nsight Compute sees the kernels that it was told to
@@ -315,7 +315,15 @@ func (m matching) unrelated() bool {
 		return p.compared() && p.match != "rest" && (p.subject.Scope == measure.ScopeKernel || p.subject.Scope == measure.ScopeRange)
 	}
 	base, head := recorded.Kernels(m.base.Subjects()), recorded.Kernels(m.head.Subjects())
-	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.pairs, common)
+	return len(base) > 0 && len(head) > 0 && !slices.ContainsFunc(m.pairs, common) && !m.sameCounts()
+}
+
+// sameCounts reports whether both sides have as many steps, or as many launches in one, and enough of them that this is no chance.
+func (m matching) sameCounts() bool {
+	const enough = 5
+	equal := func(base, head float64) bool { return base >= enough && base == head }
+	return equal(float64(recorded.Steps(&m.base.Sessions[0])), float64(recorded.Steps(&m.head.Sessions[0]))) ||
+		equal(m.base.Typical(measure.Workload, measure.Launches.Name), m.head.Typical(measure.Workload, measure.Launches.Name))
 }
 
 // timeless is a kernel that takes no time on one side and a good deal on the other, nil where there is none: a time of zero is no

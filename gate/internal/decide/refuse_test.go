@@ -92,6 +92,15 @@ func TestMatchRefusals(t *testing.T) {
 	noStep := func(series ...model.Series) func(*model.Session) {
 		return func(s *model.Session) { s.Step, s.Series = "", series }
 	}
+	steps := func(n int, edit func(*model.Session)) func(*model.Session) {
+		return func(s *model.Session) {
+			edit(s)
+			for i := range s.Runs {
+				s.Runs[i].Total = n
+			}
+		}
+	}
+	launches := model.Series{Subject: measure.Workload, Metric: measure.Launches, Values: model.Values{7, 7, 7}}
 	rule := func(metric measure.Metric) []thresholds.Rule {
 		return []thresholds.Rule{{Metric: thresholds.Glob(metric.Name), Where: "nsgate.toml:3", Severity: thresholds.Fail}}
 	}
@@ -109,7 +118,10 @@ func TestMatchRefusals(t *testing.T) {
 		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(measure.GPUMetrics[0]), ""},
 		{"metric missing", byNcu, byNcu, rule(model.DRAMThroughput), "nsgate.toml:3"},
 		{"", setting(time(kernel, 1e5)), setting(time(kernel, 1e5)), rule(model.DRAMThroughput), ""},
-		{"nothing in common", noStep(time(kernel, 1e5)), noStep(time(other, 1e5)), nil, "1 kernel in the baseline, 1 kernel in the head"},
+		{"nothing in common", noStep(time(kernel, 1e5)), steps(9, noStep(time(other, 1e5))), nil, "1 kernel in the baseline, 1 kernel in the head"},
+		{"nothing in common", steps(4, noStep(time(kernel, 1e5))), steps(4, noStep(time(other, 1e5))), nil, "1 kernel in the head"},
+		{"", noStep(time(kernel, 1e5)), noStep(time(other, 1e5)), nil, ""},
+		{"", noStep(time(kernel, 1e5), launches), steps(9, noStep(time(other, 1e5), launches)), nil, ""},
 		{"", setting(time(kernel, 1e5)), setting(time(other, 1e5)), nil, ""},
 		{"kernel without time", setting(time(kernel, 0)), setting(time(kernel, 1e5)), nil, "sgemm takes no time in the baseline and 100.0 µs in the head"},
 		{"kernel without time", setting(time(kernel, 1e5)), setting(time(kernel, 0)), nil, "sgemm takes no time in the head"},

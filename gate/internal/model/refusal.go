@@ -246,7 +246,7 @@ var Kinds = []struct {
 	{OtherStep, "Baseline and head are measured by different steps."},
 	{StepLost, "Only one of baseline and head repeats a step."},
 	{OtherWork, "Baseline and head did different numbers of steps."},
-	{OtherWorkload, "Baseline and head share no kernel, range or structure."},
+	{OtherWorkload, "Baseline and head share no kernel, no range, and no number of steps or launches."},
 	{FewRuns, "Too few runs to know the spread between runs."},
 	{OutlierRun, "A run is an outlier as a whole: the only run of one side, or a run of a baseline that is recorded."},
 	{ZeroTime, "A kernel takes no time in only one of baseline and head."},
