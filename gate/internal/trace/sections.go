@@ -32,7 +32,8 @@ type sectioning struct {
 	c    *cut
 	laid []model.Interval
 	from int // the first step that counts
-	// firsts and lasts are the first start and the last end of the operations of a step, owns that of those within its range.
+	// firsts are the first starts in the main stream of each step, lasts the last ends of its operations, owns that of those within its
+	// range.
 	firsts, lasts, owns []int64
 	at                  finder
 	run, work           model.Interval // from the first event to the last, and from the first operation to the last
@@ -43,11 +44,8 @@ type sectioning struct {
 func (c *cut) sections() [sectionCount]section {
 	laid := c.laid()
 	s := sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid},
-		firsts: make([]int64, len(laid)), lasts: make([]int64, len(laid)), owns: make([]int64, len(laid)),
+		firsts: c.mainStream(laid, func(int32) bool { return true }), lasts: make([]int64, len(laid)), owns: make([]int64, len(laid)),
 		run: c.events(), work: model.Interval{Start: math.MaxInt64, End: math.MinInt64}}
-	for i := range s.firsts {
-		s.firsts[i] = math.MaxInt64
-	}
 	for i := range c.launches {
 		l := &c.launches[i]
 		x := &s.out[s.add(l.API, l.Start, l.End)]
@@ -76,7 +74,7 @@ func (s *sectioning) add(api, start, end int64) int {
 		}
 		return afterSteps
 	}
-	s.firsts[i], s.lasts[i] = min(s.firsts[i], start), max(s.lasts[i], end)
+	s.lasts[i] = max(s.lasts[i], end)
 	own := len(s.c.ends) == 0 || api <= s.c.ends[i]
 	if own {
 		s.owns[i] = max(s.owns[i], end)

@@ -19,29 +19,54 @@ const (
 	ownerShare = 0.002
 )
 
-// firsts are the starts of the first operations of the steps that count on a device, or on any of them; math.MaxInt64 for none.
-func (c *cut) firsts(devices ...int32) []int64 {
-	steps := c.repeated()
-	firsts := make([]int64, len(steps))
-	for i := range firsts {
-		firsts[i] = math.MaxInt64
+// firsts are the starts of the first operations of the steps that count on a device, in its main stream; math.MaxInt64 for none. Other
+// streams may run ahead of it or behind by many steps: their operations do not say when the GPU began with a step.
+func (c *cut) firsts(device int32) []int64 {
+	return c.mainStream(c.repeated(), func(d int32) bool { return d == device })
+}
+
+// mainStream gives the start of the first operation of each step in the main stream of some devices, the busiest of the streams that
+// work in most steps; math.MaxInt64 where it has none.
+func (c *cut) mainStream(steps []model.Interval, wanted func(device int32) bool) []int64 {
+	const most = 0.9
+	type work struct {
+		firsts []int64
+		steps  int
+		busy   int64
 	}
-	begun := finder{spans: steps}
-	begin := func(device int32, api, start int64) {
-		if len(devices) > 0 && device != devices[0] {
+	none := func() []int64 { return slices.Repeat([]int64{math.MaxInt64}, len(steps)) }
+	var all []*work
+	streams, of := map[onStream]*work{}, finder{spans: steps}
+	add := func(on onStream, api, start, end int64) {
+		at := of.find(api)
+		if at < 0 || !wanted(on.device) {
 			return
 		}
-		if at := begun.find(api); at >= 0 {
-			firsts[at] = min(firsts[at], start)
+		s := streams[on]
+		if s == nil {
+			s = &work{firsts: none()}
+			streams[on], all = s, append(all, s)
 		}
+		if s.firsts[at] == math.MaxInt64 {
+			s.steps++
+		}
+		s.firsts[at] = min(s.firsts[at], start)
+		s.busy += end - start
 	}
 	for i := range c.launches {
-		begin(c.launches[i].Device, c.launches[i].API, c.launches[i].Start)
+		l := &c.launches[i]
+		add(onStream{l.Device, l.Stream}, l.API, l.Start, l.End)
 	}
 	for i := range c.copies {
-		begin(c.copies[i].Device, c.copies[i].API, c.copies[i].Start)
+		x := &c.copies[i]
+		add(onStream{x.Device, x.Stream}, x.API, x.Start, x.End)
 	}
-	return firsts
+	if len(all) == 0 {
+		return none()
+	}
+	longest := slices.MaxFunc(all, func(a, b *work) int { return cmp.Compare(a.steps, b.steps) }).steps
+	all = slices.DeleteFunc(all, func(s *work) bool { return float64(s.steps) < most*float64(longest) })
+	return slices.MaxFunc(all, func(a, b *work) int { return cmp.Compare(a.busy, b.busy) }).firsts
 }
 
 // periods are the GPU periods between steps that count, from the first operation of a step to the first of the next one that has
