@@ -72,7 +72,6 @@ var rootKeys = []key[Policy]{
 		func(p *Policy) field { return age(&p.MaxAge) }},
 }
 
-// workloadKeys are those of a [[workload]].
 var workloadKeys = []key[Workload]{
 	{"name", "required", `"kernels"`, "what its baseline and --workload call it",
 		func(w *Workload) field { return parsed("name", &w.Name, parseName, verbatim) }},
@@ -108,7 +107,6 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return pattern(&w.Throughput) }},
 }
 
-// outputKeys are those of a [[workload.output]].
 var outputKeys = []key[Output]{
 	{"name", "required", `"tokens/s"`, "what reports and baselines call it, with its unit",
 		func(o *Output) field { return parsed("text", &o.Name, parseOutputName, verbatim) }},
@@ -119,7 +117,6 @@ var outputKeys = []key[Output]{
 		func(o *Output) field { return better(&o.Better) }},
 }
 
-// ruleKeys are those of a [[rule]].
 var ruleKeys = []key[Rule]{
 	{"kernel", "any", `"sgemm*"`, "name, short name, or short name#geometry of kernels; * and ? are wildcards",
 		func(r *Rule) field { return parsed("pattern", &r.Kernel, parseGlob, verbatim) }},

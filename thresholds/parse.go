@@ -18,22 +18,9 @@ import (
 // maxFile is far beyond any policy that a person would write, in bytes.
 const maxFile = 1 << 20
 
-// Parse reads a policy file, such as
-//
-//	threshold = "3%"                    # largest slowdown of a time
-//
-//	[[workload]]
-//	name    = "kernels"
-//	command = "./kernels --steps 60"    # or ["./kernels", "--steps", "60"]; no shell is involved
-//
-//	[[rule]]                            # the first rule that matches applies
-//	kernel  = "sgemm*"
-//	max     = "5%"
-//
-// [Keys] lists all that may stand in it. Everything is optional; what it leaves out is as in [Default].
-//
-// Errors are of the form "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and
-// numbers that cannot be meant, a name given twice and a rule that can never apply are errors.
+// Parse reads a policy file. [Keys] lists all that may stand in it; what it leaves out is as in [Default]. Errors are of the form
+// "nsgate.toml:12: …", with file as it was given. Unknown keys, wrong types, patterns and numbers that cannot be meant, a name given
+// twice and a rule that can never apply are errors.
 func Parse(file string, data []byte) (*Policy, error) {
 	p := Default()
 	p.File = file
@@ -171,7 +158,6 @@ func (t table) lineOf(key string) int {
 	return 0
 }
 
-// workload takes one [[workload]].
 func (p *Policy) workload(t table) error {
 	w := Workload{Where: where(p.File, t.line)}
 	if err := take(t.entries, workloadKeys, &w, &w.Places); err != nil {
@@ -216,7 +202,6 @@ func (p *Policy) output(t table) error {
 	return nil
 }
 
-// rule takes one [[rule]].
 func (p *Policy) rule(t table) error {
 	r := Rule{Where: where(p.File, t.line)}
 	if err := take(t.entries, ruleKeys, &r, &r.Places); err != nil {

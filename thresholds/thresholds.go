@@ -1,8 +1,6 @@
-// Package thresholds is the policy: which limit applies to which metric of what, and what the workloads are.
-//
-// [Parse] reads a policy file, [Default] is the policy without one, and [Policy.Limit] answers what may become of a metric. A
-// [Policy] can also be filled in by hand. All that a file may hold stands in one table of rows, which [Keys] lists for
-// documentation and [Policy.Settings] with the values that hold.
+// Package thresholds is the policy: which limit applies to which metric of what, and what the workloads are. [Parse] reads a policy
+// file, [Default] is the policy without one, and [Policy.Limit] answers what may become of a metric. All that a file may hold stands
+// in one table of rows, which [Keys] lists and [Policy.Settings] shows with the values that hold.
 package thresholds
 
 import (

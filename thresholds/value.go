@@ -266,7 +266,6 @@ func parseMetric(s string) (Glob, error) {
 	return Glob(s), nil
 }
 
-// ranks checks what [ParseRanks] reads.
 func ranks(s string) (string, error) {
 	_, err := ParseRanks(s)
 	return s, err

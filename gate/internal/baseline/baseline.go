@@ -1,23 +1,6 @@
-// Package baseline reads and writes the committed sessions: text made for review.
-//
-// A baseline is a directory with one CSV file a session, TIME-HASH.csv, which is written once and never changed: the
-// hash in its name is that of its contents. Merging branches is therefore a union of files. A file has one table with
-// the columns scope, subject, key, value, unit, role and note, sorted:
-//
-//   - rows of the scope "session" say what holds for the whole: environment, warm-up, what remained of each run, commit, reason,
-//     and with which sessions it stands ("beside");
-//   - rows of a subject say its full name and geometry, where the subject's short id does not, which sessions this one replaces
-//     for it ("supersedes"), and one row a metric: one value a run, separated by spaces.
-//
-// Equal neighbours in a list are written once with their number (32*5), a run without a value is "-", and so are the
-// steps and launches of an untraced run. In cells of free text, backslash and what does not print stand as Go escapes
-// (\n, \u202e), and a cell that a spreadsheet would take for a formula (it begins with = + - or @), or that begins with
-// ', has a ' before it.
-//
-// A file is a recorded session, or an acceptance, which holds only what changed, or the removal of another file.
-// [Baseline.InEffect] returns the sessions that result from all files.
-//
-// Reading accepts CRLF and a byte order mark, and nothing else that writing does not give: errors name file and line.
+// Package baseline reads and writes the committed sessions: a directory with one CSV file a session, TIME-HASH.csv, which is written
+// once and never changed. Its hash is that of its contents, so a merge of branches is a union of files. The manual's page on baselines
+// describes the format. Reading accepts CRLF and a byte order mark, and nothing else that writing does not give.
 package baseline
 
 import (

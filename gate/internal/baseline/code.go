@@ -24,7 +24,6 @@ func codeRows(kernels []devicecode.Kernel) (out []row) {
 	return out
 }
 
-// kernel reads a row of device code.
 func (r *row) kernel(c *cells) devicecode.Kernel {
 	k := devicecode.Kernel{Name: parse(c, "subject", r.Subject, unescape), Arch: parse(c, "key", r.Key, unescape), File: parse(c, "note", r.Note, unescape)}
 	if n, err := fmt.Sscanf(r.Value, codeForm, &k.Registers, &k.Stack, &k.SpillStores, &k.Shared, &k.Constant, &k.Barriers, &k.Code, &k.Hash); err != nil ||

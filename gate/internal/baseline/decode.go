@@ -43,7 +43,6 @@ func contentHash(text []byte) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// decodeEntry reads one file.
 func decodeEntry(dir, name string, text []byte) (Entry, error) {
 	file := filepath.Join(dir, name)
 	form := fileForm.FindStringSubmatch(name)
@@ -61,7 +60,6 @@ func decodeEntry(dir, name string, text []byte) (Entry, error) {
 	return e, nil
 }
 
-// decodeRows makes an entry of a file's rows.
 func decodeRows(file string, text []byte) (Entry, error) {
 	rows, err := table(file, text)
 	if err != nil {

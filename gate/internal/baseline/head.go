@@ -111,7 +111,6 @@ func profiled(name string, word func(model.Run) string) headKey {
 	}}
 }
 
-// what is the kind of an entry.
 func (e *Entry) what() string {
 	switch {
 	case e.Removes != "":

@@ -71,7 +71,6 @@ func (b *bisection) between(ctx context.Context) error {
 	}
 }
 
-// findLine lists the commits.
 func (b *bisection) findLine(ctx context.Context) error {
 	var ends [2]string
 	for i, revision := range []string{b.Good, b.Bad} {

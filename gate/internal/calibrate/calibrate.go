@@ -39,11 +39,10 @@ var planThresholds = []float64{0.01, 0.02, 0.03, 0.05}
 // mdeRuns are the numbers of runs a side for which the MDE is stated.
 var mdeRuns = []int{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 20}
 
-// Calibrate judges a session of one unchanged program against itself: how much it moves between runs, how often gates
-// of that many runs a side would have failed, and what can be found with how many. It wants at least four runs; of
-// several sessions it takes the last. perRun is the wall time of a run, 0 where it is not known. The result is complete
-// but for its sentences, Workload and warnings about the machine. A measurement that says nothing about gates (too few runs, no
-// steady state, a drift from run to run) gives a calibration that is not sound.
+// Calibrate judges a session of one unchanged program against itself: how much it moves between runs, how often gates of that many runs
+// a side would have failed, and what can be found with how many. It wants at least four runs; of several sessions it takes the last.
+// perRun is the wall time of a run, 0 where it is not known. A measurement that says nothing about gates (too few runs, no steady
+// state, a drift from run to run) gives a calibration that is not sound.
 func Calibrate(sessions []model.Session, policy *thresholds.Policy, runs int, perRun time.Duration) *Calibration {
 	c, last, forecasts := foretell(sessions, policy, runs, perRun)
 	if last != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// command is one subcommand.
 type command struct {
 	use     string // name and usage
 	summary string // one line

@@ -52,7 +52,6 @@ func Root() *cobra.Command {
 	return root(&env{getenv: func(string) string { return "" }, environ: func() []string { return nil }})
 }
 
-// root is the tree of commands.
 func root(e *env) *cobra.Command {
 	root := &cobra.Command{
 		Use: "nsgate", Short: "a performance gate for programs that use a GPU", Args: cobra.ArbitraryArgs,

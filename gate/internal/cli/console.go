@@ -53,7 +53,6 @@ func (e *env) text() io.Writer {
 	return e.Out
 }
 
-// encode prints a value as JSON.
 func (e *env) encode(value any) error {
 	enc := json.NewEncoder(e.Out)
 	enc.SetIndent("", "  ")

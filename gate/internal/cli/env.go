@@ -46,7 +46,6 @@ type exit struct {
 func (e *exit) Error() string { return fmt.Sprint(e.err) }
 func (e *exit) Unwrap() error { return e.err }
 
-// usageError is a mistake on the command line.
 func usageError(format string, args ...any) error {
 	return &exit{code: ExitUsage, err: fmt.Errorf(format, args...)}
 }

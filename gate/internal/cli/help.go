@@ -74,7 +74,6 @@ func filled(text string, lines map[string]func() string) string {
 	return b.String()
 }
 
-// overview is the help of nsgate itself.
 func overview(root *cobra.Command, e *env) string {
 	text, err := helps.ReadFile("help/nsgate.txt")
 	if err != nil {

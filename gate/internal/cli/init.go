@@ -35,7 +35,6 @@ func (v *initVerb) bind(fs *pflag.FlagSet) {
 //go:embed init
 var templates embed.FS
 
-// starter is a file to start from.
 type starter struct {
 	name, template string
 	// others is set for a file that is not nsgate's own: it is never overwritten.

@@ -52,7 +52,6 @@ type measureFlags struct {
 	dryRun     bool
 }
 
-// baselineUsage is what --baseline says.
 const baselineUsage = "directory of the committed baselines (default " + app.DefaultRoot + " beside nsgate.toml, else here)"
 
 func (m *measureFlags) bind(fs *pflag.FlagSet) {
@@ -154,7 +153,6 @@ func (m *measureFlags) single(e *env, policy *policyFlags, workload []string, by
 	return jobs[0], nil
 }
 
-// job is the job of one workload of a policy.
 func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresholds.Workload, command []string, by model.Profiler, progress func(app.Event)) (*job, error) {
 	if err := thresholds.CheckName(w.Name); err != nil {
 		return nil, usageError("%s: %v", source(m.fs, "workload"), err)
@@ -347,7 +345,6 @@ func (m *measureFlags) choose(p *thresholds.Policy, command []string) ([]thresho
 	return chosen, nil
 }
 
-// names lists workloads.
 func names(workloads []thresholds.Workload) string {
 	var out []string
 	for _, w := range workloads {

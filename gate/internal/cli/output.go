@@ -17,7 +17,6 @@ import (
 	"github.com/nsgate/nsgate/thresholds"
 )
 
-// outputFlags say where a report goes.
 type outputFlags struct {
 	fs          *pflag.FlagSet
 	formats     []string // that the command knows

@@ -19,7 +19,6 @@ import (
 // repository's root.
 const policyFile = "nsgate.toml"
 
-// policyFlags say what is allowed.
 type policyFlags struct {
 	looser                                          []string // what variables loosen, in words
 	fs                                              *pflag.FlagSet

@@ -41,7 +41,6 @@ func newProgress(e *env, quiet bool) *progress {
 	return &progress{e: e, quiet: quiet, live: columns(e.raw) > 0 && e.getenv("CI") == ""}
 }
 
-// event shows a step.
 func (p *progress) event(ev app.Event) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -120,14 +119,12 @@ func (p *progress) clock() string {
 	return text
 }
 
-// say writes a line of its own.
 func (p *progress) say(text string) {
 	p.clear()
 	p.said = time.Now()
 	fmt.Fprintln(p.e.Err, "nsgate:", text)
 }
 
-// line writes the changing line.
 func (p *progress) line(text string) {
 	fmt.Fprint(p.e.raw, "\r\x1b[K", report.Line(text))
 	p.wrote = true
@@ -211,7 +208,6 @@ func (p *progress) step(ev app.Event) {
 	}
 }
 
-// run names a run of a session.
 func run(ev app.Event) string {
 	text := fmt.Sprintf("run %d of %d", ev.Run, ev.Runs)
 	if ev.Unprofiled {

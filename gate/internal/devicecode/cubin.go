@@ -24,7 +24,6 @@ const (
 // volta is the first compute capability with instructions of 16 bytes.
 const volta = 70
 
-// headerSize is the size of an ELF64 header in bytes.
 const headerSize = 64
 
 // entryPoint is the bit of a symbol's st_other that marks a kernel (STO_CUDA_ENTRY).
@@ -38,7 +37,6 @@ const (
 	formatSized   = 4    // the value follows; else it is the two bytes
 )
 
-// cubin reads the kernels of one device ELF image.
 func cubin(image []byte) ([]Kernel, error) {
 	if len(image) < headerSize || string(image[:4]) != elf.ELFMAG {
 		return nil, errors.New("damaged device code: no ELF header")

@@ -189,7 +189,6 @@ func fatKernels(r *io.SectionReader) ([]Kernel, error) {
 	return out, nil
 }
 
-// kernels reads the kernels of one entry.
 func (d *decompressor) kernels(e *entry) ([]Kernel, error) {
 	image, err := d.image(e)
 	if err != nil {

@@ -29,12 +29,10 @@ func (p ChangePoint) magnitude() float64 {
 	return max(math.Abs(p.After/p.Before-1), math.Abs(p.Before/p.After-1))
 }
 
-// ChangePoints returns the change points of a series of finite values, in order.
-//
-// A window of the series is split where its parts differ most (the divergence of E-divisive; Matteson and James, 2014, section
-// 2.2), repeatedly, while Student's t test says that they do. Windows overlap by half. In that first pass the test is ten times
-// weaker; then the weakest points are removed, one by one, until the rest is significant at the level that is wanted
-// (Fleming et al., Hunter, 2023, sections 4.2 and 4.3; Apache Otava, with its defaults).
+// ChangePoints returns the change points of a series of finite values, in order. A window of the series is split where its parts differ
+// most (E-divisive; Matteson and James, 2014, section 2.2), repeatedly, while Student's t test says that they do. In that first pass the
+// test is ten times weaker; then the weakest points are removed, one by one, until the rest is significant (Fleming et al., Hunter,
+// 2023, sections 4.2 and 4.3).
 func ChangePoints(series []float64, o ChangePointOptions) []ChangePoint {
 	if o.Window == 0 {
 		o.Window = 50

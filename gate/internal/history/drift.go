@@ -225,11 +225,9 @@ func cusum(steps []float64) float64 {
 	return sum
 }
 
-// chance bounds the probability that a CUSUM of independent normal steps stands at h or higher after n of them. The
-// sum is the largest of those over the last 1 to n steps; for few steps the sum of the probabilities of these is close, for
-// many the limit of Siegmund (1979). The decision interval h is where this falls below what a
-// comparison may spend: for 1 % over seven kernels and the workload, both questions asked, 3.6 after two steps, 5.1 after
-// five, and 6.8 in the long run.
+// chance bounds the probability that a CUSUM of independent normal steps stands at h or higher after n of them. The sum is the largest
+// of those over the last 1 to n steps; for few steps the sum of the probabilities of these is close, for many the limit of Siegmund
+// (1979).
 func chance(h float64, n int) float64 {
 	if h <= 0 {
 		return 1
@@ -273,16 +271,10 @@ type Basis struct {
 	Policy      *thresholds.Policy
 }
 
-// Drift finds changes that many sessions add up to, each too small for a gate. trail holds every session since the anchor, base
-// those in effect; the head is the last of both. It looks at GPU time and at kernels from the policy's impact on; together the
-// questions raise a false alarm in at most the policy's alpha of gates:
-//
-//   - drifted: the head is slower than the anchor, the oldest session of the trail, by more than its limit. Where a rule limits
-//     drift, it is over-drift, which fails the gate.
-//   - drifting, of the others: the steps between the sessions of the base add up (one-sided CUSUM), however small against the limit.
-//
-// A kernel is followed by name and geometry from the first session that has it. Where one step makes most of a change, it is no
-// drift: the head's step is judged by the gate, and an accepted one was.
+// Drift finds changes that many sessions add up to, each too small for a gate. trail holds every session since the anchor, base those
+// in effect; the head is the last of both. Drift from the anchor beyond a limit is drifted or over-drift; steps within the base that add
+// up (one-sided CUSUM) are drifting. Together the questions raise a false alarm in at most the policy's alpha of gates. Where one
+// step makes most of a change, it is no drift: the head's step is judged by the gate, and an accepted one was.
 func Drift(trail, base []model.Session, of, steps Basis, policy *thresholds.Policy) []result.Remark {
 	return drifts(trail, follow(trail, of), base, follow(base, steps), policy.Alpha)
 }

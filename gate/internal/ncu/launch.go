@@ -17,7 +17,6 @@ type launch struct {
 	cells []cell
 }
 
-// add adds a cell.
 func (l *launch) add(line int, section, name, unit, text string) {
 	l.cells = append(l.cells, cell{l.file, line, section, name, strings.TrimSpace(unit), strings.TrimSpace(text)})
 }

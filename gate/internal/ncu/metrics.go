@@ -220,7 +220,6 @@ func Counters(m measure.Metric) []string {
 	return nil
 }
 
-// derive computes the metrics of a record.
 func (b *builder) derive(r *Record) {
 	r.Metrics, r.missing, r.Evidence = map[string]float64{}, map[string]string{}, map[string]float64{}
 	ops := tensorOps(r.Raw)

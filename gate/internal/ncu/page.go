@@ -111,7 +111,6 @@ func (r *rows) cell(column string) string {
 	return ""
 }
 
-// launch begins the launch of a row.
 func (r *rows) launch() *launch {
 	l := &launch{file: r.file, line: r.at}
 	for i, column := range identity {

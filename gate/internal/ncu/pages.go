@@ -52,7 +52,6 @@ func newPages(name string, r io.Reader) *pages {
 	return p
 }
 
-// read reads a line.
 func (p *pages) read() bool {
 	if p.held {
 		p.held = false

@@ -128,7 +128,6 @@ func (x *results) names(header message, end int64) error {
 	return nil
 }
 
-// result reads a launch.
 func (x *results) result(m message) error {
 	number := len(x.profile.Records) + 1
 	l := &launch{file: x.report.name, line: number}

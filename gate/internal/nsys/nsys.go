@@ -1,8 +1,6 @@
-// Package nsys reads what NVIDIA Nsight Systems recorded: SQLite exports of 2020 to 2026, and reports through
-// `nsys export`.
-//
-// The tables and their columns are those of NVIDIA's "SQLite Schema Reference"; releases add and drop both, so a
-// column is looked for before it is read and an absent table counts as an empty one.
+// Package nsys reads what NVIDIA Nsight Systems recorded: SQLite exports of 2020 to 2026, and reports through `nsys export`. Releases
+// add and drop tables and columns (NVIDIA's "SQLite Schema Reference"): a column is looked for before it is read, and an absent table
+// counts as an empty one.
 package nsys
 
 import (
@@ -17,12 +15,9 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches.
-//
-// The file is opened read-only and immutable: nothing is written beside it. A file that is not an nsys export, is
-// damaged or being written, holds no kernels or is known to have lost events gives a *model.Refusal, one of
-// [model.Kinds]; a file that cannot be opened an ordinary error. Reading stops when ctx ends. Attributes of kernels that
-// the export does not have are -1.
+// Read reads a SQLite export: one trace for each process that launched kernels, in the order of their first launches. The file is opened
+// read-only and immutable. A file that is not an nsys export, is damaged or being written, holds no kernels or is known to have lost
+// events gives a *model.Refusal. Attributes of kernels that the export does not have are -1.
 func Read(ctx context.Context, file string) ([]model.Trace, error) {
 	return ReadAs(ctx, file, filepath.Base(file))
 }
@@ -100,7 +95,6 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 	return traces, nil
 }
 
-// finish makes the trace of a process.
 func (r *reader) finish(p *process) (model.Trace, error) {
 	t := model.Trace{
 		Process: int(pid(p.id)), Launches: p.launches, Copies: p.copies, RangeNames: p.names, MemoryPeak: p.memory,

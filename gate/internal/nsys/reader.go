@@ -34,7 +34,6 @@ func newReader(db *database) *reader {
 	return &reader{db: db}
 }
 
-// process collects the trace of one process.
 type process struct {
 	id       int64 // globalPid
 	launches []model.Launch
@@ -64,7 +63,6 @@ type process struct {
 	warnings  []string
 }
 
-// thread numbers a thread.
 func (p *process) thread(tid int64) int32 {
 	i, ok := p.tids[tid]
 	if !ok {
@@ -82,7 +80,6 @@ func (r *reader) of(global int64) *process {
 	return r.processes[global&processMask]
 }
 
-// calls are the CUDA calls of one process.
 type calls struct {
 	launches, copies join
 	marks            []mark      // calls of cudaProfilerStart and cudaProfilerStop

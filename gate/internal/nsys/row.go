@@ -26,7 +26,6 @@ type row struct {
 	backwards bool
 }
 
-// refuse is the refusal of a wrong row.
 func (r *row) refuse(db *database) error {
 	if r.backwards {
 		return model.Refuse(model.ClockBackwards, recordAgain+"; if it happens again, update the driver and nsys",

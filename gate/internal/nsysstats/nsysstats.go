@@ -1,13 +1,7 @@
-// Package nsysstats reads what `nsys stats --format csv` of Nsight Systems prints: the tables of the versions 2020 to
-// 2026, one or several in a stream or a file each, with whatever stands before and between them.
-//
-// It reads the traces of kernels and copies (cuda_gpu_trace), and the summaries of kernels (cuda_gpu_kern_sum) and of copies
-// (cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum), under all their names.
-//
-// The tables say less than an SQLite export, which gate/nsys reads. A summary has no single launches, so that its warm-up
-// cannot be left out. Sizes are rounded to thousands of bytes. No table says whether CUDA graphs were traced as a whole, so
-// that their kernels are missing, nor which process launched a kernel, so that several count as one run. What cannot be
-// read for certain is refused.
+// Package nsysstats reads what `nsys stats --format csv` of Nsight Systems 2020 to 2026 prints: traces of kernels and copies
+// (cuda_gpu_trace) and summaries (cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_gpu_mem_size_sum), under all their names. The tables
+// say less than a SQLite export: a summary has no single launches, sizes are rounded to thousands of bytes, and no table says which
+// process launched a kernel, so that several count as one run. What cannot be read for certain is refused.
 package nsysstats
 
 import (
@@ -65,7 +59,6 @@ type collection struct {
 	blank  string   // the first file that holds nothing, as nsys leaves it where it skips a report
 }
 
-// read reads the tables of one file.
 func (c *collection) read(file string, in io.Reader) error {
 	c.files = append(c.files, file)
 	s := newLines(file, in)
@@ -142,7 +135,6 @@ func (c *collection) table(s *lines, h *header, announced string) (*table, error
 	return t, nil
 }
 
-// finish makes a run of the tables.
 func (c *collection) finish() (Run, error) {
 	if c.trace != nil {
 		return Run{Trace: c.trace}, nil

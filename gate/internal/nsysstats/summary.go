@@ -8,7 +8,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// sumRow is a row of a summary.
 type sumRow struct {
 	Share number `csv:"time"`
 	Total number `csv:"total"`
@@ -26,7 +25,6 @@ type sum struct {
 	truncated   bool // a printed table cut the name
 }
 
-// readSums reads a summary.
 func (t *table) readSums() ([]sum, error) {
 	var sums []sum
 	var percent, slack, total float64

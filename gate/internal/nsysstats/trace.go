@@ -13,7 +13,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// traceRow is a row of a kernel or a copy.
 type traceRow struct {
 	Start    number `csv:"start"`
 	Duration number `csv:"duration"`
@@ -99,7 +98,6 @@ func operation(name string) (kind model.CopyKind, ok bool) {
 	return model.CopyKindNamed(way), true
 }
 
-// readTrace makes a trace of a table.
 func (t *table) readTrace() (*model.Trace, error) {
 	x := &tracer{table: t, number: map[model.KernelInfo]int32{}, devices: map[string]gpu{}}
 	if err := each(t, x.row); err != nil {

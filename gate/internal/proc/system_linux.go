@@ -202,7 +202,6 @@ func awaitSession(dir string, grace time.Duration) {
 	}
 }
 
-// endSession ends what belongs to dir.
 func endSession(dir string, grace time.Duration) {
 	if grace > 0 {
 		for p := range sessionOf(dir) {

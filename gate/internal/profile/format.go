@@ -192,7 +192,6 @@ func formatNamed(name string) *Format {
 // reading bounds the number of files that are read at the same time, and with it the memory of readers.
 var reading = make(chan struct{}, runtime.GOMAXPROCS(0))
 
-// open reads the files of one recording.
 func (f *Format) open(ctx context.Context, t Tools, files []string, to *Recording) error {
 	if f.refuse != nil {
 		return f.refuse(files[0])

@@ -1,13 +1,6 @@
 // Package profile is the one door for recordings: [Open] reads whatever a profiler wrote of a workload, a file or a directory of
-// them, and [Cut] makes of it the sessions that package gate judges.
-//
-//	base, err := profile.Open(ctx, "before/")
-//	head, err := profile.Open(ctx, "after/")
-//	sides, err := profile.Cut(profile.Rule{}, base, head)
-//	r := gate.Compare(sides[0], sides[1], thresholds.Default())
-//
-// What can be read is a table with a row a format, see [Formats]. What must not be judged, because it is empty, lossy, cut
-// or something else, is a *model.Refusal that says what to do.
+// them, and [Cut] makes of it the sessions that package gate judges. What must not be judged, because it is empty, lossy, cut or
+// something else, is a *model.Refusal that says what to do.
 package profile
 
 import (

@@ -1,9 +1,6 @@
-// Package rank runs one process of a job under Nsight Systems and leaves its export in a directory that the ranks
-// share. The hosts of a job are connected by a launcher (srun, mpirun, torchrun) and that directory only.
-//
-// check writes an [Order] into that directory and launches "nsgate rank" in front of the program ([Options.Run]). Each
-// rank writes its state to a file of its own ([Status]) and its export beside it. The raw report, which holds environment
-// variables, never leaves the private directory of its host.
+// Package rank runs one process of a job under Nsight Systems and leaves its export in a directory that the ranks share. check writes
+// an [Order] there and launches "nsgate rank" in front of the program ([Options.Run]); each rank writes its [Status] and its export
+// beside it. The raw report, which holds environment variables, never leaves the private directory of its host.
 package rank
 
 import (

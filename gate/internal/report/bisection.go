@@ -82,7 +82,6 @@ func shared(culprits []history.Culprit) string {
 	return count(len(culprits), what) + " share it"
 }
 
-// commitLine prints a commit in a line.
 func commitLine(c history.Commit) string {
 	return fmt.Sprintf("%s %s (%s, %s)", c.ID[:12], Elide(Clean(c.Subject), 200), Elide(Clean(c.Author), 60), c.Date.Format("2006-01-02"))
 }

@@ -142,7 +142,6 @@ func named(n calibrate.Noise) string {
 	return subject(cmp.Or(n.Scope, measure.ScopeKernel), n.Title())
 }
 
-// gates writes how often unchanged gates failed.
 func (p *page) gates(g calibrate.UnchangedGates, c *calibrate.Calibration) {
 	p.title("Unchanged gates")
 	s := none

@@ -52,7 +52,6 @@ func (v *view) causes(of ...class) []cause {
 	return list
 }
 
-// worst sorts causes by class, then by cost.
 func worst(list []cause) {
 	size := func(c cause) float64 {
 		if !c.Cost.Known() {

@@ -112,7 +112,6 @@ type picture struct {
 	Zoom         bool // readers can zoom in
 }
 
-// meaning is an entry of a legend.
 type meaning struct{ Class, Text string }
 
 // sourceLink is a commit or a line of the source, with its address on the CI host or "".

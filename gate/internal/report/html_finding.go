@@ -73,7 +73,6 @@ func (s *reportSheet) finding(g group) finding {
 	return a
 }
 
-// runs draws every run of a finding.
 func (s *reportSheet) runs(r row) plot.SVG {
 	if len(known(r.F.BaseRuns)) == 0 || len(known(r.F.HeadRuns)) == 0 {
 		return ""
@@ -182,7 +181,6 @@ func bounds(c *result.Cause) string {
 	return "Baseline: " + base + ". Head: " + head + "."
 }
 
-// counterTable lists the counters of a cause.
 func counterTable(c *result.Cause) *table {
 	t := &table{Title: "Counters of Nsight Compute", Class: "counters", Columns: []column{{Title: "Counter"}, {Title: "Baseline", Right: true, Label: "baseline"},
 		{Title: "Head", Right: true, Label: "head"}, {Title: "Change", Right: true}}}

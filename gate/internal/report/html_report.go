@@ -16,7 +16,6 @@ const (
 	maxChanges, maxArticles = 300, 24
 )
 
-// reportSheet is the page of a report.
 type reportSheet struct {
 	*sheet
 	*view
@@ -198,7 +197,6 @@ func (s *reportSheet) ranks() {
 	s.add(p)
 }
 
-// falls adds the waterfall.
 func (s *reportSheet) falls() {
 	if s.Fall == nil || len(s.Fall.Rows) == 0 {
 		return

@@ -21,7 +21,6 @@ func init() {
 			Calibration: jsonForm, Summary: jsonForm, Bisection: jsonForm, History: jsonForm})
 }
 
-// jsonForm writes a value as it is.
 func jsonForm(value any, _ Options) (string, error) { return jsonText(value) }
 
 // jsonReport writes the report without loss: [ReadJSON] gives it back, except that infinite numbers become unknown,

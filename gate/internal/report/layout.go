@@ -45,13 +45,11 @@ func (p *page) verdict(word string, s style, reason string) {
 	p.line(0, columns(word)+2, span{bind(word) + nb + " ", s}, span{reason, none})
 }
 
-// title starts a section.
 func (p *page) title(s string) {
 	p.b.WriteByte('\n')
 	p.line(0, 0, span{s, none})
 }
 
-// dim writes a secondary text.
 func (p *page) dim(indent int, text string) { p.line(indent, indent, span{text, dim}) }
 
 // list writes texts behind a mark, under a title.

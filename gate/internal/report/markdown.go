@@ -107,7 +107,6 @@ func markdowns(whole *view, limit int) string {
 	return text + foot
 }
 
-// why lists the causes.
 func (v *view) why(room int) string {
 	var lines []string
 	for _, list := range [][]cause{v.Causes, v.Open} {
@@ -140,7 +139,6 @@ func (v *view) why(room int) string {
 	return listed("Why", lines, room)
 }
 
-// at is the file and line of a cause.
 func (v *view) at(c cause) (file string, line int) {
 	for _, r := range c.Rows {
 		if file, line = v.place(r.F); file != "" {

@@ -1,10 +1,6 @@
-// Package report renders what a gate found: [Render] writes a [result.Report] as text for a terminal, Markdown, HTML or
-// one of the formats that CI hosts read, [ReadJSON] reads a saved one back, and [Remarks] gives what belongs beside the
-// code under review.
-//
-// A report becomes one view, with comparisons sorted and folded into causes, numbers printed and names cleaned. Every format walks
-// this view; a format is a file that registers itself. A format works from the report alone, so that a saved report gives the
-// same output as a fresh one. Names, ranges and reasons are hostile input: each format escapes the texts that it prints.
+// Package report renders what a gate found. A report becomes one view, with comparisons sorted and folded into causes, numbers printed
+// and names cleaned; every format walks this view, in a file that registers itself, and escapes the texts that it prints. A format
+// works from the report alone, so that a saved report gives the same output as a fresh one.
 package report
 
 import (
@@ -82,7 +78,6 @@ func as[T any](render func(T, Options) (string, error)) form {
 	return func(value any, o Options) (string, error) { return render(value.(T), o) }
 }
 
-// viewed is the form of a report.
 func viewed(render func(*view, Options) (string, error)) form {
 	return as(func(r *result.Report, o Options) (string, error) { return render(newView(r, o), o) })
 }

@@ -172,7 +172,6 @@ func (r row) describe() string {
 	return unbind(join(", ", s, r.Allowed))
 }
 
-// runs draws the runs of both sides.
 func (r row) runs() string { return spark(r.F.BaseRuns, r.F.HeadRuns, r.F.Limit) }
 
 // cost is the time that the finding adds to a step, in ns; unknown for counts and sections outside of the steps.
@@ -248,7 +247,6 @@ func match(f result.Finding) string {
 	}[f.Match] + was)
 }
 
-// comparisons is the table of all rows.
 func comparisons(rows []row) *table {
 	t := &table{Title: "All comparisons", Columns: []column{{Title: "outcome"}, {Title: "name", least: 20}, {Title: "geometry", rank: 5, optional: true}, {Title: "metric"},
 		{Title: "values", rank: 1, Right: true}, {Title: "change", Right: true}, {Title: "interval", rank: 2, Right: true},

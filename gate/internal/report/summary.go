@@ -20,7 +20,6 @@ const (
 	summaryLeast   = 0.005
 )
 
-// headline is the first line of a summary.
 func headline(s *result.Summary) string {
 	var what string
 	switch {
@@ -249,7 +248,6 @@ func summaryText(s *result.Summary, o Options) (string, error) {
 	return p.b.String(), nil
 }
 
-// panels writes the tables of a summary.
 func (p *page) panels(s *result.Summary, all bool) {
 	inside := func(path []string) string {
 		return strings.Repeat(nb, 2*min(len(path)-1, 8)) + path[len(path)-1]

@@ -59,7 +59,6 @@ type cell struct {
 	SVG   plot.SVG
 }
 
-// cells are texts as cells.
 func cells(texts ...string) []cell {
 	out := make([]cell, len(texts))
 	for i, t := range texts {

@@ -268,7 +268,6 @@ func (p *page) refused(v *view) {
 	p.notes(v)
 }
 
-// notes writes the warnings.
 func (p *page) notes(v *view) {
 	if len(v.Warnings) > 0 && (v.Report.Verdict == result.Fail || len(v.Warnings) > 1) {
 		p.b.WriteByte('\n')

@@ -34,7 +34,6 @@ type view struct {
 	source        Source
 }
 
-// fact is a text under its label.
 type fact struct{ Label, Text string }
 
 // factsOf are the facts that are known.

@@ -182,7 +182,6 @@ func (f *fall) longer() string {
 	return strings.Join(parts, ", ")
 }
 
-// table is the waterfall as rows.
 func (f *fall) table() *table {
 	t := &table{Title: "Where the time went, per step", Columns: []column{{Title: "change", Right: true}, {Title: "part", least: 12, wrap: true}}}
 	for _, r := range f.Rows {

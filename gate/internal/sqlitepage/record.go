@@ -31,7 +31,6 @@ func (d *decoder) decode(r *Rows, leaves []leaf) (err error) {
 	return nil
 }
 
-// rows reads the rows of a page.
 func (d *decoder) rows(r *Rows, p *page, x leaf) error {
 	sum, after := 0, x.after
 	room := len(r.Kinds) + p.cells*d.columns

@@ -7,10 +7,8 @@ import (
 )
 
 // Scan shows all rows of a table to visit, in order, some at a time. Columns are counted from 0, each is there once at most; one below 0
-// is null in every row. The rows are only valid until visit returns. It ends with the first error: that of visit, that of ctx, a [Malformed] page, or [ErrUnusual], before
-// any row was shown.
-//
-// Pages are decoded side by side and visited by one goroutine.
+// is null in every row. The rows are only valid until visit returns. Scan ends with the first error: that of visit, that of ctx, a
+// [Malformed] page, or [ErrUnusual], before any row was shown.
 func (f *File) Scan(ctx context.Context, root uint32, columns []int, visit func(*Rows) error) error {
 	leaves := leafLists.Get().(*[]leaf)
 	defer leafLists.Put(leaves)

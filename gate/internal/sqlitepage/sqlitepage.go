@@ -1,9 +1,6 @@
-// Package sqlitepage reads the rows of a table straight from the pages of a SQLite database file.
-//
-// It knows one kind of file: a rollback-mode database in UTF-8 and a table with row numbers. Everything else is [ErrUnusual],
-// and SQLite itself has to read it. It runs no SQL, so nothing in the file is more than data. A page that breaks the rules of
-// https://www.sqlite.org/fileformat2.html, or whose cells and free bytes do not add up to its size, ends the reading with an
-// error: a row is never left out in silence.
+// Package sqlitepage reads the rows of a table straight from the pages of a rollback-mode SQLite database in UTF-8. Everything else is
+// [ErrUnusual], and SQLite itself has to read it. It runs no SQL, so nothing in the file is more than data. A page that breaks the
+// rules of https://www.sqlite.org/fileformat2.html ends the reading with an error: a row is never left out in silence.
 package sqlitepage
 
 import (

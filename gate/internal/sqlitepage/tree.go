@@ -70,7 +70,6 @@ func (p *page) pointers() int {
 	return p.at + 8
 }
 
-// cell is the position of a cell.
 func (p *page) cell(i int) (int, error) {
 	at := int(binary.BigEndian.Uint16(p.data[p.pointers()+2*i:]))
 	if at < p.content || at > len(p.data)-4 {

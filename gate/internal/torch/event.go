@@ -113,7 +113,6 @@ func (p *parser) event(text []byte) (e event, ok bool) {
 	return e, ok
 }
 
-// arg keeps a member of the args.
 func (e *event) arg(name, value []byte) bool {
 	a := &e.Args
 	switch string(name) {

@@ -171,7 +171,6 @@ func (t *printed) read(line string, number int) error {
 	return t.readRow(line, refuse)
 }
 
-// readRow reads a row of the table.
 func (t *printed) readRow(line string, refuse func(kind model.Kind, format string, args ...any) error) error {
 	row, ok := t.cut(line)
 	if !ok {

@@ -1,10 +1,6 @@
-// Package torch reads what torch.profiler of PyTorch writes: Kineto's Chrome traces (JSON, plain or compressed with
-// gzip), event by event, and the tables that key_averages().table() prints.
-//
-// A trace keeps nanoseconds since 2024 and whole microseconds before. Of shared memory it tells the sum of static and
-// dynamic, which counts as dynamic. A table is a summary without geometry, steps and spread, and its numbers are
-// rounded to three decimals of the unit of each cell. No file holds the version of PyTorch by itself; a workload can add
-// it: prof.add_metadata("torch_version", torch.__version__).
+// Package torch reads what torch.profiler of PyTorch writes: Kineto's Chrome traces (JSON, plain or compressed with gzip), event by
+// event, and the tables that key_averages().table() prints. A trace tells the sum of static and dynamic shared memory, which counts
+// as dynamic. A table is a summary without geometry, steps and spread, rounded to three decimals of the unit of each cell.
 package torch
 
 import (
@@ -26,11 +22,9 @@ type Run struct {
 	Summary *model.Session
 }
 
-// Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only
-// GPU activities, CUDA calls and the ranges of record_function are kept.
-//
-// The error is a *model.Refusal if the file cannot be judged: no kernels, records that the profiler lost, a file that
-// is damaged, ends in the middle or is something else. It is the error of ctx or of r where these end the reading.
+// Read reads one file; name stands for it in messages and in model.Trace.Source. A trace of any size is streamed: only GPU activities,
+// CUDA calls and the ranges of record_function are kept. The error is a *model.Refusal if the file cannot be judged: no kernels, records
+// that the profiler lost, a file that is damaged, ends in the middle or is something else.
 func Read(ctx context.Context, r io.Reader, name string) (Run, error) {
 	return readWithin(ctx, r, source(name), largestFile)
 }

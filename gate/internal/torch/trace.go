@@ -105,7 +105,6 @@ func (n *interned[T]) of(x T) (i int32, isNew bool) {
 	return n.number[x], true
 }
 
-// add reads one event.
 func (t *trace) add(text []byte) error {
 	e, ok := t.parser.event(text)
 	if !ok {
@@ -288,7 +287,6 @@ func (t *trace) addRange(e *event) error {
 	return t.bounded(len(t.ranges))
 }
 
-// thread numbers a thread of a process.
 func (t *trace) thread(pid, tid json.RawMessage) (int32, error) {
 	t.buffer = append(append(append(t.buffer[:0], unquote(pid)...), ' '), unquote(tid)...)
 	return t.intern(&t.threads, t.buffer)

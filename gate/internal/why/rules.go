@@ -249,7 +249,6 @@ func precision(p pair) string {
 
 var reuse = metrics{model.L2HitRate, model.DRAMBytes}
 
-// reused is the rule of L2.
 func reused(p pair) string {
 	if p.by(model.L2HitRate) > -5 || p.ratio(model.DRAMBytes) < 1.02 || p.by(model.DRAMBytes) < 1e6 {
 		return ""
@@ -257,7 +256,6 @@ func reused(p pair) string {
 	return p.told(model.L2HitRate) + ": less is reused in L2"
 }
 
-// stalls are what warps wait for.
 var stalls = []struct {
 	metric measure.Metric
 	what   string
@@ -323,7 +321,6 @@ func (p pair) grid() string {
 	return ""
 }
 
-// shared is the shared memory of a block.
 func (s sample) shared() float64 { return s.get(model.StaticShared) + s.get(model.DynamicShared) }
 
 // limitedBy reports whether no resource allows fewer blocks than this one. Where the limits are unknown it may be.

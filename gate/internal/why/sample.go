@@ -9,7 +9,6 @@ import (
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// sample are the metrics of one side.
 type sample struct {
 	metrics map[string]float64
 	grid    float64 // blocks, 0 where unknown
@@ -60,7 +59,6 @@ const (
 	leastTicks = 64
 )
 
-// pair are the samples of both sides.
 type pair struct{ base, head sample }
 
 func (p pair) known(m measure.Metric) bool { return len(p.missing([]measure.Metric{m})) == 0 }

@@ -97,7 +97,6 @@ func Stand(head []ncu.Record) Cause {
 	return c
 }
 
-// summary prints the cause.
 func (c *Cause) summary(p pair) string {
 	if len(c.Changes) == 0 {
 		return "ncu gives no metric that both sides have."
