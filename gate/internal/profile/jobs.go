@@ -161,22 +161,10 @@ func together(files []file, pattern *regexp.Regexp) (out []group, known bool) {
 
 // alongside reports whether two files were recorded at the same time, for at least half of the shorter one.
 func alongside(a, b file) bool {
-	both := minTime(a.start.Add(a.lasts), b.start.Add(b.lasts)).Sub(maxTime(a.start, b.start))
+	start := slices.MaxFunc([]time.Time{a.start, b.start}, time.Time.Compare)
+	end := slices.MinFunc([]time.Time{a.start.Add(a.lasts), b.start.Add(b.lasts)}, time.Time.Compare)
+	both := end.Sub(start)
 	return 2*both >= min(a.lasts, b.lasts) && both > 0
-}
-
-func minTime(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func maxTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // ranked reports whether a group has more than one file.

@@ -47,7 +47,7 @@ func (v *view) causes(of ...class) []cause {
 		}
 	}
 	worst(list)
-	list = foldProgram(list, program, v.Fall)
+	list = foldProgram(list, program)
 	worst(list)
 	return list
 }
@@ -110,30 +110,46 @@ func (v *view) foldRanks(list []cause, program *[]row) []cause {
 	return append(list, c)
 }
 
+// first is the index of the first cause of a scope, -1 for none.
+func first(list []cause, scope measure.Scope) int {
+	return slices.IndexFunc(list, func(c cause) bool { return c.Rows[0].F.Scope == scope })
+}
+
+// fold moves the rows of some causes into the one at an index.
+func fold(list []cause, at int, these func(cause) bool) []cause {
+	for i := range list {
+		if i != at && these(list[i]) {
+			list[at].take(list[i].Rows...)
+			list[i].Rows = nil
+		}
+	}
+	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
+}
+
 // foldRanges puts each range into the cause in it that costs most.
 func foldRanges(list []cause) []cause {
-	var ranges []cause
-	list = slices.DeleteFunc(list, func(c cause) bool {
-		is := c.Rows[0].F.Scope == measure.ScopeRange
-		if is {
+	var ranges, out []cause
+	for _, c := range list {
+		if c.Rows[0].F.Scope == measure.ScopeRange {
 			ranges = append(ranges, c)
+		} else {
+			out = append(out, c)
 		}
-		return is
-	})
-	worst(list)
+	}
+	worst(out)
 	for _, r := range ranges {
-		i := slices.IndexFunc(list, func(c cause) bool {
+		i := slices.IndexFunc(out, func(c cause) bool {
 			return !c.rank && slices.ContainsFunc(c.Rows, func(x row) bool {
 				return x.F.Scope == measure.ScopeKernel && strings.Contains("/"+x.F.Role+"/", "/"+r.Rows[0].F.Name+"/")
 			})
 		})
 		if i < 0 {
-			list = append(list, r)
+			out = append(out, r)
 			continue
 		}
-		list[i].take(r.Rows...)
+		out[i].take(r.Rows...)
 	}
-	return list
+	return out
 }
 
 // foldDevices puts three or more slower devices into the kernel that costs most, or else into the first device: their common cause
@@ -141,12 +157,8 @@ func foldRanges(list []cause) []cause {
 func foldDevices(list []cause) []cause {
 	const many = 3
 	worst(list)
-	device := func(c cause) bool { return !c.rank && c.Rows[0].F.Scope == measure.ScopeDevice }
-	at := slices.IndexFunc(list, func(c cause) bool { return c.Rows[0].F.Scope == measure.ScopeKernel })
-	if at < 0 {
-		at = slices.IndexFunc(list, device)
-	}
 	n := 0
+	device := func(c cause) bool { return !c.rank && c.Rows[0].F.Scope == measure.ScopeDevice }
 	for _, c := range list {
 		if device(c) {
 			n++
@@ -155,30 +167,25 @@ func foldDevices(list []cause) []cause {
 	if n < many {
 		return list
 	}
-	for i := range list {
-		if i != at && device(list[i]) {
-			list[at].take(list[i].Rows...)
-			list[i].Rows = nil
-		}
+	at := first(list, measure.ScopeKernel)
+	if at < 0 {
+		at = first(list, measure.ScopeDevice)
 	}
-	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
+	return fold(list, at, device)
 }
 
 // foldSections puts the sections outside of the steps, such as the warm-up, into the first slower kernel, whose launches there explain
 // the time of the section.
 func foldSections(list []cause) []cause {
 	worst(list)
-	kernel := slices.IndexFunc(list, func(c cause) bool { return c.Rows[0].F.Scope == measure.ScopeKernel })
-	for i := range list {
-		if list[i].Rows[0].F.Scope != measure.ScopeSection {
-			continue
-		}
-		if r := list[i].Rows[0]; kernel >= 0 && list[i].Class >= list[kernel].Class && r.F.Metric == measure.GPUTime.Name {
-			list[kernel].take(list[i].Rows...)
-			list[i].Rows = nil
-		}
+	kernel := first(list, measure.ScopeKernel)
+	if kernel < 0 {
+		return list
 	}
-	return slices.DeleteFunc(list, func(c cause) bool { return len(c.Rows) == 0 })
+	return fold(list, kernel, func(c cause) bool {
+		f := c.Rows[0].F
+		return f.Scope == measure.ScopeSection && f.Metric == measure.GPUTime.Name && c.Class >= list[kernel].Class
+	})
 }
 
 // idle is the cause of a slower step where idle time is at least half of the change.
@@ -199,7 +206,7 @@ const explains = 1.0 / 3
 
 // foldProgram puts the comparisons of the whole program into the first cause, where the causes explain them; an increased count goes to
 // the cause that it belongs to. Any other comparison is a cause of its own.
-func foldProgram(list []cause, program []row, f *fall) []cause {
+func foldProgram(list []cause, program []row) []cause {
 	sum := result.Number(0)
 	for _, c := range list {
 		if c.Cost.Known() {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -172,13 +173,7 @@ func bounds(c *result.Cause) string {
 	if base == "" && head == "" {
 		return ""
 	}
-	if base == "" {
-		base = measure.Unknown
-	}
-	if head == "" {
-		head = measure.Unknown
-	}
-	return "Baseline: " + base + ". Head: " + head + "."
+	return "Baseline: " + cmp.Or(base, measure.Unknown) + ". Head: " + cmp.Or(head, measure.Unknown) + "."
 }
 
 func counterTable(c *result.Cause) *table {

@@ -119,27 +119,14 @@ var names = map[string]bool{"": true, "why": true, "where": true, "step": true, 
 
 // slug makes an ID of a name: lower case letters, digits and hyphens.
 func slug(name string) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range strings.ToLower(name) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_':
-			if gap && b.Len() > 0 {
-				b.WriteByte('-')
-			}
-			gap = false
-			b.WriteRune(r)
-		default:
-			gap = true
-		}
-		if b.Len() > 80 {
-			break
-		}
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
+	})
+	id := strings.Join(words, "-")
+	if id = id[:min(len(id), 80)]; names[id] {
+		return "k-" + id
 	}
-	if names[b.String()] {
-		return "k-" + b.String()
-	}
-	return b.String()
+	return id
 }
 
 // figures adds the numbers of the whole program, and the counts of outcomes.

@@ -152,14 +152,8 @@ func machine(e model.Environment) string {
 	if e.ClockMHz > 0 {
 		clock = strconv.Itoa(e.ClockMHz)
 	}
-	var parts []string
-	for _, p := range []struct{ before, text, after string }{{"", gpus(e), ""}, {"board ", e.Board, ""}, {"driver ", e.Driver, ""}, {"CUDA ", e.CUDA, ""},
-		{"", e.Tool, ""}, {"SM clock ", clock, " MHz"}} {
-		if p.text != "" {
-			parts = append(parts, p.before+p.text+p.after)
-		}
-	}
-	return strings.Join(parts, ", ")
+	return join(", ", gpus(e), wrapped("board ", e.Board, ""), wrapped("driver ", e.Driver, ""), wrapped("CUDA ", e.CUDA, ""), e.Tool,
+		wrapped("SM clock ", clock, " MHz"))
 }
 
 // gpus is the number and the model of the GPUs.
