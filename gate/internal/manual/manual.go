@@ -34,25 +34,20 @@ func Topics() []Topic {
 		topics[i] = Topic{strings.TrimSuffix(file, ".md"), strings.TrimPrefix(string(heading), "# "), text}
 	}
 	slices.SortStableFunc(topics, func(a, b Topic) int {
-		switch {
-		case a.Name == "start":
-			return -1
-		case b.Name == "start":
-			return 1
-		}
-		return 0
+		first := map[string]int{"start": -1}
+		return first[a.Name] - first[b.Name]
 	})
 	return topics
 }
 
 // Lookup finds a topic by its name.
 func Lookup(name string) (Topic, bool) {
-	for _, t := range Topics() {
-		if t.Name == name {
-			return t, true
-		}
+	topics := Topics()
+	i := slices.IndexFunc(topics, func(t Topic) bool { return t.Name == name })
+	if i < 0 {
+		return Topic{}, false
 	}
-	return Topic{}, false
+	return topics[i], true
 }
 
 // Schemas are the names of the JSON schemas.

@@ -8,6 +8,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"os"
 	"slices"
@@ -78,57 +79,9 @@ func showApps(fields string) int {
 const uuid = "GPU-host-a"
 
 // everything is -q -x of an H200 in the words of driver 580, shortened.
-const everything = `<?xml version="1.0" ?>
-<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">
-<nvidia_smi_log>
-	<timestamp>Sat Nov 21 01:51:07 2026</timestamp>
-	<driver_version>580.159.03</driver_version>
-	<attached_gpus>1</attached_gpus>
-	<gpu id="00000000:04:00.0">
-		<product_name>NVIDIA H200</product_name>
-		<mig_mode>
-			<current_mig>Disabled</current_mig>
-			<pending_mig>Disabled</pending_mig>
-		</mig_mode>
-		<mig_devices>
-			None
-		</mig_devices>
-		<serial>%[1]s</serial>
-		<uuid>%[2]s</uuid>
-		<vbios_version>96.00.A5.00.1A</vbios_version>
-		<board_id>0x400</board_id>
-		<board_part_number>%[3]s</board_part_number>
-		<gpu_part_number>2335-895-A1</gpu_part_number>
-		<platformInfo>
-			<chassis_serial_number>%[1]s</chassis_serial_number>
-			<host_id>%[1]s</host_id>
-			<gpu_fabric_guid>%[1]s</gpu_fabric_guid>
-		</platformInfo>
-		<pci>
-			<pci_bus_id>00000000:04:00.0</pci_bus_id>
-		</pci>
-		<gpu_power_readings>
-			<power_state>P0</power_state>
-			<instant_power_draw>118.43 W</instant_power_draw>
-			<current_power_limit>700.00 W</current_power_limit>
-			<max_power_limit>700.00 W</max_power_limit>
-		</gpu_power_readings>
-		<clocks>
-			<mem_clock>3201 MHz</mem_clock>
-		</clocks>
-		<max_clocks>
-			<sm_clock>1980 MHz</sm_clock>
-			<mem_clock>3201 MHz</mem_clock>
-		</max_clocks>
-		<processes>
-			<process_info>
-				<pid>4711</pid>
-				<process_name>/home/%[1]s/a & b <c></process_name>
-			</process_info>
-		</processes>
-	</gpu>
-</nvidia_smi_log>
-`
+//
+//go:embed everything.xml
+var everything string
 
 func gpu(mode string) map[string]string {
 	g := map[string]string{
