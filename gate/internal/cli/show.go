@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/nsgate/nsgate/gate/internal/app"
+	"github.com/nsgate/nsgate/gate/internal/devicecode"
 	"github.com/nsgate/nsgate/gate/internal/report"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -56,7 +57,8 @@ func showCode(e *env, path string, out *outputFlags) error {
 		err = e.encode(code)
 	case "text":
 		if len(code.Code) > 0 {
-			_, err = io.WriteString(e.text(), report.Kernels(measure.Count(len(code.Code), "kernel"), code.Code, out.options(e)))
+			title, listed := firstKernels(code.Code, out.options(e).Verbose)
+			_, err = io.WriteString(e.text(), report.Kernels(title, listed, out.options(e)))
 		}
 	default:
 		return usageError("--format: device code is listed as text or json")
@@ -65,4 +67,14 @@ func showCode(e *env, path string, out *outputFlags) error {
 		return &exit{code: ExitNoVerdict}
 	}
 	return err
+}
+
+// firstKernels are the kernels that are listed as text, with the title of the list: PyTorch's library holds 128,000.
+func firstKernels(all []devicecode.Kernel, verbose bool) (title string, listed []devicecode.Kernel) {
+	const most = 1000
+	title = measure.Count(len(all), "kernel")
+	if len(all) <= most || verbose {
+		return title, all
+	}
+	return fmt.Sprintf("%s, of which %d are listed (--verbose or --format json: all)", title, most), all[:most]
 }
