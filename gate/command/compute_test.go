@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -102,6 +103,7 @@ func recompute(t *testing.T, r *result.Report) (seen int) {
 			texts[name] = b.String()
 		}
 	}
+	heads(t, r)
 	var annotations bytes.Buffer
 	if err := github.Publish(r, "", 1, github.Options{Writer: &annotations}); err != nil {
 		t.Fatal(err)
@@ -127,6 +129,50 @@ func recompute(t *testing.T, r *result.Report) (seen int) {
 		}
 	}
 	return seen
+}
+
+// heads checks that the formats without changes hold the head's values that the others compare, and the counts of the report.
+func heads(t *testing.T, r *result.Report) {
+	texts := map[string]string{}
+	for _, format := range []string{"openmetrics", "bencher", "dotenv"} {
+		var b bytes.Buffer
+		if err := report.Render(format, &b, r, report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		texts[format] = b.String()
+	}
+	values := map[string][]float64{}
+	for _, m := range regexp.MustCompile(`(?m)^nsgate_.*} (\S+)$`).FindAllStringSubmatch(texts["openmetrics"], -1) {
+		values["openmetrics"] = append(values["openmetrics"], number(t, m[1]))
+	}
+	for _, m := range regexp.MustCompile(`"value": ([^,\n]+)`).FindAllStringSubmatch(texts["bencher"], -1) {
+		values["bencher"] = append(values["bencher"], number(t, m[1]))
+	}
+	for _, of := range r.Each() {
+		for _, f := range of.Findings {
+			if !f.Head.Known() || f.SumsListed() {
+				continue
+			}
+			seconds := float64(f.Head)
+			if f.Unit == "ns" {
+				seconds /= 1e9
+			}
+			near := func(want, slack float64) func(float64) bool {
+				return func(v float64) bool { return math.Abs(v-want) <= slack*math.Abs(want) }
+			}
+			if !slices.ContainsFunc(values["openmetrics"], near(seconds, 1e-3)) {
+				t.Errorf("openmetrics: no sample is the %s of %s, %v", f.Metric, f.Kernel, f.Head)
+			}
+			if judged := of.Verdict == result.Pass || of.Verdict == result.Fail; judged && !slices.ContainsFunc(values["bencher"], near(float64(f.Head), 1e-12)) {
+				t.Errorf("bencher: no value is the %s of %s, %v", f.Metric, f.Kernel, f.Head)
+			}
+		}
+	}
+	for name, n := range map[string]int{"REGRESSED": r.Counts.Regressed, "IMPROVED": r.Counts.Improved, "UNDECIDED": r.Counts.Inconclusive} {
+		if line := "NSGATE_RESULT_" + name + "=" + strconv.Itoa(n) + "\n"; !strings.Contains(texts["dotenv"], line) {
+			t.Errorf("dotenv lacks %q:\n%s", line, texts["dotenv"])
+		}
+	}
 }
 
 // computes checks one printed change: text, base, its unit, head, its unit, the change in per cent or as a factor.

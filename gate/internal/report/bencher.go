@@ -31,7 +31,7 @@ func bencher(v *view, _ Options) (string, error) {
 		for _, r := range w.Rows {
 			name := w.benchmark(r.F)
 			slug := cmp.Or(strings.Trim(strings.ToLower(strings.ReplaceAll(word(r.F.Metric), "_", "-")), "-"), "value")
-			if _, seen := out[name][slug]; seen || !w.judged() || !r.F.Head.Known() {
+			if _, seen := out[name][slug]; seen || !w.judged() || !r.F.Head.Known() || r.F.SumsListed() {
 				continue
 			}
 			if out[name] == nil {

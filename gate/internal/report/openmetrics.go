@@ -69,7 +69,7 @@ func (v *view) measured(families map[string]family) {
 	add("nsgate_undecided", "", "Comparisons that the data could not decide.", strconv.Itoa(counts.Inconclusive))
 	for _, r := range v.Rows {
 		f := r.F
-		if !f.Head.Known() {
+		if !f.Head.Known() || f.SumsListed() {
 			continue
 		}
 		scale, unit := 1.0, word(f.Unit)
@@ -87,12 +87,8 @@ func (v *view) measured(families map[string]family) {
 		case s.Scope == measure.ScopeKernel:
 			id := s.ID()
 			set = []string{"kernel", r.Subject, "geometry", r.Geometry, "id", id[strings.LastIndexByte(id, '#')+1:]}
-		case s.Scope == measure.ScopeRange:
-			set = []string{"range", s.Name}
-		case s.Scope == measure.ScopeOutput:
-			set = []string{"output", s.Name}
-		case s.Scope == measure.ScopeDevice:
-			set = []string{"device", s.Name}
+		case s.Scope != measure.ScopeWorkload:
+			set = []string{word(string(s.Scope)), s.Name}
 		case s.Name != "":
 			set = []string{"copy", s.Name}
 		}
@@ -106,7 +102,7 @@ func (v *view) measured(families map[string]family) {
 				if p.Where != "" {
 					set = append(set, "where", p.Where)
 				}
-				add("nsgate_step_part", "seconds", "Step of the head, by who owns its time.", signal(f, 1e9), set...)
+				add("nsgate_step_part", "seconds", "Parts of the head's step, by cause.", signal(f, 1e9), set...)
 			}
 		}
 	}

@@ -90,6 +90,11 @@ func (f *Finding) Replaces() bool {
 	return (f.Match == "place" || f.Match == "role" || f.Match == "rest") && len(f.BaseNames) > 0
 }
 
+// SumsListed reports whether the finding sums several kernels of the head that have findings of their own.
+func (f *Finding) SumsListed() bool {
+	return (f.Match == "role" || f.Match == "rest") && len(f.HeadNames) > 1
+}
+
 // differing is a label, "" where it says no more than the short name.
 func differing(label, short string) string {
 	if label == short {
