@@ -116,10 +116,10 @@ func CheckName(s string) error {
 	return err
 }
 
-var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var workloadName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 func parseName(s string) (string, error) {
-	if !workloadName.MatchString(s) {
+	if len(s) > 64 || !workloadName.MatchString(s) {
 		return "", fmt.Errorf(`%q is not a name; use up to 64 letters, digits, ".", "_" and "-"`, s)
 	}
 	return s, nil

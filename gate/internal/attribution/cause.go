@@ -9,10 +9,10 @@
 package attribution
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -84,7 +84,7 @@ func (o Cause) Where(t *model.Trace) string {
 
 // CallOf is the CUDA call that a text of [Cause.Where] names, the one that the host was in or came from; "" for none.
 func CallOf(where string) string {
-	if m := namesCall.FindStringSubmatch(where); m != nil {
+	if m := namesCall().FindStringSubmatch(where); m != nil {
 		return m[1] + m[2]
 	}
 	return ""
@@ -93,7 +93,7 @@ func CallOf(where string) string {
 // hostCode is what the host executes outside of CUDA calls.
 const hostCode = "host code"
 
-var namesCall = regexp.MustCompile(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
+var namesCall = input.Pattern(`^(?:` + hostCode + ` (?:.* )?after ((?:cu|hip)\w+)$|((?:cu|hip)\w+)(?: in .*)?$)`)
 
 // Prefixes and parts of the names of kernels that move data between GPUs: those of NCCL, and the additions of NVIDIA's method. A
 // prefix may stand behind a namespace.
@@ -118,25 +118,25 @@ func Communicates(name string) bool {
 }
 
 // operation is what a kernel of NCCL does: ncclDevKernel_AllReduce_Sum_f32_RING_LL.
-var operation = regexp.MustCompile(`^n?r?ccl(?:Dev)?Kernel_([A-Za-z0-9]+)`)
+var operation = input.Pattern(`^n?r?ccl(?:Dev)?Kernel_([A-Za-z0-9]+)`)
 
 // Operation is what a kernel that communicates does, by its short name: "AllReduce", else that name.
 func Operation(short string) string {
-	if m := operation.FindStringSubmatch(short); m != nil {
+	if m := operation().FindStringSubmatch(short); m != nil {
 		return m[1]
 	}
 	return short
 }
 
 var (
-	synchronises = regexp.MustCompile(`^cu(?:da)?(?:Device|Stream|Event|Ctx|Context)Synchronize|^hip(?:Device|Stream|Event)Synchronize`)
-	blockingCopy = regexp.MustCompile(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
+	synchronises = input.Pattern(`^cu(?:da)?(?:Device|Stream|Event|Ctx|Context)Synchronize|^hip(?:Device|Stream|Event)Synchronize`)
+	blockingCopy = input.Pattern(`^(?:cu|cuda|hip)Mem(?:cpy|set)`)
 )
 
 // Synchronises reports whether a CUDA call makes the host wait for the GPU: by its name, since whether an asynchronous copy
 // waited is seen from its time alone.
 func Synchronises(call string) bool {
-	return synchronises.MatchString(call) || blockingCopy.MatchString(call) && !strings.Contains(call, "Async")
+	return synchronises().MatchString(call) || blockingCopy().MatchString(call) && !strings.Contains(call, "Async")
 }
 
 // work is a launch or a copy.

@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -108,17 +108,17 @@ func (p *page) Write(b []byte) (n int, err error) {
 
 // blame is the error message of ncu: its last error, or else the last line with words.
 func blame(stderr, stdout string) string {
-	errors := func(output string) string { return strings.Join(failure.FindAllString(output, -1), "\n") }
+	errors := func(output string) string { return strings.Join(failure().FindAllString(output, -1), "\n") }
 	said := cmp.Or(proc.Said(errors(stderr), errors(stdout)), proc.Said(stderr, stdout))
-	return measure.NormalizeLine(marker.ReplaceAllString(said, ""))
+	return measure.NormalizeLine(marker().ReplaceAllString(said, ""))
 }
 
 var (
-	failure = regexp.MustCompile(`(?m)^==ERROR==.*$`)
-	marker  = regexp.MustCompile(`^==(?:ERROR|WARNING|PROF)==`)
+	failure = input.Pattern(`(?m)^==ERROR==.*$`)
+	marker  = input.Pattern(`^==(?:ERROR|WARNING|PROF)==`)
 )
 
-var number = regexp.MustCompile(`\b20[0-9]{2}\.[0-9]+\.[0-9]+`)
+var number = input.Pattern(`\b20[0-9]{2}\.[0-9]+\.[0-9]+`)
 
 // Version asks an ncu, a path or a name looked up in PATH, for its version ("2025.3.1"): "" where it does not say.
 func Version(ctx context.Context, ncu string) string {
@@ -128,7 +128,7 @@ func Version(ctx context.Context, ncu string) string {
 	if proc.Run(ctx, "", &out, nil, ncu, "--version") != nil {
 		return ""
 	}
-	return number.FindString(out.String())
+	return number().FindString(out.String())
 }
 
 // newer reports whether a version is of a later release, which is year and number, than another one. It is not where

@@ -1,8 +1,9 @@
 package ncu
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // labels are the names on the details page, by section and label: "Memory Throughput" is a percentage in one section and
@@ -64,12 +65,12 @@ const (
 )
 
 // labelled matches names printed by --print-metric-name label-name: "Duration (gpu__time_duration.sum)".
-var labelled = regexp.MustCompile(`^.* \((\w+__[\w.:]+)\)$`)
+var labelled = input.Pattern(`^.* \((\w+__[\w.:]+)\)$`)
 
 // counter is the name under which a cell of the details page is kept. With --metrics, and with --print-metric-name, the
 // page has the real names.
 func counter(section, item, label string) string {
-	if m := labelled.FindStringSubmatch(label); m != nil {
+	if m := labelled().FindStringSubmatch(label); m != nil {
 		return m[1]
 	}
 	if strings.Contains(label, "__") {

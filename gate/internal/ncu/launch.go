@@ -1,10 +1,10 @@
 package ncu
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -23,10 +23,10 @@ func (l *launch) add(line int, section, name, unit, text string) {
 
 var (
 	// unnamed is the form in which ncu prints an anonymous namespace.
-	unnamed = regexp.MustCompile(`(^|[^<\w])unnamed>::`)
-	extent  = regexp.MustCompile(`^\( *([0-9]+) *, *([0-9]+) *, *([0-9]+) *\)$`)
+	unnamed = input.Pattern(`(^|[^<\w])unnamed>::`)
+	extent  = input.Pattern(`^\( *([0-9]+) *, *([0-9]+) *, *([0-9]+) *\)$`)
 	// around is one NVTX range of those around a launch: domain, name, and six fields of payload, colour and message.
-	around = regexp.MustCompile(`"(?:[0-9]+:)?([^":]*):([^"]*?)(?::[^":]*){6}"`)
+	around = input.Pattern(`"(?:[0-9]+:)?([^":]*):([^"]*?)(?::[^":]*){6}"`)
 )
 
 // subject is that of a launch, within the budget of names.
@@ -41,7 +41,7 @@ func (b *builder) subject(l *launch) (measure.Subject, error) {
 // range, and only named "range" where there is none.
 func (l *launch) subject() (measure.Subject, error) {
 	s := measure.Subject{Scope: measure.ScopeKernel}
-	s.Name = measure.NormalizeName(unnamed.ReplaceAllString(l.is[kernel], "$1<unnamed>::"))
+	s.Name = measure.NormalizeName(unnamed().ReplaceAllString(l.is[kernel], "$1<unnamed>::"))
 	if s.Name == "" {
 		return s, model.Refuse(model.BadValue, again, "%s:%d: the launch has no kernel name", l.file, l.line)
 	}
@@ -51,7 +51,7 @@ func (l *launch) subject() (measure.Subject, error) {
 			continue
 		}
 		c := cell{file: l.file, line: l.line, name: identity[column], text: text}
-		m := extent.FindStringSubmatch(text)
+		m := extent().FindStringSubmatch(text)
 		if m == nil {
 			return s, model.Refuse(model.BadValue, again, "%s: not of the form (X, Y, Z)", c.place())
 		}
@@ -65,7 +65,7 @@ func (l *launch) subject() (measure.Subject, error) {
 	}
 	if s.Name == "range" && l.is[stream] == "n/a" { // a range has no stream of its own
 		s = measure.Subject{Scope: measure.ScopeRange, Name: "range"}
-		if ranges := around.FindAllStringSubmatch(l.is[pushed]+" "+l.is[started], -1); len(ranges) > 0 {
+		if ranges := around().FindAllStringSubmatch(l.is[pushed]+" "+l.is[started], -1); len(ranges) > 0 {
 			inner := ranges[len(ranges)-1]
 			name := inner[2]
 			if inner[1] != "" && inner[1] != "<default domain>" {

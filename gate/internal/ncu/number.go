@@ -3,10 +3,10 @@ package ncu
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -15,10 +15,10 @@ import (
 var lists = map[string]bool{"launch__tpc_enabled": true, "Launch Statistics: Enabled TPC IDs": true}
 
 // topology begins the names of cells that may list several numbers ("0,1"). No metric is made of them.
-var topology = regexp.MustCompile(`^(?:numa|nvlink|c2clink)__`)
+var topology = input.Pattern(`^(?:numa|nvlink|c2clink)__`)
 
 // wordy reports whether the cells of a metric may hold words that look like numbers.
-func wordy(name string) bool { return lists[name] || topology.MatchString(name) }
+func wordy(name string) bool { return lists[name] || topology().MatchString(name) }
 
 // language decides whether a table's numbers are English from all of its cells together.
 type language struct {

@@ -93,7 +93,7 @@ func (p *pages) next() *table {
 			p.tables++
 			return t
 		}
-		if strayed.MatchString(bare) {
+		if strayed().MatchString(bare) {
 			p.err = model.Refuse(model.BadTable, again,
 				"%s:%d: a row of a table outside of any table: the output is cut or mixed with the program's", p.name, p.line)
 			return nil
@@ -134,9 +134,9 @@ func (t *table) more() bool {
 		return true
 	}
 	p.table, p.held = nil, true
-	if elided.Match(p.bare) {
+	if elided().Match(p.bare) {
 		p.err, p.held = model.Refuse(model.RowsMissing, again, "%s:%d: rows are left out here (%s)", p.name, p.line, quote(string(bytes.TrimSpace(p.bare)))), false
-	} else if _, form := cells.Parse(p.bare); cutID.Match(p.bare) || !p.ended && form == cells.Whole {
+	} else if _, form := cells.Parse(p.bare); cutID().Match(p.bare) || !p.ended && form == cells.Whole {
 		p.err, p.held = model.Refuse(model.Truncated, again, "%s:%d: the row is cut", p.name, p.line), false
 	}
 	return false

@@ -3,21 +3,21 @@ package ncu
 import (
 	"bufio"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // launchLine begins a launch on the details page as ncu prints it without --csv; ncu before 2023 prints a date for the geometry.
-var launchLine = regexp.MustCompile(`^ {2}(\S.*?)(?: (\([0-9]+, [0-9]+, [0-9]+\))x(\([0-9]+, [0-9]+, [0-9]+\))|, 20[0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9:]{8})?` +
+var launchLine = input.Pattern(`^ {2}(\S.*?)(?: (\([0-9]+, [0-9]+, [0-9]+\))x(\([0-9]+, [0-9]+, [0-9]+\))|, 20[0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9:]{8})?` +
 	`, Context [0-9]+, Stream ([0-9]+)(?:, Device ([0-9]+))?(?:, CC [0-9.]+)?$`)
 
 var (
-	sectionLine = regexp.MustCompile(`^ {4}Section: (.*\S)\s*$`)
-	titleLine   = regexp.MustCompile(`^ {4}Metric Name +Metric Unit +Metric Value\s*$`)
-	ruleLine    = regexp.MustCompile(`^ {4}-+ -+ -+\s*$`)
+	sectionLine = input.Pattern(`^ {4}Section: (.*\S)\s*$`)
+	titleLine   = input.Pattern(`^ {4}Metric Name +Metric Unit +Metric Value\s*$`)
+	ruleLine    = input.Pattern(`^ {4}-+ -+ -+\s*$`)
 )
 
 // printedPage turns details pages that ncu printed without --csv into CSV, line for line, so that line numbers hold. Other lines
@@ -51,7 +51,7 @@ func (p *printedPage) Read(b []byte) (int, error) {
 // line gives the CSV of a line.
 func (p *printedPage) line(text string) string {
 	line := strings.TrimRight(text, "\r\n")
-	if m := launchLine.FindStringSubmatch(line); m != nil {
+	if m := launchLine().FindStringSubmatch(line); m != nil {
 		p.launch, p.section, p.rows = []string{strconv.Itoa(p.number), m[1], m[4], m[3], m[2], m[5]}, "", false
 		p.number++
 		if p.headed {
@@ -60,7 +60,7 @@ func (p *printedPage) line(text string) string {
 		p.headed = true
 		return row("ID", "Kernel Name", "Stream", "Block Size", "Grid Size", "Device", "Section Name", "Metric Name", "Metric Unit", "Metric Value")
 	}
-	switch m := sectionLine.FindStringSubmatch(line); {
+	switch m := sectionLine().FindStringSubmatch(line); {
 	case p.launch == nil:
 		return text
 	case strings.HasPrefix(line, "=="):
@@ -68,9 +68,9 @@ func (p *printedPage) line(text string) string {
 		return text
 	case m != nil:
 		p.section, p.rows = m[1], false
-	case ruleLine.MatchString(line):
+	case ruleLine().MatchString(line):
 		p.rule = cells.Rule(line)
-	case titleLine.MatchString(line):
+	case titleLine().MatchString(line):
 		p.rows = true
 	case p.rows && len(p.rule) == 3 && strings.HasPrefix(line, "    "):
 		return row(append(append(p.launch[:6:6], p.section), cells.Cut(line, p.rule)...)...)

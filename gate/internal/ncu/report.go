@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -24,7 +24,7 @@ const (
 	headerLimit = 16 << 20
 )
 
-var written = regexp.MustCompile(`(20[0-9]{2}\.[0-9]+\.[0-9]+)(?:\.[0-9]+)? \(build [0-9]+\)`)
+var written = input.Pattern(`(20[0-9]{2}\.[0-9]+\.[0-9]+)(?:\.[0-9]+)? \(build [0-9]+\)`)
 
 // SniffReport reports whether a file that begins with head looks like a report of ncu. A game's files begin with the same
 // four bytes.
@@ -121,7 +121,7 @@ func (r *reportFile) blocks(visit func(header message, end int64) error) (versio
 		if err != nil {
 			return version, err
 		}
-		if m := written.FindSubmatch(block); first && m != nil {
+		if m := written().FindSubmatch(block); first && m != nil {
 			version = string(m[1])
 		}
 		payload, ok := block.number(payloadID)

@@ -24,11 +24,11 @@ func Sniff(head []byte) bool {
 		if _, row := heading(line); row != nil {
 			return true
 		}
-		if strings.HasPrefix(line, "==PROF== ") || said.MatchString(line) && strings.HasPrefix(strings.TrimSpace(line), "==") {
+		if strings.HasPrefix(line, "==PROF== ") || said().MatchString(line) && strings.HasPrefix(strings.TrimSpace(line), "==") {
 			return true
 		}
 		for _, e := range elsewhere {
-			if e.certain && e.looks.MatchString(line) {
+			if e.certain && e.looks().MatchString(line) {
 				return true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -21,14 +22,14 @@ func decode(data []byte) string {
 var (
 	// A header may be glued to a last line of the program's that had no end. One that is cut cannot be taken apart into
 	// cells and is known by its beginning.
-	start = regexp.MustCompile(`"ID" *, *"(Process ID|Kernel Name)"`)
+	start = input.Pattern(`"ID" *, *"(Process ID|Kernel Name)"`)
 	// A row begins with an ID, or with the empty one of the units. pandas writes IDs as 0.0, and puts a row number first.
-	aRow     = regexp.MustCompile(`^\s*(?:"[0-9]*"|[0-9]*(?:\.0)?) *,`)
-	numbered = regexp.MustCompile(`^\s*"?[0-9]+"? *,"?(?:[0-9]*(?:\.0)?)"? *,`)
-	strayed  = regexp.MustCompile(`^\s*"[0-9]+" *,"[0-9]+",`)
-	elided   = regexp.MustCompile(`^\s*(?:\[?\.{2,}\]?|\[?…\]?|\(\.\.\.\))\s*$`)
+	aRow     = input.Pattern(`^\s*(?:"[0-9]*"|[0-9]*(?:\.0)?) *,`)
+	numbered = input.Pattern(`^\s*"?[0-9]+"? *,"?(?:[0-9]*(?:\.0)?)"? *,`)
+	strayed  = input.Pattern(`^\s*"[0-9]+" *,"[0-9]+",`)
+	elided   = input.Pattern(`^\s*(?:\[?\.{2,}\]?|\[?…\]?|\(\.\.\.\))\s*$`)
 	// cutID is a row that is cut within its ID.
-	cutID = regexp.MustCompile(`^\s*"[0-9]*"?$`)
+	cutID = input.Pattern(`^\s*"[0-9]*"?$`)
 )
 
 // heading is where in a line the header of a table of launches begins, and what a row of the table looks like.
@@ -45,8 +46,8 @@ func heading(line string) (at int, row *regexp.Regexp) {
 			return at, row
 		}
 	}
-	if found := start.FindStringIndex(line); found != nil {
-		return found[0], aRow
+	if found := start().FindStringIndex(line); found != nil {
+		return found[0], aRow()
 	}
 	return 0, nil
 }
@@ -68,9 +69,9 @@ func launches(header string) *regexp.Regexp {
 	case !metrics:
 		return nil
 	case cells[0] == "ID":
-		return aRow
+		return aRow()
 	case len(cells) > 1 && cells[1] == "ID" && isNumbering(cells[0]):
-		return numbered
+		return numbered()
 	}
 	return nil
 }
@@ -117,39 +118,39 @@ var failures = []struct {
 }
 
 // said matches lines of ncu, which some terminals fold if they are long.
-var said = regexp.MustCompile(`==(?:PROF|WARNING|ERROR)==|ERR_NVGPUCTRPERM|driver resource was unavailable`)
+var said = input.Pattern(`==(?:PROF|WARNING|ERROR)==|ERR_NVGPUCTRPERM|driver resource was unavailable`)
 
 const noID = "the table lacks the column ID or Kernel Name in its place: ncu writes them first"
 
 // elsewhere are pages of ncu that hold no launch with its metrics, by how they look. Where that is certain no other
 // program's file looks so.
 var elsewhere = []struct {
-	looks   *regexp.Regexp
+	looks   func() *regexp.Regexp
 	certain bool
 	kind    model.Kind
 	what    string
 }{
-	{regexp.MustCompile(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true, model.OtherFormat, "a summary (--print-summary) does not hold the single launches"},
-	{regexp.MustCompile(`^"(?:#|Address)","(?:Address|Source)"`), true, model.OtherFormat, "the source page holds instructions, not launches"},
-	{regexp.MustCompile(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, model.OtherFormat, "the session page holds no launch"},
-	{regexp.MustCompile(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, model.OtherFormat, "the page is text: ncu writes a table with --csv"},
-	{regexp.MustCompile(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true, model.BadTable, "the line ends of the output are lost: every row needs its line"},
-	{regexp.MustCompile(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true, model.BadTable,
+	{input.Pattern(`"?Kernel Name"?,.*(?:Invocations|Metric Name).*Minimum`), true, model.OtherFormat, "a summary (--print-summary) does not hold the single launches"},
+	{input.Pattern(`^"(?:#|Address)","(?:Address|Source)"`), true, model.OtherFormat, "the source page holds instructions, not launches"},
+	{input.Pattern(`^"?(?:Launch|Session) Attribute"?,"?Value"?`), true, model.OtherFormat, "the session page holds no launch"},
+	{input.Pattern(`^ {4}Metric Name +Metric Unit +(?:Metric Value|Minimum)`), true, model.OtherFormat, "the page is text: ncu writes a table with --csv"},
+	{input.Pattern(`==(?:PROF|WARNING|ERROR)== .*"ID"+,"?Process ID"?,`), true, model.BadTable, "the line ends of the output are lost: every row needs its line"},
+	{input.Pattern(`^\s*"?ID"?([;\t|])"?Process ID"?[;\t|]`), true, model.BadTable,
 		"the cells are not separated by commas, as ncu does: a spreadsheet wrote the file"},
-	{regexp.MustCompile(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true, model.OtherFormat,
+	{input.Pattern(`\b[a-z0-9]+__[\w.]+ \[[\w/%]+\]`), true, model.OtherFormat,
 		"the window of Nsight Compute exported the table, with the units in the names"},
-	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, model.BadTable, noID},
-	{regexp.MustCompile(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, model.BadTable, noID},
+	{input.Pattern(`^(?:.*,)?"?Metric Name"?,"?Metric Unit"?,"?Metric Value"?(?:,|\s*$)`), true, model.BadTable, noID},
+	{input.Pattern(`^(?:.*,)?"?Metric Name"?,(?:.*,)?"?Metric Value"?(?:,|\s*$)`), false, model.BadTable, noID},
 }
 
 // see reads one line. A program that prints the same words is refused as well.
 func (n *notes) see(line int, s string) {
 	for _, e := range elsewhere {
-		if n.page == nil && e.looks.MatchString(s) {
+		if n.page == nil && e.looks().MatchString(s) {
 			n.page = model.Refuse(e.kind, again, "%s:%d: %s", n.name, line, e.what)
 		}
 	}
-	if !said.MatchString(s) {
+	if !said().MatchString(s) {
 		return
 	}
 	n.nvtx = n.nvtx || strings.Contains(s, "NVTX include expressions match only")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -22,19 +23,19 @@ func (c *calls) name(names *names) (list []string) {
 
 // roles lists the calls that have a role.
 var roles = []struct {
-	pattern *regexp.Regexp
+	pattern func() *regexp.Regexp
 	role
 }{
 
-	{regexp.MustCompile(`^cu(?:da)?Launch(?:Cooperative)?Kernel|^cuLaunchGrid|^cudaLaunch(?:_|$)`), launchCall},
-	{regexp.MustCompile(`^cu(?:da)?ProfilerStart(?:_v\d+)?$`), profilerStart},
-	{regexp.MustCompile(`^cu(?:da)?ProfilerStop(?:_v\d+)?$`), profilerStop},
-	{regexp.MustCompile(`^cu(?:da)?StreamBeginCapture`), graphBegin},
-	{regexp.MustCompile(`^cu(?:da)?StreamEndCapture`), graphEnd},
+	{input.Pattern(`^cu(?:da)?Launch(?:Cooperative)?Kernel|^cuLaunchGrid|^cudaLaunch(?:_|$)`), launchCall},
+	{input.Pattern(`^cu(?:da)?ProfilerStart(?:_v\d+)?$`), profilerStart},
+	{input.Pattern(`^cu(?:da)?ProfilerStop(?:_v\d+)?$`), profilerStop},
+	{input.Pattern(`^cu(?:da)?StreamBeginCapture`), graphBegin},
+	{input.Pattern(`^cu(?:da)?StreamEndCapture`), graphEnd},
 }
 
 // versioned matches the version at the end of the names of the runtime's functions: cudaLaunchKernel_v7000.
-var versioned = regexp.MustCompile(`_v[0-9]+$`)
+var versioned = input.Pattern(`_v[0-9]+$`)
 
 // names are those of the calls.
 type names struct {
@@ -71,11 +72,11 @@ func (r *reader) readNames() (*names, error) {
 		name := row.text(1)
 		x := callName{id: row.int(0)}
 		for _, known := range roles {
-			if known.pattern.MatchString(name) {
+			if known.pattern().MatchString(name) {
 				x.role = known.role
 			}
 		}
-		name = versioned.ReplaceAllString(name, "")
+		name = versioned().ReplaceAllString(name, "")
 		at, ok := index[name]
 		if !ok {
 			at = int32(len(n.texts))

@@ -7,12 +7,12 @@ import (
 	"math"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/sqlitepage"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -154,7 +154,7 @@ func (db *database) readColumns() error {
 		if !seen {
 			x = plain{uint32(s.ColumnInt64(1)), make(map[string]int)}
 			db.plain[table] = x
-			odd[table] = !declares.MatchString(s.ColumnText(2)) || !strings.Contains(s.ColumnText(2), table)
+			odd[table] = !declares().MatchString(s.ColumnText(2)) || !strings.Contains(s.ColumnText(2), table)
 		}
 		odd[table] = odd[table] || s.ColumnBool(6) || s.ColumnInt64(1) != int64(x.root)
 		if declared := strings.ToUpper(s.ColumnText(5)); declared == "INTEGER" || declared == "TEXT" {
@@ -170,7 +170,7 @@ func (db *database) readColumns() error {
 }
 
 // declares matches a table that is declared by its columns, not by a query.
-var declares = regexp.MustCompile(`^CREATE TABLE \S+ ?\(`)
+var declares = input.Pattern(`^CREATE TABLE \S+ ?\(`)
 
 // query runs a statement and shows each row to f.
 func (db *database) query(sql string, f func(*sqlite.Stmt)) error {

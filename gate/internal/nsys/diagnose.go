@@ -10,6 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -37,22 +38,22 @@ const importFailed = "the importer of nsys failed on some events and lost them"
 // missing lists the messages in which nsys reports a loss as information, with the next step and the sentence of their refusals.
 // The groups of the expression are the details of the sentence.
 var missing = []struct {
-	text         *regexp.Regexp
+	text         func() *regexp.Regexp
 	next, format string
 }{
 
-	{regexp.MustCompile(`^Number of CUPTI events produced:\s*\d+, CUPTI buffers:\s*(\d+) of (\d+)\.\s*Some CUPTI events might be missing\b`),
+	{input.Pattern(`^Number of CUPTI events produced:\s*\d+, CUPTI buffers:\s*(\d+) of (\d+)\.\s*Some CUPTI events might be missing\b`),
 		moreOften, "nsys says that some CUDA events might be missing (CUPTI buffers: %s of %s)"},
-	{regexp.MustCompile(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`),
+	{input.Pattern(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`),
 		"let the workload synchronise and end by itself before the recording does, or record with --trace=cuda-sw, which traces by software",
 		"nsys dropped %s records of the GPU because they were incomplete"},
 }
 
 // A warning or error that names CUDA and one of these words is a loss.
 var (
-	ofCUDA  = regexp.MustCompile(`(?i)\b(CUDA|CUPTI)\b`)
-	dropped = regexp.MustCompile(`(?i)\b(dropped|lost|discarded|overflow\w*)\b`)
-	none    = regexp.MustCompile(`dropped:\s*0\b`)
+	ofCUDA  = input.Pattern(`(?i)\b(CUDA|CUPTI)\b`)
+	dropped = input.Pattern(`(?i)\b(dropped|lost|discarded|overflow\w*)\b`)
+	none    = input.Pattern(`dropped:\s*0\b`)
 )
 
 // doubtful are messages that go with a usable recording, as warnings.
@@ -72,8 +73,8 @@ const (
 )
 
 var (
-	collectedEvents = regexp.MustCompile(`^Number of CUDA events collected:\s*(\d+)`)
-	producedEvents  = regexp.MustCompile(`^Number of CUPTI events produced:\s*(\d+)`)
+	collectedEvents = input.Pattern(`^Number of CUDA events collected:\s*(\d+)`)
+	producedEvents  = input.Pattern(`^Number of CUPTI events produced:\s*(\d+)`)
 )
 
 // diagnosis is the content of the diagnostics of a usable recording.
@@ -98,13 +99,13 @@ type fewKept struct {
 // hear reads a message of any severity.
 func (d *diagnosis) hear(text string) {
 	for i, x := range missing {
-		if m := x.text.FindStringSubmatch(text); m != nil && (d.missing == nil || i < d.place) {
+		if m := x.text().FindStringSubmatch(text); m != nil && (d.missing == nil || i < d.place) {
 			d.missing, d.place = m, i
 		}
 	}
 	d.noEvents = d.noEvents || strings.HasPrefix(text, "No CUDA events collected")
 	d.notAll = d.notAll || strings.HasPrefix(text, "Not all CUDA events might have been collected")
-	d.traced = d.traced || strings.HasPrefix(text, "CUDA injection initialized") || collectedEvents.MatchString(text)
+	d.traced = d.traced || strings.HasPrefix(text, "CUDA injection initialized") || collectedEvents().MatchString(text)
 }
 
 func (d *diagnosis) warn(text string) {
@@ -137,19 +138,19 @@ func (db *database) diagnose() (diagnosis, error) {
 					d.warn(x.warning)
 				}
 			}
-			overflow = overflow || ofCUDA.MatchString(text) && dropped.MatchString(text) && !none.MatchString(text)
+			overflow = overflow || ofCUDA().MatchString(text) && dropped().MatchString(text) && !none().MatchString(text)
 		}
 		if severity == failure {
 			failures++
 		}
 		d.hear(text)
 		// A process that is profiled several times reports the events collected each time and those produced so far.
-		if m := collectedEvents.FindStringSubmatch(text); m != nil {
+		if m := collectedEvents().FindStringSubmatch(text); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			c := collected[process]
 			collected[process] = count{c.all + n, max(c.most, n)}
 		}
-		if m := producedEvents.FindStringSubmatch(text); m != nil {
+		if m := producedEvents().FindStringSubmatch(text); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			produced[process] = max(produced[process], n)
 		}

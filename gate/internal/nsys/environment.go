@@ -3,12 +3,12 @@ package nsys
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 	"zombiezen.com/go/sqlite"
@@ -32,7 +32,7 @@ type gpu struct {
 // device is a CUDA device as a process numbers it.
 type device struct{ pid, number int64 }
 
-var bare = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+var bare = input.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 func (db *database) readFacts() (*facts, error) {
 	f := &facts{ordinal: make(map[device]int64), origin: db.origin}
@@ -83,7 +83,7 @@ func (f *facts) readGPUs(db *database) error {
 // identity writes a UUID as nvidia-smi does; all zeros, which some devices report, give "".
 func identity(uuid string) string {
 	uuid = strings.TrimSpace(uuid)
-	if lower := strings.ToLower(uuid); bare.MatchString(lower) {
+	if lower := strings.ToLower(uuid); bare().MatchString(lower) {
 		uuid = "GPU-" + lower
 	}
 	if strings.Trim(strings.TrimPrefix(uuid, "GPU-"), "0-") == "" {
@@ -105,10 +105,10 @@ func (f *facts) readDriver(db *database) error {
 			if n, err := strconv.Atoi(value); err == nil && n >= 1000 { // 13000 is 13.0
 				value = strconv.Itoa(n/1000) + "." + strconv.Itoa(n%1000/10)
 			}
-			if version.MatchString(value) {
+			if version().MatchString(value) {
 				f.cuda = value
 			}
-		} else if version.MatchString(value) {
+		} else if version().MatchString(value) {
 			f.driver = value
 		}
 	})

@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/proc"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -76,7 +76,7 @@ func Export(ctx context.Context, nsys, report, dir string) (string, error) {
 }
 
 // written is the first line of a report: the release and build of the nsys that wrote it.
-var written = regexp.MustCompile(`^NVIDIA Tegra Profiler Report (20\d\d)@(\d+)@(\d+)@`)
+var written = input.Pattern(`^NVIDIA Tegra Profiler Report (20\d\d)@(\d+)@(\d+)@`)
 
 // writtenBy names the nsys that wrote a report, "" if unknown.
 func writtenBy(report string) (string, error) {
@@ -92,7 +92,7 @@ func writtenBy(report string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := written.FindSubmatch(head)
+	m := written().FindSubmatch(head)
 	if m == nil {
 		return "", nil
 	}

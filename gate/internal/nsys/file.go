@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -142,7 +142,7 @@ var formats = []struct {
 	{"\xff\xff\xff\xff", model.OtherFormat, exportAgain, "an Arrow file, not a SQLite export of nsys"},
 }
 
-var page = regexp.MustCompile(`(?i)^<(!doctype html|html|head|body|\?xml)`)
+var page = input.Pattern(`(?i)^<(!doctype html|html|head|body|\?xml)`)
 
 // refuseFormat refuses a file that is not a SQLite database, and says which kind of file it seems to be.
 func refuseFormat(name string, head []byte) error {
@@ -155,7 +155,7 @@ func refuseFormat(name string, head []byte) error {
 	switch {
 	case bytes.HasPrefix([]byte(magic), head):
 		return model.Refuse(model.Truncated, exportAgain, "%s is truncated: %s", name, "it ends inside the header of the SQLite database")
-	case page.Match(text):
+	case page().Match(text):
 		return model.Refuse(model.OtherFormat, "download the file itself: where a site shows it, by its raw or download link",
 			"%s is a web page, not the file itself", name)
 	case bytes.HasPrefix(text, []byte("{")), bytes.HasPrefix(text, []byte("[")):

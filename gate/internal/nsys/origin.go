@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -27,7 +28,7 @@ type origin struct {
 	part   bool     // only events of a part of the recording were asked for
 }
 
-var version = regexp.MustCompile(`^\d+(\.\d+){1,4}$`)
+var version = input.Pattern(`^\d+(\.\d+){1,4}$`)
 
 // readOrigin reads versions and options of the export. The same tables name its user and host: nothing else is read.
 func (db *database) readOrigin() error {
@@ -42,12 +43,12 @@ func (db *database) readOrigin() error {
 			value := strings.TrimSpace(row.text(1))
 			switch row.text(0) {
 			case "EXPORT_PRODUCT_VERSION":
-				if value, _, _ = strings.Cut(value, "-"); version.MatchString(value) { // "2025.3.2.474-26113717666v0"
+				if value, _, _ = strings.Cut(value, "-"); version().MatchString(value) { // "2025.3.2.474-26113717666v0"
 					parts := strings.Split(value, ".")
 					o.tool = "nsys " + strings.Join(parts[:min(3, len(parts))], ".")
 				}
 			case "EXPORT_SCHEMA_VERSION":
-				if version.MatchString(value) {
+				if version().MatchString(value) {
 					o.schema = value
 				}
 			case "EXPORT_TIME_UTC":
@@ -116,7 +117,7 @@ func (o *origin) asked(table string) bool {
 // release, such as CUPTI_ACTIVITY_KIND_KERNEL_V2. Read as if it were absent, its kernels would be none.
 func (db *database) successors(tables []string) error {
 	for _, table := range tables {
-		name := successor.ReplaceAllString(table, "")
+		name := successor().ReplaceAllString(table, "")
 		if name == table || !slices.Contains(readable, name) {
 			continue
 		}
@@ -132,4 +133,4 @@ func (db *database) successors(tables []string) error {
 	return nil
 }
 
-var successor = regexp.MustCompile(`_V\d+$`)
+var successor = input.Pattern(`_V\d+$`)

@@ -1,9 +1,10 @@
 package nsysstats
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // header is the first line of a table. Its columns are named as today, in lower case and without units.
@@ -17,7 +18,7 @@ type header struct {
 
 func (h *header) has(name string) bool { return h.titles[name] != "" }
 
-var titled = regexp.MustCompile(`^(.*?)\s*\(([^()]*)\)$`)
+var titled = input.Pattern(`^(.*?)\s*\(([^()]*)\)$`)
 
 // invisible removes characters that a title may hold unseen.
 var invisible = strings.NewReplacer("\uFEFF", "", "\u200B", "", "\u200C", "", "\u200D", "")
@@ -29,12 +30,12 @@ var renamed = map[string]string{
 }
 
 // titleWords matches a part of every header that is read or known.
-var titleWords = regexp.MustCompile(`Total|Start|NVTX Range|Kern|Duration|Calls`)
+var titleWords = input.Pattern(`Total|Start|NVTX Range|Kern|Duration|Calls`)
 
 // recognise reads a line as the header of a table of nsys; not ok for another line.
 func recognise(line string) (*header, bool) {
 	const longest = 4096
-	if len(line) > longest || !titleWords.MatchString(line) {
+	if len(line) > longest || !titleWords().MatchString(line) {
 		return nil, false
 	}
 	h := &header{titles: map[string]string{}, units: map[string]string{}, factor: map[string]float64{}}
@@ -42,7 +43,7 @@ func recognise(line string) (*header, bool) {
 	for title := range strings.SplitSeq(line, ",") {
 		title = strings.TrimSpace(invisible.Replace(strings.Trim(strings.TrimSpace(title), `"`)))
 		name, unit := title, ""
-		if m := titled.FindStringSubmatch(title); m != nil {
+		if m := titled().FindStringSubmatch(title); m != nil {
 			name, unit = m[1], strings.ToLower(strings.TrimSpace(m[2]))
 		}
 		name = strings.ToLower(strings.Join(strings.Fields(name), " "))

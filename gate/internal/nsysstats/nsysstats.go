@@ -85,17 +85,17 @@ func (c *collection) read(file string, in io.Reader) error {
 			announced = ""
 			continue
 		}
-		if m := report.FindStringSubmatch(line); m != nil {
+		if m := report().FindStringSubmatch(line); m != nil {
 			announced = strings.Join(m[1:], "")
 		}
 		for i, m := range messages {
-			if found := m.line.FindStringSubmatch(line); found != nil && c.said[i] == "" {
+			if found := m.line().FindStringSubmatch(line); found != nil && c.said[i] == "" {
 				c.said[i] = place(file, s.line) + ": " + m.reason + measure.NormalizeControl(found[1])
 			}
 		}
 		switch count := strings.Count(line, ",") + 1; {
 		case after == nil:
-		case report.MatchString(line), count >= 3 && !someNumber(line): // or an unknown header
+		case report().MatchString(line), count >= 3 && !someNumber(line): // or an unknown header
 			after = nil
 		case count >= len(after.columns):
 			return model.Refuse(model.BadTable, fromReport,
@@ -172,11 +172,11 @@ func Sniff(head []byte) bool {
 		if err != nil || strings.ContainsRune(line, 0) {
 			return false
 		}
-		if _, ok := recognise(line); ok || report.MatchString(line) || processing.MatchString(line) {
+		if _, ok := recognise(line); ok || report().MatchString(line) || processing().MatchString(line) {
 			return true
 		}
 		for _, m := range messages {
-			if m.line.MatchString(line) {
+			if m.line().MatchString(line) {
 				return true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -42,9 +43,9 @@ var reports = map[string]kind{
 
 var (
 	// report is a line that names the report whose table comes next.
-	report = regexp.MustCompile(`^(?:Processing \[.*\] with|Running) \[(?:[^\]]*[/\\])?(\w+)\.py\b|` +
+	report = input.Pattern(`^(?:Processing \[.*\] with|Running) \[(?:[^\]]*[/\\])?(\w+)\.py\b|` +
 		`^ ?\*\* .*\((\w+)(?::[^)]*)?\):$|^\[[0-9]+/[0-9]+\] Executing '(\w+)'`)
-	processing = regexp.MustCompile(`^Processing \[.*\] with \[`)
+	processing = input.Pattern(`^Processing \[.*\] with \[`)
 )
 
 // messages are the lines by which nsys says why there is no table of kernels, the most telling first. A reason ends with
@@ -52,13 +53,13 @@ var (
 var messages = []struct {
 	kind         model.Kind
 	reason, next string
-	line         *regexp.Regexp
+	line         func() *regexp.Regexp
 }{
 	{model.NoKernels, "nsys found no CUDA kernels in the recording", noKernel,
-		regexp.MustCompile(`^SKIPPED: .*does not contain (?:CUDA kernel|GPU trace|GPU kernel/memory operations) data()`)},
+		input.Pattern(`^SKIPPED: .*does not contain (?:CUDA kernel|GPU trace|GPU kernel/memory operations) data()`)},
 	{model.ReportSkipped, "nsys says: ", "releases until 2022 call the reports gputrace and gpukernsum, later ones cuda_gpu_trace and cuda_gpu_kern_sum",
-		regexp.MustCompile(`^(ERROR: Report '.*' could not be found)`)},
-	{model.ReportSkipped, "nsys skipped a report: the recording ", fromReport, regexp.MustCompile(`^SKIPPED: .*?((?:does not contain|could not) .*?)\.?$`)},
+		input.Pattern(`^(ERROR: Report '.*' could not be found)`)},
+	{model.ReportSkipped, "nsys skipped a report: the recording ", fromReport, input.Pattern(`^SKIPPED: .*?((?:does not contain|could not) .*?)\.?$`)},
 }
 
 // ordinary reports whether a line cannot be anything that nsys says or begins a table with, at little cost: the rows of
@@ -69,13 +70,13 @@ func ordinary(line string) bool {
 }
 
 // outputName matches how nsys names a file: PREFIX_REPORT.csv, with the report's arguments behind it.
-var outputName = regexp.MustCompile(`(?i)^(?:(.*?)[_.-])??(gpu[a-z]+|(?:cuda|nvtx|osrt|syscall|openacc|openmp|mpi|nvvideo|um|vulkan|opengl|` +
+var outputName = input.Pattern(`(?i)^(?:(.*?)[_.-])??(gpu[a-z]+|(?:cuda|nvtx|osrt|syscall|openacc|openmp|mpi|nvvideo|um|vulkan|opengl|` +
 	`khrdebug|dx1[12]|wddm|api|kernexec)[a-z0-9_]*(?:sum|trace|proj|details|faults)|unifiedmemory[a-z]*|network_congestion)` +
 	`((?:[_:.-](?:base|mangled|nvtx-name|nvtx=.*|start=[0-9-]+|end=[0-9-]+|rows=[0-9]+))*)\.csv$`)
 
 // reportOf takes a file name apart. People name the report in the prefix as well: run_gpukernsum_gpukernsum.csv.
 func reportOf(name string) (prefix, report string, ok bool) {
-	for m := outputName.FindStringSubmatch(name); m != nil; m = outputName.FindStringSubmatch(prefix + ".csv") {
+	for m := outputName().FindStringSubmatch(name); m != nil; m = outputName().FindStringSubmatch(prefix + ".csv") {
 		prefix = m[1]
 		if !ok {
 			report, ok = strings.ToLower(m[2]), true

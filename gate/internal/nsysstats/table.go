@@ -123,7 +123,7 @@ func (t *table) Read(p []byte) (int, error) {
 // ends reports whether a line stands behind the table, and refuses one that is a piece of a row.
 func (t *table) ends(line string) (bool, error) {
 	if c := line[0]; c < '0' || c > '9' {
-		if _, another := recognise(line); another || report.MatchString(line) {
+		if _, another := recognise(line); another || report().MatchString(line) {
 			return true, nil
 		}
 	}

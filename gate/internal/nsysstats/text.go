@@ -3,10 +3,10 @@ package nsysstats
 import (
 	"bufio"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // lines gives the lines of a file without their ends. Tables in columns of fixed width, as nsys stats prints them without
@@ -32,7 +32,7 @@ func newLines(file string, in io.Reader) *lines {
 }
 
 // printedHeader matches the titles of a table in columns of fixed width.
-var printedHeader = regexp.MustCompile(`^ *(?:Time ?\(%\)  +Total Time|Start ?\(\w+\)  +Duration|Total ?\([KMG]?i?B\)  +Count|Total  +Operations)`)
+var printedHeader = input.Pattern(`^ *(?:Time ?\(%\)  +Total Time|Start ?\(\w+\)  +Duration|Total ?\([KMG]?i?B\)  +Count|Total  +Operations)`)
 
 // next reads a line; at the end of the file the error is io.EOF. The rule under the titles of a printed table is left out.
 func (s *lines) next() (string, error) {
@@ -52,7 +52,7 @@ func (s *lines) next() (string, error) {
 		s.starts = nil
 	case s.starts != nil:
 		s.text = s.cut(s.text)
-	case !s.last && printedHeader.MatchString(s.text):
+	case !s.last && printedHeader().MatchString(s.text):
 		under := s.read()
 		if s.starts = cells.Rule(under.text); s.starts == nil {
 			s.ahead = &under

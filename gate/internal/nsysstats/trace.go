@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -52,13 +52,13 @@ type gpu struct {
 }
 
 // numbered is the form of "NVIDIA H200 (0)". A recording that does not know the GPU gives " (0)".
-var numbered = regexp.MustCompile(`^(.*?)\s*\(([0-9]{1,6})\)$`)
+var numbered = input.Pattern(`^(.*?)\s*\(([0-9]{1,6})\)$`)
 
 func (x *tracer) device(cell string) gpu {
 	d, ok := x.devices[cell]
 	if !ok {
 		d = gpu{model: cell, number: -1}
-		if m := numbered.FindStringSubmatch(cell); m != nil {
+		if m := numbered().FindStringSubmatch(cell); m != nil {
 			n, _ := strconv.Atoi(m[2])
 			d = gpu{model: m[1], number: int32(n)}
 		}
@@ -70,7 +70,7 @@ func (x *tracer) device(cell string) gpu {
 
 // Copies stand among the kernels by labels: [CUDA memcpy HtoD] until 2023, [CUDA memcpy Host-to-Device] since, with
 // [CUDA Unified Memory memcpy HtoD] and [CUDA memcpy Unified Host-to-Device] for what the driver migrates.
-var direction = regexp.MustCompile(`\b(Host|Device|Array|Peer|[HDAP])(?:-to-|to)(Host|Device|Array|Peer|[HDAP])\b`)
+var direction = input.Pattern(`\b(Host|Device|Array|Peer|[HDAP])(?:-to-|to)(Host|Device|Array|Peer|[HDAP])\b`)
 
 // labelled reports whether a name is the label of an operation other than a kernel.
 func labelled(name string) bool {
@@ -87,7 +87,7 @@ func operation(name string) (kind model.CopyKind, ok bool) {
 	case !strings.Contains(name, "memcpy"):
 		return 0, false
 	}
-	m := direction.FindStringSubmatch(name)
+	m := direction().FindStringSubmatch(name)
 	if m == nil {
 		return 0, true
 	}

@@ -3,10 +3,10 @@ package torch
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -231,11 +231,11 @@ const (
 )
 
 // graphKey is the name of a graph of torch.compile: a hash of the code, which every change replaces.
-var graphKey = regexp.MustCompile(`(CompiledFxGraph )[a-z2-7]{30,}`)
+var graphKey = input.Pattern(`(CompiledFxGraph )[a-z2-7]{30,}`)
 
 // rangeName is the name under which the occurrences of an annotation are one range.
 func rangeName(raw string) string {
-	name := measure.NormalizeRange(graphKey.ReplaceAllString(raw, "${1}…"))
+	name := measure.NormalizeRange(graphKey().ReplaceAllString(raw, "${1}…"))
 	if name == stepPrefix {
 		return stepName
 	}
@@ -243,11 +243,11 @@ func rangeName(raw string) string {
 }
 
 // callVersion ends the names of some functions: cudaGetDeviceProperties_v2.
-var callVersion = regexp.MustCompile(`_v[0-9]+$`)
+var callVersion = input.Pattern(`_v[0-9]+$`)
 
 // callName is the name of a function of CUDA without its version. Kineto writes INVALID where it does not know the function.
 func callName(raw string) string {
-	name := measure.NormalizeLine(callVersion.ReplaceAllString(raw, ""))
+	name := measure.NormalizeLine(callVersion().ReplaceAllString(raw, ""))
 	if name == "" || name == "INVALID" {
 		return "a CUDA call"
 	}

@@ -3,6 +3,8 @@ package torch
 import (
 	"regexp"
 	"strconv"
+
+	"github.com/nsgate/nsgate/gate/internal/input"
 )
 
 // facts is the content of a trace beside its events, without anything that names a host or user.
@@ -20,7 +22,7 @@ type facts struct {
 	cupti   string // the first error of CUPTI
 }
 
-var version = regexp.MustCompile(`^\d+(\.\d+){1,3}`)
+var version = input.Pattern(`^\d+(\.\d+){1,3}`)
 
 // factual are the keys that are read beside deviceProperties. The others name files, and anything that the workload adds.
 var factual = map[string]func(f *facts, value []byte){
@@ -43,7 +45,7 @@ var factual = map[string]func(f *facts, value []byte){
 }
 
 func (f *facts) readVersion(value []byte) {
-	if v := version.FindString(text(value)); v != "" {
+	if v := version().FindString(text(value)); v != "" {
 		f.tool = profiler + " " + v
 	}
 }
@@ -60,26 +62,26 @@ func cudaVersion(value []byte) string {
 // losses are Kineto's log lines on lost records of the GPU. A trace holds the log if PyTorch was built with Kineto's own logger,
 // as its releases are; no event says it.
 var losses = []struct {
-	text *regexp.Regexp
+	text func() *regexp.Regexp
 	says string
 }{
 
-	{regexp.MustCompile(`stopped early\? = 1`), "the GPU's part of the profile stopped early"},
-	{regexp.MustCompile(`Exceeded max GPU buffer count`), "the buffers for what the GPU records were full"},
-	{regexp.MustCompile(`CollectTrace stopped by`), "the buffers for what the GPU records were full"},
-	{regexp.MustCompile(`Dropped [1-9][0-9]* activity records`), "records of the GPU were dropped"},
+	{input.Pattern(`stopped early\? = 1`), "the GPU's part of the profile stopped early"},
+	{input.Pattern(`Exceeded max GPU buffer count`), "the buffers for what the GPU records were full"},
+	{input.Pattern(`CollectTrace stopped by`), "the buffers for what the GPU records were full"},
+	{input.Pattern(`Dropped [1-9][0-9]* activity records`), "records of the GPU were dropped"},
 }
 
-var cuptiError = regexp.MustCompile(`CUPTI_ERROR_[A-Z_]+`)
+var cuptiError = input.Pattern(`CUPTI_ERROR_[A-Z_]+`)
 
 // readLog looks for signs of lost records in the lines of Kineto's log.
 func (f *facts) readLog(lines []byte) {
 	for _, x := range losses {
-		if f.lost == "" && x.text.Match(lines) {
+		if f.lost == "" && x.text().Match(lines) {
 			f.lost = x.says
 		}
 	}
 	if f.cupti == "" {
-		f.cupti = string(cuptiError.Find(lines))
+		f.cupti = string(cuptiError().Find(lines))
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"regexp"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 )
 
@@ -232,19 +232,19 @@ func (s *scanner) end() error {
 
 var (
 	// odd are strings, and the words that C++ and Python write in place of a number.
-	odd = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|-?(?:nan\(ind\)|nan|NaN|N/A|[iI]nf(?:inity)?)`)
+	odd = input.Pattern(`(?s)"(?:[^"\\]|\\.)*"|-?(?:nan\(ind\)|nan|NaN|N/A|[iI]nf(?:inity)?)`)
 	// escapes are, within a string, those of JSON, and then the backslashes and control characters that must not be there.
-	escapes = regexp.MustCompile(`\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|[\\\x00-\x1f]`)
+	escapes = input.Pattern(`\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])|[\\\x00-\x1f]`)
 )
 
 // mend makes JSON of the text that Kineto writes instead if it has only one meaning: nan, inf and N/A in place of numbers, and
 // control characters and backslashes inside strings. nan, inf and N/A become an empty string, never zero.
 func mend(text []byte) []byte {
-	return odd.ReplaceAllFunc(text, func(part []byte) []byte {
+	return odd().ReplaceAllFunc(text, func(part []byte) []byte {
 		if part[0] != '"' {
 			return []byte(`""`)
 		}
-		return escapes.ReplaceAllFunc(part, func(e []byte) []byte {
+		return escapes().ReplaceAllFunc(part, func(e []byte) []byte {
 			switch {
 			case len(e) > 1:
 				return e

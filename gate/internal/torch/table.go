@@ -6,11 +6,11 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nsgate/nsgate/gate/internal/cells"
+	"github.com/nsgate/nsgate/gate/internal/input"
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -22,16 +22,16 @@ const TableMode = "key_averages"
 const mostTable = 64 << 20
 
 var (
-	gap    = regexp.MustCompile(`\s{2,}`)
-	device = regexp.MustCompile(`  Self ([A-Z][A-Za-z0-9_]*)  `)
-	footer = regexp.MustCompile(`^\s*Self ([A-Z][A-Za-z0-9_]*) time total:\s*(\S+)\s*$`)
+	gap    = input.Pattern(`\s{2,}`)
+	device = input.Pattern(`  Self ([A-Z][A-Za-z0-9_]*)  `)
+	footer = input.Pattern(`^\s*Self ([A-Z][A-Za-z0-9_]*) time total:\s*(\S+)\s*$`)
 	// apiCall matches the functions of the CUDA runtime and driver.
-	apiCall = regexp.MustCompile(`^cu(?:da)?[A-Z]\w*$`)
+	apiCall = input.Pattern(`^cu(?:da)?[A-Z]\w*$`)
 )
 
 // tableHeader splits a line if it is the header of a table of key_averages.
 func tableHeader(line string) (columns []string, ok bool) {
-	columns = gap.Split(strings.TrimSpace(line), -1)
+	columns = gap().Split(strings.TrimSpace(line), -1)
 	return columns, columns[0] == "Name" && slices.Contains(columns, "# of Calls") && slices.Contains(columns, "Self CPU")
 }
 
@@ -118,7 +118,7 @@ func readTable(src source, in *bufio.Reader) (*model.Session, error) {
 
 // check refuses a table without the columns of a GPU that is judged.
 func (t *printed) check(header string) error {
-	for _, m := range device.FindAllStringSubmatch(header, -1) {
+	for _, m := range device().FindAllStringSubmatch(header, -1) {
 		if m[1] != "CPU" {
 			t.device = m[1]
 		}
@@ -149,7 +149,7 @@ func (t *printed) read(line string, number int) error {
 	case line == "": // between the stacks of two rows
 		return nil
 	case t.closed:
-		m := footer.FindStringSubmatch(line)
+		m := footer().FindStringSubmatch(line)
 		if m == nil || m[1] != t.device || t.footed {
 			return nil
 		}
@@ -273,7 +273,7 @@ func (t *printed) split() (ran []printedRow, err error) {
 	for _, r := range t.gpu {
 		kind := 0
 		switch {
-		case apiCall.MatchString(r.name):
+		case apiCall().MatchString(r.name):
 			kind = 2
 		case r.name == "ProfilerStep*" || t.cpu[r.name] && !strings.HasPrefix(r.name, "triton_"):
 			kind = 1
