@@ -19,11 +19,23 @@ func RateBound(k, n int, confidence float64) float64 {
 // Apart is the p-value of a count: at least some of all runs of one side are outliers and at most few of the others, where a run of
 // either side has the same chance of it, whatever that is (the unconditional exact test of Barnard 1945, one-sided).
 func Apart(some, all, few, others int) float64 {
-	const step = 0.005
-	worst := 0.0
-	for q := step; q < 1; q += step {
+	const grid = 200 // the chances that are tried are 1/grid, 2/grid, …
+	at := func(i int) float64 {
+		q := float64(i) / grid
 		one, other := distuv.Binomial{N: float64(all), P: q}, distuv.Binomial{N: float64(others), P: q}
-		worst = math.Max(worst, one.Survival(float64(some)-1)*other.CDF(float64(few)))
+		return one.Survival(float64(some)-1) * other.CDF(float64(few))
+	}
+	// Both factors are distribution functions of Beta distributions, which are log-concave: there is one peak, near the pooled rate.
+	start := min(max((some+few)*grid/max(all+others, 1), 1), grid-1)
+	worst := at(start)
+	for _, step := range []int{-1, 1} {
+		for i := start + step; 0 < i && i < grid; i += step {
+			p := at(i)
+			if p < worst {
+				break
+			}
+			worst = p
+		}
 	}
 	return worst
 }

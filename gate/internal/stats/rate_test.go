@@ -1,10 +1,13 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 // Values drawn evenly lie as close together as often as is said, and some of them no more often than that.
@@ -34,6 +37,29 @@ func TestWithin(t *testing.T) {
 		sd := math.Sqrt(got*(1-got)/draws) + 1e-9
 		if seen > got+4*sd || tt.k == tt.n && seen < got-4*sd {
 			t.Errorf("Within(%d, %d, %v) = %v, of %d draws %v did", tt.k, tt.n, tt.part, got, draws, seen)
+		}
+	}
+}
+
+// TestApart tries every chance of a run to be an outlier, on a grid, with sums of binomial probabilities.
+func TestApart(t *testing.T) {
+	atMost := func(k, n int, q float64) (p float64) {
+		for i := 0; i <= min(k, n); i++ {
+			p += float64(combin.Binomial(n, i)) * math.Pow(q, float64(i)) * math.Pow(1-q, float64(n-i))
+		}
+		return p
+	}
+	for _, sides := range [][2]int{{1, 1}, {2, 5}, {5, 5}, {7, 3}, {4, 12}, {15, 3}} {
+		all, others := sides[0], sides[1]
+		for some := range all + 1 {
+			for few := range others + 1 {
+				want := 0.0
+				for i := 1; i < 200; i++ {
+					q := float64(i) / 200
+					want = math.Max(want, (1-atMost(some-1, all, q))*atMost(few, others, q))
+				}
+				near(t, fmt.Sprintf("Apart of %d of %d and %d of %d", some, all, few, others), Apart(some, all, few, others), want, 1e-9)
+			}
 		}
 	}
 }
