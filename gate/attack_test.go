@@ -66,6 +66,13 @@ func (s share) String() string {
 	return fmt.Sprintf("%v %g to %g %%", s.answer, s.least, s.most)
 }
 
+// met reports whether a part of so many gates, in per cent, is as wanted. Parts between 0 and 100 % have room for chance: two
+// standard deviations.
+func (s share) met(part float64, gates int) bool {
+	room := func(part float64) float64 { return 2 * math.Sqrt(part*(100-part)/float64(gates)) }
+	return part >= s.least-room(s.least) && part <= s.most+room(s.most)
+}
+
 func never(a answer) share                { return share{a, 0, 0} }
 func always(a answer) share               { return share{a, 100, 100} }
 func atMost(a answer, most float64) share { return share{a, 0, most} }
@@ -748,13 +755,11 @@ func (a attack) try(gates int) tally {
 
 func (t tally) part(a answer) float64 { return 100 * float64(t.of[a]) / float64(t.gates) }
 
-// misses says in what the gates are not as wanted, "" where they are. Shares between 0 and 100 % have room for chance: two
-// standard deviations.
+// misses says in what the gates are not as wanted, "" where they are.
 func (a attack) misses(t tally) string {
 	var out []string
 	for _, w := range a.wanted {
-		room := func(part float64) float64 { return 2 * math.Sqrt(part*(100-part)/float64(t.gates)) }
-		if got := t.part(w.answer); got < w.least-room(w.least) || got > w.most+room(w.most) {
+		if got := t.part(w.answer); !w.met(got, t.gates) {
 			out = append(out, fmt.Sprintf("%v %.1f %%, want %v", w.answer, got, w))
 		}
 	}
@@ -795,7 +800,7 @@ func TestAttack(t *testing.T) {
 	for _, a := range attacks {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
-			switch misses := a.misses(a.try(cmp.Or(a.quick, 60))); {
+			switch misses := a.misses(a.try(sample(cmp.Or(a.quick, 60)))); {
 			case misses != "" && !a.open:
 				t.Error(misses)
 			case misses == "" && a.open:

@@ -46,7 +46,7 @@ func TestForetoldMDE(t *testing.T) {
 				foretold[h] = append(foretold[h], mde)
 			}
 		}
-		found, gates := map[float64]int{}, 60
+		found, gates := map[float64]int{}, sample(180)
 		for range gates {
 			h := &c.hosts[r.IntN(len(c.hosts))]
 			order := r.Perm(len(h.session.Runs))

@@ -68,7 +68,8 @@ func driftOf(sessions []model.Session, policy *thresholds.Policy) map[string]res
 // how much, and where the limit is too wide for the anchor the sum of the steps does.
 func TestDriftThatNoGateSees(t *testing.T) {
 	t.Parallel()
-	const tries, merges = 60, 10
+	const merges = 10
+	tries := sample(120)
 	policy := thresholds.Default()
 	policy.Threshold = 0.01
 	wide := thresholds.Default()

@@ -72,7 +72,7 @@ func TestJobsOfRanks(t *testing.T) {
 	}
 	ddp, slow := read("ddp"), read("ddp-slow1")
 	random := rand.New(rand.NewPCG(29, 31))
-	const gates = 40
+	gates := sample(60)
 	for _, test := range []struct {
 		name string
 		part float64
@@ -88,7 +88,7 @@ func TestJobsOfRanks(t *testing.T) {
 				r := gate.Compare([]model.Session{base}, []model.Session{head}, policy)
 				for _, f := range r.Findings {
 					if f.Subject() == measure.Workload && f.Metric == measure.GPUTime.Name {
-						mde[i] += float64(f.MDE) / gates
+						mde[i] += float64(f.MDE) / float64(gates)
 					}
 				}
 				if i > 0 {

@@ -1,21 +1,25 @@
 package gate_test
 
 import (
+	"flag"
 	"os"
 	"runtime/debug"
+	"strconv"
 	"testing"
 )
 
 // TestMain lets garbage lie for longer: the simulations judge tens of thousands of gates and keep none of them.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(800)
+	flag.Set("rapid.checks", strconv.Itoa(sample(100)))
 	os.Exit(m.Run())
 }
 
-// sample is the number of simulated gates of a test: a quarter of all under go test, all of them where $NSGATE_TEST_FULL is set, as in CI.
+// sample is the number of simulated gates of a test, or of the checks of a property: a sixth of all under go test, all of them where
+// $NSGATE_TEST_FULL is set, as in CI.
 func sample(all int) int {
 	if os.Getenv("NSGATE_TEST_FULL") == "" {
-		return all / 4
+		return all / 6
 	}
 	return all
 }

@@ -486,7 +486,7 @@ func TestRecordedSlowdowns(t *testing.T) {
 	}{{"saxpy-105", "saxpy", 0.03}, {"saxpy-102", "saxpy", 0.01}, {"softmax-103", "softmax", 0.02}} {
 		changed := host{session: loadSession(t, c.recording+"-a")}
 		r := rand.New(rand.NewPCG(23, 29))
-		for range 100 {
+		for range sample(120) {
 			b := draw{host: &base[0], runs: r.Perm(len(base[0].session.Runs))[:5]}
 			h := draw{host: &changed, runs: r.Perm(len(changed.session.Runs))[:5]}
 			slower, _ := nsgate(5, c.threshold).slower([]draw{b}, h)
