@@ -376,3 +376,33 @@ func TestStepsOfOtherSessions(t *testing.T) {
 		}
 	}
 }
+
+// The time before the first step is judged where a rule names it, and by no other rule.
+func TestStartupTime(t *testing.T) {
+	session := func(ns float64) model.Session {
+		s := stepping("launch-starved", 572e3, 571e3, 573e3, 572e3, 570e3)
+		x := model.Series{Subject: measure.Workload, Metric: measure.StartupTime}
+		for i := range s.Runs {
+			x.Values = append(x.Values, ns*(1+0.01*float64(i)))
+		}
+		s.Series = append(s.Series, x)
+		s.SortSeries()
+		return s
+	}
+	for _, tt := range []struct {
+		rule    string
+		verdict result.Verdict
+	}{{"", result.Pass}, {`metric = "step_time"`, result.Pass}, {`metric = "startup_time"`, result.Fail}} {
+		text := ""
+		if tt.rule != "" {
+			text = "[[rule]]\n" + tt.rule + "\nmax = \"10%\"\n"
+		}
+		policy, err := thresholds.Parse("nsgate.toml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := evaluate([]model.Session{session(2e9)}, []model.Session{session(3e9)}, policy); r.Verdict != tt.verdict {
+			t.Errorf("rule %q: %s, %s", tt.rule, r.Verdict, r.Reason)
+		}
+	}
+}

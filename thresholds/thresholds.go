@@ -229,7 +229,7 @@ func (r *Rule) names(s measure.Subject, m measure.Metric) bool {
 	case r.Metric == "":
 		return m.Judged()
 	}
-	return r.Metric.Match(m.Name) || s == measure.Workload && m.OnHost() && r.Metric.Match(measure.StepTime.Name)
+	return r.Metric.Match(m.Name) || s == measure.Workload && m.OnHost() && m.Judged() && r.Metric.Match(measure.StepTime.Name)
 }
 
 // selector is a scope of subjects, and the names in it that a rule is for; "" for none.

@@ -106,8 +106,7 @@ func (c *Check) Run(ctx context.Context) (*result.Report, error) {
 		base = own[0].Sessions
 	}
 	if r, err = refused(r, err, base...); err == nil {
-		r = r.In(result.Context{Workload: c.Workload})
-		c.tellSpent(r.HeadSessions)
+		r = r.In(result.Context{Workload: c.Workload, Spent: c.spent(r.HeadSessions)})
 	}
 	return r, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/internal/ncu"
 	"github.com/nsgate/nsgate/gate/internal/profile"
+	"github.com/nsgate/nsgate/gate/internal/result"
 	"github.com/nsgate/nsgate/gate/internal/run"
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -105,7 +106,7 @@ type Live struct {
 	// Observe, where not nil, is told how it goes.
 	Observe func(Event)
 
-	spent    spent
+	spent    result.Spent
 	repeated string  // the warning that TraceArgs was extended because nsys lost events
 	sampled  [2]bool // the GPU's metrics were sampled: of the head alone, and of both builds
 }
@@ -180,7 +181,7 @@ func (m *Live) collect(ctx context.Context, p run.Plan) (*run.Result, error) {
 	})
 	tell(m.Observe, Event{Stage: Done})
 	if err == nil {
-		m.spent.add(result)
+		spend(&m.spent, result)
 	}
 	if failed := (*run.WorkloadError)(nil); errors.As(err, &failed) {
 		tell(m.Observe, Event{Stage: Failed, Text: fmt.Sprintf("output of run %d of %d", failed.Index, failed.Runs), Output: failed.Run.Output})

@@ -73,7 +73,7 @@ func (c *Record) Run(ctx context.Context) (*Recorded, error) {
 	for _, w := range all.Warnings {
 		c.warn(w)
 	}
-	c.tellSpent(head)
+	c.spent(head)
 	if c.Reason != "" {
 		why, err := reason(c.Reason)
 		if err != nil {

@@ -45,12 +45,12 @@ func stepPool(p pool) pool {
 func stepSessions(t comparison, m measure.Metric) stats.Variance {
 	host := t.hostShare() * stepHostSD
 	host, day, batch := math.Sqrt(stepGPUSD*stepGPUSD+host*host), stepDaySD, stepBatchSD
-	switch m {
-	case measure.MeanStep:
+	switch {
+	case m == measure.MeanStep:
 		host = math.Sqrt(host*host + stallHostSD*stallHostSD)
-	case measure.MeanToTypical:
+	case m == measure.MeanToTypical:
 		host, day, batch = stallHostSD, stallHostSD, stallBatchSD
-	case measure.Elapsed:
+	case m.OutsideSteps():
 		host, day, batch = sectionHostSD, sectionDaySD, sectionBatchSD
 	}
 	switch {

@@ -30,7 +30,7 @@ func Summarize(sessions []model.Session) (*result.Summary, error) {
 	out := s.of(s.all())
 	out.Ranges = s.ranges(s.all(), out)
 	out.Label()
-	out.Recorded = Describe(alike)
+	out.Recorded, out.Run = Describe(alike), RunParts(alike)
 	out.Patterns = most(s.patterns(1))
 	out.Ranks = CompareRanks(nil, s.side, thresholds.Default())
 	out.Warn(UnmatchedCollectives(s.side)...)

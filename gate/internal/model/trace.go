@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/measure"
 )
@@ -23,6 +24,10 @@ type Trace struct {
 	Job  string
 	Rank int
 	Environment
+	// Zero is UTC at time 0 of the trace's clock, zero where unknown.
+	Zero time.Time
+	// Lifetime is from the start of the process that nsgate ran to its end; empty where unknown.
+	Lifetime Interval
 	Kernels  []KernelInfo
 	Launches []Launch // sorted by Start
 	Copies   []Copy   // sorted by Start

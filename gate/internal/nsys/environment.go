@@ -183,13 +183,8 @@ func (f *facts) environment(t *model.Trace, graphs bool) model.Environment {
 	case nodes:
 		e.GraphTrace = "node"
 	}
-	switch {
-	case f.origin.utc:
-		e.Start = time.Unix(0, t.Launches[0].Start).UTC()
-	case !f.zero.IsZero():
-		e.Start = f.zero.Add(time.Duration(t.Launches[0].Start))
-	default:
-		e.Start = f.origin.time
+	if e.Start = f.origin.time; !t.Zero.IsZero() {
+		e.Start = t.Zero.Add(time.Duration(t.Launches[0].Start))
 	}
 	return e
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
@@ -85,6 +86,9 @@ func (r *reader) read(file string) ([]model.Trace, error) {
 		}
 		t.Sampling = facts.sampling(&t, samples)
 		t.Source = file
+		if t.Zero = facts.zero; facts.origin.utc {
+			t.Zero = time.Unix(0, 0).UTC()
+		}
 		t.Environment = facts.environment(&t, p.graphs > 0)
 		t.Warnings = slices.Concat(r.db.origin.warnings(), r.diagnosis.warnings, r.silence(), t.Warnings)
 		traces = append(traces, t)

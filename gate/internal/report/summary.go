@@ -49,7 +49,7 @@ func per(s *result.Summary) string {
 
 // panels are the tables of a summary, with whole names of kernels where full is set; inside puts a range into the ones around it.
 func panels(s *result.Summary, all, full bool, inside func(path []string) string) []*table {
-	list := []*table{stepTable(s, all), kernelTable(s, all, full), boundTable(s, all), collectiveTable(s), rangeTable(s, all, inside), copyTable(s), otherTable(s)}
+	list := []*table{stepTable(s, all), runTable(s), kernelTable(s, all, full), boundTable(s, all), collectiveTable(s), rangeTable(s, all, inside), copyTable(s), otherTable(s)}
 	return slices.DeleteFunc(list, func(t *table) bool { return len(t.Rows) == 0 })
 }
 
@@ -67,6 +67,15 @@ func stepTable(s *result.Summary, all bool) *table {
 	}
 	if left > 0 && rest > 0 {
 		t.add(quantity(rest, ns), "", share(rest/s.Period), "everything else")
+	}
+	return t
+}
+
+func runTable(s *result.Summary) *table {
+	t := &table{Title: "Run", About: "where its time goes", Columns: []column{{Title: "time", Right: true, Label: "time"}, {Title: "Bar", Pic: true},
+		{Title: "share", Right: true, Label: "share"}, {Title: "part", wrap: true}}}
+	for _, x := range s.Run {
+		t.Rows = append(t.Rows, tableRow{Cells: []cell{{Text: quantity(x.Time, ns)}, {SVG: barOf(x.Share, "", false)}, {Text: share(x.Share)}, {Text: Clean(x.Part)}}})
 	}
 	return t
 }

@@ -296,6 +296,9 @@ func facts(r *result.Report, verbose bool) []fact {
 		add("GPU use", utilization(u, r.Head.Step))
 	}
 	add("not judged", unjudged(r.Unjudged))
+	if r.Spent != nil && r.Spent.Runs > 0 {
+		add("time", r.Spent.Detail())
+	}
 	kept := r.Baseline
 	if at := r.Base.Environment.Start; kept != "" && !at.IsZero() && !r.Paired {
 		kept += ", newest session of " + at.UTC().Format("2006-01-02")

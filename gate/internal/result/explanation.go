@@ -17,6 +17,7 @@ type Explanation struct {
 type Context struct {
 	Workload, Baseline, Reproduce, Accept string
 	Next, Warnings                        []string
+	Spent                                 *Spent
 }
 
 // Clone is a copy of a report that shares nothing that is ever written to.
@@ -70,6 +71,9 @@ func (r *Report) In(c Context) *Report {
 	}
 	out.Next = append(out.Next, c.Next...)
 	out.Warnings = append(out.Warnings, c.Warnings...)
+	if c.Spent != nil {
+		out.Spent = c.Spent
+	}
 	return out
 }
 

@@ -236,6 +236,9 @@ type Report struct {
 	Reproduce string `json:"reproduce,omitempty"`
 	Accept    string `json:"accept,omitempty"`
 
+	// Spent is where the time of the measurement went, nil where nothing was run.
+	Spent *Spent `json:"spent,omitempty"`
+
 	// Measured is what the head costs, where there was nothing to compare it with; nil where there was.
 	Measured *Summary `json:"measured,omitempty"`
 

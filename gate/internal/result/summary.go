@@ -17,6 +17,8 @@ type Summary struct {
 	Period Number `json:"period"`
 	// Parts are who owns the step, the largest first; none where that is not known. They add up to Period.
 	Parts []SummaryPart `json:"parts,omitempty"`
+	// Run is where the time of a run goes, in the order of time; none where that is not known.
+	Run []RunPart `json:"run,omitempty"`
 	// GPUTime is the time of all kernels, Launches how many there are.
 	GPUTime  Number          `json:"gpu_time"`
 	Launches Number          `json:"launches"`

@@ -57,6 +57,8 @@ type Result struct {
 	GPU        Watch
 	Warnings   []string
 	Elapsed    time.Duration
+	// Stages is how long each stage took; RunStarted is the time in runs.
+	Stages map[Stage]time.Duration
 
 	load model.HostLoad // during the runs
 }

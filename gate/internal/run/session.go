@@ -65,8 +65,12 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 			"nsys was not found")
 	}
 	start := time.Now()
+	stages, stage, since := map[Stage]time.Duration{}, Starting, start
 	note := func(e Event) {
-		e.Elapsed, e.Runs = time.Since(start), len(p.schedule())
+		now := time.Now()
+		stages[stage] += now.Sub(since)
+		stage, since = e.Stage, now
+		e.Elapsed, e.Runs = now.Sub(start), len(p.schedule())
 		if progress != nil {
 			progress(e)
 		}
@@ -79,7 +83,8 @@ func Session(ctx context.Context, p Plan, progress func(Event)) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	res.Elapsed = time.Since(start)
+	stages[stage] += time.Since(since)
+	res.Elapsed, res.Stages = time.Since(start), stages
 	return res, nil
 }
 
@@ -204,6 +209,9 @@ func (r *Result) describe(session int64) {
 			t.ClockMHz, t.Hardware, t.HostLoad = r.GPU.ClockMHz, hardware, r.load
 			if at := r.Runs[i].Start; !at.IsZero() {
 				t.Start = at.UTC() // of the process, not of its first GPU activity: the order of runs must be right
+				if from := at.Sub(t.Zero); t.Job == "" && !t.Zero.IsZero() {
+					t.Lifetime = model.Interval{Start: from.Nanoseconds(), End: (from + r.Runs[i].Duration).Nanoseconds()}
+				}
 			}
 			if t.Driver == "" && len(r.GPU.GPUs) > 0 {
 				t.Driver = r.GPU.GPUs[0].Driver

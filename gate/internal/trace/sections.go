@@ -37,13 +37,14 @@ type sectioning struct {
 	firsts, lasts, owns []int64
 	at                  finder
 	run, work           model.Interval // from the first event to the last, and from the first operation to the last
+	warm                int64          // when the warm-up begins, or the steps where there is none
 	out                 [sectionCount]section
 }
 
 // sections are the sections of the run, which add up to it.
-func (c *cut) sections() [sectionCount]section {
+func (c *cut) sections() *sectioning {
 	laid := c.laid()
-	s := sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid},
+	s := &sectioning{c: c, laid: laid, from: min(max(c.skip, 0), max(len(laid)-1, 0)), at: finder{spans: laid},
 		firsts: c.mainStream(laid, func(int32) bool { return true }), lasts: make([]int64, len(laid)), owns: make([]int64, len(laid)),
 		run: c.events(), work: model.Interval{Start: math.MaxInt64, End: math.MinInt64}}
 	for i := range c.launches {
@@ -58,7 +59,7 @@ func (c *cut) sections() [sectionCount]section {
 	if s.work.Start <= s.work.End {
 		s.divide()
 	}
-	return s.out
+	return s
 }
 
 // add takes in an operation, and tells its section.
@@ -99,6 +100,7 @@ func (s *sectioning) divide() {
 	begin = max(warm, begin)
 	end = max(begin, end)
 	gaps = min(gaps, end-begin)
+	s.warm = warm
 	s.out[beforeSteps].elapsed = warm - start
 	s.out[inWarmup].elapsed = begin - warm
 	s.out[inSteps].elapsed = end - begin - gaps
@@ -155,10 +157,30 @@ func (c *cut) events() model.Interval {
 	return out
 }
 
+// reduceLifetime writes how long the process took before its first step and after its last event, where it is known when the process
+// began and ended. A clock that puts events outside that time is not trusted.
+func (s *sectioning) reduceLifetime(run int, t *table) {
+	life := s.c.Lifetime
+	if life.Start >= life.End || s.work.Start > s.work.End || s.run.Start < life.Start || max(s.run.End, s.work.End) > life.End {
+		return
+	}
+	initialising := int64(0)
+	for thread := range int32(s.c.Calls.Threads()) {
+		for at := s.c.Calls.From(thread, 0); at.OK && at.Call.Start < s.work.Start; at.Next() {
+			initialising += min(at.Call.End, s.work.Start) - at.Call.Start
+		}
+	}
+	t.set(run, measure.Workload, measure.StartupTime, float64(s.warm-life.Start))
+	t.set(run, measure.Workload, measure.InitTime, float64(min(initialising, s.work.Start-life.Start)))
+	t.set(run, measure.Workload, measure.TeardownTime, float64(life.End-max(s.run.End, s.work.End)))
+}
+
 // reduceSections writes what the run spent in its sections into the table. The time of a run without a step range is a metric of the
 // workload as well.
 func (c *cut) reduceSections(run int, t *table) {
-	for i, x := range c.sections() {
+	s := c.sections()
+	s.reduceLifetime(run, t)
+	for i, x := range s.out {
 		subject := measure.Sections[i]
 		t.set(run, subject, measure.Elapsed, float64(x.elapsed))
 		t.set(run, subject, measure.GPUTime, float64(x.busy))

@@ -24,6 +24,13 @@ func TestSectionsAddUp(t *testing.T) {
 			x.Launches[at+i].Start += late
 			x.Launches[at+i].End += late
 		}
+		margin := rapid.Int64Range(1, 1_000_000)
+		begun, ended := margin.Draw(t, "until the first event"), margin.Draw(t, "after the last")
+		first := x.Launches[0].API
+		for _, r := range x.Ranges {
+			first = min(first, r.Start)
+		}
+		x.Lifetime = model.Interval{Start: first - begun, End: x.End() + ended}
 		o := Options{Warmup: rapid.SampledFrom([]Warmup{Auto, Skip(0)}).Draw(t, "warm-up")}
 		sessions, err := Sessions([]model.Trace{x}, o)
 		if err != nil {
@@ -39,12 +46,9 @@ func TestSectionsAddUp(t *testing.T) {
 				sums[metric.Name] += row.Values[0]
 			}
 		}
-		busy, first := int64(0), x.Launches[0].API
+		busy := int64(0)
 		for _, l := range x.Launches {
 			busy += l.End - l.Start
-		}
-		for _, r := range x.Ranges {
-			first = min(first, r.Start)
 		}
 		want := map[string]float64{measure.Elapsed.Name: float64(x.End() - first), measure.GPUTime.Name: float64(busy),
 			measure.Launches.Name: float64(len(x.Launches))}
@@ -53,6 +57,10 @@ func TestSectionsAddUp(t *testing.T) {
 				t.Fatalf("%s of the sections is %v, of the run %v", name, sums[name], v)
 			}
 		}
+		// With the start of the process and its end they add up to its life.
+		before, _ := sessions[0].Find(measure.Before, measure.Elapsed.Name)
+		value(t, sessions[0], measure.Workload, measure.StartupTime, before.Values[0]+float64(begun))
+		value(t, sessions[0], measure.Workload, measure.TeardownTime, float64(ended))
 	})
 }
 
@@ -65,6 +73,28 @@ func TestSections(t *testing.T) {
 	value(t, s, measure.After, measure.GPUTime, 70_000)
 	value(t, s, measure.Warmup, measure.Repeats, 5)
 	value(t, s, measure.Workload, measure.MeanToTypical, 1)
+}
+
+// CUDA initialisation is the time in calls before the first operation. A clock that puts events outside the process is not trusted.
+func TestLifetime(t *testing.T) {
+	x := madeUp{steps: 40, warm: 5}.trace()
+	first := x.Launches[0].Start
+	for i, call := range []model.Interval{{Start: first - 9000, End: first - 4000}, {Start: first - 1000, End: first + 500}, {Start: first + 600, End: first + 700}} {
+		x.Calls.Add(model.Call{Start: call.Start, End: call.End, Thread: int32(i % 2)})
+	}
+	x.CallNames = []string{"cudaMalloc"}
+	x.Calls.Settle(nil)
+	x.Lifetime = model.Interval{Start: first - 1_000_000, End: x.End() + 70}
+	s := one(t, Options{}, x)
+	value(t, s, measure.Workload, measure.InitTime, 6000)
+	value(t, s, measure.Workload, measure.TeardownTime, 70)
+	for _, wrong := range []model.Interval{{}, {Start: first, End: x.End() + 70}, {Start: first - 1_000_000, End: x.End() - 1}} {
+		x.Lifetime = wrong
+		s := one(t, Options{}, x)
+		if _, ok := s.Find(measure.Workload, measure.StartupTime.Name); ok {
+			t.Errorf("a start-up time of %v", wrong)
+		}
+	}
 }
 
 // A process of a few launches beside the workload is no run, and keeps no step from being found.

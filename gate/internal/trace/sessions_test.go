@@ -117,7 +117,7 @@ func one(t *testing.T, o Options, traces ...model.Trace) model.Session {
 
 func kernel(i int) measure.Subject { return madeUp{}.trace().Kernels[i].Subject }
 
-func value(t *testing.T, s model.Session, subject measure.Subject, metric measure.Metric, want float64) {
+func value(t rapid.TB, s model.Session, subject measure.Subject, metric measure.Metric, want float64) {
 	t.Helper()
 	x, ok := s.Find(subject, metric.Name)
 	if !ok {

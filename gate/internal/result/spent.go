@@ -1,0 +1,58 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/nsgate/nsgate/gate/measure"
+)
+
+// RunPart is a part of a run by time, from the start of its process to its end.
+type RunPart struct {
+	Part  string `json:"part"`
+	Time  Number `json:"time"`  // in ns, the median of the profiled runs
+	Share Number `json:"share"` // of all parts
+}
+
+// Steps is the part of a run that is judged as steps.
+const Steps = "steps"
+
+// Spent is where the time of a measurement on this machine went, in ns.
+type Spent struct {
+	Total  Number `json:"total"`
+	Runs   int    `json:"runs"`    // of both builds, profiled or not
+	InRuns Number `json:"in_runs"` // of Total, from the start of a process to its end
+	// Start is the time from the start of nsys to that of the first run, Report that in which it writes its report, Export that in which it
+	// turns the report into SQLite, Read that in which nsgate reads it.
+	Start  Number    `json:"start"`
+	Report Number    `json:"report"`
+	Export Number    `json:"export"`
+	Read   Number    `json:"read"`
+	Run    []RunPart `json:"run,omitempty"` // the parts of a run of the head
+}
+
+// String is "87 s on the GPU machine (10 runs of 8.1 s, of which 2.2 s are steps; 6.0 s of the profiler)".
+func (s *Spent) String() string {
+	text := fmt.Sprintf("%s on the GPU machine (%s of %s", seconds(s.Total), measure.Count(s.Runs, "run"), seconds(s.InRuns/Number(s.Runs)))
+	for _, x := range s.Run {
+		if x.Part == Steps {
+			text += fmt.Sprintf(", of which %s are steps", seconds(x.Time))
+		}
+	}
+	return text + fmt.Sprintf("; %s of the profiler)", seconds(s.Total-s.InRuns))
+}
+
+// Detail adds the parts of a run and of the profiler's time.
+func (s *Spent) Detail() string {
+	var run []string
+	for _, x := range s.Run {
+		run = append(run, x.Part+" "+seconds(x.Time))
+	}
+	text := fmt.Sprintf("%s; profiler: start %s, report %s, export %s, reading %s", s, seconds(s.Start), seconds(s.Report), seconds(s.Export), seconds(s.Read))
+	if len(run) > 0 {
+		text += "; a run: " + strings.Join(run, ", ")
+	}
+	return text
+}
+
+func seconds(ns Number) string { return fmt.Sprintf("%.3g s", float64(ns)/1e9) }
