@@ -92,7 +92,7 @@ var workloadKeys = []key[Workload]{
 		func(w *Workload) field { return warmup(&w.Warmup) }},
 	{"step", "the range that repeats, found by itself", `"step"`, "the NVTX range that the workload repeats; `\"mark:NAME\"`: from one NVTX mark to the next",
 		func(w *Workload) field { return parsed("text", &w.Step, anyText, verbatim) }},
-	{"runs", `5`, `7`, "fresh processes; their spread says which changes are certain",
+	{"runs", `of a check 3 to 5, of a baseline 5`, `7`, "fresh processes; their spread says which changes are certain",
 		func(w *Workload) field { return whole(&w.Runs, 1, 1000) }},
 	{"code", "none", `["build/*.so", "./app"]`, "files with device code, relative to dir: executables, libraries, cubins, or a directory of them; compared beside what is measured",
 		func(w *Workload) field { return patterns(&w.Code) }},

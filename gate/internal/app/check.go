@@ -226,7 +226,7 @@ func (c *Check) judge(ctx context.Context, looks []int, base *Build, all *Measur
 				return nil, err
 			}
 		}
-		if r.Verdict == result.NoVerdict && !r.Undecided || r.Verdict == result.Fail || !slices.ContainsFunc(r.Findings, open) {
+		if decide.Settled(r) {
 			break
 		}
 	}
@@ -283,11 +283,6 @@ func (c *Check) asked(m *Measurement, head []model.Session) error {
 			"%s was measured with %s, not with %s", m.Head.Source, head[len(head)-1].Profiler(), c.Profiler)
 	}
 	return nil
-}
-
-// open reports whether further runs could still turn a finding into a failure.
-func open(f result.Finding) bool {
-	return f.Gates && f.Outcome == result.Inconclusive && !(f.High <= f.Limit)
 }
 
 // answer is a report's verdict in a word or two: "pass", "fail", "no verdict", "undecided".

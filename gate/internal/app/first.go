@@ -12,7 +12,7 @@ import (
 // first measures a head that has no baseline: there is no verdict, for this reason, and what was measured can be the first
 // baseline. What cannot be stored is refused for its own reason.
 func (c *Check) first(ctx context.Context, why error) (*result.Report, error) {
-	all, err := measureHead(ctx, c.Measurer, c.Looks[0])
+	all, err := measureHead(ctx, c.Measurer, min(max(c.Looks[0], DefaultRuns), c.Looks[len(c.Looks)-1]))
 	if err != nil {
 		return nil, err
 	}

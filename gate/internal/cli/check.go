@@ -27,6 +27,7 @@ type checkVerb struct {
 }
 
 func (v *checkVerb) bind(fs *pflag.FlagSet) {
+	v.usual = checkRuns
 	v.measureFlags.bind(fs)
 	v.bindFrom(fs)
 	v.bindMetrics(fs)

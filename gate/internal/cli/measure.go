@@ -45,6 +45,7 @@ type measureFlags struct {
 	workload   words
 	baseline   string
 	runs       runPlan
+	usual      runPlan // where neither --runs nor the policy says
 	unprofiled int
 	timeout    string
 	from       string
@@ -59,7 +60,7 @@ func (m *measureFlags) bind(fs *pflag.FlagSet) {
 	fs.SetNormalizeFunc(current)
 	fs.VarP(&m.workload, "workload", "w", "name of the workload, as in nsgate.toml and in the baseline, repeatable; * and ? are wildcards (default: all of nsgate.toml)")
 	fs.Var((*single)(&m.baseline), "baseline", baselineUsage)
-	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %d)", app.DefaultRuns))
+	fs.VarP(&m.runs, "runs", "n", fmt.Sprintf("fresh processes to measure; for check also LO..HI: go on to HI while undecided (default %s)", cmp.Or(m.usual, fixedRuns(app.DefaultRuns)).String()))
 	fs.IntVar(&m.unprofiled, "unprofiled", 0, "runs without a profiler, interleaved with the others, in which outputs are read (default as many as --runs where the workload has an output, else none)")
 	fs.StringVar(&m.timeout, "timeout", "", "`time` that one run may take, such as 90s, or none (default 10 times the longest run of the baseline, at least 5m; none where that is not known)")
 	m.sampleFlags.bind(fs)
@@ -183,11 +184,11 @@ func (m *measureFlags) job(ctx context.Context, p *thresholds.Policy, w *thresho
 		j.launcher = w.Launcher
 		j.build.Command = slices.Concat(w.Launcher, j.build.Command)
 	}
-	usual := cmp.Or(w.Runs, app.DefaultRuns)
+	usual := cmp.Or(fixedRuns(w.Runs), m.usual, fixedRuns(app.DefaultRuns))
 	if by.ByLaunch() {
-		usual = app.CounterRuns
+		usual = fixedRuns(app.CounterRuns)
 	}
-	j.looks = cmp.Or(m.runs, runPlan{usual, usual}).looks()
+	j.looks = cmp.Or(m.runs, usual).looks()
 	if m.from != "" {
 		j.looks = j.looks[:1]
 		j.Measurer = &app.Saved{Path: m.from, Tools: profile.Tools{Nsys: m.nsys, Metrics: p.NcuMetrics()}}

@@ -240,3 +240,27 @@ func worsened(f *result.Finding) string {
 	}
 	return head
 }
+
+// Settled reports whether further runs of the same sides could not change the verdict: it is certain, or what keeps a comparison
+// undecided is not the number of runs.
+func Settled(r *result.Report) bool {
+	return r.Verdict == result.Fail || r.Verdict == result.NoVerdict && !r.Undecided || !slices.ContainsFunc(r.Findings, openToRuns)
+}
+
+// openToRuns reports whether further runs could still turn a finding into a failure. A change beyond the limit may be found with the
+// larger error of a later look, whatever else hides it.
+func openToRuns(f result.Finding) bool {
+	worst := f.High
+	if m, _ := measure.MetricByName(f.Metric); m.Better == measure.Higher {
+		worst = -f.Low
+	}
+	hidden := func(key string) bool { return slices.Contains(beyondRuns, key) }
+	return f.Gates && f.Outcome == result.Inconclusive && !(worst <= f.Limit) && !hidden(f.ReasonKey) &&
+		(f.Harm() > float64(f.Limit) || !slices.ContainsFunc(f.Also, func(x result.Remark) bool { return hidden(x.Key) }))
+}
+
+// beyondRuns are the keys of what further runs of the same sides do not settle.
+var beyondRuns = []string{
+	result.Say(reason.LikeHosts{}).Key, result.Say(reason.LikeMerge{}).Key, result.Say(reason.Slight{}).Key, result.Say(reason.OtherHost{}).Key,
+	result.Say(reason.OtherBatch{}).Key, result.Say(reason.RecordMerged{}).Key,
+}
