@@ -34,8 +34,8 @@ func Quantity(v float64, unit string) string {
 		}
 		if step >= 0 {
 			x := v / units[step].factor
-			if units[step].name == "B" && x == math.Trunc(x) {
-				return Number(x) + " B"
+			if (v == 0 || units[step].name == "B") && x == math.Trunc(x) {
+				return Number(x) + " " + units[step].name
 			}
 			return Digits(x) + " " + units[step].name
 		}
