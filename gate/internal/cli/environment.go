@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/nsgate/nsgate/gate/internal/proc"
 )
 
 // typed marks flags that no variable sets, because it would be meant for another command of the job. from is the variable that
@@ -59,7 +61,7 @@ func source(fs *pflag.FlagSet, flag string) string {
 
 // misspelt refuses a variable whose name is nearly that of a flag, because it would be ignored silently.
 func (e *env) misspelt(root *cobra.Command) error {
-	var known []string
+	known := []string{proc.MarkName}
 	collect(root, &known)
 	for old := range renamed {
 		known = append(known, variable(old))

@@ -30,8 +30,8 @@ func (t *toolSet) ended(cmd *exec.Cmd) {
 	delete(t.pids, cmd.Process.Pid)
 }
 
-// markName is the variable by which a guard finds the processes of a session: its value is the private directory. nsys
+// MarkName is the variable by which a guard finds the processes of a session: its value is the private directory. nsys
 // itself gets it, and so do its daemons and the workload.
-const markName = "NSGATE_SESSION"
+const MarkName = "NSGATE_SESSION"
 
 func tmpIn(dir string) string { return filepath.Join(dir, "tmp") }

@@ -183,7 +183,7 @@ func descendants(without processes) processes {
 // sessionOf are the processes of the private directory dir, except this one: marked ones, and those with their
 // temporary files there.
 func sessionOf(dir string) processes {
-	signs := [][]byte{[]byte(markName + "=" + dir), []byte("TMPDIR=" + dir), []byte("TMPDIR=" + tmpIn(dir))}
+	signs := [][]byte{[]byte(MarkName + "=" + dir), []byte("TMPDIR=" + dir), []byte("TMPDIR=" + tmpIn(dir))}
 	found := make(processes)
 	for _, s := range stats() {
 		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
