@@ -16,9 +16,9 @@ import (
 )
 
 // match pairs the subjects of baseline and head, level by level: the same kernel with the same geometry, the same name
-// with another geometry, the same short name, the same short name but for the numbers of a code generator, the only kernel of its
-// geometry in its NVTX range, the same range, and what is left of both as two sums. What is matched below the first level is judged by its total time, because one launch of the
-// one need not do the work of one launch of the other. What the policy ignores is left out.
+// with another geometry, the same short name, the same short name but for the numbers of a code generator, the kernels of one
+// geometry in one NVTX range in their order, the same range, and the rest of both as two sums. Below the first level pairs are
+// judged by total time, because their launches need not do equal work. Subjects that the policy ignores are left out.
 func match(t comparison) []pair {
 	pairs, gone, fresh := common(t)
 	levels := []struct {
@@ -36,10 +36,16 @@ func match(t comparison) []pair {
 		old, new := groups(t.base, gone, level.key), groups(t.head, fresh, level.key)
 		matched := map[measure.Subject]bool{}
 		for _, key := range slices.Sorted(maps.Keys(old)) {
-			if len(new[key]) == 0 || level.name == "place" && (len(old[key]) > 1 || len(new[key]) > 1) {
+			if len(new[key]) == 0 || level.name == "place" && !t.inOrder(old[key], new[key]) {
 				continue
 			}
-			pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
+			if level.name == "place" {
+				for i := range old[key] {
+					pairs = append(pairs, totals(t, old[key][i:i+1], new[key][i:i+1], level.name)...)
+				}
+			} else {
+				pairs = append(pairs, totals(t, old[key], new[key], level.name)...)
+			}
 			if level.listed {
 				pairs = append(pairs, list(t, old[key], result.Removed, result.Say(reason.Replaced{Range: key, By: recorded.Names(new[key])}))...)
 				pairs = append(pairs, list(t, new[key], result.Added, result.Say(reason.Replaces{Range: key, What: recorded.Names(old[key])}))...)
@@ -61,6 +67,25 @@ func match(t comparison) []pair {
 		pairs[i].limit = t.policy.Limit(p.subject, p.metric)
 	}
 	return slices.DeleteFunc(pairs, func(p pair) bool { return p.limit.Severity == thresholds.Ignore })
+}
+
+// inOrder sorts kernels of one place by their order and reports whether both sides have as many, launched equally often one by
+// one.
+func (t comparison) inOrder(old, new []measure.Subject) bool {
+	known := true
+	order := func(side *recorded.Index) func(a, b measure.Subject) int {
+		return func(a, b measure.Subject) int {
+			x, y := side.Typical(a, measure.Order.Name), side.Typical(b, measure.Order.Name)
+			known = known && x != y && !math.IsNaN(x) && !math.IsNaN(y)
+			return cmp.Compare(x, y)
+		}
+	}
+	slices.SortFunc(old, order(t.base))
+	slices.SortFunc(new, order(t.head))
+	return known && slices.EqualFunc(old, new, func(a, b measure.Subject) bool {
+		x, y := t.base.Typical(a, measure.Launches.Name), t.head.Typical(b, measure.Launches.Name)
+		return len(old) == 1 || math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-9*x
+	})
 }
 
 // inPlace is the key of a kernel's place: its geometry in its range, "" without a geometry.

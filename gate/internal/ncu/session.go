@@ -33,6 +33,7 @@ func Session(runs ...*Profile) (model.Session, error) {
 				values[r.Subject][name] = append(values[r.Subject][name], v)
 			}
 		}
+		p.order(values)
 		for subject, metrics := range values {
 			if rows[subject] == nil {
 				rows[subject] = map[string]model.Values{}
@@ -57,6 +58,23 @@ func Session(runs ...*Profile) (model.Session, error) {
 	}
 	s.SortSeries()
 	return s, s.Check()
+}
+
+// order numbers the kernels of one geometry by their first launch, see [measure.Order].
+func (p *Profile) order(values map[measure.Subject]map[string][]float64) {
+	alike, seen := map[string][]measure.Subject{}, map[measure.Subject]bool{}
+	for _, r := range p.Records {
+		if g := r.Subject.Geometry(); r.Subject.Scope == measure.ScopeKernel && g != "" && len(values[r.Subject]) > 0 && !seen[r.Subject] {
+			alike[g], seen[r.Subject] = append(alike[g], r.Subject), true
+		}
+	}
+	for _, of := range alike {
+		for i, subject := range of {
+			if len(of) > 1 {
+				values[subject][measure.Order.Name] = []float64{float64(i + 1)}
+			}
+		}
+	}
 }
 
 // Records are the runs of a stored session as one record each: what a committed baseline still knows of a subject.

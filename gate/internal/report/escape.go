@@ -109,7 +109,8 @@ func split(s string, n int) (head, rest string) {
 	return s[:len(s)-len(rest)], rest
 }
 
-// Elide shortens s to at most n columns by cutting out its middle: names differ most at their ends.
+// Elide shortens s to at most n columns by cutting out its middle: names differ most at their ends. Of "old → new" it shortens
+// both names, or leaves the old one out where they are much alike.
 func Elide(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -122,6 +123,12 @@ func Elide(s string, n int) string {
 	}
 	if n <= 1 {
 		return "…"
+	}
+	if gone, here, replaced := strings.Cut(s, " → "); replaced && 2*len(prefix(gone, here)) > len(here) {
+		return Elide(here, n)
+	} else if replaced && n > 12 {
+		left := min(columns(gone), max((n-3)/2, n-3-columns(here)))
+		return Elide(gone, left) + " → " + Elide(here, n-3-left)
 	}
 	head, tail := (n-1)*3/5, n-1-(n-1)*3/5
 	front, rest := "", s

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -31,6 +32,9 @@ func (c *cut) addUp(roles *roles) sums {
 		}
 		ns := float64(l.End - l.Start)
 		k := &out.kernels[l.Kernel]
+		if len(k.times) == 0 || l.API < k.first {
+			k.first = l.API
+		}
 		k.times = append(k.times, ns)
 		out.onDevice[l.Device] += ns
 		r := roles.rangeOf(l, at)
@@ -134,6 +138,7 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 			}
 		}
 	}
+	c.reduceOrder(run, kernels, t)
 	if unsteady > all/2 {
 		info.Steady = false
 	}
@@ -142,6 +147,29 @@ func (c *cut) reduceKernels(run int, per float64, info *model.Run, kernels []ker
 	t.set(run, measure.Workload, measure.SmallKernels, float64(smalls)/per)
 	if v := c.growth(); !math.IsNaN(v) {
 		t.set(run, measure.Workload, measure.Growth, math.Round(v*1e6)/1e6)
+	}
+}
+
+// reduceOrder writes the order of the kernels that share geometry and role.
+func (c *cut) reduceOrder(run int, kernels []kernelSum, t *table) {
+	type place struct {
+		geometry string
+		role     int32
+	}
+	alike := map[place][]int{}
+	for i := range kernels {
+		if k := &kernels[i]; len(k.times) > 0 {
+			at := place{c.Kernels[i].Subject.Geometry(), k.role()}
+			alike[at] = append(alike[at], i)
+		}
+	}
+	for _, of := range alike {
+		slices.SortFunc(of, func(a, b int) int { return cmp.Compare(kernels[a].first, kernels[b].first) })
+		for at, i := range of {
+			if len(of) > 1 {
+				t.set(run, c.Kernels[i].Subject, measure.Order, float64(at+1))
+			}
+		}
 	}
 }
 
@@ -192,6 +220,7 @@ func (c *cut) reduceCopies(run int, per float64, t *table) {
 // kernelSum is what one run adds up for one kernel.
 type kernelSum struct {
 	times []float64
+	first int64             // call of its first launch
 	roles map[int32]float64 // kernel time by path of ranges
 }
 
