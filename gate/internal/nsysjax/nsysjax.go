@@ -148,7 +148,8 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 	var reports, exports, raw, archives []member
 	named := map[string]int{}
 	combined := map[string]bool{} // the recordings whose tables it holds
-	tables, regular := 0, 0
+	var tables []member
+	regular := 0
 	for _, f := range files {
 		m := newMember(f)
 		if m.path == "" {
@@ -165,12 +166,12 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 		case ".zip", ".tar", ".tgz", ".7z":
 			kind = &archives
 		case ".parquet":
-			tables++
+			tables = append(tables, m)
 			continue
 		default:
 			table := path.Ext(path.Dir(m.path))
 			if base := path.Base(m.path); (table == ".parquet" || table == ".xz") && !strings.HasPrefix(base, "_") {
-				tables++
+				tables = append(tables, m)
 				combined[base] = true
 			}
 			continue
@@ -194,9 +195,10 @@ func (a source) choose(files []*zip.File) ([]member, error) {
 	case len(raw) > 0:
 		return nil, model.Refuse(model.ImporterFailed, "import it with the nsys that wrote it, or record the workload again",
 			"%s in %s was never made a report: nsys could not import it", raw[0].show(), a.name)
-	case len(chosen) == 0 && tables > 0:
-		return nil, model.Refuse(model.OtherFormat, keepReports+": nsys-jax puts the report (.nsys-rep) beside its tables, which hold NVTX ranges and no kernel",
-			"%s holds tables (.parquet) but no report of nsys", a.name)
+	case len(chosen) == 0 && len(tables) > 0:
+		return nil, model.Refuse(model.OtherFormat, keepReports+": nsys-jax puts the report (.nsys-rep) beside its tables. Those have "+
+			"NVTX ranges projected onto the GPU (Name, Projected Start, Projected Duration, NumGPUOps), and no kernel",
+			"%s holds %d tables (%s) but no report of nsys", a.name, len(tables), tables[0].show()+more(len(tables)))
 	case len(chosen) == 0 && len(archives) > 0:
 		return nil, model.Refuse(model.OtherFormat, "unpack it and give those",
 			"%s holds %s and no report of nsys; archives within it are not opened", a.name, archives[0].show()+more(len(archives)))

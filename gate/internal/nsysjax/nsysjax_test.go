@@ -228,11 +228,11 @@ func TestRefusals(t *testing.T) {
 		{"no file", pack(t), "x.zip holds no report of nsys (0 files); give an archive that nsys-jax wrote, or a report (.nsys-rep)"},
 		{"other files", pack(t, file{name: "a.py"}, file{name: "kernel.cu"}), "x.zip holds no report of nsys (2 files)"},
 		{"a link", pack(t, file{name: "a.nsys-rep", content: "/etc/passwd", change: func(h *zip.FileHeader) { h.SetMode(fs.ModeSymlink) }}), "x.zip holds no report of nsys (0 files)"},
-		{"tables", pack(t, jax()...), "x.zip holds tables (.parquet) but no report of nsys; give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
+		{"tables", pack(t, jax()...), "x.zip holds 3 tables (trace.parquet and 2 more) but no report of nsys; give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
 		{"public: the report taken out", pack(t, append(jax(), file{name: "nvtx_gpu_proj_trace/all.parquet", content: "PAR1"},
-			file{name: "report_nvtx_pushpop_trace.csv.xz", content: "xz"})...), "x.zip holds tables (.parquet) but no report of nsys; give the archives that nsys-jax wrote, " +
-			"or combine them with `nsys-jax-combine --keep-nsys-rep=all`: nsys-jax puts the report (.nsys-rep) beside its tables, which hold NVTX ranges and no kernel"},
-		{"combined, none kept", pack(t, combined(3)...), "x.zip holds tables (.parquet) but no report of nsys"},
+			file{name: "report_nvtx_pushpop_trace.csv.xz", content: "xz"})...), "x.zip holds 4 tables (trace.parquet and 3 more) but no report of nsys; give the archives that nsys-jax wrote, " +
+			"or combine them with `nsys-jax-combine --keep-nsys-rep=all`: nsys-jax puts the report (.nsys-rep) beside its tables. Those have NVTX ranges projected onto the GPU (Name, Projected Start, Projected Duration, NumGPUOps), and no kernel"},
+		{"combined, none kept", pack(t, combined(3)...), "x.zip holds 7 tables (system-metadata.parquet and 6 more) but no report of nsys"},
 		{"combined, first kept", pack(t, combined(4, file{name: "rank0.nsys-rep", content: one})...), "x.zip combines more recordings than it holds reports of: none of rank1 and 2 more; give the archives that nsys-jax wrote, or combine them with `nsys-jax-combine --keep-nsys-rep=all`"},
 		{"combined, one lost", pack(t, combined(2, file{name: "rank1.nsys-rep", content: one})...), "x.zip combines more recordings than it holds reports of: none of rank0;"},
 		{"not imported", pack(t, file{name: "a.qdstrm", content: "x"}), "a.qdstrm in x.zip was never made a report: nsys could not import it; import it with the nsys that wrote it, or record the workload again"},
