@@ -216,6 +216,9 @@ func (p *Policy) rule(t table) error {
 	if selectors > 1 {
 		return errorAt(t.line, "a rule is for a kernel, a range, a device, a copy, an output or a section; write one [[rule]] for each")
 	}
+	if (r.Domain != "" || r.Category != "") && selectors > 0 && r.Range == "" {
+		return errorAt(t.line, "domain and category are of NVTX ranges; leave out the kernel, device, copy, output or section")
+	}
 	if r.Max == nil && r.Floor == nil && r.Severity == "" && r.AtMost == nil && r.AtLeast == nil && r.Drift == nil {
 		return errorAt(t.line, "the rule sets nothing; add max, floor, at_most, at_least, drift or severity")
 	}

@@ -69,6 +69,8 @@ type Policy struct {
 	Places Places
 	// Rules are in the order of the file: the first that matches applies.
 	Rules []Rule
+	// Categories are the NVTX categories of ranges by name, see [Policy.In]; no file holds them.
+	Categories map[string]string
 	// Workloads are in the order of the file, each name once.
 	Workloads []Workload
 }
@@ -83,8 +85,11 @@ func (p Places) Of(key string) string { return cmp.Or(p[key], "default") }
 // Rule changes the limit of what it matches. A selector left empty matches everything; at most one of Kernel, Range,
 // Device, Copy, Output and Section is set.
 type Rule struct {
-	Kernel  Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
-	Range   Glob // name of an NVTX range
+	Kernel Glob // full name, short name, or short name#geometry ("sgemm#16x16x1/256x1x1")
+	Range  Glob // name of an NVTX range
+	// Domain and Category select NVTX ranges by the domain in their name and by their category, alone or with Range.
+	Domain, Category Glob
+
 	Device  Glob // one of several GPUs of a run: "GPU 3"
 	Copy    Glob // kind of a copy: "memcpy HtoD", "memset"
 	Output  Glob // name of an output: "tokens/s"
@@ -154,7 +159,7 @@ const copyLimit = 0.10
 func (p *Policy) Limit(s measure.Subject, m measure.Metric) Limit {
 	l := p.initial(s, m)
 	for i := range p.Rules {
-		if r := &p.Rules[i]; r.matches(s, m) {
+		if r := &p.Rules[i]; r.matches(s, m, p.Categories) {
 			r.apply(&l, m)
 			return l
 		}
@@ -216,8 +221,19 @@ func (l *Limit) loosen(launch Limit) {
 }
 
 // matches reports whether the rule applies to the metric of the subject.
-func (r *Rule) matches(s measure.Subject, m measure.Metric) bool {
-	return r.names(s, m) && r.selects(s)
+func (r *Rule) matches(s measure.Subject, m measure.Metric, categories map[string]string) bool {
+	return r.names(s, m) && r.tagged(s, categories) && r.selects(s)
+}
+
+// tagged reports whether the domain and the category of a rule, if it has them, are those of a range.
+func (r *Rule) tagged(s measure.Subject, categories map[string]string) bool {
+	if r.Domain == "" && r.Category == "" {
+		return true
+	}
+	domain, _, named := strings.Cut(s.Name, ":")
+	category, known := categories[s.Name]
+	return s.Scope == measure.ScopeRange && (r.Domain == "" || named && r.Domain.Match(domain)) &&
+		(r.Category == "" || known && r.Category.Match(category))
 }
 
 // names reports whether the rule applies to the metric. The step is judged by its typical and its mean period, which are limited
@@ -267,8 +283,9 @@ func (r *Rule) covers(o *Rule) bool {
 		all = all || mine[i].pattern != "" && others[i].pattern != "" && mine[i].pattern.covers(others[i].pattern)
 	}
 	m, named := measure.MetricByName(string(o.Metric))
+	within := func(mine, others Glob) bool { return mine == "" || others != "" && mine.covers(others) }
 	switch {
-	case !all:
+	case !all || !within(r.Domain, o.Domain) || !within(r.Category, o.Category):
 		return false
 	case r.Metric == o.Metric:
 		return true
@@ -288,6 +305,16 @@ func (p *Policy) NcuMetrics() (names []string) {
 		}
 	}
 	return names
+}
+
+// In is the policy for sessions in which NVTX ranges have these categories, by name: a copy where there are any.
+func (p *Policy) In(categories map[string]string) *Policy {
+	if len(categories) == 0 {
+		return p
+	}
+	c := *p
+	c.Categories = categories
+	return &c
 }
 
 // Workload finds a workload by name.

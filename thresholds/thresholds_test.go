@@ -91,7 +91,7 @@ func TestParseErrors(t *testing.T) {
 		{"dotted", "rule.max = \"3%\"\n", `x.toml:1: unknown key "rule.max"; known are alpha, impact, max_age, outside_threshold, session_sd, step_threshold, threshold, undecided, warmup_threshold`},
 		{"empty name", "[['']]\n", `x.toml:1: unknown table ""; known are rule, workload, workload.output`},
 		{"key of another table", "[[rule]]\nseverity = \"warn\"\nstep = \"s\"\n",
-			`x.toml:3: unknown key "step"; known are at_least, at_most, copy, device, drift, floor, kernel, max, metric, output, range, section, severity`},
+			`x.toml:3: unknown key "step"; known are at_least, at_most, category, copy, device, domain, drift, floor, kernel, max, metric, output, range, section, severity`},
 		{"number", "threshold = 0.03\n", `x.toml:1: threshold: a string in quotes is expected, not a number`},
 		{"boolean", "threshold = true\n", `x.toml:1: threshold: a string in quotes is expected, not true or false`},
 		{"empty", "threshold = \" \"\n", `x.toml:1: threshold: must not be empty; leave the key out instead`},
@@ -526,4 +526,48 @@ func TestRuleOfTimeCoversTheTotal(t *testing.T) {
 func named(name string) measure.Metric {
 	m, _ := measure.MetricByName(name)
 	return m
+}
+
+// Domain and category select ranges, alone or with their name.
+func TestLimitOfTaggedRanges(t *testing.T) {
+	p, err := Parse("x.toml", []byte(`
+[[rule]]
+range = "NCCL:*"
+category = "io"
+max = "4%"
+
+[[rule]]
+domain = "NCCL"
+max = "5%"
+
+[[rule]]
+category = "io"
+max = "6%"
+
+[[rule]]
+range = "load"
+max = "7%"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = p.In(map[string]string{"load": "io", "NCCL:send": "io", "store": "7"})
+	for name, want := range map[string]float64{"NCCL:send": 0.04, "NCCL:reduce": 0.05, "load": 0.06, "NCCL": 0.03, "store": 0.03, "myNCCL:x": 0.03} {
+		if got := p.Limit(measure.Subject{Scope: measure.ScopeRange, Name: name}, measure.GPUTime).Max; got != want {
+			t.Errorf("range %s: %g, want %g", name, got, want)
+		}
+	}
+	if got := p.Limit(measure.Subject{Scope: measure.ScopeKernel, Name: "NCCL:send"}, measure.Time).Max; got != 0.03 {
+		t.Errorf("a kernel of that name: %g", got)
+	}
+	for _, text := range []string{"domain = \"N*\"\nmax = \"1%\"\n[[rule]]\ndomain = \"NCCL\"", "category = \"*\"\nmax = \"1%\"\n[[rule]]\ncategory = \"io\"\nrange = \"load\""} {
+		if _, err := Parse("x.toml", []byte("[[rule]]\n"+text+"\nmax = \"2%\"")); err == nil || !strings.Contains(err.Error(), "never applies") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"domain = \"NCCL\"\nmax = \"1%\"\n[[rule]]\nrange = \"load\"", "category = \"io\"\nmax = \"1%\"\n[[rule]]\nmetric = \"*\""} {
+		if _, err := Parse("x.toml", []byte("[[rule]]\n"+text+"\nmax = \"2%\"")); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }

@@ -42,6 +42,7 @@ func Judge(in Input) *result.Report {
 		look := *in.Policy
 		look.Alpha, policy = in.Look.Alpha, &look
 	}
+	policy = policy.In(recorded.Categories(in.Baseline, in.Head))
 	r := &result.Report{Schema: result.Schema, Alpha: result.Number(in.Policy.Alpha), Confidence: result.Confidence, HeadSessions: in.Head, Findings: []result.Finding{}}
 	if in.CodeOnly {
 		return codeAlone(r, in)

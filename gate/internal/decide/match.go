@@ -188,7 +188,7 @@ func same(t comparison, s measure.Subject) []pair {
 			base: t.base.Values(s, m.Name), head: t.head.Values(s, m.Name)}
 		if m == model.MemoryPeak {
 			p.facts = append(p.facts, insight.MemoryGrowth(t.base, t.head)...)
-		} else if b, h := t.base.Note(s, m.Name), t.head.Note(s, m.Name); b != h && b != "" && h != "" {
+		} else if b, h := t.base.Note(s, m.Name), t.head.Note(s, m.Name); s.Scope == measure.ScopeWorkload && b != h && b != "" && h != "" {
 			p.facts = append(p.facts, result.Say(reason.Memory{Base: b, Head: h}))
 		}
 		out = append(out, p)

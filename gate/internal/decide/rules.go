@@ -69,6 +69,7 @@ func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle
 		}
 		anything := *rule
 		anything.Kernel, anything.Range, anything.Device, anything.Copy, anything.Output = "", "", "", "", ""
+		anything.Domain, anything.Category = "", ""
 		switch {
 		case !applies(&anything, sessions): // the report says so
 		case len(p.Workloads) > 1:
@@ -82,7 +83,7 @@ func unusedRules(p *thresholds.Policy, base, head []model.Session) (unused, idle
 
 // applies reports whether a rule is about anything in sessions, whatever stands before it in the policy.
 func applies(rule *thresholds.Rule, sessions []model.Session) bool {
-	alone := thresholds.Policy{Rules: []thresholds.Rule{*rule}}
+	alone := thresholds.Policy{Rules: []thresholds.Rule{*rule}, Categories: recorded.Categories(sessions)}
 	for i := range sessions {
 		for _, x := range sessions[i].Series {
 			if alone.Limit(x.Subject, x.Metric).Rule == rule.Where {

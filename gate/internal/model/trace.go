@@ -33,7 +33,9 @@ type Trace struct {
 	Copies   []Copy   // sorted by Start
 	// RangeNames are the names that Ranges refer to.
 	RangeNames []string
-	Ranges     []Range // sorted by Start
+	// RangeCategories are the NVTX categories of those, "" for none; nil where the trace does not say.
+	RangeCategories []string
+	Ranges          []Range // sorted by Start
 	// Messages are the messages of collectives that were called in a range, by its index in Ranges.
 	Messages map[int32]Message
 	// CallNames are the names that Calls refer to: "cudaLaunchKernel".

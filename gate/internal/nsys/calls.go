@@ -332,7 +332,7 @@ func (r *reader) readStrings() error {
 			r.strings[n.id] = ""
 		}
 	}
-	for _, d := range r.domains {
+	for _, d := range slices.AppendSeq(slices.Collect(maps.Values(r.domains)), maps.Values(r.categories)) {
 		if d.text == "" {
 			r.strings[d.id] = ""
 		}

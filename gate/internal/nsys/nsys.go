@@ -105,6 +105,9 @@ func (r *reader) finish(p *process) (model.Trace, error) {
 		Calls: p.found.all, CallNames: p.callNames, Overhead: p.overhead,
 		Requests: p.requests,
 	}
+	if slices.ContainsFunc(p.categories, func(c string) bool { return c != "" }) {
+		t.RangeCategories = p.categories
+	}
 	var err error
 	if t.Kernels, err = r.kernels(p); err != nil {
 		return t, err

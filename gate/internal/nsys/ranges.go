@@ -3,18 +3,20 @@ package nsys
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/nsgate/nsgate/gate/internal/model"
 	"github.com/nsgate/nsgate/gate/measure"
 )
 
-// domainCreated is the event type of the creation of a domain.
-const domainCreated = 75
+// domainCreated and categoryNamed are the event types of the creation of a domain and of the name of a category.
+const domainCreated, categoryNamed = 75, 33
 
 // ranged reports whether an event type is that of a mark, of a whole range, push/pop or start/end, recorded by nsys or imported
-// from NvtxT, or of a domain.
+// from NvtxT, of a domain or of a category.
 func ranged(eventType int64) bool {
-	return eventType == markEvent || eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated
+	return eventType == markEvent || eventType == 59 || eventType == 60 || eventType == 70 || eventType == 71 || eventType == domainCreated ||
+		eventType == categoryNamed
 }
 
 // readRanges reads the NVTX ranges of the processes that launched kernels. Ranges that end on another thread
@@ -27,11 +29,11 @@ func (r *reader) readRanges() error {
 	if err != nil {
 		return err
 	}
-	r.domains = make(map[domain]rangeName)
+	r.domains, r.categories = make(map[domain]rangeName), make(map[category]rangeName)
 	number := make(map[rangeName]int32)
 	const longestRange = 4 << 10 // bytes: longer names are cut
 	buffer := make([]byte, longestText)
-	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText"}
+	columns := []string{"start", "end", "eventType", "globalTid", "endGlobalTid", "domainId", "textId", "text", "jsonText", "category"}
 	return r.db.scan(rangeTable, "", columns, func(row *row) {
 		kind := row.intOr(2, 0)
 		if !ranged(kind) {
@@ -45,7 +47,7 @@ func (r *reader) readRanges() error {
 		if end := row.intOr(4, 0); end != 0 && end != tid {
 			return
 		}
-		n := rangeName{process: p, domain: row.intOr(5, 0), mark: kind == markEvent}
+		n := rangeName{process: p, domain: row.intOr(5, 0), mark: kind == markEvent, category: row.intOr(9, 0)}
 		text := row.bytes(7, buffer)
 		text = text[:min(len(text), longestRange)]
 		if len(text) == 0 {
@@ -54,6 +56,11 @@ func (r *reader) readRanges() error {
 		if kind == domainCreated {
 			n.text = string(text)
 			r.domains[domain{p, n.domain}] = n
+			return
+		}
+		if kind == categoryNamed {
+			n.text = string(text)
+			r.categories[category{domain{p, n.domain}, n.category}] = n
 			return
 		}
 		start, end := row.int(0), row.intOr(1, unended)
@@ -67,7 +74,7 @@ func (r *reader) readRanges() error {
 		if len(text) == 0 && n.id == noName {
 			return
 		}
-		i, ok := number[rangeName{p, n.domain, n.id, string(text), n.mark}]
+		i, ok := number[rangeName{p, n.domain, n.id, string(text), n.mark, n.category}]
 		if !ok {
 			n.text = string(text)
 			i = int32(len(r.rangeNames))
@@ -110,6 +117,7 @@ func (r *reader) nameRanges() error {
 			k = int32(len(n.process.names))
 			known[name{n.process, text}] = k
 			n.process.names = append(n.process.names, text)
+			n.process.categories = append(n.process.categories, r.categoryOf(n))
 		}
 		index[i] = k
 	}
@@ -123,6 +131,15 @@ func (r *reader) nameRanges() error {
 	}
 	r.rangeNames = nil
 	return nil
+}
+
+// categoryOf is the name of a range's category, its number where it has no name, "" for none.
+func (r *reader) categoryOf(n rangeName) string {
+	if n.category == 0 {
+		return ""
+	}
+	c := r.categories[category{domain{n.process, n.domain}, n.category}]
+	return cmp.Or(measure.NormalizeRange(cmp.Or(c.text, r.strings[c.id])), strconv.FormatInt(n.category, 10))
 }
 
 // sortRanges sorts the ranges by start, of equal starts the outer one first.

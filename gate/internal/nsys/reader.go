@@ -24,6 +24,7 @@ type reader struct {
 	budget     model.NameBudget
 	rangeNames []rangeName
 	domains    map[domain]rangeName
+	categories map[category]rangeName
 	strings    map[int64]string // the StringIds that are needed
 	chains     map[int64][]nativeFrame
 	// silent counts the launches of processes without a kernel in the recording, by pid.
@@ -52,6 +53,8 @@ type process struct {
 	early    int // launches that began before their call
 	backward int // ranges that end before they begin
 	names    []string
+	// categories are those of names.
+	categories []string
 	// callNames are the names of found.all; overhead is when the profiler delayed the process.
 	callNames []string
 	overhead  []model.Interval
@@ -126,11 +129,18 @@ type rangeName struct {
 	id      int64  // of StringIds, where text is ""
 	text    string // given in the row itself
 	mark    bool
+
+	category int64
 }
 
 type domain struct {
 	process *process
 	number  int64
+}
+
+type category struct {
+	domain
+	number int64
 }
 
 // variantKey is what a row of the kernel table says about the kernel; names are numbers of StringIds.

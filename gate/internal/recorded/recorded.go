@@ -134,6 +134,19 @@ func Known(entries ...*Entry) []measure.Metric {
 	return slices.Concat(measure.Metrics, raw)
 }
 
+// Categories are the NVTX categories of the ranges that have one, by name; the last session decides.
+func Categories(sides ...[]model.Session) map[string]string {
+	out := map[string]string{}
+	for _, s := range slices.Concat(sides...) {
+		for _, x := range s.Series {
+			if x.Subject.Scope == measure.ScopeRange && x.Metric == measure.GPUTime && x.Note != "" {
+				out[x.Subject.Name] = x.Note
+			}
+		}
+	}
+	return out
+}
+
 // HasMetric reports whether any session has the metric of the subject.
 func (s *Index) HasMetric(subject measure.Subject, metric string) bool {
 	return s.Entries[subject].Newest(metric) != nil

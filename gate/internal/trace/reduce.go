@@ -70,7 +70,9 @@ func (c *cut) reduce(run int, t *table) model.Run {
 	for name, ns := range sums.inRange {
 		if ns > 0 {
 			subject := measure.Subject{Scope: measure.ScopeRange, Name: c.RangeNames[name]}
-			t.set(run, subject, measure.GPUTime, ns/per)
+			if row := t.set(run, subject, measure.GPUTime, ns/per); len(c.RangeCategories) > 0 {
+				row.Note = c.RangeCategories[name]
+			}
 		}
 	}
 	for device, ns := range sums.onDevice {
