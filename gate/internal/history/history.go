@@ -49,7 +49,13 @@ type Moment struct {
 	// Since lists the changes of the environment since the moment before, which no commit causes: "driver", "board", "host", "clock".
 	Since []string `json:"since,omitempty"`
 
-	values map[measure.Subject]map[string]point
+	values map[number]point
+}
+
+// number is what a trend follows.
+type number struct {
+	subject measure.Subject
+	metric  string
 }
 
 type point struct {
@@ -96,7 +102,7 @@ type LevelChange struct {
 
 // MomentOf is the moment of a session.
 func MomentOf(s *model.Session) Moment {
-	m := Moment{At: s.Start, Commit: s.Commit, Reason: s.Reason, Environment: s.Environment, Step: s.Step, values: map[measure.Subject]map[string]point{}}
+	m := Moment{At: s.Start, Commit: s.Commit, Reason: s.Reason, Environment: s.Environment, Step: s.Step, values: map[number]point{}}
 	for _, x := range s.Series {
 		if trended(x.Subject, x.Metric.Name) {
 			m.set(x.Subject, x.Metric.Name, stats.Median(stats.Known(s.Of(&x))), x.Metric.Unit)
@@ -107,7 +113,7 @@ func MomentOf(s *model.Session) Moment {
 
 // MomentOfReport is the moment of a report's head.
 func MomentOfReport(r *result.Report) Moment {
-	m := Moment{At: r.Head.Environment.Start, Commit: r.Head.Commit, Environment: r.Head.Environment, Step: r.Head.Step, values: map[measure.Subject]map[string]point{}}
+	m := Moment{At: r.Head.Environment.Start, Commit: r.Head.Commit, Environment: r.Head.Environment, Step: r.Head.Step, values: map[number]point{}}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; trended(f.Subject(), f.Metric) && f.Head.Known() {
 			m.set(f.Subject(), f.Metric, float64(f.Head), f.Unit)
@@ -117,13 +123,9 @@ func MomentOfReport(r *result.Report) Moment {
 }
 
 func (m *Moment) set(s measure.Subject, metric string, v float64, unit string) {
-	if math.IsNaN(v) {
-		return
+	if !math.IsNaN(v) {
+		m.values[number{s, metric}] = point{v, unit}
 	}
-	if m.values[s] == nil {
-		m.values[s] = map[string]point{}
-	}
-	m.values[s][metric] = point{v, unit}
 }
 
 // trended reports whether a number is followed: the program's outputs, step and GPU time, and the total times of kernels.
@@ -156,22 +158,15 @@ func NewHistory(moments []Moment) *History {
 	for i := range h.Moments[1:] {
 		h.Moments[i+1].Since = differs(&h.Moments[i].Environment, &h.Moments[i+1].Environment)
 	}
-	subjects := map[measure.Subject]map[string]string{}
+	units := map[number]string{}
 	for _, m := range h.Moments {
-		for s, metrics := range m.values {
-			for metric, p := range metrics {
-				if subjects[s] == nil {
-					subjects[s] = map[string]string{}
-				}
-				subjects[s][metric] = p.unit
-			}
+		for n, p := range m.values {
+			units[n] = p.unit
 		}
 	}
-	for s, metrics := range subjects {
-		for metric, unit := range metrics {
-			if t := h.trend(s, metric, unit); t != nil {
-				h.Trends = append(h.Trends, *t)
-			}
+	for n, unit := range units {
+		if t := h.trend(n, unit); t != nil {
+			h.Trends = append(h.Trends, *t)
 		}
 	}
 	for i := range h.Trends {
@@ -225,15 +220,16 @@ func near(a, b int) bool {
 }
 
 // trend follows one number; nil for a kernel that never matters and for a single value.
-func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
-	t := &Trend{Scope: s.Scope, Kernel: s.Short(), Name: s.Name, Metric: metric, Unit: unit, Change: result.Unknown}
+func (h *History) trend(of number, unit string) *Trend {
+	s := of.subject
+	t := &Trend{Scope: s.Scope, Kernel: s.Short(), Name: s.Name, Metric: of.metric, Unit: unit, Change: result.Unknown}
 	if s.Geometry() != "" {
 		t.Grid, t.Block = s.Grid.String(), s.Block.String()
 	}
 	first, last, n := math.NaN(), math.NaN(), 0
 	matters := s.Scope != measure.ScopeKernel
 	for i := range h.Moments {
-		p, ok := h.Moments[i].values[s][metric]
+		p, ok := h.Moments[i].values[of]
 		if !ok || !(p.value > 0) {
 			t.Values = append(t.Values, result.Unknown)
 			continue
@@ -243,7 +239,7 @@ func (h *History) trend(s measure.Subject, metric, unit string) *Trend {
 			first = p.value
 		}
 		n++
-		whole := h.Moments[i].values[measure.Workload][measure.GPUTime.Name].value
+		whole := h.Moments[i].values[number{measure.Workload, measure.GPUTime.Name}].value
 		matters = matters || p.value >= trendShare*whole
 	}
 	if !matters || n < 2 {

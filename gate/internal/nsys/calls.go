@@ -26,7 +26,6 @@ var roles = []struct {
 	pattern func() *regexp.Regexp
 	role
 }{
-
 	{input.Pattern(`^cu(?:da)?Launch(?:Cooperative)?Kernel|^cuLaunchGrid|^cudaLaunch(?:_|$)`), launchCall},
 	{input.Pattern(`^cu(?:da)?ProfilerStart(?:_v\d+)?$`), profilerStart},
 	{input.Pattern(`^cu(?:da)?ProfilerStop(?:_v\d+)?$`), profilerStop},

@@ -20,7 +20,6 @@ var lost = []struct {
 	kind       model.Kind
 	next, what string
 }{
-
 	{"Cannot find string for an exterior index", model.ImporterString,
 		"record with --nvtx-domain-exclude=TSL (JAX and TensorFlow), or without NVTX (--trace=cuda)",
 		"the importer of nsys failed on an NVTX string and lost events"},
@@ -41,7 +40,6 @@ var missing = []struct {
 	text         func() *regexp.Regexp
 	next, format string
 }{
-
 	{input.Pattern(`^Number of CUPTI events produced:\s*\d+, CUPTI buffers:\s*(\d+) of (\d+)\.\s*Some CUPTI events might be missing\b`),
 		moreOften, "nsys says that some CUDA events might be missing (CUPTI buffers: %s of %s)"},
 	{input.Pattern(`^Number of incomplete CUPTI events dropped:\s*([1-9]\d*)\b`),

@@ -107,7 +107,6 @@ var exportFailures = []struct {
 	kind model.Kind
 	next string
 }{
-
 	{"magic number mismatch", model.Truncated, "the report is truncated or no report of nsys: record the workload again"},
 	{"unrecognised option", model.OldNsys, oneTableNsys},
 	{"unrecognized option", model.OldNsys, oneTableNsys},

@@ -10,7 +10,7 @@ func Fall(parts [][3]float64, i int) SVG {
 	low, high := 0.0, 0.0
 	for _, p := range parts {
 		for _, v := range p {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			if finite(v) {
 				low, high = math.Min(low, v), math.Max(high, v)
 			}
 		}
@@ -38,18 +38,18 @@ func Fall(parts [][3]float64, i int) SVG {
 // Pair draws two shares of a whole as bars, the baseline above the head.
 func Pair(base, head float64, class string) SVG {
 	s := begin("pair", fallHeight, "", "")
-	s.rect("total", 0, math.Min(math.Max(base, 0), 1), 3, 7, "")
+	s.rect("total", 0, share(base), 3, 7, "")
 	if class != "worse" && class != "better" {
 		class = "calm"
 	}
-	s.rect(class, 0, math.Min(math.Max(head, 0), 1), 12, 7, "")
+	s.rect(class, 0, share(head), 12, 7, "")
 	return s.end()
 }
 
 // Part draws a share of a whole as a bar.
-func Part(share float64, class string) SVG {
+func Part(part float64, class string) SVG {
 	s := begin("part", 16, "", "")
 	s.rect("allowed", 0, 1, 4, 9, "")
-	s.rect(class, 0, math.Min(math.Max(share, 0), 1), 4, 9, "")
+	s.rect(class, 0, share(part), 4, 9, "")
 	return s.end()
 }

@@ -1,8 +1,6 @@
 package plot
 
-import (
-	"math"
-)
+import "math"
 
 // Forest draws changes with their intervals on one scale: linear around zero up to the bend, logarithmic beyond.
 type Forest struct{ bend, most float64 }
@@ -12,18 +10,15 @@ func NewForest(bend float64, changes []float64) Forest {
 	if !(bend > 0) {
 		bend = 0.03
 	}
-	f := Forest{bend: bend, most: f0(bend)}
+	f := Forest{bend: bend, most: 2 * bend}
 	for _, c := range changes {
-		if !math.IsNaN(c) && !math.IsInf(c, 0) {
+		if finite(c) {
 			f.most = math.Max(f.most, math.Abs(c))
 		}
 	}
 	f.most = math.Min(f.most*1.15, 1000)
 	return f
 }
-
-// f0 is the least range of a scale.
-func f0(bend float64) float64 { return 2 * bend }
 
 func (f Forest) at(change float64) float64 {
 	x := math.Asinh(change/f.bend) / math.Asinh(f.most/f.bend)

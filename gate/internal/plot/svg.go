@@ -123,20 +123,20 @@ func tipped(tip string) string {
 }
 
 // percent prints a share of the width.
-func percent(x float64) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		x = 0
-	}
-	return number(100*x) + "%"
-}
+func percent(x float64) string { return number(100*x) + "%" }
 
-// number prints a number with two decimals at most.
+// number prints a number with two decimals at most, 0 where it is unknown.
 func number(x float64) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if !finite(x) {
 		x = 0
 	}
 	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// share bounds a share of the width.
+func share(x float64) float64 { return min(max(x, 0), 1) }
 
 // Scale maps values to shares of the width.
 type Scale struct{ Low, High float64 }
@@ -146,14 +146,14 @@ func (s Scale) At(v float64) float64 {
 	if !(s.High > s.Low) {
 		return 0.5
 	}
-	return math.Min(math.Max((v-s.Low)/(s.High-s.Low), 0), 1)
+	return share((v-s.Low) / (s.High-s.Low))
 }
 
 // Around is the scale of all known values with room at both ends, as a share of their range.
 func Around(room float64, values ...float64) Scale {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if finite(v) {
 			low, high = math.Min(low, v), math.Max(high, v)
 		}
 	}

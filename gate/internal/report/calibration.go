@@ -105,7 +105,7 @@ func (p *page) noise(c *calibrate.Calibration, o Options) {
 	p.table(t)
 	if c.Sound {
 		p.dim(2, fmt.Sprintf("MDE: the smallest slowdown that %s a side find in 80 %% of cases. Launches are per %s.",
-			count(c.Gates.Runs, "run"), map[bool]string{true: "step", false: "run"}[c.Measured.Step != ""]))
+			count(c.Gates.Runs, "run"), unitOf(c.Measured)))
 	}
 	for _, n := range c.Noise[:min(len(c.Noise), most)] {
 		if n.Levels != nil {

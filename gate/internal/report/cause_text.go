@@ -49,9 +49,9 @@ func (v *view) tell(c *cause, shown *row) {
 		if v.Fall.Mean {
 			every = "a step on average"
 		}
-		c.Why, c.Short = []string{waits(*c.idle, every, v.per(), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
+		c.Why, c.Short = []string{waits(*c.idle, every, unitOf(v.Report.Head), group(c.Rows).of(measure.SyncCalls.Name))}, "the GPU waits for the CPU"
 	case len(r.Parts) > 0:
-		c.Why, c.Short = replaced(r, v.per())
+		c.Why, c.Short = replaced(r, unitOf(v.Report.Head))
 	default:
 		c.Why, c.Short = []string{v.slower(c, r, headed)}, Elide(r.Subject, 40)+" "+cmp.Or(r.Change, string(r.F.Outcome))
 		if n := group(c.Rows).of(measure.Launches.Name); n != nil && r.F.Scope == measure.ScopeKernel && r.F.Metric != measure.Time.Name {
@@ -76,7 +76,7 @@ func (v *view) slower(c *cause, r row, headed bool) string {
 	case measure.Time.Name:
 		of = " a launch"
 	case measure.Total.Name, measure.CopyTime.Name:
-		of = " a " + v.per()
+		of = " a " + unitOf(v.Report.Head)
 	}
 	if parts := v.Fall.longer(); headed && parts != "" && (r.F.Metric == measure.StepTime.Name || r.F.Metric == measure.MeanStep.Name) {
 		return "Several parts of a step take longer: " + parts

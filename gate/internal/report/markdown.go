@@ -109,32 +109,27 @@ func markdowns(whole *view, limit int) string {
 
 func (v *view) why(room int) string {
 	var lines []string
-	for _, list := range [][]cause{v.Causes, v.Open} {
-		for _, c := range list {
-			name, line := Elide(c.lead().Subject, 60), ""
-			for i, t := range c.Why[:min(len(c.Why), 6)] {
-				if rest, ok := strings.CutPrefix(t, name); ok && i == 0 {
-					line = code(name) + prose(rest)
-					continue
-				}
-				line += "; " + prose(t)
+	for _, c := range slices.Concat(v.Causes, v.Open) {
+		name, line := Elide(c.lead().Subject, 60), ""
+		for i, t := range c.Why[:min(len(c.Why), 6)] {
+			if rest, ok := strings.CutPrefix(t, name); ok && i == 0 {
+				line = code(name) + prose(rest)
+				continue
 			}
-			if c.Class != increased && c.Class != failing && c.lead().Reason != "" {
-				line += "; " + prose(c.lead().Reason)
-			}
-			if file, n := v.at(c); file != "" {
-				line += "; " + v.linked(file, n)
-			}
-			for _, r := range c.Rows {
-				if r.F.Cause != nil {
-					for i, g := range guides(r.F.Cause) {
-						line += [...]string{". Read ", ", "}[min(i, 1)] + "[" + prose(g.Title) + "](" + g.Link + ")"
-					}
-					break
-				}
-			}
-			lines = append(lines, strings.TrimPrefix(line, "; "))
+			line += "; " + prose(t)
 		}
+		if c.Class != increased && c.Class != failing && c.lead().Reason != "" {
+			line += "; " + prose(c.lead().Reason)
+		}
+		if file, n := v.at(c); file != "" {
+			line += "; " + v.linked(file, n)
+		}
+		if cause := group(c.Rows).cause(); cause != nil {
+			for i, g := range guides(cause) {
+				line += [...]string{". Read ", ", "}[min(i, 1)] + "[" + prose(g.Title) + "](" + g.Link + ")"
+			}
+		}
+		lines = append(lines, strings.TrimPrefix(line, "; "))
 	}
 	return listed("Why", lines, room)
 }
@@ -192,20 +187,18 @@ func below(texts ...string) string {
 // counters are the tables of counters behind causes, folded away, as many as fit into room bytes.
 func (v *view) counters(room int) string {
 	text := ""
-	for _, list := range [][]cause{v.Causes, v.Open} {
-		for _, c := range list {
-			i := slices.IndexFunc(c.Rows, func(r row) bool { return r.F.Cause != nil && len(r.F.Cause.Metrics) > 0 })
-			if i < 0 {
-				continue
-			}
-			t := counterTable(c.Rows[i].F.Cause)
-			t.Title = ""
-			more := folded("Counters of "+code(c.Rows[i].Subject), wrapped("\n", prose(bounds(c.Rows[i].F.Cause)), "\n")+t.markdown(room-len(text)-200))
-			if len(text)+len(more) > room {
-				return text
-			}
-			text += more
+	for _, c := range slices.Concat(v.Causes, v.Open) {
+		i := slices.IndexFunc(c.Rows, func(r row) bool { return r.F.Cause != nil && len(r.F.Cause.Metrics) > 0 })
+		if i < 0 {
+			continue
 		}
+		t := counterTable(c.Rows[i].F.Cause)
+		t.Title = ""
+		more := folded("Counters of "+code(c.Rows[i].Subject), wrapped("\n", prose(bounds(c.Rows[i].F.Cause)), "\n")+t.markdown(room-len(text)-200))
+		if len(text)+len(more) > room {
+			return text
+		}
+		text += more
 	}
 	return text
 }

@@ -1,26 +1,16 @@
 package report
 
-import (
-	"cmp"
-
-	"github.com/nsgate/nsgate/gate/internal/result"
-)
+import "cmp"
 
 // overview is the table of both sides of a comparison without a verdict, empty if the report has findings to show.
 func overview(v *view) *table {
 	r := v.Report
 	t := &table{Title: "Both sides, not judged", Columns: []column{{Title: "name", least: 20, Name: true}, {Title: "geometry", rank: 3, optional: true}, {Title: "metric"},
 		{Title: "baseline → head", Right: true}, {Title: "change", rank: 1, Right: true, optional: true}}}
-	per := func(s result.Side) string {
-		if s.Step != "" {
-			return "step"
-		}
-		return "run"
-	}
 	if len(untold(v.of(failing, warned, open, increased)))+len(notable(untold(v.of(differing)))) > 0 {
 		return t
 	}
-	base, head := per(r.Base), per(r.Head)
+	base, head := unitOf(r.Base), unitOf(r.Head)
 	if base != head {
 		t.Title += ": baseline per " + base + ", head per " + head
 	}

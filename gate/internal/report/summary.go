@@ -38,13 +38,10 @@ func headline(s *result.Summary) string {
 
 // per is the unit that amounts are given for.
 func per(s *result.Summary) string {
-	switch {
-	case s.Recorded.Environment.Profiler().ByLaunch():
+	if s.Recorded.Environment.Profiler().ByLaunch() {
 		return "launch"
-	case s.Recorded.Step != "":
-		return "step"
 	}
-	return "run"
+	return unitOf(s.Recorded)
 }
 
 // panels are the tables of a summary, with whole names of kernels where full is set; inside puts a range into the ones around it.

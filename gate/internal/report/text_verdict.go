@@ -182,7 +182,7 @@ func (p *page) passed(v *view) {
 		case warned:
 			p.labelled("Slower", yellow, join(", ", c.Why[0], c.lead().Reason))
 		case increased:
-			increases = append(increases, join(", ", slices.Concat([]string{strings.TrimPrefix(c.lead().Subject+" ", "workload ") + c.lead().Metric + " " + c.lead().Values + " a " + v.per()}, group(c.Rows).evidence())...))
+			increases = append(increases, join(", ", slices.Concat([]string{strings.TrimPrefix(c.lead().Subject+" ", "workload ") + c.lead().Metric + " " + c.lead().Values + " a " + unitOf(v.Report.Head)}, group(c.Rows).evidence())...))
 		}
 	}
 	for _, g := range groups(untold(v.of(improved))) {

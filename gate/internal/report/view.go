@@ -118,12 +118,9 @@ func classOf(f result.Finding) class {
 func newView(r *result.Report, o Options) *view {
 	v := &view{
 		Report: r, Workload: cmp.Or(Elide(strings.TrimSpace(Line(r.Workload)), 100), "default"),
-		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose), locate: o.Locate, source: o.Source, ways: o.Ways, showAll: o.ShowAll, runs: o.Runs,
-	}
-	for _, c := range []fact{{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, {"To accept as the new baseline", r.Accept}} {
-		if c.Text = trimmed(c.Text); c.Text != "" {
-			v.Commands = append(v.Commands, c)
-		}
+		Ranks: newRanks(r.Ranks), Warnings: nonempty(r.Warnings...), Next: nonempty(r.Next...), Facts: facts(r, o.Verbose),
+		Commands: factsOf(fact{"To reproduce", cmp.Or(o.Reproduce, r.Reproduce)}, fact{"To accept as the new baseline", r.Accept}),
+		locate:   o.Locate, source: o.Source, ways: o.Ways, showAll: o.ShowAll, runs: o.Runs,
 	}
 	v.Rows = make([]row, 0, len(r.Findings))
 	for _, f := range r.Findings {
@@ -156,9 +153,9 @@ func (v *view) without() *view {
 	return &out
 }
 
-// per is the unit that times are given for.
-func (v *view) per() string {
-	if v.Report.Head.Step != "" {
+// unitOf is the unit that times of a side are given for.
+func unitOf(s result.Side) string {
+	if s.Step != "" {
 		return "step"
 	}
 	return "run"

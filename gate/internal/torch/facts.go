@@ -65,7 +65,6 @@ var losses = []struct {
 	text func() *regexp.Regexp
 	says string
 }{
-
 	{input.Pattern(`stopped early\? = 1`), "the GPU's part of the profile stopped early"},
 	{input.Pattern(`Exceeded max GPU buffer count`), "the buffers for what the GPU records were full"},
 	{input.Pattern(`CollectTrace stopped by`), "the buffers for what the GPU records were full"},
